@@ -19,12 +19,12 @@ use unsnarl_recorder::record::strategy::Strategy;
 #[derive(Parser, Debug)]
 #[command(name = "unsnarl", version, verbatim_doc_comment)]
 pub struct Arguments {
-    /// What to do.
+    /// The command to execute.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The command to execute.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Compile and link C for recording, like the compiler itself
@@ -99,7 +99,7 @@ pub struct Record {
     /// Go on until K runs have failed (and some have passed, to compare with)
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
     pub until_failing: Option<u64>,
-    /// How schedules are chosen: portfolio, random, random:ONE_IN, pct, pct:DEPTH, exhaustive,
+    /// Strategy that chooses the schedules: portfolio, random, random:ONE_IN, pct, pct:DEPTH, exhaustive,
     /// exhaustive:BOUND, sequential, free or path
     ///
     /// portfolio takes random and pct in turn. random leaves the running thread at every step, or once
@@ -112,7 +112,7 @@ pub struct Record {
     /// Seed of the first run; the same seed gives the same runs [default: a new one]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// What may happen although nothing in the program says so; `none`, or some of the others
+    /// Kinds of events that may happen although nothing in the program says so; `none`, or some of the others
     ///
     /// spurious-wakeups: a wait on a condition variable ends by itself. failing-tries: a weak
     /// compare-and-exchange or mtx_trylock fails for no reason. The standards allow both at any time.
@@ -147,8 +147,8 @@ pub struct Record {
     /// Passing runs to keep at most
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub keep_passing: u64,
-    /// What the folder's runs may take on disk, in bytes, or with a unit as in 500M, 2G: the oldest passing runs make
-    /// room for new ones, failing runs go last
+    /// Disk space that the folder's runs may take, in bytes, or with a unit as in 500M, 2G: the oldest passing runs
+    /// make room for new ones, failing runs are removed last
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = bytes)]
     pub max_disk: u64,
     /// Events that one run may record
@@ -181,7 +181,7 @@ pub struct Record {
 pub struct Explain {
     /// The runs: a folder of runs, a project with .unsnarl/runs, or a run file [default: .]
     pub place: Option<PathBuf>,
-    /// How to say it
+    /// Output format
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
     pub format: ExplainFormat,
     /// Time for the analysis: seconds, or with a unit as in 500ms, 10s, 2m
@@ -190,11 +190,11 @@ pub struct Explain {
     /// Megabytes that the runs may take, the shortest failing and passing ones first
     #[arg(long, value_name = "MB", default_value_t = load::MEMORY, value_parser = clap::value_parser!(u64).range(1..))]
     pub memory: u64,
-    /// Which lock guards which location, and where it is not held, instead of explanations
+    /// Print the lock that guards each location, and the accesses without it, instead of explanations
     #[arg(long, conflicts_with = "engine")]
     pub guarded_by: bool,
-    /// What these engines find, each as its method reports it, instead of explanations: pairs,
-    /// mining, dsp, invariants (docs/engines)
+    /// Print the findings of these engines, each as its method reports them, instead of explanations: pairs, mining,
+    /// dsp, invariants (docs/engines)
     ///
     /// dsp executes the failing order and the one that passes, unless --no-run is given.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Asked::from_name)]
@@ -251,13 +251,13 @@ pub struct Explain {
     /// Time that one execution may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
-    /// The user's word about the program
+    /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,
 }
 
 impl Explain {
-    /// How the programs of the runs are executed.
+    /// The circumstances in which the programs of the runs are executed.
     pub fn given(&self) -> Given {
         Given {
             stdin: self.stdin.clone(),
@@ -267,7 +267,7 @@ impl Explain {
     }
 }
 
-/// What the solver may do for one question.
+/// Bounds for the solver's work on one question.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct SolverLimits {
     /// Engine dsp: how much the solver may work on one question, in millions of its own units (some 10 take a second)
@@ -279,7 +279,7 @@ pub struct SolverLimits {
 }
 
 impl SolverLimits {
-    /// As the solver takes them.
+    /// Returns the limits as options of the solver.
     pub fn options(self) -> Options {
         Options {
             effort: self.solver_effort.saturating_mul(1_000_000),
@@ -296,7 +296,7 @@ pub enum Asked {
     Comparing(Engine),
     /// The failing order and the nearest one that passes.
     Dsp,
-    /// What had to be true along the failing run.
+    /// The conditions that had to hold along the failing run.
     Invariants,
 }
 
@@ -318,7 +318,7 @@ fn level(name: &str) -> Result<Level, String> {
     Level::parse(name).ok_or_else(|| format!("no such level: {expected}"))
 }
 
-/// What counts as an occurrence of a pattern in a run (docs/engines/mining.md).
+/// The occurrence of a pattern in a run, by one of three definitions (docs/engines/mining.md).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Occurrence {
     /// Macros in this order, with the same dependencies
@@ -342,7 +342,7 @@ pub enum Chance {
     FailingTries,
 }
 
-/// How the coverage is printed.
+/// The output format of the coverage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum CoverageFormat {
     /// A line for each pair of places
@@ -351,7 +351,7 @@ pub enum CoverageFormat {
     Json,
 }
 
-/// How findings are printed.
+/// The output format of findings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Format {
     /// For reading
@@ -360,7 +360,7 @@ pub enum Format {
     Json,
 }
 
-/// How explanations are printed.
+/// The output format of explanations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum ExplainFormat {
     /// For reading
@@ -389,7 +389,7 @@ pub struct Predict {
     /// File with patterns of your own, in addition to the built-in ones (docs/engines/predict.md)
     #[arg(long, value_name = "FILE")]
     pub patterns: Option<PathBuf>,
-    /// How to say it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// Time for all of it, at least half of it for executing: seconds, or with a unit as in 500ms, 10s, 2m
@@ -413,7 +413,7 @@ pub struct Predict {
     /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
-    /// The user's word about the program
+    /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,
     /// A program and its arguments: record a passing run of it first
@@ -459,7 +459,7 @@ pub struct Verify {
     /// File for the program's standard input, if the runs had one
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
-    /// The user's word about the program
+    /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,
 }
@@ -469,7 +469,7 @@ pub struct Verify {
 pub struct Replay {
     /// A run file, the name of one in .unsnarl/runs, or a schedule (docs/schedule.md)
     pub run: PathBuf,
-    /// How often
+    /// Number of repetitions
     #[arg(short = 'n', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub times: u64,
     /// Start gdb on the program that follows the run (docs/debugging.md); what stands after -- goes to gdb
@@ -500,7 +500,7 @@ pub struct Replay {
     /// Show what the program prints
     #[arg(long)]
     pub show_output: bool,
-    /// The user's word about the program
+    /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,
     /// Arguments for gdb
@@ -513,7 +513,7 @@ pub struct Replay {
 pub struct Import {
     /// The trace
     pub file: PathBuf,
-    /// What it is written in (docs/traces.md)
+    /// Format of the trace (docs/traces.md)
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub from: TraceFormat,
     /// Folder for the run
@@ -521,7 +521,7 @@ pub struct Import {
     pub out: PathBuf,
 }
 
-/// What traces of other tools are written in.
+/// The formats of other tools' traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum TraceFormat {
     /// RAPID's standard format: thread|operation(operand)|location
@@ -535,10 +535,10 @@ pub enum TraceFormat {
 pub struct Suppress {
     /// A failing run that it explains, or the explanation's id of the JSON
     pub finding: String,
-    /// Why it is harmless
+    /// Reason for which it is harmless
     #[arg(long, value_name = "REASON")]
     pub because: String,
-    /// Where the runs are, as for explain [default: .]
+    /// Place of the runs, as for explain [default: .]
     pub place: Option<PathBuf>,
 }
 
@@ -547,7 +547,7 @@ pub struct Suppress {
 pub struct Export {
     /// A run file, or the name of one in .unsnarl/runs
     pub run: PathBuf,
-    /// What to print (docs/formats.md)
+    /// Output format (docs/formats.md)
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: ExportFormat,
     /// File for the program's standard input, if the run had one; for --to test, which executes it
@@ -556,23 +556,23 @@ pub struct Export {
     /// Time that one run may take, for --to test: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
-    /// The user's word about the program
+    /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,
 }
 
-/// What runs can be printed as.
+/// The formats that a run can be printed in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum ExportFormat {
     /// RAPID's standard format: thread|operation(operand)|location
     Std,
     /// A timeline for Perfetto or Chrome's tracing page
     Perfetto,
-    /// What threads got from each other, a graph for Graphviz
+    /// The dependences between threads, as a graph for Graphviz
     Dot,
     /// A log with vector clocks for ShiViz
     Shiviz,
-    /// Why the run failed, as SARIF 2.1.0
+    /// Explanation of the failure, as SARIF 2.1.0
     Sarif,
     /// A shell script that fails as long as the run's order makes the program fail: a regression test
     Test,
@@ -596,7 +596,7 @@ fn procedure(name: &str) -> Result<Procedure, String> {
     Procedure::from_name(name).ok_or_else(|| format!("no such procedure: expected {names}"))
 }
 
-/// `10`, `1.5`, `500ms`, `10s`, `2m`.
+/// Parses `10`, `1.5`, `500ms`, `10s`, `2m`.
 fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(
         text.trim_end_matches(|c: char| c.is_ascii_alphabetic())
@@ -622,7 +622,7 @@ fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is no time that something may take"))
 }
 
-/// `1000`, `64K`, `500M`, `2G`: powers of 1024.
+/// Parses `1000`, `64K`, `500M`, `2G`: powers of 1024.
 fn bytes(text: &str) -> Result<u64, String> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = text.get(number.len()..).unwrap_or_default();

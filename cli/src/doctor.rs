@@ -1,4 +1,4 @@
-//! `unsnarl doctor`: what is missing on this machine, and how to get it.
+//! `unsnarl doctor`: reports what is missing on this machine, and how to get it.
 
 use anstyle::{AnsiColor, Style};
 use std::{
@@ -14,19 +14,19 @@ use unsnarl_recorder::{
     wrapper::compiler::{self, Language, in_path},
 };
 
-/// What was found about one thing.
+/// The result of one check.
 enum Finding {
-    /// It is there; the text says what exactly.
+    /// The checked part is there; the text describes it.
     Good(String),
-    /// It could be better; the second text says how.
+    /// The checked part could be better; the second text is the next step.
     Weak(String, String),
-    /// Nothing works without it; the second text says how to get it.
+    /// The checked part is missing, and nothing works without it; the second text is the next step.
     Missing(String, String),
 }
 
 use Finding::{Good, Missing, Weak};
 
-/// Looks at everything and says it. The status is 1 when something is missing.
+/// Makes all checks and prints their results. The status is 1 when something is missing.
 pub fn run() -> ExitCode {
     let findings = [
         ("system", system()),
@@ -144,7 +144,7 @@ fn memory() -> Finding {
     }
 }
 
-/// Recording needs neither ptrace nor performance counters nor a fixed layout of memory: only this.
+/// Checks what recording needs: neither ptrace nor performance counters nor a fixed layout of memory, only this.
 fn spawn() -> Finding {
     match Command::new("true").status() {
         Ok(status) if status.success() => {
@@ -180,7 +180,7 @@ fn runs_folder() -> Finding {
     }
 }
 
-/// Without its library this binary would not have started; another one may lie in its way.
+/// Checks the solver's library. Without it this binary would not have started; another one may hide it.
 fn solver() -> Finding {
     let found = unsnarl_core::schedules::solver_version();
     match unsnarl_core::schedules::solver_is_recent() {
@@ -192,7 +192,7 @@ fn solver() -> Finding {
     }
 }
 
-/// `replay --gdb` needs one that can run Python.
+/// Checks gdb: `replay --gdb` needs one that can run Python.
 fn gdb() -> Finding {
     let next = "install gdb with Python for `unsnarl replay RUN --gdb` (Debian: apt-get install gdb); the rest works without".to_owned();
     let Some(program) = in_path("gdb") else {
@@ -212,7 +212,7 @@ fn gdb() -> Finding {
     }
 }
 
-/// The editor support needs 0.11.
+/// Checks Neovim: the editor support needs 0.11.
 fn neovim() -> Finding {
     let next = "install Neovim 0.11 or newer for the editor support; recording and explaining work without".to_owned();
     let Some(version) = in_path("nvim").and_then(|program| first_line(program.as_os_str())) else {
@@ -224,7 +224,7 @@ fn neovim() -> Finding {
     }
 }
 
-/// `NVIM v0.11.4` and later.
+/// Returns whether the version is recent enough: `NVIM v0.11.4` and later.
 fn is_recent(version: &str) -> bool {
     let numbers = version.trim_start_matches(|c: char| !c.is_ascii_digit());
     let mut parts = numbers

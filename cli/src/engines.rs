@@ -1,4 +1,4 @@
-//! `unsnarl explain --engine`: what single engines find, as their methods report it.
+//! `unsnarl explain --engine`: findings of single engines, as their methods report them.
 
 use crate::{
     arguments::{self, Explain, ExplainFormat, Occurrence},
@@ -21,16 +21,16 @@ use unsnarl_core::{
 };
 use unsnarl_lab::{Executing, dsp, load::Loaded};
 
-/// Findings of an answer that are printed; JSON has all.
+/// Number of findings of an answer that are printed; JSON has all.
 const SHOWN: usize = 10;
 
-/// A corpus and what the engines say about it.
+/// A corpus with the engines' answers.
 struct Asked<'a> {
     corpus: &'a Corpus,
     answers: Vec<Answer>,
-    /// What the engine dsp says, if it was asked.
+    /// Answer of the engine dsp, if it was asked.
     dsp: Option<dsp::Answer>,
-    /// What the engine invariants says, if it was asked.
+    /// Answer of the engine invariants, if it was asked.
     invariants: Option<invariants::Answer>,
     unexplained: Vec<String>,
 }
@@ -169,7 +169,7 @@ fn about<'a>(
     }
 }
 
-/// 0 nothing failed, 1 something was found, 3 runs failed and nothing was found.
+/// The exit status: 0 nothing failed, 1 something was found, 3 runs failed and nothing was found.
 fn status(asked: &[Asked<'_>]) -> u8 {
     if asked.iter().any(Asked::finds_something) {
         1
@@ -250,7 +250,7 @@ fn print_finding(number: usize, finding: &Finding) {
     outln!("     {DIM}{method}{runs}, compared with {passing} passing runs{DIM:#}");
 }
 
-/// The document; `docs/explain-json.md` describes it.
+/// The JSON document; `docs/explain-json.md` describes it.
 #[derive(Serialize)]
 struct Document<'a> {
     version: u32,
@@ -260,7 +260,7 @@ struct Document<'a> {
     broken: Vec<Broken<'a>>,
 }
 
-/// What an engine says about a corpus.
+/// Answer of an engine about a corpus.
 #[derive(Serialize)]
 struct AnswerRow<'a> {
     corpus: usize,

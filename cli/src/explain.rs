@@ -33,10 +33,10 @@ use unsnarl_lab::{
 };
 use unsnarl_trace::{Mode, shell};
 
-/// Broken files that are named one by one.
+/// Number of broken files that are named one by one.
 const NAMED_BROKEN: usize = 10;
 
-/// Share of the time for taking runs in, in hundredths: the rest is for what there is to say about them.
+/// Share of the time for reading and summarizing runs, in hundredths: the rest is for the analysis.
 const SUMMARIZING: u32 = 60;
 
 /// Explains the failing runs.
@@ -90,7 +90,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     Ok(ExitCode::from(status(&findings)))
 }
 
-/// Which formats there are depends on who answers.
+/// Checks that the engines that answer support the format.
 fn check_format(arguments: &Explain) -> Result<()> {
     use ExplainFormat::{Html, Markdown, Sarif, Svg};
     let by_dsp = arguments.engine.contains(&Asked::Dsp);
@@ -108,7 +108,7 @@ fn check_format(arguments: &Explain) -> Result<()> {
     }
 }
 
-/// Executes what is claimed and tries what is suggested, unless the user has said not to.
+/// Executes what is claimed and tries what is suggested, unless the user has forbidden it.
 fn settle(
     findings: &mut [Finding<'_>],
     arguments: &Explain,
@@ -135,7 +135,7 @@ fn settle(
     Ok(())
 }
 
-/// 0 nothing failed, 1 failures explained, 3 failed runs without an explanation.
+/// The exit status: 0 nothing failed, 1 failures explained, 3 failed runs without an explanation.
 fn status(findings: &[Finding<'_>]) -> u8 {
     let unexplained = findings
         .iter()
@@ -150,7 +150,7 @@ fn status(findings: &[Finding<'_>]) -> u8 {
     }
 }
 
-/// Broken files spoil nothing but their own runs, and are named.
+/// Names broken files, which affect nothing but their own runs.
 fn name_broken(loaded: &Loaded) {
     for (file, problem) in loaded.broken.iter().take(NAMED_BROKEN) {
         message::warning(&match problem.contains(file.as_str()) {
@@ -166,7 +166,7 @@ fn name_broken(loaded: &Loaded) {
     }
 }
 
-/// What there was no memory or no time for, and how to get it.
+/// Reports runs that were left out for lack of memory or time, with the next step.
 pub fn name_left_out(loaded: &Loaded) {
     let left_out = &loaded.left_out;
     let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
@@ -186,7 +186,7 @@ pub fn name_left_out(loaded: &Loaded) {
     }
 }
 
-/// Traces of other tools lack what recorded runs have.
+/// Names data that traces of other tools lack.
 fn name_lacks(loaded: &Loaded) {
     let imported = loaded
         .runs
@@ -216,7 +216,7 @@ impl Sources {
         Sources(sources)
     }
 
-    /// Files of which the lines are no longer where the explanations say.
+    /// Files whose lines have moved since the explanations were made.
     fn changed(&self, finding: &Finding<'_>) -> Vec<String> {
         let named: BTreeSet<&str> = finding
             .explanations
@@ -249,7 +249,7 @@ fn print_text(findings: &[Finding<'_>], sources: &Sources, why: bool) {
     }
 }
 
-/// Whose runs the following is about.
+/// Prints the heading of a corpus.
 pub fn name_corpus(corpus: &Corpus) {
     outln!("{DIM}{}{DIM:#}\n", title(corpus));
 }
@@ -283,7 +283,7 @@ fn page(findings: &[Finding<'_>], loaded: &Loaded) -> String {
     render::html(&sections.collect::<Vec<_>>())
 }
 
-/// For each explanation the first passing run that took its steps in another order.
+/// The first passing run for each explanation that took its steps in another order.
 fn passing(finding: &Finding<'_>, loaded: &Loaded) -> BTreeMap<String, Passing> {
     let mut found = BTreeMap::new();
     for explanation in &finding.explanations {
@@ -302,7 +302,7 @@ fn passing(finding: &Finding<'_>, loaded: &Loaded) -> BTreeMap<String, Passing> 
     found
 }
 
-/// What is not shown because somebody called it harmless, in a line; none when there is nothing.
+/// A line about findings that are suppressed; `None` if there are none.
 fn left_out(finding: &Finding<'_>) -> Option<String> {
     let reasons: BTreeSet<&str> = finding
         .suppressed
@@ -321,7 +321,7 @@ fn left_out(finding: &Finding<'_>) -> Option<String> {
     ))
 }
 
-/// What there is to say besides the explanations.
+/// Remarks besides the explanations.
 fn remarks(finding: &Finding<'_>) -> Vec<String> {
     let mut remarks: Vec<String> = finding.refuted.iter().map(render::refuted).collect();
     remarks.extend(left_out(finding));
@@ -399,7 +399,7 @@ fn print_finding(finding: &Finding<'_>, why: bool) {
     }
 }
 
-/// What the comparison of runs did not look at; none when it looked at everything.
+/// A sentence about the part of the runs that was not compared; `None` if all were.
 fn ended(reason: StopReason) -> Option<String> {
     match reason {
         StopReason::TooMuch(what) => Some(format!(
@@ -409,7 +409,7 @@ fn ended(reason: StopReason) -> Option<String> {
     }
 }
 
-/// Why an analysis ended early; none when it looked at everything.
+/// The reason for which an analysis ended early; `None` if it examined everything.
 pub fn stopped(reason: StopReason) -> Option<String> {
     match reason {
         StopReason::Complete => None,
@@ -425,7 +425,7 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const MILD: Style = AnsiColor::Cyan.on_default().bold();
 const MARK: Style = AnsiColor::Yellow.on_default();
 
-/// Colours the word before the headline and the marks behind the steps.
+/// Prints a text with colours for the word before the headline and the marks behind the steps.
 fn print_coloured(text: &str) {
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("error:") {

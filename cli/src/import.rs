@@ -12,10 +12,10 @@ use unsnarl_trace::{
     rapid::{self, Format},
 };
 
-/// Bad lines and oddities that are named one by one.
+/// Number of bad lines and oddities that are named one by one.
 const NAMED: usize = 10;
 
-/// Makes a run of a trace.
+/// Makes a run from a trace.
 pub fn run(arguments: &Import) -> Result<ExitCode> {
     let file = &arguments.file;
     let format = match arguments.from {
@@ -42,14 +42,14 @@ pub fn run(arguments: &Import) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file's name stands for the program that nobody knows.
+/// Names the run after its file, since the program is unknown.
 fn named(mut run: Run, file: &Path) -> Run {
     let name = file.file_name().unwrap_or(file.as_os_str());
     run.meta.command = vec![name.to_string_lossy().into_owned()];
     run
 }
 
-/// What cannot have happened is told, and analysed all the same.
+/// Names events that cannot have happened; they are analysed all the same.
 fn name_oddities(run: &Run) {
     let orders = Orders::new(run);
     let told: Vec<String> = orders

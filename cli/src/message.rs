@@ -7,17 +7,17 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Why the command did not do what it was asked.
+/// Prints an error: the reason for which the command did not do what it was asked.
 pub fn error(text: &str) {
     say(ERROR, "error", text);
 }
 
-/// What the user should know although the command goes on.
+/// Prints a warning: a fact that the user should know although the command goes on.
 pub fn warning(text: &str) {
     say(WARNING, "warning", text);
 }
 
-/// What may be of interest.
+/// Prints a note: a fact that may be of interest.
 pub fn note(text: &str) {
     say(NOTE, "note", text);
 }
@@ -26,26 +26,26 @@ fn say(style: Style, word: &str, text: &str) {
     anstream::eprintln!("{style}{word}:{style:#} {}", visible(text));
 }
 
-/// Prints a line for reading: what steers a terminal is shown instead, but for this program's own colours.
+/// Prints a line for reading: control characters are made visible, except for this program's own colours.
 macro_rules! outln {
     () => { anstream::println!() };
     ($($words:tt)*) => { anstream::println!("{}", $crate::message::shown(&format!($($words)*))) };
 }
 
-/// As `outln`, without the end of the line.
+/// Prints like `outln`, without the end of the line.
 macro_rules! out {
     ($($words:tt)*) => { anstream::print!("{}", $crate::message::shown(&format!($($words)*))) };
 }
 
-/// As `outln`, on standard error.
+/// Prints like `outln`, on standard error.
 macro_rules! errln {
     ($($words:tt)*) => { anstream::eprintln!("{}", $crate::message::shown(&format!($($words)*))) };
 }
 
-/// The colours and weights that this program prints itself.
+/// The colours and weights that this program itself prints.
 const OWN: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
 
-/// The text as [`visible`], with this program's own colours as they are.
+/// The text as in [`visible`], with this program's own colours as they are.
 pub fn shown(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let mut shown = visible(parts.next().unwrap_or_default()).into_owned();
@@ -65,8 +65,8 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
-/// The text with characters that would steer a terminal, or reorder what it shows, made visible: run files can hold any
-/// text. Line ends and tabs stay.
+/// The text with characters made visible that would control a terminal, or reorder what it shows: run files can hold
+/// any text. Line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let steers = |c: char| {
         let is_layout = matches!(c, '\n' | '\t');

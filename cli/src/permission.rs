@@ -1,4 +1,4 @@
-//! The user's word about programs that others may have recorded: an option, and a question on the terminal.
+//! The user's decision about programs that others may have recorded: an option, and a question on the terminal.
 
 use crate::message::visible;
 use clap::Args;
@@ -10,10 +10,10 @@ use unsnarl_lab::permission::{Question, Word};
 use unsnarl_recorder::permit::{Deed, Trust};
 use unsnarl_trace::shell;
 
-/// What `--trust` without a value stands for.
+/// The value that `--trust` without one stands for.
 const EVERYTHING: &str = "all";
 
-/// The user's word about programs that others may have recorded.
+/// The user's decision about programs that others may have recorded.
 #[derive(Args, Clone, Debug)]
 pub struct Trusting {
     /// Execute the program of a run or schedule although you have not recorded it on this machine
@@ -25,7 +25,7 @@ pub struct Trusting {
 }
 
 impl Trusting {
-    /// With a question on the terminal, where there is one.
+    /// The decision, with a question on the terminal if there is one.
     pub fn word(&self) -> Word {
         let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
         Word {
@@ -34,7 +34,7 @@ impl Trusting {
         }
     }
 
-    /// As the recorder takes it.
+    /// The decision in the recorder's form.
     pub fn trust(&self) -> Trust {
         match self.trust.as_deref() {
             None => Trust::Own,
@@ -44,7 +44,7 @@ impl Trusting {
     }
 }
 
-/// Asks the user; everything but a yes is a no.
+/// Asks the user; every answer but a yes is a no.
 fn ask(deed: &Deed) -> io::Result<bool> {
     let program: PathBuf = deed.program.components().collect();
     let question = format!(

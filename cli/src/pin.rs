@@ -14,27 +14,27 @@ pub use trial::{Setting, trial};
 use serde::{Deserialize, Serialize};
 use unsnarl_trace::Proposal;
 
-/// A schedule and what its lines said when it was made.
+/// A schedule with the text of its lines when it was made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pinned {
-    /// The schedule; `unsnarl replay` takes the whole file for one.
+    /// The schedule; `unsnarl replay` accepts the whole file as one.
     #[serde(flatten)]
     pub schedule: Proposal,
-    /// What makes a test of it.
+    /// The data that make it a test.
     pub pinned: Pin,
 }
 
-/// What makes a test of a schedule.
+/// The data that make a test of a schedule.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
-    /// How the run failed.
+    /// The failure of the run.
     pub failure: String,
     /// The lines that the schedule names, each once.
     pub lines: Vec<Line>,
 }
 
-/// A line and how to find it again.
+/// A line, with what identifies it in a later version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
@@ -44,16 +44,16 @@ pub struct Line {
     pub line: u32,
     /// Text without the space around it.
     pub text: String,
-    /// It is the n-th line with this text in its file, from 1.
+    /// Position among the file's lines with this text, from 1.
     #[serde(default = "one")]
     pub nth: usize,
-    /// How many lines of the file had this text.
+    /// Number of lines of the file with this text.
     #[serde(default = "one")]
     pub of: usize,
     /// The nearest lines with text before and after, the nearest first.
     #[serde(default)]
     pub before: Vec<String>,
-    /// The same after it.
+    /// The nearest lines with text after it.
     #[serde(default)]
     pub after: Vec<String>,
 }

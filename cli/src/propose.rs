@@ -36,7 +36,7 @@ pub fn read(path: &Path) -> Result<Option<Proposal>> {
     Ok(Some(proposal))
 }
 
-/// Tries it as often as was asked.
+/// Tries it as many times as was asked.
 pub fn run(proposal: &Proposal, arguments: Replay) -> Result<ExitCode> {
     if arguments.gdb {
         bail!(
@@ -89,7 +89,7 @@ fn directory(proposal: &Proposal) -> Result<PathBuf> {
     Ok(directory)
 }
 
-/// What executing a schedule does.
+/// The deed of executing a schedule.
 pub fn deed(proposal: &Proposal, target: &Target, directory: PathBuf) -> Deed {
     let command = match proposal.command.is_empty() {
         true => std::slice::from_ref(&proposal.program),
@@ -172,7 +172,7 @@ fn outcome(run: &Run) -> String {
     }
 }
 
-/// A run that failed is kept like any other, so that it is explained.
+/// Keeps a run that failed like any other, so that it can be explained.
 fn keep(run: &Run, job: &Job, arguments: &Replay) -> Result<()> {
     if !arguments.keep && !run.meta.outcome.is_failure() {
         return Ok(());

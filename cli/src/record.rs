@@ -61,8 +61,8 @@ pub fn run(arguments: Record) -> Result<ExitCode> {
     Ok(ExitCode::from(whole_status(&summary)))
 }
 
-/// Sources that were saved after the build are called as the last runs of this build call them: runs before and
-/// after belong together.
+/// Makes sources that were saved after the build be read as in the last runs of this build: names before and after
+/// have to agree.
 fn recall(target: &mut Target, out: &Path) {
     let (folder, build) = (RunFolder::new(out), target.program.build_id().to_owned());
     target.program.recall_by(move || {
@@ -74,7 +74,7 @@ fn recall(target: &mut Target, out: &Path) {
     });
 }
 
-/// As [`status`], with what an interrupted search had seen before.
+/// Like [`status`], but takes the earlier part of an interrupted search into account.
 fn whole_status(summary: &Summary) -> u8 {
     match &summary.search {
         Some(search) if search.failing > 0 => 1,
@@ -83,7 +83,7 @@ fn whole_status(summary: &Summary) -> u8 {
     }
 }
 
-/// What a strategy needs the program to be built for.
+/// The kind of build that a strategy needs.
 fn built_for(strategy: Strategy) -> Build {
     match strategy {
         Strategy::Path => Build::Path,
@@ -91,7 +91,7 @@ fn built_for(strategy: Strategy) -> Build {
     }
 }
 
-/// 0 every run passed, 1 a run failed, 2 nothing is known: no record is whole.
+/// The exit status: 0 every run passed, 1 a run failed, 2 nothing is known: no record is whole.
 fn status(tally: &Tally) -> u8 {
     match tally.failing() {
         0 if tally.runs > 0 && tally.cut_short == tally.runs => crate::UNUSABLE,
@@ -100,8 +100,8 @@ fn status(tally: &Tally) -> u8 {
     }
 }
 
-/// The permission to run a program that the user has named for recording. Says so where its runs cannot be told from
-/// those of others later.
+/// The permission to run a program that the user has named for recording. Warns if its runs cannot be distinguished
+/// from those of others later.
 pub fn permitted(target: &Target, command: &[OsString], directory: &Path) -> Permit {
     let program = &target.program;
     let (permit, problem) =
@@ -113,7 +113,7 @@ pub fn permitted(target: &Target, command: &[OsString], directory: &Path) -> Per
     permit
 }
 
-/// Without a home folder, what the user has recorded is remembered as long as temporary files are.
+/// Warns that, without a home folder, the record of the user's own runs lasts only as long as temporary files do.
 fn tell_temporary() {
     let Ok(folder) = Purpose::State.folder() else {
         return;
@@ -190,7 +190,7 @@ fn new_seed() -> u64 {
     u64::from(now.subsec_micros())
 }
 
-/// Becomes true when the user interrupts; a second interruption ends at once.
+/// A flag that becomes true when the user interrupts; a second interruption ends the process at once.
 pub fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [
@@ -317,7 +317,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
     }
 }
 
-/// An exit status is the program's own word: what it means is for the user to say.
+/// Reports exit statuses: their meaning is for the user to say.
 fn tell_exits(summary: &Summary) {
     let failing = &summary.failing_exits;
     let Some((status, runs)) = failing.iter().next() else {
@@ -343,7 +343,7 @@ fn tell_exits(summary: &Summary) {
     ));
 }
 
-/// What there was no room for, or no use.
+/// Reports runs that were removed or not kept, for lack of room or because they were of no use.
 fn tell_discarded(discarded: &Discarded, most: u64) {
     let runs = |count: u64| if count == 1 { "run" } else { "runs" };
     match discarded.cut_short {
@@ -367,7 +367,8 @@ fn tell_discarded(discarded: &Discarded, most: u64) {
     }
 }
 
-/// `bound 0: all 3 schedules; bound 1: an estimated 22 % to 41 % of the schedules (22 explored)`
+/// Prints the progress of a search: `bound 0: all 3 schedules; bound 1: an estimated 22 % to 41 % of the schedules
+/// (22 explored)`
 fn report_search(search: &Progress) {
     errln!("{search}");
     if let Some(limit) = search.blind_to() {
@@ -380,7 +381,7 @@ fn report_search(search: &Progress) {
     }
 }
 
-/// `100 runs: 93 passed, 5 failed, 2 deadlocked; 57 different`
+/// The counts of a campaign: `100 runs: 93 passed, 5 failed, 2 deadlocked; 57 different`
 fn counts(tally: &Tally) -> String {
     let kinds = [
         (tally.passed, "passed"),
@@ -426,7 +427,7 @@ fn tell_minimized(minimized: &MinimizedRun) {
     }
 }
 
-/// ``needs 1 preemption (of 12): main.2 at bank.c:31``
+/// The preemptions of a minimized run: ``needs 1 preemption (of 12): main.2 at bank.c:31``
 fn needs(run: &Run) -> String {
     let Some(minimized) = &run.meta.minimized else {
         return String::new();
@@ -454,7 +455,7 @@ fn needs(run: &Run) -> String {
     }
 }
 
-/// `main.2 at bank.c:31`; a thread that never went on stood `after` what it did last.
+/// The place of a preemption: `main.2 at bank.c:31`; a thread that never went on stood `after` its last step.
 fn place(run: &Run, preemption: &Preemption) -> String {
     let thread = &run.meta.thread(preemption.thread).name;
     let (word, event) = match preemption.event {
@@ -471,14 +472,14 @@ fn place(run: &Run, preemption: &Preemption) -> String {
     }
 }
 
-/// What a thread did last.
+/// The last step of a thread.
 fn last_of(run: &Run, thread: ThreadId) -> Option<Event> {
     let mut threads = run.events.threads().iter();
     let last = threads.rposition(|&number| number == thread.0)?;
     run.events.get(EventId(u32::try_from(last).ok()?))
 }
 
-/// `interleavings: 9 of 14 pairs of places met in both orders`
+/// The coverage in a line: `interleavings: 9 of 14 pairs of places met in both orders`
 fn covered(coverage: &Coverage) -> Option<String> {
     let pairs = coverage.pairs();
     (pairs > 0).then(|| {
@@ -553,7 +554,7 @@ fn next(recording: &Recording, summary: &Summary) -> String {
     )
 }
 
-/// What the program is given: `--stdin FILE -- PROG ARGUMENTS`.
+/// The words that give the program its input: `--stdin FILE -- PROG ARGUMENTS`.
 fn given(job: &Job) -> String {
     let command = shell::command(&job.command);
     match &job.stdin {
@@ -562,7 +563,7 @@ fn given(job: &Job) -> String {
     }
 }
 
-/// The options that say what counts as a failure.
+/// The options for the criteria of a failure.
 fn criteria(criteria: &Criteria) -> String {
     let mut options = String::new();
     if !criteria.expected_exits.is_empty() {

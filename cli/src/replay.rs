@@ -64,7 +64,7 @@ pub fn run(arguments: Replay) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(replayed.same < options.times)))
 }
 
-/// The user's word about the program of a run, which is asked for on a terminal.
+/// The user's decision about the program of a run, which is asked for on a terminal.
 fn trust(run: &Run, trusting: &Trusting) -> Result<Trust> {
     let directory = Path::new(&run.meta.directory);
     let word = trusting.word();
@@ -115,7 +115,7 @@ fn store(run: &Run, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A file, or a name as `explain` and the editor say it.
+/// The run file for a file name, or for a run's name as `explain` and the editor show it.
 pub fn find(named: &Path) -> Result<PathBuf> {
     if named.is_file() {
         return Ok(named.to_owned());
@@ -138,7 +138,7 @@ pub fn find(named: &Path) -> Result<PathBuf> {
         )
 }
 
-/// What is left to depend on when addresses, time, environment and input are the recorded ones.
+/// Remaining sources of differences when addresses, time, environment and input are the recorded ones.
 const UNRECORDED: &str = "the program depends on something that is not recorded: the processor's clock, random numbers that it makes without a call, memory shared with others";
 
 fn report(replayed: &Replayed, times: u64) {

@@ -20,12 +20,12 @@ use unsnarl_core::{
 };
 use unsnarl_trace::files::read_text;
 
-/// What the schema calls this version.
+/// URI of the schema of this version.
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// The log as JSON. `broken` are run files that were left out, each with the problem.
-/// Suppressed results stand behind the others, with who suppresses them and why.
+/// The log as JSON. `broken` are run files that were left out, each with the problem. Suppressed results stand behind
+/// the others, with the source and the reason of the suppression.
 pub fn sarif(
     explanations: &[&Explanation],
     suppressed: &[&Suppressed],
@@ -116,7 +116,7 @@ fn result(explanation: &Explanation, places: &mut Places) -> Row {
     row
 }
 
-/// What went wrong, who did it, and how sure that is.
+/// The message of a result: the failure, its threads, and the certainty.
 fn said(explanation: &Explanation) -> String {
     let mut lines = vec![explanation.headline.clone()];
     let more = [
@@ -130,7 +130,7 @@ fn said(explanation: &Explanation) -> String {
     lines.join("\n")
 }
 
-/// The first line that a person would change, or where it failed.
+/// The first line that a person would change, or else the place of the failure.
 fn primary(explanation: &Explanation, places: &mut Places) -> Vec<Location> {
     let cause = explanation
         .sites
@@ -210,7 +210,7 @@ fn message(text: &str) -> Message {
     Message::builder().text(text).build()
 }
 
-/// The class as explanations of JSON name it.
+/// The id of the class as in the JSON of explanations.
 fn rule_id(kind: BugKind) -> &'static str {
     match kind {
         BugKind::AtomicityViolation => "atomicity-violation",
@@ -244,7 +244,7 @@ fn rule(id: &'static str) -> ReportingDescriptor {
         .build()
 }
 
-/// Places as SARIF has them: files relative to where the command runs if they lie in it, columns in characters.
+/// Places in SARIF's form: paths relative to the current folder if they lie in it, columns in characters.
 struct Places {
     here: Option<PathBuf>,
     files: BTreeMap<String, Option<String>>,
@@ -259,7 +259,7 @@ impl Places {
         }
     }
 
-    /// None when nobody knows the file.
+    /// The location; `None` when the file is not known.
     fn location(&mut self, place: &Place, words: &str) -> Option<Location> {
         if place.file.is_empty() {
             return None;
@@ -295,7 +295,8 @@ impl Places {
         }
     }
 
-    /// The recorded column counts bytes: the line says which character that is, if it still reads as recorded.
+    /// The column in characters. The recorded one counts bytes: it is converted by the line's text, if that still is
+    /// the recorded one.
     fn column(&mut self, place: &Place) -> Option<i64> {
         let before = (place.column as usize).checked_sub(1)?;
         let line = place.line as usize - 1;
@@ -311,7 +312,7 @@ impl Places {
     }
 }
 
-/// A path with what a URI cannot have in it as percent signs and digits.
+/// A path with characters that a URI cannot hold percent-encoded.
 fn encoded(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {

@@ -21,7 +21,8 @@ pub struct SuppressionFile {
 }
 
 impl SuppressionFile {
-    /// Those in the file of a folder; none when there is no file. A file that cannot be read is named with its line.
+    /// Reads the suppressions in the file of a folder; there are none when there is no file. If the file cannot be
+    /// read, the error names its line.
     pub fn read(folder: &Path) -> Result<SuppressionFile> {
         let path = folder.join(FILE);
         let text = match read_text(&path) {

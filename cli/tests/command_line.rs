@@ -46,7 +46,7 @@ impl Folder {
         Folder(tempfile::tempdir().unwrap())
     }
 
-    /// With `bank`, built for recording.
+    /// A folder with `bank`, built for recording.
     fn with_bank() -> Folder {
         let folder = Folder::new();
         folder.build("bank", BANK);
@@ -73,7 +73,7 @@ impl Folder {
         command
     }
 
-    /// Runs to the end with this status; the answer is what it printed to both outputs.
+    /// Runs a command to its end, which must have this status; returns its standard output and standard error.
     #[track_caller]
     fn check(&self, status: i32, words: &[&str]) -> (String, String) {
         let Output {
@@ -350,7 +350,8 @@ fn two_recordings_at_once_share_a_folder() {
     assert!(!said.contains("left out"), "{said}");
 }
 
-/// The program tells by its output that it runs; only then is the recording interrupted.
+/// An interrupted recording keeps its runs. The program's output shows that it runs; only then is the recording
+/// interrupted.
 #[test]
 fn an_interruption_keeps_what_was_recorded() {
     let folder = Folder::new();
@@ -475,7 +476,7 @@ fn compilers_questions_pass_through() {
     assert!(said.contains("missing.c"), "{said}");
 }
 
-/// What configure scripts do: link a function that may or may not be there, run what was linked.
+/// Checks as configure scripts make them: link a function that may or may not exist, run what was linked.
 #[test]
 fn configure_style_checks() {
     let folder = Folder::new();

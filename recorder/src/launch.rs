@@ -31,7 +31,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is run, and how.
+/// A program to run, and the circumstances of the run.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The program's file.
@@ -40,41 +40,41 @@ pub struct Request {
     pub command: Vec<OsString>,
     /// Working directory.
     pub directory: PathBuf,
-    /// Variables of the environment that are to be others than this process's.
+    /// Environment variables that differ from those of this process.
     pub environment: Given,
-    /// Limit of the stack in bytes; `None` for that of this process.
+    /// Limit of the stack in bytes; `None` for the limit of this process.
     pub stack: Option<u64>,
-    /// File for standard input; nothing when there is none.
+    /// File for standard input; `None` for an empty one.
     pub stdin: Option<PathBuf>,
-    /// What becomes of the program's output.
+    /// Treatment of the program's output.
     pub output: Output,
     /// Time that a run may take.
     pub timeout: Duration,
-    /// The permission to do that.
+    /// The permission for this execution.
     pub permit: Permit,
 }
 
-/// What becomes of the program's output.
+/// Treatment of the program's output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
-    /// Read, and only its beginning and end kept.
+    /// Read, with only its beginning and end kept.
     Kept,
-    /// Goes where unsnarl's own goes.
+    /// Passed on to unsnarl's own output.
     Shown,
 }
 
 /// A run that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// How the process ended.
+    /// The way in which the process ended.
     pub exit: Exit,
-    /// Its time was over.
+    /// The run was ended because its time was over.
     pub timed_out: bool,
-    /// System calls that its threads were in when its time was over.
+    /// System calls in which its threads were when its time was over.
     pub calls: Vec<InCall>,
-    /// All of them waited then, and only somebody outside of the process could end one of the waits.
+    /// All threads waited at that time, and only somebody outside of the process could end one of the waits.
     pub waits_outside: bool,
-    /// It was ended because the user wanted to stop.
+    /// The run was ended because the user wanted to stop.
     pub stopped: bool,
     /// Its standard output.
     pub stdout: Excerpt,
@@ -82,7 +82,7 @@ pub struct Finished {
     pub stderr: Excerpt,
 }
 
-/// Why a run did not begin or could not be watched.
+/// An error that keeps a run from starting or from being watched.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// The file for standard input cannot be read.
@@ -90,7 +90,7 @@ pub enum LaunchError {
     Stdin {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// The program could not be started.
@@ -98,7 +98,7 @@ pub enum LaunchError {
     Start {
         /// The program.
         program: String,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// The permission is for something else.
@@ -112,7 +112,7 @@ pub enum LaunchError {
     Watch(#[from] io::Error),
 }
 
-/// The beginning and the end of an output: a program that prints a gigabyte must not hurt.
+/// The beginning and the end of an output: a program that prints a gigabyte must not fill the memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
     first: Vec<u8>,
@@ -121,7 +121,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// Bytes that are kept of the beginning, and again of the end.
+    /// Bytes that are kept of the beginning, and as many of the end.
     const PART: usize = 16 * 1024;
 
     fn add(&mut self, bytes: &[u8]) {
@@ -147,9 +147,9 @@ impl Excerpt {
     }
 }
 
-/// Longest time between two looks at the user's wish to stop.
+/// Longest time between two checks of the user's wish to stop.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The same where the kernel cannot tell about the end of a process.
+/// The same interval where the kernel cannot report the end of a process.
 const SHORT_PATIENCE: Duration = Duration::from_millis(5);
 
 /// Starts the program anew and runs it to its end. Whatever it started in its process group ends with it.
@@ -158,7 +158,8 @@ pub fn launch(request: &Request, log: &Log, stop: &AtomicBool) -> Result<Finishe
 }
 
 impl Starter {
-    /// As [`launch`], but the program may be started in another way. `serves` says whether it can be.
+    /// Launches a program like [`launch`], but perhaps in another way. `serves` says whether the program can
+    /// make copies of itself.
     pub fn launch(
         &self,
         request: &Request,
@@ -196,8 +197,8 @@ impl Starter {
     }
 }
 
-/// Whether the program waits for the outside, or goes on to do so at once: one whose timers run out does something in
-/// between.
+/// Returns whether the program still waits for the outside after some time: one whose timers run out does something
+/// in between.
 fn waits_outside(log: &Log) -> bool {
     const LOOKS: u32 = 50;
     const BETWEEN: Duration = Duration::from_millis(1);
@@ -210,10 +211,10 @@ fn waits_outside(log: &Log) -> bool {
     })
 }
 
-/// A child of this process, the leader of a process group.
+/// A child of this process that leads a process group.
 struct Process {
     pid: Pid,
-    /// Where its output comes out, when it is kept.
+    /// Read end of its standard output, when that is kept.
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
 }
@@ -225,7 +226,7 @@ fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> LaunchError {
     }
 }
 
-/// The end of a child that was told to end.
+/// Waits for the end of a child that was told to end.
 fn wait_for(pid: Pid) -> io::Result<Option<WaitStatus>> {
     loop {
         match waitpid(Some(pid), WaitOptions::empty()) {
@@ -236,7 +237,7 @@ fn wait_for(pid: Pid) -> io::Result<Option<WaitStatus>> {
     }
 }
 
-/// Why watching ended.
+/// The reason for which watching ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Exit,
@@ -289,7 +290,7 @@ fn watch(process: Process, timeout: Duration, stop: &AtomicBool) -> io::Result<W
     })
 }
 
-/// The process has ended; it is not waited for yet.
+/// Returns whether the process has ended; it is not waited for yet.
 fn has_ended(pid: Pid) -> io::Result<bool> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     match waitid(WaitId::Pid(pid), options) {
@@ -324,7 +325,7 @@ fn span(time: Duration) -> Timespec {
 
 /// One of the program's outputs.
 struct Stream {
-    /// `None` when it is not ours or has been closed.
+    /// The read end; `None` when the output is not kept or has been closed.
     pipe: Option<File>,
     excerpt: Excerpt,
 }
@@ -340,7 +341,7 @@ impl Stream {
         })
     }
 
-    /// Reads what is there, but not for ever: the program may write faster.
+    /// Reads what is there, for a bounded time: the program may write faster than this reads.
     fn drain(&mut self) {
         let mut buffer = [0; 64 * 1024];
         for _ in 0..64 {

@@ -30,12 +30,12 @@ use unsnarl_trace::raw::{
 };
 use unsnarl_trace::{Chances, input::RunInput};
 
-/// What the runtime is told before the program starts.
+/// The configuration that the runtime gets before the program starts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Controlled or free.
     pub mode: RawMode,
-    /// How the next thread is chosen.
+    /// The strategy that chooses the next thread.
     pub strategy: RawStrategy,
     /// Seed of the choices.
     pub seed: u64,
@@ -47,27 +47,27 @@ pub struct Config {
     pub switch_one_in: u32,
     /// The choices to follow before the strategy goes on.
     pub prefix: Vec<u16>,
-    /// Choices given by where their thread stands, sorted; the strategy makes the others.
+    /// Choices prescribed by the position of their thread, sorted; the strategy makes the others.
     pub plan: Vec<Directive>,
     /// Places where threads are not chosen: program counters, counted from where the program is loaded.
     pub quiet: Vec<u32>,
-    /// The choices other than threads that the run has.
+    /// Choices other than threads that the run makes.
     pub chances: Chances,
-    /// Note what is known about each choice.
+    /// Notes the details of each choice.
     pub details: bool,
     /// The part that holds a proposed schedule ([`unsnarl_trace::raw::follow`]); empty when there is none.
     pub follow: Vec<u8>,
-    /// Record the blocks of code that are entered.
+    /// Records the blocks of code that are entered.
     pub branches: bool,
-    /// A debugger watches: it is told of events.
+    /// A debugger watches and is told of events.
     pub is_debugged: bool,
     /// Accesses to freed heap blocks do not end the run.
     pub allow_use_after_free: bool,
-    /// What the program's random numbers are drawn from.
+    /// Seed of the program's random numbers.
     pub input_seed: u64,
     /// Input of a recorded run, to give back.
     pub input: RunInput,
-    /// What a run may use.
+    /// Bounds for the run.
     pub limits: Limits,
 }
 
@@ -96,12 +96,12 @@ impl Default for Config {
     }
 }
 
-/// What a run may use.
+/// Bounds for a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Events that are recorded before the run is cut short.
+    /// Number of events after which the recording is cut short.
     pub events: u64,
-    /// Steps after which the run counts as endless.
+    /// Number of steps after which the run counts as endless.
     pub steps: u64,
     /// Bytes of input that are kept.
     pub input: u64,
@@ -120,34 +120,34 @@ impl Default for Limits {
 /// Reads in a row after which a thread is taken to be spinning and lets the others run.
 const SPIN_LIMIT: u32 = 400;
 
-/// Where the program's clock begins, in nanoseconds: 2024-01-01. A fixed date, so that the same
-/// choices give the same run.
+/// Start of the program's clock in nanoseconds: 2024-01-01. A fixed date, so that the same choices give the same run.
 const START_TIME: u64 = 1_704_067_200_000_000_000;
 
 /// A raw log.
 pub struct Log {
     memory: ManuallyDrop<Memory>,
     follow: std::ops::Range<usize>,
-    /// Where the memory goes afterwards, if nobody else can write into it any more.
+    /// The pool that takes the memory back, if nobody else can write into it any more.
     home: Memories,
     is_alone: AtomicBool,
     is_controlled: bool,
 }
 
-/// The file, and where it lies in this process.
+/// The file in memory and its mapping in this process.
 #[derive(Debug)]
 struct Memory {
     file: File,
     map: MmapMut,
 }
 
-/// Memory of a log that is not used any more, for the next one. Copies share it.
+/// Memory of a log that is no longer used, for the next log. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Memories(Arc<Mutex<Option<Memory>>>);
 
-/// Files are made longer than they have to be: the next log may need a little more.
+/// Extra length of the file: the next log may need a little more.
 const ROOM: u64 = 4 << 20;
-/// A log of more records is given back to the system: it would take too much memory from the program.
+/// Number of records above which a log's memory is given back to the system: it would take too much memory from the
+/// program.
 const MOST_RECORDS: u64 = 1 << 23;
 
 impl Memories {
@@ -171,7 +171,7 @@ impl Memories {
         Ok(log)
     }
 
-    /// What is there, when it is long enough.
+    /// Takes the memory out of the pool, if it is long enough.
     fn take(&self, bytes: u64) -> Option<Memory> {
         let memory = self.0.lock().ok()?.take()?;
         (memory.map.len() as u64 >= bytes).then_some(memory)
@@ -291,7 +291,7 @@ impl Layout {
     }
 }
 
-/// Room for choices: nearly every one belongs to an event, so the events run out first.
+/// Room for choices: nearly every choice belongs to an event, so the events run out first.
 fn decisions_cap(config: &Config) -> u64 {
     config
         .limits
@@ -299,7 +299,7 @@ fn decisions_cap(config: &Config) -> u64 {
         .min(config.limits.events.saturating_mul(2))
 }
 
-/// Room for what is known about each choice, when that is asked for.
+/// Room for the details of each choice, when they are asked for.
 fn details_cap(config: &Config) -> u64 {
     if config.details {
         decisions_cap(config)
@@ -313,7 +313,7 @@ fn quiet_len(config: &Config) -> u64 {
     2 * config.quiet.len() as u64
 }
 
-/// The table as it lies in memory.
+/// The table of places that are passed over, as it lies in memory.
 fn quiet_table(config: &Config) -> Vec<u8> {
     let len = quiet_len(config);
     let mut table = vec![0u32; len as usize];
@@ -449,7 +449,7 @@ impl Log {
         self.memory.file.as_fd()
     }
 
-    /// The part that holds a proposed schedule, and what came of it once the program has ended.
+    /// The part that holds a proposed schedule, with its result once the program has ended.
     pub fn follow_part(&self) -> &[u8] {
         self.bytes().get(self.follow.clone()).unwrap_or(&[])
     }
@@ -461,21 +461,21 @@ impl Log {
         (header.pid.load(Acquire), header.records.load(Acquire))
     }
 
-    /// Whether every thread waits, and only somebody outside of the process could end one of the waits. May be asked
-    /// while the program runs.
+    /// Returns whether every thread waits, and only somebody outside of the process could end one of the waits. May
+    /// be called while the program runs.
     pub(crate) fn waits_outside(&self) -> bool {
         self.memory.header().waits_outside.load(Acquire) != 0
     }
 
-    /// Says that the processes that were known to have the log have ended. Those that the program has
-    /// made are not.
+    /// Notes that the processes that were known to have the log have ended. Processes that the program has created
+    /// are not known.
     pub(crate) fn has_ended(&self) {
         let header = self.memory.header();
         let has_made = header.forks.load(Relaxed) != 0 || header.detached.load(Relaxed) != 0;
         self.is_alone.store(!has_made, Relaxed);
     }
 
-    /// The log's bytes. To be looked at when the program has ended.
+    /// The log's bytes. To be read when the program has ended.
     pub fn bytes(&self) -> &[u8] {
         &self.memory.map
     }

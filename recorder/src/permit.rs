@@ -1,8 +1,9 @@
 //! Permission to execute a program: nothing that lies in a folder is executed because it lies there.
 //!
 //! Run files and schedules name a program, its arguments and the folder that it runs in, and anybody can have written
-//! them. A [`Permit`] is what launching demands, and only this module makes one: because the user has named the program,
-//! trusts it, or has recorded the same thing before on this machine, as the [`Ledger`] of the user's own files says.
+//! them. A [`Permit`] is what launching demands, and only this module makes one: because the user has named the
+//! program, trusts it, or has recorded the same thing before on this machine, as the [`Ledger`] of the user's own files
+//! says.
 
 mod ledger;
 
@@ -23,7 +24,7 @@ use unsnarl_trace::{
     input::{RunInput, Variable},
 };
 
-/// Everything that decides what an execution does, but for the order of threads and the user's own environment.
+/// Everything that decides what an execution does, except the order of threads and the user's own environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Deed {
     /// The program's file.
@@ -34,7 +35,7 @@ pub struct Deed {
     pub command: Vec<OsString>,
     /// Working directory.
     pub directory: PathBuf,
-    /// What is given back to the program as if it came from outside.
+    /// Input that is given back to the program as if it came from outside.
     pub input: RunInput,
 }
 
@@ -50,7 +51,7 @@ impl Deed {
         }
     }
 
-    /// One text for it, in which no two deeds look alike.
+    /// Encodes the deed as one text that differs for different deeds.
     fn encoded(&self) -> Vec<u8> {
         let mut bytes = b"unsnarl deed 1\0".to_vec();
         let mut add = |part: &[u8]| {
@@ -72,8 +73,8 @@ impl Deed {
     }
 }
 
-/// Nothing for a run to which nothing came from outside. What random numbers are drawn from does not count: anything
-/// may be drawn in a recording, too.
+/// Digest of a run's input; empty for a run without input from outside. The seed of random numbers does not count: a
+/// recording may draw any numbers, too.
 fn digest(input: &RunInput) -> Vec<u8> {
     if is_plain(input) {
         return Vec::new();
@@ -86,7 +87,7 @@ fn digest(input: &RunInput) -> Vec<u8> {
     hash.finalize().to_vec()
 }
 
-/// Nothing came from outside, not even a variable that the program asked for.
+/// Returns whether nothing came from outside, not even a variable that the program asked for.
 fn is_plain(input: &RunInput) -> bool {
     input.bytes.0.is_empty() && variables(input).next().is_none()
 }
@@ -97,15 +98,15 @@ fn variables(input: &RunInput) -> impl Iterator<Item = &Variable> {
     variables.filter(|variable| !Variable::is_looked_up_by_library(&variable.name))
 }
 
-/// The user's word about programs that no command line names.
+/// The user's decision about programs that no command line names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Trust {
-    /// None was given: only what the user has recorded is executed.
+    /// No decision: only what the user has recorded is executed.
     #[default]
     Own,
     /// Programs with these hashes are executed as well.
     Builds(BTreeSet<String>),
-    /// Every program is.
+    /// Every program is executed.
     All,
 }
 
@@ -119,25 +120,25 @@ impl Trust {
     }
 }
 
-/// The program may be executed with this command in this folder.
+/// A permission to execute the program with this command in this folder.
 #[derive(Clone, Debug)]
 pub struct Permit {
     program: PathBuf,
     command: Vec<OsString>,
     directory: PathBuf,
     input: Inputs,
-    /// The build, where runs of it that are kept count as the user's own.
+    /// The build, if runs of it that are kept count as the user's own.
     vouches_for: Option<String>,
 }
 
-/// What may be given back to the program as its input.
+/// Inputs that may be given back to the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Inputs {
     Any,
     These(RunInput),
 }
 
-/// Why a program is not executed.
+/// The refusal to execute a program.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "you have not recorded {} on this machine, so it is not executed\n  next: if you trust that program, say --trust",
@@ -151,8 +152,8 @@ pub struct Refused {
 }
 
 impl Permit {
-    /// The user has named the program to be recorded: its runs are the user's own from now on. The second value says
-    /// why that could not be noted.
+    /// A permit for a program that the user has named for recording: its runs are the user's own from now on. The
+    /// second value is the error if that could not be noted.
     #[must_use]
     pub fn recording(
         program: &Path,
@@ -171,7 +172,7 @@ impl Permit {
         (Permit::for_any_input(deed), noted.err())
     }
 
-    /// The user has named the program on the command line, for this once.
+    /// A permit for a program that the user has named on the command line, for this one execution.
     #[must_use]
     pub fn named(program: &Path, command: &[OsString], directory: &Path) -> Permit {
         Permit {
@@ -183,7 +184,7 @@ impl Permit {
         }
     }
 
-    /// What the user trusts, or has recorded before.
+    /// A permit for what the user trusts, or has recorded before.
     pub fn ask(deed: Deed, trust: &Trust) -> Result<Permit, Refused> {
         if trust.covers(&deed.build_id) {
             return Ok(Permit::for_any_input(deed));
@@ -210,7 +211,7 @@ impl Permit {
         }
     }
 
-    /// The same for executions of which nothing is kept: none of their runs becomes the user's own.
+    /// The same permit for executions of which nothing is kept: none of their runs becomes the user's own.
     #[must_use]
     pub fn keeping_nothing(self) -> Permit {
         Permit {
@@ -219,17 +220,17 @@ impl Permit {
         }
     }
 
-    /// Whether it is for this execution.
+    /// Returns whether the permit is for this execution.
     pub(crate) fn covers(&self, request: &Request) -> bool {
         self.is_for(&request.program, &request.command, &request.directory)
     }
 
-    /// As [`Permit::covers`], by its parts.
+    /// Like [`Permit::covers`], for the separate parts of a deed.
     pub(crate) fn is_for(&self, program: &Path, command: &[OsString], directory: &Path) -> bool {
         self.program == program && self.command == command && self.directory == directory
     }
 
-    /// Whether this may be given back to the program.
+    /// Returns whether this input may be given back to the program.
     pub(crate) fn allows_input(&self, input: Option<&RunInput>) -> bool {
         match (&self.input, input) {
             (Inputs::Any, _) | (Inputs::These(_), None) => true,
@@ -240,7 +241,7 @@ impl Permit {
         }
     }
 
-    /// Notes a run that this permit's execution gave, and that is kept, as the user's own.
+    /// Notes a run that was made under this permit, and that is kept, as the user's own.
     pub fn vouch(&self, run: &RunMeta) -> Result<(), LedgerError> {
         match &self.vouches_for {
             Some(build_id) => Ledger::open()?.add(&Deed::of(run, &self.program, build_id)),
@@ -249,13 +250,14 @@ impl Permit {
     }
 }
 
-/// Whether the user has recorded this before on this machine.
+/// Returns whether the user has recorded this before on this machine.
 #[must_use]
 pub fn is_own(deed: &Deed) -> bool {
     Ledger::open().is_ok_and(|ledger| ledger.has(deed))
 }
 
-/// Whether the user has recorded such a run, of the program as it is now. A program that cannot be read is nobody's.
+/// Returns whether the user has recorded such a run of the program as it is now. A program that cannot be read is
+/// nobody's own.
 #[must_use]
 pub fn is_own_run(meta: &RunMeta) -> bool {
     let found = crate::target::find(OsStr::new(&meta.program), Path::new(&meta.directory));

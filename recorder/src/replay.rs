@@ -22,35 +22,35 @@ use unsnarl_trace::{Mode, Outcome, Run, RunMeta, shell};
 
 pub use compare::{Comparison, Difference, Values, compare};
 
-/// How a run is run again.
+/// Options of a replay.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How often.
+    /// Number of repetitions.
     pub times: u64,
     /// File for standard input, if the run had one.
     pub stdin: Option<PathBuf>,
     /// Time that each may take.
     pub timeout: Duration,
-    /// What becomes of the program's output.
+    /// Treatment of the program's output.
     pub output: Output,
-    /// Record the branches that are taken, too.
+    /// Records the branches that are taken, too.
     pub branches: bool,
-    /// The user's word about the program.
+    /// The user's decision about the program.
     pub trust: Trust,
 }
 
-/// What came of it.
+/// The result of a replay.
 #[derive(Clone, Debug)]
 pub struct Replayed {
     /// Runs that reproduced the recorded one.
     pub same: u64,
-    /// Where the first of the others left it; replaying ended there.
+    /// The first event at which a repetition left the recorded run; replaying ended there.
     pub difference: Option<Difference>,
-    /// Values of the last run that are others than the recorded ones, at steps that are the same.
+    /// Values of the last run that differ from the recorded ones at the same steps.
     pub values: Option<Values>,
-    /// Where the last run took other steps, although it failed in the same way.
+    /// The first event at which the last run took other steps, although it failed in the same way.
     pub detour: Option<Difference>,
-    /// What the last run has to say that the recorded one has not, such as other input.
+    /// Remarks of the last run that the recorded one does not have, such as other input.
     pub notes: Vec<String>,
     /// The user stopped it.
     pub stopped: bool,
@@ -60,13 +60,13 @@ pub struct Replayed {
     pub with_branches: Option<Run>,
 }
 
-/// Why a run cannot be run again.
+/// An error that keeps a run from being run again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The program is not what was recorded.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// Another build.
+    /// The program is another build.
     #[error(
         "{program} is another build than the one that was recorded\n  next: build it as it was then, or record the new build: unsnarl record -- {command}"
     )]
@@ -76,10 +76,10 @@ pub enum ReplayError {
         /// The command that was recorded.
         command: String,
     },
-    /// Other input.
+    /// Standard input or arguments differ.
     #[error("the run had another standard input\n  next: name the file with --stdin")]
     OtherInput,
-    /// No schedule.
+    /// The run has no schedule.
     #[error(
         "the run has no schedule to follow: it was {0}\n  next: record with a controlled strategy, such as the default"
     )]
@@ -92,7 +92,7 @@ pub enum ReplayError {
     /// The user has not allowed it.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// It did not run.
+    /// The program could not be run.
     #[error(transparent)]
     Record(#[from] RecordError),
 }
@@ -103,7 +103,7 @@ impl From<LaunchError> for ReplayError {
     }
 }
 
-/// Runs `recorded` again. `watcher` hears of every run that repeated it.
+/// Runs `recorded` again. `watcher` is told of every run that repeated it.
 pub fn replay(
     recorded: &Run,
     options: &Options,
@@ -151,7 +151,7 @@ pub fn replay(
     Ok(replayed)
 }
 
-/// A repetition is the same run: it says how that came about, not that it was repeated.
+/// Gives a repetition the recorded run's account of its origin: it is the same run.
 fn as_recorded(run: Run, recorded: &RunMeta) -> Run {
     let meta = RunMeta {
         strategy: recorded.strategy.clone(),
@@ -163,7 +163,7 @@ fn as_recorded(run: Run, recorded: &RunMeta) -> Run {
     Run { meta, ..run }
 }
 
-/// Its schedule once more.
+/// An attempt that follows the recorded schedule.
 fn attempt(recorded: &Run) -> Attempt {
     Attempt {
         name: "replay",
@@ -177,7 +177,7 @@ fn attempt(recorded: &Run) -> Attempt {
     .with_input_of(&recorded.meta)
 }
 
-/// Checks that this is what was recorded.
+/// Checks that program and input are those that were recorded.
 fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayError> {
     let meta = &recorded.meta;
     match meta.mode {
@@ -214,8 +214,8 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
     Ok((target, job))
 }
 
-/// Branches are events too: with them the same run needs more room. A run that did not end is followed
-/// beyond where it was ended, but not much.
+/// Limits of a repetition. Branches are events too: with them the same run needs more room. A run that did not end is
+/// followed beyond its end, but not far.
 fn limits(recorded: &Run, with_branches: bool) -> Limits {
     const BRANCHES_PER_EVENT: u64 = 7;
     let usual = Limits::default();
@@ -234,7 +234,7 @@ fn limits(recorded: &Run, with_branches: bool) -> Limits {
     }
 }
 
-/// Steps that a run took at most: decisions with one thread only are not counted, but most leave an event.
+/// Upper bound for the steps of a run: decisions with one thread only are not counted, but most leave an event.
 fn steps_of(run: &Run) -> u64 {
     run.meta.steps.max(run.events.len() as u64)
 }

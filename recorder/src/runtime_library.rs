@@ -23,7 +23,7 @@ static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libunsnarl_run
 /// The beginning of the archive's SHA-256: another build of unsnarl has its own folder.
 const HASH: &str = env!("UNSNARL_RUNTIME_HASH");
 
-/// Why the runtime could not be made available.
+/// The error when the runtime could not be made available.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot write the runtime to {place}: {error}\n  next: make the folder writable, or name another one in XDG_CACHE_HOME"
@@ -31,7 +31,7 @@ const HASH: &str = env!("UNSNARL_RUNTIME_HASH");
 pub struct CacheError {
     /// The file or folder.
     pub place: String,
-    /// Why.
+    /// The cause.
     pub error: io::Error,
 }
 
@@ -66,8 +66,8 @@ fn tools() -> Result<PathBuf, CacheError> {
     }
 }
 
-/// The folder that they are in; it is made if need be, and belongs to the user alone: what is in it becomes part of the
-/// programs that the user builds, and some of it is executed.
+/// The folder of the runtime's files. It is made if need be, and belongs to the user alone: what is in it becomes
+/// part of the programs that the user builds, and some of it is executed.
 pub fn folder() -> Result<PathBuf, CacheError> {
     let cache = own_folder::Purpose::Cache.folder();
     let cache = cache.map_err(|none| CacheError {
@@ -101,13 +101,13 @@ fn provide(name: &str, content: &[u8]) -> Result<PathBuf, CacheError> {
     Ok(file)
 }
 
-/// Folders of other builds of unsnarl that are kept.
+/// Number of folders of other builds of unsnarl that are kept.
 const KEPT: usize = 3;
-/// A folder that was made in this time may belong to a build that is going on.
+/// Age below which a folder may belong to a build that is still running.
 const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Makes room when this build of unsnarl is new here: of the others only the newest are kept. What
-/// cannot be read or removed stays; it is in nobody's way.
+/// Makes room when this build of unsnarl is new here: of the others only the newest are kept. Folders that cannot be
+/// read or removed stay; they do no harm.
 fn remove_old(cache: &Path) {
     let mut others: Vec<(SystemTime, PathBuf)> = fs::read_dir(cache)
         .into_iter()
@@ -125,7 +125,7 @@ fn remove_old(cache: &Path) {
     }
 }
 
-/// There, whole, and not put there by another user.
+/// Returns whether the file is there, whole, and was not put there by another user.
 fn is_ours(file: &Path, length: usize) -> bool {
     let user = rustix::process::getuid().as_raw();
     let owned = |owner: u32| owner == user || owner == 0;
@@ -133,7 +133,7 @@ fn is_ours(file: &Path, length: usize) -> bool {
         .is_ok_and(|meta| meta.is_file() && meta.len() == length as u64 && owned(meta.uid()))
 }
 
-/// Beside, then renamed: several compilers at once never see half a file.
+/// Writes a temporary file and renames it: concurrent compilers never see half a file.
 fn write(folder: &Path, file: &Path, content: &[u8]) -> io::Result<()> {
     let mut beside = tempfile::NamedTempFile::new_in(folder)?;
     beside.write_all(content)?;

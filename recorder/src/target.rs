@@ -16,17 +16,17 @@ use unsnarl_trace::{RunMeta, files::open_regular};
 pub struct Target {
     /// Its file and debug info.
     pub program: Program,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// Why a program cannot be recorded.
+/// An error that keeps a program from being recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// No such file, or none in the search path.
+    /// The program does not exist, or is not in the search path.
     #[error("there is no program {name}{}", hint.as_deref().unwrap_or("\n  next: check the name; relative names start at the current folder"))]
     NotFound {
-        /// As given.
+        /// The name as given.
         name: String,
         /// A better name.
         hint: Option<String>,
@@ -39,7 +39,7 @@ pub enum TargetError {
         "{0} is a script, not a program\n  next: record the program that it starts (libtool keeps it under .libs/)"
     )]
     Script(String),
-    /// Not for this machine, damaged, or unreadable.
+    /// The file is not for this machine, is damaged, or cannot be read.
     #[error("{0}\n  next: build it again with `unsnarl cc`")]
     Unreadable(#[from] ProgramError),
     /// Linked with the compiler's own runtime.
@@ -48,14 +48,14 @@ pub enum TargetError {
          next: build it with `unsnarl cc` (as in CC=\"unsnarl cc\" make) and without -fsanitize=thread at the link"
     )]
     Libtsan(String),
-    /// Built for path mode, to be recorded otherwise.
+    /// Built for path mode, but to be recorded otherwise.
     #[error(
         "{0} was built for --strategy path: its memory accesses cannot be recorded\n  \
          next: record it with --strategy path, or build it again with `unsnarl cc` (without --path and {variable}=path)",
         variable = crate::wrapper::build::VARIABLE
     )]
     ForPath(String),
-    /// Not built for path mode, to be recorded in it.
+    /// The program was not built for path mode, but is to be recorded in it.
     #[error(
         "{0} was not built for --strategy path\n  \
          next: build it with `unsnarl cc --path` (as in CC=\"unsnarl cc --path\" make, or with {variable}=path in the environment), \
@@ -63,7 +63,7 @@ pub enum TargetError {
         variable = crate::wrapper::build::VARIABLE
     )]
     NotForPath(String),
-    /// Not instrumented.
+    /// The program is not instrumented.
     #[error(
         "{0} was not built for recording\n  next: build it with `unsnarl cc` (as in CC=\"unsnarl cc\" make), then record again"
     )]
@@ -75,8 +75,8 @@ pub fn open(name: &OsStr, directory: &Path) -> Result<Target, TargetError> {
     open_built_for(Build::Exact, name, directory)
 }
 
-/// As [`open`], for a program that repeats what a run recorded. Where it is another build, its sources are
-/// those of today.
+/// Opens a program like [`open`], to repeat a recorded run. If the program is another build, its current sources are
+/// used.
 pub fn open_recorded(recorded: &RunMeta, directory: &Path) -> Result<Target, TargetError> {
     let mut target = open(recorded.program.as_ref(), directory)?;
     if target.program.build_id() == recorded.build_id {
@@ -85,7 +85,7 @@ pub fn open_recorded(recorded: &RunMeta, directory: &Path) -> Result<Target, Tar
     Ok(target)
 }
 
-/// As [`open`], for a program that is built for certain strategies.
+/// Opens a program like [`open`], for the strategies that the kind of build serves.
 pub fn open_built_for(build: Build, name: &OsStr, directory: &Path) -> Result<Target, TargetError> {
     let shown = name.to_string_lossy().into_owned();
     let path = find(name, directory)?;

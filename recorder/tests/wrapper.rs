@@ -1,5 +1,5 @@
-//! The wrapper's command lines with real compilers: what it makes is instrumented, holds the runtime
-//! exactly once and never the sanitizer's own.
+//! The wrapper's command lines with real compilers: their output is instrumented, holds the runtime exactly once and
+//! never the sanitizer's own.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{
@@ -48,7 +48,7 @@ fn compilers() -> Vec<(Family, &'static str)> {
     here
 }
 
-/// A folder with a compiler in it, as a user's project.
+/// A folder with a compiler, as a user's project.
 struct Project {
     folder: tempfile::TempDir,
     family: Family,
@@ -76,7 +76,7 @@ impl Project {
         fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// What the wrapper would start.
+    /// Runs the command that the wrapper would start.
     fn compile(&self, line: &str) -> Output {
         let parts = runtime_library::parts().unwrap();
         let words = line
@@ -122,7 +122,7 @@ impl Project {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Instrumented, with our runtime and without the sanitizer's, and it runs by itself.
+    /// Checks that a program is instrumented, with our runtime and without the sanitizer's, and runs by itself.
     #[track_caller]
     fn is_recordable(&self, program: &str) {
         let compiler = self.compiler;
@@ -210,7 +210,7 @@ fn dependency_files(project: &Project) -> Vec<String> {
     names
 }
 
-/// What the compiler by itself makes of `-MMD y.c -o y`.
+/// The files that the compiler itself makes for `-MMD y.c -o y`.
 fn dependency_files_of(mut compiler: Command, project: &Project) -> Vec<String> {
     for file in dependency_files(project) {
         fs::remove_file(project.path().join(file)).unwrap();

@@ -14,12 +14,12 @@ use core::sync::atomic::{
 };
 use unsnarl_trace::raw::{RecordKind, flag};
 
-/// Ranges up to this many bytes are logged word by word with their values.
+/// Length up to which ranges are logged word by word with their values.
 const WORDS_UP_TO: usize = 256;
-/// Most words of such a range, with a shorter one at either end.
+/// Largest number of words of such a range, with a shorter one at either end.
 const MOST_WORDS: usize = WORDS_UP_TO / 8 + 2;
 
-/// An access of this size has a second record, for the high half of its value.
+/// Size of an access with a second record for the high half of its value.
 const WIDE: u32 = 16;
 
 /// Reads the program's memory on its behalf: a fault is charged to the access at `pc`.
@@ -37,7 +37,7 @@ pub unsafe fn sample_for(this: &Thread, addr: *const u8, size: u32, pc: u64) -> 
     value
 }
 
-/// A read that the program does next.
+/// Logs a read that the program does next.
 ///
 /// # Safety
 /// The program reads these bytes next.
@@ -76,7 +76,7 @@ unsafe fn log_one(this: &Thread, addr: *const u8, pc: u64, size: u32, flags: u8)
     }
 }
 
-/// A write that the program does next.
+/// Logs a write that the program does next, or keeps it back.
 ///
 /// # Safety
 /// The program writes these bytes next.
@@ -107,7 +107,7 @@ pub unsafe fn write(addr: *const u8, pc: u64, size: u32, flags: u8) {
     announce(this, addr, pc, size, flags);
 }
 
-/// Logs a write that was kept back, now that the program does it.
+/// Logs a write that was kept back, at the time when the program does it.
 #[cold]
 fn log_copied(this: &Thread, copied: Copied) {
     if copied.is_range {
@@ -132,7 +132,7 @@ pub fn log_kept_back(this: &Thread) {
     }
 }
 
-/// Whether `addr` lies in the calling functions' frames, as far as they are near.
+/// Returns whether `addr` lies in the calling functions' frames, as far as they are near.
 #[inline(always)]
 fn is_near_stack(addr: *const u8) -> bool {
     const NEAR: usize = 64 << 10;

@@ -13,7 +13,7 @@ use crate::{
 use core::ffi::c_int;
 use unsnarl_trace::raw::RecordKind;
 
-/// What one of the threads at a barrier is told (`PTHREAD_BARRIER_SERIAL_THREAD`).
+/// Value that one of the threads at a barrier gets (`PTHREAD_BARRIER_SERIAL_THREAD`).
 const SERIAL_THREAD: c_int = -1;
 
 unsafe extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, pc: u64) -> c_int {

@@ -20,9 +20,9 @@ use core::ffi::{c_int, c_short, c_void};
 use libc::{POLLIN, POLLOUT, iovec, off_t, pollfd};
 use unsnarl_trace::raw::Call;
 
-/// Descriptors that are waited for in one system call.
+/// Bound for the descriptors that are waited for in one system call.
 const MOST: usize = 64;
-/// A pipe that is ready takes this many bytes without waiting.
+/// Number of bytes that a pipe takes without waiting when it is ready.
 const PIPE_PART: usize = 4096;
 
 const NONE: pollfd = pollfd {
@@ -38,7 +38,7 @@ pub struct Pollfds {
 }
 
 impl Pollfds {
-    /// None.
+    /// An empty array.
     pub fn new() -> Pollfds {
         Pollfds {
             places: [NONE; MOST],
@@ -46,7 +46,7 @@ impl Pollfds {
         }
     }
 
-    /// Adds one; false when there is no room.
+    /// Adds a descriptor; returns `false` if there is no room.
     pub fn add(&mut self, fd: c_int, events: c_short) -> bool {
         let Some(place) = self.places.get_mut(self.used) else {
             return false;
@@ -60,17 +60,17 @@ impl Pollfds {
         true
     }
 
-    /// There are none.
+    /// Returns whether there are no descriptors.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// Those that are there.
+    /// The descriptors.
     pub fn get(&self) -> &[pollfd] {
         self.places.get(..self.used).unwrap_or(&[])
     }
 
-    /// Asks the kernel, and waits at most so long. An interruption by a signal counts as an answer.
+    /// Asks the kernel, and waits for at most this time. An interruption by a signal counts as an answer.
     pub fn poll(&mut self, milliseconds: c_int) -> c_int {
         sys::poll(
             self.places.get_mut(..self.used).unwrap_or(&mut []),
@@ -79,7 +79,7 @@ impl Pollfds {
     }
 }
 
-/// Whether a call on this descriptor would not wait. Errors count as ready: the call then says so.
+/// Returns whether a call on this descriptor would not wait. Errors count as ready: the call then reports them.
 pub fn is_ready(descriptor: c_int, events: c_short) -> bool {
     let wanted = pollfd {
         fd: descriptor,
@@ -96,12 +96,12 @@ fn waits_in_kernel(descriptor: c_int) -> bool {
     flags >= 0 && flags as c_int & libc::O_NONBLOCK == 0
 }
 
-/// How the wait before a call ended.
+/// The end of the wait before a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Before {
     /// The call will not wait.
     Go,
-    /// It would, but a replay has its answer.
+    /// The call would wait, but a replay has its answer.
     Given,
     /// The socket's own time limit is over.
     TimedOut,
@@ -110,7 +110,7 @@ pub enum Before {
 }
 
 impl Before {
-    /// The answer of the call: made, or why it is not.
+    /// The answer of the call, or the error if it is not made.
     pub fn then(self, call: impl FnOnce() -> Answer) -> Answer {
         match self {
             Before::Go => call(),
@@ -120,8 +120,8 @@ impl Before {
     }
 }
 
-/// Before a call on `descriptor`: lets others run, and goes on once the call would not wait. One
-/// decision, however long it takes: what comes from outside comes at another time in a replay.
+/// Waits before a call on `descriptor`: lets others run, and returns once the call would not wait. This is one
+/// decision, however long it takes: input from outside comes at another time in a replay.
 pub fn until_ready(this: &Thread, descriptor: c_int, events: c_short, next: Next) -> Before {
     let receives = events == POLLIN;
     let source = descriptors::source(descriptor);
@@ -198,7 +198,7 @@ pub fn receive(fd: c_int, parts: Parts, pc: u64, call: impl FnOnce() -> isize) -
     read
 }
 
-/// Makes the call, unless random numbers are wanted.
+/// Makes the call, unless the descriptor is one of random numbers.
 fn fill(this: &Thread, fd: c_int, parts: Parts, call: impl FnOnce() -> isize) -> isize {
     if descriptors::source(fd) != Source::Random {
         return unrecorded(this, call);
@@ -211,8 +211,8 @@ fn fill(this: &Thread, fd: c_int, parts: Parts, call: impl FnOnce() -> isize) ->
     .sum()
 }
 
-/// A call that sends the parts to a descriptor. `call` is told what to send, in pieces that the
-/// descriptor takes without waiting, and sends all of a piece or says how much.
+/// Makes a call that sends the parts to a descriptor. `call` gets the bytes to send, in pieces that the descriptor
+/// takes without waiting, and sends all of a piece or returns the number of bytes.
 pub fn transmit(
     fd: c_int,
     parts: Parts,
@@ -243,8 +243,8 @@ pub fn transmit(
     send_in_pieces(this, fd, parts, bytes, next, piece)
 }
 
-/// The result of an output comes from outside only where not all of it was done; a replay takes all
-/// of it as done that was when the run was recorded, though nobody may be there any more.
+/// Records the result of an output, which comes from outside only if the output was partial. A replay takes all as
+/// done that was done when the run was recorded, though the receiver may be gone.
 pub fn output(
     this: &Thread,
     fd: c_int,
@@ -271,7 +271,7 @@ pub fn output(
     answer.with_errno().result as isize
 }
 
-/// A call with this many bytes could wait in the middle.
+/// Returns whether a call with this many bytes could wait in the middle.
 fn takes_pieces(fd: c_int, bytes: usize) -> bool {
     bytes > PIPE_PART
         && descriptors::source(fd) == Source::Inside
@@ -360,7 +360,7 @@ unsafe extern "C-unwind" fn on_preadv(
     receive(fd, all, pc, || unsafe { library(fd, parts, count, at) })
 }
 
-/// A buffer that is too small ends the program, as the library would.
+/// Ends the program if a buffer is too small, as the library would.
 pub fn check(bytes: usize, room: usize) {
     if bytes > room {
         let fail = real!("__chk_fail", fn() -> c_int);
@@ -489,7 +489,7 @@ unsafe extern "C-unwind" fn on_socketpair(
     })
 }
 
-/// A call that makes two connected descriptors.
+/// Makes a call that creates two connected descriptors.
 fn note_pair(ends: *mut c_int, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
     let Some(this) = ready(pc) else { return call() };
     let status = unrecorded(this, call);

@@ -19,12 +19,12 @@ use core::{
 };
 use unsnarl_trace::raw::{Call, RecordKind};
 
-/// Whether a child was made.
+/// Returns whether a child was made.
 pub fn has_any() -> bool {
     SHARED.children.get() != 0
 }
 
-/// A child was made: it may hold the other end of what this process has.
+/// Counts a new child: it may hold the other end of this process's descriptors.
 fn count_child(this: Option<&Thread>) {
     SHARED.children.set(SHARED.children.get() + 1);
     header().forks.fetch_add(1, Relaxed);
@@ -37,12 +37,12 @@ unsafe extern "C-unwind" fn on_fork(pc: u64) -> c_int {
     fork(pc, real!("fork", fn() -> c_int))
 }
 
-/// As `fork`, but without the handlers of `pthread_atfork`.
+/// Handles `_Fork`: like `fork`, but without the handlers of `pthread_atfork`.
 unsafe extern "C-unwind" fn on_bare_fork(pc: u64) -> c_int {
     fork(pc, real!("_Fork", fn() -> c_int))
 }
 
-/// The program's handlers before the copy, and those after it in this process, are part of the run.
+/// Forks with the program's handlers: those before the copy, and those after it in this process, are part of the run.
 fn fork(pc: u64, library: unsafe extern "C-unwind" fn() -> c_int) -> c_int {
     let this = ready(pc);
     if let Some(this) = this.filter(|_| controlled()) {
@@ -62,20 +62,21 @@ fn fork(pc: u64, library: unsafe extern "C-unwind" fn() -> c_int) -> c_int {
     })
 }
 
-/// In a forked child, before the program's own handlers there: it goes on unrecorded.
+/// Handler in a forked child, before the program's own handlers there: it goes on unrecorded.
 extern "C" fn leave_recording() {
     if SHARED.mode.get() != Mode::Off {
         threads::leave_recording();
     }
 }
 
-/// Handlers in a child run in the order in which they were registered: this one comes before the program's.
+/// Registers the handler for children. Handlers in a child run in the order of registration: this one comes before
+/// the program's.
 pub fn watch_forks() {
     // SAFETY: a handler with the right signature.
     unsafe { libc::pthread_atfork(None, None, Some(leave_recording)) };
 }
 
-/// The process ends. If a child of its own goes on, that may be what it was started for.
+/// Notes that the process ends while a child of its own goes on, which may be the purpose of the process.
 pub fn note_left_behind() {
     const ANY: u32 = libc::P_ALL;
     if header().forks.load(Relaxed) == 0 || header().detached.load(Relaxed) != 0 {
@@ -94,7 +95,7 @@ pub fn note_left_behind() {
     }
 }
 
-/// Whether waiting for this child would not wait.
+/// Returns whether a wait for this child would return at once.
 pub fn has_news(kind: u32, id: i32) -> bool {
     // SAFETY: asks without taking the news.
     unsafe {
@@ -106,7 +107,7 @@ pub fn has_news(kind: u32, id: i32) -> bool {
     }
 }
 
-/// Waits until one of the children that `id` names as `waitpid` does has news.
+/// Waits until one of the children that `id` selects, as in `waitpid`, has news.
 fn until_news(this: &Thread, id: c_int, options: c_int, pc: u64) {
     let next = Next::of(RecordKind::Yield, pc, 0);
     if options & libc::WNOHANG != 0 {
@@ -230,7 +231,7 @@ unsafe extern "C-unwind" fn on_waitid(
     exchange(this, Call::Wait, Parts::new(&room, 1), pc, || true, make).result as c_int
 }
 
-/// A call that starts another program and waits for it, or does so later.
+/// Makes a call that starts another program and waits for it, or does so later.
 fn starts_program<T: Copy>(pc: u64, call: impl FnOnce() -> T) -> T {
     let Some(this) = ready(pc) else { return call() };
     count_child(Some(this));

@@ -1,8 +1,7 @@
-//! Choices: the schedule that is followed, the log of what was chosen, and the choices other than
-//! "who runs".
+//! Choices: the schedule that is followed, the log of the choices made, and the choices other than "who runs".
 //!
-//! All kinds of choices share one sequence. Which kinds a run has ([`chance`]) is part of how it is
-//! started, so following the sequence means the same each time.
+//! All kinds of choices share one sequence. The kinds that a run has ([`chance`]) are part of how it is started, so
+//! following the sequence means the same each time.
 
 use crate::{
     follow,
@@ -12,7 +11,7 @@ use crate::{
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use unsnarl_trace::raw::{ChoiceKind, Detail, RawStrategy, chance};
 
-/// Whether there is a choice left in the schedule that is followed.
+/// Returns whether there is a choice left in the schedule that is followed.
 #[inline(always)]
 pub fn follows() -> bool {
     SHARED.replay_at.get() < SHARED.replay_len.get()
@@ -27,7 +26,7 @@ pub fn next_followed() -> u16 {
     unsafe { *SHARED.replay.get().add(at as usize) }
 }
 
-/// The choice that was read last cannot be followed.
+/// Notes that the choice that was read last cannot be followed.
 #[cold]
 pub fn diverged() {
     let header = header();
@@ -38,8 +37,8 @@ pub fn diverged() {
     }
 }
 
-/// Appends to the choices made. Past the capacity only the count goes on, which tells the reader.
-/// `candidates` is asked for when details are wanted.
+/// Appends to the choices made. Past the capacity only the count goes on, which the reader sees. `candidates` is
+/// called when details are wanted.
 #[inline(always)]
 pub fn note(choice: u16, kind: ChoiceKind, yields: bool, candidates: impl FnOnce() -> Candidates) {
     let header = header();
@@ -71,7 +70,7 @@ fn note_detail(at: u64, choice: u16, kind: ChoiceKind, yields: bool, candidates:
     unsafe { SHARED.details.get().add(at as usize).write(detail) };
 }
 
-/// What could be chosen.
+/// The candidates of a choice.
 #[derive(Default)]
 pub struct Candidates {
     bits: u64,
@@ -79,7 +78,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// These numbers.
+    /// Creates the set of these numbers.
     pub fn of(numbers: impl Iterator<Item = u16>) -> Candidates {
         let mut candidates = Candidates::default();
         for number in numbers {
@@ -102,7 +101,7 @@ pub fn random() -> u64 {
     x.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
 }
 
-/// Whether the strategy draws; the others take the first of what is possible.
+/// Returns whether the strategy draws; other strategies take the first of the candidates.
 fn draws() -> bool {
     matches!(
         SHARED.strategy.get(),
@@ -110,7 +109,7 @@ fn draws() -> bool {
     )
 }
 
-/// Which of `count` waiters a signal wakes; `number_of` names the thread of each.
+/// Chooses which of `count` waiters a signal wakes; `number_of` names the thread of each.
 pub fn pick_waiter(count: usize, number_of: impl Fn(usize) -> u16) -> usize {
     if count <= 1 {
         return 0;
@@ -146,23 +145,23 @@ fn followed_waiter(count: usize, number_of: &impl Fn(usize) -> u16) -> Option<us
     found
 }
 
-/// How a wait is to end.
+/// The end chosen for a wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// When it is granted, or its time is over.
+    /// The usual end: it is granted, or its time is over.
     Granted,
-    /// By itself.
+    /// A spurious wake-up.
     Spurious,
-    /// Its time is over at once: nobody has promised the thread that it runs before.
+    /// A time-out at once: nobody has promised the thread that it runs before.
     Early,
 }
 
-/// One wait in this many ends by itself, one in this many timed waits at once.
+/// Odds of an unusual end: one wait in this many ends by itself, one in this many timed waits at once.
 const WAIT_ODDS: u64 = 16;
-/// One step in this many fails that may fail for no reason.
+/// Odds of a failure for no reason: one step in this many that may fail so.
 const TRY_ODDS: u64 = 16;
 
-/// How the wait on a condition variable that begins now is to end.
+/// Chooses the end of the wait on a condition variable that begins now.
 pub fn condition_ending(timed: bool) -> Ending {
     match outcome(ChoiceKind::Wait, wait_outcomes(true, timed), WAIT_ODDS) {
         1 => Ending::Spurious,
@@ -171,7 +170,7 @@ pub fn condition_ending(timed: bool) -> Ending {
     }
 }
 
-/// Whether the time of the timed wait that begins now is over at once.
+/// Returns whether the time of the timed wait that begins now is over at once.
 pub fn times_out_early() -> bool {
     outcome(ChoiceKind::Wait, wait_outcomes(false, true), WAIT_ODDS) == 2
 }
@@ -182,12 +181,12 @@ fn wait_outcomes(condition: bool, timed: bool) -> u64 {
     1 | u64::from(spurious) << 1 | u64::from(early) << 2
 }
 
-/// Whether a step fails that may fail for no reason.
+/// Returns whether a step fails that may fail for no reason.
 pub fn fails_for_no_reason() -> bool {
     has(chance::TRY) && outcome(ChoiceKind::Try, 0b11, TRY_ODDS) == 1
 }
 
-/// Whether there is no memory for the block that is asked for.
+/// Returns whether there is no memory for the requested block.
 #[inline(always)]
 pub fn memory_is_gone() -> bool {
     has(chance::ALLOCATION)
@@ -203,8 +202,8 @@ fn has(chance: u32) -> bool {
     SHARED.chances.get() & chance != 0
 }
 
-/// Chooses among the ways that something can go (`ways`, a bit each; bit 0 is the usual one): each of
-/// the unusual ones once in `odds` where the strategy draws. No choice where there is one way only.
+/// Chooses among the outcomes of a step (`ways`, a bit set; bit 0 is the usual one): each of the unusual ones once in
+/// `odds` where the strategy draws. Makes no choice if there is one outcome only.
 fn outcome(kind: ChoiceKind, ways: u64, odds: u64) -> u16 {
     if ways == 1 {
         return 0;

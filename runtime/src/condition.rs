@@ -15,7 +15,7 @@ use crate::{
 use core::ffi::c_int;
 use unsnarl_trace::raw::{LockType, RecordKind};
 
-/// How a wait ended: the value of a [`RecordKind::Wake`].
+/// The reason for the end of a wait: the value of a [`RecordKind::Wake`].
 const SIGNALLED: u64 = 0;
 const TIMED_OUT: u64 = 1;
 const SPURIOUS: u64 = 2;
@@ -75,7 +75,7 @@ unsafe fn wait_until(
     }
 }
 
-/// Wakes one waiter or all; returns how many.
+/// Wakes one waiter or all; returns the number of threads woken.
 pub fn wake(condition: usize, all: bool) -> u64 {
     let waits = |number: u16| matches!(thread(number).wait.get(), Wait::Condition { condition: on, .. } if on == condition);
     let waiters = || {
@@ -100,7 +100,7 @@ pub fn wake(condition: usize, all: bool) -> u64 {
     1
 }
 
-/// A woken waiter waits for its mutex, without a time limit any more.
+/// Moves a woken waiter on to wait for its mutex, which has no time limit.
 fn to_mutex(number: u16) {
     let woken = thread(number);
     if let Wait::Condition { mutex, .. } = woken.wait.get() {
@@ -109,7 +109,7 @@ fn to_mutex(number: u16) {
     }
 }
 
-/// Logs the release and the return around a wait that the library does itself.
+/// Logs the release and the return around a wait that the library itself does.
 fn free_wait(
     this: Option<&Thread>,
     condition: usize,
@@ -192,7 +192,7 @@ unsafe extern "C-unwind" fn clock_wait(
     }
 }
 
-/// Signal or broadcast in controlled mode.
+/// Signals or broadcasts in controlled mode.
 pub fn notify(this: &Thread, condition: usize, all: bool, pc: u64) {
     let kind = if all {
         RecordKind::Broadcast
@@ -234,8 +234,8 @@ pub unsafe extern "C-unwind" fn broadcast(condition: usize, pc: u64) -> c_int {
     unsafe { library(condition) }
 }
 
-/// The old form of a condition variable (GLIBC_2.2.5) is another than the one that all other calls
-/// here go on to, whichever the program was linked with.
+/// Initializes a condition variable in the new form. The old one (GLIBC_2.2.5) differs from the form that all other
+/// calls here expect, whichever the program was linked with.
 unsafe extern "C-unwind" fn init(condition: usize, attributes: usize, pc: u64) -> c_int {
     let library = real!("pthread_cond_init" @ c"GLIBC_2.3.2", fn(usize, usize) -> c_int);
     ready_at(condition, pc);

@@ -1,14 +1,14 @@
-//! Structure assignment as gcc instruments it: for `to = from` it calls back for the write, then for the
-//! read, and only then copies. A write that was logged at its callback would stand before what happens
-//! at the read's; so it is kept back until then. Whether a write is of this kind is seen in the code
-//! behind its callback: it is, if nothing but the argument of another callback is prepared there.
+//! Structure assignment as gcc instruments it: for `to = from` it calls back for the write, then for the read, and
+//! only then copies. A write that was logged at its callback would precede the events at the read's; so it is kept
+//! back until then. The code behind the callback shows whether a write is of this kind: it is, if nothing but the
+//! argument of another callback is prepared there.
 
 use core::{
     cell::Cell,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// How far a thread's copy has come. Zeroed memory is "there is none".
+/// Progress of a thread's copy. Zeroed memory is "there is none".
 pub struct Copying {
     copied: Cell<Copied>,
     state: Cell<u8>,
@@ -25,26 +25,26 @@ impl Copying {
         self.state.set(KEPT_BACK);
     }
 
-    /// The write that was kept back, for the callback of the read that belongs to it.
+    /// The write that was kept back, for the callback of the matching read.
     #[inline(always)]
     pub fn take(&self) -> Option<Copied> {
         let state = self.state.replace(0);
         (state == KEPT_BACK).then(|| self.copied.get())
     }
 
-    /// Nothing is kept back, nothing was copied just before.
+    /// Returns whether nothing is kept back and nothing was copied just before.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
         self.state.get() == 0
     }
 
-    /// The write was logged: what the thread does next is to copy.
+    /// Notes that the write was logged: the copy is the thread's next step.
     pub fn logged(&self, write: Copied) {
         self.copied.set(write);
         self.state.set(LOGGED);
     }
 
-    /// Whether a call of `memcpy` is how the compiler copies what was logged just before.
+    /// Returns whether a call of `memcpy` is the copy of the write that was logged just before.
     pub fn is_done_by(&self, to: *const u8, bytes: usize) -> bool {
         let copied = self.copied.get();
         let is_it = self.state.get() == LOGGED && copied.addr == to && copied.bytes == bytes;
@@ -62,17 +62,17 @@ pub struct Copied {
     pub bytes: usize,
     pub pc: u64,
     pub flags: u8,
-    /// It came from the callback for ranges.
+    /// `true` if it came from the callback for ranges.
     pub is_range: bool,
 }
 
-/// Answers by place: the program counter, its highest bit set when the answer is yes. Several threads may
-/// write at a time: an entry is one word, and whoever overwrites it only forgets an answer.
+/// Cached answers by place: the program counter, with its highest bit set when the answer is yes. Several threads may
+/// write at a time: an entry is one word, and overwriting it only loses an answer.
 static KNOWN: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
 
 const YES: u64 = 1 << 63;
 
-/// Whether the store behind the callback that returns to `pc` happens only after another callback.
+/// Returns whether the store behind the callback that returns to `pc` happens only after another callback.
 #[inline(always)]
 pub fn follows_callback(pc: u64) -> bool {
     let slot = (pc ^ pc >> 12) as usize & 4095;
@@ -89,14 +89,14 @@ pub fn follows_callback(pc: u64) -> bool {
     found
 }
 
-/// Most instructions that prepare the arguments of a callback.
+/// Bound for the instructions that prepare the arguments of a callback.
 const MOST: usize = 12;
 
-/// Whether the code at `code` reaches a call and stores nothing on the way.
+/// Returns whether the code at `code` reaches a call and stores nothing on the way.
 ///
 /// # Safety
-/// `code` is where the program continues: what is read lies before the first instruction that is not
-/// known to go on behind itself.
+/// `code` is where the program continues: the bytes that are read lie before the first instruction that is not known to
+/// go on behind itself.
 #[inline(never)]
 unsafe fn leads_to_call(code: *const u8) -> bool {
     let mut at = code;
@@ -112,7 +112,7 @@ unsafe fn leads_to_call(code: *const u8) -> bool {
 }
 
 enum Step {
-    /// Changes registers only; this long.
+    /// An instruction of this length that changes registers only.
     Harmless(usize),
     Call,
     Other,

@@ -1,4 +1,4 @@
-//! What functions of the C++ library change in the program's own objects.
+//! Functions of the C++ library that change the program's own objects.
 
 use crate::{access, entry::entry, log, real::real, state::recording_memory};
 use core::mem::size_of;
@@ -6,10 +6,10 @@ use core::mem::size_of;
 /// `std::thread`: the library's handle, 0 when there is no thread.
 type Handle = libc::pthread_t;
 
-/// Calls a member function of `std::thread` that forgets the thread, unless it throws.
+/// Makes a call of a member function of `std::thread` that clears the handle, unless it throws.
 ///
 /// # Safety
-/// The program's own call.
+/// It is the program's own call.
 unsafe fn forgets(thread: *mut Handle, pc: u64, call: unsafe extern "C-unwind" fn(*mut Handle)) {
     let this = recording_memory();
     if let Some(this) = this {

@@ -1,5 +1,5 @@
-//! The end of the process as a step of the thread that brings it about: whatever the other threads would
-//! still do may come before it, or never.
+//! The end of the process as a step of the thread that brings it about: the remaining steps of the other threads may
+//! come before it, or never.
 //!
 //! A thread that has come to the end has nothing left to do but to end the process, so letting the others
 //! go first is no preemption. Where the strategy draws, one run in two lets them go on for a drawn number
@@ -19,14 +19,14 @@ use crate::{
 use core::sync::atomic::Ordering::Relaxed;
 use unsnarl_trace::raw::{RawStrategy, unlogged};
 
-/// Decisions that the others may take at most where nothing is drawn.
+/// Bound for the decisions of the others where nothing is drawn.
 const LONGEST: u64 = 1 << 13;
-/// Where it is drawn, it is less than two to this power.
+/// Binary logarithm of the bound where it is drawn.
 const LONGEST_DRAWN: u64 = 14;
-/// The same before a failure.
+/// Binary logarithm of the bound before a failure.
 const LONGEST_BEFORE_FAILURE: u64 = 7;
 
-/// The thread has come to the end of the process. Returns when the process is to end.
+/// Handles a thread that has come to the end of the process. Returns when the process is to end.
 pub fn arrive(this: &Thread) {
     if !has_company() {
         return;
@@ -36,7 +36,7 @@ pub fn arrive(this: &Thread) {
     leave(this);
 }
 
-/// The thread is about to fail, which ends the process. Returns when it fails.
+/// Handles a thread that is about to fail, which ends the process. Returns when it fails.
 pub fn fail(this: &Thread) {
     if !has_company() {
         return;
@@ -60,22 +60,22 @@ fn leave(this: &Thread) {
     this.departs.set(false);
 }
 
-/// Whether other threads live that could go on beside one that ends the process.
+/// Returns whether other threads live that could go on beside one that ends the process.
 pub fn has_company() -> bool {
     controlled() && SHARED.live_count.get() > 1
 }
 
-/// Whether a thread has come to the end of the process, and others go on.
+/// Returns whether a thread has come to the end of the process, and others go on.
 pub fn is_under_way() -> bool {
     controlled() && SHARED.departing.get() != 0
 }
 
-/// Whether a thread has come to the end of the process by itself, and others go on.
+/// Returns whether a thread has come to the end of the process by itself, and others go on.
 pub fn is_exit_under_way() -> bool {
     controlled() && SHARED.departing.get() > SHARED.failing.get()
 }
 
-/// For how many decisions the others go first.
+/// Number of decisions for which the others go first.
 fn span() -> u64 {
     match SHARED.strategy.get() {
         RawStrategy::Sequential => LONGEST,
@@ -83,7 +83,8 @@ fn span() -> u64 {
     }
 }
 
-/// The same before a failure: what comes of the others is of interest, but the failure is what was looked for.
+/// The same before a failure: the further steps of the others are of interest, but the failure is the goal of the
+/// search.
 fn span_before_failure() -> u64 {
     match SHARED.strategy.get() {
         RawStrategy::Sequential => 0,
@@ -91,7 +92,7 @@ fn span_before_failure() -> u64 {
     }
 }
 
-/// None in one run of two, else less than two to this power.
+/// Draws zero in one run of two, else a number less than two to the power `longest`.
 fn drawn(longest: u64) -> u64 {
     let drawn = choices::random();
     match drawn & 1 {
@@ -100,13 +101,13 @@ fn drawn(longest: u64) -> u64 {
     }
 }
 
-/// Whether the thread is about to end the process and lets the others go first.
+/// Returns whether the thread is about to end the process and lets the others go first.
 #[inline(always)]
 pub fn stands_back(other: &Thread) -> bool {
     other.departs.get() && SHARED.ticks.get() <= other.stands_back_until.get()
 }
 
-/// How the thread yields at a decision: one that does not stand back at the end takes part as it is.
+/// The way in which the thread yields at a decision: one that does not stand back at the end takes part unchanged.
 pub fn yields(this: &Thread, yields: Yields) -> Yields {
     match this.departs.get() && !stands_back(this) {
         true => Yields::No,
@@ -114,8 +115,8 @@ pub fn yields(this: &Thread, yields: Yields) -> Yields {
     }
 }
 
-/// A thread that has let the others go first for long enough. Where nothing is drawn at each decision, it
-/// would not come back otherwise.
+/// A thread that has let the others go first for long enough. Where nothing is drawn at each decision, it would not
+/// get another turn otherwise.
 pub fn overdue() -> Option<u16> {
     if SHARED.departing.get() == 0 {
         return None;
@@ -127,7 +128,7 @@ pub fn overdue() -> Option<u16> {
     live_threads().iter().copied().find(is_overdue)
 }
 
-/// Notes that the process ends although others could go on, unless they were let.
+/// Notes that the process ends although others could go on, unless they had their chance.
 fn note_cut_off(this: &Thread) {
     let goes_on = |other: &Thread| {
         let waits = other.wait.get() != Wait::Nothing;

@@ -1,5 +1,5 @@
-//! What is behind a descriptor: another part of this process, whose doings are the run's own, or the
-//! world outside, whose doings have to be recorded.
+//! Sources of descriptors: another part of this process, whose steps belong to the run, or the outside world, whose
+//! input has to be recorded.
 
 use crate::{state::SHARED, sys};
 use core::{
@@ -7,20 +7,20 @@ use core::{
     ffi::{c_int, c_void},
 };
 
-/// Where the bytes of a descriptor come from.
+/// The source of a descriptor's bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// From this process, or always the same.
+    /// This process, or a constant source.
     Inside,
-    /// A file or folder: never waits.
+    /// A file or folder, which never waits.
     File,
-    /// From somebody else, who may keep us waiting.
+    /// Another process, which may make the reader wait.
     Outside,
     /// Random numbers.
     Random,
 }
 
-/// Descriptors that are looked at when the other end of a connection is searched.
+/// Bound for the descriptors that are searched for the other end of a connection.
 const SEARCHED: c_int = 1024;
 const PIPES: usize = 256;
 
@@ -39,7 +39,7 @@ static OWN: Own = Own {
     next: Cell::new(0),
 };
 
-/// What the kernel knows of it.
+/// Status of a descriptor according to the kernel.
 pub fn status(fd: c_int) -> Option<libc::stat> {
     // SAFETY: a valid place; an invalid descriptor is an error.
     unsafe {
@@ -49,7 +49,7 @@ pub fn status(fd: c_int) -> Option<libc::stat> {
     }
 }
 
-/// A pipe or a pair of sockets was made by the program.
+/// Notes a pipe or a pair of sockets made by the program.
 pub fn note_own(fd: c_int) {
     let (Some(status), Some(place)) = (status(fd), OWN.inodes.get(OWN.next.get())) else {
         return;
@@ -58,7 +58,7 @@ pub fn note_own(fd: c_int) {
     OWN.next.set((OWN.next.get() + 1) % PIPES);
 }
 
-/// A child process has copies of all descriptors.
+/// Forgets all noted pipes and sockets: a child process has copies of all descriptors.
 pub fn forget_own() {
     OWN.inodes.iter().for_each(|inode| inode.set(0));
     CONNECTED.0.iter().for_each(|known| known.inode.set(0));
@@ -68,7 +68,7 @@ fn is_own(status: &libc::stat) -> bool {
     OWN.inodes.iter().any(|inode| inode.get() == status.st_ino)
 }
 
-/// What was found out about connected sockets, by inode: searching the other end is slow.
+/// Cached answers about connected sockets, by inode: the search for the other end is slow.
 struct Known {
     inode: Cell<u64>,
     inside: Cell<bool>,
@@ -88,7 +88,7 @@ static CONNECTED: Cache = Cache(
     }; PIPES],
 );
 
-/// What is behind the descriptor.
+/// The source of a descriptor.
 pub fn source(fd: c_int) -> Source {
     let Some(status) = status(fd) else {
         return Source::Inside;
@@ -116,7 +116,7 @@ fn character_device(device: libc::dev_t) -> Source {
     }
 }
 
-/// A thread that waits for it may go on although nobody in this process can do anything.
+/// Returns whether a thread that waits for the descriptor may go on although no thread of this process can act.
 pub fn may_be_fed_from_outside(fd: c_int) -> bool {
     SHARED.children.get() > 0 && status(fd).is_some_and(|status| status.st_mode & libc::S_IFMT != 0)
         || !matches!(source(fd), Source::Inside)
@@ -147,13 +147,13 @@ impl Address {
         c_int::from(u16::from_ne_bytes([low, high]))
     }
 
-    /// Port of an internet address.
+    /// The port of an internet address.
     fn port(&self) -> [u8; 2] {
         let [_, _, high, low, ..] = self.bytes;
         [high, low]
     }
 
-    /// Host of an internet address.
+    /// The host of an internet address.
     fn host(&self) -> &[u8] {
         match self.family() {
             libc::AF_INET => self.bytes.get(4..8).unwrap_or(&[]),
@@ -161,7 +161,7 @@ impl Address {
         }
     }
 
-    /// Whether a socket bound to this address receives what is sent to `other`.
+    /// Returns whether a socket bound to this address receives messages sent to `other`.
     fn answers_to(&self, other: &Address) -> bool {
         if self.family() != other.family() {
             return false;
@@ -177,7 +177,7 @@ impl Address {
     }
 }
 
-/// A loop of its own: comparing slices would call `memcmp`, which is recorded.
+/// Compares two slices in a loop of its own: comparing them as slices would call `memcmp`, which is recorded.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len()
         && a.iter()
@@ -200,7 +200,7 @@ fn is_connected_to_self(fd: c_int, inode: u64) -> bool {
     inside
 }
 
-/// Whether the other end is in this process; `None` while there is none.
+/// Returns whether the other end is in this process; `None` while there is none.
 fn search_other_end(fd: c_int) -> Option<bool> {
     if option::<c_int>(fd, libc::SO_DOMAIN) == Some(libc::AF_UNIX) {
         let peer = option::<libc::ucred>(fd, libc::SO_PEERCRED).filter(|peer| peer.pid != 0);
@@ -211,14 +211,14 @@ fn search_other_end(fd: c_int) -> Option<bool> {
     Address::of(fd, libc::SYS_getpeername).map(|peer| is_ours(&peer))
 }
 
-/// A socket of this process is bound to the address.
+/// Returns whether a socket of this process is bound to the address.
 fn is_ours(address: &Address) -> bool {
     (0..SEARCHED).any(|fd| {
         Address::of(fd, libc::SYS_getsockname).is_some_and(|name| name.answers_to(address))
     })
 }
 
-/// Whether the sender of a datagram, as `recvfrom` names it, is a socket of this process.
+/// Returns whether the sender of a datagram, as `recvfrom` names it, is a socket of this process.
 ///
 /// # Safety
 /// `length` bytes at `address` are readable.
@@ -247,7 +247,7 @@ fn option<T: Copy>(fd: c_int, name: c_int) -> Option<T> {
     }
 }
 
-/// A socket, and how long it waits at most in this direction; 0 for ever, `None` for other descriptors.
+/// Longest wait of a socket in this direction; 0 for ever, `None` for other descriptors.
 pub fn patience_of_socket(fd: c_int, receives: bool) -> Option<u64> {
     let name = if receives {
         libc::SO_RCVTIMEO
@@ -259,27 +259,27 @@ pub fn patience_of_socket(fd: c_int, receives: bool) -> Option<u64> {
     Some(seconds.saturating_mul(1_000_000_000) + rest * 1_000)
 }
 
-/// A stream socket.
+/// Returns whether it is a stream socket.
 pub fn is_stream(fd: c_int) -> bool {
     option::<c_int>(fd, libc::SO_TYPE) == Some(libc::SOCK_STREAM)
 }
 
-/// A socket that others connect to.
+/// Returns whether it is a socket that others connect to.
 pub fn listens(fd: c_int) -> bool {
     option::<c_int>(fd, libc::SO_ACCEPTCONN) == Some(1)
 }
 
-/// A pipe or FIFO.
+/// Returns whether it is a pipe or FIFO.
 pub fn is_pipe(fd: c_int) -> bool {
     status(fd).is_some_and(|status| status.st_mode & libc::S_IFMT == libc::S_IFIFO)
 }
 
-/// A socket.
+/// Returns whether it is a socket.
 pub fn is_socket(fd: c_int) -> bool {
     status(fd).is_some_and(|status| status.st_mode & libc::S_IFMT == libc::S_IFSOCK)
 }
 
-/// Signals that are waited for come from it (`signalfd`).
+/// Returns whether it delivers signals (`signalfd`).
 pub fn is_of_signals(fd: c_int) -> bool {
     const TARGET: [u8; 21] = *b"anon_inode:[signalfd]";
     // What only the kernel makes has no type.
@@ -300,7 +300,7 @@ pub fn is_of_signals(fd: c_int) -> bool {
     length == TARGET.len() as isize && same(&found, &TARGET)
 }
 
-/// The error of a connection that was being made, which is over with this.
+/// The pending error of a connection that was being made, which is cleared by this.
 pub fn pending_error(fd: c_int) -> c_int {
     option::<c_int>(fd, libc::SO_ERROR).unwrap_or(0)
 }

@@ -48,8 +48,8 @@ macro_rules! entry {
 }
 pub(crate) use entry;
 
-/// As [`entry`], but once `$all` was called the library's function is called instead, with nothing
-/// in between.
+/// Defines entry points like [`entry`], but once `$all` was called the library's function is called instead, with
+/// nothing in between.
 macro_rules! entry_or_library {
     ($all:ident; $($name:ident, $slot:ident, $register:literal => $target:path;)*) => {
         $(
@@ -77,7 +77,7 @@ macro_rules! entry_or_library {
             );
         )*
 
-        /// From now on the library's functions do the work and nothing is recorded.
+        /// Lets the library's functions do the work from now on; nothing is recorded any more.
         pub fn $all() {
             $(
                 const $slot: &core::ffi::CStr = match core::ffi::CStr::from_bytes_with_nul(
@@ -93,7 +93,8 @@ macro_rules! entry_or_library {
 }
 pub(crate) use entry_or_library;
 
-/// As [`entry`], for functions of six arguments: the return address is the seventh, on the stack.
+/// Defines entry points like [`entry`], for functions of six arguments: the return address is the seventh, on the
+/// stack.
 macro_rules! entry_on_stack {
     ($($name:ident => $target:path;)*) => {$(
         core::arch::global_asm!(
@@ -118,9 +119,9 @@ macro_rules! entry_on_stack {
 }
 pub(crate) use entry_on_stack;
 
-/// Defines functions that tell `note` where they are called and with what first argument, and go on to the library's, with all
-/// arguments as they were: variadic functions, and such as exceptions pass. No frame of ours is left on
-/// the stack. `finder` is a name for the function that looks the library's up.
+/// Defines functions that tell `note` where they are called and with what first argument, and go on to the library's,
+/// with all arguments as they were: variadic functions, and such as exceptions pass. No frame of ours is left on the
+/// stack. `finder` is a name for the function that looks the library's up.
 macro_rules! passing {
     ($note:path; $($name:ident, $finder:ident;)*) => {$(
         extern "C" fn $finder() -> usize {

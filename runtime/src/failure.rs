@@ -19,7 +19,7 @@ use unsnarl_trace::raw::{End, RecordKind, WaitsFor};
 /// Exit status of a process that the runtime itself ends.
 const ENDED_BY_RUNTIME: c_int = 86;
 
-/// Says how the run ended, unless that was said before. Returns whether this call did.
+/// Notes the end of the run, unless one was noted before. Returns whether this call did.
 pub fn conclude(end: End) -> bool {
     let from = |unsaid: End| {
         let (unsaid, end) = (unsaid as u32, end as u32);
@@ -31,13 +31,13 @@ pub fn conclude(end: End) -> bool {
     from(End::Running) || from(End::Exec)
 }
 
-/// Whether it is said how the run ended.
+/// Returns whether an end of the run was noted.
 fn has_ended() -> bool {
     let end = header().end.load(Acquire);
     end != End::Running as u32 && end != End::Exec as u32
 }
 
-/// Ends the process at once: the log says why.
+/// Ends the process at once, with the reason in the log.
 pub fn end_now(end: End) -> ! {
     conclude(end);
     sys::exit(ENDED_BY_RUNTIME)
@@ -49,7 +49,7 @@ pub fn unsupported(why: &CStr) -> ! {
     end_now(End::Unsupported)
 }
 
-/// Nobody can go on and no time-out will help: notes where each thread stands and ends the process.
+/// Handles a deadlock, which no time-out will end: notes the waits of all threads and ends the process.
 pub fn deadlock() -> ! {
     if conclude(End::Deadlock) {
         for &number in live_threads() {
@@ -77,7 +77,7 @@ fn note_blocked(blocked: &Thread) {
     note_wait(blocked, waits_for);
 }
 
-/// Notes in a thread's row what it waits for.
+/// Notes a thread's wait in its row.
 pub fn note_wait(waiting: &Thread, waits_for: WaitsFor) {
     let (_, object) = waiting.wait.get().raw();
     // SAFETY: every thread has a row in the log.
@@ -87,7 +87,7 @@ pub fn note_wait(waiting: &Thread, waits_for: WaitsFor) {
     row.wait_pc.store(waiting.wait_pc.get(), Release);
 }
 
-/// Writes the parts, separated by NUL, into the header's message; what does not fit is cut.
+/// Writes the parts, separated by NUL, into the header's message; text that does not fit is cut.
 pub fn write_message(parts: &[&[u8]]) {
     let header = SHARED.header.get();
     // SAFETY: the header is mapped; only the thread that concludes the run writes its message.
@@ -115,7 +115,7 @@ fn note_failure(this: &Thread, end: End, pc: u64, address: u64) {
     log::push(this, RecordKind::Failure, 0, 0, pc, address, end as u64);
 }
 
-/// A C string's bytes; none of a null pointer.
+/// The bytes of a C string; empty for a null pointer.
 ///
 /// # Safety
 /// `text` is null or NUL-terminated.
@@ -186,7 +186,7 @@ unsafe extern "C-unwind" fn on_abort(pc: u64) -> ! {
     }
 }
 
-/// Mangled name of the type of the C++ exception that nobody caught, if that is why the program aborts.
+/// Mangled name of the type of the C++ exception that nobody caught, if it made the program abort.
 fn uncaught_exception() -> Option<&'static [u8]> {
     let found = lookup::find(libc::RTLD_DEFAULT, c"__cxa_current_exception_type", None);
     if found.is_null() {
@@ -201,7 +201,7 @@ fn uncaught_exception() -> Option<&'static [u8]> {
     }
 }
 
-/// The run ends with this failure of the calling thread, whose message was written before.
+/// Ends the run with this failure of the calling thread, whose message was written before.
 pub fn note_last(this: &Thread, end: End) {
     log::resolve(this);
     if conclude(end) {
@@ -209,7 +209,8 @@ pub fn note_last(this: &Thread, end: End) {
     }
 }
 
-/// A lock was unlocked that the thread does not hold: anything may happen then. `is_free`: nobody holds it.
+/// Ends the run because a thread unlocked a lock that it does not hold: anything may happen then. `is_free`: nobody
+/// holds it.
 #[cold]
 pub fn unlock_not_held(this: &Thread, pc: u64, lock: usize, is_free: bool) -> ! {
     let end = match is_free {
@@ -219,8 +220,8 @@ pub fn unlock_not_held(this: &Thread, pc: u64, lock: usize, is_free: bool) -> ! 
     misuse(this, end, pc, lock)
 }
 
-/// The program used the heap block or the lock at `address` as it must not be used: the C library would abort
-/// here, if it noticed.
+/// Ends the run because the program misused the heap block or the lock at `address`: the C library would abort here,
+/// if it noticed.
 #[cold]
 pub fn misuse(this: &Thread, end: End, pc: u64, address: usize) -> ! {
     if conclude(end) {
@@ -235,7 +236,7 @@ pub fn misuse(this: &Thread, end: End, pc: u64, address: usize) -> ! {
     }
 }
 
-/// Stays to the end of `exit`: registered first, called last.
+/// Handler of `exit` that runs to its end: registered first, called last.
 pub unsafe extern "C" fn on_exit(status: c_int, _: *mut c_void) {
     if let Some(this) = recording().filter(|_| !has_ended() && departure::has_company()) {
         // While this thread lets the others go first, one of them may come to the end as well, or leave
@@ -250,13 +251,13 @@ unsafe extern "C" {
     fn at_exit(handler: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
-/// Hears of the end of the process by `exit`.
+/// Registers the handler of `exit`.
 pub fn watch_exit() {
     // SAFETY: a handler with the right signature.
     unsafe { at_exit(on_exit, null_mut()) };
 }
 
-/// The process ends with this status: nothing is recorded any more.
+/// Finishes the log: the process ends with this status, and nothing is recorded any more.
 pub fn finish(status: c_int) {
     if SHARED.mode.get() == Mode::Off || !is_our_process() || has_ended() {
         return;
@@ -276,7 +277,7 @@ pub fn finish(status: c_int) {
     }
 }
 
-/// False in a child that shares the log with the process that was started.
+/// Returns `false` in a child that shares the log with the process that was started.
 pub fn is_our_process() -> bool {
     header().pid.load(Relaxed) == sys::process_id() as u32
 }
@@ -302,12 +303,12 @@ pub fn catch_signals() {
     }
 }
 
-/// A handler of this file.
+/// Returns whether the handler is one of this file.
 pub fn is_ours(handler: usize) -> bool {
     handler == on_signal as *const () as usize
 }
 
-/// The process is about to be ended by a signal that it has no handler for.
+/// Notes that the process is about to be ended by a signal without a handler.
 pub fn note_deadly(signal: c_int) {
     const HARMLESS: [c_int; 8] = [
         libc::SIGCHLD,
@@ -324,18 +325,19 @@ pub fn note_deadly(signal: c_int) {
     }
 }
 
-/// What stands in for the default action of a signal that ends the process.
+/// The handler that stands in for the default action of a signal that ends the process.
 pub fn handler_of(signal: c_int) -> Option<usize> {
     let is_fatal = FATAL.contains(&signal);
     is_fatal.then_some(on_signal as *const () as usize)
 }
 
-/// The signal comes from the instruction that the thread is at, or from `abort`, which does not return.
+/// Returns whether the signal comes from the current instruction of the thread, or from `abort`, which does not
+/// return.
 pub fn is_fault(signal: c_int, code: c_int) -> bool {
     FATAL.contains(&signal) && (code > 0 || signal == libc::SIGABRT)
 }
 
-/// A handler of the program's own is about to run for a fault: where that was is kept, in case that the
+/// Notes that a handler of the program's own is about to run for a fault: the place of the fault is kept, in case the
 /// handler ends the process.
 ///
 /// # Safety
@@ -354,12 +356,12 @@ pub unsafe fn begin_fault(
     this.fault.set((signal, pc, address));
 }
 
-/// The handler has returned, or was left by a jump: the program goes on.
+/// Notes that the handler has returned, or was left by a jump: the program goes on.
 pub fn end_fault(this: &Thread) {
     this.fault.set((0, 0, 0));
 }
 
-/// The process ends in the handler of a fault: that is its end.
+/// Makes the fault whose handler ends the process the end of the run.
 fn conclude_fault(this: &Thread) {
     let (signal, pc, address) = this.fault.get();
     if signal != 0 && signal != libc::SIGABRT && conclude(End::Signal) {
@@ -396,7 +398,7 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
     }
 }
 
-/// A fault in memory that an announced write is about to touch is that write: it has no value.
+/// Handles a fault in memory that an announced write is about to touch: the write caused it and has no value.
 fn settle_pending(this: &Thread, address: u64) {
     if log::pending_on_page(this, address) || !log::pending_is_readable(this) {
         log::forget_pending(this);

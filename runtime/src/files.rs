@@ -18,7 +18,7 @@ use core::{
 };
 use unsnarl_trace::raw::{Call, RecordKind};
 
-/// Whether opening it would wait for somebody at the other end.
+/// Returns whether it is a FIFO, which to open may mean a wait for the other end.
 fn is_fifo(folder: c_int, path: *const c_char) -> bool {
     // SAFETY: the program's own path; an unreadable one is an error of the kernel's.
     unsafe {
@@ -30,8 +30,7 @@ fn is_fifo(folder: c_int, path: *const c_char) -> bool {
     }
 }
 
-/// Opens a file. A replay whose file is gone goes on with an empty one: what is read from it is given
-/// back too.
+/// Opens a file. A replay whose file is gone goes on with an empty one: the bytes read from it are given back too.
 fn open_file(
     folder: c_int,
     path: *const c_char,
@@ -140,7 +139,7 @@ unsafe extern "C-unwind" fn on_creat(path: *const c_char, mode: u32, pc: u64) ->
     }
 }
 
-/// How a lock of a file is asked for without waiting.
+/// The call that asks for a file lock without waiting.
 #[derive(Clone, Copy)]
 enum Question {
     /// `flock`.
@@ -149,7 +148,7 @@ enum Question {
     Region(c_int, usize),
 }
 
-/// A lock that a thread waits for. It is taken as soon as it can be had, as the kernel would do.
+/// A file lock that a thread waits for. It is taken as soon as it is available, as the kernel would do.
 pub struct Attempt {
     fd: c_int,
     question: Question,
@@ -157,7 +156,7 @@ pub struct Attempt {
     answer: Cell<isize>,
 }
 
-/// Asks again, unless the lock was had before.
+/// Asks for the lock again, unless it was obtained before.
 pub fn try_again(attempt: usize) -> bool {
     // SAFETY: on the stack of a thread that waits for it.
     let attempt = unsafe { &*(attempt as *const Attempt) };

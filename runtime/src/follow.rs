@@ -26,18 +26,18 @@ type Site = u32;
 
 struct State {
     part: Cell<*const Follow>,
-    /// There are entries that have not happened, and it was not given up.
+    /// `true` while there are entries that have not happened, and the schedule was not given up.
     active: Cell<bool>,
-    /// Who runs in between is left to the strategy.
+    /// `true` if the strategy chooses the threads in between.
     only_order: Cell<bool>,
-    /// The entry that is to happen next.
+    /// The next entry.
     at: Cell<u32>,
-    /// The thread that last ran for want of the wanted one.
+    /// The thread that last ran because the wanted one could not.
     helper: Cell<u16>,
     module: LastModule,
 }
 
-/// The module that the last program counter was in.
+/// The module of the last program counter.
 struct LastModule {
     start: Cell<u64>,
     end: Cell<u64>,
@@ -62,13 +62,13 @@ static STATE: State = State {
     },
 };
 
-/// What a thread's state says about the schedule.
+/// A thread's state with regard to the schedule.
 pub struct Own {
     /// The thread's next entry, or [`NONE`].
     entry: Cell<u32>,
     /// Matching events until it, that one included.
     left: Cell<u32>,
-    /// What the thread does next may be it.
+    /// `true` if the thread's next step may be it.
     is_next: Cell<bool>,
 }
 
@@ -116,13 +116,13 @@ fn name(index: u32) -> &'static Name {
     row(part().names_at, index)
 }
 
-/// Whether the schedule is being followed.
+/// Returns whether the schedule is being followed.
 #[inline(always)]
 pub fn is_active() -> bool {
     STATE.active.get()
 }
 
-/// A thread was created: finds its entries. `place` is its parent and which child it is.
+/// Finds the entries of a new thread. `place` is its parent and its ordinal among the parent's children.
 pub fn created(new: &Thread, place: Option<(&Thread, u32)>) {
     new.follow.entry.set(NONE);
     if STATE.part.get().is_null() {
@@ -153,7 +153,7 @@ fn expect(own: &Own, index: u32) {
     }
 }
 
-/// Before a decision: notes whether what the thread does next is its next entry.
+/// Notes before a decision whether the thread's next step is its next entry.
 pub fn announce(this: &Thread, next: Next) {
     let own = &this.follow;
     own.is_next.set(false);
@@ -166,9 +166,9 @@ pub fn announce(this: &Thread, next: Next) {
     own.is_next.set(is_next);
 }
 
-/// Records of one kind that a step may leave.
+/// Bound for the records of one kind that a step may leave.
 fn most_records(next: Next) -> u32 {
-    /// Words of a range that is logged word by word, see `access`.
+    /// Bound for the words of a range that is logged word by word, see `access`.
     const MOST_WORDS: u32 = 34;
     match next.kind {
         RecordKind::ReadRange | RecordKind::WriteRange if next.size == 0 => MOST_WORDS,
@@ -184,7 +184,7 @@ fn is_kind(kind: RecordKind, wanted: &Entry) -> bool {
     word >> (bit & 63) & 1 != 0
 }
 
-/// Whether a step that is announced as `kind` may leave the wanted record.
+/// Returns whether a step that is announced as `kind` may leave the wanted record.
 fn may_be(kind: RecordKind, wanted: &Entry) -> bool {
     use RecordKind::*;
     let also: &[RecordKind] = match kind {
@@ -235,8 +235,7 @@ fn site_at(pc: u64) -> Option<Site> {
     None
 }
 
-/// The module that `pc` lies in, and the file's own address. The last one is remembered: most calls
-/// are in the program itself.
+/// The module of `pc`, and the file's own address. The last module is cached: most calls are in the program itself.
 fn code_at(pc: u64) -> Option<(&'static Code, u64)> {
     let last = &STATE.module;
     if !(last.start.get()..last.end.get()).contains(&pc) {
@@ -260,7 +259,7 @@ fn module_at(pc: u64) -> Option<&'static raw::Module> {
         .find(|module| module.start <= pc && pc < module.end)
 }
 
-/// After a record was written: if it is the thread's next entry, that has happened.
+/// Handles a written record: if it is the thread's next entry, that has happened.
 pub fn happened(this: &Thread, kind: RecordKind, pc: u64, index: u64) {
     let own = &this.follow;
     let at = own.entry.get();
@@ -291,8 +290,8 @@ fn stop() {
     STATE.active.set(false);
 }
 
-/// The thread that has to run for the schedule's sake; `None` when it is not followed (any more), or
-/// when nobody can go on.
+/// The thread that the schedule requires to run; `None` when it is not followed (any more), or when no thread can go
+/// on.
 pub fn choose(this: &Thread, yields: bool) -> Option<u16> {
     if STATE.only_order.get() {
         return None;
@@ -311,12 +310,13 @@ pub fn choose(this: &Thread, yields: bool) -> Option<u16> {
     None
 }
 
-/// Whether the strategy must not choose this thread: what it does next comes after an entry that has not happened.
+/// Returns whether the strategy must not choose this thread: its next step comes after an entry that has not
+/// happened.
 pub fn withholds(other: &Thread) -> bool {
     is_active() && STATE.only_order.get() && is_held(other)
 }
 
-/// Nobody else can go on: gives the order up if that lets somebody go on.
+/// Gives the order up when no other thread can go on; returns whether some thread can go on then.
 pub fn release() -> bool {
     let someone = live_threads()
         .iter()
@@ -327,7 +327,7 @@ pub fn release() -> bool {
     someone.is_some()
 }
 
-/// Nobody who is not held back can go on: a deadlock, unless somebody is held back.
+/// Handles the state in which no thread that is not held back can go on: a deadlock, unless some thread is held back.
 fn nobody() -> Option<u16> {
     let held = |number: &&u16| scheduler::enabled(thread(**number));
     if live_threads().iter().any(|number| held(&number)) {
@@ -338,7 +338,7 @@ fn nobody() -> Option<u16> {
 
 enum Choice {
     Run(u16),
-    /// Time has to pass, or something has to come from outside.
+    /// Time has to pass, or input has to come from outside.
     Wait,
     GiveUp(GaveUp, Option<u16>),
 }
@@ -379,7 +379,7 @@ fn nearest(mut index: u32) -> Option<&'static Thread> {
     None
 }
 
-/// Kept from doing what an entry says whose turn has not come.
+/// Returns whether the thread is held back: its next step is an entry whose turn has not come.
 fn is_held(other: &Thread) -> bool {
     other.follow.at_its_entry() && other.follow.entry.get() != STATE.at.get()
 }
@@ -388,8 +388,8 @@ fn can_run(other: &Thread) -> bool {
     !is_held(other) && scheduler::enabled(other)
 }
 
-/// The thread at the end of the chain of those that `waiting` waits for; `None` when it waits for
-/// nobody in particular.
+/// The thread at the end of the chain of waits that begins with `waiting`; `None` when it waits for no thread in
+/// particular.
 fn needed_by(waiting: &Thread) -> Option<&'static Thread> {
     let mut last = owner(waiting)?;
     for _ in 0..live_threads().len() {
@@ -401,7 +401,7 @@ fn needed_by(waiting: &Thread) -> Option<&'static Thread> {
     Some(last)
 }
 
-/// Who has to act before this thread can go on.
+/// The thread that has to act before this one can go on.
 fn owner(waiting: &Thread) -> Option<&'static Thread> {
     let number = match waiting.wait.get() {
         Wait::Lock(object) | Wait::SharedLock(object) | Wait::Once(object) => {
@@ -413,7 +413,7 @@ fn owner(waiting: &Thread) -> Option<&'static Thread> {
     Some(thread(number as u16)).filter(|owner| owner.live.get())
 }
 
-/// Some thread that is not held back: the running one while it goes on, then each in turn.
+/// A thread that is not held back: the running one while it goes on, then each in turn.
 fn anyone(this: &Thread, actor: &Thread, yields: bool) -> Choice {
     let (this_number, actor_number) = (this.number.get(), actor.number.get());
     if !yields && this_number != actor_number && can_run(this) {
@@ -437,7 +437,7 @@ fn anyone(this: &Thread, actor: &Thread, yields: bool) -> Choice {
     }
 }
 
-/// Among the candidates of a choice such as which waiter a signal wakes: the one whose entry comes first.
+/// The preferred candidate of a choice such as which waiter a signal wakes: the one whose entry comes first.
 pub fn prefer(count: usize, number_of: impl Fn(usize) -> u16) -> Option<usize> {
     if !is_active() || STATE.only_order.get() {
         return None;
@@ -446,7 +446,7 @@ pub fn prefer(count: usize, number_of: impl Fn(usize) -> u16) -> Option<usize> {
     (0..count).min_by_key(entry_of)
 }
 
-/// Ends following: says why, and how all threads stand.
+/// Ends following: notes the reason, and the states of all threads.
 fn give_up(why: GaveUp, about: Option<u16>) {
     stop();
     let part = part();

@@ -45,7 +45,7 @@ impl Arguments {
         }
     }
 
-    /// Goes past a `double`.
+    /// Skips a `double`.
     ///
     /// # Safety
     /// There is one.
@@ -58,7 +58,7 @@ impl Arguments {
         }
     }
 
-    /// Goes past a `long double`.
+    /// Skips a `long double`.
     ///
     /// # Safety
     /// There is one.
@@ -72,7 +72,7 @@ impl Arguments {
 #[derive(Clone, Copy, Default)]
 struct Conversion {
     letter: u8,
-    /// Bytes of an integer: 4, and what `hh`, `h`, `l` and the like make of it.
+    /// Bytes of an integer: 4, or as modified by `hh`, `h`, `l` and the like.
     integer: usize,
     /// `L`, or `l` before a fraction.
     is_long: bool,
@@ -81,13 +81,13 @@ struct Conversion {
     stars: u32,
     width: Option<usize>,
     precision: Option<usize>,
-    /// The precision is an argument.
+    /// `true` if the precision is an argument.
     precision_is_argument: bool,
     /// `%1$s`, `%ms`: not followed any further.
     is_odd: bool,
 }
 
-/// Reads the conversion behind a `%`; returns it and where the format goes on.
+/// Reads the conversion behind a `%`; returns it and the rest of the format.
 ///
 /// # Safety
 /// `at` points into a format.
@@ -165,7 +165,7 @@ unsafe fn conversions(format: *const u8, mut each: impl FnMut(&Conversion, *cons
     }
 }
 
-/// Behind the `]` of a set of bytes.
+/// The position behind the `]` of a set of bytes.
 ///
 /// # Safety
 /// `at` points into a format, behind the `[`.
@@ -200,7 +200,7 @@ pub unsafe fn printed(this: Option<&Thread>, format: *const u8, arguments: Argum
     on_behalf(this, pc, || unsafe { words(format, arguments, each) });
 }
 
-/// Whether a `printf` with this format touches memory other than its arguments.
+/// Returns whether a `printf` with this format touches memory other than its arguments.
 ///
 /// # Safety
 /// `format` is the program's.
@@ -386,7 +386,7 @@ unsafe extern "C-unwind" fn on_vsscanf(
     }
 }
 
-/// Logs what a `scanf` with this format has assigned.
+/// Logs the values that a `scanf` with this format has assigned.
 ///
 /// # Safety
 /// Format and arguments are the program's.

@@ -1,5 +1,5 @@
-//! The functions that each thread is in, kept only while a proposed schedule is followed: what happens
-//! in a header or a library stands, in the source, where the user's code called it.
+//! The functions that each thread is in, kept only while a proposed schedule is followed: the source place of an
+//! event in a header or a library is the call in the user's code.
 
 use crate::{
     failure,
@@ -9,16 +9,16 @@ use crate::{
 use core::cell::Cell;
 use unsnarl_trace::raw;
 
-/// Calls that are remembered; deeper ones are only counted.
+/// Number of calls that are kept; deeper ones are only counted.
 const DEPTH: usize = 512;
-/// Calls out of system code that are looked through.
+/// Bound for the calls out of system code that are searched.
 const MOST_STEPS: usize = 64;
 
 /// One instrumented function that has been entered and not left.
 struct Frame {
-    /// Where it returns to.
+    /// Return address.
     ret: Cell<u64>,
-    /// Its stack pointer after it has made room for its variables.
+    /// Stack pointer after it has allocated its variables.
     stack: Cell<u64>,
 }
 
@@ -48,7 +48,7 @@ fn stack(of: &Thread) -> Option<&'static Stack> {
     (!stacks.is_null()).then(|| unsafe { &*stacks.add(of.number.get() as usize) })
 }
 
-/// A function was entered. Frames further in have been left without notice, as by `longjmp`.
+/// Enters a function. Frames further in have been left without notice, as by `longjmp`.
 pub fn enter(this: &Thread, ret: u64, at: u64) {
     if !SHARED.is_watched.get() {
         return;
@@ -65,7 +65,7 @@ pub fn enter(this: &Thread, ret: u64, at: u64) {
     stack.depth.set(stack.depth.get() + 1);
 }
 
-/// The innermost function is left.
+/// Leaves the innermost function.
 pub fn leave(this: &Thread) {
     if !SHARED.is_watched.get() {
         return;
@@ -79,8 +79,8 @@ fn top(stack: &Stack) -> Option<&Frame> {
     stack.frames.get(stack.depth.get().checked_sub(1)?)
 }
 
-/// What `find` says of the innermost call in the user's code: of the call that returns to `pc` itself,
-/// else of the library call that the innermost function is in, else of the calls that led there.
+/// The first result of `find` for the innermost call in the user's code: for the call that returns to `pc` itself,
+/// else for the library call that the innermost function is in, else for the calls that led there.
 pub fn first<T>(this: &Thread, pc: u64, find: impl Fn(u64) -> Option<T>) -> Option<T> {
     if let Some(found) = find(pc) {
         return Some(found);

@@ -9,12 +9,12 @@ use unsnarl_trace::raw::{End, RecordKind};
 
 static QUARANTINE: Quarantine = Quarantine::new();
 
-/// What a freed block has at `address`.
+/// The part of a freed block at `address`.
 pub fn held(address: usize) -> Held {
     QUARANTINE.held(address)
 }
 
-/// Keeps a block that was just freed; `give_back` gets those that have to go for it.
+/// Keeps a block that was just freed; `give_back` gets the blocks that are evicted for it.
 pub fn keep(block: usize, bytes: usize, give_back: impl FnMut(usize)) {
     let is_watched = header().allow_use_after_free == 0;
     QUARANTINE.keep(block, bytes, is_watched, give_back);
@@ -34,7 +34,7 @@ fn touched(kind: RecordKind, size: u32, value: u64) -> usize {
     }
 }
 
-/// Ends the run if what was just logged is an access to a freed block.
+/// Ends the run if the logged step is an access to a freed block.
 #[inline(always)]
 pub fn check(this: &Thread, kind: RecordKind, size: u32, pc: u64, addr: u64, value: u64) {
     let bytes = touched(kind, size, value);

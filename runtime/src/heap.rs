@@ -26,13 +26,13 @@ unsafe extern "C" {
     fn malloc_usable_size(block: *mut c_void) -> usize;
 }
 
-/// Freed memory is filled with this: as a pointer it cannot be followed.
+/// Byte with which freed memory is filled: as a pointer it cannot be dereferenced.
 const FREED: c_int = 0xdb;
-/// Most of a freed block that is filled.
+/// Number of bytes of a freed block that are filled at most.
 const FILLED: usize = 64 << 10;
-/// The library's blocks begin at multiples of this.
+/// Alignment of the library's blocks.
 const ALIGNMENT: usize = 16;
-/// The calling thread and where the program allocates: for `new` and `delete` the place noted there.
+/// The calling thread and the place of the allocation: for `new` and `delete` the place noted there.
 fn ready(pc: u64) -> Option<(&'static Thread, u64)> {
     let this = recording_memory()?;
     if modules::is_system(pc) {
@@ -49,7 +49,7 @@ fn note_block(this: &Thread, block: *mut c_void, bytes: usize, pc: u64) {
     }
 }
 
-/// Whether the program is to see how it gets on without memory; noted as a block at address 0.
+/// Returns whether an allocation is refused to try the program without memory; noted as a block at address 0.
 #[inline(always)]
 fn is_refused(this: &Thread, bytes: usize, pc: u64) -> bool {
     let refused = controlled() && choices::memory_is_gone();
@@ -152,10 +152,10 @@ fn check_freed(this: &Thread, block: usize, pc: u64) {
     failure::misuse(this, end, pc, block);
 }
 
-/// Whether the C library could have returned this address: by where it lies and by the header in front of it,
-/// of which the library itself looks at less. What is not mapped faults here.
+/// Returns whether the C library could have returned this address: by its position and by the header in front of it,
+/// of which the library itself checks less. Memory that is not mapped faults here.
 fn is_block(this: &Thread, block: usize, pc: u64) -> bool {
-    /// Bits of the word in front of a block: the one before is in use; a mapping of its own.
+    /// Bits of the word in front of a block: the previous block is in use; a mapping of its own.
     const BEFORE_IN_USE: u64 = 1;
     const MAPPED: u64 = 2;
     const FLAGS: u64 = 7;
@@ -176,7 +176,7 @@ fn is_block(this: &Thread, block: usize, pc: u64) -> bool {
     !has_next || word(block + bytes as usize) & BEFORE_IN_USE != 0
 }
 
-/// The address lies on the calling thread's own stack.
+/// Returns whether the address lies on the calling thread's own stack.
 fn is_on_stack(this: &Thread, address: usize) -> bool {
     // SAFETY: every thread that runs has a row in the log, which is never unmapped.
     let row = unsafe { this.row.get().as_ref() };
@@ -263,8 +263,7 @@ unsafe extern "C" fn on_realloc(block: *mut c_void, bytes: usize, pc: u64) -> *m
     }
 }
 
-/// `realloc` that always moves: whether the library could have grown the block in place differs from
-/// run to run.
+/// A `realloc` that always moves: whether the library could have grown the block in place differs from run to run.
 ///
 /// # Safety
 /// As `realloc` with a block that is not null.
@@ -288,7 +287,7 @@ unsafe fn move_block(this: &Thread, block: *mut c_void, bytes: usize, pc: u64) -
     new
 }
 
-/// Notes where the program calls `new` or `delete`, for the `malloc` or `free` inside the library's.
+/// Notes the place at which the program calls `new` or `delete`, for the `malloc` or `free` inside the library's.
 unsafe extern "C" fn note_site(pc: u64) {
     if let Some(this) = recording_memory() {
         this.alloc_pc.set(pc);

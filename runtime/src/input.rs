@@ -1,8 +1,8 @@
-//! What comes from outside the process, written down so that a replay can give it back.
+//! Input from outside the process, recorded so that a replay can give it back.
 //!
-//! Each thread counts its calls that may bring something in. Those that did have an [`Input`] in the
-//! log with their number. A replay makes the same call, compares, and where the answer is another (the
-//! file has changed, the peer is gone) the program gets the recorded one, and the log says so.
+//! Each thread counts its calls that may bring something in. Those that did have an [`Input`] in the log with their
+//! number. A replay makes the same call, compares, and if the answer differs (the file has changed, the peer is gone)
+//! the program gets the recorded one, and the log says so.
 
 use crate::{
     memory,
@@ -22,14 +22,14 @@ pub fn errno() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Sets `errno`; returns -1, what calls that fail return.
+/// Sets `errno`; returns -1, the result of calls that fail.
 pub fn fail(error: c_int) -> c_int {
     // SAFETY: the calling thread's own.
     unsafe { *libc::__errno_location() = error };
     -1
 }
 
-/// Where a call puts what it brings in: parts of memory that are filled one after the other.
+/// Memory that a call fills with input: parts that are filled one after the other.
 #[derive(Clone, Copy)]
 pub struct Parts {
     first: *const libc::iovec,
@@ -37,18 +37,18 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// As `readv` has them.
+    /// Parts as in `readv`.
     pub fn new(first: *const libc::iovec, count: usize) -> Parts {
         Parts { first, count }
     }
 
-    /// No memory: the result is all.
+    /// Parts without memory: the result is the whole answer.
     pub const NONE: Parts = Parts {
         first: core::ptr::null(),
         count: 0,
     };
 
-    /// The parts as far as `bytes` reach.
+    /// The parts that the first `bytes` bytes fill.
     pub fn up_to(self, bytes: usize) -> impl Iterator<Item = (*mut u8, usize)> {
         let mut left = bytes;
         (0..self.count).map_while(move |i| {
@@ -72,13 +72,13 @@ pub fn part(to: *mut u8, bytes: usize) -> libc::iovec {
     }
 }
 
-/// Counts a call; returns what was recorded for it, when this is a replay and something was.
+/// Counts a call; returns its recorded answer, if this is a replay and there is one.
 pub fn next(this: &Thread) -> Option<&'static Input> {
     this.inputs.set(this.inputs.get() + 1);
     recorded(this, this.inputs.get())
 }
 
-/// Whether the thread's next call has a recorded answer.
+/// Returns whether the thread's next call has a recorded answer.
 pub fn is_given(this: &Thread) -> bool {
     recorded(this, this.inputs.get() + 1).is_some()
 }
@@ -113,17 +113,17 @@ pub fn bytes_of(entry: &'static Input) -> &'static [u8] {
     unsafe { core::slice::from_raw_parts(first as *const u8, length) }
 }
 
-/// This is a replay of a run that had input.
+/// Returns whether this is a replay of a run that had input.
 pub fn replays() -> bool {
     controlled() && header().given_len != 0
 }
 
-/// This is a replay, and all of the run's input was recorded.
+/// Returns whether this is a replay, and all of the run's input was recorded.
 pub fn is_complete() -> bool {
     replays() && header().given_all != 0
 }
 
-/// The answer of a call that did all of what it was asked for.
+/// The answer of a call that did everything it was asked for.
 pub fn whole(result: i64) -> Answer {
     Answer {
         result,
@@ -132,7 +132,7 @@ pub fn whole(result: i64) -> Answer {
     }
 }
 
-/// Writes down what a call brought in. What there is no room for is counted.
+/// Records the answer of a call. Input for which there is no room is counted.
 pub fn note(this: &Thread, call: Call, answer: Answer, parts: Parts) {
     let Answer {
         result,
@@ -168,7 +168,7 @@ pub fn note(this: &Thread, call: Call, answer: Answer, parts: Parts) {
     header.input_used.store(used + room as u64, Release);
 }
 
-/// What a call answered: its result, `errno` where that is -1, and how many bytes it brought.
+/// The answer of a call: its result, `errno` if that is -1, and the number of bytes that it brought.
 #[derive(Clone, Copy)]
 pub struct Answer {
     pub result: i64,
@@ -177,7 +177,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Of a call that returns the number of bytes.
+    /// The answer of a call that returns the number of bytes.
     pub fn of_count(result: isize) -> Answer {
         Answer {
             bytes: usize::try_from(result).unwrap_or(0),
@@ -185,7 +185,7 @@ impl Answer {
         }
     }
 
-    /// Of a call that failed.
+    /// The answer of a call that failed.
     pub fn error(error: c_int) -> Answer {
         Answer {
             result: -1,
@@ -194,12 +194,12 @@ impl Answer {
         }
     }
 
-    /// The same, where the number is not of bytes that came in.
+    /// The same answer, if its number is not one of bytes that came in.
     pub fn without_bytes(self) -> Answer {
         Answer { bytes: 0, ..self }
     }
 
-    /// The same, as the program sees it.
+    /// The same answer, with `errno` as the program sees it.
     pub fn with_errno(self) -> Answer {
         if self.result == -1 {
             fail(self.error);
@@ -207,7 +207,7 @@ impl Answer {
         self
     }
 
-    /// Of a call that brings nothing but its result.
+    /// The answer of a call that brings nothing but its result.
     pub fn of(result: i64) -> Answer {
         Answer {
             result,
@@ -248,8 +248,7 @@ fn restore(entry: &'static Input, parts: Parts) -> Answer {
     }
 }
 
-/// Compares an answer with the recorded one; a difference is written down. Virtual time goes on to
-/// what it was.
+/// Compares an answer with the recorded one; a difference is noted. Virtual time goes on to the recorded time.
 pub fn differs(
     this: &Thread,
     entry: &'static Input,
@@ -281,7 +280,7 @@ fn is_same(parts: Parts, bytes: usize, recorded: &[u8]) -> bool {
         })
 }
 
-/// Counts it; the first one is written down with what came instead.
+/// Counts a difference; the first one is noted with the actual answer.
 pub fn note_difference(
     this: &Thread,
     entry: Option<&'static Input>,
@@ -313,7 +312,7 @@ pub fn note_difference(
     }
 }
 
-/// A call whose answer comes from outside when `foreign` says so: made, and written down or compared.
+/// Makes a call and records or compares its answer, if `foreign` says that the answer comes from outside.
 pub fn exchange(
     this: &Thread,
     call: Call,
@@ -336,8 +335,8 @@ pub fn exchange(
     answer.with_errno()
 }
 
-/// A call whose answer is another one each time, or after the world has changed: always written down, and always
-/// given back. Only what is not `alike`, of the recorded answer and the one of now, is told.
+/// Makes a call whose answer differs each time, or after the world has changed: it is always recorded, and always
+/// given back. A difference is reported only if the recorded answer and the current one are not `alike`.
 pub fn exchange_alike(
     this: &Thread,
     call: Call,

@@ -1,4 +1,4 @@
-//! What runs inside the user's program: callbacks of the compiler's instrumentation, interposed
+//! The part of unsnarl that runs inside the user's program: callbacks of the compiler's instrumentation, interposed
 //! library calls, the raw log and the scheduler.
 //!
 //! The recorder links it as a static library and hands it a raw log
@@ -203,8 +203,8 @@ fn on_panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { libc::_exit(98) }
 }
 
-/// What the unwinder asks at a frame of ours when the program's exception, `pthread_exit` or
-/// cancellation passes it: always "go on". No frame here has anything to clean up.
+/// The unwinder's personality function for frames of this crate, when the program's exception, `pthread_exit` or
+/// cancellation passes them: always "go on". No frame here has anything to clean up.
 #[cfg(all(feature = "interpose", not(test)))]
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() -> core::ffi::c_int {

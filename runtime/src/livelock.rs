@@ -1,5 +1,5 @@
-//! Notices that the threads go round in circles: nothing changes any more, and each thread that can go
-//! on comes back to the very state that it was in.
+//! Detects that the threads go round in circles: nothing changes any more, and each thread that can go on comes back
+//! to the very state that it was in.
 //!
 //! While nobody writes (other than to a stack of its own), takes or gives back anything, looks at the
 //! clock or asks the world outside, what a thread does depends on its registers and its stack only. A
@@ -18,30 +18,30 @@ use unsnarl_trace::raw::{End, RecordKind};
 
 /// Decisions without a change after which states are compared.
 const CALM: u32 = 20_000;
-/// How often a thread has to come back to the same state.
+/// Number of times that a thread has to come back to the same state.
 const ROUNDS: u32 = 4;
-/// Larger stacks are not compared.
+/// Size above which stacks are not compared.
 const MOST_BYTES: usize = 256 << 10;
 
-/// What is known about the states of a thread since the last change.
+/// States of a thread since the last change.
 pub struct Circle {
-    /// The decision at which that was.
+    /// The decision of that change.
     since: Cell<u64>,
     /// A state that it was in.
     anchor: Cell<u64>,
     /// Later states that were compared with it.
     looks: Cell<u32>,
-    /// Those that were the same.
+    /// Number of states that were the same.
     rounds: Cell<u32>,
 }
 
-/// Something has changed, or may have.
+/// Notes that something has changed, or may have.
 #[inline(always)]
 pub fn stir() {
     SHARED.calm.set(0);
 }
 
-/// Whether a record of this kind says that something has changed for others.
+/// Returns whether a record of this kind means that something has changed for other threads.
 #[inline(always)]
 pub const fn changes(kind: RecordKind) -> bool {
     use RecordKind::*;
@@ -60,7 +60,7 @@ pub const fn changes(kind: RecordKind) -> bool {
     )
 }
 
-/// The thread yields, or has only looked for long.
+/// Notes that the thread yields, or has only looked for long.
 #[inline(always)]
 pub fn look(this: &Thread) {
     if SHARED.calm.get() > CALM {
@@ -68,7 +68,7 @@ pub fn look(this: &Thread) {
     }
 }
 
-/// First of all takes the state: what is computed here must not be part of it.
+/// Compares the thread's state. The state is taken first of all: the computations here must not be part of it.
 #[cold]
 #[inline(never)]
 fn compare(this: &Thread) {
@@ -103,7 +103,7 @@ fn compare(this: &Thread) {
     }
 }
 
-/// Whether every other thread goes round as well, or waits for what only they could give.
+/// Returns whether every other thread goes round as well, or waits for what only such threads could give.
 fn nobody_else_helps(since: u64) -> bool {
     let goes_round =
         |other: &Thread| other.circle.since.get() == since && other.circle.rounds.get() >= ROUNDS;
@@ -118,7 +118,7 @@ fn nobody_else_helps(since: u64) -> bool {
         })
 }
 
-/// Whether somebody outside of the program's threads may end this wait.
+/// Returns whether somebody outside of the program's threads may end this wait.
 pub fn waits_for_outside(wait: Wait) -> bool {
     matches!(
         wait,

@@ -77,7 +77,7 @@ pub fn push(
     place
 }
 
-/// A record of a synchronization operation.
+/// Appends a record of a synchronization operation.
 #[inline(always)]
 pub fn sync(this: &Thread, kind: RecordKind, pc: u64, object: usize, value: u64) {
     push(this, kind, 0, 0, pc, object as u64, value);
@@ -105,13 +105,13 @@ pub fn resolve(this: &Thread) {
     }
 }
 
-/// Whether an announced write goes to the page of `address`.
+/// Returns whether an announced write goes to the page of `address`.
 pub fn pending_on_page(this: &Thread, address: u64) -> bool {
     pending_address(this).is_some_and(|target| target >> 12 == address >> 12)
 }
 
-/// Whether the memory of the announced writes can be read, asked of the kernel: a fault here would be
-/// one in the handler of a fault.
+/// Returns whether the memory of the announced writes can be read, by asking the kernel: a fault here would be one in
+/// the handler of a fault.
 pub fn pending_is_readable(this: &Thread) -> bool {
     let Some(target) = pending_address(this) else {
         return true;
@@ -134,13 +134,13 @@ pub fn pending_is_readable(this: &Thread) -> bool {
     read == 1
 }
 
-/// Where the first announced write goes.
+/// Address of the first announced write.
 fn pending_address(this: &Thread) -> Option<u64> {
     // SAFETY: pending records were pushed by this thread.
     (this.pending_count.get() != 0).then(|| unsafe { (*this.pending.get()).addr })
 }
 
-/// Gives up on announced writes: they faulted, or their memory is gone.
+/// Drops announced writes: they faulted, or their memory is gone.
 pub fn forget_pending(this: &Thread) {
     this.pending_count.set(0);
 }

@@ -1,5 +1,5 @@
-//! `dlsym`, `dlvsym` and `dlerror`, called by the program itself. A function of the C library that the runtime stands
-//! in for must not be had past it: a thread that waited in the library would keep the turn.
+//! `dlsym`, `dlvsym` and `dlerror`, called by the program itself. The program must not get past the runtime to a
+//! function of the C library that the runtime stands in for: a thread that waited in the library would keep the turn.
 
 use crate::{
     entry::listed,
@@ -87,8 +87,8 @@ fn entry(name: &CStr) -> Option<*mut c_void> {
     None
 }
 
-/// What the program gets in place of what the library has found: the entry of a function of the C
-/// library, where there is one.
+/// The function that the program gets in place of the one that the library has found: the runtime's entry, if the
+/// found one is of the C library and has an entry.
 fn in_place_of(found: *mut c_void, name: *const c_char) -> *mut c_void {
     if found.is_null() || SHARED.mode.get() == Mode::Off || !modules::is_system(found as u64) {
         return found;
@@ -97,7 +97,7 @@ fn in_place_of(found: *mut c_void, name: *const c_char) -> *mut c_void {
     entry(unsafe { CStr::from_ptr(name) }).unwrap_or(found)
 }
 
-/// Looks up as the program's own code does; nothing of it is recorded.
+/// Makes a look-up as the program's own code does; nothing of it is recorded.
 fn look_up(name: *const c_char, call: impl Fn() -> *mut c_void) -> *mut c_void {
     let call = || {
         let found = call();
@@ -121,7 +121,7 @@ global_asm!(
     ".popsection",
 );
 
-/// Bytes of a kept error: a byte that says whether the program has not asked for it yet, and the text.
+/// Size of a kept error: a byte that is set until the program has asked for the error, and the text.
 const ERROR: usize = 512;
 
 fn error_place() -> *mut *mut u8 {
@@ -138,7 +138,7 @@ fn error_place() -> *mut *mut u8 {
     place
 }
 
-/// Nothing was found: keeps the reason, which the next look-up of the runtime's own would take away.
+/// Keeps the reason of a failed look-up, which the runtime's own next look-up would clear.
 pub fn keep_error(found: *mut c_void) {
     if !found.is_null() {
         return;

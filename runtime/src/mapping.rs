@@ -21,7 +21,7 @@ fn ready(pc: u64) -> Option<&'static Thread> {
     (!modules::is_system(pc)).then_some(this)
 }
 
-/// As [`ready`], where others may see the change.
+/// Like [`ready`], for a change that other threads may see.
 fn ready_to_change(kind: RecordKind, addr: usize, pc: u64) -> Option<&'static Thread> {
     let this = ready(pc)?;
     if controlled() {

@@ -1,5 +1,5 @@
-//! What is loaded where: for naming addresses later, and for telling the program's calls from those
-//! that the C library, the unwinder and the C++ library make for themselves.
+//! Loaded modules: for naming addresses later, and for telling the program's calls from those that the C library, the
+//! unwinder and the C++ library make for themselves.
 
 use crate::state::{SHARED, header};
 use core::{
@@ -64,28 +64,28 @@ static EXTENTS: Extents = Extents {
     cpp: [const { Extent::empty() }; 2],
 };
 
-/// A program counter counted from where the program lies; `None` in libraries.
+/// Offset of a program counter from the program's load address; `None` in libraries.
 #[inline(always)]
 pub fn place_in_program(pc: u64) -> Option<u32> {
     let inside = EXTENTS.program.holds(pc as usize);
     inside.then(|| (pc as usize - EXTENTS.program.start.get()) as u32)
 }
 
-/// Whether `pc` is in the C library, the loader or the unwinder.
+/// Returns whether `pc` is in the C library, the loader or the unwinder.
 #[inline(always)]
 pub fn is_system(pc: u64) -> bool {
     let pc = pc as usize;
     !EXTENTS.program.holds(pc) && EXTENTS.system.iter().any(|extent| extent.holds(pc))
 }
 
-/// Whether `pc` is in the C++ library.
+/// Returns whether `pc` is in the C++ library.
 #[inline(always)]
 pub fn is_cpp_library(pc: u64) -> bool {
     let pc = pc as usize;
     !EXTENTS.program.holds(pc) && EXTENTS.cpp.iter().any(|extent| extent.holds(pc))
 }
 
-/// Whether the program or a library lies at `address`.
+/// Returns whether the program or a library lies at `address`.
 pub fn is_loaded_at(address: usize) -> bool {
     let header = header();
     let count = (header.modules.load(Relaxed) as usize).min(raw::MAX_MODULES);
@@ -119,7 +119,7 @@ fn classify(module: &raw::Module) {
     }
 }
 
-/// Writes down what is loaded where, so that addresses can be named later.
+/// Notes the loaded modules, so that addresses can be named later.
 pub fn note() {
     let header = header();
     header.modules.store(0, Relaxed);
@@ -162,13 +162,13 @@ pub fn thread_pointer() -> u64 {
     pointer
 }
 
-/// Where the module's thread-local variables lie below the thread pointer, and how many bytes. Those of
-/// libraries that are loaded later are put anywhere, in each thread elsewhere.
+/// Offset of the module's thread-local variables below the thread pointer, and their size. Those of libraries that
+/// are loaded later are put anywhere, in each thread elsewhere.
 ///
 /// # Safety
 /// `info` is as the loader passes it.
 unsafe fn thread_locals(info: &libc::dl_phdr_info) -> (u64, u64) {
-    /// The loader puts what it knows at the start within this distance.
+    /// Distance within which the loader puts the variables of modules that it loads at the start.
     const NEAR: u64 = 1 << 20;
     let below = match info.dlpi_tls_data.is_null() {
         true => 0,

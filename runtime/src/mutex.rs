@@ -28,7 +28,7 @@ pub unsafe fn whole_kind(mutex: usize) -> c_int {
     unsafe { ((mutex + KIND_OFFSET) as *const c_int).read_volatile() }
 }
 
-/// What kind of mutex; spinlocks have none.
+/// The type of a mutex; spinlocks have none.
 ///
 /// # Safety
 /// `mutex` points to a `pthread_mutex_t`.
@@ -37,7 +37,7 @@ unsafe fn kind(mutex: usize) -> c_int {
     unsafe { whole_kind(mutex) & 3 }
 }
 
-/// The thread as the owner of an object.
+/// The thread's value as the owner of an object.
 pub fn me(this: &Thread) -> u32 {
     u32::from(this.number.get()) + 1
 }
@@ -57,7 +57,7 @@ fn note_wait(this: &Thread, object: &Object, lock: usize, pc: u64) {
     }
 }
 
-/// Waits for the lock and takes it; false when the time is over.
+/// Waits for the lock and takes it; returns `false` when the time is over.
 pub fn acquire(this: &Thread, lock: usize, deadline: u64, pc: u64, of: LockType) -> bool {
     let is_free = wait_until_free(this, lock, deadline, pc);
     if is_free {
@@ -66,7 +66,7 @@ pub fn acquire(this: &Thread, lock: usize, deadline: u64, pc: u64, of: LockType)
     is_free
 }
 
-/// Waits for the lock; false when the time is over.
+/// Waits for the lock; returns `false` when the time is over.
 pub fn wait_until_free(this: &Thread, lock: usize, deadline: u64, pc: u64) -> bool {
     let next = Next::of(RecordKind::Lock, pc, lock);
     scheduler::decide(this, next);
@@ -80,7 +80,7 @@ pub fn wait_until_free(this: &Thread, lock: usize, deadline: u64, pc: u64) -> bo
     true
 }
 
-/// Gives the lock back and logs it.
+/// Releases the lock and logs that.
 pub fn release(this: &Thread, lock: usize, pc: u64) {
     let object = objects::at(lock);
     object.owner.set(0);
@@ -88,7 +88,7 @@ pub fn release(this: &Thread, lock: usize, pc: u64) {
     log::sync(this, RecordKind::Unlock, pc, lock, 0);
 }
 
-/// The answer without waiting, where the kind of mutex has one.
+/// The result without waiting, if the type of mutex has one.
 fn relock(this: &Thread, lock: usize, kind: c_int) -> Option<c_int> {
     let object = objects::at(lock);
     if object.owner.get() != me(this) {
@@ -119,8 +119,8 @@ unsafe fn lock_until(this: &Thread, mutex: usize, deadline: u64, pc: u64) -> c_i
     }
 }
 
-/// The calling thread, ready for a synchronization step: announced writes are filled in. `None` when
-/// the call is not to be recorded, as one that the C library or the unwinder makes for itself.
+/// The calling thread, ready for a synchronization step: announced writes are filled in. `None` when the call is not
+/// to be recorded, such as a call that the C library or the unwinder makes for itself.
 pub fn ready(pc: u64) -> Option<&'static Thread> {
     let this = recording()?;
     if modules::is_system(pc) {
@@ -130,8 +130,8 @@ pub fn ready(pc: u64) -> Option<&'static Thread> {
     Some(this)
 }
 
-/// As [`ready`], for a step on the object at this address: one that cannot be accessed faults here, at
-/// the program's call, as it would in the library.
+/// Like [`ready`], for a step on the object at this address: an object that cannot be accessed faults here, at the
+/// program's call, as it would in the library.
 pub fn ready_at(object: usize, pc: u64) -> Option<&'static Thread> {
     let this = ready(pc)?;
     // SAFETY: the library would access the object next.
@@ -139,7 +139,7 @@ pub fn ready_at(object: usize, pc: u64) -> Option<&'static Thread> {
     Some(this)
 }
 
-/// Calls the library's own function on a lock of this type and logs `kind`, or that it did not get the lock.
+/// Calls the library's own function on a lock of this type and logs `kind`, or a failed attempt.
 pub fn through_library(
     this: Option<&Thread>,
     lock: usize,
@@ -208,7 +208,7 @@ unsafe extern "C-unwind" fn clock_lock(
     }
 }
 
-/// One attempt to take the lock.
+/// Makes one attempt to take the lock.
 pub fn attempt(this: &Thread, lock: usize, pc: u64, of: LockType) -> bool {
     let is_free = is_free_to_try(this, lock, pc);
     if is_free {
@@ -217,7 +217,7 @@ pub fn attempt(this: &Thread, lock: usize, pc: u64, of: LockType) -> bool {
     is_free
 }
 
-/// Whether an attempt finds the lock free.
+/// Returns whether an attempt finds the lock free.
 pub fn is_free_to_try(this: &Thread, lock: usize, pc: u64) -> bool {
     scheduler::count_idle(this, Next::of(RecordKind::Lock, pc, lock));
     if !objects::at(lock).is_free_for_writing() {
@@ -228,7 +228,7 @@ pub fn is_free_to_try(this: &Thread, lock: usize, pc: u64) -> bool {
     true
 }
 
-/// An attempt on a free lock that fails all the same, where the standard allows that.
+/// Returns whether an attempt on a free lock fails all the same, as the standard allows.
 pub fn fails_for_no_reason(lock: usize, pc: u64) -> bool {
     let Some(this) = ready_at(lock, pc).filter(|_| controlled()) else {
         return false;

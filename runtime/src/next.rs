@@ -1,5 +1,5 @@
-//! What a thread is about to do at a decision: known before it happens, so that others can be let
-//! first, and so that steps which have nothing to do with each other need not be tried both ways round.
+//! The next step of a thread, announced at a decision: known before it happens, so that others can go first, and so
+//! that steps which have nothing to do with each other need not be tried in both orders.
 
 use unsnarl_trace::raw::RecordKind;
 
@@ -8,18 +8,18 @@ use unsnarl_trace::raw::RecordKind;
 /// the [`RecordKind::Lock`] of its mutex, `realloc` is a [`RecordKind::Free`] that also allocates, reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Next {
-    /// What the record will say, if the step succeeds.
+    /// Kind of the record, if the step succeeds.
     pub kind: RecordKind,
     /// Bytes accessed; 0 when not known, or no access.
     pub size: u32,
-    /// As the record will have it; 0 when the step leaves no record.
+    /// Program counter as the record will have it; 0 when the step leaves no record.
     pub pc: u64,
-    /// What is accessed or used; 0 when not known, or nothing.
+    /// Address of the memory or object; 0 when not known, or none.
     pub addr: u64,
 }
 
 impl Next {
-    /// Something that leaves no record and touches nothing that threads share.
+    /// A step that leaves no record and touches nothing that threads share.
     pub const NOTHING: Next = Next {
         kind: RecordKind::Yield,
         size: 0,

@@ -11,16 +11,16 @@ pub struct Object {
     address: Cell<usize>,
     /// Number of the owning thread plus one; 0 when free.
     pub owner: Cell<u32>,
-    /// How often the owner has locked it.
+    /// Number of times that the owner has locked it.
     pub depth: Cell<u32>,
     pub readers: Cell<u32>,
     /// Semaphore: units. Barrier: threads that it waits for. Once: 1 when done.
     pub value: Cell<i64>,
     /// Barrier: threads that have arrived.
     pub arrived: Cell<i64>,
-    /// `value` has been set.
+    /// `true` once `value` has been set.
     pub known: Cell<bool>,
-    /// Robust mutexes.
+    /// State of a robust mutex.
     pub state: Cell<State>,
     /// The next of the robust mutexes that the owner holds; 0 for none.
     pub next_held: Cell<usize>,
@@ -31,7 +31,7 @@ impl Object {
         self.owner.get() == 0 && self.readers.get() == 0
     }
 
-    /// As newly made.
+    /// Resets the object to the state of a new one.
     pub fn reset(&self) {
         self.owner.set(0);
         self.depth.set(0);
@@ -44,7 +44,7 @@ impl Object {
     }
 }
 
-/// Most objects of one run; a power of two.
+/// Bound for the objects of one run; a power of two.
 const CAPACITY: usize = 1 << 20;
 
 struct Table {

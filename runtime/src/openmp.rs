@@ -33,7 +33,7 @@ use tasks::{Group, Task};
 use teams::Team;
 use unsnarl_trace::raw::{self, RecordKind};
 
-/// Where the program made the call that is being served. Written with the turn, read before it is given up.
+/// Call site of the call that is being served. Written with the turn, read before it is given up.
 static CALL_PC: AtomicU64 = AtomicU64::new(0);
 
 /// A thread as OpenMP sees it.
@@ -44,18 +44,18 @@ struct Member {
     /// Work-sharing constructs that it has entered in this region.
     entered: Cell<u64>,
     share: Cell<*const Share>,
-    /// Chunks that it has had of a loop with a static schedule.
+    /// Number of chunks that it has had of a loop with a static schedule.
     trips: Cell<u64>,
     /// Its chunk of an ordered loop.
     chunk: Cell<(i128, i128)>,
     task: Cell<*const Task>,
     group: Cell<*const Group>,
-    /// For a pool thread: the region that it is to work in next.
+    /// Region that a pool thread is to work in next.
     job: Cell<*const Team>,
     job_number: Cell<u32>,
-    /// Its address is the semaphore at which a pool thread waits for work.
+    /// Semaphore at which a pool thread waits for work; only its address is used.
     dock: Cell<libc::pthread_t>,
-    /// Threads that a region with no other wish gets; 0 when not set.
+    /// Number of threads of a region without an explicit number; 0 when not set.
     wanted: Cell<u32>,
 }
 
@@ -83,7 +83,7 @@ static MEMBERS: Members = Members(
     }; raw::MAX_THREADS],
 );
 
-/// Whether a call is served here. Not without the recorder, and not where threads run freely.
+/// Returns whether a call is served here. Not without the recorder, and not where threads run freely.
 fn is_ours() -> bool {
     match SHARED.mode.get() {
         Mode::Off => false,
@@ -94,7 +94,7 @@ fn is_ours() -> bool {
     }
 }
 
-/// The calling thread, its state, and where the program called.
+/// The calling thread, its state, and the call site.
 fn caller() -> (&'static Thread, &'static Member, u64) {
     let Some(this) = this_thread() else {
         failure::unsupported(c"OpenMP in a thread that was not created by pthread_create");
@@ -115,18 +115,18 @@ fn address<T>(of: &T) -> usize {
     core::ptr::from_ref(of) as usize
 }
 
-/// A step that others may come before: a look at state that the members share.
+/// Marks a step that others may come before: a look at state that the members share.
 fn look(this: &Thread, object: usize) {
     scheduler::decide(this, Next::unrecorded(RecordKind::Rmw, object));
 }
 
-/// Waits until somebody calls [`wake`]; the caller looks again then.
+/// Waits until another thread calls [`wake`]; the caller looks again then.
 fn park(this: &Thread, pc: u64, object: usize) {
     let next = Next::of(RecordKind::BarrierLeave, pc, object);
     scheduler::block(this, next, Wait::Barrier(object), 0);
 }
 
-/// Lets everybody look again who has parked there.
+/// Wakes all threads that have parked there.
 fn wake(object: usize) {
     for &number in live_threads() {
         let other = thread(number);
@@ -136,7 +136,7 @@ fn wake(object: usize) {
     }
 }
 
-/// Memory for what lives as long as the process.
+/// Reserves memory that lives as long as the process.
 fn reserve(bytes: usize) -> *mut u8 {
     struct Arena(Cell<usize>, Cell<usize>);
     // SAFETY: as for the members.

@@ -1,5 +1,5 @@
-//! Waiting for the world outside: when nobody in this process can go on, when a replayed choice needs
-//! something that has not come yet, and while a thread is in a call that cannot be asked beforehand.
+//! Waits for the outside world: when no thread of this process can go on, when a replayed choice needs input that has
+//! not come yet, and while a thread is in a call that cannot be asked beforehand.
 
 use crate::{
     blocking::{Pollfds, is_ready},
@@ -21,17 +21,17 @@ use unsnarl_trace::raw::WaitsFor;
 const MILLISECOND: u64 = 1_000_000;
 /// Longest real wait before virtual time goes on, in milliseconds.
 const PATIENCE: u64 = 20;
-/// How long something may be on its way within this process: the network of the machine itself.
+/// Time in milliseconds that data may be on its way within this process, through the network of the machine itself.
 const ON_ITS_WAY: u64 = 200;
-/// How long a replay waits for something that came when it was recorded.
+/// Time in milliseconds for which a replay waits for input that came when the run was recorded.
 const REPLAY_PATIENCE: u64 = 3_000;
 
-/// What the waiting threads wait for.
+/// The objects of all waits.
 struct Waits {
     descriptors: Pollfds,
-    /// Somebody outside could end one of the waits.
+    /// `true` if somebody outside could end one of the waits.
     outside: bool,
-    /// Something is waited for that `poll` does not tell about.
+    /// `true` if there is a wait that `poll` does not report.
     unseen: bool,
     /// A thread whose wait has a recorded answer.
     given: Option<&'static Thread>,
@@ -79,7 +79,8 @@ impl Waits {
         !self.unseen && self.descriptors.is_empty()
     }
 
-    /// As [`Waits::wait`], and says so in the log: when the time of the run is over, the recorder sees why.
+    /// Waits like [`Waits::wait`] and notes the wait in the log: when the time of the run is over, the recorder sees
+    /// the reason.
     fn wait_openly(&mut self, patience: Option<u64>) -> bool {
         let says_so = self.outside && self.given.is_none();
         if says_so {
@@ -91,7 +92,7 @@ impl Waits {
         came
     }
 
-    /// Waits for real, at most so long; whether something came.
+    /// Waits for real, for at most this time; returns whether something came.
     fn wait(&mut self, patience: Option<u64>) -> bool {
         let anybody = || {
             live_threads()
@@ -116,8 +117,8 @@ fn waiting() -> impl Iterator<Item = &'static Thread> {
     live_threads().iter().map(|&number| thread(number))
 }
 
-/// Nobody can go on: waits for the outside world, if some thread does. Returns whether one can go on
-/// now. `until` is the virtual time at which something else happens, 0 when nothing will.
+/// Waits for the outside world when no thread can go on, if some thread waits for it. Returns whether one can go on
+/// now. `until` is the virtual time of the next event, 0 when there is none.
 pub fn wait_for_outside(until: u64) -> bool {
     let mut waits = Waits::of(waiting());
     if waits.is_empty() {
@@ -140,8 +141,8 @@ pub fn wait_for_outside(until: u64) -> bool {
     waits.given.is_some()
 }
 
-/// A thread sleeps. While all others wait, and somebody outside could end one of their waits, that takes real time:
-/// who comes from outside does not find that years have passed.
+/// Handles a sleeping thread. While all others wait, and somebody outside could end one of their waits, the sleep
+/// takes real time: to a peer from outside, no years have passed.
 pub fn sleep(this: &Thread, until: u64) {
     let is_other = |number: &u16| *number != this.number.get();
     let others = || live_threads().iter().copied().filter(is_other).map(thread);
@@ -162,7 +163,7 @@ pub fn sleep(this: &Thread, until: u64) {
     this.deadline.set(0);
 }
 
-/// What a thread waits for, in more detail than its wait says.
+/// The object that a thread waits for, in more detail than its wait has.
 fn waits_for(thread: &Thread) -> WaitsFor {
     let wait = thread.wait.get();
     if thread.deadline.get() != 0 {
@@ -183,8 +184,8 @@ fn waits_for(thread: &Thread) -> WaitsFor {
     }
 }
 
-/// A replayed choice names a thread that still waits: does what made it go on when it was recorded.
-/// False when nothing can.
+/// Helps a thread that a replayed choice names and that still waits: repeats what made it go on when the run was
+/// recorded. Returns `false` when nothing can.
 pub fn help(chosen: &'static Thread) -> bool {
     let mut waits = Waits::of(core::iter::once(chosen));
     if !waits.is_empty() && waits.outside {
@@ -220,8 +221,8 @@ impl Waits {
     }
 }
 
-/// Makes a call that may wait in the kernel and cannot be asked whether it would. Others run
-/// meanwhile, so the call must touch nothing that they touch but by their own fault.
+/// Makes a call that may wait in the kernel and cannot be asked beforehand. Others run meanwhile, so the call must
+/// touch nothing that they touch except by the program's own fault.
 pub fn without_turn<T>(this: &Thread, next: Next, call: impl FnOnce() -> T) -> T {
     log::resolve(this);
     scheduler::decide(this, next);
@@ -239,17 +240,17 @@ pub fn without_turn<T>(this: &Thread, next: Next, call: impl FnOnce() -> T) -> T
     result
 }
 
-/// Whether a thread that is outside has come back.
+/// Returns whether a thread that is outside has come back.
 pub fn is_back(thread: &Thread) -> bool {
     thread.done.load(Acquire) != 0
 }
 
-/// Whether a wait for this descriptor could go on.
+/// Returns whether a wait for this descriptor could end.
 pub fn is_granted(other: &Thread, fd: c_int, events: c_short) -> bool {
     other.forced.get() || is_ready(fd, events)
 }
 
-/// Whether what is read from it is part of what the process itself does.
+/// Returns whether bytes read from the descriptor come from outside of the process.
 pub fn is_foreign(fd: c_int) -> bool {
     matches!(descriptors::source(fd), Source::File | Source::Outside)
 }

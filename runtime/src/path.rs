@@ -29,26 +29,26 @@ use unsnarl_trace::raw::{
     },
 };
 
-/// What a thread keeps for its path; all null before it begins.
+/// A thread's state for its path; all null before it begins.
 pub struct Path {
     notes: Cell<*mut Chunk>,
     packed: Cell<*mut Chunk>,
     steps: Cell<*mut Chunk>,
     /// Steps in the newest chunk of them.
     count: Cell<usize>,
-    /// What packing needs: too much for the stacks of some threads.
+    /// Working memory of packing: too large for the stacks of some threads.
     scratch: Cell<*mut Scratch>,
-    /// Written to and read by nobody: the record of what path mode leaves out.
+    /// Record that is written and never read: that of steps which path mode leaves out.
     ignored: Cell<Record>,
 }
 
-/// How far steps on objects have come, by the hash of the object's address. Objects that share a place
-/// are ordered among each other too, which is true as well.
+/// Order numbers of steps on objects, by the hash of the object's address. Objects that share a slot are ordered
+/// among each other too, which is true as well.
 static ORDERS: [AtomicU64; 1 << ORDER_BITS] = [const { AtomicU64::new(0) }; 1 << ORDER_BITS];
 const ORDER_BITS: u32 = 13;
 
-/// Where threads write that record no path. From wherever it begins there is a multiple of a chunk's size
-/// with a chunk's room behind it.
+/// Memory for the notes of threads that record no path. From any address in its first half there is a multiple of a
+/// chunk's size with a chunk's room behind it.
 struct Sink(UnsafeCell<[u8; 2 * CHUNK_BYTES]>);
 
 // SAFETY: written to by anybody, read by nobody.
@@ -109,7 +109,7 @@ pub fn set_up() {
     find_vectors();
 }
 
-/// The calling thread begins to record its path.
+/// Begins to record the calling thread's path.
 pub fn begin(this: &Thread) {
     if SHARED.mode.get() != Mode::Path {
         return;
@@ -122,13 +122,13 @@ pub fn begin(this: &Thread) {
     set_next(first(chunk));
 }
 
-/// The calling thread records no more of its path.
+/// Ends the recording of the calling thread's path.
 pub fn end() {
     set_next(sink());
 }
 
-/// What the calling thread does next is not part of its path: the handler of a signal, that may have come
-/// between two instructions of a note. [`resume`] takes what this returns.
+/// Suspends the calling thread's path for a step that is not part of it: the handler of a signal, which may have come
+/// between two instructions of a note. [`resume`] takes the returned address.
 pub fn suspend() -> *mut u8 {
     let place = next();
     set_next(sink());
@@ -149,7 +149,7 @@ fn first(chunk: *mut Chunk) -> *mut u8 {
     (chunk as usize + CHUNK_HEADER_BYTES) as *mut u8
 }
 
-/// Nothing is written in the chunk. (By an instruction: filling would be a call of the library.)
+/// Clears the chunk. (By an instruction: filling would be a call of the library.)
 fn clear(chunk: *mut Chunk) {
     // SAFETY: the thread's own chunk.
     unsafe {
@@ -183,7 +183,7 @@ fn new_chunk(this: &Thread, kind: ChunkKind, before: *mut Chunk) -> *mut Chunk {
     place
 }
 
-/// Appends a step of synchronization; what path mode leaves out goes nowhere.
+/// Appends a step of synchronization; steps that path mode leaves out go nowhere.
 pub fn push(this: &Thread, record: Record) -> *mut Record {
     let is_step = matches!(record.kind, 10..=49) || matches!(record.kind, 63..=81);
     if !is_step || this.path.notes.get().is_null() {
@@ -221,7 +221,7 @@ fn next_step(this: &Thread) -> *mut PathStep {
     (first + count * size_of::<PathStep>()) as *mut PathStep
 }
 
-/// Notes that a step of synchronization stands here.
+/// Notes a step of synchronization at this position of the path.
 fn note_step(this: &Thread) {
     let place = next();
     let chunk = this.path.notes.get() as usize;
@@ -236,7 +236,7 @@ fn note_step(this: &Thread) {
     }
 }
 
-/// The thread's chunk of notes is nearly full: packs them and clears it.
+/// Packs the notes of the thread's chunk, which is nearly full, and clears it.
 extern "C" fn full() {
     let place = next();
     // The handler of a signal that comes meanwhile writes elsewhere.
@@ -252,10 +252,10 @@ extern "C" fn full() {
     set_next(first(chunk));
 }
 
-/// Words of a unit.
+/// Number of words of a unit.
 const UNIT: usize = 4096;
 
-/// What packing needs.
+/// Working memory of packing.
 struct Scratch {
     table: Table,
     unit: [u32; UNIT],
@@ -291,7 +291,7 @@ fn pack_notes(this: &Thread, chunk: *mut Chunk, end: *mut u8) {
     used.fetch_sub(1, Release);
 }
 
-/// Packs the words that are there: how many units that makes.
+/// Packs the words that are there; returns the number of units.
 fn pack_unit(this: &Thread, scratch: &mut Scratch) -> u32 {
     let count = core::mem::replace(&mut scratch.count, 0);
     if count == 0 {
@@ -306,7 +306,7 @@ fn pack_unit(this: &Thread, scratch: &mut Scratch) -> u32 {
     1
 }
 
-/// Appends as much as there is room for: what is left.
+/// Appends as much as there is room for; returns the rest.
 fn append<'b>(this: &Thread, bytes: &'b [u8]) -> &'b [u8] {
     let path = &this.path;
     // SAFETY: null or the thread's own chunk.
@@ -330,7 +330,7 @@ fn append<'b>(this: &Thread, bytes: &'b [u8]) -> &'b [u8] {
     later
 }
 
-/// Parts of the processor's state that are saved: those of vectors, as far as the system has them.
+/// Parts of the processor's state that are saved: the vector registers that the system has.
 static VECTORS: AtomicU32 = AtomicU32::new(0);
 
 fn find_vectors() {
@@ -348,8 +348,8 @@ fn find_vectors() {
     VECTORS.store(states & STATES, Relaxed);
 }
 
-/// Called by the program where it finds that its memory is full: in the middle of a function, so
-/// everything stays as it is.
+/// Entry that the program calls when its memory for notes is full: in the middle of a function, so all registers are
+/// preserved.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unsnarl_path_full() {
@@ -411,7 +411,7 @@ pub unsafe extern "C" fn unsnarl_path_full() {
     )
 }
 
-/// A program built for path mode calls back from no constructor: this begins its recording.
+/// Initializer that begins the recording of a program built for path mode, which calls back from no constructor.
 #[used]
 #[unsafe(link_section = ".init_array.00099")]
 static BEGIN: extern "C" fn() = {

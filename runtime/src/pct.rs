@@ -1,5 +1,5 @@
-//! PCT's priorities (Burckhardt, Kothari, Musuvathi and Nagarakatte, *A randomized scheduler with
-//! probabilistic guarantees of finding bugs*, ASPLOS 2010), and what a yield does to them.
+//! PCT's priorities (Burckhardt, Kothari, Musuvathi and Nagarakatte, *A randomized scheduler with probabilistic
+//! guarantees of finding bugs*, ASPLOS 2010), and the effect of a yield on them.
 //!
 //! A thread that a change point has lowered stays below all others, those that yield included: a yield
 //! is a hint, and following it would give the lowered thread back what the change point took from it.
@@ -9,26 +9,26 @@
 
 use core::cell::Cell;
 
-/// Priorities of threads that no change point has lowered are above this one.
+/// Bound below which only threads lie that a change point has lowered.
 const LOWERED: i64 = 64;
-/// Drawn priorities begin here; those of threads that have yielded lie below.
+/// Lowest drawn priority; priorities of threads that have yielded lie below.
 const DRAWN: i64 = 1 << 40;
-/// The largest number of yields that a lowered thread is kept waiting for is two to this power.
+/// Binary logarithm of the largest number of yields that a lowered thread is kept waiting for.
 const MOST_PATIENCE: u64 = 8;
 
-/// Why a thread lets the others go first.
+/// The reason for which a thread lets the others go first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Yields {
-    /// It does not.
+    /// The thread does not let them.
     No,
-    /// It yields or sleeps.
+    /// The thread yields or sleeps.
     Asks,
-    /// It was seen to wait: it has only looked for long.
+    /// The thread was seen to wait: for a long time it has only looked.
     Waits,
 }
 
 impl Yields {
-    /// Whether the others go first.
+    /// Returns whether the others go first.
     pub fn any(self) -> bool {
         self != Yields::No
     }
@@ -39,23 +39,23 @@ pub fn drawn(random: u64) -> i64 {
     DRAWN + (random >> 34) as i64
 }
 
-/// The priority of a thread that the change point of this index lowers.
+/// The priority for the change point with this index.
 pub fn lowered(index: usize) -> i64 {
     (index as i64 + 1).min(LOWERED)
 }
 
 /// Priorities of the threads that yield.
 pub struct Yielders {
-    /// That of the last thread that yielded, or was raised.
+    /// Priority of the last thread that yielded, or was raised.
     last: Cell<i64>,
-    /// Yields since a lowered thread was raised.
+    /// Number of yields since a lowered thread was raised.
     count: Cell<u64>,
-    /// Yields that a lowered thread is kept waiting for.
+    /// Number of yields that a lowered thread is kept waiting for.
     patience: Cell<u64>,
 }
 
 impl Yielders {
-    /// Before the first yield.
+    /// The state before the first yield.
     pub const fn new() -> Yielders {
         Yielders {
             last: Cell::new(DRAWN),
@@ -70,8 +70,8 @@ impl Yielders {
         self.patience.set((1 << (drawn % (MOST_PATIENCE + 1))) - 1);
     }
 
-    /// A thread with the priority `own` yields: the thread to raise (one of `others`, which can go on, each with
-    /// its priority), and what the yielding one has from now on.
+    /// Handles a yield of a thread with the priority `own`: returns the thread to raise (one of `others`, which can
+    /// go on, each with its priority), and the yielding thread's new priority.
     pub fn yielded(
         &self,
         how: Yields,
@@ -87,7 +87,7 @@ impl Yielders {
         (raised, own)
     }
 
-    /// Whether this yield is one too many for the lowered thread to wait.
+    /// Returns whether this yield is one too many for the lowered thread to wait.
     fn is_over(&self, how: Yields) -> bool {
         let count = self.count.get() + 1;
         let is_over = how == Yields::Waits || count > self.patience.get();

@@ -1,11 +1,11 @@
-//! Choices that are given beforehand by where their thread stands ([`Directive`]): what is left of a
-//! schedule when everything is taken away that the strategy would have chosen by itself.
+//! Choices that are prescribed by the position of their thread ([`Directive`]): the part of a schedule that the
+//! strategy would not have chosen by itself.
 
 use crate::state::{SHARED, thread};
 use unsnarl_trace::raw::{ChoiceKind, Directive};
 
-/// What the thread with the turn is told to choose here, if it is told anything. Asked once for each
-/// choice: a directive is used up by it.
+/// The prescribed choice of the thread with the turn, if there is one here. Called once for each choice: it uses the
+/// directive up.
 #[inline(always)]
 pub fn next_planned(kind: ChoiceKind) -> Option<u16> {
     if SHARED.plan_len.get() == 0 {

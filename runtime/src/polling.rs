@@ -19,7 +19,7 @@ use core::{
 use libc::{POLLIN, POLLOUT, POLLPRI, fd_set, pollfd, sigset_t, timespec, timeval};
 use unsnarl_trace::raw::{Call, RecordKind};
 
-/// Events that one `epoll_wait` gives at most.
+/// Bound for the events that one `epoll_wait` gives.
 const MOST_EVENTS: usize = 64;
 
 /// The array of a thread that is inside `poll`.
@@ -34,7 +34,7 @@ pub unsafe fn array<'a>(descriptors: usize, count: usize) -> &'a [pollfd] {
     unsafe { core::slice::from_raw_parts(descriptors as *const pollfd, count) }
 }
 
-/// Whether `poll` on these would not wait.
+/// Returns whether `poll` on these would not wait.
 pub fn any_ready(descriptors: usize, count: usize) -> bool {
     // SAFETY: the array of a thread that is inside `poll`, so it is still there.
     let mut left = unsafe { array(descriptors, count) }.iter();
@@ -52,7 +52,7 @@ pub fn any_ready(descriptors: usize, count: usize) -> bool {
     }
 }
 
-/// How long a call waits, in nanoseconds.
+/// Time for which a call waits, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Patience {
     None,
@@ -93,7 +93,7 @@ impl Patience {
     }
 }
 
-/// Waits until there is an answer or the time is over, then asks; in between others run.
+/// Waits until there is an answer or the time is over, then asks; others run in between.
 fn ask(
     this: &Thread,
     wish: Wait,
@@ -239,7 +239,7 @@ unsafe extern "C-unwind" fn on_ppoll_chk(
     unsafe { on_ppoll(descriptors, count, span, mask, pc) }
 }
 
-/// Runs with another set of blocked signals.
+/// Makes a call with another set of blocked signals.
 fn with_mask(mask: *const sigset_t, call: impl FnOnce() -> c_int) -> c_int {
     if mask.is_null() {
         return call();
@@ -268,7 +268,7 @@ struct Sets {
 }
 
 impl Sets {
-    /// What `poll` would be asked: as many as fit, and whether all did.
+    /// The equivalent descriptors for `poll`: as many as fit, and `true` if all did.
     fn as_pollfds(&self) -> (Pollfds, bool) {
         let mut wanted = Pollfds::new();
         let mut all_fit = true;
@@ -288,7 +288,7 @@ impl Sets {
         (wanted, all_fit)
     }
 
-    /// The bytes of the sets that the kernel looks at, as parts.
+    /// The bytes of the sets that the kernel examines, as parts.
     fn parts(&self) -> [libc::iovec; 3] {
         let bytes = (self.count.max(0) as usize).div_ceil(64) * 8;
         self.all
@@ -395,7 +395,7 @@ unsafe extern "C-unwind" fn on_pselect(
     }
 }
 
-/// What the program put into its sets of descriptors.
+/// A descriptor in a set of the program's.
 struct Member {
     epoll: Cell<c_int>,
     fd: Cell<c_int>,
@@ -425,7 +425,7 @@ fn members(epoll: c_int) -> impl Iterator<Item = &'static Member> {
     used.filter(move |member| member.epoll.get() == epoll)
 }
 
-/// Whether what makes the descriptor ready may come from outside; a set's members decide for it.
+/// Returns whether the descriptor may become ready from outside; a set's members decide for it.
 pub fn may_be_fed_from_outside(fd: c_int) -> bool {
     descriptors::may_be_fed_from_outside(fd)
         || members(fd).any(|member| {
@@ -475,7 +475,7 @@ unsafe extern "C-unwind" fn on_epoll_ctl(
     status
 }
 
-/// A ready descriptor, without what the program remembers it by: that may be an address.
+/// A ready descriptor, without the program's data for it: that may be an address.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct ReadyOne {
@@ -607,7 +607,7 @@ unsafe extern "C-unwind" fn on_epoll_pwait2(
     }
 }
 
-/// A descriptor is closed: it leaves the sets that it was in, and is none any more.
+/// Forgets a closed descriptor: it leaves the sets that it was in, and is no set any more.
 pub fn forget(fd: c_int) {
     timers::forget(fd);
     let used = REGISTERED.0.iter().take(REGISTERED.1.get());

@@ -1,4 +1,4 @@
-//! Names of sockets. The kernel draws the ports of sockets that ask for any, so a replay tells the program those of
+//! Names of sockets. The kernel draws the ports of sockets that ask for any, so a replay gives the program those of
 //! the recorded run, and translates them back where the program names a socket by them.
 
 use crate::{
@@ -17,14 +17,14 @@ use unsnarl_trace::raw::{Call, Input};
 
 /// Bytes of the length that comes before the name.
 const LENGTH: usize = size_of::<u32>();
-/// Where the port stands in the name of an internet socket.
+/// Offset of the port in the name of an internet socket.
 const PORT: usize = 2;
 const PAIRS: usize = 256;
-/// Bytes that hold the name of any internet socket. Few enough to be moved without a call of `memcpy`, which would be
-/// recorded.
+/// Size that holds the name of any internet socket. It is small enough to be moved without a call of `memcpy`, which
+/// would be recorded.
 const NAME: usize = 32;
 
-/// A port as the program knows it, and as the kernel does; in the byte order of the network.
+/// A port as the program knows it, and as the kernel does; in network byte order.
 struct Pair {
     told: Cell<[u8; 2]>,
     real: Cell<[u8; 2]>,
@@ -48,7 +48,7 @@ static KNOWN: Pairs = Pairs {
     next: Cell::new(0),
 };
 
-/// The program knows this port by another number from now on.
+/// Notes that the program knows this port by another number from now on.
 fn remember(told: [u8; 2], real: [u8; 2]) {
     let again = KNOWN.all.iter().find(|pair| pair.told.get() == told);
     let nth = KNOWN.next.get();
@@ -115,7 +115,7 @@ impl Real {
         }
     }
 
-    /// What the kernel is given.
+    /// The name for the kernel.
     pub fn name(&self) -> *const sockaddr {
         match self.is_other {
             true => self.copy.as_ptr().cast(),
@@ -124,7 +124,7 @@ impl Real {
     }
 }
 
-/// Where a call puts a socket's name.
+/// Memory that a call fills with a socket's name.
 #[derive(Clone, Copy)]
 pub struct Place {
     to: *mut u8,
@@ -133,7 +133,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// As `accept` has them, before the call: the length says how much room there is.
+    /// The arguments of `accept` before the call: the length gives the room.
     ///
     /// # Safety
     /// Null, or valid.
@@ -151,7 +151,7 @@ impl Place {
         !self.to.is_null() && !self.length.is_null()
     }
 
-    /// Bytes of the name that are there.
+    /// Bytes of the name that were filled in.
     fn filled(&self) -> usize {
         // SAFETY: where it is wanted, the length is valid.
         self.room.min(unsafe { *self.length } as usize)
@@ -185,7 +185,7 @@ impl Place {
         port_of(unsafe { slice::from_raw_parts(self.to, self.filled()) })
     }
 
-    /// After a call that has filled in the name by the way.
+    /// Gives back the name after a call that has filled it in on the side.
     pub fn give_back(&self, this: &Thread, pc: u64) {
         if self.is_wanted() && controlled() {
             self.exchange(this, pc, || 0);
@@ -199,7 +199,7 @@ impl Place {
     }
 }
 
-/// Whether the call had the same outcome: ports are others each time.
+/// Returns whether the call had the same outcome: ports differ each time.
 fn is_alike(entry: &'static Input, answer: Answer) -> bool {
     entry.result == answer.result && entry.length as usize == answer.bytes
 }

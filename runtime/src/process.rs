@@ -21,8 +21,8 @@ pub unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
     sys::exit(status)
 }
 
-/// Before `exit`. While another thread is about to end the process there, no handler is left that would say
-/// how it ends, and newer C libraries let this thread wait for the other one with the turn.
+/// Handler before `exit`. While another thread is about to end the process there, no handler is left that would note
+/// the end, and newer C libraries let this thread wait for the other one with the turn.
 unsafe extern "C" fn note_exit(_pc: u64, status: usize) {
     if !departure::is_exit_under_way() {
         return;
@@ -42,14 +42,14 @@ unsafe extern "C" {
     fn at_quick_exit(handler: unsafe extern "C" fn()) -> c_int;
 }
 
-/// What `quick_exit` was called with: its handlers are not told.
+/// Argument of `quick_exit`: its handlers do not get it.
 static QUICK_STATUS: AtomicI32 = AtomicI32::new(0);
 
 unsafe extern "C" fn finish_quickly() {
     failure::finish(QUICK_STATUS.load(Relaxed));
 }
 
-/// The last of the handlers of `quick_exit`, because it is registered first.
+/// Registers the handler of `quick_exit` that runs last, because it is registered first.
 pub fn watch_quick_exit() {
     // SAFETY: a handler with the right signature.
     unsafe { at_quick_exit(finish_quickly) };
@@ -63,8 +63,8 @@ passing! { note_quick_exit;
     quick_exit, find_quick_exit;
 }
 
-/// Before an `exec`: when it works, the log ends here; when not, the program goes on and a later end
-/// is the true one.
+/// Handler before an `exec`: if it succeeds, the log ends here; if not, the program goes on and a later end is the
+/// true one.
 unsafe extern "C" fn note_exec(pc: u64) {
     if SHARED.mode.get() != Mode::Off && failure::is_our_process() {
         if let Some(this) = ready(pc) {

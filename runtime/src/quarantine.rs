@@ -1,4 +1,4 @@
-//! Freed blocks of the heap that have not gone back to the C library yet, and which bytes are theirs.
+//! Freed blocks of the heap that have not gone back to the C library yet, and the table of their bytes.
 //!
 //! A table of pages holds a bit for each granule of a freed block, so a byte is looked up exactly: the library
 //! aligns blocks to granules, and the last granule of one ends in the header of the next. A filter by page makes
@@ -6,17 +6,17 @@
 
 use core::cell::Cell;
 
-/// Larger blocks go back at once.
+/// Size above which blocks are given back at once.
 pub const KEPT_UP_TO: usize = 1 << 20;
-/// Freed blocks that are kept at most.
+/// Bound for the number of freed blocks that are kept.
 const KEPT: usize = 4096;
-/// Bytes that they have at most.
+/// Bound for their bytes.
 const KEPT_BYTES: usize = 64 << 20;
 
 const GRANULE: usize = 16;
 const PAGE: usize = 4096;
 const WORDS: usize = PAGE / GRANULE / 64;
-/// All kept blocks take fewer: their bytes, and a page that is begun at either end of each.
+/// Size of the table. All kept blocks take fewer pages: those of their bytes, and a begun one at either end of each.
 const PAGES: usize = 1 << 15;
 const _: () = assert!(KEPT_BYTES / PAGE + 2 * KEPT < PAGES);
 const FILTER: usize = 4096;
@@ -36,7 +36,7 @@ pub struct Quarantine {
     next: Cell<usize>,
     oldest: Cell<usize>,
     bytes: Cell<usize>,
-    /// By a hash of their numbers, with linear probing.
+    /// Hash table of the pages by their numbers, with linear probing.
     pages: [Page; PAGES],
     /// Pages of the table with the same low bits; all zero when accesses to freed blocks are allowed.
     filter: [Cell<u16>; FILTER],
@@ -45,7 +45,7 @@ pub struct Quarantine {
 // SAFETY: used in controlled mode only, by the thread that has the turn.
 unsafe impl Sync for Quarantine {}
 
-/// What stands at an address.
+/// The content of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Held {
     /// No freed block.
@@ -103,8 +103,8 @@ impl Quarantine {
         }
     }
 
-    /// Keeps a block that was just freed; `give_back` gets those that have to go for it. Accesses are looked up in
-    /// blocks that are watched; either all of them are or none.
+    /// Keeps a block that was just freed; `give_back` gets the blocks that are evicted for it. Accesses are looked up
+    /// in blocks that are watched; either all of them are or none.
     pub fn keep(
         &self,
         block: usize,
@@ -137,7 +137,7 @@ impl Quarantine {
         }
     }
 
-    /// The oldest block goes.
+    /// Evicts the oldest block.
     fn evict(&self, is_watched: bool, give_back: &mut impl FnMut(usize)) {
         let oldest = self.oldest.get();
         self.oldest.set((oldest + 1) % KEPT);
@@ -184,21 +184,21 @@ impl Quarantine {
         }
     }
 
-    /// Adds to the pages with the same low bits; `u16::MAX` takes one away.
+    /// Adds `change` to the count of pages with the same low bits; `u16::MAX` subtracts one.
     fn count(&self, number: usize, change: u16) {
         if let Some(count) = self.filter.get(number % FILTER) {
             count.set(count.get().wrapping_add(change));
         }
     }
 
-    /// The row of a page, or the empty one where it would stand. The table never is full.
+    /// The row of a page, or the empty one that it would get. The table is never full.
     fn probe(&self, number: usize) -> Option<(usize, &Page)> {
         let places = (0..PAGES).map(|next| (home(number) + next) % PAGES);
         let mut rows = places.filter_map(|at| Some((at, self.pages.get(at)?)));
         rows.find(|(_, page)| [0, number].contains(&page.number.get()))
     }
 
-    /// Empties a row; those behind it move up, so that searches find them.
+    /// Empties a row; rows behind it move up, so that searches find them.
     fn remove(&self, at: usize) {
         let mut hole = at;
         for next in (1..PAGES).map(|next| (at + next) % PAGES) {
@@ -220,7 +220,7 @@ impl Quarantine {
         }
     }
 
-    /// What a freed block has at `address`.
+    /// The part of a freed block at `address`.
     pub fn held(&self, address: usize) -> Held {
         let Some((_, page)) = self.probe(address / PAGE) else {
             return Held::Nothing;
@@ -237,7 +237,7 @@ impl Quarantine {
         }
     }
 
-    /// False only where no byte is a watched block's.
+    /// Returns `false` only if no byte belongs to a watched block.
     #[inline(always)]
     pub fn may_hold(&self, address: usize, bytes: usize) -> bool {
         let (first, last) = (address / PAGE, address.wrapping_add(bytes - 1) / PAGE);
@@ -245,7 +245,7 @@ impl Quarantine {
         count.is_some_and(|count| count.get() != 0) || first != last
     }
 
-    /// The first byte of a range that is a watched block's.
+    /// The first byte of a range that belongs to a watched block.
     pub fn first_held(&self, address: usize, bytes: usize) -> Option<usize> {
         parts(address, bytes).find_map(|(number, from, to)| {
             let count = self.filter.get(number % FILTER)?;

@@ -1,5 +1,5 @@
-//! Places that are passed over: accesses at which nobody else gets the turn, because no run so far has
-//! seen them meet another thread's. The recorder mixes runs that pass them over with runs that do not.
+//! Places that are passed over: accesses at which no other thread gets the turn, because no run so far has seen them
+//! meet another thread's. The recorder mixes runs that pass them over with runs that do not.
 
 use crate::{
     modules,
@@ -8,7 +8,7 @@ use crate::{
 };
 use unsnarl_trace::raw::{self, RecordKind, quiet_slot};
 
-/// Reads where the table is.
+/// Reads the position of the table.
 pub fn set_up(header: &raw::Header) {
     let base = SHARED.header.get() as usize;
     SHARED
@@ -17,7 +17,7 @@ pub fn set_up(header: &raw::Header) {
     SHARED.quiet_len.set(header.quiet_len);
 }
 
-/// Whether the thread stays at its next step without a choice.
+/// Returns whether the thread stays at its next step without a choice.
 #[inline(always)]
 pub fn is_quiet(next: Next) -> bool {
     SHARED.quiet_len.get() != 0 && is_listed(next)

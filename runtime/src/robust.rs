@@ -1,5 +1,5 @@
-//! Robust mutexes: when a thread ends with one, the next thread that takes it learns so. It makes the mutex
-//! consistent again, or nobody gets the mutex any more once it is given back.
+//! Robust mutexes: when a thread ends with one, the next thread that takes it is told so. It makes the mutex
+//! consistent again, or no thread gets the mutex any more once it is given back.
 
 use crate::{
     entry::entry,
@@ -12,24 +12,24 @@ use crate::{
 use core::ffi::c_int;
 use unsnarl_trace::raw::{LockType, RecordKind};
 
-/// Bit of glibc's kind of a mutex.
+/// Bit of glibc's mutex type.
 const ROBUST: c_int = 16;
 
-/// What its owners have made of a robust mutex.
+/// The state in which owners have left a robust mutex.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum State {
-    /// Nobody has ended with it.
+    /// No owner has ended with it.
     Consistent = 0,
     /// Its last owner has ended with it.
     OwnerDied = 1,
     /// The owner knows that the one before has ended with it.
     Inconsistent = 2,
-    /// It was given back inconsistent.
+    /// The mutex was released while it was inconsistent.
     NotRecoverable = 3,
 }
 
-/// Whether the mutex is a robust one.
+/// Returns whether the mutex is a robust one.
 ///
 /// # Safety
 /// `mutex` points to a `pthread_mutex_t`.
@@ -38,7 +38,7 @@ pub unsafe fn is_robust(mutex: usize) -> bool {
     unsafe { mutex::whole_kind(mutex) & ROBUST != 0 }
 }
 
-/// Takes the mutex; what `pthread_mutex_lock` returns.
+/// Takes the mutex; returns the result of `pthread_mutex_lock`.
 pub fn lock(this: &Thread, mutex: usize, deadline: u64, pc: u64) -> c_int {
     match mutex::wait_until_free(this, mutex, deadline, pc) {
         true => take(this, mutex, pc),
@@ -46,7 +46,7 @@ pub fn lock(this: &Thread, mutex: usize, deadline: u64, pc: u64) -> c_int {
     }
 }
 
-/// Takes the mutex if it is free; what `pthread_mutex_trylock` returns.
+/// Takes the mutex if it is free; returns the result of `pthread_mutex_trylock`.
 pub fn try_lock(this: &Thread, mutex: usize, pc: u64) -> c_int {
     match mutex::is_free_to_try(this, mutex, pc) {
         true => take(this, mutex, pc),
@@ -54,7 +54,7 @@ pub fn try_lock(this: &Thread, mutex: usize, pc: u64) -> c_int {
     }
 }
 
-/// Takes the mutex, which is free, unless nobody gets it any more.
+/// Takes the mutex, which is free, unless it is not recoverable.
 pub fn take(this: &Thread, mutex: usize, pc: u64) -> c_int {
     let object = objects::at(mutex);
     if object.state.get() == State::NotRecoverable {
@@ -70,7 +70,7 @@ pub fn take(this: &Thread, mutex: usize, pc: u64) -> c_int {
     libc::EOWNERDEAD
 }
 
-/// The owner gives the mutex back.
+/// Releases the mutex.
 pub fn give_back(this: &Thread, mutex: usize) {
     let object = objects::at(mutex);
     if object.state.get() == State::Inconsistent {
@@ -85,7 +85,7 @@ pub fn give_back(this: &Thread, mutex: usize) {
     }
 }
 
-/// The thread ends: the mutexes that it holds go to whoever takes them next.
+/// Abandons the mutexes of a thread that ends: they go to the threads that take them next.
 pub fn abandon_all(this: &Thread) {
     while this.robust.get() != 0 {
         let mutex = this.robust.get();

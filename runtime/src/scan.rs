@@ -36,14 +36,14 @@ unsafe extern "C" {
     fn fopencookie(place: *mut c_void, mode: *const c_char, functions: Functions) -> *mut Stream;
 }
 
-/// Whose bytes the stream of our own takes.
+/// The origin of the bytes of our own stream.
 struct Source<'a> {
     this: &'a Thread,
     stream: *mut Stream,
     pc: u64,
 }
 
-/// One byte, or none at the end.
+/// Delivers one byte, or none at the end.
 unsafe extern "C" fn give(source: *mut c_void, to: *mut c_char, room: usize) -> isize {
     // SAFETY: set up below.
     let source = unsafe { &*source.cast::<Source<'_>>() };

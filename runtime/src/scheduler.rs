@@ -1,4 +1,4 @@
-//! Who runs next: decisions, the strategies that make them, and handing over the turn.
+//! The scheduler: decisions, the strategies that make them, and handing over the turn.
 
 use crate::{
     children,
@@ -23,22 +23,22 @@ use unsnarl_trace::raw::{ChoiceKind, End, RawStrategy, unlogged};
 /// Virtual nanoseconds that one decision takes.
 const TICK: u64 = 100;
 
-/// A point at which another thread may run before `this` goes on. Returns when `this` has the turn
-/// and what it waits for is granted; `next` is what it does then.
+/// A point at which another thread may run before `this` goes on. Returns when `this` has the turn and its wish is
+/// granted; `next` is its next step.
 #[inline(always)]
 pub fn decide(this: &Thread, next: Next) {
     livelock::stir();
     pass(this, next, Yields::No);
 }
 
-/// As [`decide`], preferring the others: the thread sleeps, spins or yields.
+/// Like [`decide`], but prefers the others: the thread sleeps, spins or yields.
 pub fn give_way(this: &Thread, next: Next) {
     this.idle.set(0);
     livelock::look(this);
     pass(this, next, Yields::Asks);
 }
 
-/// As [`give_way`], at the end of the process: `this` is not in a circle, it has nothing left to do.
+/// Like [`give_way`], at the end of the process: `this` is not in a circle, since it has nothing left to do.
 pub fn depart(this: &Thread, next: Next) {
     this.idle.set(0);
     pass(this, next, Yields::Asks);
@@ -56,14 +56,14 @@ pub fn block(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
     wait_for(this, next, wish, deadline)
 }
 
-/// The time of a wait is over before anything else happens to it: virtual time goes on to `deadline`
-/// once `wish` is granted.
+/// Waits until the time of a wait is over before anything else happens to it: virtual time goes on to `deadline` once
+/// `wish` is granted.
 pub fn run_out(this: &Thread, next: Next, wish: Wait, deadline: u64) {
     wait_for(this, next, wish, 0);
     timers::go_on_to(deadline);
 }
 
-/// How a wait ended.
+/// The end of a wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Waited {
     /// The wish is granted.
@@ -74,8 +74,8 @@ pub enum Waited {
     Interrupted,
 }
 
-/// As [`block`], for a call that ends when a handler has run. `restarts`: unless the handler was made
-/// with `SA_RESTART`.
+/// Like [`block`], for a call that ends when a handler has run. With `restarts`, handlers that were installed with
+/// `SA_RESTART` do not end it.
 pub fn block_or_signal(
     this: &Thread,
     next: Next,
@@ -100,7 +100,7 @@ pub fn block_or_signal(
     }
 }
 
-/// Handlers that run meanwhile do not end the wait.
+/// Waits without interruption: handlers that run meanwhile do not end the wait.
 fn wait_for(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
     loop {
         let in_time = wait_once(this, next, wish, deadline);
@@ -111,12 +111,12 @@ fn wait_for(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
     }
 }
 
-/// A signal has come whose handler can run now.
+/// Returns whether a signal has come whose handler can run now.
 fn has_come(this: &Thread) -> bool {
     this.heeds_signals.get() && this.signals.load(Relaxed) != 0
 }
 
-/// Waits that somebody else ends by changing them: the thread must not leave them for a handler.
+/// Returns whether another thread ends this wait by changing it: the thread must not leave it for a handler.
 fn keeps_signals(wish: Wait) -> bool {
     matches!(
         wish,
@@ -144,14 +144,15 @@ fn wait_once(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
     !this.timed_out.get()
 }
 
-/// Something happens that may depend on other threads, and no record says so.
+/// Notes a step that may depend on other threads and leaves no record.
 pub fn note_unlogged(what: u32) {
     if SHARED.live_count.get() > 1 {
         header().unlogged.fetch_or(what, Relaxed);
     }
 }
 
-/// Before a plain or atomic access. A thread that only reads for long is spinning and has to yield.
+/// Handles a plain or atomic access before it happens. A thread that only reads for long is spinning and has to
+/// yield.
 #[inline(always)]
 pub fn before_access(this: &Thread, next: Next, changes: bool) {
     if changes {
@@ -162,14 +163,14 @@ pub fn before_access(this: &Thread, next: Next, changes: bool) {
     count_idle(this, next);
 }
 
-/// Before a write to the thread's own stack: nothing to choose for the others' sake that was not so
-/// before, so a loop that waits for them and keeps what it sees in a variable is still spinning.
+/// Handles a write to the thread's own stack before it happens: it offers no new choice for the others' sake, so a
+/// loop that waits for them and keeps what it sees in a variable is still spinning.
 #[inline(always)]
 pub fn before_own_write(this: &Thread, next: Next) {
     pass(this, next, Yields::No);
 }
 
-/// Before a step that may have changed nothing: a read, an attempt that can fail.
+/// Handles a step before it happens that may change nothing: a read, an attempt that can fail.
 #[inline(always)]
 pub fn count_idle(this: &Thread, next: Next) {
     let idle = this.idle.get() + 1;
@@ -210,7 +211,7 @@ fn pass(this: &Thread, next: Next, yields: Yields) {
     choose_and_switch(this, yields);
 }
 
-/// At the end of the steps that a run may take, and where a timer may run out.
+/// Checks the limit of the steps, and lets timers run out.
 #[cold]
 fn attend(ticks: u64) {
     if ticks > SHARED.max_steps.get() {
@@ -219,7 +220,7 @@ fn attend(ticks: u64) {
     timers::run_out();
 }
 
-/// Time goes on without a decision: timers that run out for nobody's good must not go on for ever.
+/// Counts time without a decision: timers that run out without effect must not go on for ever.
 fn count_tick() {
     let ticks = SHARED.ticks.get() + 1;
     SHARED.ticks.set(ticks);
@@ -228,7 +229,7 @@ fn count_tick() {
     }
 }
 
-/// The decision at which virtual time comes to `next`, if it does not go faster, has to be noticed.
+/// Requests a check at the decision at which virtual time reaches `next`, unless time goes faster.
 pub fn look_again_by(next: u64) {
     let left = next.saturating_sub(SHARED.clock.get()).div_ceil(TICK);
     let at = SHARED.ticks.get().saturating_add(left.saturating_sub(1));
@@ -313,13 +314,13 @@ fn followed() -> Option<u16> {
     can.then_some(choice)
 }
 
-/// The thread that a directive names, if there is one and it can run.
+/// The thread that a directive names, if there is a directive and the thread can run.
 #[inline(always)]
 fn planned() -> Option<u16> {
     next_planned(ChoiceKind::Thread).filter(|&choice| can_run(choice))
 }
 
-/// Whether this thread can go on, once time has passed if nobody can before.
+/// Returns whether this thread can go on, once time has passed if no thread can before.
 fn can_run(choice: u16) -> bool {
     loop {
         if u32::from(choice) < SHARED.thread_count.load(Relaxed) && enabled(thread(choice)) {
@@ -332,7 +333,7 @@ fn can_run(choice: u16) -> bool {
     }
 }
 
-/// Whether the thread that a schedule names can go on, once what it waited for has been waited for.
+/// Returns whether the thread that a schedule names can go on, after waiting for the object of its wait.
 fn can_follow(chosen: &'static Thread) -> bool {
     enabled(chosen) || chosen.live.get() && outside::help(chosen) && enabled(chosen)
 }
@@ -343,7 +344,7 @@ fn enabled_threads() -> Candidates {
     Candidates::of(live.filter(|&number| enabled(thread(number))))
 }
 
-/// Whether `other` could go on now.
+/// Returns whether `other` could go on now.
 #[inline(always)]
 pub fn enabled(other: &Thread) -> bool {
     if !other.live.get() || SHARED.is_watched.get() && follow::withholds(other) {
@@ -366,7 +367,7 @@ fn grantable(other: &Thread, wait: Wait) -> bool {
         || !keeps_signals(wait) && has_come(other)
 }
 
-/// Whether what a thread wishes for is there.
+/// Returns whether a thread's wish can be granted.
 fn grantable_by_itself(other: &Thread, wait: Wait) -> bool {
     match wait {
         Wait::Nothing => true,
@@ -388,7 +389,7 @@ fn grantable_by_itself(other: &Thread, wait: Wait) -> bool {
     }
 }
 
-/// A cancelled thread leaves the waits that are cancellation points.
+/// Returns whether a cancelled thread leaves this wait, which is a cancellation point.
 fn cancelled(other: &Thread, wait: Wait) -> bool {
     if !other.cancelled.get() {
         return false;
@@ -419,15 +420,15 @@ fn times_out(other: &Thread, wait: Wait) -> bool {
     true
 }
 
-/// Lets the waits end whose time has come, before somebody looks at who waits.
+/// Ends waits whose time has come, before the waits are examined.
 pub fn settle(other: &Thread) {
     if let wait @ Wait::Condition { .. } = other.wait.get() {
         grantable(other, wait);
     }
 }
 
-/// Nobody can go on: lets time pass until the first timed wait ends, or until something comes from
-/// outside. False when there is nothing to wait for.
+/// Lets time pass when no thread can go on, until the first timed wait ends, or until input comes from outside.
+/// Returns `false` when there is nothing to wait for.
 pub fn advance_clock() -> bool {
     let deadlines = live_threads()
         .iter()
@@ -463,7 +464,7 @@ fn stay_or_next(this: &Thread, yields: bool) -> Option<u16> {
     first.or_else(|| in_order.clone().find(|&other| enabled(thread(other))))
 }
 
-/// Whether the thread can go on and does not leave that to the others.
+/// Returns whether the thread can go on and does not leave that to the others.
 fn takes_part(number: u16) -> bool {
     let other = thread(number);
     enabled(other) && !departure::stands_back(other)
@@ -482,7 +483,7 @@ fn random_choice(this: &Thread, yields: bool) -> Option<u16> {
         .or_else(|| one_of(|other| enabled(thread(other))))
 }
 
-/// One of the live threads that `fits`, each as likely as the others.
+/// One of the live threads that satisfy `fits`, each as likely as the others.
 fn one_of(fits: impl Fn(u16) -> bool) -> Option<u16> {
     let fitting = || live_threads().iter().copied().filter(|&other| fits(other));
     match fitting().count() as u64 {
@@ -573,7 +574,7 @@ fn wake(turn: &AtomicU32) {
     sys::futex_wake(turn);
 }
 
-/// Gives the turn to somebody else while `this` is in the kernel. False when nobody else can go on:
+/// Gives the turn to another thread while `this` is in the kernel. Returns `false` when no other thread can go on:
 /// then `this` keeps the turn.
 pub fn leave(this: &Thread) -> bool {
     unrecorded(this, || leave_now(this))
@@ -602,7 +603,7 @@ fn leave_now(this: &Thread) -> bool {
     next.is_some()
 }
 
-/// A thread other than `this`, which cannot go on now; `None` when there is nobody.
+/// A thread to run instead of `this`, which cannot go on now; `None` when there is none.
 fn another(this: &Thread) -> Option<u16> {
     loop {
         let next = by_strategy(this, Yields::Asks);

@@ -1,5 +1,5 @@
-//! Going to another place of a file. Where the end is, and what lies at the place, is input: the C library reads
-//! there by itself when a stream's buffer does not reach so far.
+//! Seeking to another position of a file. The position of the end, and the bytes at a position, are input: the C
+//! library reads there by itself when a stream's buffer does not reach so far.
 
 use crate::{
     descriptors::{self, Source},
@@ -78,7 +78,7 @@ unsafe extern "C-unwind" fn on_fgetpos(stream: *mut Stream, to: *mut u8, pc: u64
     .result as c_int
 }
 
-/// Where a descriptor stands.
+/// Current position of a descriptor.
 fn position(fd: c_int) -> isize {
     // SAFETY: asks only.
     unsafe {
@@ -89,8 +89,8 @@ fn position(fd: c_int) -> isize {
     }
 }
 
-/// Goes to another place of a stream. What is noted: where in its buffer the stream stands then, and the buffer
-/// where the library has filled it anew.
+/// Seeks to another position of a stream. The log gets its position in the buffer, and the buffer if the library has
+/// filled it anew.
 fn seek(stream: *mut Stream, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
     let Some(this) = ready_for(stream, pc) else {
         return call();
@@ -119,7 +119,7 @@ fn seek(stream: *mut Stream, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
     })
 }
 
-/// Where the stream stands in its buffer, and what has come into that.
+/// Position of the stream in its buffer, and the new bytes in that.
 fn answer_of(stream: *mut Stream, is_new: bool) -> (Answer, libc::iovec) {
     // SAFETY: the program's own stream.
     let (at, buffer, filled) = unsafe { (*stream).place() };

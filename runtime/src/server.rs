@@ -1,9 +1,9 @@
 //! The program as a server: the loader has brought it into memory once, and each run is a copy of it.
 //!
-//! The copies are made before anything of the program or its libraries has run, constructors included:
-//! what a copy finds is what a program finds that was just started. It is a child of the recorder, not of
-//! the server (`CLONE_PARENT`), and its log has the number that the environment names, so that all that
-//! follows is the same as without a server.
+//! The copies are made before anything of the program or its libraries has run, constructors included: a copy finds
+//! the state that a newly started program finds. It is a child of the recorder, not of the server (`CLONE_PARENT`),
+//! and its log has the number that the environment names, so that everything that follows is the same as without a
+//! server.
 //!
 //! The C library is not ready yet: only system calls are made here.
 
@@ -17,22 +17,22 @@ use unsnarl_trace::raw::{
     serve::{DESCRIPTORS, NOT_FIRST, READY, UNKNOWN_LIBRARY},
 };
 
-/// By the presence of this symbol the recorder knows that the program can serve.
+/// Symbol whose presence shows the recorder that the program can serve.
 #[unsafe(no_mangle)]
 static unsnarl_serves_1: u8 = 1;
 
-/// The server has the socket in place of standard input.
+/// Descriptor of the server's socket: that of standard input.
 const SOCKET: usize = 0;
 
 type Initializer = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 
-/// What the loader calls first: before the constructors of all libraries.
+/// Initializer that the loader calls first: before the constructors of all libraries.
 #[used]
 #[unsafe(link_section = ".preinit_array")]
 static BEGIN: Initializer = begin;
 
 unsafe extern "C" {
-    /// Where the linker has put the first of them.
+    /// First of the initializers, as the linker has placed them.
     #[link_name = "__preinit_array_start"]
     static FIRST: usize;
 }
@@ -97,7 +97,7 @@ fn copy(place: usize) -> isize {
     }
 }
 
-/// In the copy: puts everything in the place where a program that is just started has it.
+/// Puts the descriptors of the copy in the place that they have in a newly started program.
 fn become_run(descriptors: [usize; DESCRIPTORS], number_of_log: usize, robust: [usize; 2]) {
     // SAFETY: plain numbers; the list is the C library's own, as it was given to the kernel for the server.
     unsafe {
@@ -117,7 +117,7 @@ fn become_run(descriptors: [usize; DESCRIPTORS], number_of_log: usize, robust: [
     }
 }
 
-/// The number that the environment names.
+/// The number in the environment variable.
 ///
 /// # Safety
 /// An environment: C strings, and a null pointer behind them.
@@ -134,7 +134,7 @@ unsafe fn number_of_log(mut environment: *const *const c_char) -> Option<usize> 
     None
 }
 
-/// What stands behind the variable's name, if this is the variable.
+/// The text behind the variable's name, if this is the variable.
 ///
 /// # Safety
 /// A C string.
@@ -149,10 +149,10 @@ unsafe fn value_of(entry: *const u8) -> Option<*const u8> {
     Some(entry.wrapping_add(name.len() + 1))
 }
 
-/// More than the recorder writes, which fills up the block of arguments and environment with them.
+/// Bound for the digits: more than the recorder writes, which pads the block of arguments and environment with them.
 const MOST_DIGITS: usize = 1 << 17;
 
-/// A decimal number, with as many zeros before it as the recorder puts there (`launch/command.rs`).
+/// Parses a decimal number, with as many zeros before it as the recorder puts there (`launch/command.rs`).
 ///
 /// # Safety
 /// A C string.
@@ -186,10 +186,10 @@ fn is_socket(number: usize) -> bool {
     unsafe { call(libc::SYS_getsockopt, &[number, level, option, kind, length]) == 0 }
 }
 
-/// Where the C library keeps the number of the calling thread: in its description of the thread, which the
-/// thread pointer points to. `None` when more than one place holds the number.
+/// Address at which the C library keeps the number of the calling thread: in its thread descriptor, which the thread
+/// pointer points to. `None` when more than one place holds the number.
 fn place_of_thread_number() -> Option<usize> {
-    /// The description is longer than that.
+    /// Number of bytes that are searched; the descriptor is longer.
     const BYTES: usize = 1024;
     // SAFETY: no arguments.
     let number = unsafe { call(libc::SYS_gettid, &[]) } as u32;
@@ -201,8 +201,8 @@ fn place_of_thread_number() -> Option<usize> {
     places.next().is_none().then_some(place)
 }
 
-/// The list of mutexes to be released at the thread's end, and its length, as the C library has given it
-/// to the kernel; a copy has to do that again.
+/// The list of mutexes to be released at the thread's end, and its length, as the C library has registered them with
+/// the kernel; a copy has to do that again.
 fn robust_list() -> [usize; 2] {
     let (mut list, mut length) = (0usize, 0usize);
     let (at, length_at) = (&raw mut list as usize, &raw mut length as usize);
@@ -225,7 +225,7 @@ struct Passed {
     descriptors: [c_int; DESCRIPTORS],
 }
 
-/// The descriptors of the next run; `None` when there is none any more.
+/// The descriptors of the next run; `None` when there is no further run.
 fn receive() -> Option<[usize; DESCRIPTORS]> {
     let mut byte = 0u8;
     // SAFETY: zero is a valid value of both.
@@ -257,7 +257,7 @@ fn close(number: usize) {
     unsafe { call(libc::SYS_close, &[number]) };
 }
 
-/// A system call of up to six arguments.
+/// Makes a system call with up to six arguments.
 ///
 /// # Safety
 /// As [`sys::call`].

@@ -1,6 +1,6 @@
-//! Handlers of the program's own. A signal may come at any moment, also while the runtime is at work or
-//! the thread has no turn: the handler runs at the thread's next decision, as part of what the thread
-//! does. A fault is the exception: its handler runs at once, for the instruction cannot go on.
+//! Handlers of the program's own. A signal may come at any moment, also while the runtime is at work or the thread
+//! has no turn: the handler runs at the thread's next decision, as part of its steps. A fault is the exception: its
+//! handler runs at once, for the instruction cannot go on.
 
 use crate::{
     entry::{entry, passing},
@@ -30,7 +30,7 @@ const MILLISECOND: u64 = 1_000_000;
 /// The signal by which the C library cancels threads: the program cannot use it.
 const CANCELLATION: u32 = 32;
 
-/// A handler as the program gave it, and what came with the last signal that it was for.
+/// A handler as the program gave it, with the data of the last signal for it.
 struct Slot {
     handler: Cell<usize>,
     flags: Cell<c_int>,
@@ -55,7 +55,7 @@ static SLOTS: Slots = Slots(
 type Simple = unsafe extern "C" fn(c_int);
 type Full = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
-/// Whether the program has a handler for some signal.
+/// Returns whether the program has a handler for some signal.
 pub fn are_handled() -> bool {
     let has = |slot: &Slot| !matches!(slot.handler.get(), SIG_DFL | SIG_IGN);
     SLOTS.0.iter().any(has)
@@ -79,7 +79,7 @@ impl Slot {
     }
 }
 
-/// Takes the place of every handler of the program's.
+/// Handler that takes the place of every handler of the program's.
 unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let Some(slot) = SLOTS.0.get(signal as usize) else {
         return;
@@ -108,8 +108,8 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mu
     this.signals.fetch_or(1 << (signal as u64 % 64), AcqRel);
 }
 
-/// Runs the handlers of the signals that have come for the thread. False when one of them was made so
-/// that a call that was waiting does not go on (without `SA_RESTART`).
+/// Runs the handlers of the signals that have come for the thread. Returns `false` when one of them was installed so
+/// that an interrupted call does not go on (without `SA_RESTART`).
 #[cold]
 pub fn deliver(this: &Thread) -> bool {
     let mut restarts = true;
@@ -145,12 +145,12 @@ pub fn deliver(this: &Thread) -> bool {
     }
 }
 
-/// The thread was cancelled, and does not wait for a cancellation point: it ends at its next decision.
+/// Notes that a thread was cancelled and does not wait for a cancellation point: it ends at its next decision.
 pub fn cancel(other: &Thread) {
     other.signals.fetch_or(1 << CANCELLATION, AcqRel);
 }
 
-/// Handlers run here, where the thread is at a place of its own.
+/// Runs handlers, at a point where the thread is at a place of its own.
 fn deliver_to(this: Option<&Thread>) {
     if let Some(this) = this.filter(|this| this.signals.load(Relaxed) != 0) {
         deliver(this);
@@ -219,7 +219,7 @@ unsafe fn change(
     status
 }
 
-/// The action for the kernel: ours in place of a handler, and in place of the default end.
+/// The action for the kernel: our handler in place of the program's, and in place of the default end.
 fn replaced(wanted: &sigaction, signal: c_int) -> sigaction {
     let mut action = *wanted;
     match wanted.sa_sigaction {
@@ -308,8 +308,8 @@ unsafe extern "C-unwind" fn on_pthread_kill(
     })
 }
 
-/// Whether the signal would run a handler of the program's in this thread, now or at its next decision.
-/// One that is in the kernel or blocks the signal gets it from there.
+/// Returns whether the signal would run a handler of the program's in this thread, now or at its next decision. A
+/// thread that is in the kernel or blocks the signal gets it from there.
 fn is_handled(target: &Thread, signal: c_int) -> bool {
     let Some(slot) = SLOTS.0.get(signal as usize) else {
         return false;
@@ -323,8 +323,8 @@ fn is_handled(target: &Thread, signal: c_int) -> bool {
         && target.wait.get() != Wait::Outside
 }
 
-/// Sends the signal of a timer that has run out, to a thread or else to any one of the process: first to
-/// those whose handler can run at once.
+/// Sends the signal of a timer that has run out, to a thread or else to any one of the process: preferably one whose
+/// handler can run at once.
 pub fn send_by_timer(signal: c_int, to: Option<&'static Thread>, value: usize) {
     let live = || live_threads().iter().map(|&number| thread(number));
     let can = |thread: &&'static Thread| is_handled(thread, signal);
@@ -346,7 +346,7 @@ pub fn send_by_timer(signal: c_int, to: Option<&'static Thread>, value: usize) {
     }
 }
 
-/// Nobody has a handler that could run: the signal is waited for, ignored or ends the process.
+/// Handles a signal without a handler that could run: it is waited for, ignored or ends the process.
 fn leave_to_kernel(signal: c_int, to: Option<&Thread>) {
     note_if_deadly(signal, to);
     let process = sys::process_id() as usize;
@@ -369,7 +369,7 @@ fn leave_to_kernel(signal: c_int, to: Option<&Thread>) {
     };
 }
 
-/// If the signal, sent to this thread or else to the process, ends the process, that is the run's end.
+/// Notes the end of the run if the signal, sent to this thread or else to the process, ends the process.
 fn note_if_deadly(signal: c_int, to: Option<&Thread>) {
     let slot = SLOTS.0.get(signal as usize);
     let is_default = slot.is_some_and(|slot| slot.handler.get() == SIG_DFL);
@@ -388,9 +388,9 @@ fn hand_over(target: &Thread, signal: c_int) {
     hand_over_with(target, signal, None);
 }
 
-/// The same; `value` is that of the timer that sends it.
+/// Like [`hand_over`]; `value` is that of the timer that sends the signal.
 fn hand_over_with(target: &Thread, signal: c_int, value: Option<usize>) {
-    /// Where `si_value` stands.
+    /// Offset of `si_value`.
     const VALUE: usize = 24;
     const SI_TIMER: c_int = -2;
     if let Some(slot) = SLOTS.0.get(signal as usize) {
@@ -422,7 +422,7 @@ unsafe extern "C-unwind" fn on_sigqueue(
     })
 }
 
-/// A call that sends a signal, perhaps to its own thread.
+/// Makes a call that sends a signal, perhaps to its own thread.
 fn send(pc: u64, call: impl FnOnce() -> c_int) -> c_int {
     let this = ready(pc);
     if let Some(this) = this.filter(|_| controlled()) {
@@ -473,7 +473,7 @@ unsafe extern "C-unwind" fn on_process_mask(
     }
 }
 
-/// A call that waits for a signal in the kernel: others run meanwhile.
+/// Makes a call that waits for a signal in the kernel: others run meanwhile.
 fn wait(pc: u64, call: impl FnOnce() -> c_int) -> c_int {
     let Some(this) = ready(pc).filter(|_| controlled()) else {
         return call();
@@ -585,7 +585,7 @@ unsafe extern "C-unwind" fn on_sigtimedwait(
     }
 }
 
-/// The program leaves a handler, if it is in one, by a jump.
+/// Notes that the program leaves a handler, if it is in one, by a jump.
 unsafe extern "C" fn note_jump(_pc: u64) {
     if let Some(this) = recording() {
         unrecorded(this, || failure::end_fault(this));

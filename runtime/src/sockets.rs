@@ -270,7 +270,7 @@ unsafe fn send_to(
     transmit(fd, parts, bytes, pc, || call(from, bytes), call)
 }
 
-/// With `MSG_DONTWAIT` the call is made at once.
+/// Sends with `MSG_DONTWAIT`: the call is made at once.
 fn send_now(fd: c_int, parts: Parts, bytes: usize, pc: u64, call: impl FnOnce() -> isize) -> isize {
     let Some(this) = ready(pc) else { return call() };
     log_sent(this, parts, bytes, pc);

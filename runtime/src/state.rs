@@ -1,4 +1,4 @@
-//! What the runtime knows: one [`Shared`] for the process, one [`Thread`] per thread.
+//! State of the runtime: one [`Shared`] for the process, one [`Thread`] per thread.
 //!
 //! Everything is in `Cell`s: in controlled mode only the thread with the turn touches them; in free
 //! mode a thread touches its own [`Thread`] and the fields of [`Shared`] that never change.
@@ -14,7 +14,7 @@ use core::{
 };
 use unsnarl_trace::raw;
 
-/// How the process is being run.
+/// The mode in which the process runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mode {
@@ -28,7 +28,7 @@ pub enum Mode {
     Path,
 }
 
-/// What a thread waits for. A thread that waits is enabled once its wish can be granted.
+/// The wish of a waiting thread. It is enabled once its wish can be granted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     Nothing,
@@ -93,13 +93,13 @@ pub struct Thread {
     pub number: Cell<u16>,
     /// Futex: 1 when the turn was given to this thread.
     pub turn: AtomicU32,
-    /// Can be chosen: created, not ended.
+    /// `true` if it can be chosen: created, not ended.
     pub live: Cell<bool>,
     pub ended: Cell<bool>,
     pub joined: Cell<bool>,
     /// Above zero while the runtime itself calls the library: such calls are not recorded.
     pub inside: Cell<u32>,
-    /// First of the records whose values are filled in at the next event, and how many.
+    /// First of the records whose values are filled in at the next event, and their number.
     pub pending: Cell<*mut raw::Record>,
     pub pending_count: Cell<u32>,
     /// A structure that is being copied.
@@ -109,24 +109,25 @@ pub struct Thread {
     pub passed: Cell<u64>,
     /// The first directive that may still be its next one.
     pub plan_at: Cell<u64>,
-    /// What it does once it has the turn.
+    /// Its next step, once it has the turn.
     pub next: Cell<Next>,
-    /// Where it stands in a schedule that is followed by its events.
+    /// Its state in a schedule that is followed by its events.
     pub follow: Own,
     /// Virtual time at which the wait ends by itself; 0 when it does not.
     pub deadline: Cell<u64>,
     pub timed_out: Cell<bool>,
-    /// Where it waits, for the report of a deadlock.
+    /// Program counter of its wait, for the report of a deadlock.
     pub wait_pc: Cell<u64>,
     /// PCT: higher runs first.
     pub priority: Cell<i64>,
-    /// It is about to end the process; see `departure`.
+    /// `true` if it is about to end the process; see `departure`.
     pub departs: Cell<bool>,
-    /// While it is about to: the decision until which the others go first.
+    /// The decision until which the others go first, while it is about to end the process.
     pub stands_back_until: Cell<u64>,
     /// Reads and failed attempts since the last step that changed something.
     pub idle: Cell<u32>,
-    /// While the runtime reads the program's memory: on whose behalf. A fault then is the program's.
+    /// Program counter of the access on whose behalf the runtime reads the program's memory. A fault then is the
+    /// program's.
     pub access_pc: AtomicU64,
     /// Call site of the operator `new` or `delete` that is about to call `malloc` or `free`.
     pub alloc_pc: Cell<u64>,
@@ -136,7 +137,7 @@ pub struct Thread {
     pub argument: Cell<usize>,
     pub children: Cell<u32>,
     pub cancelled: Cell<bool>,
-    /// It can be cancelled at any step, not at cancellation points only.
+    /// `true` if it can be cancelled at any step, not at cancellation points only.
     pub asynchronous: Cell<bool>,
     /// The last taken of the robust mutexes that it holds; 0 for none.
     pub robust: Cell<usize>,
@@ -144,19 +145,19 @@ pub struct Thread {
     pub rounds: Cell<u32>,
     /// Its row in the log.
     pub row: Cell<*mut raw::Thread>,
-    /// Path mode: where its path goes.
+    /// Path mode: memory of its path.
     pub path: Path,
-    /// Calls that may have brought something in from outside.
+    /// Number of calls that may have brought something in from outside.
     pub inputs: Cell<u32>,
-    /// Where its next recorded input is searched from, in a replay.
+    /// Position from which its next recorded input is searched, in a replay.
     pub given: Cell<usize>,
-    /// A replay has the answer that the thread waits for.
+    /// `true` if a replay has the answer that the thread waits for.
     pub forced: Cell<bool>,
     /// 1 when a call that was made without the turn has returned.
     pub done: AtomicU32,
     /// Signals that have come for it and whose handlers have not run yet, a bit each (64 is bit 0).
     pub signals: AtomicU64,
-    /// While it waits: a handler can run.
+    /// `true` if a handler can run while it waits.
     pub heeds_signals: Cell<bool>,
     /// Signals that it blocks, a bit each as above.
     pub blocked: Cell<u64>,
@@ -164,12 +165,12 @@ pub struct Thread {
     pub fault: Cell<(i32, u64, u64)>,
     /// The bits that wake it while it waits for a futex.
     pub futex_bits: Cell<u32>,
-    /// Whether it comes back to the same state again and again.
+    /// Detector of repeated states.
     pub circle: Circle,
 }
 
-/// What all threads share. A debugger finds it by its name and switches the mode, the first byte, off while
-/// it calls functions of the program.
+/// State that all threads share. A debugger finds it by its name and switches the mode, the first byte, off while it
+/// calls functions of the program.
 #[repr(C)]
 pub struct Shared {
     pub mode: Cell<Mode>,
@@ -192,7 +193,7 @@ pub struct Shared {
     pub strategy: Cell<raw::RawStrategy>,
     pub threads: Cell<*const Thread>,
     pub thread_count: AtomicU32,
-    /// Numbers of the live threads, ascending, and how many.
+    /// Numbers of the live threads, ascending, and their count.
     pub live: Cell<*mut u16>,
     pub live_count: Cell<usize>,
     /// Thread that has the turn.
@@ -207,26 +208,26 @@ pub struct Shared {
     /// Decision points since the last change of thread.
     pub stretch: Cell<u32>,
     pub max_steps: Cell<u64>,
-    /// The decision point after which something has to be looked at: the limit, or a timer.
+    /// The next decision point with a check: the limit of steps, or a timer.
     pub alert: Cell<u64>,
-    /// Decisions since something has changed: see `livelock`.
+    /// Decisions since the last change: see `livelock`.
     pub calm: Cell<u32>,
     pub switch_one_in: Cell<u32>,
     pub record_calls: Cell<bool>,
-    /// Somebody has to hear of each record: see `watch`.
+    /// `true` if each record is reported: see `watch`.
     pub is_watched: Cell<bool>,
     pub change_points: [Cell<u64>; raw::MAX_CHANGE_POINTS],
     pub change_count: Cell<usize>,
     /// Threads that are about to end the process.
     pub departing: Cell<u32>,
-    /// Those of them that come to it by a failure.
+    /// Threads among them that are about to fail.
     pub failing: Cell<u32>,
-    /// PCT: what threads that yield are lowered to.
+    /// PCT: priorities for threads that yield.
     pub yielders: Yielders,
     pub exit_key: Cell<libc::pthread_key_t>,
     /// Child processes that were made.
     pub children: Cell<u32>,
-    /// What the next random number is drawn from.
+    /// State of the generator of the program's random numbers.
     pub entropy: Cell<u64>,
 }
 
@@ -340,13 +341,13 @@ pub fn header() -> &'static raw::Header {
     unsafe { &*SHARED.header.get() }
 }
 
-/// In controlled mode.
+/// Returns whether the mode is controlled.
 #[inline(always)]
 pub fn controlled() -> bool {
     matches!(SHARED.mode.get(), Mode::Controlled)
 }
 
-/// As [`recording`], for what touches memory: path mode records none of it.
+/// Like [`recording`], for accesses to memory, which path mode does not record.
 #[inline(always)]
 pub fn recording_memory() -> Option<&'static Thread> {
     if matches!(SHARED.mode.get(), Mode::Path) {
@@ -355,8 +356,8 @@ pub fn recording_memory() -> Option<&'static Thread> {
     recording()
 }
 
-/// The calling thread if what it does now is to be recorded. In controlled mode a thread without the
-/// turn (a signal handler, the last steps of an ended thread) is not recorded.
+/// The calling thread if its steps are to be recorded. In controlled mode a thread without the turn (a signal
+/// handler, the last steps of an ended thread) is not recorded.
 #[inline(always)]
 pub fn recording() -> Option<&'static Thread> {
     if matches!(SHARED.mode.get(), Mode::Off) {
@@ -372,7 +373,7 @@ pub fn recording() -> Option<&'static Thread> {
     Some(this)
 }
 
-/// Runs `call` as the runtime's own: what it calls is not recorded.
+/// Runs `call` as the runtime's own: the calls in it are not recorded.
 #[inline(always)]
 pub fn unrecorded<T>(this: &Thread, call: impl FnOnce() -> T) -> T {
     this.inside.set(this.inside.get() + 1);

@@ -1,4 +1,4 @@
-//! What the program asks about files: given back in a replay, for times and inode numbers are others each time
+//! Status of files as the program asks for it: given back in a replay, since times and inode numbers differ each time
 //! that a file is made, and the rest has changed when somebody has touched it.
 
 use crate::{
@@ -17,7 +17,7 @@ use core::{
 };
 use unsnarl_trace::raw::{Call, Input};
 
-/// A place within what the kernel fills in: offset and length.
+/// A field of the kernel's structure: offset and length.
 type Field = (usize, usize);
 
 macro_rules! fields {
@@ -26,8 +26,8 @@ macro_rules! fields {
     };
 }
 
-/// What says that a file is another one than it was. Times, inode numbers and counts of blocks are others for
-/// each file that a run makes for itself.
+/// Fields whose difference means that a file has changed. Times, inode numbers and counts of blocks differ for each
+/// file that a run makes for itself.
 const TOLD: [Field; 4] =
     fields!(libc::stat: st_mode as u32, st_uid as u32, st_gid as u32, st_size as i64);
 const TOLD_EXTENDED: [Field; 4] =
@@ -37,7 +37,7 @@ const TOLD_EXTENDED: [Field; 4] =
 struct Question {
     /// Null where a descriptor names the file.
     path: *const c_char,
-    /// Where the answer goes; null where the result is all.
+    /// Memory for the answer; null where the result is the whole answer.
     to: *mut u8,
     bytes: usize,
     told: &'static [Field],

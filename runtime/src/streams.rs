@@ -39,7 +39,7 @@ pub struct Stream {
 pub const END: c_int = -1;
 /// Bit of `flags`: the end of the file was met.
 const END_SEEN: c_int = 0x10;
-/// A pipe takes this much without waiting.
+/// Number of bytes that a pipe takes without waiting.
 const PIECE: usize = 4096;
 
 impl Stream {
@@ -53,7 +53,7 @@ impl Stream {
         (self.buffered() > 0).then(|| unsafe { *self.read_at })
     }
 
-    /// How far from the beginning of what was read it stands, where that is, and how many bytes it has.
+    /// Position of the stream in the bytes read, their address, and their number.
     pub fn place(&self) -> (usize, *mut u8, usize) {
         let base = self.read_base as usize;
         let at = (self.read_at as usize).saturating_sub(base);
@@ -61,7 +61,7 @@ impl Stream {
         (at, self.read_base, filled)
     }
 
-    /// Puts the recorded bytes in the place of those that came, and stands so far behind the first.
+    /// Replaces the bytes that came by the recorded ones, and sets the position to `at` behind the first.
     ///
     /// # Safety
     /// The program's own stream: its buffer is as large as it says.
@@ -81,8 +81,8 @@ impl Stream {
         }
     }
 
-    /// Goes so far behind the first byte that was read; false where that lies outside of the buffer, or something is
-    /// to be written first.
+    /// Sets the position to `at` behind the first byte that was read; returns `false` if that lies outside of the
+    /// buffer, or if there are bytes to be written first.
     ///
     /// # Safety
     /// As [`Stream::replace`].
@@ -150,7 +150,7 @@ pub fn locked<T>(
     result
 }
 
-/// Before an operation on a stream that the library does in one go: waits for its virtual lock.
+/// Waits for the stream's virtual lock before an operation that the library does in one go.
 pub fn before(this: &Thread, stream: usize, next: Next) {
     scheduler::decide(this, next);
     while !is_mine(this, stream) && !objects::at(stream).is_free_for_writing() {
@@ -301,7 +301,7 @@ unsafe extern "C-unwind" fn on_getchar(pc: u64) -> c_int {
     unsafe { on_getc(STDIN, pc) }
 }
 
-/// What `getc` calls where it was expanded in the program.
+/// The function that an inlined `getc` calls when the buffer is empty.
 unsafe extern "C-unwind" fn on_uflow(stream: *mut Stream, pc: u64) -> c_int {
     let library = real!("__uflow", fn(*mut Stream) -> c_int);
     match ready_for(stream, pc).filter(|_| !modules::is_system(pc)) {

@@ -1,9 +1,9 @@
-//! Whether a thread that has run for long waits for another one.
+//! Detection of a thread that has run for long and waits for another one.
 //!
-//! A thread that only looks is noticed soon (`scheduler::count_idle`). One that waits may also change
-//! something as it goes, such as a count of how often it looked; but it looks at the same few places
-//! again and again, at least one of which it never changes itself. A thread that computes wanders over
-//! its data, or changes what it reads: leaving it would take a preemption that the strategy did not want.
+//! A thread that only looks is noticed soon (`scheduler::count_idle`). One that waits may also change something as it
+//! goes, such as a count of its looks; but it looks at the same few places again and again, at least one of which it
+//! never changes itself. A thread that computes wanders over its data, or changes what it reads: leaving it would
+//! take a preemption that the strategy did not want.
 
 use crate::{next::Next, state::SHARED};
 use core::cell::Cell;
@@ -11,9 +11,9 @@ use unsnarl_trace::raw::RecordKind;
 
 /// Decisions without a change of thread after which a thread that waits lets the others run.
 const LONGEST_STRETCH: u32 = 20_000;
-/// How many of the last of them are looked at.
+/// Number of the last of these decisions that are examined.
 const WATCHED: u32 = 2_000;
-/// More places than a loop that waits would look at.
+/// Number of places above which a loop does not count as waiting.
 const PLACES: usize = 16;
 
 /// A place that was accessed while the thread was watched.
@@ -25,7 +25,7 @@ struct Place {
 
 struct Watch {
     places: [Place; PLACES],
-    /// There were more.
+    /// `true` if there were more places.
     wanders: Cell<bool>,
 }
 
@@ -43,7 +43,7 @@ static WATCH: Watch = Watch {
     wanders: Cell::new(false),
 };
 
-/// Counts a decision at which the thread is about to take this step; whether it has waited for long.
+/// Counts a decision at which the thread is about to take this step; returns whether it has waited for long.
 #[inline(always)]
 pub fn waits_for_long(next: Next) -> bool {
     let stretch = SHARED.stretch.get() + 1;

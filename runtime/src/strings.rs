@@ -1,7 +1,7 @@
 //! Functions of the C library on strings: the bytes that they touch are accesses of the program.
 //!
-//! What writes is done here, so that reads and writes can be logged as they happen; what only looks is
-//! left to the library, and what it has looked at is told from its answer.
+//! Functions that write are done here, so that reads and writes can be logged as they happen; functions that only
+//! look are left to the library, and the bytes that they have read follow from their result.
 
 use crate::{
     entry::{entry, entry_or_library},
@@ -47,7 +47,7 @@ unsafe extern "C" fn on_strnlen(text: *const u8, most: usize, pc: u64) -> usize 
     }
 }
 
-/// Copies a string with its NUL; returns where the NUL stands.
+/// Copies a string with its NUL; returns the address of the NUL.
 ///
 /// # Safety
 /// As `strcpy`.
@@ -74,7 +74,7 @@ unsafe extern "C" fn on_stpcpy(to: *mut u8, from: *const u8, pc: u64) -> *mut u8
     unsafe { copy_text(to, from, pc) }
 }
 
-/// Copies a string and fills up with NUL; returns where the first of them stands.
+/// Copies a string and fills up with NUL; returns the address of the first NUL.
 ///
 /// # Safety
 /// As `strncpy`.
@@ -153,7 +153,7 @@ unsafe extern "C" fn on_strlcat(to: *mut u8, from: *const u8, room: usize, pc: u
     }
 }
 
-/// Puts as much of a string as there is room for, and a NUL.
+/// Writes as much of a string as there is room for, and a NUL.
 ///
 /// # Safety
 /// `from` has `bytes` bytes, `to` room for `room`.
@@ -355,7 +355,7 @@ unsafe extern "C" fn on_strpbrk(text: *const u8, set: *const u8, pc: u64) -> *co
     }
 }
 
-/// The next piece of a text between bytes of `set`; writes its NUL and where to go on.
+/// The next piece of a text between bytes of `set`; writes its NUL and the address of the rest.
 ///
 /// # Safety
 /// As `strtok_r`.
@@ -420,7 +420,7 @@ unsafe extern "C" fn on_strtok_r(
     unsafe { token(text, set, place, true, pc) }
 }
 
-/// Where `strtok` goes on: shared by all threads, so that a race on it is a race on this.
+/// The rest of the text for `strtok`: shared by all threads, so that a race on it is a race on this.
 #[repr(transparent)]
 struct Next(Cell<*mut u8>);
 

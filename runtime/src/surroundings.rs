@@ -1,12 +1,12 @@
-//! What the kernel and the recorder leave beside the program before it begins, made the same in every run: the
-//! random numbers that the loader made the stack's guard and the guard of code pointers from, and the
-//! variables that give the stack its place.
+//! Surroundings that the kernel and the recorder give the program before it begins, made the same in every run: the
+//! random numbers from which the loader made the stack's guard and the guard of code pointers, and the variables that
+//! determine the place of the stack.
 
 use crate::{modules, random, sys};
 use core::{ffi::c_char, mem::offset_of};
 use unsnarl_trace::raw::{FD_VARIABLE, Header, MAGIC, VERSION};
 
-/// Where the C library keeps both guards: from the thread pointer on.
+/// Offsets of both guards from the thread pointer.
 const STACK_GUARD: usize = 0x28;
 const POINTER_GUARD: usize = 0x30;
 
@@ -36,7 +36,7 @@ pub unsafe fn settle(log: usize, environment: *const *const c_char) {
     }
 }
 
-/// The seed in the header of a log that nobody has mapped yet; `None` where it is no log.
+/// The seed in the header of a log that is not mapped yet; `None` if it is not a log.
 fn seed(log: usize) -> Option<u64> {
     let magic = word(log, offset_of!(Header, magic))?;
     let version = word(log, offset_of!(Header, version))? as u32;

@@ -27,7 +27,7 @@ pub unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// As a function of the C library returns it: -1 and `errno` for errors.
+/// Converts a result to the form of the C library's functions: -1 and `errno` for errors.
 pub fn with_errno(result: isize) -> isize {
     if (-4095..0).contains(&result) {
         crate::input::fail(-result as c_int);
@@ -44,19 +44,19 @@ pub fn memory(bytes: usize) -> Option<*mut c_void> {
     map(place, bytes, flags, usize::MAX)
 }
 
-/// Maps a shared file from its beginning; `None` when that cannot be.
+/// Maps a shared file from its beginning; `None` when that fails.
 pub fn shared(descriptor: c_int, bytes: usize) -> Option<*mut c_void> {
     map(LOG, bytes, libc::MAP_SHARED, descriptor as usize)
 }
 
-/// Where the log lies: far from what the loader and the kernel place, so that its size, which differs
+/// Address of the log: far from the addresses that the loader and the kernel choose, so that its size, which differs
 /// between a run and its repetition, moves nothing of the program's.
 const LOG: usize = 0x1000_0000_0000;
 
-/// Where the next memory of the runtime's own lies, as far away.
+/// Address of the next memory of the runtime's own, as far away.
 static NEXT: AtomicUsize = AtomicUsize::new(0x2000_0000_0000);
 
-/// A mapping at this place, or where the kernel likes it when something is there.
+/// Maps memory at this place, or where the kernel likes it when the place is taken.
 fn map(place: usize, bytes: usize, flags: c_int, descriptor: usize) -> Option<*mut c_void> {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let map = |place, flags: c_int| {
@@ -76,7 +76,7 @@ pub fn futex_wait(word: &AtomicU32) {
     unsafe { call(libc::SYS_futex, [place, operation, 0, 0, 0, 0]) };
 }
 
-/// Wakes one that sleeps on the word.
+/// Wakes one thread that sleeps on the word.
 pub fn futex_wake(word: &AtomicU32) {
     let operation = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     let place = core::ptr::from_ref(word) as usize;
@@ -96,7 +96,7 @@ pub fn poll(descriptors: &mut [libc::pollfd], milliseconds: c_int) -> c_int {
     }
 }
 
-/// Sleeps for real.
+/// Sleeps in real time.
 pub fn sleep(nanoseconds: u32) {
     let span = libc::timespec {
         tv_sec: 0,
@@ -125,7 +125,7 @@ pub fn exit(status: c_int) -> ! {
     }
 }
 
-/// Sends the calling thread a signal: one that was sent does not come again by itself.
+/// Sends the calling thread a signal that it got: a signal that was sent does not come again by itself.
 pub fn raise(signal: c_int) {
     // SAFETY: plain numbers.
     unsafe {

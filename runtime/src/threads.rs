@@ -76,7 +76,7 @@ fn row(of: &Thread) -> &'static mut raw::Thread {
     unsafe { &mut *of.row.get() }
 }
 
-/// Adds to the live threads. Numbers grow, so the list stays sorted.
+/// Adds a thread to the live ones. Numbers grow, so the list stays sorted.
 fn enlist(new: &Thread) {
     let count = SHARED.live_count.get();
     // SAFETY: the list has room for every thread.
@@ -101,7 +101,7 @@ fn remove_from_list(old: &Thread) {
     }
 }
 
-/// What has to be done on the thread itself before it runs any of the program.
+/// Prepares the new thread, on itself, before it runs any of the program.
 fn on_this_thread(this: &'static Thread) {
     // SAFETY: no arguments.
     this.kernel_id
@@ -292,8 +292,8 @@ fn describe(new: &Thread, parent: &Thread, routine: usize, pc: u64) {
     follow::created(new, Some((parent, parent.children.get())));
 }
 
-/// Threads that have ended must be gone from the kernel too: only then are the stacks and arenas that
-/// the next thread may get the same in every repetition.
+/// Waits until threads that have ended are gone from the kernel too: only then are the stacks and arenas that the
+/// next thread may get the same in every repetition.
 fn wait_for_ended_threads() {
     for number in 1..SHARED.thread_count.load(Relaxed) as u16 {
         let other = thread(number);
@@ -315,7 +315,7 @@ fn wait_until_gone(other: &Thread) {
     }
 }
 
-/// The thread behind a handle: the youngest one that was not joined.
+/// The thread with this handle: the youngest one that was not joined.
 pub fn by_handle(handle: pthread_t) -> Option<&'static Thread> {
     (0..SHARED.thread_count.load(Relaxed) as u16)
         .rev()
@@ -425,7 +425,7 @@ unsafe extern "C-unwind" fn cancel(handle: pthread_t, _pc: u64) -> c_int {
     }
 }
 
-/// At a cancellation point: a thread that was cancelled ends here, as the library would end it.
+/// Ends a cancelled thread at a cancellation point, as the library would.
 pub fn act_on_cancel(this: &Thread) {
     if !this.cancelled.get() || !controlled() {
         return;
@@ -469,7 +469,7 @@ unsafe extern "C-unwind" fn set_cancel_type(kind: c_int, old: *mut c_int, pc: u6
     status
 }
 
-/// In a forked child: it goes on unrecorded.
+/// Stops the recording in a forked child.
 pub fn leave_recording() {
     SHARED.mode.set(Mode::Off);
     path::end();

@@ -1,5 +1,5 @@
-//! Time. In controlled mode the program sees a virtual clock that decisions advance; sleeping is
-//! giving way: on a busy machine any other thread may get that far meanwhile.
+//! Time. In controlled mode the program sees a virtual clock that decisions advance; to sleep is to give way: on a
+//! busy machine any other thread may get that far meanwhile.
 
 use crate::{
     entry::entry,
@@ -16,7 +16,7 @@ use core::{ffi::c_int, ptr::null_mut, sync::atomic::Ordering::Relaxed};
 use unsnarl_trace::raw::{RecordKind, unlogged};
 
 const SECOND: u64 = 1_000_000_000;
-/// Virtual nanoseconds that looking at the clock takes: a loop that waits for a time comes to an end.
+/// Virtual nanoseconds that a look at the clock takes: so a loop that waits for a time comes to an end.
 const LOOK: u64 = 1_000;
 
 /// The point in virtual time that `until` names; 1 (long past) for null or before the epoch. All
@@ -45,7 +45,7 @@ pub fn timespec(nanoseconds: u64) -> libc::timespec {
     }
 }
 
-/// Sleeps for a span of virtual time; returns what is left of it when a handler has run.
+/// Sleeps for a span of virtual time; returns the rest of it when a handler has run.
 pub fn sleep_for(this: &Thread, span: u64, pc: u64) -> u64 {
     log::sync(this, RecordKind::Yield, pc, 0, 0);
     let wakes_at = SHARED.clock.get().saturating_add(span);
@@ -68,7 +68,7 @@ pub fn sleep_for(this: &Thread, span: u64, pc: u64) -> u64 {
     0
 }
 
-/// What a sleep returns that was interrupted with so much left.
+/// The result of an interrupted sleep with this time left.
 ///
 /// # Safety
 /// `rest` is null or valid.

@@ -1,5 +1,5 @@
-//! Timers. The program's clock is virtual, so its timers are too: they run out by virtual time, in every
-//! repetition at the same step. What the kernel keeps is never armed but to make a descriptor readable.
+//! Timers. The program's clock is virtual, so its timers are too: they run out by virtual time, in every repetition
+//! at the same step. The kernel's timers are armed only to make a descriptor readable.
 
 use crate::{
     descriptors,
@@ -22,11 +22,11 @@ use libc::{
 };
 use unsnarl_trace::raw::RecordKind;
 
-/// Timers that a program can have at a time.
+/// Bound for the timers that a program has at a time.
 const MOST: usize = 256;
 const SECOND: u64 = 1_000_000_000;
 
-/// What happens when a timer runs out.
+/// The effect of a timer that runs out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Notice {
     /// The place is free.
@@ -34,9 +34,9 @@ enum Notice {
     Nothing,
     /// A signal, to this thread or to the process.
     Signal(c_int, Option<u16>),
-    /// A thread of the timer's own calls a function.
+    /// A call of a function, by a thread of the timer's own.
     Call(usize),
-    /// A descriptor can be read.
+    /// A descriptor that becomes readable.
     Descriptor(c_int),
 }
 
@@ -48,7 +48,7 @@ struct Timer {
     interval: Cell<u64>,
     /// The value that goes with the notice.
     value: Cell<usize>,
-    /// How often it has run out since somebody asked.
+    /// Number of times that it has run out since the program asked.
     count: Cell<u64>,
 }
 
@@ -77,7 +77,7 @@ fn armed() -> impl Iterator<Item = &'static Timer> {
     TIMERS.0.iter().filter(|timer| timer.at.get() != 0)
 }
 
-/// When the next timer runs out; the largest number when none is armed.
+/// The time at which the next timer runs out; the largest number when none is armed.
 pub fn next() -> u64 {
     TIMERS.1.get()
 }
@@ -91,7 +91,7 @@ pub fn go_on_to(to: u64) {
     }
 }
 
-/// Lets the timers run out whose time has come, and notes at which decision the next may be due.
+/// Lets the timers run out whose time has come, and notes the decision at which the next may be due.
 pub fn run_out() {
     loop {
         let now = SHARED.clock.get();
@@ -135,7 +135,7 @@ impl Timer {
         core::ptr::from_ref(self) as usize
     }
 
-    /// Time that is left, and the interval.
+    /// The time that is left, and the interval.
     fn setting(&self) -> (u64, u64) {
         let left = self.at.get().saturating_sub(SHARED.clock.get());
         let left = if self.at.get() != 0 { left.max(1) } else { 0 };
@@ -176,7 +176,7 @@ fn set_real(fd: c_int, nanoseconds: i64) {
     unsafe { sys::call(libc::SYS_timerfd_settime, [fd as usize, 0, place, 0, 0, 0]) };
 }
 
-/// The descriptor can be read when this returns.
+/// Makes the descriptor readable before it returns.
 fn make_readable(fd: c_int) {
     const LONGEST: c_int = 1000;
     set_real(fd, 1);
@@ -195,7 +195,8 @@ fn of_descriptor(fd: c_int) -> Option<&'static Timer> {
         .find(|timer| timer.notice.get() == Notice::Descriptor(fd))
 }
 
-/// After a read from a descriptor: if it is a timer's, the number that was read is of the virtual one.
+/// Corrects the result of a read from a descriptor: if it is a timer's, the number that was read becomes that of the
+/// virtual one.
 ///
 /// # Safety
 /// `bytes` bytes at `to` were filled.
@@ -213,8 +214,8 @@ pub unsafe fn correct(fd: c_int, to: *mut u8, bytes: isize) {
     }
 }
 
-/// After a read from a descriptor: if it is of signals, their senders have the numbers that the program
-/// knows.
+/// Corrects the result of a read from a descriptor: if it is of signals, their senders get the numbers that the
+/// program knows.
 ///
 /// # Safety
 /// `bytes` bytes at `to` were filled.
@@ -234,7 +235,7 @@ unsafe fn correct_senders(fd: c_int, to: *mut u8, bytes: isize) {
     }
 }
 
-/// A descriptor is closed.
+/// Forgets a closed descriptor.
 pub fn forget(fd: c_int) {
     if let Some(timer) = of_descriptor(fd) {
         timer.at.set(0);
@@ -342,7 +343,7 @@ unsafe extern "C-unwind" fn on_getitimer(which: c_int, now: *mut itimerval, pc: 
     }
 }
 
-/// Arms the timer of `alarm`; returns what was left of the one before.
+/// Arms the timer of `alarm`; returns the time that was left of the previous one.
 fn set_alarm(span: u64, interval: u64) -> u64 {
     let [timer, ..] = &TIMERS.0;
     let (left, _) = timer.setting();
@@ -371,12 +372,12 @@ unsafe extern "C-unwind" fn on_ualarm(span: c_uint, interval: c_uint, pc: u64) -
     }
 }
 
-/// What the program wants to be told, by the fields of `sigevent`.
+/// The notice that the program wants, by the fields of `sigevent`.
 ///
 /// # Safety
 /// `event` is null or valid.
 unsafe fn notice(event: *const sigevent) -> (Notice, Option<usize>) {
-    /// The function of `SIGEV_THREAD` stands where the thread's number does otherwise.
+    /// Offset of the function of `SIGEV_THREAD`, at which other notices have the thread's number.
     const FUNCTION: usize = 16;
     // SAFETY: the caller's; the function is a field that the type here does not name.
     unsafe {
@@ -430,7 +431,7 @@ unsafe extern "C-unwind" fn on_create(
     0
 }
 
-/// Makes the thread that calls the program's function each time.
+/// Creates the thread that calls the program's function each time.
 fn start_caller(timer: &'static Timer, function: usize, pc: u64) -> c_int {
     objects::at(timer.place()).reset();
     let mut handle: libc::pthread_t = 0;
@@ -471,7 +472,7 @@ unsafe extern "C-unwind" fn call_each_time(timer: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// A timer of `timer_create`.
+/// The timer of `timer_create` with this number.
 fn by_number(number: usize) -> Option<&'static Timer> {
     let timer = TIMERS.0.get(number).filter(|_| number >= FIRST_MADE)?;
     let is_made = !matches!(timer.notice.get(), Notice::Free | Notice::Descriptor(_));

@@ -1,5 +1,5 @@
-//! The trees of `std::map` and `std::set`, as libstdc++ keeps them: red-black trees below a header node, whose parent is
-//! the root and whose children are the first and the last node.
+//! The trees of `std::map` and `std::set`, as libstdc++ keeps them: red-black trees below a header node, whose parent
+//! is the root and whose children are the first and the last node.
 
 use core::ptr::null_mut;
 
@@ -13,10 +13,9 @@ pub struct Node {
     right: *mut Node,
 }
 
-/// The library has an enumeration of four bytes there.
-/// New nodes are.
+/// Color of new nodes. The library has an enumeration of four bytes there.
 pub const RED: u32 = 0;
-/// The root is.
+/// Color of the root.
 pub const BLACK: u32 = 1;
 
 /// Reads and writes the words of nodes.
@@ -34,7 +33,7 @@ pub trait Words: Copy {
     unsafe fn set<T: Copy>(self, to: *mut T, value: T);
 }
 
-/// Where a node hangs.
+/// The side of its parent on which a node hangs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Before its parent.
@@ -52,12 +51,12 @@ impl Side {
     }
 }
 
-/// A red-black tree. Every function has to be called for a tree that is one, by a call that may change it.
+/// A red-black tree. Every function has to be called for a well-formed tree, by a call that may change it.
 #[derive(Clone, Copy)]
 pub struct Tree<W> {
-    /// Above the root.
+    /// The node above the root.
     pub header: *mut Node,
-    /// Reads and writes.
+    /// Access to the words of nodes.
     pub words: W,
 }
 
@@ -86,7 +85,7 @@ impl<W: Words> Tree<W> {
         }
     }
 
-    /// What the node hangs below.
+    /// The parent of a node.
     ///
     /// # Safety
     /// See the type.
@@ -100,7 +99,7 @@ impl<W: Words> Tree<W> {
         unsafe { self.words.set(&raw mut (*node).parent, parent) };
     }
 
-    /// [`RED`] or [`BLACK`].
+    /// The color of a node: [`RED`] or [`BLACK`].
     ///
     /// # Safety
     /// See the type.
@@ -114,7 +113,7 @@ impl<W: Words> Tree<W> {
         unsafe { self.words.set((&raw mut (*node).color).cast(), color) };
     }
 
-    /// Where there is no node it is black.
+    /// Returns whether the node is red; a missing node is black.
     unsafe fn is_red(self, node: *mut Node) -> bool {
         // SAFETY: see the type.
         !node.is_null() && unsafe { self.color(node) } == RED
@@ -137,7 +136,7 @@ impl<W: Words> Tree<W> {
         }
     }
 
-    /// Lets `parent` have `new` where it has `old`.
+    /// Replaces the child `old` of `parent` by `new`.
     unsafe fn put(self, parent: *mut Node, old: *mut Node, new: *mut Node) {
         // SAFETY: see the type.
         unsafe {
@@ -151,7 +150,7 @@ impl<W: Words> Tree<W> {
         }
     }
 
-    /// Turns a node down to this side; its other child takes its place.
+    /// Rotates a node down to this side; its other child takes its place.
     unsafe fn rotate(self, node: *mut Node, side: Side) {
         // SAFETY: see the type.
         unsafe {
@@ -191,7 +190,7 @@ impl<W: Words> Tree<W> {
         }
     }
 
-    /// A red node may have a red parent.
+    /// Restores the invariant after an insertion: a red node may have a red parent.
     unsafe fn mend_inserted(self, mut node: *mut Node) {
         // SAFETY: see the type.
         unsafe {
@@ -222,7 +221,7 @@ impl<W: Words> Tree<W> {
         }
     }
 
-    /// Takes a node out.
+    /// Removes a node.
     ///
     /// # Safety
     /// See the type; the node is in the tree.
@@ -255,7 +254,7 @@ impl<W: Words> Tree<W> {
         }
     }
 
-    /// The header's first and last, when the node that goes is one of them. It has one child at most.
+    /// Updates the header's first and last, when the removed node is one of them. It has one child at most.
     unsafe fn move_ends(self, node: *mut Node, parent: *mut Node, below: *mut Node) {
         for side in [Side::Left, Side::Right] {
             // SAFETY: see the type.
@@ -271,7 +270,7 @@ impl<W: Words> Tree<W> {
         }
     }
 
-    /// Lets the node behind `node`, the first of its right side, take its place. Returns the node below which one is
+    /// Moves the node behind `node`, the first of its right side, to its place. Returns the node below which one is
     /// missing now.
     unsafe fn take_place(self, next: *mut Node, node: *mut Node) -> *mut Node {
         // SAFETY: see the type.
@@ -297,7 +296,8 @@ impl<W: Words> Tree<W> {
         }
     }
 
-    /// The paths through `node`, which need not be there, have one black node too few.
+    /// Restores the invariant after a removal: the paths through `node`, which need not exist, have one black node
+    /// too few.
     unsafe fn mend_erased(self, mut node: *mut Node, mut parent: *mut Node) {
         // SAFETY: see the type.
         unsafe {
@@ -385,7 +385,7 @@ mod tests {
         }
     }
 
-    /// A set of numbers: the node of a number is its place.
+    /// A set of numbers: the node of a number has it as its index.
     struct Set {
         nodes: Vec<Node>,
         header: Box<Node>,
@@ -464,7 +464,8 @@ mod tests {
             all
         }
 
-        /// Black nodes on each way down; every red node has black children, every child knows its parent.
+        /// Counts the black nodes on each way down; checks that every red node has black children, and that every
+        /// child knows its parent.
         fn blacks(&mut self, node: *mut Node, parent: *mut Node) -> usize {
             if node.is_null() {
                 return 1;

@@ -1,5 +1,5 @@
-//! What the process has used of the machine, and what the machine has. Processor time is virtual time, as all
-//! clocks are; the rest is given back in a replay.
+//! Usage of the machine by the process, and properties of the machine. Processor time is virtual time, as all clocks
+//! are; the rest is given back in a replay.
 
 use crate::{
     access,
@@ -23,12 +23,12 @@ const MICROSECOND: u64 = 1_000;
 /// Nanoseconds of a tick of `times`, of which the kernel promises a hundred a second.
 const TICK: u64 = 10_000_000;
 
-/// The calling thread, after a decision, when the answer is to be the run's own.
+/// The calling thread, after a decision, when the answer is to be recorded.
 fn asking(pc: u64) -> Option<&'static Thread> {
     ready(pc).filter(|_| controlled())
 }
 
-/// Virtual nanoseconds since the start: a look at the clock.
+/// Virtual nanoseconds since the start, by a look at the clock.
 fn used(this: &Thread) -> u64 {
     time::look(this).saturating_sub(header().start_time)
 }
@@ -118,7 +118,7 @@ unsafe fn set_times(to: *mut rusage, spent: u64) {
     }
 }
 
-/// A question whose answer is a number, and whether another one is told.
+/// Answers a question with a number; `is_told`: a different answer in a replay is reported.
 fn number(pc: u64, is_told: bool, call: impl FnOnce() -> i64) -> i64 {
     let Some(this) = asking(pc) else {
         return call();

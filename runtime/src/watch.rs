@@ -1,4 +1,4 @@
-//! Who hears of each record as it is written: a schedule that is followed by its events, and a debugger.
+//! Listeners to each record as it is written: a schedule that is followed by its events, and a debugger.
 
 use crate::{
     follow,
@@ -10,7 +10,7 @@ use core::{
 };
 use unsnarl_trace::raw::RecordKind;
 
-/// A record was written as number `index` of the log.
+/// Notes that a record was written as number `index` of the log.
 #[cold]
 pub fn note(this: &Thread, kind: RecordKind, pc: u64, index: u64) {
     use RecordKind::{Detach, Enter, Extra, Leave};
@@ -35,7 +35,7 @@ fn tell_debugger(index: u64) {
     }
 }
 
-/// Where the debugger stops the program.
+/// Function at which the debugger stops the program.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unsnarl_stop() {

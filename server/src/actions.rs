@@ -1,4 +1,4 @@
-//! What can be done about an explanation, offered at the lines that it marks.
+//! Code actions about an explanation, offered at the lines that it marks.
 
 use crate::{
     between,
@@ -12,27 +12,27 @@ use crate::{
 use std::{ops::Range, path::Path};
 use unsnarl_core::fixes::{Fix, TrialVerdict};
 
-/// Something that a person may choose.
+/// An action that a person may choose.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Action {
-    /// What a person reads.
+    /// The title that a person reads.
     pub title: String,
-    /// Id of the explanation that it is about.
+    /// Id of the explanation to which it belongs.
     pub explanation: String,
-    /// What it does.
+    /// The effect of the action.
     pub doing: Doing,
-    /// The first that a person should think of.
+    /// `true` for the action that a person should think of first.
     pub preferred: bool,
 }
 
-/// What an action does.
+/// The effect of an action.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Doing {
     /// Runs a command.
     Command(Offer),
     /// Edits the source.
     Edits(Vec<FileEdits>),
-    /// Nothing now, for this reason.
+    /// No effect at present, for this reason.
     Nothing(&'static str),
 }
 
@@ -54,7 +54,7 @@ pub fn actions(state: &State, path: &Path, lines: &Range<usize>) -> Vec<Action> 
     actions
 }
 
-/// What can be asked about the selected lines.
+/// The question that can be asked about the selected lines.
 pub fn question(state: &State, path: &Path, lines: &Range<usize>) -> Option<Action> {
     let offer = between::question(state, path, lines)?;
     Some(Action {
@@ -65,7 +65,7 @@ pub fn question(state: &State, path: &Path, lines: &Range<usize>) -> Option<Acti
     })
 }
 
-/// The fixes of an explanation; those that cannot be made in the source as it is now say why.
+/// The fixes of an explanation; those that cannot be made in the current source have a reason.
 fn fixes(state: &State, root: &Root, explained: &Explained) -> Vec<Action> {
     let fixes = explained.explanation.fixes.iter().enumerate();
     let mut actions: Vec<Action> = fixes
@@ -85,7 +85,7 @@ fn fixes(state: &State, root: &Root, explained: &Explained) -> Vec<Action> {
     actions
 }
 
-/// With what came of trying it, or with what tries it.
+/// The title of a fix, with the result of trying it, or with the command that tries it.
 fn title(fix: &Fix, id: &str) -> String {
     let tried = fix.tried.as_ref();
     if let Some(trial) = tried.filter(|trial| trial.verdict != TrialVerdict::NotTried) {
@@ -110,7 +110,7 @@ fn marks(explained: &Explained, located: &Located<'_>, path: &Path, lines: &Rang
     spots.any(|spot| spot.path == path && lines.contains(&spot.line))
 }
 
-/// Among the actions of other tools it has to say whose it is, and of several explanations which one it is about.
+/// An action with a title that says which tool it belongs to, and which of several explanations it is about.
 fn action(explained: &Explained, offer: Offer, is_one_of_several: bool) -> Action {
     let doing = offer.title.trim_start_matches("unsnarl: ");
     let about = match is_one_of_several {

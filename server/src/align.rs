@@ -1,16 +1,16 @@
-//! Which line of the new text a line of the old one certainly is.
+//! Alignment of two texts: the line of the new text that a line of the old one certainly is.
 //!
-//! A match counts only when every longest common subsequence of the two texts makes it: what could
-//! as well be somewhere else is left out rather than guessed.
+//! A match counts only when every longest common subsequence of the two texts contains it: a line that could as well
+//! be somewhere else is left out rather than guessed.
 
 /// Lines kept around the changed part of large texts, where a repeated block could slide.
 const MARGIN: usize = 64;
 
-/// Largest product of changed old and new lines that is looked into.
+/// Bound for the product of changed old and new lines up to which they are compared.
 const MAX_CELLS: usize = 4_000_000;
 
-/// For every old line the new line that it certainly is. Lines are compared without the space around
-/// them; lines without a letter or digit follow their neighbours.
+/// Maps every old line to the new line that it certainly is. Lines are compared without the space around them; lines
+/// without a letter or digit follow their neighbours.
 pub fn align(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     let (old, new) = (trimmed(old), trimmed(new));
     let mut map = vec![None; old.len()];
@@ -53,8 +53,8 @@ fn is_telling(line: &str) -> bool {
     line.contains(|c: char| c.is_alphanumeric())
 }
 
-/// Braces and blank lines are where they were between the lines before and after them, if both moved
-/// by the same distance.
+/// Maps braces and blank lines that lie between the same lines before and after them, if both moved by the same
+/// distance.
 fn follow_neighbours(map: &mut [Option<usize>], old: &[&str], new: &[&str]) {
     let known: Vec<(usize, usize)> = map
         .iter()

@@ -27,26 +27,26 @@ use tower_lsp::{
     lsp_types::*,
 };
 
-/// The protocol's number for a request that was right and could not be done.
+/// The protocol's number for a valid request that could not be served.
 const REQUEST_FAILED: i64 = -32803;
 
-/// What `workspace/executeCommand` does.
+/// Commands of `workspace/executeCommand`.
 const COMMANDS: [&str; 4] = [lens::SELECT, lens::SUPPRESS, lens::BETWEEN, lens::CONFIRM];
 
-/// Stands between the protocol and the main loop.
+/// The backend between the protocol and the main loop.
 #[derive(Debug)]
 pub struct Backend {
     events: Sender<Event>,
-    /// What `initialize` said, until `initialized` starts the work.
+    /// Data of `initialize`, until `initialized` starts the work.
     session: Mutex<Option<Session>>,
     shut_down: std::sync::Arc<AtomicBool>,
-    /// Hears of the end of the client's process, until that is watched.
+    /// Sender that is told of the end of the client's process, until the watcher gets it.
     orphaned: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 impl Backend {
-    /// A backend that reports to `events` and raises `shut_down` when the client says `shutdown`.
-    /// `orphaned` hears when the client's process ends.
+    /// A backend that reports to `events` and raises `shut_down` when the client says `shutdown`. `orphaned` is told
+    /// when the client's process ends.
     pub fn new(
         events: Sender<Event>,
         shut_down: std::sync::Arc<AtomicBool>,
@@ -145,7 +145,7 @@ impl Backend {
         Ok(())
     }
 
-    /// Asks about a file what takes no more than a moment; none for what is no file.
+    /// Evaluates a quick question about a file; `None` for a URI that is not a file's.
     async fn at<T: Send + 'static>(
         &self,
         uri: &Uri,
@@ -177,7 +177,7 @@ impl Backend {
     }
 }
 
-/// The answer to a request that was right and could not be done, with the reason for a person.
+/// The error for a valid request that could not be served, with the reason for a person.
 fn failed(problem: String) -> Error {
     Error {
         code: ErrorCode::ServerError(REQUEST_FAILED),

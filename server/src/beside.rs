@@ -1,17 +1,17 @@
-//! The run that passes beside the one that fails: looked for among the recorded runs when somebody wants to see both.
+//! The passing run beside the failing one: searched among the recorded runs when the user wants to see both.
 
 use crate::{facts::Explained, host::State, paths::Root};
 use std::{cmp::Reverse, path::PathBuf};
 use unsnarl_core::beside::{Passing, taken};
 use unsnarl_trace::{Run, folder::RunFolder, read::read_run};
 
-/// So many passing runs are looked at. The recorder keeps no more of one kind that are alike.
+/// Number of passing runs that are examined. The recorder keeps no more of one kind that are alike.
 const LOOKED_AT: usize = 50;
-/// So many that take all steps are enough to choose from.
+/// Number of runs with all steps that are enough to choose from.
 const ENOUGH: usize = 5;
 
-/// How the nearest passing run took the steps of an explanation: it leaves out the fewest, and turns the fewest pairs
-/// round. The reason, for a person, when there is none. Reads run files.
+/// The steps of an explanation in the nearest passing run: the one that leaves out the fewest, and reverses the
+/// fewest pairs. The error is the reason, for a person, when there is none. Reads run files.
 pub fn passing(state: &State, root: &Root, explained: &Explained) -> Result<Passing, String> {
     let explanation = &explained.explanation;
     let folder = RunFolder::new(root.path.join(&state.config.runs_folder));
@@ -62,7 +62,7 @@ pub fn passing(state: &State, root: &Root, explained: &Explained) -> Result<Pass
     })
 }
 
-/// The failing run of an explanation and the passing ones beside it, as many as are looked at, with their names.
+/// The failing run of an explanation and the passing ones beside it, as many as are examined, with their names.
 pub fn runs<'a>(
     state: &State,
     root: &Root,

@@ -16,7 +16,7 @@ use std::{
 };
 use unsnarl_core::between::Between;
 
-/// The question, where several lines (from 0) are selected that a failing run knows.
+/// The question about several selected lines (from 0), if a failing run knows them.
 pub fn question(state: &State, path: &Path, lines: &Range<usize>) -> Option<Offer> {
     if lines.len() < 2 {
         return None;
@@ -33,7 +33,7 @@ pub fn question(state: &State, path: &Path, lines: &Range<usize>) -> Option<Offe
     })
 }
 
-/// What the failing run and the passing ones beside it say. Reads run files.
+/// The answer of the failing run and the passing ones beside it. Reads run files.
 pub fn answer(state: &State, path: &Path, lines: &Range<usize>) -> String {
     let Some(known) = recorded(state, path, lines) else {
         return "no recorded run knows these lines as they are now: build and record again"
@@ -54,7 +54,7 @@ struct Recorded<'a> {
     lines: RangeInclusive<u32>,
 }
 
-/// Of the selected lines those from the first to the last that can be followed back.
+/// The lines from the first to the last of the selected ones that can be followed back.
 fn recorded<'a>(state: &'a State, path: &Path, lines: &Range<usize>) -> Option<Recorded<'a>> {
     state.selected_first().find_map(|(root, explained)| {
         let located = Located::new(&state.sources, root, explained);

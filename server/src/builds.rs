@@ -1,4 +1,5 @@
-//! Builds of which a newer one was recorded: what failed in them may be mended by now, so editors show the newest only.
+//! Outdated builds, of which a newer one was recorded: their failures may be fixed by now, so editors show the newest
+//! only.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,8 +9,8 @@ use unsnarl_core::{Corpora, CorpusKey};
 use unsnarl_trace::folder::RunFile;
 
 /// The keys of those corpora that are of an older build than another one of the same command on the same input. A run
-/// knows no time, so its file's counts; where the newest files of two builds are of one age, both are new. Traces that
-/// were imported have no build and are never out of date.
+/// has no time, so its file's time counts; if the newest files of two builds have the same age, both are new. Traces
+/// that were imported have no build and are never outdated.
 pub fn outdated<'a>(corpora: &'a Corpora, files: &BTreeSet<RunFile>) -> BTreeSet<&'a CorpusKey> {
     let mut last: BTreeMap<&CorpusKey, SystemTime> = BTreeMap::new();
     for file in files {
@@ -35,7 +36,7 @@ pub fn outdated<'a>(corpora: &'a Corpora, files: &BTreeSet<RunFile>) -> BTreeSet
         .collect()
 }
 
-/// What stays when a program is built again.
+/// The identity of a program that survives another build.
 fn program(key: &CorpusKey) -> (&[String], &str) {
     (&key.command, &key.input_hash)
 }

@@ -1,7 +1,7 @@
-//! What analysis found, kept on disk: opened again, a workspace shows its marks before its runs are read.
+//! Cache of analysis results on disk: when a workspace is opened again, its marks are shown before its runs are read.
 //!
-//! One file for each run folder, below `.unsnarl/cache`. It holds for exactly the run files that it was made of. What is
-//! damaged, of another version or about other files is as good as not there, and written anew.
+//! There is one file for each run folder, below `.unsnarl/cache`. It is valid for exactly the run files that it was
+//! made from. A file that is damaged, of another version or about other files is ignored, and written anew.
 
 use crate::{confirming::Shown, follow::sha256, replace::replace, unexplained};
 use serde::{Deserialize, Serialize};
@@ -15,17 +15,17 @@ use unsnarl_core::Explanation;
 use unsnarl_trace::files::read_text;
 use unsnarl_trace::folder::RunFile;
 
-/// Changes with what stands in the file.
+/// Version of the file's content.
 const FORMAT: u32 = 3;
 
-/// What is kept of the facts about a folder.
+/// The facts about a folder in their stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Kept {
-    /// The run files that it holds for: [`key`].
+    /// Key of the run files that it is valid for: [`key`].
     pub key: String,
     /// Run files that were read.
     pub runs: usize,
-    /// How many of them failed.
+    /// Number of failing runs among them.
     pub failing: usize,
     /// Failures that no explanation is about.
     pub unexplained: Vec<unexplained::Kept>,
@@ -33,37 +33,37 @@ pub struct Kept {
     pub outdated: usize,
     /// Run files that cannot be used, each with the reason.
     pub broken: BTreeMap<PathBuf, String>,
-    /// Best first.
+    /// Explanations, best first.
     pub explained: Vec<KeptOne>,
-    /// What running programs again has shown, by explanation, with the name of the run that was executed.
+    /// Results of running programs again, by explanation, with the name of the run that was executed.
     pub confirmed: BTreeMap<String, (String, Shown)>,
 }
 
-/// What is kept of one explanation.
+/// An explanation in its stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeptOne {
-    /// With its fixes and invariants.
+    /// The explanation, with its fixes and invariants.
     pub explanation: Explanation,
-    /// Name of the run that it is told of.
+    /// Name of the run that it is based on.
     pub evidence: Option<String>,
     /// Names of the passing runs beside it.
     pub passing: Vec<String>,
-    /// What its fixes rest on, if they were worked out.
+    /// Basis of its fixes, if they were worked out.
     pub fixes: Option<FixesRestOn>,
-    /// Its invariants were worked out.
+    /// `true` if its invariants were worked out.
     pub has_invariants: bool,
 }
 
-/// What the fixes of an explanation rest on.
+/// The basis of an explanation's fixes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FixesRestOn {
-    /// How many runs were looked at.
+    /// Number of runs that were examined.
     pub runs: usize,
-    /// Sources of which the recorded text could not be had.
+    /// Sources whose recorded text was not available.
     pub missing: BTreeSet<String>,
 }
 
-/// Stands for exactly these files, as they are now.
+/// A key that identifies exactly these files, as they are now.
 pub fn key(files: &BTreeSet<RunFile>) -> String {
     let mut text = String::new();
     for file in files {
@@ -78,7 +78,7 @@ pub fn key(files: &BTreeSet<RunFile>) -> String {
     sha256(text.as_bytes())
 }
 
-/// What is kept for these files.
+/// Reads the stored facts for these files.
 pub fn read(root: &Path, runs: &Path, key: &str) -> Option<Kept> {
     let text = read_text(&place(root, runs)).ok()?;
     let (first, body) = text.split_once('\n')?;
@@ -89,8 +89,8 @@ pub fn read(root: &Path, runs: &Path, key: &str) -> Option<Kept> {
     (kept.key == key).then_some(kept)
 }
 
-/// Keeps it. Nothing is kept where the project has
-/// no `.unsnarl`, or where that is being removed: it is made with what keeps it out of version control.
+/// Stores the facts. Nothing is stored if the project has no `.unsnarl`, or if that is being removed: it is created
+/// together with the file that keeps it out of version control.
 pub fn write(root: &Path, runs: &Path, kept: &Kept) -> io::Result<()> {
     let place = place(root, runs);
     let body = serde_json::to_string(kept)?;
@@ -112,7 +112,7 @@ pub fn write(root: &Path, runs: &Path, kept: &Kept) -> io::Result<()> {
     }
 }
 
-/// The first line: what it is, of which version, and the hash of the rest.
+/// The first line: type, version, and hash of the rest.
 fn head(body: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!(

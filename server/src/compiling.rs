@@ -1,26 +1,27 @@
-//! Whether edited sources still compile: the command line tool asks a compiler, where it knows how they are compiled.
+//! Check that edited sources still compile: the command line tool asks a compiler, if it knows how they are compiled.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 use unsnarl_core::fixes::Fix;
 
 /// Sources by the names that the debug info gives them.
 type Sources = BTreeMap<String, String>;
-/// Takes the fixes for a program that was built in a folder apart: those whose edits compile, and why others do not.
+/// Function that filters the fixes for a program that was built in a given folder: returns those whose edits compile,
+/// and the reasons against the others.
 type Sift = dyn Fn(Vec<Fix>, &Sources, &str) -> (Vec<Fix>, Vec<String>) + Send + Sync;
 
-/// Takes fixes out whose edits do not compile; all stay by default.
+/// Removes fixes whose edits do not compile; by default all stay.
 #[derive(Clone)]
 pub struct Compiling(Arc<Sift>);
 
 impl Compiling {
-    /// As this function says.
+    /// A filter by this function.
     pub fn new(
         sift: impl Fn(Vec<Fix>, &Sources, &str) -> (Vec<Fix>, Vec<String>) + Send + Sync + 'static,
     ) -> Compiling {
         Compiling(Arc::new(sift))
     }
 
-    /// The fixes that can be offered, and why the others cannot.
+    /// The fixes that can be offered, and the reasons against the others.
     pub fn sift(
         &self,
         fixes: Vec<Fix>,

@@ -1,18 +1,18 @@
-//! The settings, declared once: what editors show is made from [`SETTINGS`].
+//! The settings, declared once: the editors' settings are generated from [`SETTINGS`].
 
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
-/// A setting, for those who document it.
+/// A setting with its documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Name below `unsnarl`.
     pub name: &'static str,
-    /// What values it takes.
+    /// Type of its values.
     pub kind: SettingKind,
-    /// What it is when nobody sets it.
+    /// Its default.
     pub default: &'static str,
-    /// What it does, for a person.
+    /// Its description for a person.
     pub doc: &'static str,
 }
 
@@ -40,10 +40,10 @@ impl SettingKind {
     }
 }
 
-/// Whether programs may be run again to confirm what was found.
+/// The permission to run programs again to confirm explanations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum MayRun {
-    /// Where the user has said so.
+    /// Allowed in folders for which the user has agreed.
     #[default]
     Ask,
     /// Everywhere.
@@ -126,8 +126,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads settings as clients send them, with or without an `unsnarl` around them. What is unknown or
-    /// of the wrong kind is left at its default and told in words.
+    /// Reads settings as clients send them, with or without an `unsnarl` around them. Settings that are unknown or
+    /// have a wrong type keep their defaults and are reported in words.
     pub fn from_json(settings: &Value) -> (Config, Vec<String>) {
         let own = settings.get("unsnarl").unwrap_or(settings);
         let (mut config, mut complaints) = (Config::default(), Vec::new());
@@ -139,7 +139,7 @@ impl Config {
         (config, complaints)
     }
 
-    /// What the runs of all folders may take of memory, in bytes.
+    /// Memory that the runs of all folders may take, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.memory.saturating_mul(1 << 20)
     }
@@ -199,7 +199,7 @@ fn folder(value: &Value) -> Result<PathBuf, String> {
     }
 }
 
-/// A path that names something below the folder that it is joined to.
+/// Returns whether a path stays below the folder that it is joined to.
 fn stays_inside(path: &Path) -> bool {
     let mut parts = path.components().peekable();
     parts.peek().is_some()

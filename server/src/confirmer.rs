@@ -1,6 +1,6 @@
-//! Has what was found confirmed: `unsnarl explain` runs the program again, in a process of its own.
+//! Confirmation of explanations: `unsnarl explain` runs the program again, in a process of its own.
 //!
-//! A program that crashes, hangs or eats memory does so over there, and giving way is ending that process.
+//! A program that crashes, hangs or takes all memory does so over there, and to give way is to end that process.
 
 use crate::{config::Config, trust::Trust};
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,9 +14,9 @@ use std::{
 };
 use unsnarl_core::{Budget, Explanation, StopReason};
 
-/// How often to look whether the process has ended or something newer happened.
+/// Interval of the checks whether the process has ended or something newer happened.
 const TICK: Duration = Duration::from_millis(5);
-/// How long runs that were asked to end may take for it.
+/// Time that runs get to end when they are asked to.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Starts the command line tool.
@@ -25,31 +25,31 @@ pub struct Confirmer {
     unsnarl: PathBuf,
 }
 
-/// What executing has shown; the part of `docs/explain-json.md` that is needed.
+/// The results of execution; the part of `docs/explain-json.md` that is needed.
 #[derive(Debug, Default, Deserialize)]
 pub struct Answer {
-    /// Explanations that stand, with what confirms them and fixes that were tried.
+    /// Explanations that hold, with their confirmation and fixes that were tried.
     pub explanations: Vec<Explanation>,
-    /// Those that executing has shown to be wrong.
+    /// Explanations that execution has refuted.
     pub refuted: Vec<Explanation>,
 }
 
-/// Why there is no answer.
+/// The reason for which there is no answer.
 #[derive(Debug)]
 pub enum NoAnswer {
-    /// Something newer happened.
+    /// A newer event made the answer useless.
     Superseded,
-    /// It cannot be had, for this reason.
+    /// The tool failed, for this reason.
     Failed(String),
 }
 
 impl Confirmer {
-    /// One that starts this binary.
+    /// A confirmer that starts this binary.
     pub fn new(unsnarl: PathBuf) -> Confirmer {
         Confirmer { unsnarl }
     }
 
-    /// Runs the program of a run folder again, as its runs say it was run.
+    /// Runs the program of a run folder again, in the recorded way.
     pub fn confirm(
         &self,
         (root, runs): (&Path, &Path),
@@ -85,7 +85,7 @@ impl Confirmer {
     }
 }
 
-/// A pipe has to be read while the process runs: it holds little.
+/// Reads a pipe while the process runs: it holds little.
 fn collect(pipe: Option<impl Read + Send + 'static>) -> Option<JoinHandle<Vec<u8>>> {
     pipe.map(|mut pipe| {
         thread::spawn(move || {
@@ -120,7 +120,8 @@ fn read(status: ExitStatus, output: &str, errors: &str) -> Result<Answer, String
     Ok(answer)
 }
 
-/// Of a folder that is not that of where it was started the tool names runs by their files; here they have their names.
+/// Gives runs their names: for a folder other than the one in which it was started the tool names them by their
+/// files.
 fn name_runs(explanation: &mut Explanation) {
     let executed = explanation.executed.iter_mut();
     let recorded = executed.filter(|executed| executed.is_recorded);
@@ -134,7 +135,7 @@ fn name_runs(explanation: &mut Explanation) {
     }
 }
 
-/// Asks the process to end what it runs. It takes a moment for that, in which nobody waits for it.
+/// Asks the process to end its runs. That takes a moment, for which nobody waits.
 fn given_up(mut child: Child, budget: &Budget) -> NoAnswer {
     signal(&child, Signal::TERM);
     thread::spawn(move || {
@@ -176,7 +177,7 @@ mod tests {
         }
     }
 
-    /// A tool that is this script.
+    /// A tool that consists of this script.
     fn tool(folder: &Path, script: &str) -> Confirmer {
         let path = folder.join("unsnarl");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();

@@ -1,4 +1,4 @@
-//! What running the programs again has shown, by explanation: executed once, remembered while its run is there.
+//! Results of running the programs again, by explanation: executed once, remembered while its run exists.
 
 use crate::confirmer::Answer;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_core::{Explanation, fixes::Fix};
 use unsnarl_trace::folder::RunFile;
 
-/// What was shown.
+/// The results so far.
 #[derive(Debug, Default)]
 pub struct Confirming {
     known: BTreeMap<String, Known>,
@@ -19,37 +19,37 @@ struct Known {
     shown: Shown,
 }
 
-/// What executing has shown about an explanation.
+/// The result of execution for an explanation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Shown {
-    /// It was told with these fixes then, untried.
+    /// The fixes that the explanation had then, untried.
     before: Vec<Fix>,
     outcome: Outcome,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Outcome {
-    /// It stands, or this one stands in its place.
+    /// The explanation holds, or this one takes its place.
     Told(Box<Explanation>),
-    /// It is wrong.
+    /// The explanation is wrong.
     Refuted,
-    /// Nothing is known of it; it is not asked again in this session.
+    /// No result; the program is not executed again in this session.
     Nothing,
 }
 
 impl Confirming {
-    /// Forgets all but these explanations, and what was executed of runs that are gone or other ones now.
+    /// Forgets all but these explanations, and results for runs that are gone or have changed.
     pub fn keep_only(&mut self, ids: &BTreeSet<String>, files: &BTreeSet<RunFile>) {
         self.known
             .retain(|id, known| ids.contains(id) && files.contains(&known.run));
     }
 
-    /// Was it executed, as far as it could be?
+    /// Returns whether the explanation was executed, as far as possible.
     pub fn knows(&self, explanation: &Explanation) -> bool {
         self.known.contains_key(&explanation.id)
     }
 
-    /// What was shown, to be kept. What could not be had now may be had in another session.
+    /// The results to be stored. Those that could not be obtained now may be obtained in another session.
     pub fn shown(&self) -> BTreeMap<String, (String, Shown)> {
         let all = self.known.iter();
         let all = all.filter(|(_, known)| !matches!(known.shown.outcome, Outcome::Nothing));
@@ -59,7 +59,7 @@ impl Confirming {
         all.map(one).collect()
     }
 
-    /// Takes over what was shown in another session.
+    /// Takes over the results of another session.
     pub fn remember(&mut self, all: BTreeMap<String, (String, Shown)>, files: &BTreeSet<RunFile>) {
         for (id, (name, shown)) in all {
             if let Some(run) = files.iter().find(|file| file.name == name).cloned() {
@@ -68,7 +68,7 @@ impl Confirming {
         }
     }
 
-    /// Learns what was shown of these explanations, which are as they are before anything is executed.
+    /// Adds the results for these explanations, which are as they were before the execution.
     pub fn learn(&mut self, asked: &[Explanation], answer: &Answer, files: &BTreeSet<RunFile>) {
         let ids: BTreeSet<&String> = asked.iter().map(|one| &one.id).collect();
         for one in asked {
@@ -87,7 +87,7 @@ impl Confirming {
         }
     }
 
-    /// The explanation with what executing has shown; none when it is wrong.
+    /// The explanation with the result of execution; `None` when it is wrong.
     pub fn add_known(&self, explanation: Explanation) -> Option<Explanation> {
         let Some(known) = self.known.get(&explanation.id) else {
             return Some(explanation);
@@ -100,7 +100,7 @@ impl Confirming {
     }
 }
 
-/// What became of one of the explanations.
+/// The result for one of the explanations.
 fn outcome(one: &Explanation, answer: &Answer, asked: &BTreeSet<&String>) -> Outcome {
     let same = |other: &&Explanation| other.id == one.id;
     if let Some(told) = answer.explanations.iter().find(same) {
@@ -120,7 +120,7 @@ fn outcome(one: &Explanation, answer: &Answer, asked: &BTreeSet<&String>) -> Out
     })
 }
 
-/// What was told after executing, with what newer runs say of the same finding.
+/// The executed explanation, updated with newer runs of the same finding.
 fn merged(now: Explanation, told: &Explanation, before: &[Fix]) -> Explanation {
     let mut told = told.clone();
     let (fixes, not_fixed) = match now.fixes == before {

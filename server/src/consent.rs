@@ -1,4 +1,4 @@
-//! When programs are run again, and when the user is asked about that.
+//! Consent to run programs again: when they are run, and when the user is asked.
 
 use crate::{
     config::MayRun,
@@ -12,31 +12,31 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What decides whether programs are run.
+/// The facts that decide whether programs are run.
 #[derive(Debug, Default)]
 pub struct Consent {
-    /// There is a tool that can, in a workspace that the user trusts.
+    /// `true` if there is a tool for it, in a workspace that the user trusts.
     pub is_possible: bool,
-    /// The client can ask without getting in the way.
+    /// `true` if the client can ask without getting in the way.
     pub asks: bool,
     /// The setting.
     pub setting: MayRun,
     permissions: Permissions,
     own: OwnRuns,
-    /// What the user was asked about in this session: folders, with builds that the user has not recorded.
+    /// Questions of this session: folders, with builds that the user has not recorded.
     asked: BTreeMap<PathBuf, BTreeSet<String>>,
 }
 
 /// A program that would be executed.
 struct Subject {
-    /// Its full path, as the user reads it.
+    /// Its full path, as shown to the user.
     path: String,
     build: String,
     is_own: bool,
 }
 
 impl Consent {
-    /// With what the user has said before.
+    /// The consent with the user's earlier answers.
     pub fn new(is_possible: bool, permissions: Permissions, own: OwnRuns) -> Consent {
         Consent {
             is_possible,
@@ -46,7 +46,7 @@ impl Consent {
         }
     }
 
-    /// May programs of this folder be run?
+    /// Returns whether programs of this folder may be run.
     pub fn may_run(&self, folder: &Path) -> bool {
         self.is_possible
             && match self.setting {
@@ -56,7 +56,7 @@ impl Consent {
             }
     }
 
-    /// Which programs of this folder may be executed, if any may.
+    /// The programs of this folder that may be executed.
     pub fn trust(&self, folder: &Path) -> Trust {
         let builds = self.permissions.builds(folder).into_iter();
         Trust {
@@ -68,7 +68,7 @@ impl Consent {
         }
     }
 
-    /// The user wants this build run, now and as long as the session lasts.
+    /// Allows this build to run, now and as long as the session lasts.
     pub fn allow_now(&mut self, folder: &Path, build: &str) -> Result<(), String> {
         if !self.is_possible {
             return Err(
@@ -85,8 +85,8 @@ impl Consent {
         Ok(())
     }
 
-    /// The user's answer, which counts for later sessions, too. A no to a build that the user has not recorded leaves
-    /// the folder's other programs as they were.
+    /// Stores the user's answer, which counts for later sessions, too. A no to a build that the user has not recorded
+    /// leaves the folder's other programs as they were.
     pub fn answer(&mut self, folder: &Path, may: bool) -> io::Result<()> {
         let builds = self.asked.get(folder).cloned().unwrap_or_default();
         if may || self.permissions.of(folder).is_none() {
@@ -98,8 +98,8 @@ impl Consent {
         }
     }
 
-    /// What to ask the user, once, when there is something to run and nothing was said about the folder, or about a
-    /// build of its programs that the user has not recorded.
+    /// The question for the user, once, if there is something to run and nothing was decided about the folder, or
+    /// about a build of its programs that the user has not recorded.
     pub fn question(&mut self, folder: &Path, facts: &FolderFacts) -> Option<String> {
         let is_open =
             self.is_possible && self.asks && self.setting == MayRun::Ask && facts.unconfirmed > 0;
@@ -147,7 +147,7 @@ impl Consent {
     }
 }
 
-/// The question.
+/// The question in words.
 fn words(subjects: &[Subject], are_others: bool) -> String {
     let paths = subjects.iter().map(|one| one.path.as_str());
     let paths: BTreeSet<&str> = paths.filter(|path| !path.is_empty()).collect();
@@ -173,7 +173,7 @@ mod tests {
     use unsnarl_core::{Budget, Corpora, RunSummary, explain};
     use unsnarl_trace::{Run, RunMeta, script::parse};
 
-    /// What is found in a lost update by a program of this build.
+    /// The facts about a lost update by a program of this build.
     fn facts(build: &str) -> FolderFacts {
         let order = "main fork main.1 @1\nmain fork main.2 @1\n";
         let lost = "main.1 R x =0 @5\nmain.2 R x =0 @5\nmain.2 W x =1 @6\nmain.1 W x =1 @6\nmain fails @9 oops\n";

@@ -1,4 +1,4 @@
-//! What takes longer than comparing runs: error invariants of each explanation, worked out once.
+//! Deeper analysis, which takes longer than comparing runs: error invariants of each explanation, worked out once.
 
 use crate::facts::Explained;
 use std::{
@@ -9,7 +9,7 @@ use std::{
 use unsnarl_core::{Budget, Explanation, InvariantMark, invariants};
 use unsnarl_trace::{Run, program};
 
-/// What was worked out, by explanation.
+/// The results so far, by explanation.
 #[derive(Debug, Default)]
 pub struct Deeper {
     known: BTreeMap<String, Known>,
@@ -17,7 +17,7 @@ pub struct Deeper {
 
 #[derive(Debug)]
 struct Known {
-    /// The run that it is from. While this is held nothing else gets its address.
+    /// The run that it is based on. While this is held no other run gets its address.
     run: Weak<Run>,
     invariants: Vec<InvariantMark>,
     engines: Vec<String>,
@@ -35,7 +35,7 @@ impl Deeper {
         self.known.retain(|id, _| ids.contains(id));
     }
 
-    /// The explanation with what is known about it, if this run shows it as before.
+    /// The explanation with its known invariants, if this run shows it as before.
     pub fn add_known(&self, mut explanation: Explanation, run: Option<&Arc<Run>>) -> Explanation {
         let known = self.known.get(&explanation.id);
         if let Some(known) = known.filter(|known| run.is_some_and(|run| known.is_of(run))) {
@@ -50,7 +50,7 @@ impl Deeper {
         explanation
     }
 
-    /// Takes over what was worked out in another session for this run.
+    /// Takes over the results of another session for this run.
     pub fn remember(&mut self, explanation: &Explanation, run: &Arc<Run>) {
         let known = Known {
             run: Arc::downgrade(run),
@@ -60,12 +60,13 @@ impl Deeper {
         self.known.insert(explanation.id.clone(), known);
     }
 
-    /// Whether an explanation was looked at.
+    /// Returns whether an explanation was analysed.
     pub fn knows(&self, id: &str) -> bool {
         self.known.contains_key(id)
     }
 
-    /// Works out what is not known yet; none when that adds nothing, or when the budget ended it.
+    /// Works out the invariants that are not known yet; returns `None` when they add nothing, or when the budget
+    /// ended the work.
     pub fn look(
         &mut self,
         folder: &Path,

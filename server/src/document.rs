@@ -1,4 +1,4 @@
-//! A document that the client has open, and where the lines of its saved states are by now.
+//! A document that the client has open, and the current positions of the lines of its saved states.
 //!
 //! A comparison of two texts cannot tell a line from its copy. The edits can: while a document is open its lines are
 //! followed edit by edit, from each of the last states that were on disk, since those are what gets recorded.
@@ -6,7 +6,7 @@
 use crate::{encoding::Encoding, from_proto::Edits, text::Text};
 use std::ops::Range;
 
-/// Saved states from which lines are followed. An older recording is compared by content.
+/// Number of saved states from which lines are followed. An older recording is compared by content.
 const MAX_STATES: usize = 4;
 
 /// A document that the client has open.
@@ -16,7 +16,7 @@ pub struct Document {
     pub version: i32,
     /// The text with all unsaved edits.
     pub text: Text,
-    /// The last ones first.
+    /// Saved states, the latest first.
     states: Vec<State>,
 }
 
@@ -24,7 +24,7 @@ pub struct Document {
 #[derive(Clone, Debug)]
 struct State {
     text: Text,
-    /// For each line of today which line (from 0) of this state it is; none for a line that came since.
+    /// Number (from 0) in this state of each current line; `None` for a line that was added since.
     lines: Vec<Option<usize>>,
 }
 
@@ -40,7 +40,7 @@ impl Document {
         document
     }
 
-    /// The user changed it. Linear in its lines for each edit.
+    /// Applies the user's edits. Linear in the lines for each edit.
     pub fn change(&mut self, version: i32, edits: &Edits, encoding: Encoding) {
         self.version = version;
         for (replaced, new) in edits.bytes(encoding) {
@@ -54,7 +54,7 @@ impl Document {
         }
     }
 
-    /// What is open now is what is on disk.
+    /// Notes that the open text is now the one on disk.
     pub fn saved(&mut self) {
         let lines = (0..self.text.lines().count()).map(Some).collect();
         let text = self.text.clone();
@@ -63,7 +63,7 @@ impl Document {
         self.states.truncate(MAX_STATES);
     }
 
-    /// For each line of today which line (from 0) of this earlier text it is, if that is a state that was on disk
+    /// Returns the number (from 0) in this earlier text of each current line, if the text is a state that was on disk
     /// while the document was open.
     pub fn followed(&self, earlier: &Text) -> Option<&[Option<usize>]> {
         let state = self.states.iter().find(|state| state.text == *earlier)?;
@@ -71,8 +71,8 @@ impl Document {
     }
 }
 
-/// What the lines are after some bytes were replaced: a line that keeps some of its code at either side of the edit
-/// stays what it was. Whether it still says the same is looked at elsewhere.
+/// The lines after some bytes were replaced: a line that keeps some of its code at either side of the edit stays what
+/// it was. Whether it still has the same text is checked elsewhere.
 fn after(
     lines: &[Option<usize>],
     text: &Text,
@@ -115,7 +115,7 @@ mod tests {
         }])
     }
 
-    /// What the lines of `a\nb\nc\n` are after an edit.
+    /// The lines of `a\nb\nc\n` after an edit.
     fn lines(edits: &Edits) -> (String, Vec<Option<usize>>) {
         let mut document = Document::new(1, "a\nb\nc\n");
         let before = document.text.clone();

@@ -1,7 +1,7 @@
-//! Fixes as edits of the source as it is now.
+//! Fixes as edits of the current source.
 //!
 //! A fix was worked out for the recorded text. It is taken over only when every line that it edits, and every line
-//! that it makes one step, is certainly still there and says the same.
+//! that it makes part of one atomic step, is certainly still there and has the same text.
 
 use crate::{
     facts::Explained,
@@ -13,10 +13,10 @@ use crate::{
 use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf};
 use unsnarl_core::fixes::{Edit, Fix, Position};
 
-/// Said of a fix whose lines are other ones now.
+/// Reason against a fix whose lines have changed.
 const CHANGED: &str =
     "the lines changed since the run was recorded: build, record and explain again";
-/// Said of a fix of which the recorded text was never seen.
+/// Reason against a fix whose recorded text was never seen.
 const UNSEEN: &str = "the source is not the one that was recorded: build, record and explain again";
 
 /// The edits of one file.
@@ -26,24 +26,24 @@ pub struct FileEdits {
     pub path: PathBuf,
     /// The client's number of the text that they are for, if the file is open.
     pub version: Option<i32>,
-    /// That text.
+    /// The text that the edits are for.
     pub text: Text,
-    /// In the order of places.
+    /// The edits, ordered by position.
     pub edits: Vec<TextEdit>,
 }
 
-/// A part of a text and what comes in its place. Lines count from 0, columns are bytes.
+/// A part of a text and its replacement. Lines count from 0, columns are bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextEdit {
-    /// Where it begins: line and column.
+    /// Start: line and column.
     pub from: (usize, usize),
-    /// Where it ends.
+    /// End: line and column.
     pub to: (usize, usize),
-    /// What comes.
+    /// The replacement.
     pub new: String,
 }
 
-/// The edits of a fix in the source as it is now, or why it cannot be made there.
+/// The edits of a fix in the current source, or the reason for which it cannot be made there.
 pub fn of_fix(
     state: &State,
     root: &Root,
@@ -118,7 +118,8 @@ impl Follower<'_> {
         })
     }
 
-    /// Where the first of these recorded lines (from 1) is now (from 0), if all of them follow it, unchanged.
+    /// The current position (from 0) of the first of these recorded lines (from 1), if all of them still follow it,
+    /// unchanged.
     fn lines(&self, mut lines: RangeInclusive<u32>) -> Option<usize> {
         let start = *lines.start();
         let first = self.lines.now(start)?;

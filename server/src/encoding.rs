@@ -1,6 +1,6 @@
-//! Columns: bytes inside, the client's units at the door.
+//! Columns: bytes inside, the client's units at the protocol boundary.
 
-/// What the client counts columns in.
+/// The unit in which the client counts columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Encoding {
     /// Bytes.

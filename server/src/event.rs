@@ -23,74 +23,74 @@ pub enum Event {
     },
     /// Settings were changed; the texts name those that mean nothing.
     Configured(Config, Vec<String>),
-    /// The user looks at this explanation, by its id; none is the best one.
+    /// The user selects this explanation, by its id; `None` is the best one.
     Choose(Option<String>),
     /// The user calls a finding harmless. The answer is for a person when that cannot be written.
     Suppress {
         /// Id of the explanation.
         id: String,
-        /// Why it is harmless, if that was said.
+        /// The reason, if one was given.
         because: Option<String>,
-        /// Hears what came of it.
+        /// Receives the result.
         answer: oneshot::Sender<Result<(), String>>,
     },
-    /// The user wants an explanation confirmed, by its id; none is the selected one. The answer is for a person when
-    /// that cannot be done.
+    /// The user wants an explanation confirmed, by its id; `None` is the selected one. The answer is for a person
+    /// when that is not possible.
     Confirm(Option<String>, oneshot::Sender<Result<(), String>>),
-    /// What the user said about running programs of a folder again; none is not now.
+    /// The user's answer about running programs of a folder again; `None` is "not now".
     MayRun(PathBuf, Option<bool>),
-    /// A text for the user, who asked for it.
+    /// A text that the user has asked for.
     Say(String),
     /// Something on disk changed.
     Disk(DiskEvent),
-    /// The worker has something to say.
+    /// The worker reports something.
     Job(JobEvent),
-    /// A request wants to know the state.
+    /// A request needs the state.
     Ask(oneshot::Sender<Snapshot>),
     /// The client said `shutdown` or is gone.
     Stop,
 }
 
-/// What the client said of itself.
+/// Data of the client at its start.
 #[derive(Debug, Default)]
 pub struct Session {
     /// Workspace folders.
     pub folders: Vec<PathBuf>,
     /// Settings.
     pub config: Config,
-    /// Settings that mean nothing, in words.
+    /// Settings without meaning, in words.
     pub complaints: Vec<String>,
-    /// What columns are counted in.
+    /// The unit in which columns are counted.
     pub encoding: Encoding,
-    /// What the client can show.
+    /// Abilities of the client to show things.
     pub abilities: Abilities,
     /// Commands that the client says it has.
     pub commands: BTreeSet<String>,
-    /// What edits the client takes.
+    /// Abilities of the client with regard to edits.
     pub edits: EditAbilities,
-    /// It shows related places of a diagnostic.
+    /// `true` if it shows related places of a diagnostic.
     pub related: bool,
-    /// It asks for diagnostics: none are sent unasked.
+    /// `true` if it asks for diagnostics: none are sent unasked.
     pub pulls: bool,
-    /// It can ask the user without getting in the way.
+    /// `true` if it can ask the user without getting in the way.
     pub asks: bool,
-    /// The user trusts what is in the workspace.
+    /// `true` if the user trusts the content of the workspace.
     pub trusts: bool,
 }
 
-/// What a client can do with edits.
+/// The abilities of a client with regard to edits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EditAbilities {
-    /// Edits may name the version of the document that they are for.
+    /// `true` if edits may name the version of the document that they are for.
     pub versioned: bool,
-    /// Actions may be there and say why they can't be chosen.
+    /// `true` if actions may be disabled and give a reason.
     pub disabled_actions: bool,
 }
 
-/// What happened to an open document.
+/// An event about an open document.
 #[derive(Debug)]
 pub enum DocumentEvent {
-    /// Opened with this text.
+    /// The document was opened with this text.
     Opened {
         /// The file.
         path: PathBuf,
@@ -99,46 +99,46 @@ pub enum DocumentEvent {
         /// The whole text.
         text: String,
     },
-    /// Edited, not saved yet.
+    /// The document was edited, and not saved yet.
     Changed {
         /// The file.
         path: PathBuf,
         /// The client's number for the new state.
         version: i32,
-        /// What changed.
+        /// The edits.
         edits: Edits,
     },
-    /// Written to disk.
+    /// The document was written to disk.
     Saved(PathBuf),
-    /// Closed: what is on disk counts again.
+    /// The document was closed: the text on disk counts again.
     Closed(PathBuf),
 }
 
-/// What happened on disk.
+/// An event on disk.
 #[derive(Debug)]
 pub enum DiskEvent {
     /// Run files of this workspace folder came, changed or went.
     Runs(PathBuf),
-    /// A folder on the way to the run folder came or went: watch again, then look.
+    /// A folder on the way to the run folder came or went: the folders must be watched and read again.
     Rewatch(PathBuf),
     /// A source file changed.
     Source(PathBuf),
-    /// The file that says what is harmless changed, in some workspace folder.
+    /// The file of suppressions changed, in some workspace folder.
     Suppressions,
-    /// What failed in watching works again.
+    /// Watching works again after a failure.
     Found,
-    /// Watching failed, or events were lost: look at everything again.
+    /// Watching failed, or events were lost: everything must be read again.
     Lost(Option<String>),
 }
 
-/// What the worker reports.
+/// A report of the worker.
 #[derive(Debug)]
 pub enum JobEvent {
     /// Run files read so far.
     Progress {
-        /// Done.
+        /// Number of files done.
         done: usize,
-        /// To do in all.
+        /// Number of files in all.
         total: usize,
     },
     /// The program of a folder is run again.

@@ -19,9 +19,9 @@ use unsnarl_core::{EdgeKind, Explanation, Place};
 pub struct ExplanationsResult {
     /// Best first within each workspace folder.
     pub explanations: Vec<ExplanationAndPlaces>,
-    /// Id of the one whose steps are shown.
+    /// Id of the explanation whose steps are shown.
     pub selected: Option<String>,
-    /// Those that the project calls harmless.
+    /// Explanations that the project calls harmless.
     pub suppressed: Vec<Harmless>,
 }
 
@@ -32,11 +32,11 @@ pub struct Harmless {
     pub id: String,
     /// Its first line.
     pub headline: String,
-    /// Why it is harmless.
+    /// Reason for which it is harmless.
     pub because: String,
 }
 
-/// An explanation as in `unsnarl explain --format json`, with the places of today beside those of the run.
+/// An explanation as in `unsnarl explain --format json`, with the current places beside those of the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExplanationAndPlaces {
     /// The explanation.
@@ -46,15 +46,15 @@ pub struct ExplanationAndPlaces {
     pub command: Vec<String>,
     /// The folder that it ran in; empty likewise.
     pub directory: String,
-    /// The whole of it as text for a person.
+    /// The explanation as text for a person.
     pub text: String,
-    /// Where its steps are now, in their order; null for what cannot be followed.
+    /// Current places of its steps, in their order; null for those that cannot be followed.
     #[serde(rename = "stepLocations")]
     pub steps: Vec<Option<Location>>,
-    /// Where its sites are now, in their order.
+    /// Current places of its sites, in their order.
     #[serde(rename = "siteLocations")]
     pub sites: Vec<Option<Location>>,
-    /// Where it fails.
+    /// Place of the failure.
     #[serde(rename = "failureLocation")]
     pub failure: Option<Location>,
 }
@@ -118,14 +118,15 @@ pub struct SelectParams {
 /// Answer of `unsnarl/select`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SelectResult {
-    /// Whose steps are shown now; none when nothing is explained. An unknown id selects the best one.
+    /// Id of the explanation whose steps are shown now; none when nothing is explained. An unknown id selects the
+    /// best one.
     pub selected: Option<String>,
 }
 
 /// Answer of `unsnarl/jumps`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct JumpsResult {
-    /// The selected explanation's first, steps before edges.
+    /// The jumps of the selected explanation first, steps before edges.
     pub jumps: Vec<JumpTo>,
 }
 
@@ -136,14 +137,14 @@ pub struct JumpTo {
     pub explanation: String,
     /// `next`, `previous`, or the kind of edge: `failing`, `passing`, `flow`, `waits-for`.
     pub kind: &'static str,
-    /// For a person.
+    /// Description for a person.
     pub title: String,
-    /// Where.
+    /// The place.
     pub location: Location,
 }
 
 impl JumpsResult {
-    /// In the protocol's terms.
+    /// Converts the jumps into the protocol's terms.
     pub fn of(jumps: Vec<Jump>, encoding: Encoding) -> JumpsResult {
         let one = |jump: Jump| {
             Some(JumpTo {
@@ -170,48 +171,48 @@ fn word(way: Way) -> &'static str {
     }
 }
 
-/// How the server is.
+/// The health of the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
-    /// Everything works.
+    /// The server works completely.
     Ok,
-    /// Something is left out; the message says what.
+    /// The server leaves something out; the message says what.
     Warning,
 }
 
 /// Answer of `unsnarl/status`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct StatusResult {
-    /// Whether the user has to look at something.
+    /// Health: whether the user has to look at something.
     pub health: Health,
-    /// Nothing is being analysed or waits for it.
+    /// `true` if nothing is being analysed or waits for it.
     pub quiescent: bool,
     /// One line for a person.
     pub message: String,
     /// Run files that were read.
     pub runs: usize,
-    /// How many of them failed.
+    /// Number of failing runs among them.
     pub failing: usize,
     /// Number of explanations.
     pub explanations: usize,
     /// Number of explanations that are suppressed.
     pub suppressed: usize,
-    /// Failing runs that none of them is about.
+    /// Number of failing runs without an explanation.
     pub unexplained: usize,
-    /// Failing runs of builds of which a newer one was recorded: nothing is shown of them.
+    /// Number of failing runs of outdated builds, of which nothing is shown.
     pub outdated: usize,
-    /// The analysis ended before it had looked at everything.
+    /// `true` if the analysis ended before it had examined everything.
     #[serde(rename = "outOfTime")]
     pub out_of_time: bool,
-    /// Older run files that are left out, because there is no room for them.
+    /// Number of older run files that are left out for lack of memory.
     #[serde(rename = "leftOut")]
     pub left_out: usize,
-    /// Megabytes that the runs take, as estimated, and may take.
+    /// Megabytes that the runs take, as estimated, and the limit.
     pub memory: Memory,
-    /// Marks that are not shown because their line changed.
+    /// Number of marks that are not shown because their line changed.
     pub stale: usize,
-    /// Run files and folders that cannot be used, and why.
+    /// Run files and folders that cannot be used, with the reason.
     pub broken: Vec<Broken>,
     /// Run folders that are watched.
     pub folders: Vec<PathBuf>,
@@ -220,9 +221,9 @@ pub struct StatusResult {
 /// Memory for runs, in megabytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Memory {
-    /// What they take, as estimated from their files.
+    /// Memory that the runs take, as estimated from their files.
     pub runs: u64,
-    /// What they may take: the setting `memory`.
+    /// Memory that they may take: the setting `memory`.
     pub limit: u64,
 }
 
@@ -231,12 +232,12 @@ pub struct Memory {
 pub struct Broken {
     /// The file or folder.
     pub file: PathBuf,
-    /// Why, and what to do.
+    /// The reason, and the next step.
     pub reason: String,
 }
 
 impl StatusResult {
-    /// How the server is now.
+    /// The current status of the server.
     pub fn of(state: &State) -> StatusResult {
         let facts = || {
             state
@@ -367,7 +368,7 @@ fn message(status: &StatusResult, watch_problem: Option<&str>) -> String {
     parts.join("; ")
 }
 
-/// `1 run`, `2 runs`.
+/// A count in words: `1 run`, `2 runs`.
 pub fn count(number: usize, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{ending}")

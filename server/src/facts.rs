@@ -1,4 +1,4 @@
-//! What analysis found out about one workspace folder.
+//! Results of the analysis of one workspace folder.
 
 use crate::{follow::Recorded, paths::Root, suppressed, unexplained::Unexplained};
 use rustc_hash::FxHashMap;
@@ -15,30 +15,30 @@ use unsnarl_trace::{Run, SiteRow};
 pub struct FolderFacts {
     /// Run files that were read.
     pub runs: usize,
-    /// How many of them failed.
+    /// Number of failing runs among them.
     pub failing: usize,
     /// Run files that cannot be used, each with the reason.
     pub broken: BTreeMap<PathBuf, String>,
-    /// Why the run folder cannot be read, if it is there and cannot.
+    /// The reason for which the run folder cannot be read, if it exists and cannot.
     pub unreadable: Option<String>,
-    /// What is wrong with the program, best explanation first.
+    /// Explanations of the failures, the best first.
     pub explained: Vec<Arc<Explained>>,
     /// Failures that no explanation is about.
     pub unexplained: Vec<Arc<Unexplained>>,
-    /// Failing runs of builds of which a newer one was recorded: nothing is shown of them.
+    /// Number of failing runs of outdated builds, of which nothing is shown.
     pub outdated: usize,
-    /// Explanations of recorded runs that were not run again.
+    /// Number of explanations of recorded runs that were not run again.
     pub unconfirmed: usize,
-    /// The analysis ended before it had looked at everything.
+    /// `true` if the analysis ended before it had examined everything.
     pub out_of_time: bool,
-    /// Older run files that are left out: there is no room for them.
+    /// Number of older run files that are left out for lack of memory.
     pub left_out: usize,
     /// Memory that the runs take, in bytes, as estimated from their files.
     pub memory: u64,
 }
 
 impl FolderFacts {
-    /// Hints and lenses of both are the same: they say nothing of fixes.
+    /// Returns whether hints and lenses of both are the same, which do not depend on fixes.
     pub fn shows_the_same(&self, other: &FolderFacts) -> bool {
         let shown = |facts: &FolderFacts| -> Vec<Explanation> {
             let all = facts.explained.iter().map(|one| Explanation {
@@ -51,7 +51,7 @@ impl FolderFacts {
         shown(self) == shown(other)
     }
 
-    /// Failing runs that no explanation is about.
+    /// Number of failing runs without an explanation.
     pub fn unexplained_runs(&self) -> usize {
         self.unexplained.iter().map(|one| one.kept.runs.len()).sum()
     }
@@ -60,7 +60,7 @@ impl FolderFacts {
 /// An explanation with the run that shows it.
 #[derive(Debug)]
 pub struct Explained {
-    /// What a person reads.
+    /// The explanation.
     pub explanation: Explanation,
     /// The failing run, as long as its file could be read.
     pub evidence: Option<Arc<Run>>,
@@ -71,7 +71,7 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// Collects what is known of the sources that the explanation speaks of.
+    /// Collects the known facts about the sources that the explanation mentions.
     pub fn new(explanation: Explanation, evidence: Option<Arc<Run>>) -> Explained {
         let mut recorded = FxHashMap::default();
         let edited = explanation.fixes.iter().flat_map(|fix| &fix.edits);
@@ -94,24 +94,24 @@ impl Explained {
         }
     }
 
-    /// The same with the passing runs beside it.
+    /// The same explanation with the passing runs beside it.
     pub fn beside(self, passing: Arc<[String]>) -> Explained {
         Explained { passing, ..self }
     }
 
-    /// The failing run and its orders, worked out when they are first asked for.
+    /// The failing run and its orders, which are worked out at the first call.
     pub fn orders(&self) -> Option<(&Run, &Orders)> {
         let run = self.evidence.as_deref()?;
         Some((run, self.orders.get_or_init(|| Orders::new(run))))
     }
 
-    /// The files that the explanation speaks of, and what is known of each.
+    /// The files that the explanation mentions, with the recorded facts about each.
     pub fn files(&self) -> impl Iterator<Item = (&String, &Recorded)> {
         self.recorded.iter()
     }
 }
 
-/// Every place that an explanation speaks of.
+/// Every place that an explanation mentions.
 pub fn places(explanation: &Explanation) -> impl Iterator<Item = &Place> {
     let sites = explanation.sites.iter().map(|mark| &mark.place);
     sites
@@ -120,7 +120,7 @@ pub fn places(explanation: &Explanation) -> impl Iterator<Item = &Place> {
         .chain(&explanation.failure.site)
 }
 
-/// What is known of a file that has these places.
+/// The recorded facts about a file that has these places.
 pub fn recorded_file(places: &[&Place], run: Option<&Run>, file: &str) -> Recorded {
     let sources = run.map_or(&[][..], |run| &run.meta.sources);
     let sites = run.map_or(&[][..], |run| &run.meta.sites);
@@ -149,21 +149,21 @@ pub fn recorded_file(places: &[&Place], run: Option<&Run>, file: &str) -> Record
     }
 }
 
-/// A folder of the workspace and what is known about it.
+/// A folder of the workspace with the known facts about it.
 #[derive(Clone, Debug)]
 pub struct Folder {
-    /// Where it is.
+    /// The folder.
     pub root: Root,
-    /// The last analysis; none before the first has ended.
+    /// Result of the last analysis; `None` before the first has ended.
     pub facts: Option<Arc<FolderFacts>>,
-    /// What the project calls harmless, or why that cannot be read.
+    /// Suppressions of the project, or the reason for which they cannot be read.
     pub suppressions: Result<Suppressions, String>,
     /// The explanations that are not suppressed, best first.
     pub shown: Vec<Arc<Explained>>,
 }
 
 impl Folder {
-    /// A folder of which nothing is known yet.
+    /// A folder about which nothing is known yet.
     pub fn new(path: PathBuf) -> Folder {
         let suppressions = suppressed::read(&path);
         Folder {
@@ -174,13 +174,13 @@ impl Folder {
         }
     }
 
-    /// Reads anew what is harmless.
+    /// Reads the suppressions anew.
     pub fn read_suppressions(&mut self) {
         self.suppressions = suppressed::read(&self.root.path);
         self.choose_shown();
     }
 
-    /// Takes in what analysis found.
+    /// Takes over the result of an analysis.
     pub fn learn(&mut self, facts: Arc<FolderFacts>) {
         self.facts = Some(facts);
         self.choose_shown();

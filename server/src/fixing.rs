@@ -19,7 +19,7 @@ use unsnarl_core::{
 use unsnarl_trace::Run;
 use unsnarl_trace::files::read_text;
 
-/// What was worked out, by explanation.
+/// The fixes worked out so far, by explanation.
 #[derive(Debug, Default)]
 pub struct Fixing {
     known: BTreeMap<String, Known>,
@@ -28,7 +28,7 @@ pub struct Fixing {
 
 #[derive(Debug)]
 struct Known {
-    /// The run that the explanation is told of. While this is held nothing else gets its address.
+    /// The run that the explanation is based on. While this is held no other run gets its address.
     run: Weak<Run>,
     rests_on: FixesRestOn,
     fixes: Vec<Fix>,
@@ -40,7 +40,8 @@ impl Known {
         Weak::as_ptr(&self.run) == Arc::as_ptr(run)
     }
 
-    /// Nothing that matters has changed. Twice as many runs may show accesses that were not seen before.
+    /// Returns whether nothing that matters has changed. Twice as many runs may show accesses that were not seen
+    /// before.
     fn holds(&self, run: &Arc<Run>, runs: usize, missing: &BTreeSet<String>) -> bool {
         let before = &self.rests_on;
         self.is_of(run) && runs < before.runs.saturating_mul(2) && before.missing == *missing
@@ -48,7 +49,7 @@ impl Known {
 }
 
 impl Fixing {
-    /// One that offers what compiles.
+    /// A store that offers fixes that compile.
     pub fn new(compiling: Compiling) -> Fixing {
         Fixing {
             compiling,
@@ -61,7 +62,7 @@ impl Fixing {
         self.known.retain(|id, _| ids.contains(id));
     }
 
-    /// The explanation with the fixes that are known for it, if this run shows it as before.
+    /// The explanation with its known fixes, if this run shows it as before.
     pub fn add_known(&self, mut explanation: Explanation, run: Option<&Arc<Run>>) -> Explanation {
         let known = self.known.get(&explanation.id);
         if let Some(known) = known.filter(|known| run.is_some_and(|run| known.is_of(run))) {
@@ -71,7 +72,7 @@ impl Fixing {
         explanation
     }
 
-    /// Takes over what was worked out in another session for this run.
+    /// Takes over the results of another session for this run.
     pub fn remember(&mut self, explanation: &Explanation, run: &Arc<Run>, rests_on: FixesRestOn) {
         let known = Known {
             run: Arc::downgrade(run),
@@ -82,13 +83,13 @@ impl Fixing {
         self.known.insert(explanation.id.clone(), known);
     }
 
-    /// What the fixes of an explanation rest on, if they were worked out.
+    /// The basis of an explanation's fixes, if they were worked out.
     pub fn rests_on(&self, id: &str) -> Option<&FixesRestOn> {
         self.known.get(id).map(|known| &known.rests_on)
     }
 
-    /// Works out what is not known yet. `count` is the number of runs of the corpus and `load` reads them. None when
-    /// that adds nothing, or when the budget ended it.
+    /// Works out the fixes that are not known yet. `count` is the number of runs of the corpus and `load` reads them.
+    /// Returns `None` when they add nothing, or when the budget ended the work.
     pub fn look(
         &mut self,
         root: &Root,
@@ -129,7 +130,7 @@ impl Fixing {
     }
 }
 
-/// The texts of a run's sources that are on disk as they were recorded, and the names of the others.
+/// The texts of a run's sources that are on disk in the recorded state, and the names of the others.
 fn texts(root: &Root, run: &Run) -> (BTreeMap<String, String>, BTreeSet<String>) {
     let (mut texts, mut missing) = (BTreeMap::new(), BTreeSet::new());
     for source in &run.meta.sources {

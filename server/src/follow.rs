@@ -1,31 +1,31 @@
-//! Follows recorded lines to where they are now, or says that they cannot be followed.
+//! Follows recorded lines to their current positions, or reports that they cannot be followed.
 //!
-//! A run file knows the hash of each source and the text of the lines that ran, not the whole source.
-//! While the server has seen the recorded source (its *baseline*), lines are followed from there;
-//! otherwise from the lines that the run itself knows.
+//! A run file has the hash of each source and the text of the lines that ran, not the whole source. While the server
+//! has seen the recorded source (its *baseline*), lines are followed from there; otherwise from the lines that the
+//! run itself has.
 
 use crate::{align::align, text::Text};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
-/// What a run knows of a source file.
+/// Facts of a run about a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Where the file was: its name in the debug info, below the folder that the program ran in if it is relative.
+    /// Path of the file: its name in the debug info, below the folder that the program ran in if it is relative.
     pub origin: PathBuf,
     /// SHA-256 of the file in hexadecimal, if it was recorded.
     pub sha256: Option<String>,
-    /// Lines of which the text is known, from 1, ascending.
+    /// Lines with known text, from 1, ascending.
     pub lines: Vec<(u32, String)>,
 }
 
-/// Where recorded lines are now.
+/// Current positions of recorded lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineMap {
     /// The text is the recorded one.
     Same,
-    /// Recorded lines (from 1) that are still there, and where (from 0).
+    /// Recorded lines (from 1) that still exist, with their positions (from 0).
     Moved(FxHashMap<u32, usize>),
 }
 
@@ -36,8 +36,8 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 impl LineMap {
-    /// Follows a file from the recorded state to its current text. `followed` says for each line of today which line
-    /// (from 0) of the baseline it is, if it was followed edit by edit.
+    /// Follows a file from the recorded state to its current text. `followed` holds for each current line its number
+    /// (from 0) in the baseline, if it was followed edit by edit.
     pub fn new(
         recorded: &Recorded,
         baseline: Option<&Text>,
@@ -52,7 +52,7 @@ impl LineMap {
         }
     }
 
-    /// Where a recorded line (from 1) is now (from 0).
+    /// The current number (from 0) of a recorded line (from 1).
     pub fn now(&self, line: u32) -> Option<usize> {
         match self {
             Self::Same => (line as usize).checked_sub(1),
@@ -60,7 +60,7 @@ impl LineMap {
         }
     }
 
-    /// Which recorded line (from 1) a current line (from 0) was.
+    /// The recorded number (from 1) of a current line (from 0).
     pub fn then(&self, line: usize) -> Option<u32> {
         match self {
             Self::Same => u32::try_from(line + 1).ok(),
@@ -72,7 +72,7 @@ impl LineMap {
     }
 }
 
-/// Every line that the run knows stands where it stood.
+/// Returns whether every line that the run knows stands where it stood.
 fn in_place(recorded: &Recorded, current: &Text) -> bool {
     let at = |line: u32| current.line((line as usize).checked_sub(1)?);
     recorded
@@ -81,8 +81,9 @@ fn in_place(recorded: &Recorded, current: &Text) -> bool {
         .all(|(line, text)| at(*line).is_some_and(|now| now.trim() == text))
 }
 
-/// A line that was followed edit by edit is where it was followed to or, when it says something else now, nowhere,
-/// whatever else looks like it. The others, such as those that were cut and pasted, are looked for among what is left.
+/// Follows lines from the baseline. A line that was followed edit by edit is at the position that it was followed to
+/// or, if its text has changed, nowhere, even if other lines look like it. The others, such as those that were cut
+/// and pasted, are searched for among the remaining lines.
 fn from_baseline(baseline: &Text, followed: &[Option<usize>], current: &Text) -> LineMap {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (baseline.lines().collect(), current.lines().collect());
@@ -112,8 +113,8 @@ fn from_baseline(baseline: &Text, followed: &[Option<usize>], current: &Text) ->
     )
 }
 
-/// Only some old lines are known here, so that a line may be gone and another with the same text be
-/// taken for it. It has to have moved as far as a known line next to it.
+/// Follows lines of which only some are known. A line may be gone and another with the same text be taken for it, so
+/// it has to have moved as far as a known line next to it.
 fn from_known_lines(known: &[(u32, String)], current: &Text) -> LineMap {
     let old: Vec<&str> = known.iter().map(|(_, text)| text.as_str()).collect();
     let new: Vec<&str> = current.lines().collect();

@@ -1,5 +1,5 @@
-//! What lies between the streams and the protocol's machinery: messages that are none are answered as JSON-RPC says, and
-//! the session goes on.
+//! The layer between the streams and the protocol's machinery: malformed messages are answered as JSON-RPC
+//! prescribes, and the session goes on.
 
 use std::io;
 use tokio::{
@@ -11,10 +11,10 @@ use tokio::{
 };
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 
-/// Most bytes of a message.
+/// Bound for the bytes of a message.
 const MOST: usize = 1 << 30;
 
-/// Hands messages over and answers those that are none. Ends with the input.
+/// Passes messages on and answers malformed ones. Ends with the input.
 pub async fn sift(
     input: impl AsyncRead + Unpin,
     mut service: impl AsyncWrite + Unpin,
@@ -34,7 +34,7 @@ pub async fn sift(
     Ok(())
 }
 
-/// Writes what the service says, and the answers beside it, message by message. Ends with the service.
+/// Writes the messages of the service, and the answers beside it, message by message. Ends with the service.
 pub async fn print(
     service: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
@@ -65,7 +65,7 @@ pub async fn print(
     tokio::try_join!(read, write).map(|_| ())
 }
 
-/// The next message; none at the end. Lines that are no header are passed over.
+/// The next message; `None` at the end. Lines that are no header are skipped.
 async fn frame(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Vec<u8>>> {
     let mut length = None;
     loop {
@@ -90,7 +90,7 @@ fn content_length(header: &str) -> Option<usize> {
         .then_some(length)
 }
 
-/// So many bytes, for which room is made as they come: the length may be a lie.
+/// Reads `length` bytes into memory that grows as they come: the length may be a lie.
 async fn body(input: &mut (impl AsyncBufRead + Unpin), length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = input.take(length as u64).read_to_end(&mut bytes).await?;
@@ -107,7 +107,7 @@ async fn write(output: &mut (impl AsyncWrite + Unpin), message: &[u8]) -> io::Re
     output.flush().await
 }
 
-/// What is wrong with a message that is neither a request nor a response.
+/// The error of a message that is neither a request nor a response.
 fn problem(message: &[u8]) -> Option<Error> {
     let is_message = serde_json::from_slice::<Request>(message).is_ok()
         || serde_json::from_slice::<Response>(message).is_ok();

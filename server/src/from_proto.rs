@@ -1,4 +1,4 @@
-//! The way in: from what the protocol says to what the server knows.
+//! Translation of the protocol's types into the server's.
 
 use crate::{
     config::Config,
@@ -16,7 +16,7 @@ use tower_lsp::{
     },
 };
 
-/// The file that a name of the protocol stands for; none for what is no file (`untitled:`, `git:`).
+/// The file that a URI stands for; `None` for a URI that is not a file's (`untitled:`, `git:`).
 pub fn path(uri: &Uri) -> Option<PathBuf> {
     let is_file = uri
         .scheme()
@@ -26,7 +26,7 @@ pub fn path(uri: &Uri) -> Option<PathBuf> {
         .flatten()
 }
 
-/// What the client says of itself before the start.
+/// Data of the client at its start.
 pub fn session(params: &InitializeParams) -> Session {
     let (config, complaints) = params
         .initialization_options
@@ -80,26 +80,27 @@ fn encoding(client: &ClientCapabilities) -> Encoding {
     }
 }
 
-/// What the client says about unsnarl among the experimental capabilities.
+/// The part about unsnarl among the client's experimental capabilities.
 fn own(client: &ClientCapabilities) -> Option<&serde_json::Value> {
     client.experimental.as_ref()?.get("unsnarl")
 }
 
-/// A yes or no of those.
+/// A boolean among these capabilities.
 fn switch(client: &ClientCapabilities, name: &str) -> Option<bool> {
     own(client)?.get(name)?.as_bool()
 }
 
-/// The commands that clients with more than the protocol have: `{ "unsnarl": { "commands": [...] } }` among the
-/// experimental capabilities.
+/// The commands of clients with more than the protocol: `{ "unsnarl": { "commands": [...] } }` among the experimental
+/// capabilities.
 fn commands(client: &ClientCapabilities) -> BTreeSet<String> {
     let named = own(client).and_then(|own| own.get("commands")?.as_array());
     let names = named.into_iter().flatten().filter_map(|name| name.as_str());
     names.map(str::to_owned).collect()
 }
 
-/// Whether the client asks for diagnostics. It has to say so twice, `{ "unsnarl": { "diagnostics": "pull" } }` among the
-/// experimental capabilities: others would ask about open documents only, and marks stand in closed ones, too.
+/// Returns whether the client asks for diagnostics. It has to say so twice, `{ "unsnarl": { "diagnostics": "pull" }
+/// }` among the experimental capabilities: other clients would ask about open documents only, and marks stand in
+/// closed ones, too.
 fn pulls(client: &ClientCapabilities) -> bool {
     let wants = own(client).and_then(|own| own.get("diagnostics")?.as_str());
     let can = client
@@ -109,7 +110,7 @@ fn pulls(client: &ClientCapabilities) -> bool {
     can && wants == Some("pull")
 }
 
-/// Whether the client shows related places of a diagnostic.
+/// Returns whether the client shows related places of a diagnostic.
 fn related(client: &ClientCapabilities) -> bool {
     let published = client
         .text_document
@@ -120,7 +121,7 @@ fn related(client: &ClientCapabilities) -> bool {
         .unwrap_or(false)
 }
 
-/// What edits the client takes.
+/// The client's abilities with regard to edits.
 fn edit_abilities(client: &ClientCapabilities) -> EditAbilities {
     let edits = client
         .workspace
@@ -140,7 +141,7 @@ fn edit_abilities(client: &ClientCapabilities) -> EditAbilities {
     }
 }
 
-/// What the client can show.
+/// The client's abilities to show things.
 fn abilities(client: &ClientCapabilities) -> Abilities {
     let workspace = client.workspace.as_ref();
     Abilities {
@@ -159,7 +160,7 @@ fn abilities(client: &ClientCapabilities) -> Abilities {
     }
 }
 
-/// The byte of a text that a position stands for; past the end of a line is its end.
+/// The byte of a text at a position; a position past the end of a line is its end.
 pub fn offset(text: &Text, position: Position, encoding: Encoding) -> usize {
     let line = position.line as usize;
     let inside = text
@@ -169,12 +170,12 @@ pub fn offset(text: &Text, position: Position, encoding: Encoding) -> usize {
         .map_or(text.content().len(), |start| start + inside)
 }
 
-/// Edits of a document in the client's terms; they mean something only together with its text.
+/// Edits of a document in the client's terms; they have a meaning only together with its text.
 #[derive(Debug)]
 pub struct Edits(pub Vec<TextDocumentContentChangeEvent>);
 
 impl Edits {
-    /// What each edit makes of the text before it: which bytes it replaces there, and by what.
+    /// The replacement that each edit makes in the text before it: the bytes that it replaces, and the new text.
     pub fn bytes(
         &self,
         encoding: Encoding,

@@ -1,5 +1,5 @@
-//! Each request is answered: a panic in a handler costs that request only, and requests of the protocol's own that
-//! nobody handles are refused.
+//! Guard that answers each request: a panic in a handler costs that request only, and requests of the protocol's own
+//! without a handler are refused.
 
 use std::{
     future::Future,
@@ -14,7 +14,7 @@ use tower_service::Service;
 #[derive(Debug)]
 pub struct Guarded<S>(pub S);
 
-/// What is to come of a request.
+/// The pending answer to a request.
 type Answer<E> = Pin<Box<dyn Future<Output = Result<Option<Response>, E>> + Send>>;
 
 impl<S> Service<Request> for Guarded<S>
@@ -44,7 +44,7 @@ where
     }
 }
 
-/// The answer, or an error where working it out panics. The panic itself was reported when it happened.
+/// The answer, or an error if computing it panics. The panic itself was reported when it happened.
 async fn guarded<E>(
     answer: impl Future<Output = Result<Option<Response>, E>> + Send,
     id: Option<Id>,
@@ -61,7 +61,7 @@ async fn guarded<E>(
     caught.await.unwrap_or_else(|| Ok(tripped(id)))
 }
 
-/// What a client hears of a defect; nothing for a notification.
+/// The response to a client after a defect; `None` for a notification.
 fn tripped(id: Option<Id>) -> Option<Response> {
     let error = Error {
         message: "this request failed; that is a defect of unsnarl, please report it".into(),

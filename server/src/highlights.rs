@@ -7,19 +7,19 @@ use crate::{
 };
 use std::{collections::BTreeSet, path::Path};
 
-/// What a line does with what it accesses.
+/// The way in which a line accesses its object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// It reads only.
+    /// The line only reads.
     Read,
-    /// It writes, perhaps after reading.
+    /// The line writes, perhaps after reading.
     Write,
-    /// It takes a lock, waits or the like.
+    /// Another access: it takes a lock, waits and so on.
     Other,
 }
 
-/// The lines of this file that access what the line (from 0) accesses, in the selected explanation or else the best
-/// one that speaks of the line. The line itself is among them; there are none when it is about nothing.
+/// The lines of this file that access the same object as the line (from 0), in the selected explanation or else the
+/// best one that mentions the line. The line itself is among them; there are none when it accesses nothing.
 pub fn highlights(state: &State, path: &Path, line: usize) -> Vec<(Spot, Access)> {
     let mut told = state.selected_first().map(|(root, explained)| {
         let located = Located::new(&state.sources, root, explained);
@@ -59,7 +59,7 @@ fn connected(
     lines
 }
 
-/// By the name of an event's kind.
+/// The access by the name of an event's kind.
 fn access(kind: &str) -> Access {
     match kind {
         "read" | "atomic-read" => Access::Read,

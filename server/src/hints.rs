@@ -1,4 +1,4 @@
-//! What stands at the ends of lines: the steps of the selected explanation, and what had to hold.
+//! Hints at the ends of lines: the steps of the selected explanation, and the conditions that had to hold.
 
 use crate::{
     facts::Explained,
@@ -14,9 +14,9 @@ use unsnarl_core::{InvariantMark, Place};
 pub struct Hint {
     /// The line.
     pub spot: Spot,
-    /// What stands there.
+    /// The text.
     pub label: String,
-    /// What is said when somebody asks for more.
+    /// The longer text for a user who asks for more.
     pub tooltip: String,
 }
 
@@ -53,7 +53,7 @@ fn steps(explained: &Explained, located: &Located<'_>) -> Vec<Hint> {
     lines.into_values().collect()
 }
 
-/// Another text for a line.
+/// Appends another text to a line's hint.
 fn join(lines: &mut BTreeMap<usize, Hint>, spot: Spot, label: &str, tooltip: &str) {
     let hint = lines.entry(spot.line).or_insert_with(|| Hint {
         spot,
@@ -71,7 +71,7 @@ fn join(lines: &mut BTreeMap<usize, Hint>, spot: Spot, label: &str, tooltip: &st
     }
 }
 
-/// One hint for each line from which something had to hold: `// main.2: balance <= 300`.
+/// One hint for each line from which a condition had to hold: `// main.2: balance <= 300`.
 fn invariants(explained: &Explained, located: &Located<'_>) -> Vec<Hint> {
     let mut lines: BTreeMap<usize, Hint> = BTreeMap::new();
     for invariant in &explained.explanation.invariants {

@@ -1,4 +1,4 @@
-//! The one owner of all that the server knows. Others hold snapshots that never change.
+//! The host, which alone owns the server's state. Others hold snapshots that never change.
 
 use crate::{
     config::Config,
@@ -19,7 +19,7 @@ use std::{
     sync::Arc,
 };
 
-/// What the server knows.
+/// The state of the server.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// Folders of the workspace, in the client's order.
@@ -28,54 +28,54 @@ pub struct State {
     pub sources: Sources,
     /// Settings.
     pub config: Config,
-    /// The explanation that the user looks at, by its id; none is the best one.
+    /// The explanation that the user has selected, by its id; `None` is the best one.
     pub chosen: Option<String>,
-    /// What the client counts columns in.
+    /// The unit in which the client counts columns.
     pub encoding: Encoding,
     /// Commands that the client says it has.
     pub commands: BTreeSet<String>,
-    /// What edits the client takes.
+    /// The client's abilities with regard to edits.
     pub edits: EditAbilities,
-    /// The client shows related places of a diagnostic.
+    /// `true` if the client shows related places of a diagnostic.
     pub related: bool,
-    /// The client asks for diagnostics.
+    /// `true` if the client asks for diagnostics.
     pub pulls: bool,
-    /// Programs can be run again, where that is allowed.
+    /// `true` if programs can be run again, where that is allowed.
     pub can_confirm: bool,
     /// Folders in which programs may be run again.
     pub may_run: BTreeSet<PathBuf>,
-    /// Where the pages about classes of bugs are, if they could be written.
+    /// Folder of the pages about classes of bugs, if they could be written.
     pub manual: Option<PathBuf>,
-    /// Nothing is being analysed or waits for it.
+    /// `true` if nothing is being analysed or waits for it.
     pub quiescent: bool,
-    /// Why the folders cannot be watched, if they cannot.
+    /// The reason for which the folders cannot be watched, if they cannot.
     pub watch_problem: Option<String>,
 }
 
 /// The state at one moment.
 pub type Snapshot = Arc<State>;
 
-/// What the client said of itself.
+/// Data of the client at its start.
 #[derive(Debug)]
 pub struct ClientTerms {
-    /// What it counts columns in.
+    /// The unit in which it counts columns.
     pub encoding: Encoding,
     /// Commands that it says it has.
     pub commands: BTreeSet<String>,
-    /// What edits it takes.
+    /// Its abilities with regard to edits.
     pub edits: EditAbilities,
-    /// It shows related places of a diagnostic.
+    /// `true` if it shows related places of a diagnostic.
     pub related: bool,
-    /// It asks for diagnostics: none are sent unasked.
+    /// `true` if it asks for diagnostics: none are sent unasked.
     pub pulls: bool,
-    /// Programs can be run again, where that is allowed.
+    /// `true` if programs can be run again, where that is allowed.
     pub can_confirm: bool,
 }
 
 /// A change of the state.
 #[derive(Debug)]
 pub enum Change {
-    /// What the client said of itself.
+    /// Data of the client at its start.
     Start(ClientTerms),
     /// Folders that came.
     AddFolder(PathBuf),
@@ -83,7 +83,7 @@ pub enum Change {
     RemoveFolder(PathBuf),
     /// New settings.
     Config(Config),
-    /// Which explanation the user looks at; none is the best one.
+    /// The explanation that the user selects; `None` is the best one.
     Choose(Option<String>),
     /// An open document.
     Document(DocumentEvent),
@@ -91,11 +91,11 @@ pub enum Change {
     SourceOnDisk(PathBuf),
     /// A folder was analysed.
     Facts(PathBuf, Arc<FolderFacts>),
-    /// The file that says what is harmless changed, in one of the folders.
+    /// The file of suppressions changed, in one of the folders.
     Suppressions,
     /// The folders in which programs may be run again.
     MayRun(BTreeSet<PathBuf>),
-    /// Where the pages about classes of bugs are.
+    /// Folder of the pages about classes of bugs.
     Manual(PathBuf),
     /// Work began or ended.
     Quiescent(bool),
@@ -103,14 +103,14 @@ pub enum Change {
     Watching(Option<String>),
 }
 
-/// Owns the state.
+/// The owner of the state.
 #[derive(Debug, Default)]
 pub struct Host {
     state: Arc<State>,
 }
 
 impl Host {
-    /// The state now. It stays as it is while the host goes on.
+    /// The current state. The snapshot does not change while the host goes on.
     pub fn snapshot(&self) -> Snapshot {
         self.state.clone()
     }
@@ -169,7 +169,7 @@ impl State {
         explained.chain(unexplained)
     }
 
-    /// What is known of a folder.
+    /// The facts about a folder.
     pub fn facts_of(&self, path: &Path) -> Option<Arc<FolderFacts>> {
         let mut folders = self.folders.iter();
         folders
@@ -178,7 +178,7 @@ impl State {
             .clone()
     }
 
-    /// Folders with an explanation about this file that has no fix: perhaps the file was not the recorded one.
+    /// Folders with an explanation about this file that has no fix: perhaps the file was not in the recorded state.
     pub fn wait_for_source(&self, path: &Path) -> Vec<PathBuf> {
         let waits = |root: &Root, explained: &Explained| {
             let explanation = &explained.explanation;
@@ -200,7 +200,7 @@ impl State {
         folders
     }
 
-    /// The explanation that the user looks at: the chosen one, else the best.
+    /// The explanation that the user has selected, else the best one.
     pub fn selected(&self) -> Option<(&Root, &Arc<Explained>)> {
         let is_chosen =
             |explained: &Explained| Some(&explained.explanation.id) == self.chosen.as_ref();
@@ -221,7 +221,7 @@ impl State {
             .chain(self.explained().filter(is_other))
     }
 
-    /// Would running the program of an explanation again be new, if the user allowed it?
+    /// Returns whether running the program of an explanation again would show something new, if the user allowed it.
     pub fn could_confirm(&self, explained: &Explained) -> bool {
         let is_of = |folder: &&Folder| {
             folder
@@ -238,7 +238,7 @@ impl State {
             && !explanation.run.is_empty()
     }
 
-    /// How marks are put for the client.
+    /// The terms in which marks are sent to the client.
     pub fn terms(&self) -> Terms {
         Terms {
             encoding: self.encoding,
@@ -247,7 +247,7 @@ impl State {
         }
     }
 
-    /// Marks of all files, and how many could not be followed to where they are now.
+    /// Marks of all files, and the number of those that could not be followed to the current source.
     pub fn marks(&self) -> (BTreeMap<PathBuf, FileMarks>, usize) {
         marks::of_all(self)
     }
@@ -309,7 +309,7 @@ impl State {
         self.sources = sources;
     }
 
-    /// Reads what is harmless in each folder.
+    /// Reads the suppressions of each folder.
     fn read_suppressions(&mut self) {
         for folder in &mut self.folders {
             folder.read_suppressions();

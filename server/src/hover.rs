@@ -1,4 +1,5 @@
-//! What happened at a line, in the failing run of the selected explanation, else of the best that speaks of its file.
+//! Hover texts: the history of a line in the failing run of the selected explanation, else of the best that mentions
+//! its file.
 
 use crate::{
     host::State,
@@ -10,7 +11,7 @@ use unsnarl_core::render::{
     spans::{self, Span},
 };
 
-/// Markdown about a line (from 0) of a current file, and the code that it is about.
+/// Markdown about a line (from 0) of a current file, and the code to which it belongs.
 pub fn hover(state: &State, path: &Path, line: usize) -> Option<(String, Spot)> {
     state.selected_first().find_map(|(root, explained)| {
         let located = Located::new(&state.sources, root, explained);
@@ -32,9 +33,9 @@ fn markdown(sentences: &[String]) -> String {
         .join("  \n")
 }
 
-/// Text that shows as it is: what Markdown would take for markup is escaped, and no more, because editors
-/// show the backslash. Emphasis needs a pair, underscores inside names are none, a link or an image needs what stands
-/// between its brackets and its address. Code stays code.
+/// Escapes text so that it shows as it is: characters that Markdown would take for markup are escaped, and no more,
+/// because editors show the backslash. Emphasis needs a pair, underscores inside names are none, a link or an image
+/// needs the text between its brackets and its address. Code stays code.
 fn plain(text: &str) -> String {
     let shown = |span: Span<'_>| match span {
         Span::Code(inner) => spans::code(inner),

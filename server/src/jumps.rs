@@ -1,4 +1,4 @@
-//! Where one can go from a line: along the edges of an explanation, and from step to step.
+//! Jumps from a line: along the edges of an explanation, and from step to step.
 
 use crate::{
     facts::Explained,
@@ -9,14 +9,14 @@ use crate::{
 use std::path::Path;
 use unsnarl_core::{Edge, EdgeKind, SiteMark};
 
-/// Why one would go there.
+/// The kind of a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// What came next in the failing run.
+    /// A jump to the next step of the failing run.
     NextStep,
-    /// What came before.
+    /// A jump to the previous step of the failing run.
     PreviousStep,
-    /// A connection of the explanation.
+    /// A jump along an edge of the explanation.
     Edge(EdgeKind),
 }
 
@@ -25,16 +25,16 @@ pub enum Way {
 pub struct Jump {
     /// Id of the explanation that connects the two.
     pub explanation: String,
-    /// Why.
+    /// Kind of the jump.
     pub way: Way,
-    /// For a person: `in the failing run before: main.1 writes balance = 500`.
+    /// Description for a person: `in the failing run before: main.1 writes balance = 500`.
     pub title: String,
-    /// Where.
+    /// The place.
     pub spot: Spot,
 }
 
-/// Where one can go from a line (from 0) of a current file: for each explanation that speaks of it, the selected one
-/// first, its steps before its edges.
+/// The jumps from a line (from 0) of a current file: for each explanation that mentions it, the selected one first,
+/// its steps before its edges.
 pub fn jumps(state: &State, path: &Path, line: usize) -> Vec<Jump> {
     let mut jumps: Vec<Jump> = Vec::new();
     for (root, explained) in state.selected_first() {
@@ -56,7 +56,7 @@ pub fn jumps(state: &State, path: &Path, line: usize) -> Vec<Jump> {
     jumps
 }
 
-/// The line that one is at, in one explanation.
+/// The current line in one explanation.
 struct From<'a> {
     explained: &'a Explained,
     located: &'a Located<'a>,
@@ -79,7 +79,7 @@ impl From<'_> {
         }
     }
 
-    /// The steps next to each step of this line, as far as they are elsewhere.
+    /// The steps next to each step of this line, if they are on other lines.
     fn steps(&self) -> Vec<Jump> {
         let steps = &self.explained.explanation.steps;
         let spots: Vec<Option<Spot>> = steps
@@ -133,7 +133,7 @@ impl From<'_> {
     }
 }
 
-/// What leads there, said from where one is.
+/// The description of an edge, seen from the current line.
 fn title(edge: &Edge, leaves: bool, there: &SiteMark) -> String {
     let way = match (edge.kind, leaves) {
         (EdgeKind::Failing, true) => "then, in the failing run",

@@ -1,4 +1,4 @@
-//! What can be done with an explanation, above the line where a person would begin to read.
+//! Code lenses: commands about an explanation, above the line where a person would begin to read.
 
 use crate::{
     facts::Explained,
@@ -9,7 +9,8 @@ use crate::{
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
 
-/// A command of the server: whose steps are shown. Its argument is the id of an explanation; none is the best one.
+/// A command of the server: selects the explanation whose steps are shown. Its argument is the id of an explanation;
+/// none is the best one.
 pub const SELECT: &str = "unsnarl.select";
 /// A command of clients that have it: shows an explanation. Its argument is the id.
 pub const SHOW: &str = "unsnarl.showExplanation";
@@ -33,7 +34,7 @@ pub const ASK_SUPPRESS: &str = "unsnarl.askSuppress";
 /// Something to click.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offer {
-    /// What a person reads.
+    /// The title that a person reads.
     pub title: String,
     /// The command's name.
     pub command: &'static str,
@@ -61,7 +62,7 @@ pub fn lenses(state: &State, path: &Path) -> Vec<(Spot, Offer)> {
     lenses
 }
 
-/// What can be done with an explanation.
+/// The commands that are offered for an explanation.
 pub fn offers(state: &State, explained: &Arc<Explained>) -> Vec<Offer> {
     let explanation = &explained.explanation;
     let id = || vec![json!(explanation.id)];
@@ -88,7 +89,7 @@ pub fn offers(state: &State, explained: &Arc<Explained>) -> Vec<Offer> {
     offers
 }
 
-/// Calling a finding harmless; clients that can ask for the reason do.
+/// The command that calls a finding harmless; clients that can ask for the reason do.
 pub fn suppress(state: &State, explained: &Explained) -> Offer {
     let asks = state.commands.contains(ASK_SUPPRESS);
     let command = if asks { ASK_SUPPRESS } else { SUPPRESS };

@@ -1,11 +1,11 @@
 //! The language server of unsnarl: it watches the run folders of a workspace, explains failing runs in
 //! the background and shows the explanations on the source as it is now.
 //!
-//! One thread owns the state ([`host`]) and handles one [`event`] at a time; another analyses
-//! ([`worker`]); the protocol's handlers are async, translate ([`from_proto`], [`to_proto`]) and hand
-//! over. The server runs the user's program again only where the user has allowed that ([`permission`]), and in a
-//! process of its own ([`confirmer`]). Into the workspace it writes what it keeps below `.unsnarl` and, when the user says
-//! that a finding is harmless, the file of suppressions.
+//! One thread owns the state ([`host`]) and handles one [`event`] at a time; another analyses ([`worker`]); the
+//! protocol's handlers are async, translate ([`from_proto`], [`to_proto`]) and hand over. The server runs the user's
+//! program again only where the user has allowed that ([`permission`]), and in a process of its own ([`confirmer`]).
+//! Into the workspace it writes what it keeps below `.unsnarl` and, when the user says that a finding is harmless, the
+//! file of suppressions.
 
 mod actions;
 mod align;
@@ -81,22 +81,22 @@ use tower_lsp::{LspService, Server};
 pub use trust::OwnRuns;
 use worker::Tools;
 
-/// What a server has at hand besides its client.
+/// Tools of a server besides its client.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// The command line tool, which runs programs again; without it nothing is confirmed.
     pub unsnarl: Option<PathBuf>,
-    /// Where the user's answers are kept about in which folders programs may be run; without it they are for the
-    /// session.
+    /// File in which the user's answers are kept about the folders whose programs may be run; without it they are for
+    /// the session.
     pub permissions: Option<PathBuf>,
-    /// Which runs the user has recorded; the programs of others are executed only when the user has been asked.
+    /// The runs that the user has recorded; the programs of others are executed only when the user has been asked.
     pub own: OwnRuns,
-    /// Tells which edits compile.
+    /// Filter of edits that compile.
     pub compiling: Compiling,
 }
 
 impl Setup {
-    /// That of a tool that is this binary, with the answers among the user's own files.
+    /// The set-up with this binary as the tool, and with the answers among the user's own files.
     pub fn of(unsnarl: PathBuf, own: OwnRuns) -> Setup {
         Setup {
             own,
@@ -202,10 +202,10 @@ async fn session<I, O>(
     }
 }
 
-/// Bytes that wait between the streams and the service.
+/// Size of the buffers between the streams and the service.
 const PIPE: usize = 64 << 10;
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// `shutdown`, then `exit`.

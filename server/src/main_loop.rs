@@ -28,8 +28,8 @@ use std::{
 };
 use tokio::sync::mpsc::UnboundedSender;
 
-/// Handles events until [`Event::Stop`]; then everything that was started is ended.
-/// The confirmer of `tools` runs programs again where `permissions` has that the user allowed it.
+/// Handles events until [`Event::Stop`]; then everything that was started is ended. The confirmer of `tools` runs
+/// programs again if `permissions` says that the user allowed it.
 pub fn run(
     events: &Sender<Event>,
     inbox: &Receiver<Event>,
@@ -79,7 +79,7 @@ pub fn run(
     main.queue.cancel();
 }
 
-/// Events that are handled before what follows from them is worked out.
+/// Number of events that are handled before their consequences are worked out.
 const MOST_AT_ONCE: usize = 1000;
 
 struct MainLoop {
@@ -88,21 +88,21 @@ struct MainLoop {
     watcher: Watcher,
     worker: Worker,
     outgoing: UnboundedSender<Outgoing>,
-    /// What the client shows now.
+    /// Marks that the client shows now.
     published: BTreeMap<PathBuf, FileMarks>,
-    /// Broken run files and unreadable folders that the user was told of, by workspace folder.
+    /// Broken run files and unreadable folders that were reported to the user, by workspace folder.
     named: BTreeMap<PathBuf, BTreeMap<PathBuf, String>>,
-    /// Marks that could not be followed when the user was last told.
+    /// Number of marks that could not be followed at the last report.
     stale: usize,
-    /// Progress was begun.
+    /// `true` once progress was begun.
     working: bool,
-    /// Whether programs may be run again.
+    /// Consent to run programs again.
     consent: Consent,
 }
 
 impl MainLoop {
-    /// Handles an event and, where it is an edit, the edits that wait behind it: their marks are worked out once. The
-    /// answer is whether to go on.
+    /// Handles an event and, if it is an edit, the edits that wait behind it: their marks are worked out once.
+    /// Returns whether to go on.
     fn handle_all(&mut self, first: Event, inbox: &Receiver<Event>) -> bool {
         let is_edit = matches!(first, Event::Document(_));
         let mut next = Some(first);
@@ -131,7 +131,7 @@ impl MainLoop {
         true
     }
 
-    /// A panic costs the event only. Whoever waits for an answer to it hears that there is none.
+    /// Runs a handler; a panic costs the event only. A request that waits for its answer is told that there is none.
     fn guard(&mut self, handle: impl FnOnce(&mut MainLoop)) {
         if catch_unwind(AssertUnwindSafe(|| handle(self))).is_err() {
             self.tell(Outgoing::Warn(
@@ -228,7 +228,7 @@ impl MainLoop {
         self.publish();
     }
 
-    /// The user looks at an explanation and wants it confirmed.
+    /// Handles the user's wish to have an explanation confirmed.
     fn confirm(&mut self, id: Option<String>) -> Result<(), String> {
         let state = self.host.snapshot();
         let found = match &id {
@@ -261,7 +261,7 @@ impl MainLoop {
         Ok(())
     }
 
-    /// The user has answered.
+    /// Handles the user's answer about running programs.
     fn allow(&mut self, folder: PathBuf, may: bool) {
         if let Err(error) = self.consent.answer(&folder, may) {
             self.tell(Outgoing::Warn(format!(
@@ -413,7 +413,7 @@ impl MainLoop {
         self.tell(Outgoing::StatusChanged);
     }
 
-    /// Says how many marks could not be followed, when that is another number than before.
+    /// Reports the number of marks that could not be followed, if it has changed.
     fn name_stale(&mut self, stale: usize) {
         if stale > 0 && stale != self.stale {
             self.tell(Outgoing::Info(format!(
@@ -425,7 +425,7 @@ impl MainLoop {
         self.stale = stale;
     }
 
-    /// Tells of each broken file once, and again only when it breaks anew.
+    /// Reports each broken file once, and again only when it breaks anew.
     fn name_broken(&mut self, folder: &Path, facts: &FolderFacts) {
         let mut broken = facts.broken.clone();
         broken.extend(
@@ -445,7 +445,8 @@ impl MainLoop {
         }
     }
 
-    /// Sends what differs from what the client shows, or says that something does. Returns how many marks could not be followed.
+    /// Sends marks that differ from those that the client shows, or a message that some do. Returns the number of
+    /// marks that could not be followed.
     fn publish(&mut self) -> usize {
         let state = self.host.snapshot();
         let (marks, stale) = state.marks();
@@ -523,7 +524,7 @@ impl MainLoop {
     }
 }
 
-/// Files that carry marks and that no editor speaks for.
+/// Files with marks that no editor has open.
 fn sources_to_watch(state: &State) -> BTreeSet<PathBuf> {
     let closed = |path: &&PathBuf| !state.sources.open.contains_key(*path);
     state.sources.on_disk().filter(closed).cloned().collect()

@@ -1,4 +1,4 @@
-//! From explanations to marks on the source as it is now.
+//! Conversion of explanations into marks on the current source.
 //!
 //! The lines that a person would change and the place of the failure carry the headline; every other
 //! line that takes part carries its step. A mark that cannot be followed is counted, never guessed.
@@ -22,16 +22,16 @@ use std::{
 };
 use unsnarl_core::{BugKind, Certainty, Explanation, Place, Role};
 
-/// How loud a mark is.
+/// The severity of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
-    /// Confirmed or seen to fail.
+    /// A defect that was confirmed, or seen to fail.
     Error,
-    /// May be the cause of a failure that was seen.
+    /// A possible cause of a failure that was seen.
     Warning,
-    /// Worth knowing; not a defect that was seen.
+    /// A fact worth knowing; not a defect that was seen.
     Note,
-    /// Seen on the way.
+    /// A step on the way to the failure.
     Hint,
 }
 
@@ -42,26 +42,26 @@ pub struct Spot {
     pub path: PathBuf,
     /// Line, from 0.
     pub line: usize,
-    /// The bytes of the line that are its code.
+    /// Bytes of the line that are its code.
     pub columns: Range<usize>,
-    /// Of those the expression that is spoken of; all where that is not known.
+    /// The part of them that is the mentioned expression; all of them if that is not known.
     pub part: Range<usize>,
     /// The whole line.
     pub source: String,
 }
 
-/// What to show at one place.
+/// A mark at one place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
-    /// Where.
+    /// The place.
     pub spot: Spot,
-    /// How loud.
+    /// The severity.
     pub level: Level,
-    /// What kind of bug; none when nobody knows.
+    /// Kind of the bug; `None` when it is not known.
     pub kind: Option<BugKind>,
     /// Id of the explanation, if there is one.
     pub explanation: Option<String>,
-    /// What a person reads.
+    /// The message.
     pub message: String,
     /// The steps in the order in which they ran.
     pub related: Vec<(Spot, String)>,
@@ -76,8 +76,7 @@ pub struct FileMarks {
     pub marks: Vec<Mark>,
 }
 
-/// Marks of all explanations by file, and how many marks were left out because their line is not there
-/// any more.
+/// Marks of all explanations by file, and the number of marks that were left out because their line no longer exists.
 pub fn of_all(state: &State) -> (BTreeMap<PathBuf, FileMarks>, usize) {
     let (mut files, mut stale) = (BTreeMap::<PathBuf, FileMarks>::new(), 0);
     for (root, explained) in state.explained() {
@@ -120,7 +119,7 @@ pub fn of_all(state: &State) -> (BTreeMap<PathBuf, FileMarks>, usize) {
     (files, stale)
 }
 
-/// A failure that was seen, and nobody knows why.
+/// The mark of a failure that was seen and has no explanation.
 fn of_unexplained(unexplained: &Unexplained, spot: Spot) -> Mark {
     Mark {
         spot,
@@ -140,7 +139,7 @@ pub struct Located<'a> {
 }
 
 impl<'a> Located<'a> {
-    /// Finds every file that the explanation speaks of.
+    /// Finds every file that the explanation mentions.
     pub fn new(sources: &'a Sources, root: &Root, explained: &'a Arc<Explained>) -> Located<'a> {
         Located::of_files(sources, root, explained.files())
     }
@@ -160,13 +159,13 @@ impl<'a> Located<'a> {
         }
     }
 
-    /// Where a recorded place is now; none when it cannot be said for sure.
+    /// The current spot of a recorded place; `None` when it is not certain.
     pub fn spot(&self, place: &Place) -> Option<Spot> {
         let found = self.files.get(place.file.as_str())?;
         found.spot(self.sources.current(&found.path)?, place)
     }
 
-    /// Where a recorded place is now, with all else on its line that the explanation speaks of.
+    /// The current spot of a recorded place, extended to everything on its line that the explanation mentions.
     fn all_of(&self, explanation: &Explanation, place: &Place) -> Option<Spot> {
         let mut spot = self.spot(place)?;
         let sites = explanation.sites.iter().map(|site| &site.place);
@@ -189,13 +188,13 @@ impl<'a> Located<'a> {
         })
     }
 
-    /// The recorded file and line (from 1) that a line (from 0) of a current file was.
+    /// The recorded file and line (from 1) of a line (from 0) of a current file.
     pub fn recorded(&self, path: &Path, line: usize) -> Option<(&'a str, u32)> {
         let (name, found) = self.files.iter().find(|(_, found)| found.path == path)?;
         Some((name, found.lines.then(line)?))
     }
 
-    /// What the steps say and where, as far as the places can be found.
+    /// The texts and spots of the steps, as far as the places can be found.
     pub fn related(&self, explained: &Explained) -> Vec<(Spot, String)> {
         let steps = explained.explanation.steps.iter().enumerate();
         let mut related: Vec<(Spot, String)> = steps
@@ -233,7 +232,7 @@ impl<'a> Located<'a> {
 }
 
 impl Found {
-    /// Where a recorded place is in the file's current text; none when it cannot be said for sure.
+    /// The spot of a recorded place in the file's current text; `None` when it is not certain.
     pub fn spot(&self, current: &Text, place: &Place) -> Option<Spot> {
         let line = self.lines.now(place.line)?;
         let source = current.line(line)?;
@@ -284,7 +283,7 @@ fn code(line: &str) -> Range<usize> {
     start..end.max(start)
 }
 
-/// A mark before its place is looked for.
+/// A mark whose place was not looked up yet.
 struct Draft<'a> {
     place: &'a Place,
     level: Level,
@@ -326,7 +325,7 @@ fn drafts(explained: &Explained) -> Vec<Draft<'_>> {
     drafts
 }
 
-/// The first line that a person reads; at the place of the failure with what failed.
+/// The first line that a person reads; at the place of the failure preceded by the failure.
 fn headline(explanation: &Explanation, failed: bool) -> String {
     // That a program fails in every order is told together with what fails.
     if !failed || explanation.kind == BugKind::Sequential {
@@ -335,7 +334,8 @@ fn headline(explanation: &Explanation, failed: bool) -> String {
     format!("{}: {}", explanation.failure.message, explanation.headline)
 }
 
-/// A failure that was seen is an error. So is its cause, unless the runs do not settle it.
+/// The severity for an explanation. A failure that was seen is an error. So is its cause, unless the runs do not
+/// settle it.
 fn level(explanation: &Explanation, failed: bool) -> Level {
     match explanation.certainty {
         _ if explanation.kind == BugKind::Sequential || explanation.runs.is_empty() => Level::Note,

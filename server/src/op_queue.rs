@@ -1,9 +1,9 @@
-//! Which folders wait for analysis, and when a running job has to give way.
+//! Queue of the folders that wait for analysis, which decides when a running job has to give way.
 //!
-//! A newer event cancels the job that looks at the same folder, because its result would be old. Under
-//! a steady stream of events that alone would never let a job end: a job that was started because
-//! another one was given up runs to its end. After a job the queue rests for as long as the job took, so
-//! that a recording which lands hundreds of runs keeps half of the processor.
+//! A newer event cancels the job that looks at the same folder, because its result would be old. Under a steady
+//! stream of events that alone would never let a job end: a job that was started because another one was given up
+//! runs to its end. After a job the queue rests for as long as the job took, so that a recording which lands hundreds
+//! of runs keeps half of the processor.
 
 use std::{
     collections::BTreeSet,
@@ -12,13 +12,13 @@ use std::{
 };
 use unsnarl_core::Budget;
 
-/// Running programs again is given up after this time.
+/// Time after which running programs again is given up.
 const LONGEST_LEISURE: Duration = Duration::from_secs(300);
 
-/// A job that takes longer shows what it has.
+/// Time after which a job shows its results so far.
 const LONGEST_JOB: Duration = Duration::from_secs(120);
 
-/// Nobody waits longer than this for a run that landed.
+/// Longest rest: nobody waits longer than this for a run that landed.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Folders in need of analysis, and the job under way.
@@ -40,7 +40,7 @@ struct Running {
 }
 
 impl OpQueue {
-    /// A folder changed.
+    /// Adds a folder that changed.
     pub fn request(&mut self, folder: PathBuf) {
         // Nobody waits for what can be done at any other time.
         if let Some(running) = &self.running {
@@ -56,12 +56,12 @@ impl OpQueue {
         self.waiting.insert(folder);
     }
 
-    /// A folder is of no interest any more.
+    /// Removes a folder that is no longer of interest.
     pub fn drop_folder(&mut self, folder: &PathBuf) {
         self.waiting.remove(folder);
     }
 
-    /// How long to wait before the next [`OpQueue::start`]; none when an event has to come first.
+    /// Time to wait before the next [`OpQueue::start`]; `None` when an event has to come first.
     pub fn rest(&self, now: Instant) -> Option<Duration> {
         let waits = self.running.is_none() && !self.waiting.is_empty();
         waits.then(|| {
@@ -70,7 +70,7 @@ impl OpQueue {
         })
     }
 
-    /// What to work on now, if something waits and nothing runs; the second budget is for what can wait.
+    /// Starts the next job, if a folder waits and nothing runs; the second budget is for work that can wait.
     pub fn start(&mut self, now: Instant) -> Option<(Vec<PathBuf>, Budget, Budget)> {
         let rests = self.rest(now).is_some_and(|rest| !rest.is_zero());
         if self.running.is_some() || self.waiting.is_empty() || rests {
@@ -94,7 +94,7 @@ impl OpQueue {
         Some(job)
     }
 
-    /// The running job ended; these folders of it were given up.
+    /// Notes the end of the running job; these folders of it were given up.
     pub fn ended(&mut self, superseded: Vec<PathBuf>, now: Instant) {
         let worked = self
             .running
@@ -105,12 +105,12 @@ impl OpQueue {
         self.waiting.extend(superseded);
     }
 
-    /// Nothing runs and nothing waits.
+    /// Returns whether nothing runs and nothing waits.
     pub fn is_idle(&self) -> bool {
         self.running.is_none() && self.waiting.is_empty()
     }
 
-    /// Stops whatever runs.
+    /// Cancels the running job.
     pub fn cancel(&self) {
         if let Some(running) = &self.running {
             running.budget.cancel();

@@ -1,4 +1,4 @@
-//! What the server says to the client unasked, and the task that says it.
+//! Messages that the server sends to the client unasked, and the task that sends them.
 
 use crate::{encoding::Encoding, event::Event, marks::FileMarks, to_proto};
 use std::{path::PathBuf, sync::mpsc::Sender};
@@ -15,40 +15,40 @@ use tower_lsp::{
 /// A message to the client.
 #[derive(Debug)]
 pub enum Outgoing {
-    /// What the client can show: comes first.
+    /// Abilities of the client: the first message.
     Abilities(Abilities),
-    /// All marks of a file; none clears it.
+    /// All marks of a file; an empty list clears it.
     Publish(PathBuf, FileMarks, Terms),
-    /// A client that asks for diagnostics should do so again.
+    /// A request to a client that asks for diagnostics to do so again.
     DiagnosticsChanged,
-    /// Something that the user should find in the log.
+    /// A text for the log that the user should find.
     Warn(String),
-    /// Something that may be looked up in the log.
+    /// A text for the log that may be looked up.
     Info(String),
-    /// What the user asked to be told.
+    /// A text that the user has asked for.
     Say(String),
-    /// May programs of this folder be run again? The text asks so.
+    /// The question whether programs of this folder may be run again, with its text.
     AskToRun(PathBuf, String),
-    /// What the client asked for before is out of date: hints and lenses.
+    /// Earlier answers to the client's requests are out of date: hints and lenses.
     Refresh,
-    /// The answers of `unsnarl/status` and `unsnarl/explanations` are others than before.
+    /// The answers of `unsnarl/status` and `unsnarl/explanations` have changed.
     StatusChanged,
-    /// Analysis goes on.
+    /// Progress of the analysis.
     Working(Work),
 }
 
-/// How marks are put for the client.
+/// The terms in which marks are sent to the client.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    /// What columns are counted in.
+    /// The unit in which columns are counted.
     pub encoding: Encoding,
-    /// It shows related places of a diagnostic.
+    /// `true` if it shows related places of a diagnostic.
     pub related: bool,
-    /// Where the pages about classes of bugs are.
+    /// Folder of the pages about classes of bugs.
     pub manual: Option<PathBuf>,
 }
 
-/// Tells clients that want it to ask for the status again.
+/// Notification that asks interested clients to request the status again.
 enum StatusChanged {}
 
 impl Notification for StatusChanged {
@@ -56,7 +56,7 @@ impl Notification for StatusChanged {
     const METHOD: &'static str = "unsnarl/statusChanged";
 }
 
-/// How far the analysis is.
+/// The progress of the analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     /// Began.
@@ -69,16 +69,16 @@ pub enum Work {
     End,
 }
 
-/// What the client can do with what it is told.
+/// The client's abilities to act on messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Abilities {
-    /// Shows progress.
+    /// `true` if it shows progress.
     pub progress: bool,
-    /// Asks for inlay hints again when it is told to.
+    /// `true` if it asks for inlay hints again on request.
     pub hint_refresh: bool,
-    /// Asks for code lenses again when it is told to.
+    /// `true` if it asks for code lenses again on request.
     pub lens_refresh: bool,
-    /// Wants to be told when the status changes.
+    /// `true` if it wants to be told when the status changes.
     pub status: bool,
 }
 
@@ -127,14 +127,14 @@ pub async fn send_all(
     }
 }
 
-/// What the user may answer.
+/// The user's possible answers.
 const ANSWERS: [(&str, Option<bool>); 3] = [
     ("Run It", Some(true)),
     ("Not Now", None),
     ("Never Here", Some(false)),
 ];
 
-/// The user answers when there is time for it, or never.
+/// Asks the user, who answers when there is time for it, or never.
 fn ask_to_run(client: &Client, folder: PathBuf, text: String, events: Sender<Event>) {
     let client = client.clone();
     tokio::spawn(async move {
@@ -152,7 +152,7 @@ fn ask_to_run(client: &Client, folder: PathBuf, text: String, events: Sender<Eve
     });
 }
 
-/// As [`refresh`], for diagnostics.
+/// Like [`refresh`], for diagnostics.
 fn ask_again(client: &Client) {
     let client = client.clone();
     tokio::spawn(async move {
@@ -161,7 +161,7 @@ fn ask_again(client: &Client) {
     });
 }
 
-/// The client answers when it likes, and nothing waits for that.
+/// Asks the client to refresh; nothing waits for its answer.
 fn refresh(client: &Client, able: Abilities) {
     let client = client.clone();
     tokio::spawn(async move {

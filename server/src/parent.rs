@@ -6,8 +6,8 @@ use rustix::{
     process::{Pid, PidfdFlags, pidfd_open},
 };
 
-/// Calls `gone` when the process with this number ends. Does nothing where there is no such process here: the client may
-/// live in another container or on another machine.
+/// Calls `gone` when the process with this number ends. Does nothing where there is no such process here: the client
+/// may live in another container or on another machine.
 pub fn watch(pid: u32, gone: impl FnOnce() + Send + 'static) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let process = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());

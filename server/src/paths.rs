@@ -1,26 +1,26 @@
-//! From the names that debug info gives to files to the files of the workspace.
+//! Translation of the file names in debug info into files of the workspace.
 
 use std::path::{Component, Path, PathBuf};
 
 /// A workspace folder, as the editor names it and as the file system does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// As the editor names it.
+    /// Path as the editor names it.
     pub path: PathBuf,
-    /// With symbolic links resolved, as compilers write it into debug info.
+    /// Path with symbolic links resolved, as compilers write it into debug info.
     pub real: PathBuf,
 }
 
 impl Root {
-    /// Looks up where a folder really is.
+    /// Looks up the real path of a folder.
     pub fn new(path: PathBuf) -> Root {
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         Root { path, real }
     }
 }
 
-/// Where a recorded file may be, best guess first: in the workspace by its own path, in a checkout that
-/// has moved (longest common end first), or outside where debug info says. Nothing is looked up.
+/// Possible places of a recorded file, best guess first: in the workspace by its own path, in a checkout that has
+/// moved (longest common end first), or outside where debug info says. Nothing is looked up.
 pub fn candidates(root: &Root, recorded: &Path) -> Vec<PathBuf> {
     let recorded = normal(recorded);
     let inside = recorded
@@ -39,7 +39,7 @@ pub fn candidates(root: &Root, recorded: &Path) -> Vec<PathBuf> {
     ends.chain(outside).collect()
 }
 
-/// Without `.` and `..`, by the text alone.
+/// The path without `.` and `..`, by the text alone.
 fn normal(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {

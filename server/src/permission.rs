@@ -1,5 +1,5 @@
-//! In which workspace folders programs may be run again. The user is asked once; the answer is kept among the user's
-//! own files, where no project can give itself the permission.
+//! Permissions of workspace folders to run their programs again. The user is asked once; the answer is kept among the
+//! user's own files, where no project can give itself the permission.
 
 use crate::replace::replace;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use std::{
 };
 use unsnarl_trace::{files::read_text, own_folder};
 
-/// The answers by workspace folder: may its programs be run again?
+/// The answers by workspace folder: `true` if its programs may be run again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Answers {
     folders: BTreeMap<PathBuf, bool>,
@@ -19,14 +19,14 @@ struct Answers {
     builds: BTreeMap<PathBuf, BTreeMap<String, bool>>,
 }
 
-/// Remembers the answers.
+/// The store of the answers.
 #[derive(Debug, Default)]
 pub struct Permissions {
-    /// Where they are kept; none when they are for this session only.
+    /// File in which they are kept; `None` when they are for this session only.
     file: Option<PathBuf>,
-    /// Answers for this session, which go before those that are kept.
+    /// Answers for this session, which take precedence over the stored ones.
     session: BTreeMap<PathBuf, bool>,
-    /// The same for builds.
+    /// Answers for builds in this session.
     session_builds: BTreeMap<PathBuf, BTreeMap<String, bool>>,
 }
 
@@ -39,13 +39,13 @@ impl Permissions {
         }
     }
 
-    /// What was said about a folder. A file that cannot be read says nothing: then the user is asked again.
+    /// The answer about a folder. A file that cannot be read has none: then the user is asked again.
     pub fn of(&self, folder: &Path) -> Option<bool> {
         let session = self.session.get(folder).copied();
         session.or_else(|| self.read().folders.get(folder).copied())
     }
 
-    /// What was said about builds of a folder's programs.
+    /// The answers about builds of a folder's programs.
     pub fn builds(&self, folder: &Path) -> BTreeMap<String, bool> {
         let mut builds = self.read().builds.remove(folder).unwrap_or_default();
         let session = self.session_builds.get(folder);
@@ -58,13 +58,13 @@ impl Permissions {
         builds
     }
 
-    /// For this session only.
+    /// Sets answers about builds for this session only.
     pub fn set_builds_now(&mut self, folder: &Path, builds: &BTreeSet<String>, may: bool) {
         let known = self.session_builds.entry(folder.to_owned()).or_default();
         known.extend(builds.iter().map(|build| (build.clone(), may)));
     }
 
-    /// For this session and later ones, if it can be written.
+    /// Sets answers about builds for this session and later ones, if the file can be written.
     pub fn keep_builds(
         &mut self,
         folder: &Path,
@@ -78,12 +78,12 @@ impl Permissions {
         })
     }
 
-    /// For this session only.
+    /// Sets the answer for this session only.
     pub fn set_now(&mut self, folder: &Path, may: bool) {
         self.session.insert(folder.to_owned(), may);
     }
 
-    /// For this session and later ones, if it can be written.
+    /// Sets the answer for this session and later ones, if the file can be written.
     pub fn keep(&mut self, folder: &Path, may: bool) -> io::Result<()> {
         self.set_now(folder, may);
         self.change(|answers| {

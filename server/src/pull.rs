@@ -1,4 +1,4 @@
-//! Diagnostics for clients that ask for them: whole, or word that they are as before.
+//! Diagnostics for clients that ask for them: in full, or a note that they have not changed.
 
 use crate::{follow::sha256, host::State, marks::FileMarks, to_proto};
 use std::{
@@ -13,7 +13,7 @@ use tower_lsp::lsp_types::{
     WorkspaceFullDocumentDiagnosticReport, WorkspaceUnchangedDocumentDiagnosticReport,
 };
 
-/// What a file shows, and the name of that.
+/// The diagnostics of a file, and their name.
 struct Shown {
     version: Option<i32>,
     diagnostics: Vec<Diagnostic>,
@@ -39,7 +39,7 @@ impl Shown {
     }
 }
 
-/// What one file shows. `before` names what the client has.
+/// The diagnostics of one file. `before` names those that the client has.
 pub fn document(
     state: &State,
     path: &Path,
@@ -62,7 +62,8 @@ pub fn document(
     report.into()
 }
 
-/// What all files show that show something, and those of which the client thinks so. `before` names what it has.
+/// The diagnostics of all files that have some, or that the client thinks have some. `before` names those that it
+/// has.
 pub fn workspace(
     state: &State,
     before: &[(PathBuf, PreviousResultId)],

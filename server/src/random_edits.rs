@@ -1,4 +1,4 @@
-//! Random edits of real sources: a mark is on its own token or nowhere.
+//! Random edits of real sources: a mark stays on its own token or disappears.
 
 use crate::{
     document::Document,
@@ -37,7 +37,7 @@ static SOURCES: LazyLock<Vec<(PathBuf, String)>> = LazyLock::new(|| {
     files.into_iter().map(read).collect()
 });
 
-/// A character that knows where it was in the recorded text.
+/// A character that remembers its position in the recorded text.
 #[derive(Clone, Copy)]
 struct Tagged {
     char: char,
@@ -45,7 +45,7 @@ struct Tagged {
     is_copy: bool,
 }
 
-/// A document as the server follows it, beside what is true of each of its characters.
+/// A document as the server follows it, with the true origin of each of its characters.
 struct Edited {
     document: Document,
     truth: Vec<Tagged>,
@@ -107,7 +107,7 @@ impl Edited {
         assert_eq!(self.document.text.content(), text);
     }
 
-    /// A line with its break, if the text has it once.
+    /// A line with its break, if the text has it only once.
     fn unique(&self, line: usize) -> Option<std::ops::Range<usize>> {
         let line = self.line(line);
         let text: String = self.truth[line.clone()].iter().map(|it| it.char).collect();
@@ -195,7 +195,7 @@ enum Edit {
     Move(usize, usize),
 }
 
-/// What content alone can tell: new text comes, old text goes.
+/// An edit that a comparison of content alone can follow: new text comes, old text goes.
 fn simple() -> impl Strategy<Value = Edit> {
     prop_oneof![
         any::<usize>().prop_map(|at| Edit::Insert(at / 2)),
@@ -215,7 +215,7 @@ fn any_edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// A place for each name in the text: what debug info could say.
+/// A place for each name in the text, as debug info could give it.
 fn places(text: &str) -> Vec<(Place, usize)> {
     let split = Text::new(text);
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -236,7 +236,7 @@ fn places(text: &str) -> Vec<(Place, usize)> {
     places
 }
 
-/// How many places are shown; each is on its own token.
+/// Checks that each shown place is on its own token; returns their number.
 fn shown(path: &Path, text: &str, edited: &Edited, by_edits: bool) -> Result<usize, TestCaseError> {
     let baseline = Text::new(text);
     let current = &edited.document.text;
@@ -292,7 +292,7 @@ proptest! {
     }
 }
 
-/// Not showing anything would satisfy the properties, too.
+/// A single edit moves the lines that it does not touch. Showing nothing would satisfy the other properties, too.
 #[test]
 fn one_edit_moves_what_it_does_not_touch() {
     for (path, text) in SOURCES.iter() {
@@ -310,7 +310,7 @@ fn one_edit_moves_what_it_does_not_touch() {
     }
 }
 
-/// What was cut and pasted back is there again.
+/// Text that was cut and pasted back is found again.
 #[test]
 fn what_is_undone_is_found_again() {
     let text = "a();\nb();\nc();\n";

@@ -29,14 +29,14 @@ use unsnarl_trace::{
     read::read_run,
 };
 
-/// A job was given up because something newer happened.
+/// The error of a job that was given up because something newer happened.
 #[derive(Debug)]
 pub struct Superseded;
 
-/// What is known about the runs of one workspace folder.
+/// The runs of one workspace folder, with what is known about them.
 #[derive(Debug, Default)]
 pub struct RunStore {
-    /// Every file that was looked into, as it was then.
+    /// Every file that was read, in its state then.
     files: BTreeSet<RunFile>,
     broken: BTreeMap<PathBuf, String>,
     corpora: Corpora,
@@ -45,19 +45,19 @@ pub struct RunStore {
     confirming: Confirming,
     /// Runs that were read before their turn.
     at_hand: BTreeMap<RunFile, Arc<Run>>,
-    /// What the cache holds for, once it was read or written.
+    /// Key of the cache's content, once it was read or written.
     kept: Option<String>,
 }
 
-/// Events of the runs that are read once more to work out fixes: what all of them together may take of memory, about
-/// 50 bytes each.
+/// Bound for the events of the runs that are read once more to work out fixes, which limits the memory of all of them
+/// together: an event takes about 50 bytes.
 const MOST_EVENTS: usize = 1_000_000;
 
 /// Runs with their names.
 type Runs = Arc<[(String, Arc<Run>)]>;
 
 impl RunStore {
-    /// One that offers what compiles.
+    /// A store that offers fixes that compile.
     pub fn new(compiling: Compiling) -> RunStore {
         RunStore {
             fixing: Fixing::new(compiling),
@@ -65,9 +65,9 @@ impl RunStore {
         }
     }
 
-    /// Brings the store up to date with the run folder, then explains what fails. What was read stays read
-    /// when the budget ends the work. `room` is how much memory the runs may take, in bytes. `progress` hears how many
-    /// of the new files are done.
+    /// Brings the store up to date with the run folder, then explains the failures. Files that were read stay read
+    /// when the budget ends the work. `room` is the memory that the runs may take, in bytes. `progress` is told how
+    /// many of the new files are done.
     pub fn refresh(
         &mut self,
         folder: &Path,
@@ -112,8 +112,8 @@ impl RunStore {
         })
     }
 
-    /// Works out what takes longer and tells of the facts again each time that something was added: fixes first, they
-    /// are there soon.
+    /// Performs the expensive part of the work and reports the facts again each time that something was added: fixes
+    /// first, since they are found soon.
     pub fn deepen(
         &mut self,
         root: &Root,
@@ -185,8 +185,8 @@ impl RunStore {
         self.corpora.iter().find(|corpus| *corpus.key() == key)
     }
 
-    /// The runs of a corpus with all that was recorded: failing ones are at hand; of passing ones with one and the same
-    /// order a single one is read, and no more than [`MOST_EVENTS`] allow: a fix says how many runs it rests on.
+    /// The runs of a corpus in full: failing ones are kept; of passing ones with the same order a single one is read,
+    /// and no more than [`MOST_EVENTS`] allow: a fix says how many runs it rests on.
     fn read_again(&self, corpus: &Corpus, budget: &Budget) -> Runs {
         let failing = corpus
             .failing()
@@ -261,17 +261,17 @@ impl RunStore {
     }
 }
 
-/// What comparing runs gives.
+/// The result of comparing runs.
 #[derive(Default)]
 struct Answers {
     explained: Vec<Arc<Explained>>,
-    /// Failures that none of them is about.
+    /// Failures without an explanation.
     unexplained: Vec<Arc<Unexplained>>,
     /// Failing runs of builds that are out of date.
     outdated: usize,
 }
 
-/// A file that trips the reader or the analysis up is broken, and no reason to end the server.
+/// Summarizes a file. One on which the reader or the analysis panics is broken, and no reason to end the server.
 fn summarize(file: &RunFile, at_hand: Option<Arc<Run>>) -> Result<RunSummary, String> {
     let read = || {
         let run = match at_hand {
@@ -295,7 +295,7 @@ fn summarize(file: &RunFile, at_hand: Option<Arc<Run>>) -> Result<RunSummary, St
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(defect)
 }
 
-/// Running out of time is no reason to throw away what there is; something newer is.
+/// Gives way to something newer. Running out of time is no reason to discard the results so far.
 fn give_way(budget: &Budget) -> Result<(), Superseded> {
     match budget.stop() {
         Some(StopReason::Cancelled) => Err(Superseded),

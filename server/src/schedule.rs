@@ -1,4 +1,4 @@
-//! Two orders side by side: the one that fails, and how a passing run took the same steps.
+//! Two orders side by side: the one that fails, and the same steps in a passing run.
 
 use crate::{beside, facts::Explained, host::State, marks::Located, paths::Root, to_proto, words};
 use serde::{Deserialize, Serialize};
@@ -19,24 +19,24 @@ pub struct ScheduleParams {
 pub struct ScheduleResult {
     /// Id of the explanation.
     pub explanation: String,
-    /// What went wrong.
+    /// The headline of the failure.
     pub headline: String,
     /// The threads, in the order of the fork tree.
     pub lanes: Vec<Lane>,
     /// The order that fails.
     pub failing: Order,
-    /// How a passing run took the steps.
+    /// The order in which a passing run took the steps.
     pub passing: Option<Order>,
-    /// Why there is no passing order; none when there is one.
+    /// The reason for which there is no passing order; `None` when there is one.
     pub reason: Option<String>,
     /// Steps that the passing run did not take.
     pub missing: Vec<usize>,
-    /// Pairs of steps that come the other way round in the passing order and meet on the same data or lock; all
-    /// neighbours that do where none meet.
+    /// Pairs of steps that are reversed in the passing order and meet on the same data or lock; if none meet, all
+    /// reversed neighbours.
     pub turned: Vec<Turned>,
     /// Steps that only the passing order has, behind the numbers of the others: the failing run misses them.
     pub added: Vec<Added>,
-    /// What the steps read and wrote, by variable, in the order of its first step.
+    /// Values that the steps read and wrote, by variable, in the order of its first step.
     pub values: Vec<Values>,
 }
 
@@ -45,7 +45,7 @@ pub struct ScheduleResult {
 pub struct Lane {
     /// Its name: `main.1`.
     pub thread: String,
-    /// The same for a person: `deposit (main.1)`.
+    /// Its name for a person: `deposit (main.1)`.
     pub name: String,
 }
 
@@ -54,11 +54,11 @@ pub struct Lane {
 pub struct Order {
     /// Name of the run.
     pub run: String,
-    /// How it ended, for a person.
+    /// Its end, for a person.
     pub end: String,
     /// The steps.
     pub steps: Vec<Taken>,
-    /// From each step to the next one of another thread that meets it: numbers of steps.
+    /// Arrows from each step to the next one of another thread that meets it, as numbers of steps.
     pub arrows: Vec<(usize, usize)>,
 }
 
@@ -69,30 +69,30 @@ pub struct Taken {
     pub number: usize,
     /// Index into the lanes.
     pub lane: usize,
-    /// Where it was when it was recorded.
+    /// Its place when it was recorded.
     pub place: Place,
-    /// Where it is now; none when the line has changed.
+    /// Its current place; `None` when the line has changed.
     pub now: Option<Location>,
     /// `read`, `write`, ...
     pub access: String,
-    /// On what, as the source says it; empty when that is not known.
+    /// The accessed variable, as the source has it; empty when that is not known.
     pub variable: String,
-    /// What it did: `reads 300`.
+    /// Its effect: `reads 300`.
     pub effect: String,
     /// Remark, e.g. `in between`; empty when there is none.
     pub note: String,
 }
 
-/// Two steps that come the other way round.
+/// Two steps in reversed order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Turned {
-    /// The step that comes first where it fails.
+    /// The step that comes first in the failing order.
     pub from: usize,
-    /// The step that comes first where it passes.
+    /// The step that comes first in the passing order.
     pub to: usize,
     /// `data`, `lock` or `order` (they do not meet).
     pub kind: &'static str,
-    /// For a person.
+    /// Description for a person.
     pub text: String,
 }
 
@@ -101,18 +101,18 @@ pub struct Turned {
 pub struct Added {
     /// Its number.
     pub step: usize,
-    /// For a person.
+    /// Description for a person.
     pub text: String,
 }
 
-/// What became of a variable.
+/// The values of a variable in both orders.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Values {
     /// Its name.
     pub variable: String,
-    /// In the order that fails.
+    /// Values in the failing order.
     pub failing: Vec<Seen>,
-    /// In the order that passes.
+    /// Values in the passing order.
     pub passing: Vec<Seen>,
 }
 
@@ -121,9 +121,9 @@ pub struct Values {
 pub struct Seen {
     /// The step.
     pub step: usize,
-    /// What was read or written.
+    /// The value that was read or written.
     pub value: String,
-    /// It was written.
+    /// `true` if it was written.
     pub writes: bool,
 }
 
@@ -165,7 +165,7 @@ fn numbers(indices: &[usize]) -> Vec<usize> {
     indices.iter().map(|at| at + 1).collect()
 }
 
-/// What both orders share.
+/// The data that both orders share.
 struct Sides<'a> {
     state: &'a State,
     explained: &'a Explained,
@@ -196,7 +196,7 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// Which step each of a passing order is, from 0; what the failing run misses comes behind the others.
+    /// Indices (from 0) of a passing order's steps; steps that the failing run misses come behind the others.
     fn indices(&self, passing: &Passing) -> Vec<usize> {
         let mut behind = self.explanation().steps.len()..;
         let of = passing.of.iter();
@@ -223,7 +223,7 @@ impl<'a> Sides<'a> {
         &self.explained.explanation
     }
 
-    /// `of` says for each step which one of the explanation it is, from 0.
+    /// An order of steps; `of` holds for each step its index in the explanation, from 0.
     fn order(&self, run: &str, end: &str, steps: &[&Step], of: &[usize]) -> Order {
         let numbered = || steps.iter().copied().zip(of);
         let later = |row: usize| numbered().skip(row + 1);
@@ -256,7 +256,7 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// What a step accesses, as the failing run says it, as far as that takes the step.
+    /// The accessed variable of a step, in the failing run's words if that takes the step.
     fn name(&self, step: &Step, at: usize) -> String {
         let told = self.explanation().steps.get(at).unwrap_or(step);
         words::name(self.explained, told)
@@ -285,7 +285,7 @@ impl<'a> Sides<'a> {
             .collect()
     }
 
-    /// Two steps of the explanation; none when they do not meet and no kind is given for that.
+    /// Two steps of the explanation; `None` when they do not meet and no other kind is given.
     fn pair(&self, (from, to): (usize, usize), otherwise: Option<&'static str>) -> Option<Turned> {
         let steps = &self.explanation().steps;
         let (a, b) = (steps.get(from)?, steps.get(to)?);
@@ -309,7 +309,7 @@ impl<'a> Sides<'a> {
         })
     }
 
-    /// What a step does, without the value: that differs from run to run.
+    /// The effect of a step without the value, which differs from run to run.
     fn did(&self, step: &Step, at: usize) -> String {
         match value(step) {
             Some((verb, _)) => format!("{verb} `{}`", self.name(step, at)),
@@ -318,7 +318,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// How two steps of different threads meet; none when they do not.
+/// The kind of meeting of two steps of different threads; `None` when they do not meet.
 fn meet(a: &Step, b: &Step) -> Option<&'static str> {
     if a.thread == b.thread || a.location.is_empty() || a.location != b.location {
         return None;
@@ -335,7 +335,7 @@ fn is_lock(step: &Step) -> bool {
         .any(|word| step.access.contains(word))
 }
 
-/// What an access did and with which value.
+/// The verb and the value of an access.
 fn value(step: &Step) -> Option<(&str, &str)> {
     effect(&step.effect)
 }

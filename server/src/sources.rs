@@ -1,4 +1,4 @@
-//! The source files that explanations speak of: what the client has open goes before what is on disk.
+//! The source files that explanations mention: texts that the client has open take precedence over those on disk.
 
 use crate::{
     document::Document,
@@ -10,15 +10,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use unsnarl_trace::files::read_regular;
 
-/// Larger files are no sources that a person reads.
+/// Size above which a file is not taken for a source that a person reads.
 const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
 /// Texts of source files. Cloning shares them.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// What the client has open.
+    /// Documents that the client has open.
     pub open: FxHashMap<PathBuf, Document>,
-    /// What was read from disk; none for files that cannot be read.
+    /// Texts read from disk; `None` for files that cannot be read.
     disk: FxHashMap<PathBuf, Option<DiskText>>,
     /// Texts by the hash under which runs know them.
     baselines: FxHashMap<String, Text>,
@@ -33,21 +33,21 @@ struct DiskText {
 /// A recorded file, found in the workspace.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Where its recorded lines are now.
+    /// Current positions of its recorded lines.
     pub lines: LineMap,
     /// The text that was recorded, as long as it is known.
     pub recorded: Option<Text>,
 }
 
 impl Sources {
-    /// Forgets what is known of a file on disk: it has changed.
+    /// Forgets the text of a file on disk: it has changed.
     pub fn forget(&mut self, path: &Path) {
         self.disk.remove(path);
     }
 
-    /// The text that counts now.
+    /// The current text of a file.
     pub fn current(&self, path: &Path) -> Option<&Text> {
         let on_disk = || Some(&self.disk.get(path)?.as_ref()?.text);
         self.open
@@ -56,7 +56,7 @@ impl Sources {
             .or_else(on_disk)
     }
 
-    /// Keeps only what these recorded files need.
+    /// Drops everything that these recorded files do not need.
     pub fn keep_only<'a>(&mut self, needed: impl Iterator<Item = (&'a Root, &'a Recorded)>) {
         let (mut files, mut hashes) = (FxHashSet::default(), FxHashSet::default());
         for (root, recorded) in needed {
@@ -67,7 +67,7 @@ impl Sources {
         self.baselines.retain(|hash, _| hashes.contains(hash));
     }
 
-    /// Reads what [`Sources::find`] needs for a recorded file, and keeps its recorded state when it sees it.
+    /// Reads the files that [`Sources::find`] needs for a recorded file, and keeps its recorded state if it is there.
     pub fn load(&mut self, root: &Root, recorded: &Recorded) {
         for path in candidates(root, &recorded.origin) {
             self.read(&path);
@@ -109,12 +109,12 @@ impl Sources {
         })
     }
 
-    /// The text that a run was recorded of, if it was seen.
+    /// The text from which a run was recorded, if it was seen.
     pub fn recorded(&self, recorded: &Recorded) -> Option<&Text> {
         self.baselines.get(recorded.sha256.as_ref()?)
     }
 
-    /// The files on disk that were looked for, found or not.
+    /// The files on disk that were searched for, found or not.
     pub fn on_disk(&self) -> impl Iterator<Item = &PathBuf> {
         self.disk.keys()
     }

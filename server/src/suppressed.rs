@@ -1,4 +1,5 @@
-//! The file of the project that says which findings are harmless: read when it changes, written when the user says so.
+//! The project's file of suppressions, which lists harmless findings: read when it changes, written at the user's
+//! command.
 
 use crate::replace::replace;
 use std::{
@@ -11,7 +12,7 @@ use unsnarl_core::{
 };
 use unsnarl_trace::files::read_text;
 
-/// Said when somebody gives no reason.
+/// The reason that is written when none is given.
 const NO_REASON: &str = "called harmless in the editor";
 
 /// The suppressions of a workspace folder; none when it has no such file. The error is for a person.
@@ -29,7 +30,7 @@ pub fn read(root: &Path) -> Result<Suppressions, String> {
     })
 }
 
-/// Writes one more into the file, which is read anew before: somebody may have edited it.
+/// Adds a suppression to the file, which is read anew before: somebody may have edited it.
 pub fn add(root: &Path, explanation: &Explanation, because: Option<&str>) -> Result<(), String> {
     let suppressions = read(root)?;
     if suppressions.reason(explanation).is_some() {
@@ -46,7 +47,7 @@ pub fn add(root: &Path, explanation: &Explanation, because: Option<&str>) -> Res
     })
 }
 
-/// Where it is.
+/// Path of the file.
 pub fn file(root: &Path) -> PathBuf {
     root.join(FILE)
 }

@@ -1,5 +1,5 @@
-//! The way out: from what the server knows to what the protocol says. The only place beside
-//! [`from_proto`](crate::from_proto) and the handlers where LSP types are named.
+//! Translation of the server's types into the protocol's. The only place beside [`from_proto`](crate::from_proto) and
+//! the handlers where LSP types are named.
 
 use crate::{
     actions::{Action, Doing},
@@ -30,9 +30,9 @@ use tower_lsp::{
 };
 use unsnarl_core::BugKind;
 
-/// Shown as a warning in the client's log.
+/// Message type of a warning in the client's log.
 pub const WARNING: MessageType = MessageType::WARNING;
-/// Shown in the client's log.
+/// Message type of other texts in the client's log.
 pub const INFO: MessageType = MessageType::INFO;
 
 /// An answer that the user may choose.
@@ -43,7 +43,7 @@ pub fn message_action(title: &str) -> MessageActionItem {
     }
 }
 
-/// What columns are counted in, by its name.
+/// The unit in which columns are counted, by its name.
 pub fn encoding(encoding: Encoding) -> PositionEncodingKind {
     match encoding {
         Encoding::Utf8 => PositionEncodingKind::UTF8,
@@ -56,13 +56,13 @@ pub fn uri(path: &Path) -> Option<Uri> {
     Uri::from_file_path(path).or_else(|| Uri::from_str(&format!("file://{}", path.display())).ok())
 }
 
-/// A spot's line and the columns of what is spoken of there.
+/// A spot's line with the columns of the mentioned code.
 pub fn range(spot: &Spot, encoding: Encoding) -> Range {
     let at = |byte| position(spot, byte, encoding);
     Range::new(at(spot.part.start), at(spot.part.end))
 }
 
-/// A byte of a spot's line.
+/// The position of a byte in a spot's line.
 fn position(spot: &Spot, byte: usize, encoding: Encoding) -> Position {
     Position::new(spot.line as u32, encoding.units(&spot.source, byte))
 }
@@ -178,14 +178,14 @@ fn command(offer: Offer) -> Command {
     }
 }
 
-/// What the client asks actions for, and what it can do with them.
+/// The client's request for actions, with its abilities.
 #[derive(Debug)]
 pub struct Asked<'a> {
     /// The diagnostics that it asks about and the kinds that it wants.
     pub context: &'a CodeActionContext,
-    /// What columns are counted in.
+    /// The unit in which columns are counted.
     pub encoding: Encoding,
-    /// Edits may name the version of the document that they are for.
+    /// `true` if edits may name the version of the document that they are for.
     pub versioned: bool,
 }
 
@@ -261,7 +261,7 @@ fn text_edit(edit: &edits::TextEdit, text: &Text, encoding: Encoding) -> TextEdi
     TextEdit::new(Range::new(at(edit.from), at(edit.to)), edit.new.clone())
 }
 
-/// Lines that access the same, each with what it does.
+/// Lines that access the same object, each with the kind of access.
 pub fn highlights(spots: &[(Spot, Access)], encoding: Encoding) -> Vec<DocumentHighlight> {
     let kind = |access| match access {
         Access::Read => DocumentHighlightKind::READ,
@@ -290,7 +290,7 @@ pub fn symbols(symbols: Vec<Symbol>, encoding: Encoding) -> Vec<WorkspaceSymbol>
     symbols.into_iter().filter_map(one).collect()
 }
 
-/// How far the analysis is.
+/// The progress of the analysis.
 pub fn progress(work: Work) -> WorkDoneProgress {
     match work {
         Work::Begin => WorkDoneProgress::Begin(WorkDoneProgressBegin {

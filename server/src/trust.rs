@@ -1,20 +1,21 @@
-//! Which programs of a folder may be executed: those that the user has recorded, and builds that the user has allowed.
+//! The programs of a folder that may be executed: those that the user has recorded, and builds that the user has
+//! allowed.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 use unsnarl_trace::RunMeta;
 
-/// Tells whether the user has recorded such a run on this machine; nobody's runs are the user's by default. The command
-/// line tool decides that, here and when it executes.
+/// Predicate for runs that the user has recorded on this machine; by default no run is. The command line tool decides
+/// that, here and when it executes.
 #[derive(Clone)]
 pub struct OwnRuns(Arc<dyn Fn(&RunMeta) -> bool + Send + Sync>);
 
 impl OwnRuns {
-    /// As this function says.
+    /// The predicate of this function.
     pub fn new(is_own: impl Fn(&RunMeta) -> bool + Send + Sync + 'static) -> OwnRuns {
         OwnRuns(Arc::new(is_own))
     }
 
-    /// Whether this run is one of them.
+    /// Returns whether this run is one of them.
     pub fn has(&self, run: &RunMeta) -> bool {
         (self.0)(run)
     }
@@ -32,24 +33,24 @@ impl fmt::Debug for OwnRuns {
     }
 }
 
-/// What may be executed in one folder.
+/// The programs that may be executed in one folder.
 #[derive(Clone, Debug)]
 pub struct Trust {
-    /// The user's setting allows every program.
+    /// `true` if the user's setting allows every program.
     pub everything: bool,
     /// SHA-256 hashes of programs that the user has allowed.
     pub builds: BTreeSet<String>,
-    /// What the user has recorded.
+    /// The runs that the user has recorded.
     pub own: OwnRuns,
 }
 
 impl Trust {
-    /// May the program of this run be executed?
+    /// Returns whether the program of this run may be executed.
     pub fn covers(&self, run: &RunMeta) -> bool {
         self.everything || self.builds.contains(&run.build_id) || self.own.has(run)
     }
 
-    /// As the command line tool takes it; nothing where it has to go by what the user has recorded.
+    /// The argument for the command line tool; `None` if the tool has to go by the user's own recordings.
     pub fn argument(&self) -> Option<String> {
         let builds: Vec<&str> = self.builds.iter().map(String::as_str).collect();
         match (self.everything, builds.as_slice()) {

@@ -1,4 +1,4 @@
-//! Failures that no explanation is about: they are shown at their place all the same, with what to do.
+//! Failures without an explanation: they are shown at their place all the same, with the next step.
 
 use crate::{extensions::count, facts::recorded_file, follow::Recorded};
 use rustc_hash::FxHashMap;
@@ -7,27 +7,27 @@ use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_core::{Corpus, Explanation, FailurePlace, render};
 use unsnarl_trace::Run;
 
-/// Runs that fail at one place, and nobody knows why.
+/// Runs that fail at one place, for an unknown reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
-    /// Where and how.
+    /// The failure and its place.
     pub failure: FailurePlace,
     /// Their names, in order.
     pub runs: Vec<String>,
-    /// What to do about it, for a person.
+    /// The next step, for a person.
     pub next: String,
 }
 
-/// The same with what is known of its file.
+/// Such a failure with the recorded facts about its file.
 #[derive(Debug)]
 pub struct Unexplained {
-    /// What is kept of it.
+    /// The stored part.
     pub kept: Kept,
     files: FxHashMap<String, Recorded>,
 }
 
 impl Unexplained {
-    /// What is shown of a failure; `run` is one of the runs, as long as its file can be read.
+    /// The failure in its shown form; `run` is one of the runs, as long as its file can be read.
     pub fn new(kept: Kept, run: Option<&Run>) -> Unexplained {
         let site = kept.failure.site.iter();
         let files = site.filter(|site| !site.file.is_empty()).map(|site| {
@@ -46,7 +46,7 @@ impl Unexplained {
         self.files.iter()
     }
 
-    /// What a person reads at its place.
+    /// The message at its place.
     pub fn message(&self) -> String {
         let Kept {
             failure,
@@ -61,7 +61,7 @@ impl Unexplained {
     }
 }
 
-/// Those of a corpus that none of the findings is about.
+/// The failures of a corpus that none of the findings is about.
 pub fn of_corpus(corpus: &Corpus, findings: &[Explanation]) -> Vec<Arc<Unexplained>> {
     let mut places = BTreeMap::<_, Kept>::new();
     for name in unsnarl_core::unexplained(corpus, findings) {
@@ -90,7 +90,7 @@ pub fn of_corpus(corpus: &Corpus, findings: &[Explanation]) -> Vec<Arc<Unexplain
     shown.collect()
 }
 
-/// One that was explained, and the explanation does not hold.
+/// A failure whose explanation was refuted.
 pub fn refuted(explanation: &Explanation, run: Option<&Run>, runs: Vec<String>) -> Unexplained {
     let kept = Kept {
         failure: explanation.failure.clone(),

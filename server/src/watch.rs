@@ -15,17 +15,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError, mpsc::Sender},
 };
 
-/// What is watched, and why.
+/// The watched folders and files, with the purpose of each.
 #[derive(Debug, Default)]
 struct Targets {
     /// Run folder of each workspace folder.
     runs: BTreeMap<PathBuf, PathBuf>,
     sources: BTreeSet<PathBuf>,
-    /// The last that was heard of the system was a failure.
+    /// `true` if the last report of the system was a failure.
     is_failing: bool,
 }
 
-/// Watches; stops when dropped.
+/// The watcher; it stops when dropped.
 #[derive(Debug)]
 pub struct Watcher {
     inner: Option<RecommendedWatcher>,
@@ -60,7 +60,7 @@ impl Watcher {
         }
     }
 
-    /// Watches the run folder of a workspace folder from now on, wherever on the way to it folders exist.
+    /// Watches the run folder of a workspace folder from now on, wherever folders exist on the way to it.
     pub fn watch_runs(&mut self, root: &Path, runs: &Path) {
         self.with_targets(|targets| targets.runs.insert(root.to_owned(), runs.to_owned()));
         self.rewatch(root);
@@ -87,7 +87,7 @@ impl Watcher {
         }
     }
 
-    /// Watches these source files, by their folders, instead of those before.
+    /// Watches these source files, by their folders, instead of the previous ones.
     pub fn watch_sources(&mut self, files: BTreeSet<PathBuf>) {
         let changed = self.with_targets(|targets| {
             let changed = targets.sources != files;
@@ -145,7 +145,7 @@ impl Watcher {
         }
     }
 
-    /// Nothing stands against watching this folder any more.
+    /// Forgets failures to watch this folder.
     fn forgive(&mut self, folder: &Path) {
         if self.failed.remove(folder).is_some() {
             // Nobody listens any more while the server ends.
@@ -159,7 +159,7 @@ impl Watcher {
         failed.iter().for_each(|folder| self.watch(folder));
     }
 
-    /// What is wrong with watching now.
+    /// The present problem with watching.
     pub fn problem(&self) -> Option<&str> {
         self.failed.values().next().map(String::as_str)
     }
@@ -240,7 +240,8 @@ fn report(targets: &Mutex<Targets>, events: &Sender<Event>, event: notify::Resul
     }
 }
 
-/// Reading is no change, both ends of a renaming are told by themselves, and a file that was only just created is not written yet: closing it will say so.
+/// Returns whether the event is a change. Reading is none, both ends of a renaming are reported by themselves, and a
+/// file that was only just created is not written yet: closing it will be reported.
 fn is_change(event: &notify::Event) -> bool {
     match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
@@ -251,7 +252,7 @@ fn is_change(event: &notify::Event) -> bool {
     }
 }
 
-/// Links come into being complete.
+/// Returns whether the path is a link: links are complete when they are created.
 fn is_link(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink() || about.nlink() > 1)

@@ -23,7 +23,7 @@ pub fn step(explained: &Explained, step: &Step) -> String {
     format!("{} {did}{note}", step.thread)
 }
 
-/// What a site is about: the steps at its line, or what it is when it is no step.
+/// The description of a site: the steps at its line, or what it is when it is no step.
 pub fn site(explained: &Explained, site: &SiteMark) -> String {
     let steps = &explained.explanation.steps;
     let here = steps
@@ -58,13 +58,13 @@ pub fn site(explained: &Explained, site: &SiteMark) -> String {
     }
 }
 
-/// Both are at one line of one file.
+/// Returns whether both are at one line of one file.
 pub fn same_line(a: &Place, b: &Place) -> bool {
     a.line == b.line && a.file == b.file
 }
 
-/// What a step accesses, as the source says it: the run knows more than the name of the location. The step
-/// may have been taken from another run of the corpus, so the row has to be what the step says it is.
+/// The accessed variable of a step, as the source has it: the run knows more than the name of the location. The step
+/// may have been taken from another run of the corpus, so the row has to agree with the step.
 pub fn name(explained: &Explained, step: &Step) -> String {
     let said = explained.evidence.as_deref().and_then(|run| {
         let event = run.events.get(EventId(step.event))?;
@@ -77,7 +77,7 @@ pub fn name(explained: &Explained, step: &Step) -> String {
     said.unwrap_or_else(|| plain(&step.location).to_owned())
 }
 
-/// A location without what tells it from others of its name: thread and frame, or the heap block.
+/// A location without the parts that distinguish it from others of its name: thread and frame, or the heap block.
 fn plain(location: &str) -> &str {
     if let Some((_, field)) = location
         .strip_prefix("heap(")

@@ -1,4 +1,4 @@
-//! The thread that analyses. It is told what to look at and reports; nothing is shared. What takes longest comes last:
+//! The thread that analyses. It gets folders to look at and reports; nothing is shared. The longest work comes last:
 //! running programs again, when nothing else is left to do.
 
 use crate::{
@@ -23,15 +23,15 @@ use std::{
 };
 use unsnarl_core::Budget;
 
-/// Nothing has to have happened for this long before programs are run again.
+/// Time without any event after which programs are run again.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// What the thread is given once.
+/// Tools that the thread gets once.
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
     /// Runs programs again.
     pub confirmer: Option<Confirmer>,
-    /// Tells which edits compile.
+    /// Filter of edits that compile.
     pub compiling: Compiling,
 }
 
@@ -40,24 +40,24 @@ pub struct Tools {
 pub struct Job {
     /// Workspace folders.
     pub folders: Vec<Folder>,
-    /// How much memory the runs of each folder may take, in bytes.
+    /// Memory that the runs of each folder may take, in bytes.
     pub room: u64,
     /// Ends the job when something newer happens.
     pub budget: Budget,
-    /// Ends what can be done at any other time.
+    /// Ends work that can be done at any other time.
     pub leisure: Budget,
 }
 
 /// A workspace folder to look at.
 #[derive(Debug)]
 pub struct Folder {
-    /// Where it is.
+    /// The folder.
     pub root: PathBuf,
     /// Its run folder.
     pub runs: PathBuf,
-    /// Its programs may be run again.
+    /// `true` if its programs may be run again.
     pub may_run: bool,
-    /// Those that may be executed then.
+    /// The programs that may be executed then.
     pub trust: Trust,
 }
 
@@ -66,7 +66,7 @@ struct Place<'a> {
     root: Root,
     /// Its run folder.
     runs: &'a Path,
-    /// How much memory its runs may take, in bytes.
+    /// Memory that its runs may take, in bytes.
     room: u64,
 }
 
@@ -108,10 +108,10 @@ impl Drop for Worker {
     }
 }
 
-/// What came of looking at a folder, and what the user should know of besides.
+/// The result of looking at a folder, with a remark for the user.
 type Looked = Result<(FolderFacts, Option<String>), Superseded>;
 
-/// Brings one folder up to date and tells of it whenever there is something to show.
+/// Brings one folder up to date and reports it whenever there is something to show.
 fn look(
     store: &mut RunStore,
     at: &Place<'_>,
@@ -129,7 +129,7 @@ fn look(
     Ok((facts, problem))
 }
 
-/// Runs the program of a folder again, if that is new, and tells of what it has shown.
+/// Runs the program of a folder again, if that is new, and reports the result.
 fn confirm(
     store: &mut RunStore,
     at: &Place<'_>,
@@ -154,7 +154,7 @@ fn confirm(
     Ok((facts, problem))
 }
 
-/// Who is recording now should not have to share the processor.
+/// Waits for a pause: a user who is recording now should not have to share the processor.
 fn rest(budget: &Budget) -> Result<(), Superseded> {
     let until = Instant::now() + QUIET;
     while Instant::now() < until {
@@ -166,14 +166,14 @@ fn rest(budget: &Budget) -> Result<(), Superseded> {
     Ok(())
 }
 
-/// The thread's own.
+/// State of the thread.
 struct Work<'a> {
     stores: BTreeMap<PathBuf, RunStore>,
     tools: &'a Tools,
     events: &'a Sender<Event>,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Default)]
 struct Outcome {
     superseded: Vec<PathBuf>,
@@ -202,7 +202,7 @@ impl Work<'_> {
         self.report(JobEvent::Ended { superseded, defect });
     }
 
-    /// Looks at a folder, or has confirmed what was found there. What trips up costs only that folder.
+    /// Looks at a folder, or has its explanations confirmed. A panic costs only that folder.
     fn tend(
         &mut self,
         folder: &Folder,
@@ -275,7 +275,7 @@ mod tests {
     use std::collections::BTreeSet;
     use unsnarl_trace::{script::parse, write::write_run};
 
-    /// How long a superseded job may go on.
+    /// Time for which a superseded job may go on.
     const SOON: Duration = Duration::from_millis(50);
 
     /// A run in which two threads add to a counter some hundred times; in one that fails an update is lost.
@@ -297,7 +297,7 @@ mod tests {
         bytes
     }
 
-    /// Until the job's next event that is as wanted.
+    /// Waits for the job's next event that satisfies `wanted`.
     fn wait(inbox: &Receiver<Event>, wanted: impl Fn(&JobEvent) -> bool) {
         while let Event::Job(event) = inbox.recv_timeout(Duration::from_secs(60)).unwrap() {
             if wanted(&event) {

@@ -17,9 +17,9 @@ use std::{
 };
 use support::{Client, bank::Workspace};
 
-/// Edits in a row.
+/// Number of edits in a row.
 const EDITS: i32 = 10_000;
-/// How long the answer may take after the last of them was sent.
+/// Time that the answer may take after the last edit was sent.
 const SOON: Duration = Duration::from_secs(2);
 
 #[tokio::test]

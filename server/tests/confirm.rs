@@ -1,4 +1,4 @@
-//! Running programs again to confirm what was found, over a pipe. A script stands in for the command line tool.
+//! Confirmation by running programs again, over a pipe. A script stands in for the command line tool.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ use support::{
 };
 use unsnarl_server::Setup;
 
-/// A workspace with one failing run, and what the server has at hand.
+/// A workspace with one failing run, with the server's tools.
 struct Place {
     workspace: Workspace,
     tools: tempfile::TempDir,
@@ -40,7 +40,7 @@ impl Place {
         self.tools.path().join("unsnarl")
     }
 
-    /// From now on the tool answers so. It notes each time that it is called.
+    /// Sets the tool's answer. The tool notes each call.
     fn answers(&self, answer: &Value) {
         let folder = self.tools.path();
         fs::write(folder.join("answer.json"), answer.to_string()).unwrap();
@@ -72,7 +72,7 @@ impl Place {
         })
     }
 
-    /// A client with this setting; `own` is what it says of itself.
+    /// A client with this setting; `own` holds its own capabilities.
     async fn client(&self, setting: &str, own: Value) -> Client {
         let mut client = Client::set_up(self.params(setting, own), self.setup()).await;
         client.hush("textDocument/publishDiagnostics");
@@ -88,7 +88,7 @@ impl Place {
     }
 }
 
-/// The explanations when nothing goes on any more.
+/// The explanations once the server is idle.
 async fn settled(client: &mut Client) -> Vec<Value> {
     client
         .status(|status| status["quiescent"] == true && status["runs"] != 0)
@@ -116,7 +116,7 @@ fn confirmed(mut explanation: Value) -> Value {
     explanation
 }
 
-/// What is offered at the line that reads the balance: titles, and lenses.
+/// The offers at the line that reads the balance: titles, and lenses.
 async fn offers(client: &mut Client, place: &Place) -> Vec<String> {
     let document = json!({ "uri": uri(&place.workspace.source()) });
     let at = json!({ "line": READ - 1, "character": 0 });

@@ -1,4 +1,4 @@
-//! What editors ask about a file: hints, lenses, actions, highlights, symbols and jumps, over a pipe.
+//! Requests of editors about a file: hints, lenses, actions, highlights, symbols and jumps, over a pipe.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ use support::{
 
 const HEADLINE: &str = "another thread's update of `balance` was lost";
 
-/// A client with one failing run, which has shown its marks.
+/// A client with one failing run, whose marks have been shown.
 async fn explained(workspace: &Workspace, capabilities: Value) -> Client {
     workspace.land_failing("failed-random-1");
     let mut client = Client::start_able(&workspace.path(), capabilities).await;
@@ -29,7 +29,7 @@ async fn explained(workspace: &Workspace, capabilities: Value) -> Client {
     client
 }
 
-/// What the client asks about a whole file.
+/// The answer to a request about a whole file.
 async fn ask(client: &mut Client, method: &str, file: &Path) -> Vec<Value> {
     let params = json!({
         "textDocument": { "uri": uri(file) },
@@ -44,7 +44,7 @@ async fn ask(client: &mut Client, method: &str, file: &Path) -> Vec<Value> {
         .clone()
 }
 
-/// What the client asks about a line (from 1).
+/// The answer to a request about a line (from 1).
 async fn ask_at(client: &mut Client, method: &str, file: &Path, line: u32) -> Value {
     let params = json!({
         "textDocument": { "uri": uri(file) },

@@ -25,7 +25,7 @@ use std::{
     process::{Command, ExitCode, Output, Stdio},
 };
 
-/// Where the project's set-up says that Neovim is, and where a person may say it.
+/// Variables that name Neovim: one set by the project's set-up, one for a person.
 const VARIABLES: [&str; 2] = ["UNSNARL_TEST_NVIM", "UNSNARL_NVIM"];
 
 const NONE_FOUND: &str = "no Neovim 0.11 or newer was found: `cargo xtask setup` installs one, or name one in the \
@@ -58,7 +58,7 @@ fn with_neovim(run: impl FnOnce(&Path) -> Output) -> Option<Output> {
     find().map(|nvim| run(&nvim))
 }
 
-/// Prints what a failed part said.
+/// Prints the output of failed parts.
 fn finish(parts: &[Option<Output>]) -> ExitCode {
     for part in parts {
         match part {
@@ -80,7 +80,7 @@ fn latency(nvim: &Path) -> Output {
     output
 }
 
-/// Runs one Lua file in a Neovim of its own, in a new workspace with one run that waits to land.
+/// Runs one Lua file in a Neovim of its own, in a new workspace with one run that is going to land.
 fn drive(nvim: &Path, script: &str) -> Output {
     let workspace = Workspace::new();
     let (folder, home) = (workspace.path(), workspace.path().join("home"));

@@ -1,4 +1,4 @@
-//! The whole server, spoken to over a pipe.
+//! The whole server over a pipe.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,7 +34,7 @@ fn told(diagnostics: &[Value]) -> Vec<(u32, u64, String)> {
     diagnostics.iter().map(one).collect()
 }
 
-/// What the failing run of the bank shows, moved down by some lines.
+/// Marks of the bank's failing run, moved down by some lines.
 fn lost_update(down: u32) -> Vec<(u32, u64, String)> {
     let failed = format!("assertion `balance == 450` failed: {HEADLINE}");
     vec![
@@ -417,7 +417,7 @@ async fn many_runs_at_once() {
     client.shutdown().await;
 }
 
-/// Whatever happens to the folder, and however fast: in the end the marks are those of what is there.
+/// Changes of all kinds to the folder, at any speed, end with the marks of its last content.
 #[tokio::test]
 async fn a_folder_that_never_rests() {
     let workspace = Workspace::new();

@@ -1,20 +1,20 @@
-//! Whether a run's values fit its order: every read has the value of the last write before it.
+//! Check that a run's values fit its order: every read has the value of the last write before it.
 
 use anyhow::{Result, bail};
 use std::collections::HashMap;
 use unsnarl_trace::{Event, EventKind, LocationId, Run, Value, model::flags};
 
-/// What became of a run's reads.
+/// Counts of a run's reads by the result of the check.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Reads {
-    /// Had the value of the last write.
+    /// Reads with the value of the last write.
     pub agree: u64,
-    /// First reads of what nobody was seen to write, and values that are not known.
+    /// First reads of memory without a known write, and values that are not known.
     pub unknown: u64,
-    /// Of stack memory: it serves one call after the other, and new variables begin with what the
-    /// compiler put there without saying so.
+    /// Reads of stack memory: it serves one call after the other, and new variables begin with what the compiler put
+    /// there without a callback.
     pub stack: u64,
-    /// Of memory that code without instrumentation writes.
+    /// Reads of memory that code without instrumentation writes.
     pub excepted: u64,
 }
 
@@ -85,7 +85,7 @@ fn remember(known: &mut HashMap<LocationId, (u32, Value)>, event: &Event, read: 
     };
 }
 
-/// `main.1:worker.buf`.
+/// Returns whether the location is on a stack: `main.1:worker.buf`.
 fn is_stack(location: &str) -> bool {
     location.starts_with("main") && location.contains(':')
 }

@@ -1,17 +1,17 @@
-//! What a program noted of its own accesses against what its run file says of them.
+//! Comparison of a program's notes about its own accesses with its run file.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::HashMap;
 use unsnarl_trace::{Event, Run, Value, model::flags};
 
-/// How many bytes of accesses were compared.
+/// Counts of the compared accesses and bytes.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// Accesses that the program noted.
     pub noted: u64,
     /// Bytes read or written on which both agree.
     pub agreed: u64,
-    /// Bytes behind the first eight of a value: of these the run file has no values.
+    /// Bytes behind the first eight of a value, of which the run file has no values.
     pub unknown: u64,
 }
 
@@ -23,10 +23,10 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// A byte that was read or written: where, and what it was if that is known.
+/// A byte that was read or written: its offset, and its value if that is known.
 type Byte = (u64, Option<u8>);
 
-/// What one thread did, byte by byte.
+/// The accesses of one thread, byte by byte.
 #[derive(Default)]
 struct Accessed {
     reads: Vec<Byte>,
@@ -166,7 +166,7 @@ fn add(to: &mut Accessed, event: &Event, offset: u64, size: u64, pointers: &Poin
     }
 }
 
-/// What a pointer into `shared` has for bits: the program notes its distance from `shared`.
+/// Bits of a pointer into `shared`: the program notes its distance from `shared`.
 struct Pointers<'a> {
     run: &'a Run,
     parts: &'a HashMap<String, (u64, u64)>,
@@ -226,7 +226,7 @@ fn read(bytes: &[u8]) -> Result<Notes> {
     Ok(notes)
 }
 
-/// Which bytes of `shared` belong to a part: the others are padding.
+/// `true` for each byte of `shared` that belongs to a part: the others are padding.
 fn covered(parts: &HashMap<String, (u64, u64)>) -> Vec<bool> {
     let end = parts.values().map(|(offset, size)| offset + size).max();
     let mut covered = vec![false; end.unwrap_or(0) as usize];

@@ -1,4 +1,4 @@
-//! What a program's explanation has to be, as the program itself says it.
+//! Expectations about a program's explanation, as the program itself declares them.
 //!
 //! The header comment of a program names the class of its bug and quotes the lines that are to blame,
 //! so that the expectation stays true when lines move:
@@ -27,10 +27,10 @@ use unsnarl_core::{BugKind, Explanation, Role};
 /// The part whose lines may be blamed, but need not.
 const ALSO: &str = "also";
 
-/// What is expected of a program.
+/// The expectation about a program's explanation.
 #[derive(Debug, Default)]
 pub struct Expectation {
-    /// Any of these classes is right; empty when no failure is expected.
+    /// Classes that are right; empty when no failure is expected.
     pub kinds: Vec<BugKind>,
     /// Lines by part.
     pub parts: BTreeMap<String, BTreeSet<u32>>,
@@ -43,7 +43,7 @@ impl Expectation {
         first.context("nothing is expected")
     }
 
-    /// What is expected of the explanation of a second bug; none when there is none.
+    /// The expectation about the explanation of a second bug; `None` when there is none.
     pub fn second(header: &str, source: &str) -> Result<Option<Expectation>> {
         Expectation::behind("and expect ", header, source)
     }
@@ -87,7 +87,7 @@ impl Expectation {
         Ok(())
     }
 
-    /// What is wrong with `explanation`, in words; `Ok` when nothing is.
+    /// Checks `explanation`; the error says in words what is wrong with it.
     pub fn check(&self, explanation: &Explanation, file: &Path) -> Result<()> {
         ensure!(
             self.kinds.contains(&explanation.kind),
@@ -118,7 +118,7 @@ impl Expectation {
     }
 }
 
-/// The expectation in a comment line of a program or a page.
+/// The text of an expectation in a comment line of a program or a page.
 fn stripped<'l>(line: &'l str, word: &str) -> Option<&'l str> {
     let text = line.trim().trim_end_matches("-->").trim_end();
     let text = text

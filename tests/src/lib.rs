@@ -1,5 +1,5 @@
-//! What the end-to-end tests and the benchmarks share: the built `unsnarl`, the programs with their
-//! expected explanations, the pages about bug classes, and a working folder for each test.
+//! Shared parts of the end-to-end tests and the benchmarks: the built `unsnarl`, the programs with their expected
+//! explanations, the pages about bug classes, and a working folder for each test.
 //!
 //! Nothing here looks inside another crate's work: programs are compiled, recorded and explained by
 //! the command line, as a user does it.

@@ -1,5 +1,5 @@
-//! The pages under `docs/bugs`, which are tests: each holds a program, what is expected of its
-//! explanation, the explanation itself, and a change after which the program does not fail any more.
+//! The pages under `docs/bugs`, which are tests: each holds a program, the expectation about its explanation, the
+//! explanation itself, and a change after which the program no longer fails.
 
 use crate::Expectation;
 use anyhow::{Context, Result, ensure};
@@ -16,11 +16,11 @@ pub struct Page {
     pub class: String,
     /// The program in it.
     pub program: String,
-    /// What its explanation has to be.
+    /// Expectation about its explanation.
     pub expectation: Expectation,
-    /// Where the shown explanation stands in `text`.
+    /// Range of the shown explanation in `text`.
     pub shown: Range<usize>,
-    /// The program with the change that heals it.
+    /// The program with the change that fixes it.
     pub healed: String,
 }
 
@@ -74,7 +74,7 @@ impl Page {
         self.text.get(self.shown.clone()).unwrap_or_default()
     }
 
-    /// Writes the page anew with another explanation.
+    /// Rewrites the page with another explanation.
     pub fn show(&self, explanation: &str) -> Result<()> {
         let mut text = self.text.clone();
         text.replace_range(self.shown.clone(), explanation);
@@ -86,7 +86,7 @@ fn folder() -> PathBuf {
     crate::project().join("docs/bugs")
 }
 
-/// Where the content of the first block of this kind stands.
+/// Range of the content of the first block of this kind.
 fn block(text: &str, kind: &str) -> Option<Range<usize>> {
     let opening = format!("```{kind}\n");
     let start = text.find(&opening)? + opening.len();

@@ -61,13 +61,13 @@ pub struct Program {
     pub name: String,
     /// Its source file.
     pub source: PathBuf,
-    /// What its explanation has to be.
+    /// Expectation about its explanation.
     pub expectation: Expectation,
-    /// The same of its second bug, if it has one.
+    /// Expectation about the explanation of its second bug, if it has one.
     pub second: Option<Expectation>,
     /// Options that `record` needs for it: the words behind `// record with: `.
     options: Vec<String>,
-    /// Compilers and levels that leave the bug out of the program: what stands behind `// without the bug: `.
+    /// Compilers and levels that leave the bug out of the program: the words behind `// without the bug: `.
     without: Vec<String>,
 }
 
@@ -142,14 +142,14 @@ impl Program {
         self.options.iter().map(String::as_str).collect()
     }
 
-    /// Does the program have its bug when this compiler makes it at this level (`-O2`)? An optimizing compiler
-    /// may read once what the source reads twice.
+    /// Returns whether the program has its bug when this compiler compiles it at this level (`-O2`). An optimizing
+    /// compiler may read once what the source reads twice.
     pub fn has_bug(&self, compiler: Compiler, level: &str) -> bool {
         let build = format!("{} {level}", compiler.word());
         !self.without.contains(&build)
     }
 
-    /// Written in C++.
+    /// Returns whether it is written in C++.
     pub fn is_cpp(&self) -> bool {
         self.source
             .extension()
@@ -162,7 +162,7 @@ impl Program {
         self.compile_with(workspace, compiler, &[])
     }
 
-    /// The same with more options.
+    /// As [`Program::compile`], with more options.
     pub fn compile_with(
         &self,
         workspace: &Workspace,
@@ -187,7 +187,7 @@ fn options(source: &str) -> Vec<String> {
         .collect()
 }
 
-/// What stands behind these words at the beginning of a line.
+/// The rest of each line that begins with these words.
 fn behind<'s>(source: &'s str, words: &'s str) -> impl Iterator<Item = &'s str> {
     source
         .lines()

@@ -1,6 +1,6 @@
-//! Does a slice of a failing run show the bug? As the paper on error invariants defines it: of a data race both
-//! accesses, of an atomicity violation a statement of another thread that came in between the region's, of an order
-//! violation both statements.
+//! Decision whether a slice of a failing run shows the bug, as the paper on error invariants defines it: of a data
+//! race both accesses, of an atomicity violation a statement of another thread that came in between the region's, of
+//! an order violation both statements.
 
 use crate::Expectation;
 use serde_json::Value;
@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use unsnarl_core::BugKind;
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, ThreadId};
 
-/// Does what `told` (of the JSON of `unsnarl explain --engine invariants`) keeps of the run show the bug that the
-/// program's header describes?
+/// Returns whether the slice in `told` (of the JSON of `unsnarl explain --engine invariants`) shows the bug that the
+/// program's header describes.
 pub fn shows(expectation: &Expectation, run: &Run, told: &Value) -> bool {
     let kept = kept(told);
     let lines = |wanted: &str| -> BTreeSet<u32> {
@@ -78,9 +78,9 @@ fn access(run: &Run, id: EventId, event: &Event) -> Option<Access> {
     })
 }
 
-/// Does an access of another thread lie within a region of `thread`: behind one of its accesses and before another
-/// one of the same round, or before its end when the run failed first? One of the region's is on what it writes, or
-/// writes what it reads.
+/// Returns whether an access of another thread lies within a region of `thread`: behind one of its accesses and before
+/// another one of the same round, or before its end when the run failed first. One of the region's accesses conflicts
+/// with it: both are on one location, and at least one of them writes.
 fn comes_in_between(
     (causes, lines): (&[Access], &BTreeSet<u32>),
     thread: ThreadId,

@@ -12,7 +12,7 @@ use std::{
 use unsnarl_core::Explanation;
 use unsnarl_recorder::permit::Permit;
 
-/// Where runs land unless `--out` says otherwise.
+/// Folder of the runs unless `--out` names another.
 pub const RUNS: &str = ".unsnarl/runs";
 
 /// The permission of a test to run the programs that it has built itself.
@@ -23,7 +23,7 @@ pub fn permit(program: &Path, command: &[OsString], directory: &Path) -> Permit 
 /// A temporary folder; it vanishes with the value.
 pub struct Workspace {
     folder: tempfile::TempDir,
-    /// What unsnarl keeps for the user, such as what was recorded.
+    /// The user's own folder of unsnarl, with data such as the record of recordings.
     state: tempfile::TempDir,
 }
 
@@ -109,14 +109,14 @@ impl Workspace {
         Finished::of(command)
     }
 
-    /// Copies a folder of the project's with all that is in it.
+    /// Copies a folder of the project with its content.
     pub fn copy(&self, from: &Path, to: &str) -> Result<()> {
         let from = from.to_string_lossy();
         self.run("cp", &["-R", &from, to])?.exits(0)?;
         Ok(())
     }
 
-    /// The same surroundings for every command: this folder, no colours, no variables of cargo's.
+    /// Sets the same environment for every command: this folder, no colours, no variables of cargo's.
     fn prepare(&self, command: &mut Command) {
         command
             .current_dir(self.path())
@@ -208,7 +208,7 @@ impl Finished {
         })
     }
 
-    /// The command must have ended with this status.
+    /// Checks that the command has ended with this status.
     pub fn exits(self, status: i32) -> Result<Finished> {
         ensure!(
             self.status == Some(status),
@@ -217,8 +217,8 @@ impl Finished {
         Ok(self)
     }
 
-    /// Its messages must hold all of these texts, whatever the case of the letters and wherever lines
-    /// are broken.
+    /// Checks that its messages contain all of these texts, whatever the case of the letters and wherever lines are
+    /// broken.
     pub fn says(self, texts: &[&str]) -> Result<Finished> {
         let words = |text: &str| -> Vec<String> {
             let text = text.to_lowercase();
@@ -259,7 +259,7 @@ impl std::fmt::Display for Finished {
     }
 }
 
-/// Enough of a long text to see what went wrong.
+/// The beginning and the end of a long text, enough to see what went wrong.
 fn shortened(text: &str) -> String {
     const MOST: usize = 6000;
     match text.char_indices().nth(MOST) {

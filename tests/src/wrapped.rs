@@ -5,7 +5,7 @@ use crate::{Finished, Program, Workspace};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 
-/// What stands between a program and its locks.
+/// The layer between a program and its locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// Functions of the same file.
@@ -19,10 +19,10 @@ pub enum Form {
 }
 
 impl Form {
-    /// All of them.
+    /// All forms.
     pub const ALL: [Form; 4] = [Form::Function, Form::OtherFile, Form::Holder, Form::Macro];
 
-    /// In tables.
+    /// The form's name in tables.
     pub fn in_words(self, is_cpp: bool) -> &'static str {
         match self {
             Form::Function => "a function",
@@ -119,7 +119,7 @@ fn c(text: &str, form: Form) -> Result<Vec<(&'static str, String)>> {
     })
 }
 
-/// Calls that stay take the mutex in the struct.
+/// Adapts calls that stay: they take the mutex in the struct.
 fn of_member(text: &str) -> String {
     const STAY: [&str; 6] = [
         "pthread_cond_wait(",

@@ -1,19 +1,19 @@
-//! How a run fails: the same way is the same bug, as far as one can see from outside.
+//! The failure mode of a run: two runs with the same mode show the same bug, as far as one can tell from outside.
 
 use crate::{EventKind, FailureKind, Outcome, Run, SiteId};
 
-/// How and where a run fails.
+/// The kind and the source places of a failure.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FailureMode {
     outcome: Outcome,
     kind: Option<FailureKind>,
     message: String,
-    /// Where, or where the threads wait.
+    /// Source places of the failure or, in a hang, of the waiting threads.
     places: Vec<(String, u32, String)>,
 }
 
 impl FailureMode {
-    /// That of a run. Linear in the run where its threads wait for ever.
+    /// Returns the failure mode of `run`. Takes time linear in the run if its threads wait for ever.
     pub fn of(run: &Run) -> FailureMode {
         let failure = run.meta.failure.as_ref();
         let kind = failure.map(|failure| failure.kind);
@@ -42,8 +42,8 @@ impl FailureMode {
 }
 
 impl FailureMode {
-    /// Whether two runs fail alike, as far as the schedule is not what they differ in: who waits where besides, once
-    /// threads wait for ever, is a matter of the schedule.
+    /// Returns whether two runs fail alike, apart from what the schedule decides. The places where threads wait in a
+    /// deadlock depend on the schedule, so two deadlocks are always alike.
     pub fn is_like(&self, other: &FailureMode) -> bool {
         let both_hang = [self, other].map(|way| way.outcome == Outcome::Deadlocked);
         both_hang == [true, true] || self == other

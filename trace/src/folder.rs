@@ -16,7 +16,7 @@ use std::{
     time::SystemTime,
 };
 
-/// What run files end with.
+/// File name extension of run files.
 const EXTENSION: &str = "arrow";
 /// The folder of a project that unsnarl keeps its files in.
 pub(crate) const HOME: &str = ".unsnarl";
@@ -27,20 +27,20 @@ pub struct RunFolder {
     path: PathBuf,
 }
 
-/// One file of a [`RunFolder`].
+/// One file in a [`RunFolder`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RunFile {
-    /// Name without the folder and the ending.
+    /// File name without folder and extension.
     pub name: String,
     /// The whole path.
     pub path: PathBuf,
     /// Size in bytes.
     pub len: u64,
-    /// When it was last written.
+    /// Time of the last modification.
     pub modified: SystemTime,
 }
 
-/// The file of a run that was not written yet.
+/// The content of a run file that has not been written yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EncodedRun {
     name: String,
@@ -48,7 +48,7 @@ pub struct EncodedRun {
 }
 
 impl EncodedRun {
-    /// The file of `run`.
+    /// Encodes `run`.
     pub fn of(run: &Run) -> Result<EncodedRun, StoreError> {
         let mut bytes = Vec::new();
         write_run(run, &mut bytes).map_err(StoreError::Run)?;
@@ -63,18 +63,18 @@ impl EncodedRun {
     }
 }
 
-/// Why a run could not be stored.
+/// An error that keeps a run from being stored.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder or the file could not be written.
     #[error("cannot write {}: {source}; {}", path.display(), advice(source))]
     Io {
-        /// What could not be written.
+        /// The file or folder that could not be written.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The run itself is wrong.
+    /// The run itself is inconsistent.
     #[error(transparent)]
     Run(WriteError),
 }
@@ -94,7 +94,7 @@ impl RunFolder {
         RunFolder { path: path.into() }
     }
 
-    /// Where the runs of the project at `root` are kept.
+    /// The folder for the runs of the project at `root`.
     pub fn of_project(root: &Path) -> RunFolder {
         RunFolder::new(root.join(HOME).join("runs"))
     }
@@ -124,7 +124,7 @@ impl RunFolder {
         self.store_encoded(&EncodedRun::of(run)?)
     }
 
-    /// As [`RunFolder::store`], for a run whose file's content is known.
+    /// Like [`RunFolder::store`], for a run whose file's content is known.
     pub fn store_encoded(&self, run: &EncodedRun) -> Result<PathBuf, StoreError> {
         let path = self.path.join(&run.name);
         if !self.has(run) {
@@ -133,7 +133,7 @@ impl RunFolder {
         Ok(path)
     }
 
-    /// Whether the run is there already.
+    /// Returns whether the run is stored already.
     pub fn has(&self, run: &EncodedRun) -> bool {
         let there = fs::metadata(self.path.join(&run.name));
         there.is_ok_and(|there| there.len() == run.len())

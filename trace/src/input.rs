@@ -1,4 +1,4 @@
-//! What came into a run from outside the process, kept so that a replay can give it back.
+//! Input from outside the process, kept so that a replay can give it back.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunInput {
-    /// What the program's random numbers were drawn from, if it asked for any.
+    /// Seed of the program's random numbers, if it asked for any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// [`raw::Input`](crate::raw::Input)s with their bytes, as the runtime wrote them; in the file as
@@ -30,7 +30,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl RunInput {
-    /// Nothing came from outside.
+    /// Returns whether nothing came from outside.
     pub fn is_empty(&self) -> bool {
         *self == RunInput::default()
     }
@@ -47,8 +47,8 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// Never given back: the loader and the C library take code to execute from it, which a run file that somebody
-    /// else has made must not name.
+    /// Returns whether a replay never restores the variable: the loader and the C library take code to execute from
+    /// it, which a run file made by somebody else must not name.
     pub fn is_withheld(&self) -> bool {
         const PREFIXES: [&str; 5] = ["LD_", "GLIBC_", "GCONV_", "LOCPATH", "UNSNARL_"];
         PREFIXES.iter().any(|prefix| self.name.starts_with(prefix))
@@ -60,7 +60,7 @@ impl Variable {
                 .is_some_and(|value| value.contains('\0'))
     }
 
-    /// Kept of every run: the C library looks it up by itself.
+    /// Returns whether the variable is kept in every run because the C library reads it by itself.
     pub fn is_looked_up_by_library(name: &str) -> bool {
         const NAMES: [&str; 3] = ["LANG", "LANGUAGE", "TZ"];
         NAMES.contains(&name)

@@ -1,4 +1,4 @@
-//! What a run file says about the run as a whole: JSON under the key `unsnarl.run` of the schema.
+//! The metadata of a run: JSON under the key `unsnarl.run` of the schema.
 
 use crate::{
     input::RunInput,
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Version of the run file that this crate writes. Readers refuse newer ones.
 pub const FORMAT: u32 = 2;
 
-/// How a run ended.
+/// The way in which a run ended.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
@@ -43,13 +43,13 @@ impl Outcome {
         }
     }
 
-    /// Something went wrong in the program: failed, deadlocked or timed out.
+    /// Returns whether the program failed, deadlocked or timed out.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::Deadlocked | Self::TimedOut)
     }
 }
 
-/// How the order of events came about.
+/// The relation between the recorded order of events and the real one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -60,11 +60,11 @@ pub enum Mode {
     Free,
     /// Threads ran freely and only their paths and their synchronization are known: no accesses.
     Path,
-    /// From another tool.
+    /// A run converted from the trace of another tool.
     Imported,
 }
 
-/// What kind of failure.
+/// The kind of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
@@ -92,22 +92,22 @@ pub enum FailureKind {
     Timeout,
 }
 
-/// How and where a run failed.
+/// The failure of a run, with its place.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Failure {
-    /// What kind.
+    /// Kind of the failure.
     pub kind: FailureKind,
     /// One line for a person, e.g. ``assertion `balance == 450` failed`` or `segmentation fault`.
     pub message: String,
-    /// Who failed, if one thread did.
+    /// The thread that failed; `None` if no single thread did.
     pub thread: Option<ThreadId>,
-    /// Where.
+    /// Site of the failure.
     pub site: Option<SiteId>,
     /// The event of kind `failure`, or the last access before it.
     pub event: Option<EventId>,
 }
 
-/// Choices other than threads that a run had: how its schedule is to be read.
+/// Choices other than threads that a run could make; its schedule is read accordingly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Chances {
@@ -123,12 +123,12 @@ pub struct Chances {
 }
 
 impl Chances {
-    /// None of them: threads are all that is chosen.
+    /// Returns whether threads are all that is chosen.
     pub fn is_none(&self) -> bool {
         *self == Chances::default()
     }
 
-    /// As in the raw log's header.
+    /// The bits as in the raw log's header.
     pub fn bits(&self) -> u32 {
         use crate::raw::chance::{ALLOCATION, EARLY_TIMEOUT, SPURIOUS_WAKEUP, TRY};
         let bit = |on: bool, bit: u32| if on { bit } else { 0 };
@@ -139,7 +139,7 @@ impl Chances {
     }
 }
 
-/// What counts as a failure of a program, where that is not as usual.
+/// Criteria for a failure of a program, where they differ from the usual ones.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Criteria {
@@ -152,12 +152,12 @@ pub struct Criteria {
 }
 
 impl Criteria {
-    /// The usual ones.
+    /// Returns whether these are the usual criteria.
     pub fn is_usual(&self) -> bool {
         *self == Criteria::default()
     }
 
-    /// A run that ended by itself with this exit status passed.
+    /// Returns whether a run that ended by itself with this exit status passed.
     pub fn expects(&self, status: i32) -> bool {
         match self.expected_exits.is_empty() {
             true => status == 0,
@@ -173,9 +173,9 @@ pub struct ThreadRow {
     pub name: String,
     /// Start routine, empty when not known.
     pub start: String,
-    /// Who created it; `None` for `main`.
+    /// The thread that created it; `None` for `main`.
     pub parent: Option<ThreadId>,
-    /// Where it was created.
+    /// Site of the call that created it.
     pub created_at: SiteId,
 }
 
@@ -195,14 +195,14 @@ pub struct SiteRow {
 }
 
 impl SiteRow {
-    /// Whether it is a line of the user's code: one that is known, and not of the compiler's or the C library's
-    /// headers.
+    /// Returns whether this is a line of the user's code: a known line outside the headers of the compiler and the C
+    /// library.
     pub fn is_of_user(&self) -> bool {
         !self.file.is_empty() && self.line != 0 && !is_system(&self.file)
     }
 }
 
-/// Whether a source file belongs to the compiler, the C library or the runtime, not to the user.
+/// Returns whether a source file belongs to the compiler, the C library or the runtime instead of to the user.
 pub fn is_system(file: &str) -> bool {
     const FOLDERS: [&str; 7] = [
         "/usr/include/",
@@ -230,12 +230,12 @@ pub struct FrameRow(
 pub struct BlockRow {
     /// The value of the events that entered it: the same in every run of one build.
     pub id: u64,
-    /// Where the block begins.
+    /// Site of the block's first instruction.
     pub site: SiteId,
     /// An instruction in it, the first one where the model has a place for that.
     #[serde(default, skip_serializing_if = "PointId::is_unknown")]
     pub point: PointId,
-    /// It is the first block of its function: entering it is a call, unless a loop begins the function.
+    /// `true` if it is the first block of its function: entering it is a call, unless a loop begins the function.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_entry: bool,
 }
@@ -254,7 +254,7 @@ pub struct PointRow(
 /// A source file as it was when the program was recorded.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SourceRow {
-    /// As in [`SiteRow::file`].
+    /// Path as in [`SiteRow::file`].
     pub file: String,
     /// SHA-256 of its bytes in hexadecimal.
     pub sha256: String,
@@ -267,11 +267,11 @@ pub struct Preemption {
     pub thread: ThreadId,
     /// The thread that ran instead.
     pub to: ThreadId,
-    /// What the first one did when it went on: the preemption lies before it. `None` when it never did.
+    /// The first event of the preempted thread after the preemption; `None` if it never ran again.
     pub event: Option<EventId>,
 }
 
-/// How a run was made that needs as few preemptions as could be found.
+/// The origin of a run that was minimized to as few preemptions as could be found.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Minimized {
@@ -279,11 +279,12 @@ pub struct Minimized {
     pub from: String,
     /// The preemptions of that one.
     pub preemptions_before: u64,
-    /// Its own preemptions, in order. Without any one of them it does not fail like this.
+    /// Preemptions of this run, in order. Without any one of them it does not fail like this.
     pub preemptions: Vec<Preemption>,
     /// Runs that were tried.
     pub tried: u64,
-    /// Nothing was left to try; otherwise the limit of tries was reached, and fewer preemptions may do.
+    /// `true` if nothing was left to try; otherwise the limit of tries was reached, and fewer preemptions may
+    /// suffice.
     pub complete: bool,
 }
 
@@ -303,7 +304,7 @@ pub struct RunMeta {
     pub directory: String,
     /// SHA-256 over arguments and standard input: runs of one build and one input make a corpus.
     pub input_hash: String,
-    /// How the order came about.
+    /// The relation between the recorded order of events and the real one.
     pub mode: Mode,
     /// Order and values are exact.
     pub exact: bool,
@@ -317,7 +318,7 @@ pub struct RunMeta {
     pub expected_steps: u64,
     /// Decision points that the run passed.
     pub steps: u64,
-    /// How it ended.
+    /// The way in which the run ended.
     pub outcome: Outcome,
     /// Set unless it passed.
     pub failure: Option<Failure>,
@@ -355,17 +356,17 @@ pub struct RunMeta {
     /// Choices other than threads that the schedule holds.
     #[serde(skip_serializing_if = "Chances::is_none")]
     pub chances: Chances,
-    /// What counted as a failure.
+    /// Criteria by which the run was judged.
     #[serde(skip_serializing_if = "Criteria::is_usual")]
     pub criteria: Criteria,
-    /// What came from outside.
+    /// Input from outside the process.
     #[serde(skip_serializing_if = "RunInput::is_empty")]
     pub input: RunInput,
     /// Choices that make the run repeat.
     pub schedule: Schedule,
     /// Source files that sites are in.
     pub sources: Vec<SourceRow>,
-    /// What a reader should know: gaps, inexact parts, things that could not be recorded.
+    /// Remarks for the reader: gaps, inexact parts, things that could not be recorded.
     pub problems: Vec<String>,
 }
 

@@ -33,7 +33,8 @@ id! {
     SiteId(u32)
 }
 id! {
-    /// What is accessed: index into [`Run::locations`](crate::Run::locations). 0 is "none".
+    /// A memory location or synchronization object: index into [`Run::locations`](crate::Run::locations). 0 is
+    /// "none".
     LocationId(u32)
 }
 id! {
@@ -46,13 +47,13 @@ id! {
 }
 
 impl PointId {
-    /// It is "not known".
+    /// Returns whether the point is "not known".
     pub fn is_unknown(&self) -> bool {
         *self == PointId(0)
     }
 }
 
-/// What kind of step an event is. The numbers are part of the run file's format.
+/// The kind of an event. The numbers are part of the run file's format.
 ///
 /// `location` is the accessed memory or the synchronization object unless said otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -92,7 +93,8 @@ pub enum EventKind {
     Join = 16,
     /// Begins to wait on a condition variable; the `Unlock` of the mutex follows as its own event.
     Wait = 17,
-    /// Returned from the wait (the `Lock` of the mutex stands before it): `value` is 0 signalled, 1 timed out, 2 spurious.
+    /// Returned from the wait (the `Lock` of the mutex stands before it): `value` is 0 signalled, 1 timed out, 2
+    /// spurious.
     Wake = 18,
     /// Signal: `value` is the number of threads that it woke.
     Signal = 19,
@@ -219,22 +221,22 @@ impl EventKind {
         }
     }
 
-    /// Reads memory: plain and atomic reads, read-modify-writes.
+    /// Returns whether the event reads memory: plain and atomic reads, read-modify-writes.
     pub fn reads(self) -> bool {
         matches!(self, Self::Read | Self::AtomicRead | Self::Rmw)
     }
 
-    /// Writes memory: plain and atomic writes, read-modify-writes.
+    /// Returns whether the event writes memory: plain and atomic writes, read-modify-writes.
     pub fn writes(self) -> bool {
         matches!(self, Self::Write | Self::AtomicWrite | Self::Rmw)
     }
 
-    /// Reads or writes memory.
+    /// Returns whether the event reads or writes memory.
     pub fn is_access(self) -> bool {
         self.reads() || self.writes()
     }
 
-    /// An access that cannot be torn and never races.
+    /// Returns whether the event is an access that cannot be torn and never races.
     pub fn is_atomic(self) -> bool {
         matches!(self, Self::AtomicRead | Self::AtomicWrite | Self::Rmw)
     }
@@ -269,7 +271,7 @@ pub mod flags {
     pub const VOLATILE: u16 = 1;
     /// Part of a range access (`memcpy`, structure copy): rows of one range share their `seq`.
     pub const RANGE: u16 = 2;
-    /// On the stack of the thread that accesses.
+    /// Memory on the stack of the accessing thread.
     pub const OWN_STACK: u16 = 4;
     /// The write may not have been executed: the run ended in it.
     pub const UNFINISHED: u16 = 8;
@@ -293,13 +295,13 @@ pub enum Value {
 pub struct Event {
     /// Recorder's sequence number; pieces of one access share it, a gap means lost events.
     pub seq: u64,
-    /// Who.
+    /// The thread that executed the event.
     pub thread: ThreadId,
-    /// What.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// Where in the program.
+    /// Site of the event.
     pub site: SiteId,
-    /// On what.
+    /// The accessed location or synchronization object.
     pub location: LocationId,
     /// Size of the access in bytes.
     pub size: u32,
@@ -309,7 +311,7 @@ pub struct Event {
     pub value: Option<Value>,
     /// Value that a read-modify-write found.
     pub old: Option<u64>,
-    /// How the program got there.
+    /// Call stack of the event.
     pub stack: StackId,
     /// The instruction in the program model.
     pub point: PointId,

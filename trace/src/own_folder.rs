@@ -8,22 +8,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Kinds of files that the user keeps, each with folders of its own.
+/// Kinds of files that are kept for the user, each with folders of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// What can be made again.
+    /// Files that can be regenerated.
     Cache,
-    /// What the user has done and said.
+    /// Records of what the user has done and decided.
     State,
 }
 
-/// Why there is no folder that can be used.
+/// The error when no folder can be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use {}: {source}", path.display())]
 pub struct NoFolder {
     /// The last folder that was tried.
     pub path: PathBuf,
-    /// Why not.
+    /// The cause.
     pub source: io::Error,
 }
 
@@ -69,7 +69,7 @@ impl Purpose {
         env::temp_dir().join(format!("unsnarl-{name}-{}", geteuid().as_raw()))
     }
 
-    /// Whether this folder vanishes with the temporary files.
+    /// Returns whether this folder vanishes with the temporary files.
     pub fn is_temporary(self, folder: &Path) -> bool {
         self.candidates().last().is_some_and(|last| last == folder)
     }

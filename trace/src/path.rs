@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 /// thread's next event, or else 2 more than the number of a row of [`RunMeta::blocks`].
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PathRow {
-    /// Whose path it is.
+    /// The thread that took the path.
     pub thread: ThreadId,
-    /// Blocks that it entered.
+    /// Number of blocks that it entered.
     pub blocks: u64,
     /// The path.
     pub packed: String,
@@ -33,7 +33,7 @@ pub enum PathStep {
 
 /// The word of an event.
 pub const EVENT: u32 = 1;
-/// What is added to the number of a block to get its word.
+/// Offset from the number of a block to its word.
 pub const FIRST_BLOCK: u32 = EVENT + 1;
 
 impl PathRow {

@@ -1,5 +1,5 @@
-//! A proposed schedule: events that are to happen in this order, as another engine or a person says
-//! them. `docs/schedule.md` is the specification of its JSON.
+//! A proposed schedule: the order in which an engine or a person wants events to happen. `docs/schedule.md` specifies
+//! its JSON form.
 //!
 //! It names threads by their place in the fork tree and events by kind and place in the source, so it
 //! means the same in every run of the program; a [`Schedule`](crate::Schedule) is the choices of one run.
@@ -36,26 +36,27 @@ pub struct Proposal {
     /// Hash of arguments and standard input as in [`RunMeta::input_hash`]; empty when any input will do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub input_hash: String,
-    /// What came from outside, as in [`RunMeta::input`], to be given back; taken as it comes when it is empty.
+    /// Input to give back to the program, as in [`RunMeta::input`]; when it is empty, the program gets whatever
+    /// comes.
     #[serde(default, skip_serializing_if = "RunInput::is_empty")]
     pub input: RunInput,
-    /// What counts as a failure, as in [`RunMeta::criteria`].
+    /// Criteria for a failure, as in [`RunMeta::criteria`].
     #[serde(default, skip_serializing_if = "Criteria::is_usual")]
     pub criteria: Criteria,
-    /// What is to happen, in this order.
+    /// The events, in the order in which they are to happen.
     pub events: Vec<Wanted>,
-    /// Choices that come first, as in a run's [`Schedule`](crate::Schedule); events are counted from the run's start all the
-    /// same.
+    /// Choices to make before the first event, as in a run's [`Schedule`](crate::Schedule); events are counted from
+    /// the run's start all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<u16>,
-    /// Only the order of the events is kept: which of the threads runs that need not wait for one of them, `then` says from
-    /// the start.
+    /// Enforces only the order of the events: among the threads that need not wait for one of them, `then` chooses
+    /// from the start.
     #[serde(default, skip_serializing_if = "is_false")]
     pub only_order: bool,
-    /// How the run goes on after the last of them.
+    /// Policy for the rest of the run, after the last event.
     #[serde(default)]
     pub then: Policy,
-    /// What may go another way than usual, as in [`RunMeta::chances`].
+    /// Choices other than threads that the run makes, as in [`RunMeta::chances`].
     #[serde(default, skip_serializing_if = "Chances::is_none")]
     pub chances: Chances,
 }
@@ -66,7 +67,7 @@ pub struct Proposal {
 pub struct Wanted {
     /// The thread's name: `main`, `main.1`, `main.1.2`.
     pub thread: String,
-    /// What it does.
+    /// Kind of the event.
     #[serde(serialize_with = "write_kind", deserialize_with = "read_kind")]
     pub kind: EventKind,
     /// Source file, or the end of its path (`bank.c`); empty for any place.
@@ -81,19 +82,19 @@ pub struct Wanted {
     /// Function; empty for any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub function: String,
-    /// It is the n-th such event of the thread after the thread's event before in this list, from 1.
-    /// The location does not count for "such".
+    /// Position of the event among such events of the thread after its previous event in this list, from 1. The
+    /// location does not count for "such".
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub nth: u32,
     /// Name of what is accessed; checked once the run has ended. Empty for any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub location: String,
-    /// It need not come: where it does, that is after the events before it.
+    /// The event may be left out; if it happens, then after the events before it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub optional: bool,
 }
 
-/// How a run goes on after the events of a proposed schedule.
+/// A policy for the rest of a run, after the events of a proposed schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Policy {
@@ -145,7 +146,7 @@ impl Wanted {
         }
     }
 
-    /// `bank.c:31:5 in deposit`, as far as it is said.
+    /// `bank.c:31:5 in deposit`, with the parts that are given.
     pub fn place(&self) -> String {
         let mut place = self.file.clone();
         for number in [self.line, self.column] {
@@ -206,13 +207,13 @@ fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EventKind, D:
         .ok_or_else(|| de::Error::custom(format!("`{name}` is no kind of event")))
 }
 
-/// A text that is no proposed schedule.
+/// The error for a text that is not a proposed schedule.
 #[derive(Debug, thiserror::Error)]
 pub enum ProposalError {
-    /// Not JSON, or not of this form.
+    /// Text that is not JSON, or not of this form.
     #[error("not a schedule: {0}\n  next: docs/schedule.md says what one looks like")]
     Json(serde_json::Error),
-    /// Of another version.
+    /// A schedule of another version of the format.
     #[error(
         "a schedule of version {0}, but this unsnarl reads version {VERSION}\n  next: write it anew, or update unsnarl"
     )]
@@ -220,7 +221,7 @@ pub enum ProposalError {
 }
 
 impl Proposal {
-    /// Reads its JSON.
+    /// Parses the JSON form.
     pub fn from_json(text: &str) -> Result<Proposal, ProposalError> {
         #[derive(Deserialize)]
         struct Versioned {
@@ -233,12 +234,12 @@ impl Proposal {
         }
     }
 
-    /// Its JSON.
+    /// Returns the JSON form.
     pub fn to_json(&self) -> Result<String, ProposalError> {
         serde_json::to_string_pretty(self).map_err(ProposalError::Json)
     }
 
-    /// An empty one for the program, build and input that a run is of.
+    /// Creates an empty proposal for the program, build and input of a run.
     pub fn on(meta: &RunMeta) -> Proposal {
         Proposal {
             unsnarl_schedule: VERSION,
@@ -257,13 +258,14 @@ impl Proposal {
         }
     }
 
-    /// These events of a run, in the order given. Events that follow each other in one thread must be
-    /// in the order of the run; each says which occurrence it is from what the thread did in between.
+    /// Creates a proposal for these events of a run, in the order given. Events that follow each other in one thread
+    /// must be in the order of the run; each gets its occurrence number from what the thread did in between.
     pub fn of_events(run: &Run, events: &[EventId]) -> Proposal {
         Proposal::counted(run, events, &Occurrences::of(run))
     }
 
-    /// The same with what the run's events were counted by, for many proposals of one run.
+    /// Like [`of_events`](Proposal::of_events), with the precomputed occurrences of the run's events, for many
+    /// proposals of one run.
     pub fn counted(run: &Run, events: &[EventId], counts: &Occurrences) -> Proposal {
         let mut before: BTreeMap<ThreadId, u64> = BTreeMap::new();
         let mut seen: BTreeSet<u64> = BTreeSet::new();
@@ -289,7 +291,7 @@ impl Proposal {
     }
 }
 
-/// The input of a run, with what its random numbers were drawn from.
+/// The input of a run together with the seed of its random numbers.
 fn input_of(meta: &RunMeta) -> RunInput {
     let mut input = meta.input.clone();
     if !input.is_empty() {
@@ -311,11 +313,10 @@ type Key = (ThreadId, EventKind, SiteId);
 /// The site of events that are told apart by thread and kind only.
 const ANYWHERE: SiteId = SiteId(0);
 
-/// The times at which each thread of a run did each thing at each place, by which the events of a proposal are
-/// numbered.
+/// Occurrences of each event kind at each site in each thread of a run, which number the events of a proposal.
 pub struct Occurrences {
     times: BTreeMap<Key, Vec<u64>>,
-    /// For each site, whether a run can be held at it: it lies in the user's code.
+    /// `true` for each site at which a thread can be held: one in the user's code.
     nameable: Vec<bool>,
 }
 
@@ -361,7 +362,7 @@ impl Occurrences {
         }
     }
 
-    /// The n of the one at `until`, counted from after `from`.
+    /// The occurrence number of the event at `until`, counted from after `from`.
     fn between(&self, key: Key, from: Option<u64>, until: u64) -> u32 {
         let times = self.times.get(&key).map_or(&[][..], Vec::as_slice);
         let after = from.map_or(0, |from| times.partition_point(|time| *time <= from));
@@ -375,7 +376,7 @@ mod tests {
     use super::*;
     use crate::script;
 
-    /// The thread of a library has no line of the user's code until it calls some.
+    /// A library's thread, which has no line of the user's code until it calls some.
     const TASK: &str = "
         file /usr/include/c++/12/future
         main.1 rmw state 0->1 @700 invoke

@@ -36,7 +36,7 @@ mod names;
 pub use export::{Exported, export};
 pub use import::{BadLine, ImportError, Imported, import};
 
-/// What a trace is written in.
+/// The text format of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// `thread|operation(operand)|location`.
@@ -46,7 +46,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Its name.
+    /// Name of the format.
     pub fn name(self) -> &'static str {
         match self {
             Format::Std => "STD",
@@ -55,5 +55,5 @@ impl Format {
     }
 }
 
-/// How places of the other tool are called here: `site 347`.
+/// Prefix of the file names that stand for places of the other tool: `site 347`.
 const SITE: &str = "site ";

@@ -46,11 +46,11 @@ pub const MAX_MODULES: usize = 64;
 /// Most change points of the PCT strategy.
 pub const MAX_CHANGE_POINTS: usize = 32;
 
-/// How the program is run.
+/// The mode in which the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum RawMode {
-    /// Nothing is recorded.
+    /// Mode in which nothing is recorded.
     Off = 0,
     /// One thread at a time; the runtime decides at every recorded event.
     Controlled = 1,
@@ -60,7 +60,7 @@ pub enum RawMode {
     Path = 3,
 }
 
-/// How the next thread is chosen in controlled mode.
+/// The strategy that chooses the next thread in controlled mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum RawStrategy {
@@ -72,7 +72,7 @@ pub enum RawStrategy {
     Pct = 2,
 }
 
-/// How the run ended, as far as the runtime saw it.
+/// The way in which the run ended, as far as the runtime saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum End {
@@ -104,7 +104,7 @@ pub enum End {
     TooManyThreads = 12,
     /// The program did something that the runtime cannot serve; `message` says what.
     Unsupported = 13,
-    /// There was no memory for the log.
+    /// Memory for the log was not available.
     NoMemory = 14,
     /// The threads that can go on go round in circles, and nothing changes any more.
     Livelock = 15,
@@ -166,7 +166,7 @@ pub struct Header {
     pub depth: u32,
     /// Seed of the random choices.
     pub seed: u64,
-    /// PCT's k: how many decisions a run is expected to have.
+    /// PCT's k: the number of decisions that a run is expected to have.
     pub expected_steps: u64,
     /// Random walk: leave the running thread only once in this many decisions; 0 or 1 is uniform.
     pub switch_one_in: u32,
@@ -198,15 +198,15 @@ pub struct Header {
     pub threads_at: u64,
     /// Byte offset of the schedule to follow before the strategy goes on.
     pub replay_at: u64,
-    /// Number of choices in it.
+    /// Number of choices in that schedule.
     pub replay_len: u64,
     /// Byte offset of the [`Directive`]s.
     pub plan_at: u64,
-    /// Number of them.
+    /// Number of [`Directive`]s.
     pub plan_len: u64,
     /// Byte offset of the table of places that are passed over ([`quiet_slot`]).
     pub quiet_at: u64,
-    /// Its length in `u32`s; 0 when nothing is passed over.
+    /// Length of that table in `u32`s; 0 when nothing is passed over.
     pub quiet_len: u64,
     /// Byte offset of the choices made.
     pub decisions_at: u64,
@@ -234,7 +234,7 @@ pub struct Header {
     pub given_len: u64,
     /// Nonzero: they are all that the recorded run had.
     pub given_all: u64,
-    /// What the program's random numbers are drawn from.
+    /// Seed of the program's random numbers.
     pub input_seed: u64,
 
     /// Process that claimed the log; 0 while nobody did.
@@ -300,12 +300,12 @@ pub struct Header {
     pub unlogged: AtomicU32,
     /// Number of the thread that has the turn, in controlled mode.
     pub current: AtomicU32,
-    /// Nonzero while every thread waits, and somebody outside of the process could end one of the waits. What each waits
-    /// for stands in its row.
+    /// Nonzero while every thread waits, and somebody outside of the process could end one of the waits. What each
+    /// waits for stands in its row.
     pub waits_outside: AtomicU32,
 }
 
-/// Where input was another than the recorded one, and what it was.
+/// The first input that differed from the recorded one.
 #[repr(C)]
 pub struct Difference {
     /// Program counter of the call.
@@ -313,15 +313,15 @@ pub struct Difference {
     /// Offset of the recorded [`Input`] from `given_at`; the largest number where the call had done
     /// all of what it was asked for.
     pub recorded: u64,
-    /// What the call returned this time.
+    /// Result of the call in this run.
     pub result: i64,
-    /// `errno`, where it failed.
+    /// `errno`, if the call failed.
     pub error: u32,
     /// Number of the thread.
     pub thread: u32,
-    /// Bytes that came, of which `bytes` holds the first.
+    /// Number of bytes that came, of which `bytes` holds the first.
     pub length: u64,
-    /// The beginning of what came.
+    /// The first bytes that came.
     pub bytes: [u8; 64],
 }
 
@@ -330,15 +330,15 @@ pub struct Difference {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Input {
-    /// What the call returned.
+    /// Result of the call.
     pub result: i64,
-    /// Virtual time when it returned.
+    /// Virtual time at which it returned.
     pub clock: u64,
     /// The thread's n-th call of those that may bring something in, from 1.
     pub nth: u32,
     /// Bytes that follow.
     pub length: u32,
-    /// `errno`, where it failed.
+    /// `errno`, if it failed.
     pub error: u32,
     /// Number of the thread.
     pub thread: u16,
@@ -346,7 +346,7 @@ pub struct Input {
     pub call: u16,
 }
 
-/// What kind of call brought something in.
+/// The kind of call that brought something in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Call {
@@ -403,35 +403,35 @@ pub mod chance {
     pub const EARLY_TIMEOUT: u32 = 2;
     /// A step that the standard allows to fail for no reason fails: a weak compare-and-exchange, `mtx_trylock`.
     pub const TRY: u32 = 4;
-    /// There is no memory.
+    /// Memory is not available.
     pub const ALLOCATION: u32 = 8;
 }
 
-/// What may depend on other threads although no record says so.
+/// Dependences on other threads of which the log has no record.
 pub mod unlogged {
-    /// Looked at the clock, or waited for a time.
+    /// A thread read the clock or waited for a time.
     pub const TIME: u32 = 1;
-    /// Waited for a descriptor, a child, or a lock of a file.
+    /// A thread waited for a descriptor, a child, or a lock of a file.
     pub const KERNEL: u32 = 2;
-    /// Cancelled a thread.
+    /// A thread was cancelled.
     pub const CANCELLATION: u32 = 4;
-    /// Could have gone on when the process ended.
+    /// A thread could have gone on when the process ended.
     pub const CUT_OFF: u32 = 8;
 }
 
-/// What a choice was about.
+/// The kind of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ChoiceKind {
-    /// Which thread goes on.
+    /// The thread that goes on.
     Thread = 0,
-    /// Which waiter a signal wakes.
+    /// The waiter that a signal wakes.
     Waiter = 1,
-    /// How a wait ends: 0 when it is granted, 1 by itself, 2 because its time is over.
+    /// The end of a wait: 0 when it is granted, 1 by itself, 2 because its time is over.
     Wait = 2,
-    /// Whether a step fails that may fail for no reason: 1 when it does.
+    /// The outcome of a step that may fail for no reason: 1 when it fails.
     Try = 3,
-    /// Whether there is no memory: 1 when there is none.
+    /// The outcome of an allocation: 1 when there is no memory.
     Allocation = 4,
 }
 
@@ -445,25 +445,24 @@ impl ChoiceKind {
     }
 }
 
-/// Where the search for a place begins in the table of places that are passed over: program counters,
-/// counted from where the program was loaded, each in the first free slot from here on. The slots that
-/// are left hold 0; `len` is not 0.
+/// Slot at which the search for a place begins in the table of places that are passed over. Places are program
+/// counters, counted from where the program was loaded, each in the first free slot from here on. Empty slots hold 0;
+/// `len` is not 0.
 pub fn quiet_slot(place: u32, len: u64) -> u64 {
     (u64::from(place).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % len
 }
 
-/// What is known about one choice, when [`Header::note_details`] asks for it.
+/// Details of one choice, when [`Header::note_details`] asks for them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
     /// Records written before the choice.
     pub record: u64,
-    /// What could be chosen, a bit each: numbers of threads, or of the ways that something can go.
-    /// Numbers from 64 on have no bit.
+    /// Bit set of the candidates: numbers of threads, or of possible outcomes. Numbers from 64 on have no bit.
     pub candidates: u64,
     /// The thread that made the choice.
     pub running: u16,
-    /// What was chosen.
+    /// The candidate that was chosen.
     pub chosen: u16,
     /// A [`ChoiceKind`].
     pub kind: u8,
@@ -471,14 +470,14 @@ pub struct Detail {
     pub yields: u8,
     /// Nonzero: there were candidates without a bit.
     pub more: u8,
-    /// Nothing.
+    /// Unused padding.
     pub unused: u8,
-    /// How many decisions the thread that made the choice had come to, this one included.
+    /// Number of decisions that the choosing thread had come to, this one included.
     pub step: u64,
 }
 
-/// One choice that is given beforehand, by where its thread stands instead of by its place in the whole
-/// run: it means the same when other choices before it change. Sorted by thread and step.
+/// One choice that is prescribed by the position of its thread instead of by its index in the whole run: it means the
+/// same when other choices before it change. Sorted by thread and step.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Directive {
@@ -486,13 +485,13 @@ pub struct Directive {
     pub thread: u16,
     /// A [`ChoiceKind`].
     pub kind: u8,
-    /// Nothing.
+    /// Unused padding.
     pub unused: u8,
-    /// What is to be chosen. Passed over when that is not possible.
+    /// The prescribed choice. Passed over when it is not possible.
     pub choice: u16,
-    /// Nothing.
+    /// Unused padding.
     pub unused_too: u16,
-    /// Which of the thread's decisions, as in [`Detail::step`].
+    /// Number of the decision within the thread, as in [`Detail::step`].
     pub step: u64,
 }
 
@@ -500,14 +499,14 @@ pub struct Directive {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Module {
-    /// What has to be subtracted from a run-time address to get the file's own.
+    /// Load bias: run-time address minus the file's own address.
     pub bias: u64,
     /// First mapped address.
     pub start: u64,
     /// One past the last mapped address.
     pub end: u64,
-    /// How far below a thread's pointer its copy of the thread-local variables begins; 0 when there are
-    /// none, or not at the same place in all threads.
+    /// Offset of a thread's copy of the thread-local variables below the thread pointer; 0 when there are none, or
+    /// when it differs between threads.
     pub tls_below: u64,
     /// Bytes of the thread-local variables.
     pub tls_bytes: u64,
@@ -515,7 +514,7 @@ pub struct Module {
     pub path: [u8; 232],
 }
 
-/// What a thread waits for when the run ends, or its time is over.
+/// The object that a thread waits for when the run ends, or its time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum WaitsFor {
@@ -566,11 +565,11 @@ impl WaitsFor {
 pub struct Thread {
     /// Number of the thread that created it; its own for `main`.
     pub parent: u32,
-    /// It is the parent's n-th child, from 1; 0 for `main`.
+    /// Position among its parent's children, from 1; 0 for `main`.
     pub nth: u32,
     /// Start routine; 0 for `main`.
     pub start_pc: u64,
-    /// Where `pthread_create` was called; 0 for `main`.
+    /// Program counter of the call of `pthread_create`; 0 for `main`.
     pub create_pc: u64,
     /// Lowest address of the stack.
     pub stack_low: u64,
@@ -586,11 +585,11 @@ pub struct Thread {
     pub kernel_id: AtomicU32,
     /// Address (or thread number) it waited for.
     pub wait_object: AtomicU64,
-    /// Where it waited.
+    /// Program counter of the wait.
     pub wait_pc: AtomicU64,
 }
 
-/// One step of one thread, 32 bytes. What `addr` and `value` mean depends on the [`RecordKind`].
+/// One step of one thread, 32 bytes. The meaning of `addr` and `value` depends on the [`RecordKind`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
@@ -625,7 +624,7 @@ pub mod flag {
     pub const ORDER_SHIFT: u8 = 5;
 }
 
-/// What a [`Record`] says.
+/// The kind of a [`Record`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RecordKind {
@@ -713,11 +712,11 @@ pub enum RecordKind {
 
     /// The failure: `value` an [`End`].
     Failure = 80,
-    /// Where an unfinished thread stood when the run ended; `size` a [`WaitsFor`], `addr` its object.
+    /// The last place of an unfinished thread when the run ended; `size` a [`WaitsFor`], `addr` its object.
     Blocked = 81,
 }
 
-/// What kind of lock a [`RecordKind::Lock`] took.
+/// The type of the lock that a [`RecordKind::Lock`] took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum LockType {

@@ -26,7 +26,7 @@ use std::{
 };
 use tables::Tables;
 
-/// Why a file could not be read as a run.
+/// An error that keeps a file from being read as a run.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file could not be opened or read.
@@ -34,18 +34,18 @@ pub enum ReadError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Something else than a run.
+    /// A file that is not a run.
     #[error("{} is not a run file: {why}; docs/run-file.md says what one holds", path.display())]
     NotARun {
         /// The file.
         path: PathBuf,
-        /// What is missing or different.
+        /// The missing or unexpected part.
         why: String,
     },
-    /// Written by a newer version.
+    /// A run file written by a newer version.
     #[error(
         "the run file {} has format {found}, and this unsnarl reads formats up to {supported}; \
          install a newer unsnarl, or record the program again with this one",
@@ -64,7 +64,7 @@ pub enum ReadError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is broken.
+        /// The broken part.
         why: String,
     },
 }
@@ -93,7 +93,7 @@ impl Refusal {
 
 /// Reads the run file at `path`.
 ///
-/// What could not be read of it stands in [`Run::damage`]; the events before the damage are there.
+/// Parts that could not be read are listed in [`Run::damage`]; the events before the damage are there.
 pub fn read_run(path: &Path) -> Result<Run, ReadError> {
     let bytes = load(path).map_err(|source| ReadError::Io {
         path: path.to_owned(),
@@ -102,8 +102,8 @@ pub fn read_run(path: &Path) -> Result<Run, ReadError> {
     read_buffer(bytes).map_err(|refusal| refusal.at(path))
 }
 
-/// Reads what the run file at `path` says of its run in its first bytes: program, input, how it was made and how it ended.
-/// What is kept in tables (sites, threads) is empty.
+/// Reads the metadata from the first bytes of the run file at `path`: program, input, origin and outcome of the run.
+/// The parts that are kept in tables (sites, threads) are empty.
 pub fn read_meta(path: &Path) -> Result<RunMeta, ReadError> {
     let bytes = with_metadata(path).map_err(|source| ReadError::Io {
         path: path.to_owned(),
@@ -116,11 +116,12 @@ pub fn read_meta(path: &Path) -> Result<RunMeta, ReadError> {
     meta().map_err(|refusal| refusal.at(path))
 }
 
-/// Bytes that a run takes in memory when it is read from the file of `length` bytes at `path`: large files are compressed
-/// and say how many events they hold.
+/// Bytes that a run takes in memory when it is read from the file of `length` bytes at `path`: large files are
+/// compressed and say how many events they hold.
 #[must_use]
 pub fn unpacked(path: &Path, length: u64) -> u64 {
-    /// Smaller files are taken to be what they are: there may be very many, and what is compressed in them is no matter.
+    /// Size up to which a file is taken to be uncompressed: there may be very many small files, and compression
+    /// hardly matters in them.
     const SMALL: u64 = 32 << 10;
     let schema = || {
         let bytes = with_metadata(path).ok()?;
@@ -132,14 +133,14 @@ pub fn unpacked(path: &Path, length: u64) -> u64 {
     bytes.unwrap_or(0).max(length)
 }
 
-/// How many events a compressed file says to hold.
+/// Number of events that a compressed file claims to hold.
 fn events_of(schema: &Schema) -> Option<u64> {
     schema.metadata().get(schema::EVENTS_KEY)?.parse().ok()
 }
 
-/// The first bytes of a run file, as far as its metadata goes.
+/// The first bytes of a run file, up to the end of its metadata.
 fn with_metadata(path: &Path) -> io::Result<Buffer> {
-    /// More than the metadata of most runs.
+    /// Size of the first read: more than the metadata of most runs.
     const FIRST: u64 = 1 << 20;
     let bytes = load_first(path, FIRST)?;
     match messages::schema_end(&bytes).filter(|end| *end > FIRST) {
@@ -153,10 +154,10 @@ pub fn read_run_bytes(bytes: Vec<u8>) -> Result<Run, ReadError> {
     read_buffer(Buffer::from_vec(bytes)).map_err(|refusal| refusal.at(Path::new("(in memory)")))
 }
 
-/// Most bytes of a run file.
+/// Upper bound for the size of a run file.
 const MOST: u64 = 64 << 30;
 
-/// Whether the file begins as a run file does. Only its first bytes are read.
+/// Returns whether the file begins as a run file does. Only its first bytes are read.
 #[must_use]
 pub fn begins_as_run(path: &Path) -> bool {
     let mut start = [0; schema::TAIL.len()];
@@ -170,7 +171,7 @@ fn load(path: &Path) -> io::Result<Buffer> {
     load_first(path, MOST)
 }
 
-/// The first bytes of a run file, no more than so many.
+/// The first bytes of a run file, at most `bytes` of them.
 fn load_first(path: &Path, bytes: u64) -> io::Result<Buffer> {
     let (file, about) = open_regular(path)?;
     let mut start = Vec::new();
@@ -195,7 +196,7 @@ fn load_first(path: &Path, bytes: u64) -> io::Result<Buffer> {
     Ok(Buffer::from_vec(read))
 }
 
-/// Refuses what does not begin as a run file.
+/// Refuses bytes that do not begin as a run file.
 fn begin(bytes: Buffer) -> Result<Buffer, Refusal> {
     if bytes.is_empty() {
         return Err(Refusal::Damaged("it is empty".to_owned()));
@@ -255,7 +256,7 @@ fn meta_of(schema: &Schema) -> Result<RunMeta, Refusal> {
     })
 }
 
-/// The metadata of a file without any: another tool's.
+/// Metadata for a file without any, as another tool writes it.
 fn imported() -> RunMeta {
     RunMeta {
         format: FORMAT,

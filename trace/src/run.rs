@@ -9,7 +9,7 @@ use arrow_buffer::ScalarBuffer;
 /// One recorded run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Run {
-    /// What it was a run of and how it ended.
+    /// Program, input, origin and outcome of the run.
     pub meta: RunMeta,
     /// Names of the locations; row 0 is empty and means "none".
     ///
@@ -18,7 +18,7 @@ pub struct Run {
     pub locations: Vec<String>,
     /// The events.
     pub events: Events,
-    /// What was wrong with the file, in words; the columns hold what could be read.
+    /// Defects of the file, in words; the columns hold what could be read.
     pub damage: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl Events {
         self.kind.len()
     }
 
-    /// No events.
+    /// Returns whether the run has no events.
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
     }

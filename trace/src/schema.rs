@@ -1,4 +1,4 @@
-//! The layout of a run file, shared by its writer and its reader. `docs/run-file.md` is the same for people.
+//! The layout of a run file, shared by its writer and its reader. `docs/run-file.md` describes the same for people.
 
 use crate::{
     meta::{RunMeta, SiteRow},
@@ -12,22 +12,22 @@ use std::collections::{HashMap, HashSet};
 pub(crate) const FORMAT_KEY: &str = "unsnarl.format";
 /// Schema metadata: the [`RunMeta`] as JSON.
 pub(crate) const RUN_KEY: &str = "unsnarl.run";
-/// Schema metadata of compressed files: how many events there are.
+/// Schema metadata of compressed files: the number of events.
 pub(crate) const EVENTS_KEY: &str = "unsnarl.events";
 
 /// Events in a record batch. A file that was cut keeps its whole batches, so they are not large.
 pub(crate) const BATCH_ROWS: usize = 16_384;
 
-/// What every Arrow IPC file begins with, padded to eight bytes; the messages follow.
+/// First bytes of every Arrow IPC file, padded to eight bytes; the messages follow.
 pub(crate) const HEAD: &[u8; 8] = b"ARROW1\0\0";
-/// What every complete Arrow IPC file ends with.
+/// Last bytes of every complete Arrow IPC file.
 pub(crate) const TAIL: &[u8; 6] = b"ARROW1";
 
 /// Bytes of an event in memory.
 pub(crate) const BYTES_PER_EVENT: u64 = 50;
 
-/// Whether the file of a run with so many events is compressed. Small ones are read far more often than written, and
-/// there are thousands of them.
+/// Returns whether the file of a run with this many events is compressed. Small ones are read far more often than
+/// written, and there are thousands of them.
 pub(crate) fn is_compressed(events: usize) -> bool {
     events > BATCH_ROWS
 }
@@ -57,7 +57,7 @@ impl Column {
         ]
     };
 
-    /// Its name in the file.
+    /// Name of the column in the file.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Seq => "seq",
@@ -75,7 +75,7 @@ impl Column {
         }
     }
 
-    /// No file is a run file without it.
+    /// Returns whether every run file must have the column.
     pub(crate) fn required(self) -> bool {
         matches!(
             self,
@@ -161,7 +161,7 @@ fn site_name(site: &SiteRow) -> String {
     format!("{}:{}:{}", site.file, site.line, site.column)
 }
 
-/// Data frames refuse a dictionary in which a text stands twice, so the second one gets a ` (2)`.
+/// Makes texts unique by appending ` (2)` and so on: data frames refuse a dictionary in which a text occurs twice.
 pub(crate) fn unique(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut counts: HashMap<String, u64> = HashMap::new();

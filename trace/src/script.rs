@@ -39,7 +39,7 @@
 //! * **Blocked** threads say for what: `main.1 blocked lock m @31`, `main blocked join main.1`.
 //!   The words are `nothing`, `lock`, `shared-lock`, `condition`, `join`, `semaphore`, `barrier`, `once`, `time`.
 //!
-//! How the run ended is a line of its own: `fails [@SITE] [MESSAGE]` (by the thread before it, or
+//! The outcome of the run is a line of its own: `fails [@SITE] [MESSAGE]` (by the thread before it, or
 //! `THREAD fails ...`), `failed [MESSAGE]` (no thread at no event: an exit status), `deadlocks [MESSAGE]`,
 //! `times-out [MESSAGE]`, `cut-short`; it passed otherwise.
 //! Two more lines set what events don't show: `start THREAD FUNCTION` and `seed NUMBER`.
@@ -74,9 +74,9 @@ pub use print::print;
 pub struct ScriptError {
     /// The line, from 1.
     pub line: usize,
-    /// Its text.
+    /// Text of the line.
     pub text: String,
-    /// What is wrong with it and what would be right.
+    /// The error in the line and the form that was expected.
     pub why: String,
 }
 
@@ -106,7 +106,7 @@ fn kind(word: &str) -> Option<EventKind> {
     }
 }
 
-/// Words for what a thread waits for; the place is the number.
+/// Words for [`WaitsFor`](crate::raw::WaitsFor) by its number.
 const WAITS: [&str; 9] = [
     "nothing",
     "lock",
@@ -124,7 +124,7 @@ fn waits_for(word: &str) -> Option<WaitsFor> {
     WaitsFor::from_u32(u32::try_from(number).ok()?)
 }
 
-/// Words for the memory orders; the place is the number.
+/// Words for the memory orders by their number.
 const ORDERS: [&str; 6] = [
     "relaxed", "consume", "acquire", "release", "acq-rel", "seq-cst",
 ];

@@ -22,7 +22,7 @@ use std::{
     sync::Arc,
 };
 
-/// Why a run could not be written.
+/// An error that keeps a run from being written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The file could not be written.
@@ -66,13 +66,13 @@ pub fn write_run(run: &Run, out: &mut impl Write) -> Result<(), WriteError> {
     writer.flush().map_err(from_arrow)
 }
 
-/// How the messages of a run with so many events are written.
+/// Write options for the messages of a run with this many events.
 fn options(events: usize) -> Result<IpcWriteOptions, ArrowError> {
     let compression = schema::is_compressed(events).then_some(CompressionType::LZ4_FRAME);
     IpcWriteOptions::default().try_with_compression(compression)
 }
 
-/// The ids that no dictionary checks.
+/// Checks the ids that no dictionary checks.
 fn check_ids(run: &Run) -> Result<(), WriteError> {
     let check = |column: Column, ids: &[u32], table: usize| match ids.iter().copied().max() {
         Some(id) if id != 0 && id as usize >= table => Err(WriteError::Inconsistent(format!(

@@ -60,7 +60,7 @@ fn with_points() {
     );
 }
 
-/// As long as the format is the same, so are the bytes: the same run is the same file.
+/// The same run gives the same bytes as long as the format's version is the same.
 #[test]
 fn the_bytes_of_this_version() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");

@@ -1,4 +1,4 @@
-//! What is written is read again, and what is broken is said to be broken.
+//! Round trips of run files, and reports for broken ones.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod common;
@@ -18,7 +18,7 @@ proptest! {
         prop_assert_eq!(bytes_of(&run), bytes_of(&run.clone()));
     }
 
-    /// Whatever is flipped: an answer, and one whose ids are in their tables.
+    /// A file with any flipped bytes gives an answer whose ids are in their tables.
     #[test]
     fn flipped_bytes(run in runs(), flips in proptest::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..6)) {
         let mut bytes = bytes_of(&run);
@@ -90,7 +90,7 @@ fn long_runs_are_compressed() {
     assert_eq!(read_run_bytes(without).unwrap(), numbered);
 }
 
-/// Whatever a compressed file says of itself: an answer, and no more memory than it can need.
+/// A compressed file with any flipped bytes gives an answer, and takes no more memory than it can need.
 #[test]
 fn flipped_bytes_of_a_compressed_file() {
     let bytes = bytes_of(&long_run());

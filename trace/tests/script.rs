@@ -13,7 +13,7 @@ use unsnarl_trace::{
 };
 
 proptest! {
-    /// What a script can say survives being printed and read.
+    /// Everything that a script can express survives printing and parsing.
     #[test]
     fn print_and_parse(run in runs()) {
         let once = parse(&print(&run)).unwrap();

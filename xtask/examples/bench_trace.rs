@@ -1,4 +1,4 @@
-//! What a trace of one million events costs, as ratios to a plain scan of the same columns.
+//! Costs of a trace of one million events, as ratios to a plain scan of the same columns.
 
 use anyhow::{Context, Result};
 use std::{
@@ -22,7 +22,7 @@ const THREADS: u16 = 4;
 const LOCKS: u32 = 16;
 const LOCATIONS: u32 = 10_000;
 const SITES: u32 = 200;
-/// Each figure is the best of so many.
+/// Number of measurements of which each figure is the best.
 const REPEATS: usize = 5;
 
 fn main() -> Result<()> {
@@ -115,7 +115,7 @@ fn scan(events: &Events) {
     );
 }
 
-/// Threads that take a lock, read and write a little, and release it, in turns.
+/// A run of threads that take a lock, read and write a little, and release it, in turns.
 fn run() -> Run {
     let mut rows = Vec::with_capacity(EVENTS);
     let mut random = Random(1);
@@ -214,7 +214,7 @@ fn meta() -> RunMeta {
     }
 }
 
-/// Numbers that are the same each time.
+/// A random generator with the same numbers each time.
 struct Random(u64);
 
 impl Random {

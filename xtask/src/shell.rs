@@ -54,7 +54,7 @@ pub fn command(program: impl Into<OsString>, arguments: &[&str]) -> Command {
     command
 }
 
-/// What the command looks like on a terminal; the program without its folder, as people type it.
+/// The command as on a terminal; the program without its folder, as people type it.
 pub fn text(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(command.get_program());
@@ -94,7 +94,7 @@ pub fn output(mut command: Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Does the command succeed? Says nothing either way.
+/// Returns whether the command succeeds. Prints nothing either way.
 pub fn succeeds(mut command: Command) -> bool {
     let silent = command
         .stdin(Stdio::null())

@@ -1,4 +1,4 @@
-//! Every check and every test.
+//! The command that runs every check and every test.
 
 use crate::{
     gate,

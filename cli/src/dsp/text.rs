@@ -12,7 +12,7 @@ const BOLD: Style = Style::new().bold();
 /// Width of the two orders.
 const COLUMNS: usize = 110;
 
-/// Prints what the engine says about a corpus.
+/// Prints the engine's answer about a corpus.
 pub fn print(answer: &Answer) {
     let told = answer.failures.iter().filter(|one| one.told.is_ok());
     let count = match (told.count(), answer.failures.len()) {
@@ -56,7 +56,7 @@ fn print_projection(projection: &Projection, failure: &Failure) {
     outln!("  {DIM}Fails so in {runs}.{DIM:#}");
 }
 
-/// What executing both orders has shown, in a sentence.
+/// A sentence about the result of executing both orders.
 fn certainty(projection: &Projection) -> String {
     let tally = projection.confirmed.map(|tally| {
         format!(

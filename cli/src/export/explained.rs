@@ -1,4 +1,4 @@
-//! Why one run failed, by comparing it with the runs beside it.
+//! Explanation of one failed run, by comparing it with the runs beside it.
 
 use crate::message;
 use anyhow::{Result, bail};
@@ -6,15 +6,15 @@ use std::path::Path;
 use unsnarl_core::{Budget, BugKind, Corpora, Explanation, RunSummary, explain};
 use unsnarl_lab::load::{self, Loaded};
 
-/// What is known about a run.
+/// The explanation of a run.
 pub struct Explained {
-    /// What explains it, if something does.
+    /// The explanation, if there is one.
     pub explanation: Option<Explanation>,
     /// Files beside it that could not be read, each with the problem.
     pub broken: Vec<(String, String)>,
 }
 
-/// Explains a run file from the folder that it lies in; says it when there is nothing to explain.
+/// Explains a run file from the folder that it lies in; reports it when there is nothing to explain.
 pub fn explained(path: &Path) -> Result<Explained> {
     let loaded = beside(path)?;
     let name = name_in(&loaded, path)?;
@@ -35,8 +35,8 @@ pub fn explained(path: &Path) -> Result<Explained> {
     })
 }
 
-/// What explains this run if no other one failed: the steps are its own then. Only whether it fails in every order the
-/// others tell.
+/// The explanation of this run as if no other one failed, so that the steps are its own. The others decide only
+/// whether it fails in every order.
 fn alone(loaded: &Loaded, name: &str) -> Option<Explanation> {
     let mut corpora = Corpora::default();
     for (name, run) in &loaded.runs {

@@ -1,5 +1,5 @@
-//! `unsnarl explain --engine invariants`: for each way to fail what had to be true along a failing run, and the lines
-//! that made it so.
+//! `unsnarl explain --engine invariants`: for each failure mode the conditions that had to hold along a failing run,
+//! and the lines that established them.
 
 mod json;
 mod source;
@@ -23,28 +23,28 @@ use unsnarl_trace::{
     program::{self, LoadError, Program},
 };
 
-/// Failing runs of one way to fail that are looked at until one is told about.
+/// Number of failing runs of one failure mode that are tried until one can be explained.
 const RUNS: usize = 6;
 
-/// What the engine says about a corpus.
+/// Answer of the engine about a corpus.
 pub struct Answer {
-    /// For each way to fail, those of most runs first.
+    /// Failure modes, those of most runs first.
     pub failures: Vec<Failure>,
-    /// Why it stopped.
+    /// The reason for which it stopped.
     pub stopped: StopReason,
-    /// What the reader should know.
+    /// Remarks for the reader.
     pub notes: Vec<String>,
 }
 
-/// One way to fail.
+/// One failure mode.
 pub struct Failure {
-    /// What fails where.
+    /// The failure and its place.
     pub what: String,
     /// The runs that fail so, as `replay` takes them; the shortest first.
     pub runs: Vec<String>,
-    /// What had to be true, or why that is not known, with the next step.
+    /// The explained run, or the reason for which there is none, with the next step.
     pub told: Result<Box<Explained>, String>,
-    /// What the reader should know.
+    /// Remarks for the reader.
     pub notes: Vec<String>,
 }
 
@@ -52,11 +52,11 @@ pub struct Failure {
 pub struct Explained {
     /// The run.
     pub run: String,
-    /// What had to be true.
+    /// The conditions that had to hold.
     pub told: Told,
-    /// Why what had to hold before some line is not told; none when all of it is.
+    /// The reason for which conditions before some line are missing; `Complete` when none are.
     pub stopped: StopReason,
-    /// What it took.
+    /// Times that it took.
     pub measured: Measured,
 }
 
@@ -69,7 +69,7 @@ pub struct Measured {
     pub invariants_ms: f64,
 }
 
-/// What is asked for.
+/// The question to the engine.
 pub struct Asked<'a> {
     /// The level of detail; the lightest with a step between threads when none is given.
     pub level: Option<Level>,
@@ -77,7 +77,7 @@ pub struct Asked<'a> {
     pub loaded: &'a Loaded,
     /// Time for all of it.
     pub budget: &'a Budget,
-    /// The user stops it.
+    /// Raised when the user stops it.
     pub stop: &'a AtomicBool,
 }
 
@@ -105,7 +105,7 @@ pub fn ask(corpus: &Corpus, asked: &Asked<'_>) -> Answer {
     }
 }
 
-/// What had to be true in the first of the runs of which that can be told.
+/// Explains the first of the runs that can be explained.
 fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
     let mut reason: Option<(String, Vec<String>)> = None;
     for name in runs.iter().take(RUNS) {
@@ -193,7 +193,7 @@ fn milliseconds(begin: Instant) -> f64 {
     begin.elapsed().as_secs_f64() * 1000.0
 }
 
-/// Runs whose order or values are not those of the program.
+/// Refuses runs whose order or values are not those of the program.
 fn refuse(run: &Run) -> Result<()> {
     match run.meta.mode {
         Mode::Free => bail!(

@@ -13,12 +13,12 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 const HOLDS: Style = AnsiColor::Green.on_default();
-/// Source text is cut here.
+/// Length at which source text is cut.
 const TEXT: usize = 60;
-/// What was taken as recorded is named so many times.
+/// Number of assumptions that are named.
 const NAMED: usize = 5;
 
-/// Prints what the engine says about a corpus.
+/// Prints the engine's answer about a corpus.
 pub fn print(answer: &Answer) {
     let told = answer
         .failures
@@ -90,7 +90,7 @@ fn print_lines(told: &Told) {
     }
 }
 
-/// What begins to hold behind a line.
+/// Prints the conditions that begin to hold behind a line.
 fn held(told: &Told, after: Option<usize>, indent: usize) {
     for held in told.invariants.iter().filter(|held| held.after == after) {
         let pad = " ".repeat(indent + 4);
@@ -103,7 +103,7 @@ fn held(told: &Told, after: Option<usize>, indent: usize) {
     }
 }
 
-/// Up to which line something has to hold, where that is not the next one.
+/// The line up to which a condition has to hold, if that is not the next one.
 fn reach(held: &Held, told: &Told) -> String {
     let next = held.after.map_or(0, |after| after + 1);
     match held.until {
@@ -113,7 +113,7 @@ fn reach(held: &Held, told: &Told) -> String {
     }
 }
 
-/// How much of the run that is.
+/// The share of the run that matters.
 fn size(told: &Told) -> String {
     let counts = &told.counts;
     let minimal = match told.is_minimal {

@@ -1,11 +1,11 @@
-//! Lines that are found again by what they say.
+//! Lines that are found again by their text.
 
 use super::Line;
 
-/// Lines around one that tell it from others with the same text.
+/// Number of lines around one that distinguish it from others with the same text.
 const AROUND: usize = 3;
 
-/// How the line with this number is found again; `None` when the file has no such line.
+/// The data by which the line with this number is found again; `None` when the file has no such line.
 pub fn anchor(file: &str, content: &str, number: u32) -> Option<Line> {
     let lines: Vec<&str> = content.lines().map(str::trim).collect();
     let at = (number as usize).checked_sub(1)?;
@@ -22,7 +22,7 @@ pub fn anchor(file: &str, content: &str, number: u32) -> Option<Line> {
     })
 }
 
-/// Where the line is in what the file says now; in words why that cannot be said.
+/// Number of the line in the file's current content; the error is the reason, in words.
 pub fn find(line: &Line, content: &str) -> Result<u32, String> {
     let Line { file, text, .. } = line;
     let lines: Vec<&str> = content.lines().map(str::trim).collect();
@@ -64,7 +64,8 @@ fn around<'l>(lines: impl Iterator<Item = &'l &'l str>) -> Vec<String> {
         .collect()
 }
 
-/// The one that shares most with what stood around the line; none when two share as much, or all share nothing.
+/// The candidate whose surroundings have most in common with those of the line; `None` when two have as much, or none
+/// has anything.
 fn best(line: &Line, lines: &[&str], same: &[usize]) -> Option<usize> {
     let shared =
         |here: &[String], then: &[String]| here.iter().filter(|text| then.contains(text)).count();

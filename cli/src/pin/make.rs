@@ -15,9 +15,9 @@ use unsnarl_lab::sources::is_other;
 use unsnarl_trace::files::read_text;
 use unsnarl_trace::{Event, EventId, EventKind, Proposal, Run, RunMeta, Wanted};
 
-/// Executions that taking events away may cost.
+/// Bound for the executions that the reduction of the order may take.
 const TRIALS: usize = 400;
-/// Executions that have to fail in the end.
+/// Number of executions that have to fail in the end.
 const SURE: usize = 3;
 
 /// The test of a run that failed. Executes the program some hundred times; fails with the next step in words when the
@@ -56,7 +56,7 @@ pub fn make(run: &Run, explanation: Option<&Explanation>, program: &Executable) 
     pinned(run, trials.lines.schedule(&events))
 }
 
-/// The steps that an explanation tells, but for the one that fails: that one is the test's result.
+/// The steps of an explanation, except for the one that fails: that one is the test's result.
 fn important(run: &Run, explanation: Option<&Explanation>) -> Vec<EventId> {
     let Some(explanation) = explanation else {
         return Vec::new();
@@ -89,7 +89,7 @@ struct Trials<'a> {
 }
 
 impl Trials<'_> {
-    /// Does the program fail by this order, as the run did?
+    /// Returns whether the program fails by this order, as the run did.
     fn fails(&mut self, events: &[EventId]) -> Result<bool> {
         self.left = self.left.saturating_sub(1);
         let verdict = self.program.run(&self.lines.schedule(events), &self.stop)?;
@@ -101,8 +101,8 @@ impl Trials<'_> {
         Ok(now.outcome == then.outcome && message(now) == message(then))
     }
 
-    /// Takes away what the failure does not need, larger pieces first. What is `kept` stays: it is what the failure is
-    /// about, and a shorter order that fails for another reason would be another test.
+    /// Removes events that the failure does not need, larger pieces first. Those in `kept` stay: the failure is about
+    /// them, and a shorter order that fails for another reason would be another test.
     fn shrink(&mut self, events: &mut Vec<EventId>, kept: &[EventId]) -> Result<()> {
         let mut piece = events.len().div_ceil(2).max(1);
         loop {
@@ -136,10 +136,10 @@ impl Trials<'_> {
     }
 }
 
-/// What each thread did at each line, so that an order becomes a schedule of lines: columns shift too easily.
+/// Steps of each thread at each line, so that an order becomes a schedule of lines: columns shift too easily.
 struct ByLine<'a> {
     run: &'a Run,
-    /// Sites of one line and function have one number.
+    /// Number of each site; sites of one line and function share it.
     line_of: Vec<u32>,
     /// Times of each thread's events of a kind at a line.
     times: BTreeMap<(u16, EventKind, u32), Vec<u64>>,
@@ -204,7 +204,7 @@ impl ByLine<'_> {
     }
 }
 
-/// The test as it is written down: nothing of this build, and no path outside the folder if that can be.
+/// The test in its stored form: nothing of this build, and no path outside the folder if that can be avoided.
 fn pinned(run: &Run, mut schedule: Proposal) -> Result<Pinned> {
     let here = env::current_dir().context("the current folder cannot be found")?;
     let mut found: Vec<Line> = Vec::new();
@@ -241,7 +241,7 @@ fn pinned(run: &Run, mut schedule: Proposal) -> Result<Pinned> {
     })
 }
 
-/// What a line says, and what is around it.
+/// The text of a line with its surroundings.
 fn line(run: &Run, recorded: &str, wanted: &Wanted) -> Result<Line> {
     if wanted.line == 0 {
         bail!(
@@ -261,7 +261,8 @@ fn line(run: &Run, recorded: &str, wanted: &Wanted) -> Result<Line> {
         .with_context(|| format!("{recorded} has no line {}", wanted.line))
 }
 
-/// `src/bank.c` for what lies in the folder, the whole path for what does not; empty for the folder itself.
+/// The path relative to the folder, `src/bank.c`, if it lies in it, otherwise the whole path; empty for the folder
+/// itself.
 fn inside(path: &Path, folder: &Path) -> String {
     let parts = path.components();
     let clean: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();

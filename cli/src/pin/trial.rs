@@ -1,4 +1,4 @@
-//! `unsnarl replay --test`: does the program still fail by a pinned order?
+//! `unsnarl replay --test`: checks whether the program still fails by a pinned order.
 
 use super::{Pinned, lines};
 use crate::{message, propose, record::stop_flag};
@@ -22,33 +22,33 @@ use unsnarl_recorder::{
 use unsnarl_trace::Outcome;
 use unsnarl_trace::files::read_text;
 
-/// What to do about a test whose order is gone.
+/// The next step for a test whose order is gone.
 const ANEW: &str = "record again; if it still fails, export a new test";
 
-/// What test drivers take for "this test says nothing": automake's and Meson's number.
+/// Exit status that test drivers take for a skipped test: automake's and Meson's number.
 const SKIPPED: u8 = 77;
 
-/// How the program is to run.
+/// The circumstances of the execution.
 pub struct Setting {
-    /// Instead of the program that the schedule names.
+    /// The program to use instead of the one that the schedule names.
     pub program: Option<PathBuf>,
     /// File for standard input.
     pub stdin: Option<PathBuf>,
     /// Time that it may take.
     pub timeout: Duration,
-    /// Whether what it prints is shown.
+    /// Treatment of the program's output.
     pub output: Output,
-    /// The user's word about the program that the schedule names.
+    /// The user's decision about the program that the schedule names.
     pub word: Word,
 }
 
-/// What came of it.
+/// The result of a test.
 enum Answer {
-    /// It fails.
+    /// The program fails.
     Fails(String),
-    /// It does not, and the order was tried or cannot be.
+    /// The program does not fail, and the order was tried or cannot happen.
     Passes(String),
-    /// Nobody knows: why, and what to do.
+    /// The result is unknown: the reason and the next step.
     Skipped(String, &'static str),
 }
 
@@ -71,7 +71,7 @@ pub fn trial(mut pinned: Pinned, setting: &Setting) -> Result<ExitCode> {
     Ok(say(&answer))
 }
 
-/// Writes today's lines into the schedule; fails with what there is to say when that cannot be.
+/// Writes the current lines into the schedule; the error is the result when that is not possible.
 fn find_lines(pinned: &mut Pinned, target: &Target) -> Result<(), Answer> {
     let stale = |words| Answer::Skipped(words, ANEW);
     let built = fs::metadata(target.program.path()).and_then(|file| file.modified());
@@ -169,7 +169,7 @@ fn judge(verdict: &Verdict) -> Answer {
     }
 }
 
-/// What holds the thread back, in the recorder's words for it.
+/// The reason for which the thread is held back, in the recorder's words.
 fn why(wanted: &unsnarl_trace::Wanted, threads: &[(String, String)]) -> String {
     let mut threads = threads.iter();
     let own =

@@ -1,4 +1,4 @@
-//! What the analysis predicts from one run, the likeliest to fail first.
+//! Predictions from one run, the likeliest to fail first.
 
 use super::{runs::Subject, sound::Sound};
 use std::{
@@ -16,10 +16,10 @@ use unsnarl_core::{
 };
 use unsnarl_trace::{EventId, Run};
 
-/// Anomalies of one pattern on the same lines: when the first is not feasible another one may be.
+/// Number of anomalies of one pattern on the same lines: when the first is not feasible another one may be.
 const ALTERNATIVES: usize = 3;
 
-/// Counts of what a search went through.
+/// Counts of the items that a search examined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LookedAt {
     /// Locations that several threads access and one writes.
@@ -30,20 +30,20 @@ pub struct LookedAt {
     pub sections: usize,
 }
 
-/// What was predicted from a run.
+/// The predictions from a run.
 pub struct Predicted {
     /// The anomalies, those likeliest to fail first.
     pub candidates: Vec<Candidate>,
-    /// What was gone through.
+    /// Counts of the examined items.
     pub looked_at: LookedAt,
-    /// Why the search for them ended.
+    /// The reason for which the search ended.
     pub stopped: StopReason,
-    /// How long it took, orders of events included.
+    /// Time that it took, including the orders of events.
     pub time: Duration,
 }
 
-/// Predicts with all patterns, and deadlocks, and what only the second predictor finds. Atomic are critical sections, functions that hold a lock, what the user says,
-/// and what other passing runs suggest.
+/// Predicts anomalies by all patterns, deadlocks, and what only the second predictor finds. Critical sections are
+/// taken to be atomic, and functions that hold a lock, what the user says, and what other passing runs suggest.
 pub fn predict(
     subject: &Subject,
     scheduler: &Scheduler<'_>,
@@ -109,7 +109,7 @@ fn in_regions(patterns: &UserPatterns) -> Patterns {
     }
 }
 
-/// Adds the candidates of patterns and lines that are not known yet.
+/// Adds the candidates whose patterns and lines are not known yet.
 fn add_new(run: &Run, candidates: &mut Vec<Candidate>, found: Vec<Candidate>) {
     let sites = run.events.sites();
     let key = |one: &Candidate| {
@@ -121,8 +121,8 @@ fn add_new(run: &Run, candidates: &mut Vec<Candidate>, found: Vec<Candidate>) {
     candidates.extend(found.into_iter().filter(|one| !known.contains(&key(one))));
 }
 
-/// How likely a candidate is to make the program fail: deadlocks do, then what asserts look at or pointers
-/// are followed by, then what loses updates; of equal ones what lies closest together.
+/// Rank of a candidate by its likelihood to make the program fail: deadlocks come first, then accesses that asserts
+/// or pointers depend on, then lost updates; of equal ones those whose events lie closest together.
 fn likeliness(run: &Run, candidate: &Candidate) -> (u8, bool, u8, Reverse<u32>) {
     let class = match candidate.class {
         Class::User => 4,

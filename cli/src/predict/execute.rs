@@ -1,4 +1,4 @@
-//! Executes the orders of predicted anomalies: the program runs by each, and what came of it is kept.
+//! Executes the orders of predicted anomalies: the program runs by each, and the result is kept.
 
 use super::{
     runs::{Subject, stem},
@@ -19,7 +19,8 @@ use unsnarl_lab::executable::{Executable, Given, listed};
 use unsnarl_recorder::proposal::{Cause, Divergence, Ended, ProposalError, Verdict as Executed};
 use unsnarl_trace::{Occurrences, Outcome, Policy, Proposal, Run, RunFolder};
 
-/// Random ways to go on after the anomaly, once each thread until it waits has shown nothing.
+/// Number of random continuations after the anomaly, once the one in which each thread runs until it waits has shown
+/// nothing.
 const SEEDS: u64 = 2;
 
 /// Executes orders of one run's events.
@@ -32,7 +33,7 @@ pub struct Executor<'a> {
 }
 
 impl<'a> Executor<'a> {
-    /// The executor of a run's program, which has to be the build that was recorded.
+    /// Creates the executor of a run's program, which has to be the recorded build.
     pub fn new(
         subject: &Subject,
         arguments: &Predict,
@@ -52,8 +53,8 @@ impl<'a> Executor<'a> {
         })
     }
 
-    /// Executes the order of a candidate and, until something fails, other ways to go on after it; `None`
-    /// when the user stopped it. An order with a step at which the program cannot be held is not executed.
+    /// Executes the order of a candidate and, until something fails, other continuations; returns `None` when the
+    /// user stopped it. An order with a step at which the program cannot be held is not executed.
     pub fn run(&self, candidate: &Candidate, order: &Order) -> Result<Option<Finding>> {
         let (mut best, mut count) = (None, 0);
         for proposal in self.proposals(candidate, order) {
@@ -88,7 +89,7 @@ impl<'a> Executor<'a> {
         }))
     }
 
-    /// The ways to execute an order: then each thread runs until it waits; then with random ways to go on.
+    /// The proposals for an order: first one that goes on with each thread until it waits, then random ones.
     fn proposals(&self, candidate: &Candidate, order: &Order) -> impl Iterator<Item = Proposal> {
         let listed = listed(&self.run, &candidate.events, &order.events);
         let proposal = Proposal::counted(&self.run, &listed, &self.occurrences);
@@ -127,7 +128,7 @@ impl<'a> Executor<'a> {
         })
     }
 
-    /// Why an anomaly did not happen.
+    /// The reason for which an anomaly did not happen.
     fn not(&self, tried: &Run, divergence: &Divergence) -> Verdict {
         let threads = std::iter::once(&divergence.wanted.thread)
             .chain(self.run.meta.threads.iter().map(|row| &row.name));
@@ -166,7 +167,7 @@ fn failure(run: &Run) -> FailurePlace {
     }
 }
 
-/// The error is about the steps that a schedule names, not about the program: another schedule may do.
+/// Returns whether the error is about the steps of a schedule, not about the program: another schedule may do.
 fn is_of_the_schedule(error: &ProposalError) -> bool {
     use ProposalError::{Depth, NoSite, NoThread, OtherBuild, OtherInput, Record};
     match error {

@@ -1,4 +1,4 @@
-//! What the explanations say about the runs that failed.
+//! Explanations of the runs that failed.
 
 use super::{Report, runs::stem, verdict::Verdict};
 use crate::{arguments::Predict, message};
@@ -9,8 +9,8 @@ use std::{
 use unsnarl_core::{Budget, explain};
 use unsnarl_lab::load;
 
-/// The headline of the explanation of each failing run, by the run's name. The runs are compared with those that
-/// lie in the same folder, as `unsnarl explain` does it, in what is left of the time.
+/// The headlines of the explanations of the failing runs, by the run's name. The runs are compared with those in the
+/// same folder, as in `unsnarl explain`, in the rest of the time.
 pub fn headlines(
     arguments: &Predict,
     reports: &[Report],

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use unsnarl_core::{FailurePlace, facts::place, orders::Accesses};
 use unsnarl_trace::Run;
 
-/// Version of the JSON; changes when a reader would have to.
+/// Version of the JSON; it changes when readers have to.
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
@@ -20,7 +20,7 @@ struct Document<'a> {
     predictions: Vec<Prediction<'a>>,
 }
 
-/// What was predicted from one run.
+/// The predictions from one run.
 #[derive(Serialize)]
 struct Prediction<'a> {
     run: &'a str,
@@ -37,7 +37,7 @@ struct Prediction<'a> {
     interrupted: bool,
 }
 
-/// Milliseconds.
+/// Times in milliseconds.
 #[derive(Serialize)]
 struct Times {
     analysis: f64,

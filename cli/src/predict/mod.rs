@@ -1,7 +1,7 @@
-//! `unsnarl predict`: what other orders of a passing run's steps would show, each executed.
+//! `unsnarl predict`: anomalies in other orders of a passing run's steps, each executed.
 //!
-//! An error is what made the program fail when it was executed. What happened and did no harm is a note; what
-//! did not happen is a hint with the reason, and nobody has to take it on trust.
+//! An error is an anomaly that made the program fail when it was executed. One that happened and did no harm is a
+//! note; one that did not happen is a hint with the reason, and nobody has to take it on trust.
 
 mod engine;
 mod execute;
@@ -42,33 +42,33 @@ use unsnarl_lab::cancel::cancellable;
 use unsnarl_trace::files::read_text;
 use unsnarl_trace::{Mode, Run};
 
-/// Share of the time that searching and executing may take, in hundredths: the rest is for explaining what failed.
+/// Share of the time for searching and executing, in hundredths: the rest is for explaining the failures.
 const BEFORE_EXPLAINING: u32 = 90;
 
-/// Share of that for searching, at most: an anomaly that was not executed says little.
+/// Largest share of that for searching: an anomaly that was not executed says little.
 const SEARCHING: u32 = 40;
 
-/// What was predicted from one run, and what came of it.
+/// The predictions from one run, with their results.
 struct Report {
     subject: Subject,
     findings: Vec<Finding>,
     /// Time of the search.
     analysis: Duration,
-    /// Time of making orders.
+    /// Time of computing orders.
     ordering: Duration,
     /// Time of the executions.
     executing: Duration,
-    /// Why the search ended.
+    /// The reason for which the search ended.
     stopped: StopReason,
-    /// What it went through.
+    /// Counts of the examined items.
     looked_at: LookedAt,
-    /// Anomalies that were not executed because of --max.
+    /// Number of anomalies that were not executed because of --max.
     over: u64,
-    /// The user stopped the executions, or the budget did.
+    /// `true` if the user stopped the executions, or the budget did.
     interrupted: bool,
 }
 
-/// Predicts, executes and tells.
+/// Predicts, executes and reports.
 pub fn run(arguments: Predict) -> Result<ExitCode> {
     let patterns = patterns(arguments.patterns.as_deref())?;
     let stop = stop_flag()?;
@@ -109,33 +109,33 @@ pub fn run(arguments: Predict) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(failed.count() > 0)))
 }
 
-/// What is asked about each run.
+/// The questions about each run.
 struct Asked<'a> {
     arguments: &'a Predict,
     patterns: &'a UserPatterns,
     budget: &'a Budget,
     stop: &'a AtomicBool,
-    /// Anomalies that may still be executed.
+    /// Number of anomalies that may still be executed.
     left: u64,
 }
 
 impl Asked<'_> {
-    /// The user has stopped it, or its time is over.
+    /// Returns whether the user has stopped it, or its time is over.
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.budget.stop().is_some()
     }
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Default)]
 struct Known {
-    /// Class, pattern and lines of what happened in an earlier run.
+    /// Class, pattern and lines of anomalies that happened in an earlier run.
     shown: BTreeSet<Key>,
-    /// Anomalies that were executed for earlier runs.
+    /// Number of anomalies that were executed for earlier runs.
     executed: u64,
 }
 
-/// What makes two anomalies the same one to a reader: class, pattern, places.
+/// The identity of an anomaly for a reader: class, pattern, places.
 type Key = (&'static str, String, Vec<(String, u32)>);
 
 fn key(run: &Run, candidate: &Candidate) -> Key {
@@ -244,7 +244,7 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
     Ok(report)
 }
 
-/// Makes the order of a candidate and executes it, as far as there is time and leave.
+/// Computes the order of a candidate and executes it, as far as time and permission allow.
 fn try_one(
     candidate: &Candidate,
     order: impl FnOnce() -> Result<Order, String>,
@@ -293,7 +293,7 @@ fn try_one(
 }
 
 impl Report {
-    /// Anomalies that were executed.
+    /// Number of anomalies that were executed.
     fn executed(&self) -> u64 {
         let executed = self.findings.iter().filter(|finding| finding.executed > 0);
         executed.count() as u64

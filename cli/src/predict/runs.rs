@@ -1,4 +1,4 @@
-//! The runs that are predicted from: named, the newest of each program, or recorded for the purpose.
+//! The runs that predictions are made from: named, the newest of each program, or recorded for the purpose.
 
 use crate::{arguments::Predict, message, record::permitted, replay::find};
 use anyhow::{Context, Result, bail};
@@ -20,7 +20,7 @@ use unsnarl_recorder::{
 };
 use unsnarl_trace::{Criteria, Outcome, Run, RunFolder, raw::RawStrategy, read_run};
 
-/// Orders that are tried to find one in which the program passes.
+/// Number of orders that are tried to find one in which the program passes.
 const TRIES: u64 = 20;
 
 /// A run to predict from.
@@ -29,7 +29,7 @@ pub struct Subject {
     pub name: String,
     /// The run.
     pub run: Arc<Run>,
-    /// What should be atomic, as other passing runs of the program suggest.
+    /// Regions that should be atomic, as other passing runs of the program suggest.
     pub inferred: Inferred,
 }
 
@@ -92,7 +92,7 @@ fn newest(place: Option<&Path>, most: usize) -> Result<Vec<Subject>> {
         .collect())
 }
 
-/// Older runs that there is no memory for.
+/// Reports older runs for which there is no memory.
 fn name_left_out(loaded: &Loaded) {
     if loaded.left_out.memory > 0 {
         message::note(&format!(
@@ -116,7 +116,7 @@ fn chosen(runs: Vec<(String, Arc<Run>)>, most: usize) -> Vec<Subject> {
         .collect()
 }
 
-/// The first passing run of a program: each thread until it waits, then random orders.
+/// Records the first passing run of a program: each thread until it waits, then random orders.
 fn recorded(arguments: &Predict, stop: &AtomicBool) -> Result<Subject> {
     let directory = std::env::current_dir().context("the current folder cannot be found")?;
     let name = arguments.command.first().cloned().unwrap_or_default();

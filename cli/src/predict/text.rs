@@ -14,7 +14,7 @@ use unsnarl_core::{
 };
 use unsnarl_trace::{Event, Run, shell};
 
-/// Notes, hints and anomalies of one failure that are shown without --all.
+/// Number of notes, hints and anomalies of one failure that are shown without --all.
 const SHOWN: usize = 5;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -55,7 +55,7 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// One error for each way to fail, with the anomalies that lead to it.
+    /// Prints one error for each failure mode, with the anomalies that lead to it.
     fn failures(&self, findings: &[Finding], headlines: &BTreeMap<String, String>) {
         let mut ways: BTreeMap<String, Vec<(&Finding, &Failed)>> = BTreeMap::new();
         for finding in findings {
@@ -99,7 +99,8 @@ impl Printer<'_> {
         outln!();
     }
 
-    /// What did not happen, or was not tried, each under what is true of it: first what is possible for sure.
+    /// Prints the anomalies that did not happen, or were not tried, grouped by their status: those that are certainly
+    /// possible come first.
     fn unreproduced(&self, findings: &[Finding]) {
         let mut groups: BTreeMap<Group, Vec<String>> = BTreeMap::new();
         for finding in findings {
@@ -130,7 +131,8 @@ impl Printer<'_> {
         }
     }
 
-    /// ``atomicity violation r-w-w on `x`: main.2 reads at a.c:33, main.1 writes at a.c:43, ...``
+    /// An anomaly in words: ``atomicity violation r-w-w on `x`: main.2 reads at a.c:33, main.1 writes at a.c:43,
+    /// ...``
     fn words(&self, finding: &Finding) -> String {
         let candidate = &finding.candidate;
         let rows = candidate.events.iter();
@@ -167,7 +169,7 @@ impl Printer<'_> {
     }
 }
 
-/// Anomalies that were not shown, by what is known of them.
+/// Anomalies that were not reproduced, by status.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
     CertainExecuted,
@@ -197,7 +199,7 @@ impl Group {
         }
     }
 
-    /// It in words, behind `3 predicted anomalies`.
+    /// The status in words, behind `3 predicted anomalies`.
     fn words(self) -> &'static str {
         match self {
             Group::CertainExecuted => {
@@ -214,7 +216,7 @@ impl Group {
     }
 }
 
-/// How and where it failed.
+/// The failure and its place.
 fn way(failed: &Failed) -> String {
     match &failed.failure.site {
         Some(site) => format!("{} at {}", failed.failure.message, short(site)),
@@ -229,7 +231,8 @@ fn anomalies(count: usize) -> String {
     }
 }
 
-/// `15 predicted (7 race, 8 atomicity-violation), 5 of them certain, 14 executed, 12 reproduced, 8 made the program fail; 3 not: ...`
+/// Prints the tally: `15 predicted (7 race, 8 atomicity-violation), 5 of them certain, 14 executed, 12 reproduced, 8
+/// made the program fail; 3 not: ...`
 fn tally(report: &Report) {
     let tally: Tally = report.tally();
     if tally.predicted() == 0 {
@@ -271,7 +274,7 @@ fn tally(report: &Report) {
     }
 }
 
-/// What was left out.
+/// Reports the limits that were met.
 fn limits(report: &Report) {
     if let Some(reason) = stopped(report.stopped) {
         message::warning(&format!("the search ended early: {reason}"));

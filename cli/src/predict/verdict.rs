@@ -1,17 +1,17 @@
-//! What came of predicted anomalies, and the tally of it.
+//! Results of predicted anomalies, and their tally.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unsnarl_core::{FailurePlace, predict::Candidate};
 
-/// What came of one predicted anomaly.
+/// The result of one predicted anomaly.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Verdict {
-    /// The program failed in the order that was to show it.
+    /// The program failed in the order for the anomaly.
     Failed(Failed),
-    /// It happened, and the program passed.
+    /// The anomaly happened, and the program passed.
     Harmless,
-    /// It did not happen.
+    /// The anomaly did not happen.
     Not {
         /// The kind of reason.
         why: Why,
@@ -23,15 +23,15 @@ pub enum Verdict {
 /// A failure that an executed schedule brought about.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Failed {
-    /// How and where.
+    /// The failure with its place.
     pub failure: FailurePlace,
     /// Name of the kept run.
     pub run: String,
-    /// All events of the anomaly had happened; otherwise the program failed on the way to them.
+    /// `true` if all events of the anomaly had happened; otherwise the program failed on the way to them.
     pub reached: bool,
 }
 
-/// Kinds of reasons why an anomaly was not shown.
+/// Kinds of reasons for which an anomaly was not shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
@@ -49,12 +49,12 @@ pub enum Why {
     NoOrder,
     /// The schedule has a step at which the program cannot be held.
     NotPlaced,
-    /// It was not executed.
+    /// The order was not executed.
     NotExecuted,
 }
 
 impl Why {
-    /// It in words, for the tally.
+    /// The reason in words, for the tally.
     pub fn words(self) -> &'static str {
         match self {
             Why::OtherPath => "a thread took another path",
@@ -69,28 +69,28 @@ impl Why {
     }
 }
 
-/// A predicted anomaly and what came of it.
+/// A predicted anomaly with its result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
-    /// What was predicted.
+    /// The anomaly.
     pub candidate: Candidate,
-    /// What came of it.
+    /// The result.
     pub verdict: Verdict,
-    /// Schedules that were executed for it.
+    /// Number of schedules that were executed for it.
     pub executed: u64,
-    /// An order of the recorded steps shows it in which every read sees what it saw: it is possible, executed
-    /// or not.
+    /// `true` if an order of the recorded steps shows it in which every read returns the recorded value: it is
+    /// possible, executed or not.
     pub certain: bool,
 }
 
 impl Finding {
-    /// It happened, or made the program fail.
+    /// Returns whether it happened, or made the program fail.
     pub fn happened(&self) -> bool {
         !matches!(self.verdict, Verdict::Not { .. })
     }
 
-    /// Another anomaly of the same pattern on the same lines may fail. Where another path was taken it hardly
-    /// will.
+    /// Returns whether another anomaly of the same pattern on the same lines may fail. If another path was taken it
+    /// hardly will.
     pub fn may_differ(&self) -> bool {
         use Why::{NoOrder, NotHeldBack, NotPlaced, OtherData, Waited};
         match &self.verdict {
@@ -102,7 +102,7 @@ impl Finding {
         }
     }
 
-    /// Takes what came of another anomaly of the same pattern on the same lines, when it shows more.
+    /// Takes the result of another anomaly of the same pattern on the same lines, if that shows more.
     pub fn improve(&mut self, other: Finding) {
         let executed = self.executed + other.executed;
         let certain = self.certain || other.certain;
@@ -113,12 +113,12 @@ impl Finding {
         self.certain = certain;
     }
 
-    /// A schedule was made and the program ran by it.
+    /// Returns whether a schedule was made and the program ran by it.
     pub fn was_executed(&self) -> bool {
         self.executed > 0
     }
 
-    /// How much it shows: a failure, an anomaly, an order that was executed, nothing.
+    /// Rank of the result: a failure, an anomaly, an order that was executed, nothing.
     fn weight(&self) -> u8 {
         match &self.verdict {
             Verdict::Failed(_) => 3,
@@ -131,21 +131,21 @@ impl Finding {
 /// Counts of findings.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Tally {
-    /// Anomalies predicted, by class.
+    /// Number of anomalies predicted, by class.
     pub predicted: BTreeMap<&'static str, u64>,
-    /// Schedules executed: an anomaly has several ways to go on.
+    /// Number of schedules executed: an anomaly has several continuations.
     pub schedules: u64,
-    /// Anomalies that were executed.
+    /// Number of anomalies that were executed.
     pub executed: u64,
-    /// Anomalies that are possible for sure.
+    /// Number of anomalies that are certainly possible.
     pub certain: u64,
-    /// Those of them that happened.
+    /// Number of executed ones that happened.
     pub reproduced: u64,
-    /// Anomalies whose schedules made the program fail.
+    /// Number of anomalies whose schedules made the program fail.
     pub failed: u64,
-    /// Those of them for which it failed before the anomaly was complete.
+    /// Number of these for which it failed before the anomaly was complete.
     pub failed_before: u64,
-    /// Anomalies that did not happen, by the kind of reason.
+    /// Number of anomalies that did not happen, by the kind of reason.
     pub not_reproduced: BTreeMap<Why, u64>,
 }
 

@@ -11,11 +11,11 @@ use std::{
 use unsnarl_lab::edited::edited;
 use unsnarl_recorder::target::{self, Target};
 
-/// Where copies lie, one per fix.
+/// Folder of the copies, one per fix.
 const COPIES: &str = ".unsnarl/verify";
 /// Folders that hold nothing to build from.
 const LEFT_OUT: [&str; 4] = [".git", ".unsnarl", ".hg", ".svn"];
-/// Lines of the build's output that are shown when it fails.
+/// Number of lines of the build's output that are shown when it fails.
 const SHOWN: usize = 15;
 
 /// An edited copy that was built.
@@ -26,12 +26,12 @@ pub struct Built {
     pub directory: PathBuf,
     /// The program.
     pub program: PathBuf,
-    /// The same, opened.
+    /// The program, opened.
     pub target: Target,
 }
 
 impl Built {
-    /// Takes the copy away.
+    /// Removes the copy.
     pub fn remove(&self) -> Result<()> {
         fs::remove_dir_all(&self.root)
             .with_context(|| format!("cannot remove {}", self.root.display()))
@@ -99,7 +99,7 @@ fn make(root: &Path, command: &str) -> Result<()> {
     )
 }
 
-/// Where a file of the project is in the copy.
+/// Path of a project's file in the copy.
 fn inside(project: &Path, root: &Path, file: &Path) -> Result<PathBuf> {
     let path = file
         .canonicalize()

@@ -1,4 +1,4 @@
-//! Finds the fix that is meant among those of the explanations.
+//! Finds the fix that the user has named among those of the explanations.
 
 use crate::{arguments::Verify, explain::name_left_out};
 use anyhow::{Context, Result, bail};
@@ -16,15 +16,15 @@ use unsnarl_lab::{
 };
 use unsnarl_trace::Run;
 
-/// A fix with what it is of.
+/// A fix with its explanation.
 pub struct Chosen {
-    /// What it is a fix of.
+    /// The explanation that it belongs to.
     pub explanation: Explanation,
     /// The fix.
     pub fix: Fix,
     /// Its number among those of the explanation, from 1.
     pub number: u32,
-    /// What is a failure of its bug, and what of others.
+    /// The failures of its bug, and those of others.
     pub failures: Failures,
     /// A failing run with its name.
     pub run: (String, Arc<Run>),
@@ -33,7 +33,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// As the command line takes it.
+    /// The name of the fix as on the command line.
     pub fn name(&self) -> String {
         match self.number {
             1 => self.explanation.id.clone(),
@@ -78,7 +78,7 @@ fn named(fix: &str) -> Result<(&str, u32)> {
     Ok((id, number))
 }
 
-/// The explanation of this id: one of those that the runs tell, or what executing may have put into the place of one.
+/// The explanation with this id: one that follows from the runs, or one that execution may have put in its place.
 fn told(corpus: &Corpus, found: &[Explanation], id: &str, budget: &Budget) -> Option<Explanation> {
     let is_it = |one: &Explanation| one.id == id;
     let first = found.iter().find(|one| is_it(one)).cloned();

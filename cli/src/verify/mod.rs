@@ -56,7 +56,7 @@ pub fn run(arguments: &Verify) -> Result<ExitCode> {
     Ok(ExitCode::from(if holds { 0 } else { DOES_NOT_HOLD }))
 }
 
-/// As the user wants it.
+/// Returns the limits that the user wants.
 fn limits(arguments: &Verify) -> Limits {
     Limits {
         bound: arguments.bound,

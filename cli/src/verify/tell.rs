@@ -1,16 +1,16 @@
-//! What is said of a fix that was tried.
+//! Report about a fix that was tried.
 
 use super::{build::Built, choose::Chosen, diff};
 use crate::message;
 use unsnarl_core::{fixes::trial::preemptions, render};
 use unsnarl_lab::trial::{Case, Searched};
 
-/// The fix.
+/// Prints the fix.
 pub fn title(chosen: &Chosen) {
     outln!("fix: {}", chosen.fix.title);
 }
 
-/// What it costs and takes for granted.
+/// Prints the cost of the fix and its assumptions.
 pub fn cost(chosen: &Chosen) {
     outln!("cost: {}", chosen.fix.cost);
     if let Some(share) = chosen.fix.share {
@@ -21,7 +21,7 @@ pub fn cost(chosen: &Chosen) {
     }
 }
 
-/// The fix as a constraint; whether it holds.
+/// Reports the fix as a constraint; returns whether it holds.
 pub fn constrained(chosen: &Chosen, case: &Case<'_>, searched: &Searched) -> bool {
     if let Some(why) = &case.first {
         outln!("does not hold: a schedule that it allows fails all the same: {why}");
@@ -64,15 +64,15 @@ pub fn constrained(chosen: &Chosen, case: &Case<'_>, searched: &Searched) -> boo
 /// The same search of the program without the fix.
 #[derive(Default)]
 pub struct Without {
-    /// Schedules until one failed, or all.
+    /// Number of schedules until one failed, or of all.
     pub schedules: u64,
-    /// One failed as what is explained does.
+    /// `true` if one failed like the explained failure.
     pub fails: bool,
-    /// Why it could not be searched.
+    /// The reason for which it could not be searched.
     pub error: Option<String>,
 }
 
-/// The fix as an edit; whether it holds.
+/// Reports the fix as an edit; returns whether it holds.
 pub fn edited(case: &Case<'_>, searched: &Searched, built: &Built, without: &Without) -> bool {
     let Some(why) = &case.first else {
         let passed = match case.stays.is_empty() {
@@ -115,7 +115,7 @@ pub fn edited(case: &Case<'_>, searched: &Searched, built: &Built, without: &Wit
     false
 }
 
-/// What other bugs do is none of the fix's business, but said.
+/// Reports failures of other bugs, which are not the fix's concern.
 fn others(case: &Case<'_>) {
     for failure in &case.stays {
         message::note(&format!("another failure stays: {failure}"));

@@ -1,18 +1,18 @@
-//! What a block is an allocation of, by the source text that allocates it.
+//! The type of a heap block, derived from the source text that allocates it.
 //!
-//! The heap has no types. But `struct queue *queue = malloc(sizeof *queue)` says what it is for, and
-//! says the same in every run: so fields can have their names instead of their offsets.
+//! The heap has no types. But `struct queue *queue = malloc(sizeof *queue)` says what it is for, and says the same in
+//! every run: so fields can have their names instead of their offsets.
 
-/// What the text says, to be looked up in the debug info.
+/// A mention of a type in the text, to be looked up in the debug info.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element<'a> {
     /// The type with this name.
     Type(&'a str),
-    /// What the variable with this name points to.
+    /// The type that the variable with this name points to.
     PointedToBy(&'a str),
 }
 
-/// What a line that allocates may allocate, best first.
+/// Candidates for what a line allocates, best first.
 pub(super) fn elements(line: &str) -> Vec<Element<'_>> {
     let found = [new(line), size_of(line), cast(line), assigned(line)];
     found.into_iter().flatten().collect()
@@ -78,7 +78,7 @@ fn type_name(text: &str) -> Option<&str> {
     (!name.is_empty() && name.chars().all(ok)).then_some(name)
 }
 
-/// What follows a whole word.
+/// The text behind the first occurrence of a whole word.
 fn after_word<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.match_indices(word).find_map(|(at, _)| {
         let before = line.get(..at)?.chars().next_back();

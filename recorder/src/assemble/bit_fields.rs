@@ -1,5 +1,5 @@
-//! Stores to bit-fields. A store to one reads the unit that it lies in and writes it back. clang tells of
-//! both, gcc of the write only: the read is put in, with the value that the unit is known to have.
+//! Stores to bit-fields. A store to one reads the unit that it lies in and writes it back. clang reports both, gcc
+//! the write only: the read is inserted here, with the known value of the unit.
 
 use super::{
     places::RegionId,
@@ -11,17 +11,17 @@ use unsnarl_trace::{
     raw::{Record, RecordKind},
 };
 
-/// What is known of the units of bit-fields.
+/// Known accesses to units of bit-fields.
 #[derive(Default)]
 pub(super) struct BitFields {
     /// Draft of the last access by region, offset and size.
     last: FxHashMap<(RegionId, i64, u64), usize>,
-    /// Units that a thread has read and not written since: address, size and where.
+    /// Units that a thread has read and not written since: address, size and site.
     read: FxHashMap<(u16, u64), (u64, SiteId)>,
 }
 
 impl Walk<'_> {
-    /// Notes the access whose drafts begin at `first`; returns how many drafts were put before it.
+    /// Notes the access whose drafts begin at `first`; returns the number of drafts that were inserted before it.
     pub fn note_bit_field(&mut self, record: &Record, kind: RecordKind, first: usize) -> usize {
         let is_plain = matches!(kind, RecordKind::Read | RecordKind::Write);
         let Some(draft) = self.drafts.get(first).copied() else {

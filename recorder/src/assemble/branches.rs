@@ -1,9 +1,8 @@
-//! Branches: from blocks that were entered to where the program decided to enter them.
+//! Branches: from blocks that were entered to the places where the program decided to enter them.
 //!
-//! The compiler's callback names the block. Whether there was a choice, and where in the source it
-//! stands, is in the machine code between the callback before and this one: a conditional jump on the
-//! way is a branch, its line the line of the condition. A block that has to follow the one before is
-//! no event.
+//! The compiler's callback names the block. The machine code between the previous callback and this one tells whether
+//! there was a choice, and where in the source it stands: a conditional jump on the way is a branch, its line the
+//! line of the condition. A block that has to follow the one before is no event.
 
 use super::{image::Image, origins::Origin, walk::Draft, walk::Walk};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
@@ -11,12 +10,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use unsnarl_trace::{BlockRow, EventKind, PointId, SiteId, StackId};
 
-/// How the program got from one block to another.
+/// The way from one block to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
-    /// By the jump at this address, which could have gone elsewhere.
+    /// A jump at this address led there and could have gone elsewhere.
     Decided(u64),
-    /// There is no other way on.
+    /// The only way: no other one leads on.
     Straight,
     /// The code between the two does not show it: an exception, `longjmp`, a function's first block.
     Unknown,
@@ -25,7 +24,7 @@ pub(super) enum Way {
 /// The blocks of one run.
 #[derive(Default)]
 pub(super) struct Blocks {
-    /// As they go into the run.
+    /// Rows of the run's table of blocks.
     pub rows: Vec<BlockRow>,
     ids: FxHashMap<u64, Option<u64>>,
     ways: FxHashMap<(u64, u64), Option<(SiteId, PointId)>>,
@@ -33,11 +32,11 @@ pub(super) struct Blocks {
 
 /// The function that the callback calls.
 const CALLBACK: &str = "__sanitizer_cov_trace_pc";
-/// Instructions that are looked at from one block to the next.
+/// Bound for the instructions that are examined from one block to the next.
 const MAX_INSTRUCTIONS: usize = 4096;
 
 impl Walk<'_> {
-    /// A thread has entered the block that calls back from just before `pc`.
+    /// Notes that a thread has entered the block that calls back from just before `pc`.
     pub fn block(&mut self, thread: u16, pc: u64) {
         let index = usize::from(thread);
         let function = self.function_of(pc);
@@ -69,8 +68,8 @@ impl Walk<'_> {
         self.seq += 1;
     }
 
-    /// The branch from one block to another; the block itself where there was no block
-    /// before or the way is not known; `None` when there was nothing to decide or it is not the user's.
+    /// The branch from one block to another; the block itself if there was no block before or the way is not known;
+    /// `None` if there was nothing to decide or the branch is not in the user's code.
     fn decision(&mut self, from: u64, to: u64) -> Option<(SiteId, PointId)> {
         if let Some(known) = self.blocks.ways.get(&(from, to)) {
             return *known;
@@ -115,7 +114,7 @@ impl Walk<'_> {
         id
     }
 
-    /// What is known of a block.
+    /// The row of a block, by the return address of its callback.
     fn block_row(&mut self, pc: u64) -> Option<BlockRow> {
         let at = self.memory.modules.locate(pc.wrapping_sub(1))?;
         let address = at.address.wrapping_add(1);
@@ -133,7 +132,7 @@ impl Walk<'_> {
 }
 
 impl Walk<'_> {
-    /// What is known of the block that begins at an address, in path mode.
+    /// The row of the block that begins at an address, in path mode.
     pub fn block_at(&mut self, start: u64) -> Option<BlockRow> {
         let at = self.memory.modules.locate(start)?;
         let is_entry = at.image.landmarks.is_function(at.address);
@@ -158,7 +157,7 @@ fn label(prefix: &str) -> u64 {
     hash & 0xffff
 }
 
-/// How code gets from behind one callback to the callback that returns to `to`, by the shortest way.
+/// The shortest way from behind one callback to the callback that returns to `to`.
 pub(super) fn way(image: &Image, from: u64, to: u64) -> Way {
     let mut queue = VecDeque::from([(from, None)]);
     let mut seen = FxHashSet::default();
@@ -183,13 +182,13 @@ pub(super) fn way(image: &Image, from: u64, to: u64) -> Way {
     jumps_anywhere.map_or(Way::Unknown, Way::Decided)
 }
 
-/// What ends a stretch of code without jumps.
+/// The end of a stretch of code without jumps.
 enum Stretch {
     Arrived,
     /// Another callback, a return, code that cannot be read.
     Over,
     Jump(u64),
-    /// The jump, what follows it, where it goes.
+    /// A conditional jump: its address, that of the next instruction, and its target.
     Branch(u64, u64, u64),
     /// A jump through a table.
     Anywhere(u64),
@@ -228,7 +227,7 @@ fn stretch(image: &Image, start: u64, to: u64, left: &mut usize) -> Stretch {
     Stretch::Over
 }
 
-/// A call of the callback itself, directly, by a stub or through a pointer.
+/// Returns whether the instruction calls the callback itself, directly, by a stub or through a pointer.
 fn calls_back(image: &Image, call: &Instruction) -> bool {
     debug_assert_eq!(call.mnemonic(), Mnemonic::Call);
     let name = match call.op0_kind() {

@@ -1,4 +1,4 @@
-//! Shadow call stacks: which functions each thread is in, from the entries and exits in the log.
+//! Shadow call stacks: the functions in which each thread is, from the entries and exits in the log.
 
 use super::{
     cfi::CfaAt,
@@ -68,7 +68,7 @@ impl EntryPoint {
         }
     }
 
-    /// The canonical frame address and what frame variables count from.
+    /// The canonical frame address, and the address from which frame variables count.
     fn bases(&self, sp: u64, fp: u64) -> (u64, u64) {
         let cfa = match self.rule {
             Some(CfaAt::StackPointer(offset)) => sp.wrapping_add_signed(offset),
@@ -92,7 +92,7 @@ impl EntryPoint {
         }
     }
 
-    /// The variable at an offset from the frame base: its index, and it.
+    /// The variable at an offset from the frame base, with its index.
     pub fn variable(&self, offset: i64) -> Option<(u32, &FrameVariable)> {
         let holds = |variable: &FrameVariable| {
             let into = offset
@@ -105,7 +105,7 @@ impl EntryPoint {
             .find(|(_, variable)| holds(variable))
     }
 
-    /// Where the next variable after an offset begins.
+    /// Offset of the next variable behind an offset.
     pub fn next_variable(&self, offset: i64) -> Option<i64> {
         let begins = self.variables().iter().map(|variable| variable.offset);
         begins.filter(|begin| *begin > offset).min()
@@ -121,18 +121,18 @@ pub(super) struct Frame {
     pub sp: u64,
     /// Canonical frame address: the frame lies below it.
     pub cfa: u64,
-    /// What frame variables count from.
+    /// Address from which frame variables count.
     pub base: u64,
     pub stack: StackId,
     /// Return address into the caller.
     pub ret: u64,
-    /// Where in this function the thread was last seen.
+    /// Program counter in this function at which the thread was last seen.
     pub last_pc: u64,
-    /// Where in a library that it called the thread was last seen.
+    /// Program counter in a called library at which the thread was last seen.
     pub library_pc: u64,
-    /// The call that it was seen in there, if it is known.
+    /// The call of the library in which it was seen there, if it is known.
     pub library_call: Option<u64>,
-    /// How many calls of the same function the thread was already in.
+    /// Number of outer calls of the same function in which the thread already was.
     pub occurrence: u32,
     /// The block that it entered last, when blocks are recorded.
     pub block: u64,
@@ -146,11 +146,11 @@ pub(super) struct Calls {
     live: Vec<u32>,
 }
 
-/// Deeper calls are not noted: no real program has them.
+/// Bound for the depth of calls; deeper ones are not noted: no real program has them.
 const MAX_DEPTH: usize = 1 << 20;
 
 impl Calls {
-    /// Enters a function; the caller's side is filled in by [`Calls::called_from`].
+    /// Enters a function; the caller's side is filled in by [`Walk::called_from`](super::walk::Walk).
     pub fn enter(&mut self, points: &[EntryPoint], entry: u32, sp: u64, fp: u64) {
         // Frames below this one were left without notice, as by `longjmp`.
         while self.frames.last().is_some_and(|frame| frame.sp <= sp) {
@@ -194,7 +194,7 @@ impl Calls {
         Some(frame)
     }
 
-    /// The innermost frame that holds an address of this stack, and whether it lies in it or below.
+    /// The innermost frame that holds an address of this stack.
     pub fn frame_at(&self, address: u64) -> Option<&Frame> {
         let below = self.frames.partition_point(|frame| frame.sp > address);
         let frame = self.frames.get(below);
@@ -234,7 +234,7 @@ pub(super) struct StackTable {
     pub is_cut: bool,
 }
 
-/// Most rows of the table.
+/// Bound for the rows of the table.
 const MAX_STACKS: usize = 65_536;
 
 impl Default for StackTable {

@@ -1,5 +1,5 @@
-//! Memory that nobody announced (mappings, the environment): addresses that lie near each other
-//! belong together and are counted from the first of them that the run used.
+//! Memory whose creation was not recorded (mappings, the environment): addresses that lie near each other belong
+//! together and are counted from the first of them that the run used.
 //!
 //! Loaders place such memory at random, but what was placed as one keeps its inner distances.
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 struct Cluster {
     end: u64,
-    /// Where offsets count from.
+    /// Address from which offsets count.
     first: u64,
     region: RegionId,
 }

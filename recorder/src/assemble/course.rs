@@ -1,7 +1,7 @@
-//! Follows a thread through the program's machine code by its notes: which blocks it entered.
+//! Follows a thread through the program's machine code by its notes, and yields the blocks that it entered.
 //!
-//! The code says where it goes on; where that depends on something there is a note. Between two notes
-//! nothing is to be decided, so such a stretch is read once and kept.
+//! The code itself determines the way; where it depends on data there is a note. Between two notes nothing is to be
+//! decided, so such a stretch is read once and kept.
 
 use super::{image::Image, modules::Modules, walk::Walk};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction};
@@ -9,21 +9,21 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use unsnarl_trace::raw::marks::Note;
 
-/// What ends a stretch.
+/// The end of a stretch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
-    /// Where a conditional jump leads, taken and not.
+    /// A conditional jump: targets when taken and when not.
     Branch(u64, u64),
-    /// A call: the function, and where it returns to.
+    /// A call: the function and the return address.
     Call(u64, u64),
-    /// A call of something elsewhere that returns to this.
+    /// A call of code without notes that returns to this address.
     Away(u64),
     /// A jump whose target is noted.
     Jump,
     Return,
     /// Control goes to this function or place, which notes that.
     To(u64),
-    /// A jump out of what is noted.
+    /// A jump to code without notes.
     Leave,
     /// The code cannot be read, or nothing comes after it.
     Nowhere,
@@ -35,7 +35,7 @@ struct Stretch {
     end: End,
 }
 
-/// Where a thread goes on: an address, and whether a block begins there.
+/// The next place of a thread: an address, and `true` if a block begins there.
 type Next = (u64, bool);
 
 /// Stretches by their starts.
@@ -44,48 +44,48 @@ pub(super) struct Code {
     known: FxHashMap<Next, Rc<Stretch>>,
 }
 
-/// What a thread did, in its order.
+/// A step of a thread, in its order.
 pub(super) enum Passed<'c> {
-    /// It entered the block at this address.
+    /// The thread entered the block at this address.
     Block(u64),
-    /// Its next step of synchronization; the calls that it stands in return to these, the innermost last.
+    /// The thread's next step of synchronization; the calls around it return to these addresses, the innermost last.
     Step(&'c Course),
     /// The notes make no sense from here on.
     Lost,
 }
 
-/// Where somebody stands.
+/// The position of a thread.
 #[derive(Clone)]
 enum At {
-    /// In code that notes nothing.
+    /// In code without notes.
     Elsewhere,
     /// At the end of a stretch.
     End(Rc<Stretch>),
 }
 
-/// What is gone back to.
+/// An entry of the stack of returns.
 enum Frame {
     /// A call returns to this.
     Return(u64),
-    /// A call of something elsewhere returns to this.
+    /// A call of code without notes returns to this.
     Away(u64),
-    /// The function was called from elsewhere.
+    /// The function was called from code without notes.
     Elsewhere,
-    /// It came in the middle of a stretch, as handlers of faults do.
+    /// An interruption in the middle of a stretch, as by handlers of faults.
     Interrupted(At),
 }
 
-/// Where a thread stands.
+/// The position of a thread, with the calls that it is in.
 pub(super) struct Course {
     at: At,
     frames: Vec<Frame>,
-    /// Where `setjmp` returned: how many frames there were, its address, the stack pointer.
+    /// Returns of `setjmp`: number of frames, address, stack pointer.
     returns: Vec<(usize, u64, u32)>,
 }
 
-/// Blocks without a note between them after which a thread counts as being in a loop that notes nothing.
+/// Blocks without a note between them after which a thread counts as being in a loop without notes.
 const MOST_SILENT: usize = 100_000;
-/// Instructions of a stretch.
+/// Bound for the instructions of a stretch.
 const MOST_INSTRUCTIONS: usize = 1 << 16;
 
 impl Course {
@@ -141,7 +141,7 @@ impl Course {
         }
     }
 
-    /// Where a stretch goes on that needs no note.
+    /// The place at which a stretch goes on that needs no note.
     fn go_on(&mut self, end: End) -> Option<Next> {
         match end {
             End::Call(to, back) => {
@@ -168,8 +168,8 @@ impl Course {
         }
     }
 
-    /// Where the thread goes on by this note, if it goes on in code that notes its path; `None` when the
-    /// note cannot stand here.
+    /// The place at which the thread goes on after this note, if that is code with notes; `None` if the note cannot
+    /// stand here.
     fn take(&mut self, modules: &mut Modules<'_>, note: Note) -> Option<Option<Next>> {
         let end = match &self.at {
             At::End(stretch) => Some(stretch.end),
@@ -209,7 +209,8 @@ impl Course {
         }
     }
 
-    /// Where a jump leads, if that is noted code; a function elsewhere returns in place of this one.
+    /// The place that a jump leads to, if that is code with notes; a function without notes returns in place of this
+    /// one.
     fn target(&mut self, modules: &mut Modules<'_>, target: u64) -> Option<Next> {
         let at = modules.locate(target)?;
         if !at.image.landmarks.holds(at.address) {
@@ -222,7 +223,7 @@ impl Course {
         Some((target, true))
     }
 
-    /// Control has come to this place: from the code before, from `setjmp`, by `longjmp` or an exception.
+    /// Moves control to this place: from the code before, from `setjmp`, by `longjmp` or an exception.
     fn come(
         &mut self,
         modules: &mut Modules<'_>,
@@ -257,7 +258,7 @@ impl Course {
     }
 }
 
-/// Control is about to come to this place.
+/// The position of a thread that is about to come to this place.
 fn to_place(place: u64) -> At {
     At::End(Rc::new(Stretch {
         blocks: Vec::new(),
@@ -315,7 +316,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads up to a jump that is always taken: where it leads, or how the stretch ends.
+    /// Reads up to a jump that is always taken, and returns its target, or else the end of the stretch.
     fn straight(&mut self, (start, begins): Next) -> Result<Next, End> {
         let marks = &self.image.landmarks;
         if !self.seen.insert(start) {
@@ -379,7 +380,7 @@ impl Reader<'_> {
         self.blocks.push(address.wrapping_add(self.bias));
     }
 
-    /// How a call ends the stretch; `None` for those that are known not to come back to noted code.
+    /// The end of a stretch at a call; `None` for calls that are known not to return to code with notes.
     fn call(&self, call: &Instruction) -> Option<End> {
         let marks = &self.image.landmarks;
         let back = call.next_ip();

@@ -24,7 +24,7 @@ pub(super) struct Global {
     pub kind: TypeId,
 }
 
-/// What a frame variable's offset counts from.
+/// The base of a frame variable's offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrameBase {
     /// The canonical frame address.
@@ -53,11 +53,11 @@ pub(super) struct Function {
     pub ranges: Vec<(u64, u64)>,
     pub frame_base: FrameBase,
     pub variables: Vec<FrameVariable>,
-    /// Compiled with optimization: only then do compilers tell of all calls in it.
+    /// Compiled with optimization: only then do compilers report all calls in it.
     pub is_optimized: bool,
 }
 
-/// What the walk found.
+/// The result of the walk.
 #[derive(Default)]
 pub(super) struct DebugInfo {
     pub globals: Vec<Global>,
@@ -65,9 +65,9 @@ pub(super) struct DebugInfo {
     pub thread_locals: Vec<Global>,
     pub functions: Vec<Function>,
     pub types: Types,
-    /// What the source may name at an allocation.
+    /// Types that the source may name at an allocation.
     pub sources: SourceTypes,
-    /// Variables and members of which the compiler tells nothing.
+    /// Variables and members whose accesses the compiler does not report.
     pub unseen: Vec<String>,
 }
 
@@ -76,14 +76,14 @@ pub(super) struct DebugInfo {
 pub(super) struct SourceTypes {
     /// By the type's own name.
     pub named: FxHashMap<String, TypeId>,
-    /// What a variable points to, by function (empty outside of functions) and name.
+    /// Pointee types of variables, by function (empty outside of functions) and name.
     pub pointees: FxHashMap<(String, String), TypeId>,
-    /// What the functions of the C++ library that allocate are for.
+    /// Types that the C++ library's allocating functions allocate.
     pub allocators: FxHashMap<String, TypeId>,
 }
 
 impl SourceTypes {
-    /// The type that an allocation in this function is of.
+    /// The type of an allocation in this function.
     pub fn find(&self, function: &str, element: Element<'_>) -> Option<TypeId> {
         match element {
             Element::Type(name) => self.named.get(name).copied(),
@@ -243,7 +243,7 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> DebugInfo {
 /// An entry by unit and offset.
 pub(super) type EntryId = (usize, usize);
 
-/// What has to be known before the walk, because references may point forwards.
+/// Facts that have to be known before the walk, because references may point forwards.
 #[derive(Default)]
 struct Declared {
     /// Qualified names of functions, variables and members.
@@ -322,11 +322,11 @@ struct Walk<'a> {
     functions: Vec<Function>,
     sources: SourceTypes,
     unseen: Vec<String>,
-    /// Who made the unit that is being walked.
+    /// `true` if clang made the unit that is being walked.
     is_by_clang: bool,
 }
 
-/// A definition refers to a declaration, that perhaps to another one.
+/// Bound for a chain of origins: a definition refers to a declaration, that perhaps to another one.
 const MAX_ORIGINS: usize = 4;
 
 /// Something that encloses entries: a namespace, type, function or block.
@@ -396,8 +396,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Remembers data of the program's own of which the compiler tells nothing: members, and variables that
-    /// have a place for the whole run.
+    /// Notes data of the program's own whose accesses the compiler does not report: members, and variables that have
+    /// a place for the whole run.
     fn unseen(&mut self, unit: usize, entry: &Entry, outer: &str) {
         if !self.is_by_clang || outer.starts_with("std") {
             return;
@@ -423,8 +423,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Remembers a function of the C++ library that allocates objects of a type that its template names:
-    /// the one of an allocator class, or `make_unique`.
+    /// Notes a function of the C++ library that allocates objects of a type that its template names: the one of an
+    /// allocator class, or `make_unique`.
     fn allocator(&mut self, unit: usize, entry: &Entry, name: &str) -> Option<()> {
         let is_class = ["__new_allocator<", "new_allocator<", "allocator<"]
             .iter()
@@ -448,7 +448,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// Remembers a type by name, if the user may have written it.
+    /// Notes a type by name, if the user may have written it.
     fn named_type(&mut self, unit: usize, entry: &Entry, path: &str) {
         let is_declaration = entry.attr(gimli::DW_AT_declaration).is_some();
         let is_library = path.starts_with("std") || path.starts_with('_') || path.is_empty();
@@ -462,7 +462,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Remembers what a variable points to.
+    /// Notes the type that a variable points to.
     fn pointer(&mut self, unit: usize, entry: &Entry, within: &str) {
         let name = self.units.name(unit, entry);
         if name.is_empty() || within.starts_with("std::") {
@@ -639,14 +639,16 @@ impl Walk<'_> {
 #[derive(Clone, Copy)]
 enum Place {
     Fixed(u64),
-    /// Offset in the file's thread-local variables.
+    /// Offset in the file's block of thread-local variables.
     ThreadLocal(u64),
     Frame(i64),
 }
 
-/// An offset from a register as one from the frame base. Code has frame pointers: the wrapper sees to it.
+/// Converts an offset from a register to one from the frame base. The code has frame pointers: the wrapper sees to
+/// that.
 fn from_register(register: gimli::Register, offset: i64, base: FrameBase) -> Option<i64> {
-    /// The return address and the caller's frame pointer lie above where the frame pointer points.
+    /// Distance from the frame pointer to the canonical frame address: the return address and the caller's frame
+    /// pointer lie between them.
     const SAVED: i64 = 16;
     match (register, base) {
         (gimli::X86_64::RBP, FrameBase::FramePointer(base))

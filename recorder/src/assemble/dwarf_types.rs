@@ -1,4 +1,4 @@
-//! DWARF type entries turned into layouts.
+//! Layouts of types, from their DWARF entries.
 
 use super::{
     dwarf::{Entry, EntryId, Reader, Units},
@@ -7,7 +7,7 @@ use super::{
 use gimli::{AttributeValue, UnitOffset};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Types within types deeper than this are not followed.
+/// Bound for the nesting of types; deeper ones are not followed.
 const MAX_DEPTH: usize = 64;
 
 /// Builds layouts on demand and remembers them by entry.
@@ -119,7 +119,7 @@ impl<'a> TypeBuilder<'a> {
         self.types.add(Type::Leaf { size, holds })
     }
 
-    /// Size of a type that is not looked into: its own, or what a typedef stands for.
+    /// Size of a type that is not looked into: its own, or that of the type behind a typedef.
     fn byte_size(&mut self, unit: usize, entry: &Entry, depth: usize) -> u64 {
         if let Some(size) = byte_size(entry) {
             return size;
@@ -132,7 +132,7 @@ impl<'a> TypeBuilder<'a> {
         self.units.children(unit, entry)
     }
 
-    /// Room of the library's for an object of the type that its template names, if this is such a type.
+    /// The library's storage for an object of the type that its template names, if this is such a type.
     fn room(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
         let name = self.units.name(unit, entry);
         let is_room = ["__aligned_buffer<", "__aligned_membuf<"]
@@ -173,7 +173,7 @@ impl<'a> TypeBuilder<'a> {
         })
     }
 
-    /// Bit-fields that share bytes are one location: the machine reads and writes them together.
+    /// Adds pending bit-fields. Those that share bytes are one location: the machine reads and writes them together.
     fn flush(
         &mut self,
         group: &mut Option<BitFields>,
@@ -215,7 +215,7 @@ impl<'a> TypeBuilder<'a> {
         (self.types.leaves(kind) > 0).then_some(Field { name, offset, kind })
     }
 
-    /// A union is seen through the arm that divides it most finely, so that no two parts overlap.
+    /// The layout of a union: that of the arm that divides it most finely, so that no two parts overlap.
     fn union(&mut self, unit: usize, entry: &Entry, depth: usize) -> TypeId {
         let size = byte_size(entry).unwrap_or(0);
         let arms: Vec<Field> = self
@@ -237,8 +237,8 @@ impl<'a> TypeBuilder<'a> {
         }
     }
 
-    /// The name of a member without one: of a union none of whose arms has parts it is that of its arms, if
-    /// these are few.
+    /// A name for an unnamed member: for a union none of whose arms has parts the names of its arms, if these are
+    /// few.
     fn name_of_arms(&self, unit: usize, member: &Entry, kind: TypeId) -> Option<String> {
         const MOST: usize = 3;
         let (unit, offset) = self
@@ -280,7 +280,7 @@ impl<'a> TypeBuilder<'a> {
     }
 }
 
-/// What libraries put around the members that people know.
+/// Removes the layers that libraries put around the members that people know.
 fn plain_member(name: String) -> String {
     match name.as_str() {
         "_M_impl" | "_M_elems" | "__elems_" | "_M_storage" => String::new(),
@@ -292,7 +292,7 @@ fn plain_member(name: String) -> String {
 struct BitFields {
     start: u64,
     end: u64,
-    /// Some begin or end within a byte.
+    /// `true` if some begin or end within a byte.
     splits_bytes: bool,
     names: Vec<String>,
 }
@@ -321,7 +321,7 @@ fn bit_field(entry: &Entry, name: &str) -> Option<BitFields> {
     })
 }
 
-/// DWARF 3 counts a bit-field's offset from the most significant bit of its storage unit.
+/// Bit offset in the form of DWARF 3, which counts from the most significant bit of the storage unit.
 fn old_bit_offset(entry: &Entry, bits: u64) -> Option<u64> {
     let byte = entry
         .attr(gimli::DW_AT_data_member_location)?

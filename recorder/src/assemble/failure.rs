@@ -1,4 +1,4 @@
-//! How a run ended, in the words of a run file.
+//! The end of a run, in the words of a run file.
 
 use super::{
     Exit, Launch, names, origins::Step, program::Program, raw_log::RawLog, waiting, walk::Walk,
@@ -9,12 +9,12 @@ use unsnarl_trace::{
     raw::{End, WaitsFor},
 };
 
-/// How a run ended.
+/// The end of a run.
 pub(super) struct Ending {
     pub outcome: Outcome,
-    /// What kind of failure, and one line for a person.
+    /// Kind of the failure, and one line for a person.
     pub failure: Option<(FailureKind, String)>,
-    /// Why the record is not complete.
+    /// The reason for which the record is not complete.
     pub problem: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Ending {
     }
 }
 
-/// How the run ended, by the log and by what the launcher saw.
+/// The end of the run according to the log and to the launcher.
 pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
     use FailureKind as K;
     let failed = |kind, message: String| Ending::failed(Outcome::Failed, kind, message);
@@ -110,14 +110,14 @@ pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
     }
 }
 
-/// A text that goes on with a sentence.
+/// Lowers the first letter of a text that continues a sentence.
 fn uncapitalized(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// Only `std::terminate` aborts from there.
+/// Returns whether the failure lies in the C++ library: only `std::terminate` aborts from there.
 fn is_in_cpp_library(log: &RawLog<'_>) -> bool {
     let pc = log.fail_pc();
     let of_it = |path: &str| names::file_name(path).starts_with("libstdc++");
@@ -125,7 +125,7 @@ fn is_in_cpp_library(log: &RawLog<'_>) -> bool {
         .any(|module| module.start <= pc && pc < module.end && of_it(&module.path))
 }
 
-/// The failed access lies where the failed thread's stack ends.
+/// Returns whether the failed access lies where the failed thread's stack ends.
 fn is_stack_exhausted(log: &RawLog<'_>) -> bool {
     const NEAR: u64 = 64 << 10;
     let low = log
@@ -161,7 +161,8 @@ fn why_cut_short(end: End, part: &str, log: &RawLog<'_>) -> String {
     }
 }
 
-/// The program ended by itself. What the launcher saw counts: handlers may run after the log closed.
+/// The end of a program that ended by itself. The launcher's observation takes precedence: handlers may run after the
+/// log is closed.
 fn exited(logged: Exit, launch: &Launch) -> Ending {
     let exit = if launch.exit == Exit::Unknown {
         logged
@@ -182,7 +183,7 @@ fn exited(logged: Exit, launch: &Launch) -> Ending {
     }
 }
 
-/// The log does not know of any end.
+/// The end of a run of which the log knows no end.
 fn still_running(log: &RawLog<'_>, launch: &Launch) -> Ending {
     const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
     if launch.timed_out && waiting::is_expected(log, launch) {
@@ -210,7 +211,7 @@ fn still_running(log: &RawLog<'_>, launch: &Launch) -> Ending {
     }
 }
 
-/// What a signal means to a person.
+/// A signal in words for a person.
 fn signal_message(signal: u32, address: Option<u64>) -> String {
     const PAGE: u64 = 4096;
     let text = match signal {
@@ -237,7 +238,7 @@ fn signal_message(signal: u32, address: Option<u64>) -> String {
     text.to_owned()
 }
 
-/// Where the threads go round in circles: `; main.1 goes round at lost_stop.c:38 to 42`.
+/// Lines in which the threads go round in circles: `; main.1 goes round at lost_stop.c:38 to 42`.
 pub(super) fn circles(rows: &[Event], sites: &[SiteRow], threads: &[ThreadRow]) -> String {
     // Many times round, for what is noticed has gone on for much longer.
     const LAST: usize = 2_000;
@@ -265,7 +266,7 @@ pub(super) fn circles(rows: &[Event], sites: &[SiteRow], threads: &[ThreadRow]) 
     places.collect()
 }
 
-/// Puts the failure together with its place in the run; `rows` get the site of an assertion.
+/// Combines the failure with its place in the run; `rows` get the site of an assertion.
 pub(super) fn place(
     (kind, message): (FailureKind, String),
     log: &RawLog<'_>,
@@ -302,7 +303,7 @@ pub(super) fn place(
     }
 }
 
-/// The row of the failure, or what comes closest.
+/// The row of the failure, or the closest one to it.
 fn event(kind: FailureKind, rows: &[Event]) -> Option<usize> {
     let last = |wanted: &dyn Fn(&Event) -> bool| rows.iter().rposition(wanted);
     if kind == FailureKind::Deadlock {
@@ -324,7 +325,7 @@ fn blocked(rows: &[Event]) -> Option<usize> {
     find(&|row| !joins(row)).or_else(|| find(&|_| true))
 }
 
-/// A file's name as the code at `pc` says it, with the folder that it was compiled in.
+/// Completes a file name as the code at `pc` has it with the folder that it was compiled in.
 fn from_its_folder(written: &str, pc: u64, walk: &mut Walk<'_>) -> String {
     if written.is_empty() || written.starts_with('/') {
         return written.to_owned();
@@ -336,7 +337,7 @@ fn from_its_folder(written: &str, pc: u64, walk: &mut Walk<'_>) -> String {
     }
 }
 
-/// Where an assertion stands, or what a sanitizer reports: its own file and line count, whatever the debug info says.
+/// Site of an assertion or of a sanitizer's report: its own file and line count, whatever the debug info says.
 fn reported_site(
     log: &RawLog<'_>,
     program: &Program,

@@ -1,5 +1,4 @@
-//! Data objects of a file by address: variables by debug info, then by symbol, then what is left of
-//! each section.
+//! Data objects of a file by address: variables by debug info, then by symbol, then the rest of each section.
 
 use super::{dwarf::Global, image::Symbol, types::TypeId};
 use rustc_hash::FxHashMap;
@@ -11,7 +10,7 @@ pub(super) struct Object {
     pub start: u64,
     /// One past the last address.
     pub end: u64,
-    /// Where offsets count from; not `start` for the rest of a section between other objects.
+    /// Address from which offsets count; not `start` for the rest of a section between other objects.
     pub base: u64,
     pub name: String,
     pub kind: Option<TypeId>,
@@ -47,7 +46,7 @@ pub(super) fn objects(
     fill(objects, rest.collect())
 }
 
-/// Variables with names that tell them apart: equal names get their file, then their line.
+/// Variables with distinct names: equal names get their file, then their line.
 fn distinct(globals: Vec<(Global, u64)>) -> Vec<Object> {
     let mut by_address: Vec<&(Global, u64)> =
         globals.iter().filter(|(_, size)| *size > 0).collect();

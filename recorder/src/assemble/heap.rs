@@ -10,7 +10,7 @@ pub(super) struct Block {
     pub start: u64,
     pub end: u64,
     pub region: RegionId,
-    /// It is a mapping that has not gone.
+    /// `true` if it is a mapping that still exists.
     pub is_mapped: bool,
 }
 

@@ -22,7 +22,7 @@ use std::{
 };
 use unsnarl_trace::raw::{path::SECTION, serve};
 
-/// Whose instrumentation runtime a program holds.
+/// The instrumentation runtime that a program holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instrumented {
     /// Built by `unsnarl cc`.
@@ -61,20 +61,20 @@ impl CodeSymbol {
 pub(super) struct Image {
     /// Full path, by which images are told apart.
     pub path: String,
-    /// What a location's name begins with: empty for the program, `libfoo.so:` for a library.
+    /// Prefix of a location's name: empty for the program, `libfoo.so:` for a library.
     pub prefix: String,
-    /// Last change of the file.
+    /// Time of the file's last modification.
     pub built: Option<SystemTime>,
     pub has_debug_info: bool,
     pub instrumented: Instrumented,
-    /// It can make copies of itself ([`serve`]).
+    /// `true` if it can make copies of itself ([`serve`]).
     pub serves: bool,
     pub types: Types,
-    /// Data of which the compiler tells nothing, by name.
+    /// Names of data whose accesses the compiler does not report.
     pub unseen: Vec<String>,
     sources: SourceTypes,
     pub objects: Vec<Object>,
-    /// Where the path is noted, in a build for path mode.
+    /// Places at which the path is noted, in a build for path mode.
     pub landmarks: Landmarks,
     /// The program model of its units, one behind the other.
     pub models: Arc<[u8]>,
@@ -184,7 +184,7 @@ impl Image {
             .map_or(&[], |function| &function.variables)
     }
 
-    /// What a block of `size` bytes holds that code of the C++ library at `address` allocates.
+    /// The type of a block of `size` bytes that code of the C++ library at `address` allocates.
     pub fn allocated_by_library(&self, address: u64, size: u64) -> Option<TypeId> {
         let frames = self.source_frames(address);
         let kinds = frames
@@ -193,7 +193,7 @@ impl Image {
         self.first_that_fits(kinds, size)
     }
 
-    /// The first type of which one or several make a block of `size` bytes.
+    /// The first type of which one object or several in a row make a block of `size` bytes.
     fn first_that_fits(&self, kinds: impl Iterator<Item = TypeId>, size: u64) -> Option<TypeId> {
         let mut kinds = kinds;
         kinds.find(|kind| {
@@ -203,8 +203,8 @@ impl Image {
         })
     }
 
-    /// What a block of `size` bytes holds that was allocated on this line of this function: one of a
-    /// type or several in a row.
+    /// The type of a block of `size` bytes that was allocated on this line of this function: one object or several in
+    /// a row.
     pub fn allocated(&self, function: &str, line: &str, size: u64) -> Option<TypeId> {
         let elements = allocations::elements(line).into_iter();
         let kinds = elements.filter_map(|element| self.sources.find(function, element));
@@ -228,14 +228,14 @@ impl Image {
             .map(|symbol| symbol.start)
     }
 
-    /// Where the next call of the library function `name` returns to, in the function that holds
-    /// `address` and seen from there.
+    /// Return address of the next call of the library function `name` in the function that holds `address`, seen from
+    /// there.
     pub fn next_call(&self, address: u64, name: &str) -> Option<u64> {
         let (function, _) = self.code_symbol(address)?;
         self.imports.call_after(function, address, name)
     }
 
-    /// Where calls in the code may return to, see [`Imports::returns`].
+    /// Possible return addresses of calls in the code, see [`Imports::returns`].
     pub fn returns(&self) -> Vec<u64> {
         self.imports.returns()
     }
@@ -253,12 +253,12 @@ impl Image {
         }
     }
 
-    /// The name of the function whose address the loader puts there.
+    /// The name of the function whose address the loader stores there.
     pub fn slot_name(&self, address: u64) -> Option<&str> {
         self.imports.slot_name(address)
     }
 
-    /// How to find the frame address at a place in the code.
+    /// The rule that yields the frame address at a place in the code.
     pub fn cfa_rule(&self, address: u64) -> Option<super::cfi::CfaAt> {
         self.cfi.rule(address)
     }

@@ -8,7 +8,7 @@ use super::{image::CodeSymbol, names::FunctionName};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget};
 use rustc_hash::FxHashMap;
 
-/// The code of a file and what its calls through the linkage table lead to.
+/// The code of a file, with the targets of its calls through the linkage table.
 #[derive(Default)]
 pub(super) struct Imports {
     /// Sections of code by address.
@@ -19,11 +19,11 @@ pub(super) struct Imports {
     stubs: FxHashMap<u64, u64>,
 }
 
-/// `call` with a displacement, `call` and `jmp` through a pointer that is addressed from here.
+/// Opcodes of `call` with a displacement, and of `call` and `jmp` through a pointer relative to the program counter.
 const CALL: u8 = 0xe8;
 const CALL_THROUGH: [u8; 2] = [0xff, 0x15];
 const JUMP_THROUGH: [u8; 2] = [0xff, 0x25];
-/// Bytes of a stub: it is jumped to at a multiple of this.
+/// Size of a stub in bytes: its address is a multiple of this.
 const STUB: u64 = 16;
 
 impl Imports {
@@ -56,8 +56,8 @@ impl Imports {
         imports
     }
 
-    /// Where calls may return to: after everything in the code that reads as a call. Bytes in the middle
-    /// of an instruction may read as one too, so some of these are none.
+    /// Possible return addresses of calls: those behind everything in the code that decodes as a call. Bytes in the
+    /// middle of an instruction may decode as one too, so some of these are not real.
     pub fn returns(&self) -> Vec<u64> {
         let inside = |address: u64| {
             self.code
@@ -86,8 +86,8 @@ impl Imports {
         }
     }
 
-    /// Where the first call of `name` within `function` returns to, seen from `from` onwards, then
-    /// from the start of the function.
+    /// Return address of the first call of `name` within `function`, seen from `from` onwards, then from the start of
+    /// the function.
     pub fn call_after(&self, function: &CodeSymbol, from: u64, name: &str) -> Option<u64> {
         let end = function.start.checked_add(function.size)?;
         self.call_between(from, end, name)
@@ -102,12 +102,12 @@ impl Imports {
         })
     }
 
-    /// What the stub that holds this address jumps to.
+    /// Name of the function that the stub at this address jumps to.
     pub fn stub_name(&self, address: u64) -> Option<&str> {
         self.slot_name(*self.stubs.get(&(address / STUB * STUB))?)
     }
 
-    /// The function whose address the loader puts there.
+    /// Name of the function whose address the loader stores there.
     pub fn slot_name(&self, address: u64) -> Option<&str> {
         self.slots.get(&address).map(FunctionName::get)
     }
@@ -136,7 +136,7 @@ impl Imports {
     }
 }
 
-/// The address of the pointer that an instruction of this kind goes through.
+/// The address of the pointer that an instruction with this opcode goes through.
 fn through(six: &[u8], opcode: [u8; 2], address: u64) -> Option<u64> {
     let displacement = six.strip_prefix(&opcode)?.first_chunk()?;
     Some(

@@ -1,4 +1,4 @@
-//! What a run says about its input: what came, and in a replay where it was another.
+//! Input of a run: what came, and in a replay the first difference from the recorded input.
 
 use super::{Launch, Program, RawLog, names, site_of, threads};
 use std::mem::{offset_of, size_of};
@@ -7,7 +7,7 @@ use unsnarl_trace::{
     raw::{Call, Difference, Header, Input},
 };
 
-/// What came from outside.
+/// The input that came from outside.
 pub(super) fn of_run(log: &RawLog<'_>, launch: &Launch) -> RunInput {
     let (mut bytes, mut environment) = (Vec::new(), launch.environment.clone());
     let mut rest = log.input();
@@ -61,7 +61,7 @@ fn first(inputs: &[u8]) -> Option<(Input, &[u8])> {
     Some((input, bytes))
 }
 
-/// In words, what a reader should know about the input.
+/// Remarks about the input for the reader, in words.
 pub(super) fn problems(log: &RawLog<'_>, program: &Program) -> Vec<String> {
     let mut problems = Vec::new();
     if log.input_lost() > 0 {
@@ -136,7 +136,7 @@ fn word(call: u16) -> &'static str {
     }
 }
 
-/// What a call answered, as a person reads it.
+/// The result of a call in words for a person.
 fn answer(call: u16, result: i64, error: u32, bytes: &[u8], length: usize) -> String {
     if result == -1 && error != 0 {
         return std::io::Error::from_raw_os_error(error.cast_signed()).to_string();
@@ -155,7 +155,7 @@ fn answer(call: u16, result: i64, error: u32, bytes: &[u8], length: usize) -> St
     format!("{length} bytes \"{}{more}\"", shown.escape_ascii())
 }
 
-/// What is compared of a file's status.
+/// The compared parts of a file's status.
 fn status(bytes: &[u8], length: usize) -> String {
     let bytes = RawInput(bytes);
     let (mode, owner, size) = match length == size_of::<libc::statx>() {
@@ -194,7 +194,7 @@ impl<'a> RawLog<'a> {
         first(rest)
     }
 
-    /// The first input that was another than the one given back.
+    /// The first input that differed from the one given back.
     fn difference(&self) -> Difference {
         let at = offset_of!(Header, difference);
         let found = RawInput(self.part(at as u64, size_of::<Difference>() as u64));

@@ -1,4 +1,4 @@
-//! What records say, in the terms of events.
+//! Translation of records into events.
 
 use unsnarl_trace::{
     EventKind,
@@ -6,7 +6,7 @@ use unsnarl_trace::{
     raw::{LockType, Record, RecordKind, flag},
 };
 
-/// The bits that `size` bytes have.
+/// The bit mask of `size` bytes.
 pub(super) fn mask(size: u64) -> u64 {
     if size >= 8 {
         u64::MAX
@@ -29,7 +29,7 @@ pub(super) fn order_flags(record: &Record, is_atomic: bool) -> u16 {
     bits
 }
 
-/// Bytes of a synchronization object, for those in untyped memory.
+/// Size in bytes of a synchronization object, for those in untyped memory.
 pub(super) fn object_size(record: &Record, kind: RecordKind) -> u64 {
     use RecordKind as K;
     match kind {

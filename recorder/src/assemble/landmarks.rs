@@ -1,4 +1,5 @@
-//! The table that a build for path mode leaves in a program: where the path is noted, and how.
+//! The table that a build for path mode leaves in a program: the places at which the path is noted, and the form of
+//! the notes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::raw::path::{Place, ROW_BYTES};
@@ -14,9 +15,9 @@ pub(super) struct Landmarks {
     pub here: FxHashSet<u64>,
     pub jumps: FxHashSet<u64>,
     pub leaders: FxHashSet<u64>,
-    /// Where code that is passed over ends.
+    /// Ends of code that is passed over.
     pub pieces: FxHashMap<u64, u64>,
-    /// Where exceptions out of a call lead to.
+    /// Handlers of exceptions out of a call.
     pub handlers: FxHashMap<u64, u64>,
 }
 
@@ -56,7 +57,7 @@ impl Landmarks {
         }
     }
 
-    /// Whether an address lies in a function whose path is noted.
+    /// Returns whether an address lies in a function whose path is noted.
     pub fn holds(&self, address: u64) -> bool {
         let after = self
             .functions
@@ -65,12 +66,12 @@ impl Landmarks {
         function.is_some_and(|(_, end)| address < *end)
     }
 
-    /// Whether it is noted when a thread comes there.
+    /// Returns whether a thread notes its arrival at this address.
     pub fn is_noted(&self, address: u64) -> bool {
         self.announced.contains(&address) || self.here.contains(&address)
     }
 
-    /// Whether such a function begins there.
+    /// Returns whether a function whose path is noted begins there.
     pub fn is_function(&self, address: u64) -> bool {
         self.functions
             .binary_search_by_key(&address, |(start, _)| *start)

@@ -29,7 +29,7 @@ impl StackRange {
     }
 }
 
-/// A place, and how many bytes from there on belong to the same region.
+/// A place, and the number of bytes from there on that belong to the same region.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub place: Place,
@@ -45,7 +45,7 @@ struct Fixed {
     region: RegionId,
 }
 
-/// Variables and functions that are found without a look into the table.
+/// Number of variables and functions that are found without a look into the table.
 const RECENT: usize = 256;
 
 impl Fixed {
@@ -70,7 +70,7 @@ impl Fixed {
     }
 }
 
-/// Who asks, and how the place is called if it turns out to be unknown memory.
+/// The requester of a place, and the name of the place if it turns out to be unknown memory.
 #[derive(Clone, Copy)]
 pub(super) struct Asker {
     pub thread: u16,
@@ -78,7 +78,7 @@ pub(super) struct Asker {
     pub label: u32,
 }
 
-/// Variable number of what is not a variable.
+/// Variable number of places that are not in a variable.
 const NO_VARIABLE: u32 = u32::MAX;
 
 type FrameKey = (u16, u32, u32, u32);
@@ -93,9 +93,9 @@ pub(super) struct Memory<'a> {
     by_frame: FxHashMap<FrameKey, RegionId>,
     by_stack: FxHashMap<u16, RegionId>,
     by_thread_local: FxHashMap<(u16, u32, u64), RegionId>,
-    /// How far below the thread pointers thread-local variables lie.
+    /// Distance below the thread pointers in which thread-local variables lie.
     thread_locals_reach: u64,
-    /// Module memory does not move: found once, found for the run.
+    /// Places in the memory of modules, which does not move: found once, found for the run.
     fixed: FxHashMap<u64, Found>,
     /// The variables and functions that were found last, by page.
     recent: Box<[Fixed; RECENT]>,
@@ -104,13 +104,14 @@ pub(super) struct Memory<'a> {
     ordinals: FxHashMap<(&'static str, u32, u16), u32>,
 }
 
-/// Mappings further apart than this are not one.
+/// Largest distance of addresses that belong to one mapping.
 const MAPPING_REACH: u64 = 1 << 16;
-/// The kernel leaves a random gap between the argument vector and the strings above it.
+/// Largest distance of addresses that belong to one environment: the kernel leaves a random gap between the argument
+/// vector and the strings above it.
 const ENVIRONMENT_REACH: u64 = 64;
-/// The argument vector follows the stack of `main` at a fixed distance; what lies further does not.
+/// Bytes above the stack of `main` that lie at a fixed distance from it: the argument vector.
 const ARGUMENTS: u64 = 512;
-/// Arguments, environment and what else the kernel puts there end below.
+/// Bytes above the stack of `main` that hold arguments, environment and whatever else the kernel puts there.
 const ENVIRONMENT: u64 = 4 << 20;
 
 impl<'a> Memory<'a> {
@@ -143,14 +144,14 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The thread exists: its stack is its own.
+    /// Notes that the thread exists: its stack is its own.
     pub fn begin(&mut self, thread: u16) {
         if let Some(stack) = self.stacks.get_mut(usize::from(thread)) {
             stack.has_begun = true;
         }
     }
 
-    /// A new block of the heap or mapping; `layout` is what the source says it is for.
+    /// Adds a new block of the heap or a mapping; `layout` is the type that the source gives it.
     pub fn allocate(&mut self, by: Asker, record: &Record, layout: Option<Layout>) -> Place {
         let name = self.block_name("heap", by);
         let region = self.regions.add(name, layout);
@@ -160,8 +161,8 @@ impl<'a> Memory<'a> {
         Place { region, offset: 0 }
     }
 
-    /// The place of a new mapping that is a part of one that is there: programs reserve much and take it
-    /// piece by piece.
+    /// The place of a new mapping that is a part of an existing one: programs reserve much and take it piece by
+    /// piece.
     pub fn mapped_in(&mut self, record: &Record) -> Option<Place> {
         let last = record.addr.checked_add(record.value.checked_sub(1)?)?;
         let block = self.heap.find(record.addr)?;
@@ -172,7 +173,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Memory is unmapped; whether that is a whole mapping.
+    /// Removes unmapped memory; returns whether that is a whole mapping.
     pub fn unmap(&mut self, record: &Record) -> bool {
         self.heap.unmap(record.addr, record.value)
     }
@@ -339,7 +340,7 @@ impl<'a> Memory<'a> {
         thread.has_begun && below != 0 && below <= self.thread_locals_reach
     }
 
-    /// A thread-local variable, by the thread and its name. No function is called `thread_local`.
+    /// The place of a thread-local variable, by the thread and its name. No function is called `thread_local`.
     fn in_thread_locals(&mut self, owner: u16, address: u64) -> Option<Found> {
         let pointer = self.stacks.get(usize::from(owner))?.pointer;
         let at = self.modules.thread_local(pointer.checked_sub(address)?)?;
@@ -435,7 +436,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Stack memory that is in no known frame, counted from the stack's end.
+    /// The place of stack memory that is in no known frame, counted from the stack's end.
     fn outside_frames(&mut self, owner: u16, address: u64, high: u64) -> Found {
         let regions = &mut self.regions;
         let region = *self.by_stack.entry(owner).or_insert_with(|| {
@@ -450,7 +451,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// What the kernel put above the stack of `main`.
+    /// The place of memory above the stack of `main`, which the kernel has filled.
     fn above_main(&mut self, address: u64, by: Asker) -> Option<Found> {
         let high = self.stacks.first()?.high;
         let above = address
@@ -501,10 +502,10 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// A variable in a frame, or what lies between variables.
+/// A variable in a frame, or the gap between two variables.
 struct FramePart<'a> {
     variable: Option<(u32, &'a FrameVariable)>,
-    /// From the start of the variable; without one, from the canonical frame address.
+    /// Offset from the start of the variable; without one, from the canonical frame address.
     offset: i64,
     /// Bytes to the end of the part.
     rest: u64,
@@ -512,7 +513,7 @@ struct FramePart<'a> {
 
 impl<'a> FramePart<'a> {
     fn at(entry: Option<&'a EntryPoint>, frame: &Frame, address: u64) -> FramePart<'a> {
-        /// Longer gaps are taken in pieces.
+        /// Size of the pieces into which longer gaps are divided.
         const MOST: u64 = 1 << 12;
         let into = address.wrapping_sub(frame.base).cast_signed();
         let variable = entry.and_then(|entry| entry.variable(into));

@@ -1,4 +1,4 @@
-//! From a raw log and debug info to a run: names instead of addresses.
+//! Conversion of a raw log and debug info into a run: names instead of addresses.
 //!
 //! Nothing in a run depends on where the loader put things: code becomes file, line and function;
 //! memory becomes the name of a variable, a heap block by its allocation, a stack variable by thread
@@ -80,19 +80,19 @@ use unsnarl_trace::{
     raw::{End, RecordKind},
 };
 
-/// How a process ended.
+/// The way in which a process ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exit {
-    /// With this status.
+    /// Exit with this status.
     Code(i32),
-    /// By this signal.
+    /// Killed by this signal.
     Signal(i32),
-    /// Nobody saw it.
+    /// Not observed.
     #[default]
     Unknown,
 }
 
-/// What the launcher knows about the run and the log does not.
+/// Facts about the run that the launcher knows and the log does not hold.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
     /// Program and arguments as given.
@@ -101,49 +101,49 @@ pub struct Launch {
     pub directory: String,
     /// Hash over arguments and standard input.
     pub input_hash: String,
-    /// How the order came about.
+    /// The relation between the recorded order of events and the real one.
     pub mode: Mode,
     /// Name of the strategy.
     pub strategy: String,
-    /// Its seed.
+    /// Seed of the strategy.
     pub seed: u64,
     /// PCT's depth, 0 otherwise.
     pub depth: u32,
     /// PCT's k, 0 otherwise.
     pub expected_steps: u64,
-    /// The choices other than threads that the run had.
+    /// Choices other than threads that the run made.
     pub chances: Chances,
-    /// What counts as a failure.
+    /// Criteria for a failure.
     pub criteria: Criteria,
-    /// Variables of the environment that are kept of every run.
+    /// Environment variables that are kept of every run.
     pub environment: Vec<Variable>,
     /// Limit of the stack, as [`unsnarl_trace::input::RunInput`] notes it.
     pub stack: Option<u64>,
     /// The launcher ended the program because its time was over.
     pub timed_out: bool,
-    /// System calls that its threads were in then.
+    /// System calls in which its threads were at that time.
     pub calls: Vec<InCall>,
-    /// All of them waited then, and only somebody outside of the process could end one of the waits.
+    /// All threads waited at that time, and only somebody outside of the process could end one of the waits.
     pub waits_outside: bool,
     /// Other runs with the same input have ended.
     pub others_end: bool,
     /// The launcher ended the program for another reason.
     pub killed: bool,
-    /// How the process ended.
+    /// The way in which the process ended.
     pub exit: Exit,
 }
 
-/// How a run ended, as far as that is known before its records are looked at.
+/// The end of a run, as far as it is known before its records are examined.
 pub(crate) struct EndOfRun {
-    /// Passed or not.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// What kind of failure, and one line for a person.
+    /// Kind of the failure, and one line for a person.
     pub failure: Option<(FailureKind, String)>,
-    /// Why the record is not complete, and what else the user should know.
+    /// Reasons for which the record is not complete, and other remarks for the user.
     pub problems: Vec<String>,
 }
 
-/// How a run ended.
+/// The end of a run.
 pub(crate) fn ended(log: &RawLog<'_>, program: &Program, launch: &Launch) -> EndOfRun {
     let threads: Vec<LogThread> = log.threads().collect();
     let names = threads::names(&threads);
@@ -158,7 +158,7 @@ pub(crate) fn ended(log: &RawLog<'_>, program: &Program, launch: &Launch) -> End
     }
 }
 
-/// Puts a run together from its log and the program's debug info.
+/// Assembles a run from its log and the program's debug info.
 pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     let threads: Vec<LogThread> = log.threads().collect();
     let names = threads::names(&threads);
@@ -220,7 +220,7 @@ pub fn kind_of(record: RecordKind) -> EventKind {
     kinds::event_kind(record)
 }
 
-/// What is known of a run without looking at its records.
+/// The part of the metadata that does not depend on the records.
 fn known_before(log: &RawLog<'_>, program: &Program, launch: &Launch) -> RunMeta {
     RunMeta {
         format: FORMAT,
@@ -246,7 +246,7 @@ fn known_before(log: &RawLog<'_>, program: &Program, launch: &Launch) -> RunMeta
     }
 }
 
-/// What the run does not say, in words.
+/// Gaps of the run, in words.
 fn lost(log: &RawLog<'_>, program: &Program, walk: &Walk<'_>) -> Vec<String> {
     let mut lost = walk.problems.texts(log, |site| walk.sites.label(site));
     if !program.has_debug_info() {

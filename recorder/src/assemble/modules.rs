@@ -51,7 +51,7 @@ impl<'a> Modules<'a> {
         }
     }
 
-    /// Whether an address lies in some module.
+    /// Returns whether an address lies in some module.
     pub fn holds(&self, address: u64) -> bool {
         self.index(address).is_some()
     }
@@ -62,7 +62,7 @@ impl<'a> Modules<'a> {
         (address < self.list.get(index)?.end).then_some(index)
     }
 
-    /// Whose modules these are.
+    /// The program whose modules these are.
     pub fn program(&self) -> &'a Program {
         self.program
     }
@@ -85,7 +85,7 @@ impl<'a> Modules<'a> {
         })
     }
 
-    /// How far below the thread pointers thread-local variables lie.
+    /// Distance below the thread pointers in which thread-local variables lie.
     pub fn thread_locals_reach(&self) -> u64 {
         self.list
             .iter()
@@ -116,8 +116,7 @@ impl<'a> Modules<'a> {
         })
     }
 
-    /// The call of the library function that `inside` lies in, in the code around `near`: where it
-    /// returns to.
+    /// Return address of the call of the library function that `inside` lies in, in the code around `near`.
     pub fn call_into(&mut self, inside: u64, near: u64) -> Option<u64> {
         let library = self.locate(inside.wrapping_sub(1))?;
         let (symbol, _) = library.image.code_symbol(library.address)?;
@@ -127,8 +126,8 @@ impl<'a> Modules<'a> {
         Some(ret.wrapping_add(bias))
     }
 
-    /// The one address with this lower half at which `is_it` finds in a file's own address what is meant;
-    /// `None` when there is none, or several.
+    /// The one address with this lower half whose file address satisfies `is_it`; `None` if there is none, or if
+    /// there are several.
     pub fn landmark(&mut self, lower: u32, is_it: impl Fn(&Image, u64) -> bool) -> Option<u64> {
         let upper = |address: u64| address & !u64::from(u32::MAX);
         let extents: Vec<(u64, u64)> = self.list.iter().map(|m| (m.start, m.end)).collect();
@@ -149,20 +148,20 @@ impl<'a> Modules<'a> {
         found
     }
 
-    /// Whether the program notes when a thread comes there.
+    /// Returns whether a thread notes its arrival at this address.
     pub fn is_noted(&mut self, address: u64) -> bool {
         self.locate(address)
             .is_some_and(|at| at.image.landmarks.is_noted(at.address))
     }
 
-    /// Where an exception out of the call that returns to this address is handled.
+    /// Address of the handler for exceptions out of the call that returns to this address.
     pub fn handler(&mut self, back: u64) -> Option<u64> {
         let at = self.locate(back)?;
         let handler = at.image.landmarks.handlers.get(&at.address)?;
         Some(handler.wrapping_add(back.wrapping_sub(at.address)))
     }
 
-    /// What is known of the call that returns to `pc`.
+    /// Source and model of the call that returns to `pc`.
     pub fn point(&mut self, pc: u64) -> Option<Arc<Point>> {
         if let Some(point) = self.points.get(&pc) {
             return point.clone();

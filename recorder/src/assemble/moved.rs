@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use unsnarl_trace::{Event, EventKind, LocationId, SiteId, StackId, model::flags};
 
-/// Where accesses of a run really belong, worked out once per site, location and kind.
+/// The real places of a run's accesses, worked out once per site, location and kind.
 struct Moved<'w, 'a> {
     walk: &'w mut Walk<'a>,
     /// A program counter of each site.
@@ -19,7 +19,7 @@ struct Moved<'w, 'a> {
     known: FxHashMap<(SiteId, LocationId, EventKind), Option<u64>>,
 }
 
-/// Gives moved accesses the line that they belong to.
+/// Gives moved accesses their original line.
 pub(super) fn put_back(walk: &mut Walk<'_>, rows: &mut [Event]) {
     let mut counters = FxHashMap::default();
     for (&pc, site) in &walk.site_ids {
@@ -63,7 +63,7 @@ impl Moved<'_, '_> {
         }
     }
 
-    /// The stack that the function with machine code has.
+    /// The stack of the function with machine code.
     fn without_inlined(&mut self, stack: StackId, pc: u64) -> StackId {
         let point = self.walk.memory.modules.point(pc);
         let calls = point.map_or(0, |point| point.inlined.len());
@@ -73,7 +73,7 @@ impl Moved<'_, '_> {
         })
     }
 
-    /// A program counter on the line that the access belongs to; none when it stands there already.
+    /// A program counter on the line that the access belongs to; `None` if it stands there already.
     fn home(&mut self, (site, location, kind): (SiteId, LocationId, EventKind)) -> Option<u64> {
         let pc = *self.counters.get(&site)?;
         let name = self
@@ -126,7 +126,7 @@ impl Moved<'_, '_> {
             .collect()
     }
 
-    /// Does the file define a name on the line as a macro? Then the line may mean anything.
+    /// Returns whether the file defines a name on the line as a macro: then the line may mean anything.
     fn may_be_macro(&self, site: SiteId, text: &str) -> bool {
         let Some(row) = self.walk.sites.rows.get(site.index()) else {
             return true;
@@ -136,11 +136,11 @@ impl Moved<'_, '_> {
     }
 }
 
-/// What of a location's name stands in the source.
+/// The parts of a location's name that stand in the source.
 struct Variable<'n> {
     /// The last field, or the variable itself.
     last: &'n str,
-    /// The variable; none for heap blocks.
+    /// The variable; `None` for heap blocks.
     base: Option<&'n str>,
 }
 
@@ -171,7 +171,7 @@ impl<'n> Variable<'n> {
         (!last.is_empty() && last.chars().all(is_word)).then_some(Variable { last, base })
     }
 
-    /// Does a line access it by name? The variable as a whole counts, its address does not.
+    /// Returns whether a line accesses it by name. The variable as a whole counts, its address does not.
     fn is_in(&self, text: &str) -> bool {
         occurrences(text, self.last).any(|(before, after)| !is_address(before, after))
             || self.base.is_some_and(|base| {
@@ -181,7 +181,7 @@ impl<'n> Variable<'n> {
             })
     }
 
-    /// Does a line set it?
+    /// Returns whether a line sets it.
     fn is_set_in(&self, text: &str) -> bool {
         let names = [Some(self.last), self.base].into_iter().flatten();
         names
@@ -204,7 +204,8 @@ impl<'n> Variable<'n> {
     }
 }
 
-/// `Settings::Settings`, `Box<int>::~Box`: what they set without naming it is initialized, wherever else it is named.
+/// Returns whether this is a constructor or destructor (`Settings::Settings`, `Box<int>::~Box`): what it sets without
+/// naming is initialized, wherever else it is named.
 fn is_constructor(function: &str) -> bool {
     let Some((class, name)) = function.rsplit_once("::") else {
         return false;
@@ -214,7 +215,8 @@ fn is_constructor(function: &str) -> bool {
     !class.is_empty() && name.strip_prefix('~').unwrap_or(name) == class
 }
 
-/// `&name`, which a pointer or a reference takes; `&&name` and `a & name` are no addresses.
+/// Returns whether an occurrence is `&name`, which a pointer or a reference takes; `&&name` and `a & name` are no
+/// addresses.
 fn is_address(before: &str, after: &str) -> bool {
     let before = before
         .trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '>' | '-'));
@@ -222,7 +224,7 @@ fn is_address(before: &str, after: &str) -> bool {
     taken && !after.starts_with(['.', '[']) && !after.starts_with("->")
 }
 
-/// What stands before and behind each occurrence of a word.
+/// The text before and behind each occurrence of a word.
 fn occurrences<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).filter_map(move |(at, _)| {

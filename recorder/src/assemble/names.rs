@@ -16,16 +16,16 @@ pub(crate) fn function(raw: &str) -> String {
     demangled.flatten().unwrap_or_else(|| raw.to_owned())
 }
 
-/// The name of a function, of which most are never asked for: it is made when it is.
+/// The name of a function, demangled on demand, since most are never asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FunctionName {
-    /// As they are in the file: there may be several for one function.
+    /// Mangled names in the file: there may be several for one function.
     raw: Vec<Box<str>>,
     name: OnceLock<String>,
 }
 
 impl FunctionName {
-    /// The function that is called so in the file.
+    /// The function with this name in the file.
     pub fn of(raw: &str) -> FunctionName {
         FunctionName {
             raw: vec![raw.into()],
@@ -33,19 +33,19 @@ impl FunctionName {
         }
     }
 
-    /// It has these names, too.
+    /// Adds other names of the same function.
     pub fn join(&mut self, other: FunctionName) {
         self.raw.extend(other.raw);
         self.name = OnceLock::new();
     }
 
-    /// Of the two names for one function it is the better one.
+    /// Returns whether this is the better of two names for one function.
     pub fn is_before(&self, other: &FunctionName) -> bool {
         let (one, two) = (self.get(), other.get());
         (one.len(), one) < (two.len(), two)
     }
 
-    /// The name; of several the shortest: `main` rather than `__main_alias`.
+    /// The demangled name; of several the shortest: `main` rather than `__main_alias`.
     pub fn get(&self) -> &str {
         self.name.get_or_init(|| {
             let names = self.raw.iter().map(|raw| function(raw));
@@ -55,7 +55,7 @@ impl FunctionName {
     }
 }
 
-/// Whether a demangled name is that of a lambda's code, as gcc or clang call it.
+/// Returns whether a demangled name is that of a lambda's code, as gcc or clang call it.
 pub(crate) fn is_lambda(name: &str) -> bool {
     name.contains("::operator()") && (name.contains("{lambda") || name.contains("$_"))
 }
@@ -114,7 +114,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The text of an exception comes from the log.
+        /// Names come from the log, as in the text of an exception, and may be anything.
         #[test]
         fn any_text_has_a_name(text in "[A-Za-z0-9_$.]{0,40}", odd in ".{0,20}") {
             for text in [&text, &odd] {

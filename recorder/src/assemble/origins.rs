@@ -1,37 +1,37 @@
-//! Where in the user's code a step happened, when its program counter is in a header or a library.
+//! Origin of a step in the user's code, when its program counter is in a header or a library.
 
 use super::{calls::Frame, walk::Walk};
 use unsnarl_trace::{PointId, SiteId, StackId, raw::RecordKind};
 
-/// Where a step comes from.
+/// The origin of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Origin {
     /// The place in the user's code.
     pub site: SiteId,
-    /// How the thread got there.
+    /// Call stack of the step.
     pub stack: StackId,
     /// The instruction of the innermost code that has a program model.
     pub point: PointId,
 }
 
-/// What is known of a program counter.
+/// The source place of a program counter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KnownSite {
     /// Its place in the source.
     pub site: SiteId,
-    /// That is the user's code.
+    /// The site is in the user's code.
     pub is_user: bool,
-    /// It stands in a function that was inlined.
+    /// The code is in a function that was inlined.
     pub is_inlined: bool,
-    /// The function with machine code that it stands in, by its start.
+    /// Start of the function with machine code that holds it.
     pub function: Option<u64>,
 }
 
-/// Program counters that are found without a look into the table.
+/// Number of program counters that are found without a look into the table.
 pub(super) const RECENT: usize = 256;
 
-/// Whether a record begins something or belongs to what the thread was already doing: the steps of
-/// one call of a library function have one place in the user's code.
+/// The role of a record: a new step, or the continuation of one. The steps of one call of a library function have one
+/// place in the user's code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     New,
@@ -39,7 +39,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// By the kind of the record.
+    /// The role of records of this kind.
     pub fn of(kind: RecordKind) -> Step {
         use RecordKind as K;
         match kind {
@@ -68,7 +68,7 @@ impl Walk<'_> {
         known.map(|known| known.site)
     }
 
-    /// What is known of the call that returns to `pc`.
+    /// The source place of the call that returns to `pc`.
     fn site(&mut self, pc: u64) -> Option<KnownSite> {
         let slot = (pc ^ pc >> 8) as usize % RECENT;
         match self.recent_sites.get(slot) {
@@ -118,12 +118,12 @@ impl Walk<'_> {
         deeper
     }
 
-    /// The function with machine code that the call that returns to `pc` stands in, by its start.
+    /// Start of the function with machine code that holds the call that returns to `pc`.
     pub fn function_of(&mut self, pc: u64) -> Option<u64> {
         self.site(pc).and_then(|known| known.function)
     }
 
-    /// Notes where in its innermost function a thread is.
+    /// Notes the program counter of a thread in its innermost function.
     pub fn seen_at(&mut self, thread: usize, pc: u64) {
         let function = self.function_of(pc);
         let Some(top) = self
@@ -139,8 +139,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The place in the user's code for something that happened at `pc`, the stack it has, and its
-    /// instruction.
+    /// The place in the user's code for a step at `pc`, with its stack and its instruction.
     pub fn origin(&mut self, thread: usize, pc: u64, step: Step) -> Origin {
         let (site, stack, call) = self.place(thread, pc, step);
         let point = Some(self.point(pc)).filter(|point| !point.is_unknown());
@@ -151,8 +150,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Site and stack for something that happened at `pc`, and where the innermost instrumented code
-    /// called what it happened in, if that is not this code itself.
+    /// Site and stack for a step at `pc`, and the call in the innermost instrumented code that led to it, if that is
+    /// not this code itself.
     fn place(&mut self, thread: usize, pc: u64, step: Step) -> (SiteId, StackId, Option<u64>) {
         let top = self
             .calls
@@ -181,8 +180,7 @@ impl Walk<'_> {
             .unwrap_or((site, stack, None))
     }
 
-    /// A thread that is seen in a function further out has left the inner ones without notice, as by
-    /// `longjmp`.
+    /// Removes frames that a thread has left without notice, as by `longjmp`: it is seen in a function further out.
     fn return_to(&mut self, thread: usize, function: Option<u64>) {
         let Some(calls) = self.calls.get_mut(thread) else {
             return;
@@ -203,7 +201,7 @@ impl Walk<'_> {
         }
     }
 
-    /// From system code to the call in the user's code that led there.
+    /// Walks from system code to the call in the user's code that led there.
     fn walk_out(
         &mut self,
         thread: usize,
@@ -235,8 +233,8 @@ impl Walk<'_> {
         None
     }
 
-    /// Where the innermost instrumented function called the library function that `pc` lies in: the
-    /// next such call in its code, or else where it was last seen; and that call, if it is known.
+    /// Address at which the innermost instrumented function called the library function of `pc`: the next such call
+    /// in its code, or else the place where it was last seen; with that call, if it is known.
     fn called_library(
         &mut self,
         thread: usize,

@@ -1,8 +1,8 @@
-//! Path mode: from what each thread wrote for itself to a run.
+//! Path mode: from the notes of each thread to a run.
 //!
-//! The steps of synchronization become events, in an order in which they may have happened: that of
-//! each thread, that on each object, threads after their creation and before their join. The notes of
-//! their ways become the threads' paths.
+//! The steps of synchronization become events, in an order in which they may have happened: it respects the order of
+//! each thread and on each object, threads run after their creation and before their join. The notes of their ways
+//! become the threads' paths.
 
 use super::{
     course::{Code, Course, Passed},
@@ -22,7 +22,7 @@ use unsnarl_trace::{
     },
 };
 
-/// What one thread wrote.
+/// The notes and steps of one thread.
 #[derive(Default)]
 struct Written {
     packed: Vec<u8>,
@@ -30,21 +30,21 @@ struct Written {
     units: u32,
     words: Vec<u32>,
     steps: Vec<PathStep>,
-    /// Where each step stands: the innermost call in the user's code, else the last block before it.
+    /// Address of each step: the innermost call in the user's code, else the last block before it.
     places: Vec<u64>,
 }
 
-/// What all threads have in common.
+/// Facts that the paths of all threads share.
 #[derive(Default)]
 struct Known {
     code: Code,
-    /// The words of blocks in the run's paths, and whether they are the user's, by address.
+    /// Words of blocks in the run's paths, by address, with `true` for the user's.
     blocks: FxHashMap<u64, (u32, bool)>,
     lost: u64,
 }
 
 impl Walk<'_> {
-    /// Reads all of path mode's log: events become drafts, paths rows.
+    /// Reads the whole log of path mode: events become drafts, paths rows.
     pub fn run_paths(&mut self, log: &RawLog<'_>) -> Vec<PathRow> {
         let mut threads = read(log, self.calls.len());
         let mut known = Known::default();
@@ -73,7 +73,7 @@ impl Walk<'_> {
         rows
     }
 
-    /// The path of one thread; notes in passing where its steps stand.
+    /// The path of one thread; notes the places of its steps in passing.
     fn path(&mut self, thread: ThreadId, written: &mut Written, known: &mut Known) -> PathRow {
         let notes = notes(written.unpacked());
         let mut path = Packed::default();
@@ -213,11 +213,11 @@ fn ordered(threads: &[Written], unordered: &mut u64) -> Vec<(usize, usize)> {
 
 type Step = (usize, usize);
 
-/// Which step has to wait for which.
+/// The order constraints between steps.
 #[derive(Default)]
 struct Graph {
     after: FxHashMap<Step, Vec<Step>>,
-    /// Steps that wait, by how many they wait for.
+    /// Waiting steps, with the number of steps that they wait for.
     rest: FxHashMap<Step, usize>,
 }
 

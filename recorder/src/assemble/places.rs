@@ -13,18 +13,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use unsnarl_trace::LocationId;
 
-/// A region's index; 0 is "none".
+/// The index of a region; 0 is "none".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct RegionId(pub u32);
 
-/// A byte of a region. Offsets may be negative: stacks grow down from what they count from.
+/// A byte of a region. Offsets may be negative: a stack grows down from its base.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     pub region: RegionId,
     pub offset: i64,
 }
 
-/// What a region is called; names of blocks are put together only when they are used.
+/// The name of a region; names of blocks are composed only when they are used.
 pub(super) enum RegionName {
     Text(String),
     Block {
@@ -35,11 +35,11 @@ pub(super) enum RegionName {
     },
 }
 
-/// What lies in a region: one object of a type, or objects of it in a row.
+/// The content of a region: one object of a type, or several in a row.
 pub(super) struct Layout {
     pub image: Arc<Image>,
     pub kind: TypeId,
-    /// Size of one of several objects.
+    /// Distance of several objects in a row.
     pub stride: Option<u64>,
 }
 
@@ -68,7 +68,7 @@ impl Layout {
         self.index(base) + &self.image.types.part_path(self.kind, offset - base)
     }
 
-    /// What lies at an offset, counted from the start of the region.
+    /// The part of the type at an offset, counted from the start of the region.
     fn at(&self, offset: u64) -> At {
         let base = self.base(offset);
         match self.image.types.at(self.kind, offset - base) {
@@ -84,7 +84,7 @@ impl Layout {
     }
 }
 
-/// Leaves that are found without a look into the table.
+/// Number of leaves that are found without a look into the table.
 const RECENT: usize = 1 << 13;
 
 struct Region {
@@ -106,15 +106,15 @@ struct Component {
 /// A part of an access that is one location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Where the location starts: its identity within the region.
+    /// Start of the location: its identity within the region.
     location: i64,
-    /// The bytes of the access that fall into it.
+    /// First byte of the access that falls into it.
     pub start: i64,
     pub end: i64,
     pub holds: Holds,
 }
 
-/// All regions of a run, and the location table they end up in.
+/// All regions of a run, and the table of the locations that they become.
 pub(super) struct Regions {
     list: Vec<Region>,
     labels: Vec<String>,
@@ -209,7 +209,7 @@ impl Regions {
         }
     }
 
-    /// Whether these bytes are those of bit-fields and no others.
+    /// Returns whether these bytes belong to bit-fields only.
     pub fn is_within_bits(&self, place: Place, size: u64) -> bool {
         let region = self.list.get(place.region.0 as usize);
         let layout = region.and_then(|region| region.layout.as_ref());
@@ -255,7 +255,7 @@ impl Regions {
         id
     }
 
-    /// The location that an address means: the outermost part that starts there.
+    /// The location that an address stands for: the outermost part that starts there.
     pub fn part_location(&mut self, place: Place) -> LocationId {
         if place.region == RegionId(0) {
             return LocationId(0);
@@ -465,7 +465,7 @@ fn merge(sorted: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     merged
 }
 
-/// Adds what only ranges cover, cut where a range starts or ends.
+/// Adds parts that only ranges cover, cut where a range starts or ends.
 fn with_ranges(touched: &[(i64, i64)], covered: &[(i64, i64)], cuts: &[i64]) -> Vec<Component> {
     let mut all: Vec<Component> = Vec::with_capacity(touched.len() + cuts.len());
     let mut add_cut = |mut from: i64, to: i64| {

@@ -1,5 +1,5 @@
-//! Points: which instruction of the program model stands at an address, by the discriminators that
-//! [`crate::wrapper::model`] put into the line table.
+//! Points: the instruction of the program model at an address, by the discriminators that [`crate::wrapper::model`]
+//! put into the line table.
 
 use super::{dwarf::Reader, walk::Walk};
 use crate::wrapper::model::FLAG;
@@ -11,7 +11,7 @@ use unsnarl_trace::{PointId, PointRow, program::PointNumber};
 /// An instruction: the name of its unit, its number in it.
 pub(super) type Instruction = (Arc<str>, PointNumber);
 
-/// Where the instructions of a file's modelled units begin.
+/// Start addresses of the instructions in a file's modelled units.
 #[derive(Default)]
 pub(super) struct Points {
     units: Vec<Arc<str>>,
@@ -89,12 +89,14 @@ impl Points {
     }
 }
 
-/// Linkers give code that they left out the address 0 or one that cannot be.
+/// Returns whether the address is that of code: linkers give code that they left out the address 0 or an impossible
+/// one.
 fn is_code(address: u64) -> bool {
     address != 0 && address < u64::MAX / 2
 }
 
-/// The name of a unit's model. Where they are not Apple's, debuggers get a unit's flags behind its producer.
+/// The name of a unit's model. It stands behind the producer, where compilers for other systems than Apple's put a
+/// unit's flags.
 fn model_of(dwarf: &gimli::Dwarf<Reader>, unit: &gimli::Unit<Reader>) -> Option<String> {
     let root = unit.entry(unit.header.root_offset()).ok()?;
     let texts = [gimli::DW_AT_producer, gimli::DW_AT_APPLE_flags];
@@ -113,7 +115,7 @@ pub(super) struct PointTable {
     pub rows: Vec<PointRow>,
     known_units: FxHashMap<Arc<str>, u32>,
     ids: FxHashMap<PointRow, PointId>,
-    /// By return address.
+    /// Known points by return address.
     found: FxHashMap<u64, PointId>,
 }
 
@@ -137,7 +139,7 @@ impl PointTable {
 }
 
 impl Walk<'_> {
-    /// The first instruction of the function that begins at `start`; what sets up its frame is none.
+    /// The first instruction of the function that begins at `start`; code that sets up its frame does not count.
     pub fn first_point(&mut self, start: u64) -> PointId {
         let Some(at) = self.memory.modules.locate(start) else {
             return PointId(0);
@@ -151,7 +153,7 @@ impl Walk<'_> {
         found.map_or(PointId(0), |instruction| self.points.id(instruction))
     }
 
-    /// The instruction that the call before `pc` belongs to; 0 where there is no model.
+    /// The instruction of the call before `pc`; 0 without a model.
     pub fn point(&mut self, pc: u64) -> PointId {
         if let Some(known) = self.points.found.get(&pc) {
             return *known;

@@ -1,9 +1,9 @@
-//! What a reader of the run should know.
+//! Defects of a run that its reader should know.
 
 use super::raw_log::RawLog;
 use unsnarl_trace::SiteId;
 
-/// Counts of what could not be done as it should.
+/// Counts of steps that could not be recorded properly.
 #[derive(Default)]
 pub(super) struct Problems {
     /// Records that were never completed.
@@ -25,7 +25,7 @@ impl Problems {
         }
     }
 
-    /// In words.
+    /// The defects in words.
     pub fn texts(&self, log: &RawLog<'_>, label: impl Fn(SiteId) -> String) -> Vec<String> {
         let mut texts = Vec::new();
         if self.holes > 0 {

@@ -13,18 +13,18 @@ use std::{
 };
 use unsnarl_trace::{RunFolder, RunMeta, StoreError, files::read_regular, program as model};
 
-/// Most bytes of a program's file, or of a library's.
+/// Upper bound for the size of a program's or library's file.
 pub(crate) const MOST: u64 = 8 << 30;
 
-/// Why a program cannot be looked into.
+/// An error that keeps a program from being examined.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// The file cannot be read.
     #[error("cannot read the program {path}: {cause}")]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         cause: io::Error,
     },
     /// The file is not a program for this machine.
@@ -43,7 +43,7 @@ pub struct Program {
     pub(super) sources: Sources,
     pub(super) points: super::sites::PointCache,
     pub(super) returns: super::returns::ReturnsCache,
-    /// The folder whose models are up to date, and the files that they are of.
+    /// The folder whose models are up to date, and the number of files that they are of.
     kept: Mutex<Option<(PathBuf, usize)>>,
 }
 
@@ -68,16 +68,16 @@ impl Program {
         })
     }
 
-    /// Takes the text of sources from a recorded run of this build where the files are others by now:
-    /// what happens again is then called as it was, and not by what was saved in between.
+    /// Takes the text of sources from a recorded run of this build where the files have changed since: a repetition
+    /// then uses the same names as the recorded run.
     pub fn recall(&mut self, recorded: &RunMeta) {
         self.sources.recall(recorded);
         self.points = super::sites::PointCache::default();
         self.returns = super::returns::ReturnsCache::default();
     }
 
-    /// As [`Program::recall`], for sources that were changed after the build, with a run that is looked for
-    /// only when there are any.
+    /// Like [`Program::recall`], for sources that were changed after the build; the run is searched for only if there
+    /// are such sources.
     pub fn recall_by(&mut self, find: impl Fn() -> Option<RunMeta> + Send + Sync + 'static) {
         self.sources.recall_by(find);
     }
@@ -92,31 +92,31 @@ impl Program {
         &self.path
     }
 
-    /// Whether addresses can be turned into lines of source.
+    /// Returns whether addresses can be translated into lines of source.
     pub fn has_debug_info(&self) -> bool {
         self.main.has_debug_info
     }
 
-    /// Data of the program's own of which the compiler tells nothing, by name.
+    /// Names of the program's own data whose accesses the compiler does not report.
     pub(super) fn unseen(&self) -> &[String] {
         &self.main.unseen
     }
 
-    /// Whose runtime the program was linked with.
+    /// The instrumentation runtime that the program was linked with.
     pub fn is_instrumented(&self) -> Instrumented {
         self.main.instrumented
     }
 
-    /// Whether it can be started once and make a copy of itself for each run.
+    /// Returns whether the program can be started once and make a copy of itself for each run.
     pub fn serves(&self) -> bool {
         self.main.serves
     }
 
-    /// Keeps the program model of this build, as far as its files have one, for the runs in a folder. Does
-    /// nothing where it was done before and no library has come since.
+    /// Keeps the program model of this build, as far as its files have one, for the runs in a folder. Does nothing if
+    /// that was done before and no library has been loaded since.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Fails if the models cannot be written.
     pub fn keep_models(&self, runs: &RunFolder) -> Result<(), StoreError> {
         let models = self.models();
         let now = (runs.path().to_owned(), models.len());

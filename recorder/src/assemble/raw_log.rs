@@ -10,13 +10,13 @@ use unsnarl_trace::raw::{
     path::{CHUNK_BYTES, CHUNK_HEADER_BYTES, Chunk, ChunkKind, PathStep},
 };
 
-/// Why bytes are not a raw log.
+/// An error for bytes that are not a raw log.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum RawLogError {
     /// Shorter than the header.
     #[error("the raw log has {0} bytes, less than its header needs: record the run again")]
     TooShort(usize),
-    /// Something else, or never set up.
+    /// Other content, or a log that was never set up.
     #[error("these bytes are not a raw log: the mark at their start is missing")]
     NotALog,
     /// Written by another version of the runtime.
@@ -45,11 +45,11 @@ pub struct RawLog<'a> {
 pub struct LogThread {
     /// Number of the creating thread.
     pub parent: u32,
-    /// It is the parent's n-th child.
+    /// Position among its parent's children.
     pub nth: u32,
     /// Start routine, 0 for `main`.
     pub start_pc: u64,
-    /// Where it was created, 0 for `main`.
+    /// Program counter of the call that created it; 0 for `main`.
     pub create_pc: u64,
     /// Lowest address of its stack.
     pub stack_low: u64,
@@ -57,13 +57,13 @@ pub struct LogThread {
     pub stack_high: u64,
     /// The thread pointer.
     pub pointer: u64,
-    /// What it waited for at the end.
+    /// Kind of the object that it waited for at the end.
     pub waits_for: WaitsFor,
-    /// It had ended.
+    /// `true` if it had ended.
     pub ended: bool,
-    /// What exactly it waited for.
+    /// The object that it waited for.
     pub wait_object: u64,
-    /// Where it waited.
+    /// Program counter of the wait.
     pub wait_pc: u64,
     /// The kernel's number for it.
     pub kernel_id: u32,
@@ -71,15 +71,15 @@ pub struct LogThread {
 
 /// One chunk of path mode.
 pub(super) struct LogChunk<'a> {
-    /// What it holds.
+    /// Kind of the content.
     pub kind: ChunkKind,
     /// Number of the thread.
     pub thread: u32,
-    /// It is the thread's n-th of its kind.
+    /// Position among the thread's chunks of this kind.
     pub nth: u32,
     /// As [`Chunk::used`].
     pub used: u32,
-    /// What follows its header.
+    /// The bytes behind its header.
     pub body: &'a [u8],
 }
 
@@ -96,7 +96,7 @@ impl<'a> LogChunk<'a> {
         })
     }
 
-    /// What stands in a chunk of notes and is in none of its units, as words of [`marks`].
+    /// Notes in a chunk that are in none of its units, as words of [`marks`].
     pub fn words(&self) -> Vec<u32> {
         let mut words = Vec::new();
         if self.used.is_multiple_of(2) {
@@ -125,9 +125,9 @@ pub struct LogModule {
     pub start: u64,
     /// One past the last mapped address.
     pub end: u64,
-    /// How far below a thread's pointer its thread-local variables begin; 0 when that is not known.
+    /// Offset of a thread's thread-local variables below its thread pointer; 0 when it is not known.
     pub tls_below: u64,
-    /// Bytes of them.
+    /// Size of the thread-local variables in bytes.
     pub tls_bytes: u64,
     /// Path; empty for the program.
     pub path: String,
@@ -142,7 +142,7 @@ macro_rules! header_fields {
 }
 
 impl<'a> RawLog<'a> {
-    /// Checks the header and where the tables lie.
+    /// Checks the header and the bounds of the tables.
     pub fn new(bytes: &'a [u8]) -> Result<RawLog<'a>, RawLogError> {
         if bytes.len() < size_of::<Header>() {
             return Err(RawLogError::TooShort(bytes.len()));
@@ -203,11 +203,11 @@ impl<'a> RawLog<'a> {
         seed: u64_at -> u64;
         /// PCT's k.
         expected_steps: u64_at -> u64;
-        /// Room for that many records.
+        /// Number of records for which there is room.
         records_cap: u64_at -> u64;
-        /// Room for that many decisions.
+        /// Number of decisions for which there is room.
         decisions_cap: u64_at -> u64;
-        /// Decisions made, more than there was room for included.
+        /// Number of decisions made, including those for which there was no room.
         decisions: u64_at -> u64;
         /// Decision points passed.
         steps: u64_at -> u64;
@@ -215,9 +215,9 @@ impl<'a> RawLog<'a> {
         switches: u64_at -> u64;
         /// Choices of the replayed schedule that could not be followed.
         diverged: u64_at -> u64;
-        /// Index of the first of them plus one, 0 when there is none.
+        /// Index of the first divergence plus one, 0 when there is none.
         first_divergence: u64_at -> u64;
-        /// What may depend on other threads although no record says so.
+        /// Dependences on other threads of which the log has no record.
         unlogged: u32_at -> u32;
         /// Number of the thread that has the turn.
         current: u32_at -> u32;
@@ -233,13 +233,13 @@ impl<'a> RawLog<'a> {
         fail_pc: u64_at -> u64;
         /// Address that could not be accessed.
         fail_addr: u64_at -> u64;
-        /// What the program's random numbers are drawn from.
+        /// Seed of the program's random numbers.
         input_seed: u64_at -> u64;
-        /// The program drew some.
+        /// Nonzero if the program drew random numbers.
         drew_random: u32_at -> u32;
         /// Inputs that there was no room for.
         input_lost: u64_at -> u64;
-        /// Inputs that were others than the ones given back in their place.
+        /// Inputs that differed from the ones given back in their place.
         input_differs: u32_at -> u32;
         /// The program asked to go on in the background.
         detached: u32_at -> u32;
@@ -257,7 +257,7 @@ impl<'a> RawLog<'a> {
         slice(self.bytes, at, bytes, 1).unwrap_or(&[])
     }
 
-    /// How the run ended; an unknown number counts as killed from outside.
+    /// The end of the run; an unknown number counts as killed from outside.
     pub fn end(&self) -> End {
         End::from_u32(u32_at(self.bytes, offset_of!(Header, end))).unwrap_or(End::Running)
     }
@@ -279,7 +279,7 @@ impl<'a> RawLog<'a> {
         self.records.len() / size_of::<Record>()
     }
 
-    /// Nothing was recorded.
+    /// Returns whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
@@ -307,7 +307,7 @@ impl<'a> RawLog<'a> {
         self.decisions.chunks_exact(2).map(|row| u16_at(row, 0))
     }
 
-    /// What is known about each choice, if that was asked for.
+    /// Details of each choice, if they were asked for.
     pub fn details(&self) -> impl Iterator<Item = Detail> + 'a {
         self.details
             .chunks_exact(size_of::<Detail>())

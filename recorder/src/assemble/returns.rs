@@ -1,5 +1,5 @@
-//! The other way round than `sites`: from places in the source to the addresses in the code where their
-//! calls return to, which is how records say where they stand.
+//! The inverse of `sites`: from places in the source to the return addresses of their calls, by which records name
+//! their place.
 
 use super::{image::Image, program::Program};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ pub struct Returns {
     pub points: Vec<(u64, u32)>,
 }
 
-/// What was found for each module, by path.
+/// Calls found in each module, by path.
 #[derive(Default)]
 pub(super) struct ReturnsCache(Mutex<FxHashMap<String, Option<Arc<Returns>>>>);
 

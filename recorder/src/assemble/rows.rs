@@ -10,7 +10,7 @@ use super::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{Event, EventKind, LocationId, ThreadId, Value, model::flags};
 
-/// Rows that one access may become.
+/// Bound for the number of rows that one access becomes.
 const MAX_PIECES: usize = 4096;
 
 /// Turns drafts into rows.
@@ -45,7 +45,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// All of them.
+    /// Builds all rows.
     pub fn build(&mut self, drafts: &[Draft]) {
         self.rows.reserve(drafts.len());
         self.budget = drafts.len().saturating_mul(8).max(1 << 20);
@@ -109,7 +109,7 @@ impl<'a> Rows<'a> {
     }
 
     fn value(&mut self, draft: &Draft, piece: &Piece, from: u64, size: u64) -> Option<Value> {
-        /// Numbers below are more likely numbers than addresses, if the type says so.
+        /// Smallest value that is taken for an address in a number's type: smaller ones are more likely numbers.
         const FIRST_CERTAIN_ADDRESS: u64 = 1 << 32;
         let low = draft.value?;
         let high = self.high_half(draft, from, size);
@@ -130,7 +130,7 @@ impl<'a> Rows<'a> {
         is_address.then(|| Value::Address(self.regions.part_location(pointee)))
     }
 
-    /// What is known of an access beyond its first eight bytes, if `from..from + size` reaches there.
+    /// The high half of an access of 16 bytes, if it is known and `from..from + size` reaches it.
     fn high_half(&self, draft: &Draft, from: u64, size: u64) -> Option<High> {
         (from.saturating_add(size) > 8)
             .then(|| self.high.get(&draft.seq).copied())

@@ -9,14 +9,14 @@ use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
 use unsnarl_trace::{SiteId, SiteRow, meta::is_system};
 
-/// What is known of one address in the code, the same in every run.
+/// The source places of one address in the code, the same in every run.
 #[derive(Debug)]
 pub(super) struct Point {
     /// The innermost position in the user's own code.
     pub user: Option<SiteRow>,
-    /// Where it was inlined: the calls in the user's code around it, outermost first.
+    /// Sites of inlined calls in the user's code around it, outermost first.
     pub inlined: Vec<SiteRow>,
-    /// The best that can be said when there is none.
+    /// The best known position, when there is none in the user's code.
     pub any: SiteRow,
     /// The function with machine code at the address is the user's own; inlined ones do not count.
     pub is_user_function: bool,
@@ -99,8 +99,8 @@ fn point(program: &Program, image: &Image, address: u64) -> Point {
     }
 }
 
-/// The source frames of an address. Code that the compiler made up has no line: what stands shortly
-/// before it in the same function does.
+/// The source frames of an address. Compiler-generated code has no line and gets those of the code shortly before it
+/// in the same function.
 fn frames_near(image: &Image, address: u64) -> Vec<SourceFrame> {
     const BYTES_BACK: u64 = 48;
     let frames = image.source_frames(address);

@@ -1,9 +1,8 @@
-//! Source files: the text of a line and the hash of the file, as long as the file is the one that
-//! was compiled.
+//! Source files: the text of a line and the hash of the file, as long as the file is the one that was compiled.
 //!
-//! The text decides how some things are called: what a heap block holds, where a moved access belongs. A
-//! program that repeats a recorded run therefore sees the text that this run saw ([`Recalled`]), whatever
-//! has become of the files since.
+//! The text decides the names of some things: the type of a heap block, the line of a moved access. A program that
+//! repeats a recorded run therefore uses the text that this run saw ([`Recalled`]), whatever has become of the files
+//! since.
 
 use super::program::hex;
 use rustc_hash::FxHashMap;
@@ -17,7 +16,7 @@ use unsnarl_trace::{
     files::{MOST_TEXT, read_regular},
 };
 
-/// What is known of a source file.
+/// The content of a source file, as far as it is known.
 pub(super) enum Source {
     Read {
         lines: Vec<String>,
@@ -61,8 +60,8 @@ impl Recalled {
         Recalled(files)
     }
 
-    /// The file as it is now, if that is what the run knew, else the lines that are known; `None` for a file
-    /// that the run has no site in.
+    /// The file as it is now, if that is what the run knew, else the known lines; `None` for a file in which the run
+    /// has no site.
     fn read(&self, path: &str) -> Option<Source> {
         let Source::Recalled { lines, sha256 } = self.0.get(path)? else {
             return Some(Source::Changed);
@@ -80,7 +79,7 @@ impl Recalled {
 }
 
 impl Source {
-    /// Does it define this name as a macro?
+    /// Returns whether the file defines this name as a macro.
     pub fn defines(&self, name: &str) -> bool {
         let Source::Read { lines, .. } = self else {
             return false;
@@ -97,7 +96,7 @@ impl Source {
     }
 }
 
-/// How to find an earlier run of the same build, asked once and only when a source was changed after the build.
+/// A search for an earlier run of the same build, made once and only when a source was changed after the build.
 #[derive(Default)]
 pub(super) struct Earlier {
     find: Option<Box<dyn Fn() -> Option<RunMeta> + Send + Sync>>,
@@ -120,7 +119,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// `built` is when the program was written.
+    /// An empty cache; `built` is the time at which the program was written.
     pub fn new(built: Option<SystemTime>) -> Sources {
         Sources {
             built,
@@ -130,13 +129,13 @@ impl Sources {
         }
     }
 
-    /// From now on the files are what a recorded run knew of them.
+    /// Makes the files be what a recorded run knew of them.
     pub fn recall(&mut self, meta: &RunMeta) {
         self.recalled = Some(Recalled::of(meta));
         self.files = Mutex::default();
     }
 
-    /// Files that were changed after the build are what the run that this finds knew of them.
+    /// Makes files that were changed after the build be what the run that `find` returns knew of them.
     pub fn recall_by(&mut self, find: impl Fn() -> Option<RunMeta> + Send + Sync + 'static) {
         self.earlier.find = Some(Box::new(find));
     }
@@ -199,8 +198,8 @@ mod tests {
 
     const TEXT: &str = "first;\nsecond;\n";
 
-    /// Sources of a program that was built before the file was saved, seen as a run saw them that knew
-    /// the second line.
+    /// Sources of a program that was built before the file was saved, as recalled from a run that knew the second
+    /// line.
     fn recalled(file: &Path, sources: Vec<SourceRow>) -> Sources {
         let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
         let mut seen = Sources::new(Some(long_ago));

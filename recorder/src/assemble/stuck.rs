@@ -1,5 +1,5 @@
-//! Why a program whose time was over did not go on: the thread that had the turn was in a system call that
-//! the program makes by itself, past the C library, where the recorder does not see it.
+//! Runs that ended by their time limit while the thread with the turn was in a system call that the program makes by
+//! itself, past the C library, where the recorder does not see it.
 
 use super::{Launch, names, program::Program, raw_log::RawLog, site_of};
 use unsnarl_trace::Mode;
@@ -7,7 +7,7 @@ use unsnarl_trace::Mode;
 /// The kernel's number of `futex` on x86-64.
 const FUTEX: u64 = 202;
 
-/// The call and what to do about it, if that was why.
+/// Names the call and the next step, if that was the reason.
 pub(super) fn problem(
     log: &RawLog<'_>,
     program: &Program,

@@ -1,4 +1,4 @@
-//! Types as layouts: which leaf (scalar, lock, atomic) lies at which offset, and what it is called.
+//! Layouts of types: offsets and names of their leaves (scalars, locks, atomics).
 
 /// Index into [`Types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct Field {
 /// A type's layout.
 #[derive(Clone, Debug)]
 pub(super) enum Type {
-    /// Never looked into: numbers, pointers, pthread and atomic objects.
+    /// A type that is not divided: numbers, pointers, pthread and atomic objects.
     Leaf { size: u64, holds: Holds },
     /// Fields sorted by offset, without overlap.
     Record { size: u64, fields: Vec<Field> },
@@ -27,7 +27,7 @@ pub(super) enum Type {
     },
 }
 
-/// What the bits of a leaf mean.
+/// The meaning of a leaf's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
     /// An address.
@@ -48,7 +48,7 @@ pub(super) struct Leaf {
     pub holds: Holds,
 }
 
-/// What lies at an offset.
+/// The part of a type at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
     Leaf(Leaf),
@@ -58,7 +58,7 @@ pub(super) enum At {
     },
 }
 
-/// Structures in structures deeper than this are taken for a loop in broken debug info.
+/// Bound for the nesting of structures; deeper nesting is taken for a loop in broken debug info.
 const MAX_DEPTH: usize = 64;
 
 /// The layouts of one image.
@@ -82,7 +82,7 @@ impl Types {
         id
     }
 
-    /// Whether any type has bit-fields.
+    /// Returns whether any type has bit-fields.
     pub fn has_bit_fields(&self) -> bool {
         self.has_bit_fields
     }
@@ -116,7 +116,7 @@ impl Types {
         0
     }
 
-    /// Number of leaves, capped: how finely a type divides its bytes.
+    /// Number of leaves, capped: a measure of how finely a type divides its bytes.
     pub fn leaves(&self, id: TypeId) -> u64 {
         self.leaves_within(id, MAX_DEPTH)
     }
@@ -137,7 +137,7 @@ impl Types {
         }
     }
 
-    /// What lies at `offset` from the start of an object of this type.
+    /// The part at `offset` from the start of an object of this type.
     pub fn at(&self, id: TypeId, offset: u64) -> At {
         let mut base = 0u64;
         let mut end = self.size(id);
@@ -196,7 +196,7 @@ impl Types {
         self.path(id, offset, false)
     }
 
-    /// Field path of the outermost part that starts exactly at `offset`: what a pointer there points to.
+    /// Field path of the outermost part that starts exactly at `offset`, which a pointer to it stands for.
     pub fn part_path(&self, id: TypeId, offset: u64) -> String {
         self.path(id, offset, true)
     }
@@ -249,7 +249,7 @@ impl Types {
     }
 }
 
-/// Whether a type is a synchronization object or atomic, which is one location whatever is inside.
+/// Returns whether a type is a synchronization object or atomic, which is one location whatever is inside.
 pub(super) fn is_opaque(name: &str, in_std: bool) -> bool {
     const C: [&str; 15] = [
         "pthread_mutex_t",

@@ -1,13 +1,13 @@
-//! What the compiler tells nothing of: clang has no callbacks for accesses of more than 16 bytes and none for
-//! `long double`. A run says which of the program's data that concerns.
+//! Data whose accesses the compiler does not report: clang has no callbacks for accesses of more than 16 bytes and
+//! none for `long double`. A run names such data of the program.
 
 use super::dwarf::{Entry, Units};
 use gimli::{AttributeValue, UnitOffset};
 
-/// Steps from a member to the type that it is made of.
+/// Bound for the steps from a member to its underlying type.
 const MAX_STEPS: usize = 16;
 
-/// Whether clang made this unit.
+/// Returns whether clang made this unit.
 pub(super) fn is_by_clang(units: &Units, unit: usize) -> bool {
     let producer = units.get(unit).and_then(|header| {
         let root = header.entry(header.header.root_offset()).ok()?;
@@ -16,7 +16,7 @@ pub(super) fn is_by_clang(units: &Units, unit: usize) -> bool {
     producer.is_some_and(|producer| producer.contains("clang"))
 }
 
-/// Whether the type of a variable or member is, or is made of, what clang tells nothing of.
+/// Returns whether the type of a variable or member is, or contains, a type whose accesses clang does not report.
 pub(super) fn is_unseen(units: &Units, unit: usize, entry: &Entry) -> bool {
     let (mut at, mut described) = (unit, entry.clone());
     for _ in 0..MAX_STEPS {
@@ -81,7 +81,7 @@ fn is_wide_vector(units: &Units, unit: usize, entry: &Entry) -> bool {
     element.saturating_mul(count) > 16
 }
 
-/// What a run says of it.
+/// The remark in a run about such data.
 pub(super) fn problem(names: &[String]) -> Option<String> {
     const SHOWN: usize = 3;
     let (shown, rest) = names.split_at_checked(SHOWN).unwrap_or((names, &[]));

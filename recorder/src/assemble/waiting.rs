@@ -3,14 +3,14 @@
 use super::{Launch, LogThread, Program, RawLog, names, site_of};
 use unsnarl_trace::raw::WaitsFor;
 
-/// Whether the run ended so because it waits for the outside, and that is no hang: the first thread does, or those that
-/// it waits for; or no run with this input has ended.
+/// Returns whether the run was ended while it waited for the outside, and that is no hang: the first thread waits so,
+/// or those that it waits for; or no run with this input has ended.
 pub(super) fn is_expected(log: &RawLog<'_>, launch: &Launch) -> bool {
     launch.waits_outside && (is_for_good(log) || !launch.others_end)
 }
 
-/// Whether the thread that the program began with, or one whose end it waits for, waits for the outside or for time:
-/// it does so in every order of the threads.
+/// Returns whether the first thread, or one whose end it waits for, waits for the outside or for time: it does so in
+/// every order of the threads.
 pub(crate) fn is_for_good(log: &RawLog<'_>) -> bool {
     let threads: Vec<LogThread> = log.threads().collect();
     let mut number = 0;
@@ -34,7 +34,7 @@ fn is_outside(thread: &LogThread) -> bool {
     matches!(thread.waits_for, Connection | Io | Process | Signal)
 }
 
-/// What the threads wait for, and what to do about it.
+/// The remark in a run about the waiting threads, with the next step.
 pub(super) fn problem(
     log: &RawLog<'_>,
     program: &Program,

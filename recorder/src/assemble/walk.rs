@@ -1,4 +1,4 @@
-//! One pass over the records: who did what to which place, from where.
+//! One pass over the records: the thread, operation, place and origin of each step.
 //!
 //! Places become locations only afterwards ([`super::rows`]), when it is known how the run divides
 //! untyped memory.
@@ -36,20 +36,20 @@ pub(super) struct Draft {
     pub point: PointId,
     /// Region 0 when there is no location.
     pub place: Place,
-    /// The location is an object used as a whole; no access that divides.
+    /// `true` if the location is an object used as a whole, which does not divide untyped memory.
     pub is_object: bool,
     /// Bytes accessed.
     pub size: u64,
-    /// Where in the access these bytes start.
+    /// Offset of these bytes in the access.
     pub skipped: u64,
     pub value: Option<u64>,
-    /// What the value points to, region 0 when it points to nothing known.
+    /// The place that the value points to, region 0 when it points to nothing known.
     pub pointee: Place,
     pub old: Option<u64>,
 }
 
 impl Draft {
-    /// An event on nothing.
+    /// A draft without a place.
     pub fn new(seq: u64, thread: u16, kind: EventKind, origin: Origin) -> Draft {
         let Origin { site, stack, point } = origin;
         Draft {
@@ -71,39 +71,39 @@ impl Draft {
     }
 }
 
-/// What a thread's next `Extra` belongs to.
+/// The meaning of a thread's next `Extra`.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Awaits {
     #[default]
     Nothing,
     /// The return address of the call that was just entered.
     Caller,
-    /// What the read-modify-write at this draft read; whether it is a wide one.
+    /// The value that the read-modify-write at this draft read; `true` for a wide one.
     Old(usize, bool),
-    /// The high half of the value of an access with this number; whether that of what it read follows.
+    /// The high half of the value of an access with this number; `true` if that of the read value follows.
     High(u64, bool),
-    /// The high half of what a read-modify-write with this number read.
+    /// The high half of the value that a read-modify-write with this number read.
     OldHigh(u64),
 }
 
-/// The high half of what an access of 16 bytes read or wrote.
+/// The high half of a value of 16 bytes that was read or written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct High {
     pub value: Option<u64>,
-    /// What the value points to, region 0 when it points to nothing known.
+    /// The place that the value points to, region 0 when it points to nothing known.
     pub pointee: Place,
     pub old: Option<u64>,
 }
 
-/// Accesses of this size have a second record with the high half of the value.
+/// Size of an access with a second record for the high half of the value.
 const WIDE: u64 = 16;
 
 #[derive(Default)]
 struct ThreadState {
     awaits: Awaits,
-    /// Writes that were announced and nothing came after.
+    /// Drafts of announced writes that no callback has followed yet.
     pending: Vec<usize>,
-    /// First function of the user's that the thread entered.
+    /// First function of the user's code that the thread entered.
     first_function: Option<String>,
 }
 
@@ -133,9 +133,9 @@ pub(super) struct Walk<'a> {
     pub(super) seq: u64,
 }
 
-/// A range longer than this is taken for a broken record.
+/// Length above which a range is taken for a broken record.
 const MAX_RANGE: u64 = 1 << 32;
-/// Regions that one range may run through.
+/// Bound for the regions that one range runs through.
 const MAX_PARTS: usize = 4096;
 
 impl<'a> Walk<'a> {
@@ -203,7 +203,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A thread that goes on has executed the writes that it announced.
+    /// Completes the writes that a thread announced: since it goes on, it has executed them.
     fn settle_pending(&mut self, thread: usize, kind: RecordKind) {
         let says_nothing = matches!(
             kind,
@@ -272,7 +272,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What a read-modify-write read, unless it is an address, which means nothing in another run.
+    /// The value that a read-modify-write read, unless it is an address, which means nothing in another run.
     fn old_number(&mut self, record: &Record, size: u64) -> Option<u64> {
         let by = self.asker(record.thread, SiteId(0));
         let is_address = size >= 8 && self.pointee(record.value, by).is_some();
@@ -289,7 +289,7 @@ impl<'a> Walk<'a> {
         (high.value, high.pointee) = (Some(record.value), pointee);
     }
 
-    /// The innermost call was made from just before `ret`.
+    /// Notes that the innermost call was made from just before `ret`.
     fn called_from(&mut self, thread: usize, ret: u64) {
         let site = self.user_site(ret);
         let frames = self.calls.get_mut(thread).map(|calls| &mut calls.frames);
@@ -407,7 +407,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What the source says that a block allocated at `site` is for.
+    /// The layout of a block allocated at `site`, according to the source.
     fn allocated(&mut self, pc: u64, site: SiteId, size: u64) -> Option<Layout> {
         let at = self.memory.modules.locate(pc.wrapping_sub(1))?;
         let image = at.image;

@@ -1,4 +1,4 @@
-//! Blocks of the heap by address, and what they are called whichever address they got.
+//! Blocks of the heap by address, with names that do not depend on the address.
 
 use super::hash::mix;
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) struct Block {
     pub start: u64,
     pub end: u64,
-    /// The same in every run: by which code, in which thread, the how-manieth of these.
+    /// Name that is the same in every run: derived from the code, the thread and the ordinal of the allocation.
     pub name: u64,
     is_mapped: bool,
     /// The step that freed it, 0 while it lives.
@@ -26,14 +26,14 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// The name of the next thing that comes from `origin`, such as an allocation by one thread at one place.
+    /// The name of the next object with this origin, such as an allocation by one thread at one place.
     pub fn next_name(&mut self, origin: u64) -> u64 {
         let count = self.ordinals.entry(origin).or_insert(0);
         *count += 1;
         mix(origin, *count)
     }
 
-    /// A new block takes the memory of those that lie there.
+    /// Adds a new block, which takes the memory of those that lie there.
     pub fn insert(&mut self, start: u64, size: u64, name: u64, is_mapped: bool) -> Block {
         let end = start.saturating_add(size.max(1));
         while let Some(old) = self.below(end).filter(|old| old.end > start) {
@@ -51,7 +51,7 @@ impl Blocks {
         block
     }
 
-    /// Whether a mapping is a part of one that is there: programs reserve much and take it piece by piece.
+    /// Returns whether a mapping is a part of an existing one: programs reserve much and take it piece by piece.
     pub fn is_part(&mut self, start: u64, size: u64) -> bool {
         let block = self.find(start);
         block.is_some_and(|block| {
@@ -61,7 +61,7 @@ impl Blocks {
         })
     }
 
-    /// The block that goes when memory is given back: what is unmapped only in part stays.
+    /// The block that ends when memory is given back; one that is unmapped only in part stays.
     pub fn freed(&mut self, start: u64, unmapped: Option<u64>, by: u64) -> Option<Block> {
         self.last = None;
         let block = self.blocks.get_mut(&start)?;

@@ -1,8 +1,8 @@
-//! What a run has done to the bytes of one word: bytes with the same history share a cell.
+//! History of the bytes of one word: bytes with the same history share a cell.
 
 use super::hash::mix;
 
-/// What a step does to memory.
+/// The effect of a step on memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Touch {
     /// Commutes with others of its kind.
@@ -14,17 +14,17 @@ pub(super) enum Touch {
 /// One access, as later ones find it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Access {
-    /// When: the event's number, from 1.
+    /// Number of the event, from 1.
     pub at: u32,
     /// Number of the place in the user's code, with [`ELSEWHERE`] when the step itself stands in other code.
     pub place: u32,
     pub thread: u16,
 }
 
-/// A bit of a place: the step stands in code that was called from there.
+/// Bit of a place number: the step stands in code that was called from there.
 pub(super) const ELSEWHERE: u32 = 1 << 31;
 
-/// The access that there was none of.
+/// The absence of an access.
 const NONE: Access = Access {
     at: 0,
     place: u32::MAX,
@@ -34,7 +34,7 @@ const NONE: Access = Access {
 /// Bytes of one word that were always touched together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
-    /// What the word is called.
+    /// Name of the word.
     pub name: u64,
     /// Hash of its changes in order, each with the looks before it.
     changes: u64,
@@ -45,7 +45,7 @@ pub(super) struct Cell {
     look: Access,
     /// Number of the crowd, 0 when there is none.
     crowd: u32,
-    /// From where it was touched.
+    /// The set of places from which it was touched.
     pub set: u32,
     /// The cell of other bytes of the same word, 0 when there is none.
     pub next: u32,
@@ -54,7 +54,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Bytes that nobody has touched; `freed` is the step that freed them, or 0.
+    /// A cell for bytes that nobody has touched; `freed` is the step that freed them, or 0.
     pub fn new(name: u64, mask: u8, freed: u64) -> Cell {
         Cell {
             name,
@@ -69,7 +69,7 @@ impl Cell {
         }
     }
 
-    /// What it adds to the run's hash.
+    /// Contribution of the cell to the run's hash.
     pub fn hash(&self) -> u64 {
         match (self.changes, self.looks) {
             (0, 0) => 0,
@@ -80,19 +80,19 @@ impl Cell {
         }
     }
 
-    /// Puts a look into its history.
+    /// Adds a look to its history.
     fn add_look(&mut self, id: u64) {
         // The sum of numbers that are as good as drawn: in no order.
         self.looks = self.looks.wrapping_add(mix(id, 1));
     }
 
-    /// Puts a change into its history.
+    /// Adds a change to its history.
     fn add_change(&mut self, id: u64) {
         self.changes = mix(self.changes ^ self.looks.rotate_left(17), id);
         self.looks = 0;
     }
 
-    /// Whether a step does again what its thread has just done, from the same place: nothing new but the moment.
+    /// Returns whether a step repeats what its thread has just done, from the same place: only the time is new.
     #[inline]
     pub fn repeats(&mut self, by: Access, touch: Touch) -> bool {
         let last = match touch {
@@ -107,7 +107,7 @@ impl Cell {
         is_same && by.place & ELSEWHERE == 0
     }
 
-    /// Nobody has touched it.
+    /// Returns whether nobody has touched it.
     fn is_fresh(&self) -> bool {
         self.look.at == 0 && self.change.at == 0
     }
@@ -115,7 +115,7 @@ impl Cell {
 
 /// The looks of several threads since the last change, for the cells that have them.
 pub(super) struct Crowds {
-    /// The first one is nobody's, and empty.
+    /// Lists by number; the first one belongs to no cell and is empty.
     lists: Vec<Vec<Access>>,
 }
 
@@ -128,10 +128,10 @@ impl Default for Crowds {
 }
 
 impl Crowds {
-    /// Puts a step into the history of a cell; `found` gets the accesses that it could have come before.
+    /// Adds a step to the history of a cell; `found` gets the accesses that it could have come before.
     ///
-    /// What one thread does to a cell without another one in between counts once, by its first step: the others are
-    /// known from the thread's own way. The same goes for the looks of one thread between two changes.
+    /// Several steps of one thread on a cell without another thread's in between count once, by the first one: the
+    /// others are known from the thread's own way. The same goes for the looks of one thread between two changes.
     #[inline]
     pub fn touch(
         &mut self,
@@ -211,7 +211,7 @@ impl Crowds {
         }
     }
 
-    /// Puts the end of a block into the history of a cell: what comes then is done to freed memory, whoever does it.
+    /// Adds the end of a block to the history of a cell: later steps touch freed memory, whoever does them.
     pub fn end(&mut self, cell: &mut Cell, by: Access, id: u64) {
         cell.add_change(id);
         if let Some(crowd) = self.lists.get_mut(cell.crowd as usize) {
@@ -229,7 +229,7 @@ impl Crowds {
         self.lists.get_mut(cell.crowd as usize)
     }
 
-    /// A part of a cell has a history of its own from now on.
+    /// Splits off a part of a cell, which has a history of its own from now on.
     pub fn split(&mut self, cell: &Cell, mask: u8) -> Cell {
         let mut part = Cell { mask, ..*cell };
         let crowd = self.lists.get(cell.crowd as usize).cloned();

@@ -1,28 +1,28 @@
-//! The order that creating and joining threads makes.
+//! The order that the creation and joining of threads establishes.
 
-/// For each thread, up to which moment the others lie behind it.
+/// Clock of each thread: the times up to which the other threads' steps happened before.
 #[derive(Default)]
 pub(super) struct Forks {
-    /// By thread, then by other thread: what that one did before this moment surely came earlier.
+    /// Times before which all steps of another thread certainly came earlier, by thread and then by other thread.
     behind: Vec<Vec<u32>>,
 }
 
 impl Forks {
-    /// `parent` creates `child` at the moment `now`.
+    /// Notes that `parent` creates `child` at the time `now`.
     pub fn fork(&mut self, parent: u16, child: u16, now: u32) {
         if parent != child {
             self.learn(child, parent, now);
         }
     }
 
-    /// `thread` has waited for the end of `child`.
+    /// Notes that `thread` has waited for the end of `child`.
     pub fn join(&mut self, thread: u16, child: u16, now: u32) {
         if thread != child {
             self.learn(thread, child, now);
         }
     }
 
-    /// All of `other` up to now, and what lies behind it, lies behind `thread`.
+    /// Orders all steps of `other` up to now, and all steps before them, before the next step of `thread`.
     fn learn(&mut self, thread: u16, other: u16, now: u32) {
         let (thread, other) = (usize::from(thread), usize::from(other));
         let rows = self.behind.len().max(other.max(thread) + 1);
@@ -40,7 +40,7 @@ impl Forks {
         }
     }
 
-    /// Whether what `other` did at a moment came before all that `thread` does now.
+    /// Returns whether a step of `other` at a given time came before everything that `thread` does now.
     pub fn is_behind(&self, thread: u16, other: u16, moment: u32) -> bool {
         let row = self.behind.get(usize::from(thread));
         let gone = row.and_then(|row| row.get(usize::from(other)));

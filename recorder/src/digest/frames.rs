@@ -1,4 +1,4 @@
-//! Which call in the user's code a thread is in, for steps in libraries and headers.
+//! Call in the user's code that a thread is in, for steps in libraries and headers.
 
 use super::places::{Place, UNKNOWN};
 
@@ -6,9 +6,9 @@ use super::places::{Place, UNKNOWN};
 struct Frame {
     /// Stack pointer at its entry.
     sp: u64,
-    /// Where it was called from.
+    /// Place of the call.
     caller: Place,
-    /// Where in the user's code its function was last seen.
+    /// Place in the user's code at which its function was last seen.
     last: Place,
 }
 
@@ -16,11 +16,11 @@ struct Frame {
 #[derive(Default)]
 pub(super) struct Frames {
     frames: Vec<Frame>,
-    /// The return address of the call that was just entered is still to come.
+    /// `true` while the return address of the call that was just entered is still to come.
     is_entering: bool,
 }
 
-/// Deeper calls are not noted: no real program has them.
+/// Bound for the depth of calls; deeper ones are not noted: no real program has them.
 const MOST: usize = 1 << 20;
 
 impl Frames {
@@ -40,12 +40,12 @@ impl Frames {
         }
     }
 
-    /// Whether the next extra record has the return address of the innermost call.
+    /// Returns whether the next extra record has the return address of the innermost call.
     pub fn takes_caller(&mut self) -> bool {
         std::mem::take(&mut self.is_entering)
     }
 
-    /// The innermost call was made from there.
+    /// Notes the place of the innermost call.
     pub fn called_from(&mut self, caller: Place) {
         if let Some(top) = self.frames.last_mut() {
             top.caller = caller;

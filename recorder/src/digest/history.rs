@@ -1,4 +1,4 @@
-//! What a run does to memory, step by step: who came after whom, and where threads met.
+//! History of a run's memory, step by step: the order of accesses, and the meetings of threads.
 
 use super::{
     cells::{Access, Cell, Crowds, ELSEWHERE, Touch},
@@ -10,8 +10,8 @@ use super::{
 };
 use rustc_hash::FxHashMap;
 
-/// Two places whose accesses followed each other on the same data, in two threads, and could have come the other way
-/// round.
+/// Two places whose accesses followed each other on the same data, in two threads, and could have come in the other
+/// order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Meeting {
     /// Place of the earlier access.
@@ -22,12 +22,12 @@ pub(crate) struct Meeting {
     pub is_elder_first: bool,
 }
 
-/// How often there was such a meeting.
+/// Count of a meeting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Met {
-    /// Times.
+    /// Number of times.
     pub times: u64,
-    /// Number of the later event of the first one.
+    /// Number of the later event of the first meeting.
     pub first: u64,
 }
 
@@ -35,22 +35,22 @@ pub(crate) struct Met {
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     pub asker: Asker,
-    /// Hash of the thread's way up to this step.
+    /// Hash of the thread's path up to this step.
     pub id: u64,
     pub by: Access,
-    /// In the order of conflicting steps.
+    /// Effect in the order of conflicting steps.
     pub touch: Touch,
     /// The place of an access to data, in whoever's code; `None` for other steps, which meet nobody.
     pub access: Option<u32>,
 }
 
-/// Where bytes are noted, found once for each step.
+/// The cells of some bytes, looked up once for each step.
 #[derive(Clone, Copy)]
 pub(super) struct Spot {
     page: PageId,
     /// The first cell of the word, 0 when there is none.
     head: u32,
-    /// What the bytes are called.
+    /// Name of the bytes.
     pub name: u64,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct History {
     /// Objects that threads wait for, by name.
     objects: FxHashMap<u64, Cell>,
     pub meetings: FxHashMap<Meeting, Met>,
-    /// Hash of the memory that was given out again.
+    /// Hash of the memory that was reused.
     gone: u64,
 }
 
@@ -82,7 +82,7 @@ impl History {
         }
     }
 
-    /// Where the bytes at an address are noted, and what they are called.
+    /// The cells and the name of the bytes at an address.
     #[inline]
     pub fn spot(&mut self, address: u64, asker: Asker) -> Spot {
         let word = address & !7;
@@ -100,7 +100,7 @@ impl History {
         }
     }
 
-    /// A step touches some bytes, which are noted at a spot.
+    /// Notes that a step touches some bytes, whose cells are at a spot.
     #[inline]
     pub fn touch(&mut self, address: u64, bytes: u64, spot: Spot, step: &Step) {
         let into = address & 7;
@@ -247,7 +247,8 @@ impl History {
         }
     }
 
-    /// An operation meets those of other threads on the same object: who is asleep when the signal comes.
+    /// Notes that an operation meets those of other threads on the same object: a signal, for example, those that are
+    /// asleep.
     pub fn meet(&mut self, object: u64, touch: Touch, by: Access) {
         let (forks, meetings) = (&self.forks, &mut self.meetings);
         let new = || Cell::new(object, u8::MAX, 0);
@@ -259,7 +260,7 @@ impl History {
         });
     }
 
-    /// A block is freed: that is a change of all that was touched of it.
+    /// Frees a block: that is a change of all of it that was touched.
     pub fn free(&mut self, (start, end): (u64, u64), step: &Step) {
         let mut last: FxHashMap<u16, Access> = FxHashMap::default();
         for number in self.cells_in(start, end) {
@@ -280,7 +281,7 @@ impl History {
         }
     }
 
-    /// Memory is given out again: what comes now is done to something else.
+    /// Notes that memory is reused: later steps are on another object.
     pub fn forget(&mut self, start: u64, end: u64, asker: Asker) {
         for (base, page) in self.memory.pages_in(start, end) {
             let is_all = start <= base && base.saturating_add(PAGE) <= end;
@@ -302,7 +303,7 @@ impl History {
         }
     }
 
-    /// Takes a cell out of the memory and into the hash.
+    /// Removes a cell from the memory and adds it to the hash.
     fn take(&mut self, number: u32) {
         if let Some(cell) = self.memory.remove(number) {
             self.gone = self.gone.wrapping_add(cell.hash());
@@ -327,7 +328,7 @@ impl History {
         cells
     }
 
-    /// The hash of all that was done to memory.
+    /// Hash of all steps on memory.
     pub fn hash(&self) -> u64 {
         self.memory.hash().wrapping_add(self.gone)
     }

@@ -1,8 +1,8 @@
 //! The memory of a run: a cell for the bytes that were touched together, found by address.
 //!
 //! A page that was touched as a whole has one cell for all its words, until one of them is touched by itself. So
-//! clearing a gigabyte takes as many steps as it has pages. Which bytes share a cell depends on what was touched in a
-//! run and not on the order, so equal orders give equal hashes.
+//! clearing a gigabyte takes as many steps as it has pages. The division of bytes into cells depends on what was
+//! touched in a run and not on the order, so equal orders give equal hashes.
 
 use super::cells::Cell;
 use rustc_hash::FxHashMap;
@@ -12,7 +12,7 @@ pub(super) const PAGE: u64 = 1 << PAGE_BITS;
 const PAGE_BITS: u32 = 12;
 /// Words of a page.
 const WORDS: usize = 1 << (PAGE_BITS - 3);
-/// Pages that are found without a look into the table.
+/// Number of pages that are found without a look into the table.
 const RECENT: usize = 64;
 
 /// Number of a page among those that were touched.
@@ -20,15 +20,15 @@ pub(super) type PageId = u32;
 
 /// All pages and cells.
 pub(super) struct Memory {
-    /// By page: the cell of the words that have none of their own, 0 when there is none.
+    /// Cells of the words that have none of their own, by page; 0 when there is none.
     wholes: Vec<u32>,
-    /// By page: where its words begin, counted in pages; 0 when none has a cell of its own.
+    /// Starts of the pages' words, counted in pages, by page; 0 when no word has a cell of its own.
     places: Vec<u32>,
     /// The first cell of each word, 0 when there is none.
     heads: Vec<u32>,
     numbers: FxHashMap<u64, PageId>,
     recent: [(u64, PageId); RECENT],
-    /// Number 0 is nobody's.
+    /// Cells by number; number 0 belongs to no bytes.
     cells: Vec<Cell>,
     free: Vec<u32>,
 }
@@ -95,7 +95,7 @@ impl Memory {
         self.wholes.get(page as usize).copied().unwrap_or(0)
     }
 
-    /// Sets that cell.
+    /// Sets the cell of the words of a page that have none of their own.
     pub fn set_whole(&mut self, page: PageId, cell: u32) {
         if let Some(whole) = self.wholes.get_mut(page as usize) {
             *whole = cell;
@@ -112,7 +112,7 @@ impl Memory {
         self.cells.get_mut(number as usize)
     }
 
-    /// A new cell.
+    /// Adds a cell.
     pub fn add(&mut self, cell: Cell) -> u32 {
         if let Some(number) = self.free.pop() {
             if let Some(place) = self.cells.get_mut(number as usize) {
@@ -124,7 +124,7 @@ impl Memory {
         self.cells.len() as u32 - 1
     }
 
-    /// Takes a cell away.
+    /// Removes a cell.
     pub fn remove(&mut self, number: u32) -> Option<Cell> {
         let cell = self
             .cells
@@ -159,7 +159,7 @@ impl Memory {
             .collect()
     }
 
-    /// What all cells add to the run's hash.
+    /// Contribution of all cells to the run's hash.
     pub fn hash(&self) -> u64 {
         let cells = self.cells.iter().map(Cell::hash);
         cells.fold(0, u64::wrapping_add)

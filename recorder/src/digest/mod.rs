@@ -1,13 +1,14 @@
-//! What decides whether a run is worth putting together, read from its log in one pass.
+//! Digest of a log, read in one pass, which decides whether a run is worth assembling.
 //!
 //! The hash of a run's order of conflicting events: runs with equal hashes are the same run as far as the program can
-//! tell (one *Mazurkiewicz trace*), however their independent steps interleave. Two events conflict when one thread
-//! does both, or when both use a byte or an object in common and one of them changes it. So an order is what each
-//! thread does, and for each byte its changes in order with the looks between them; which look comes first is nobody's
-//! business. Both are hashed as they come, with names for memory that are the same in every run.
+//! tell (one *Mazurkiewicz trace*), however their independent steps interleave. Two events conflict when they belong
+//! to one thread, or when both use a byte or an object in common and one of them changes it. So an order is the
+//! sequence of each thread's steps, and for each byte its changes in order with the looks between them; the order
+//! among these looks does not matter. Both are hashed as they come, with names for memory that are the same in every
+//! run.
 //!
-//! Beside it stands where threads met, for the coverage and for the filter. A run that is not kept costs no more than
-//! this.
+//! The digest also holds the meetings of threads, for the coverage and for the filter. A run that is not kept costs
+//! no more than this.
 
 mod blocks;
 mod cells;
@@ -40,22 +41,22 @@ use crate::assemble::{Program, RawLog};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::raw::{MAPPED, Record, RecordKind};
 
-/// What one pass over a log says of a run.
+/// The result of one pass over a log.
 #[derive(Default)]
 pub(crate) struct Digest {
     /// Hash of the order of conflicting events, 16 hexadecimal digits. Does not depend on addresses, nor on how
     /// threads are numbered.
     pub order: String,
-    /// Events.
+    /// Number of events.
     pub events: u64,
-    /// Where threads met, and how often.
+    /// Meetings of threads, with their counts.
     pub meetings: FxHashMap<Meeting, Met>,
-    /// The places of accesses, each with whether threads met on something that it touched.
+    /// Places of accesses, with `true` if threads met on something that the access touched.
     pub accesses: Vec<(u32, bool)>,
 }
 
 impl Digest {
-    /// Reads a log; places get numbers in `places`.
+    /// Reads a log; numbers its places in `places`.
     pub fn of(log: &RawLog<'_>, program: &Program, places: &mut Places) -> Digest {
         let mut pass = Pass::new(log, places.of_run(log, program));
         for record in log.records() {
@@ -65,9 +66,9 @@ impl Digest {
     }
 }
 
-/// A thread on its way.
+/// A thread during the pass.
 struct Thread {
-    /// Hash of what it has done.
+    /// Hash of its steps so far.
     path: u64,
     frames: Frames,
 }
@@ -80,11 +81,11 @@ struct Pass<'a> {
     events: u64,
 }
 
-/// Bytes of one access: more are taken for a broken record.
+/// Size above which an access is taken for a broken record.
 const MOST_OF_ACCESS: u64 = 1 << 16;
-/// Bytes of a range that is accessed by one call: more are taken for a broken record.
+/// Size above which a range accessed by one call is taken for a broken record.
 const MOST_OF_RANGE: u64 = 1 << 32;
-/// Bytes of an object that stand for it.
+/// Size in bytes of the part of an object that stands for it.
 const OBJECT: u64 = 4;
 
 impl<'a> Pass<'a> {
@@ -144,7 +145,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The step that a record is, and where it is noted that it was done; its thread has gone on by it.
+    /// The step that a record is, and the cells that it touches; advances its thread by the step.
     #[inline(always)]
     fn step(&mut self, record: &Record, kind: RecordKind, touch: Touch) -> (Step, Spot) {
         let place = self.places.at(record.pc);
@@ -172,7 +173,7 @@ impl<'a> Pass<'a> {
         (step, spot)
     }
 
-    /// A thread goes on: the hash of its way so far, and the place in the user's code.
+    /// Advances a thread: returns the hash of its path so far, and the place in the user's code.
     fn go_on(&mut self, record: &Record, kind: RecordKind, place: Place, name: u64) -> (u64, u32) {
         let Some(thread) = self.threads.get_mut(usize::from(record.thread)) else {
             return (0, place.id);
@@ -192,7 +193,7 @@ impl<'a> Pass<'a> {
             .touch(record.addr, bytes.min(most), spot, &step);
     }
 
-    /// An operation on an object as a whole, or on nothing.
+    /// Handles an operation on an object as a whole, or on nothing.
     fn operation(&mut self, record: &Record, kind: RecordKind) {
         let Some(touch) = touch(kind).filter(|_| record.addr != 0) else {
             let place = self.places.at(record.pc);
@@ -224,7 +225,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// A thread exists; where it has another's stack, that is other memory from now on.
+    /// Begins a thread; if it has another's stack, that is other memory from now on.
     fn begin(&mut self, thread: u16, record: &Record) {
         let place = self.places.at(record.pc).hash;
         if let Some((low, high)) = self.history.names.begin(thread) {
@@ -276,7 +277,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// What an operation does to its object; `None` when it does not use one together with others.
+/// Effect of an operation on its object; `None` if it does not share one with others.
 fn touch(kind: RecordKind) -> Option<Touch> {
     use RecordKind as K;
     match kind {
@@ -288,8 +289,8 @@ fn touch(kind: RecordKind) -> Option<Touch> {
     }
 }
 
-/// As what others meet an operation: who is asleep when the signal comes. Locks say no more than the data that they
-/// guard.
+/// Effect as which other threads meet an operation: a signal meets those that are asleep. Locks say no more than the
+/// data that they guard.
 fn meets(kind: RecordKind) -> Option<Touch> {
     match kind {
         RecordKind::Wait => Some(Touch::Looks),

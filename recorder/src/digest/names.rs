@@ -1,4 +1,4 @@
-//! What memory is called in the hash of a run: the same in every run, whatever addresses it has there.
+//! Names of memory in the hash of a run, which are the same in every run, whatever addresses the memory has there.
 
 use super::{
     blocks::{Block, Blocks},
@@ -21,17 +21,17 @@ struct Thread {
     high: u64,
     pointer: u64,
     name: u64,
-    /// Before it is created its stack belongs to somebody else.
+    /// `true` once it is created: before, its stack belongs to somebody else.
     has_begun: bool,
 }
 
-/// Memory that nobody knows anything of, called by whoever touched it first.
+/// Memory of unknown origin, named after the first step that touched it.
 struct Unknown {
     name: u64,
     first: u64,
 }
 
-/// Who asks: the name is made up from that where nothing is known.
+/// The step that asks for a name; unknown memory is named after it.
 #[derive(Clone, Copy)]
 pub(super) struct Asker {
     pub thread: u16,
@@ -55,11 +55,11 @@ pub(super) struct Names {
     unknown: FxHashMap<u64, Unknown>,
 }
 
-/// Unknown memory is called by parts of this size.
+/// Size of the parts by which unknown memory is named.
 const PART: u32 = 16;
 
 impl Names {
-    /// What the log knows of modules and threads.
+    /// Names for a log, by its modules and threads.
     pub fn new(log: &RawLog<'_>) -> Names {
         let all: Vec<LogModule> = log.modules().collect();
         let threads: Vec<LogThread> = log.threads().collect();
@@ -85,7 +85,8 @@ impl Names {
         self.threads.iter().map(|thread| thread.name)
     }
 
-    /// The thread exists: its stack is its own. Where that was another's before: from where to where.
+    /// Notes that the thread exists: its stack is its own. Returns the range of the stack if it was another thread's
+    /// before.
     pub fn begin(&mut self, number: u16) -> Option<(u64, u64)> {
         let number = usize::from(number);
         let new = self.threads.get(number).filter(|new| !new.has_begun)?;
@@ -119,7 +120,8 @@ impl Names {
         (address < module.end).then(|| mix(module.name, address.wrapping_sub(module.bias)))
     }
 
-    /// Thread-local variables and stacks; of threads that used the same memory the newest has it.
+    /// The name of memory in thread-local variables and stacks; of threads that used the same memory the newest has
+    /// it.
     fn in_thread(&self, address: u64, asker: u16) -> Option<u64> {
         let holds = |thread: &&Thread| {
             let below = thread.pointer.wrapping_sub(address);

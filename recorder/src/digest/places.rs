@@ -6,15 +6,15 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use unsnarl_trace::SiteRow;
 
-/// A place that no place in the code is.
+/// The number that stands for no place in the code.
 pub(super) const UNKNOWN: u32 = 0;
 
-/// What is known of a place.
+/// The description of a place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlaceRow {
-    /// Where it is in the source.
+    /// Place in the source.
     pub site: SiteRow,
-    /// How far it lies from the program's first address, if it lies in the program and not in a library.
+    /// Distance from the program's first address, if it lies in the program and not in a library.
     pub offset: Option<u32>,
 }
 
@@ -23,23 +23,23 @@ pub(crate) struct PlaceRow {
 pub(super) struct Place {
     /// Number of its row.
     pub id: u32,
-    /// It stands in the user's code.
+    /// `true` if it is in the user's code.
     pub is_user: bool,
-    /// Hash of where it is in the source.
+    /// Hash of its place in the source.
     pub hash: u64,
 }
 
 /// All places that the runs of a campaign have come to.
 pub(crate) struct Places {
     rows: Vec<PlaceRow>,
-    /// By program counter, as the program was loaded last.
+    /// Known places by program counter, as the program was loaded last.
     known: FxHashMap<u64, Place>,
     loaded: Vec<(u64, u64, String)>,
     recent: Box<[(u64, Place); RECENT]>,
     by_file: FxHashMap<(String, u64), Place>,
 }
 
-/// Places that are found without a look into the table.
+/// Number of places that are found without a look into the table.
 const RECENT: usize = 256;
 
 impl Default for Places {
@@ -55,12 +55,12 @@ impl Default for Places {
 }
 
 impl Places {
-    /// What is known of a place.
+    /// The description of a place.
     pub fn get(&self, id: u32) -> Option<&PlaceRow> {
         self.rows.get(id as usize)
     }
 
-    /// Places that are given, from number 1 on.
+    /// Places at given sites, numbered from 1 on.
     #[cfg(test)]
     pub(crate) fn of_sites(sites: impl Iterator<Item = SiteRow>) -> Places {
         let row = |site| PlaceRow { site, offset: None };
@@ -69,7 +69,7 @@ impl Places {
         places
     }
 
-    /// For the places of one run.
+    /// Opens the table for the places of one run.
     pub(super) fn of_run<'a>(&'a mut self, log: &RawLog<'_>, program: &'a Program) -> OfRun<'a> {
         let modules = log.modules();
         let loaded: Vec<_> = modules.map(|it| (it.start, it.bias, it.path)).collect();

@@ -1,4 +1,4 @@
-//! Sets of places from which one word of memory was touched: each set is there once, and words hold its number.
+//! Sets of places from which one word of memory was touched: each set exists once, and words hold its number.
 
 use rustc_hash::FxHashMap;
 
@@ -7,24 +7,24 @@ pub(super) type SetId = u32;
 
 /// The set without any place.
 pub(super) const EMPTY: SetId = 0;
-/// Stands for the places of a word that threads have met on: they are noted at once.
+/// The set of words that threads have met on: their places are noted at once.
 pub(super) const MET: SetId = u32::MAX;
-/// Places of one word that are told apart; with more the word counts as met on.
+/// Bound for the places of one word that are distinguished; with more the word counts as one that threads met on.
 const MOST_PLACES: usize = 24;
-/// Sets with one more place that are found without a look into the table.
+/// Number of extensions of sets by one place that are found without a look into the table.
 const RECENT: usize = 256;
 
-/// All sets of a run, and which places belong to words that threads have met on.
+/// All sets of a run, and the places of words that threads have met on.
 pub(super) struct PlaceSets {
     sets: Vec<Vec<u32>>,
     larger: FxHashMap<(SetId, u32), SetId>,
-    /// What was looked up there last.
+    /// The most recent extensions of sets by one place.
     recent: [(SetId, u32, SetId); RECENT],
-    /// By place: threads have met there.
+    /// `true`, by place, if threads have met there.
     met: Vec<bool>,
-    /// By place: it was touched from there.
+    /// `true`, by place, if memory was touched from there.
     seen: Vec<bool>,
-    /// By set: its places are noted as met.
+    /// `true`, by set, if its places are noted as met.
     is_noted: Vec<bool>,
 }
 
@@ -81,7 +81,7 @@ impl PlaceSets {
         self.sets.len() as SetId - 1
     }
 
-    /// Threads have met on a word with this set, one of them at `place`.
+    /// Notes that threads have met on a word with this set, one of them at `place`.
     pub fn meet(&mut self, set: SetId, place: u32) -> SetId {
         mark(&mut self.seen, place);
         mark(&mut self.met, place);
@@ -93,7 +93,7 @@ impl PlaceSets {
         MET
     }
 
-    /// The places of the run, each with whether threads have met there.
+    /// The places of the run, each with `true` if threads have met there.
     pub fn places(&self) -> impl Iterator<Item = (u32, bool)> + '_ {
         let seen = (0u32..).zip(&self.seen).filter(|(_, seen)| **seen);
         seen.map(|(place, _)| {

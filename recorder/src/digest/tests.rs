@@ -1,5 +1,5 @@
-//! The pass over a log beside what it is to mean, worked out in full from all pairs of steps and from the run that is
-//! put together of the same log.
+//! Comparison of the digest with its definition, evaluated in full on all pairs of steps and on the run that is
+//! assembled from the same log.
 
 use super::{Digest, Meeting, Places};
 use crate::assemble::{
@@ -41,7 +41,7 @@ const MARKS: [&str; 3] = ["/* one */", "/* two */", "/* three */"];
 static COUNTERS: LazyLock<[u64; 3]> =
     LazyLock::new(|| MARKS.map(|mark| PROGRAM.on_line("work", mark)));
 
-/// Where the loader and the allocator put things.
+/// Addresses at which the loader and the allocator put things.
 #[derive(Clone, Copy)]
 struct Placed {
     bias: u64,
@@ -62,7 +62,7 @@ const THERE: Placed = Placed {
 const STACK: u64 = 0x10_0000;
 
 impl Placed {
-    /// Three threads of which the first has made the others, and a block of the heap.
+    /// Writes a log of three threads, of which the first has created the others, and a block of the heap.
     fn log(self) -> LogWriter {
         let mut log = LogWriter::default();
         log.module(self.bias, self.bias, self.bias + 0x10_0000, "");
@@ -98,7 +98,7 @@ fn program() -> &'static Program {
     &PROGRAM.program
 }
 
-/// Thread, kind, what it is done to, from where.
+/// Thread, kind, slot and place of a step.
 type Step = (u16, usize, usize, usize);
 
 const KINDS: [K; 8] = [
@@ -112,7 +112,7 @@ const KINDS: [K; 8] = [
     K::Yield,
 ];
 
-/// Bytes of the block that steps touch: parts of words, across words, across pages, pages as a whole.
+/// Bytes of the block that steps touch: parts of words, across words, across pages, whole pages.
 const SLOTS: [(u64, u64); 10] = [
     (0, 8),
     (0, 4),
@@ -149,7 +149,7 @@ fn written(at: Placed, steps: &[Step]) -> LogWriter {
     log
 }
 
-/// Objects are used as such, data is accessed by at most so many bytes.
+/// Makes a step sensible: objects are used as such, data is accessed in pieces of bounded size.
 fn sensible((thread, kind, slot, place): Step) -> Step {
     match KINDS[kind] {
         K::Lock | K::SharedLock => (thread, kind, 1, place),
@@ -158,7 +158,7 @@ fn sensible((thread, kind, slot, place): Step) -> Step {
     }
 }
 
-/// Who does what, and which conflicting steps come before which, written down in full.
+/// The steps of each thread and all pairs of conflicting steps, by the definition.
 #[derive(PartialEq, Eq, Debug)]
 struct Naive {
     paths: Vec<Vec<(usize, usize, usize)>>,
@@ -200,7 +200,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step.prop_map(sensible), 1..14)
 }
 
-/// Exchanges neighbours here and there.
+/// Exchanges some neighbouring steps.
 fn exchanged(mut steps: Vec<Step>, swaps: &[prop::sample::Index]) -> Vec<Step> {
     for swap in swaps {
         let at = swap.index(steps.len());
@@ -212,7 +212,7 @@ fn exchanged(mut steps: Vec<Step>, swaps: &[prop::sample::Index]) -> Vec<Step> {
 }
 
 proptest! {
-    /// About half of the results are the same order.
+    /// Equal orders have equal hashes and others have not; about half of the samples are the same order.
     #[test]
     fn equal_hashes_for_equal_orders_only(
         steps in steps(),
@@ -230,7 +230,7 @@ proptest! {
     }
 }
 
-/// Accesses to the elements of an array: what they are in the log and what they are in the run is the same.
+/// Accesses to the elements of an array, which are the same in the log and in the run.
 fn elements(steps: &[Step]) -> LogWriter {
     let mut log = HERE.log();
     for (thread, kind, slot, place) in steps {
@@ -245,8 +245,8 @@ fn run(log: &LogWriter) -> Run {
     assemble(&RawLog::new(&bytes).unwrap(), program(), &Launch::default())
 }
 
-/// What follows what on one location in two threads, by the run: lines, and who was created first. What a thread does
-/// again from the same place, with nobody in between, meets nobody anew.
+/// Meetings of two threads on one location according to the run: lines, and `true` if the elder thread came first. A
+/// repetition by a thread from the same place, with nobody in between, is no new meeting.
 fn met(run: &Run) -> BTreeMap<(u32, u32, bool), u64> {
     let looks = |event: &Event| matches!(event.kind, EventKind::Read | EventKind::AtomicRead);
     let rows: Vec<Event> = run.events.iter().map(|(_, event)| event).collect();
@@ -291,7 +291,7 @@ fn met(run: &Run) -> BTreeMap<(u32, u32, bool), u64> {
     met
 }
 
-/// The lines whose accesses touch what threads met on.
+/// The lines whose accesses touch locations that threads met on.
 fn lines_that_meet(run: &Run, steps: &[Step]) -> BTreeSet<u32> {
     let mut lines = BTreeSet::new();
     for slot in 0..3 {
@@ -314,7 +314,7 @@ fn lines_that_meet(run: &Run, steps: &[Step]) -> BTreeSet<u32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Coverage and filter learn from the log what the run says.
+    /// Coverage and filter learn from the log what the run shows.
     #[test]
     fn meetings_are_those_of_the_run(steps in steps()) {
         let (log, mut places) = (elements(&steps), Places::default());
@@ -331,7 +331,7 @@ proptest! {
         prop_assert_eq!(digest.events, run.events.sequence().last().unwrap() + 1);
     }
 
-    /// Runs are alike by their logs when they are by who does what to which location of the run, and in which order.
+    /// Runs are alike by their logs if and only if they are by the order of the steps on each of the run's locations.
     #[test]
     fn orders_are_those_of_the_run(
         steps in steps(),
@@ -343,7 +343,7 @@ proptest! {
     }
 }
 
-/// By thread what it does, and by location its changes with the looks between them.
+/// The steps of each thread, and the changes of each location with the looks between them.
 type OfRun = (
     BTreeMap<u16, Vec<String>>,
     BTreeMap<String, Vec<BTreeSet<String>>>,

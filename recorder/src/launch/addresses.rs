@@ -1,14 +1,15 @@
-//! Programs at fixed addresses. Where a program or its data lies decides what it computes as soon as an address
+//! Programs at fixed addresses. The addresses of a program and its data decide what it computes as soon as an address
 //! becomes a number: a hash of a thread's id, the C++ library's table of waiters.
 //!
-//! The kernel's wish not to randomize belongs to a thread and is handed on to what that thread starts.
+//! The personality flag that turns randomization off belongs to a thread and is inherited by the processes that it
+//! starts.
 
 use std::{ffi::c_ulong, io};
 
-/// Asks for the personality and changes nothing.
+/// Argument that queries the personality without changing it.
 const ASK: c_ulong = 0xffff_ffff;
 
-/// Starts a program that the kernel puts to the same addresses each time, where it allows that.
+/// Starts a program that the kernel loads at the same addresses each time, where it allows that.
 pub fn fixed<T>(start: impl FnOnce() -> T) -> T {
     let Ok(before) = personality(ASK) else {
         return start();
@@ -22,7 +23,7 @@ pub fn fixed<T>(start: impl FnOnce() -> T) -> T {
     started
 }
 
-/// Why programs get other addresses in each run, with what to do about it; `None` where they don't.
+/// The reason for which programs get other addresses in each run, with the next step; `None` if they don't.
 #[must_use]
 pub fn obstacle() -> Option<String> {
     let before = personality(ASK);

@@ -1,5 +1,5 @@
-//! System calls that the threads of a process are in, as the kernel tells: why a program whose time is over
-//! does not go on.
+//! System calls that the threads of a process are in, as the kernel reports them: they tell why a program does not go
+//! on when its time is over.
 
 use rustix::process::Pid;
 use std::fs;
@@ -11,11 +11,12 @@ pub struct InCall {
     pub thread: u32,
     /// Number of the call.
     pub number: u64,
-    /// Where it returns to.
+    /// Return address of the call.
     pub pc: u64,
 }
 
-/// Those of a child of this process. What cannot be read is left out: the process may end meanwhile.
+/// The system calls of a child of this process. Those that cannot be read are left out: the process may end
+/// meanwhile.
 pub fn of(pid: Pid) -> Vec<InCall> {
     let tasks = format!("/proc/{}/task", pid.as_raw_nonzero());
     let Ok(tasks) = fs::read_dir(tasks) else {
@@ -31,7 +32,7 @@ pub fn of(pid: Pid) -> Vec<InCall> {
     calls
 }
 
-/// `202 0x7f.. 0x80 .. SP PC`, or `running`, or `-1 SP PC` outside of a call.
+/// Parses `202 0x7f.. 0x80 .. SP PC`, or `running`, or `-1 SP PC` outside of a call.
 fn parse(thread: u32, line: &str) -> Option<InCall> {
     let mut words = line.split_whitespace();
     let number = words.next()?.parse().ok()?;

@@ -1,4 +1,5 @@
-//! A program that is started once and makes a copy of itself for each run ([`serve`]).
+//! A program that is started once and makes a copy of itself for each run
+//! ([`serve`](unsnarl_trace::raw::serve)).
 //!
 //! A copy is a child of this process, as a program that is started anew is: it is waited for, ended and
 //! looked at in the same way.
@@ -34,11 +35,11 @@ pub struct Server {
     process: Child,
     socket: OwnedFd,
     serves: What,
-    /// It has made a copy.
+    /// `true` once it has made a copy.
     has_served: bool,
 }
 
-/// What a server makes copies of.
+/// The program of which a server makes copies.
 #[derive(PartialEq, Eq, Debug)]
 struct What {
     program: PathBuf,
@@ -60,28 +61,28 @@ impl What {
     }
 }
 
-/// Why there is no server, or none any more.
+/// The reason for which there is no server, or no longer one.
 #[derive(Debug, thiserror::Error)]
 pub enum NoServer {
     /// The program has code that must run in every run, and does so before the runtime.
     #[error("it has initializers of its own that run before all others (.preinit_array)")]
     NotFirst,
-    /// Another C library than those that are known.
+    /// The C library is not one of those that are known.
     #[error("its C library is not known well enough")]
     UnknownLibrary,
     /// Something was printed before the program began.
     #[error("the loader prints something when it starts: {0}")]
     Prints(String),
-    /// Something runs beside the program before it has begun.
+    /// Something runs in the process before the program has begun.
     #[error("threads are started before it begins")]
     HasThreads,
-    /// It ended.
+    /// The server ended.
     #[error("it ended before it began")]
     Ended,
-    /// It did not answer in time.
+    /// The server did not answer in time.
     #[error("it did not answer before it began")]
     Silent,
-    /// It cannot make a copy, or nobody can ask it to.
+    /// The server cannot make a copy, or cannot be asked to.
     #[error("the kernel refused a copy of it: {0}")]
     Refused(#[from] io::Error),
 }
@@ -92,11 +93,11 @@ impl From<Errno> for NoServer {
     }
 }
 
-/// Longest that a server may take to answer.
+/// Longest time that a server may take to answer.
 const MOST_SILENCE: Duration = Duration::from_secs(10);
 
 impl Server {
-    /// Starts the program up to where nothing of it has run yet.
+    /// Starts the program and stops it before any of its code has run.
     pub fn start(request: &Request, stop: &AtomicBool) -> Result<Server, NoServer> {
         let (socket, theirs) = socketpair(
             AddressFamily::UNIX,
@@ -130,7 +131,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Nothing has happened so far that every run would have to repeat.
+    /// Checks that nothing has happened so far that every run would have to repeat.
     fn check_untouched(&self, said: OwnedFd) -> Result<(), NoServer> {
         let mut text = Vec::new();
         match File::from(said).read_to_end(&mut text) {
@@ -148,7 +149,7 @@ impl Server {
         }
     }
 
-    /// Whether its copies are what is asked for.
+    /// Returns whether its copies are the program that is asked for.
     pub fn is_for(&self, request: &Request) -> bool {
         self.serves == What::of(request)
     }
@@ -175,12 +176,12 @@ impl Server {
         Pid::from_raw(answer).ok_or(NoServer::Ended)
     }
 
-    /// Whether it has ever made a copy.
+    /// Returns whether it has ever made a copy.
     pub fn has_served(&self) -> bool {
         self.has_served
     }
 
-    /// The next answer, when it comes in time.
+    /// The next answer, if it comes in time.
     fn answer(&self, timeout: Duration, stop: &AtomicBool) -> Result<i32, NoServer> {
         let deadline = Instant::now() + timeout.min(MOST_SILENCE);
         loop {

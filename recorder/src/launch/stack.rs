@@ -1,20 +1,20 @@
 //! The limit of the stack. It decides where the kernel puts libraries, and how large the stacks of threads are: under
-//! another one, a program that computes with addresses is another program.
+//! another limit, a program that computes with addresses is another program.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{os::unix::process::CommandExt, process::Command};
 
-/// What is usual, and not noted.
+/// The usual limit, which is not noted.
 const USUAL: u64 = 8 << 20;
 /// No limit.
 const NONE: u64 = u64::MAX;
 
-/// The limit that programs get which are started now, in bytes; `None` for the usual one.
+/// The limit for programs that are started now, in bytes; `None` for the usual one.
 pub fn noted() -> Option<u64> {
     Some(own()).filter(|limit| *limit != USUAL)
 }
 
-/// The limit that was noted, as a number.
+/// The noted limit as a number.
 pub fn of_note(noted: Option<u64>) -> u64 {
     noted.unwrap_or(USUAL)
 }
@@ -31,7 +31,7 @@ pub fn in_words(limit: u64) -> String {
     }
 }
 
-/// Starts a program with another limit than this process has, as far as the hard limit goes.
+/// Starts a program with another stack limit than this process has, as far as the hard limit allows.
 pub fn set(command: &mut Command, wanted: Option<u64>) {
     let Some(wanted) = wanted.filter(|wanted| *wanted != own()) else {
         return;

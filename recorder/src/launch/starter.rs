@@ -1,4 +1,4 @@
-//! How a program is brought to run: started anew, or copied from one that was started before.
+//! Ways to start a program: anew, or as a copy of one that was started before.
 
 use super::{
     LaunchError, Output, Process, Request, addresses,
@@ -19,14 +19,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
 
-/// Starts the runs of a campaign. Copies of it share one server and the memory of the logs.
+/// Starts the runs of a campaign. Clones share one server and the memory of the logs.
 #[derive(Clone, Debug, Default)]
 pub struct Starter {
     way: Arc<Mutex<Way>>,
     memories: Memories,
 }
 
-/// How the next run begins.
+/// The way in which the next run begins.
 #[derive(Debug, Default)]
 enum Way {
     /// Anew; those after it, perhaps, as copies.
@@ -41,7 +41,7 @@ enum Way {
 }
 
 impl Starter {
-    /// One that starts every run anew.
+    /// A starter that starts every run anew.
     pub fn anew() -> Starter {
         Starter {
             way: Arc::new(Mutex::new(Way::Anew(None))),
@@ -54,7 +54,7 @@ impl Starter {
         self.memories.log(config)
     }
 
-    /// Why runs are started anew although they were to be copies.
+    /// The reason for which runs are started anew although they were to be copies.
     pub fn obstacle(&self) -> Option<String> {
         match &*self.way() {
             Way::Anew(why) => why.as_ref().map(NoServer::to_string),
@@ -105,9 +105,9 @@ impl Starter {
     }
 }
 
-/// Why a run did not begin as a copy.
+/// An error that keeps a run from beginning as a copy.
 enum NotCopied {
-    /// It would not begin in another way either.
+    /// The run would not begin in another way either.
     Input(LaunchError),
     Server(NoServer),
 }

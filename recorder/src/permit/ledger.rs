@@ -1,6 +1,7 @@
-//! What the user has recorded on this machine: signatures of deeds, with a key that nobody else can read.
+//! Record of what the user has recorded on this machine: signatures of deeds, made with a key that nobody else can
+//! read.
 //!
-//! Run files say nothing of it, so the same seed gives the same bytes whoever records.
+//! Run files do not contain it, so the same seed gives the same bytes whoever records.
 
 use super::Deed;
 use hmac::{Hmac, Mac};
@@ -31,7 +32,7 @@ pub struct Ledger {
     key: [u8; KEY],
 }
 
-/// Why it cannot be told, or kept, what the user has recorded.
+/// The error when the user's recordings cannot be looked up or noted.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "what you record here cannot be remembered as yours ({}: {source}), so unsnarl explain will not run the program again by itself\n  \
@@ -41,7 +42,7 @@ pub struct Ledger {
 pub struct LedgerError {
     /// The file or folder.
     pub path: PathBuf,
-    /// Why.
+    /// The cause.
     pub source: io::Error,
 }
 
@@ -76,7 +77,7 @@ impl Ledger {
         &self.folder
     }
 
-    /// Whether a deed was signed with this key.
+    /// Returns whether a deed was signed with this key.
     pub fn has(&self, deed: &Deed) -> bool {
         let line = self.line(deed);
         let known = read_regular(&self.file(), 2 * MOST).unwrap_or_default();

@@ -20,20 +20,20 @@ pub(super) struct Body<'a, 't> {
     pub tables: &'a mut Tables<'t>,
     pub values: FxHashMap<&'t str, ValueId>,
     pub labels: Labels<'t>,
-    /// The first block has no label: its number stands in no line of its own.
+    /// `true` if the first block has no label: its number stands in no line of its own.
     pub is_first_unnamed: bool,
 }
 
-/// What an instruction does, and the type of what it makes.
+/// The operation of an instruction, and the type of its result.
 pub(super) type Done = (Op, TypeId);
 
-/// The number that the block has which begins the body without a label: that behind the parameters'.
+/// The number of a first block without a label: the one behind the parameters' numbers.
 fn first_label(names: &ParameterNames) -> String {
     let is_number = |name: &&Option<&str>| name.is_none_or(|name| name.parse::<u32>().is_ok());
     names.iter().filter(is_number).count().to_string()
 }
 
-/// The name that a label's line begins with.
+/// The name at the beginning of a label's line.
 fn label(text: &str) -> &str {
     let mut cursor = Cursor::new(text);
     match cursor.next() {
@@ -42,7 +42,7 @@ fn label(text: &str) -> &str {
     }
 }
 
-/// The name of what an instruction makes; the cursor is behind the `=`.
+/// The name of an instruction's result; the cursor is behind the `=`.
 fn result<'t>(text: &mut Cursor<'t>) -> Option<&'t str> {
     let mut ahead = *text;
     let Token::Local(name) = ahead.next() else {
@@ -54,8 +54,8 @@ fn result<'t>(text: &mut Cursor<'t>) -> Option<&'t str> {
     })
 }
 
-/// The blocks of a body, without their instructions' ranges, and their labels. The name of the first is not
-/// in the text where it has none; it is the key here nonetheless.
+/// The blocks of a body, without their instructions' ranges, and their labels. A first block without a label has its
+/// number as the key here, although the text does not contain it.
 pub(super) fn blocks<'t>(
     items: &[Item<'t>],
     names: &ParameterNames<'t>,
@@ -227,7 +227,7 @@ impl<'t> Body<'_, 't> {
     }
 }
 
-/// The place that `!dbg` behind an instruction names.
+/// The place that the `!dbg` behind an instruction names.
 fn place<'t>(tables: &mut Tables<'t>, debug: &mut Debug<'t>, text: &'t str) -> PlaceId {
     let node = attached(text);
     node.map_or(PlaceId(0), |node| {

@@ -1,4 +1,4 @@
-//! Constants: from their text to rows, with address arithmetic folded.
+//! Conversion of constants from their text to rows, with address arithmetic folded.
 
 use super::{
     cursor::{Cursor, Token, unescaped},
@@ -8,7 +8,7 @@ use super::{
 };
 use unsnarl_trace::program::{BinaryOp, CastOp, Constant, ConstantId, TypeId, TypeKind};
 
-/// Whether a value begins with this word; other words in front of one are attributes.
+/// Returns whether a value begins with this word; other words in front of a value are attributes.
 pub(super) fn begins_value(word: &str) -> bool {
     let is_number = word.starts_with(|first: char| first.is_ascii_digit() || first == '-');
     is_number
@@ -87,20 +87,20 @@ pub(super) fn binary(word: &str) -> Option<BinaryOp> {
     })
 }
 
-/// Words between an operation and its operands that promise something about the result.
+/// Words between an operation and its operands that make promises about the result.
 pub(super) const PROMISES: [&str; 17] = [
     "nuw", "nsw", "exact", "disjoint", "nneg", "samesign", "inbounds", "nusw", "fast", "nnan",
     "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "inalloca",
 ];
 
 impl<'t> Tables<'t> {
-    /// A type and a constant of it.
+    /// Parses a type and a constant of it.
     pub fn typed_constant(&mut self, text: &mut Cursor<'t>) -> Parse<(TypeId, ConstantId)> {
         let ty = self.ty(text)?;
         Ok((ty, self.constant(ty, text)?))
     }
 
-    /// A constant of this type.
+    /// Parses a constant of this type.
     pub fn constant(&mut self, ty: TypeId, text: &mut Cursor<'t>) -> Parse<ConstantId> {
         self.nested(|tables| tables.constant_within(ty, text))
     }
@@ -199,7 +199,7 @@ impl<'t> Tables<'t> {
         }))
     }
 
-    /// `op (T a)`, `op (T a to T)` or `op (T a, T b)`, behind the operation's name.
+    /// Parses `op (T a)`, `op (T a to T)` or `op (T a, T b)`, behind the operation's name.
     fn operation(&mut self, word: &str, ty: TypeId, text: &mut Cursor<'t>) -> Parse<ConstantId> {
         text.skip_words(&PROMISES);
         text.expect('(')?;
@@ -221,12 +221,12 @@ impl<'t> Tables<'t> {
         Ok(made.map_or(a, |constant| self.intern(constant)))
     }
 
-    /// Whether the conversion of a constant says nothing: from an address to an address.
+    /// Returns whether the conversion of a constant has no effect: from an address to an address.
     fn cast_away(&self, op: CastOp, from: TypeId, to: TypeId) -> bool {
         matches!(op, CastOp::BitCast | CastOp::AddrSpaceCast) && from == to
     }
 
-    /// `inbounds (T, ptr base, i64 index, ...)`.
+    /// Parses `inbounds (T, ptr base, i64 index, ...)`.
     fn constant_address(&mut self, text: &mut Cursor<'t>) -> Parse<ConstantId> {
         loop {
             text.skip_words(&PROMISES);
@@ -257,7 +257,7 @@ impl<'t> Tables<'t> {
         Ok(self.offset(base, bytes))
     }
 
-    /// Where a constant index leads: the type there and how many bytes further.
+    /// Type and offset of the part that a constant index selects.
     pub fn step(&self, ty: TypeId, index: ConstantId, is_first: bool) -> Option<(TypeId, i64)> {
         let index = self.signed(index)?;
         if is_first {
@@ -282,7 +282,7 @@ impl<'t> Tables<'t> {
         }
     }
 
-    /// The address so many bytes behind another.
+    /// The address at a distance of `bytes` from another.
     pub fn offset(&mut self, base: ConstantId, bytes: i64) -> ConstantId {
         let (base, bytes) = match self.unit.constant(base) {
             Some(Constant::Offset { base, bytes: more }) => (*base, bytes.wrapping_add(*more)),

@@ -35,7 +35,7 @@ impl<'t> Cursor<'t> {
         Cursor { text, at: 0 }
     }
 
-    /// What has not been read yet.
+    /// The rest of the text, which has not been read yet.
     pub fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or("")
     }
@@ -55,7 +55,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// The token, without passing over it.
+    /// Returns the next token without advancing.
     pub fn peek(&self) -> Token<'t> {
         self.clone_next()
     }
@@ -64,7 +64,7 @@ impl<'t> Cursor<'t> {
         self.next()
     }
 
-    /// The token, passing over it.
+    /// Returns the next token and advances.
     pub fn next(&mut self) -> Token<'t> {
         self.skip_blanks();
         let Some(byte) = self.byte(self.at) else {
@@ -101,7 +101,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A name behind a sigil; nothing is passed over if there is none.
+    /// Reads a name behind a sigil; does not advance if there is none.
     fn name(&mut self) -> Option<&'t str> {
         match self.byte(self.at + 1) {
             Some(b'"') => {
@@ -127,7 +127,7 @@ impl<'t> Cursor<'t> {
         word
     }
 
-    /// A quoted text that begins here; to the end if its end is missing.
+    /// Reads a quoted text that begins here; to the end if its end is missing.
     fn quoted(&mut self) -> &'t str {
         self.at += 1;
         let rest = self.rest();
@@ -182,7 +182,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Passes over a bracket that comes next, with all within; nothing if none does.
+    /// Skips a bracket that comes next, with everything inside; does nothing if there is none.
     pub fn skip_brackets(&mut self) {
         if matches!(self.peek(), Token::Mark('(' | '[' | '{' | '<')) {
             let mut depth = 0u32;
@@ -200,14 +200,14 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Passes over what an attribute has in round brackets, if it comes next.
+    /// Skips an attribute's argument in round brackets, if it comes next.
     pub fn skip_round(&mut self) {
         if self.peek() == Token::Mark('(') {
             self.skip_brackets();
         }
     }
 
-    /// Passes over all up to a comma or closing bracket that belongs to what encloses this.
+    /// Skips everything up to a comma or closing bracket of the enclosing element.
     pub fn skip_element(&mut self) {
         loop {
             match self.peek() {
@@ -220,7 +220,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A number.
+    /// Reads a number.
     pub fn number(&mut self) -> Parse<u64> {
         match self.next() {
             Token::Word(word) => word.parse().map_err(|_| Trouble::expected("a number")),
@@ -233,7 +233,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$' | b'-' | b'+')
 }
 
-/// The bytes of a quoted text: `\0A` and the like become what they stand for.
+/// The bytes of a quoted text, with `\0A` and the like decoded.
 pub(super) fn unescaped(raw: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(raw.len());
     let mut rest = raw.as_bytes();

@@ -14,7 +14,7 @@ use super::{
 };
 use unsnarl_trace::program::{Function, Global, GlobalId, PointNumber, TypeId};
 
-/// What the debug info says, as far as it is asked.
+/// The debug info, read as far as it is asked for.
 pub(super) struct Debug<'t> {
     pub metadata: Metadata<'t>,
     pub places: Places,
@@ -53,7 +53,7 @@ pub(super) fn name_globals<'t>(tables: &mut Tables<'t>, globals: &[(&'t str, Cur
     }
 }
 
-/// Passes over linkage and the like, up to the word that says what it is.
+/// Skips linkage and the like, up to the word that names the kind of the global.
 fn keyword<'t>(text: &mut Cursor<'t>) -> &'t str {
     loop {
         match text.next() {
@@ -64,7 +64,7 @@ fn keyword<'t>(text: &mut Cursor<'t>) -> &'t str {
     }
 }
 
-/// `T, T @of`; T may be that of a function.
+/// Parses `T, T @of`; T may be the type of a function.
 fn alias<'t>(name: &'t str, mut of: Cursor<'t>) -> AliasText<'t> {
     of.skip_element();
     of.eat(',');
@@ -127,7 +127,7 @@ fn read_global<'t>(
     Ok(())
 }
 
-/// The node that `!dbg` behind something names.
+/// The node that a trailing `!dbg` names.
 pub(super) fn attached(text: &str) -> Option<NodeId> {
     let (_, behind) = text.rsplit_once("!dbg !")?;
     // Else it is part of a text: metadata that is attached has none.
@@ -236,7 +236,8 @@ fn name_function(tables: &mut Tables, debug: &mut Debug, text: Cursor, function:
 }
 
 impl<'t> Tables<'t> {
-    /// A type with its attributes, as of a parameter or argument, and how many bytes `byval` copies.
+    /// Parses a type with its attributes, as of a parameter or argument, with the number of bytes that `byval`
+    /// copies.
     pub fn typed_slot(&mut self, text: &mut Cursor<'t>) -> Parse<(TypeId, u64)> {
         let ty = self.ty(text)?;
         let mut by_value = 0;

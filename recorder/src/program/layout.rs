@@ -11,7 +11,7 @@ pub(super) struct Layout {
     is_big_endian: bool,
 }
 
-/// What holds where a text says nothing.
+/// The defaults for what a text does not specify.
 impl Default for Layout {
     fn default() -> Layout {
         Layout {
@@ -26,7 +26,7 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// The layout that a text describes; what it says of other things than sizes does not matter here.
+    /// Reads the layout that a text describes; its parts about other things than sizes are ignored.
     pub fn read(text: &str) -> Layout {
         let mut layout = Layout::default();
         for part in text.split('-') {
@@ -55,7 +55,7 @@ impl Layout {
         Some(())
     }
 
-    /// Addresses are 64 bits wide and the lowest byte comes first: the engines know nothing else.
+    /// Returns whether addresses are 64 bits wide and the lowest byte comes first: the engines support nothing else.
     pub fn is_known(&self) -> bool {
         self.pointer.0 == 8 && !self.is_big_endian
     }
@@ -100,7 +100,7 @@ fn natural(bytes: u64) -> u32 {
     power.and_then(|power| power.try_into().ok()).unwrap_or(1)
 }
 
-/// Tables are sorted by bits.
+/// Sets an entry of a table, which is sorted by bits.
 fn set(table: &mut Vec<(u64, u32)>, bits: u64, align: u32) {
     match table.binary_search_by_key(&bits, |entry| entry.0) {
         Ok(at) => table.splice(at..=at, [(bits, align)]),

@@ -1,12 +1,11 @@
-//! The lines of LLVM's textual intermediate representation, put together to what they mean, and the
-//! numbers of the instructions.
+//! The lines of LLVM's textual intermediate representation, joined into items, and the numbers of the instructions.
 //!
-//! An instruction's number in its unit, its *point*, is its place among the instructions of all function
-//! bodies in the order of the text, from 1. Labels and debug records (`#dbg_declare`) do not count.
+//! An instruction's number in its unit, its *point*, is its place among the instructions of all function bodies in
+//! the order of the text, from 1. Labels and debug records (`#dbg_declare`) do not count.
 
 use std::ops::Range;
 
-/// What one or several lines of the text are.
+/// The kind of one or several lines of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Outside of functions: a type, a global, a declaration, metadata, a comment, a blank line.
@@ -19,7 +18,7 @@ pub enum Kind {
     Record,
     /// An instruction, with the lines that continue it; its point.
     Instruction(u32),
-    /// Within a function, but nothing: a blank line or a comment.
+    /// A blank line or a comment within a function.
     Blank,
     /// The `}` that ends a function.
     End,
@@ -28,11 +27,11 @@ pub enum Kind {
 /// A piece of the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item<'t> {
-    /// What it is.
+    /// Kind of the item.
     pub kind: Kind,
     /// Its lines, without the newline at the end.
     pub text: &'t str,
-    /// Where it stands in the whole text, in bytes.
+    /// Byte range in the whole text.
     pub range: Range<usize>,
 }
 
@@ -46,7 +45,7 @@ pub fn items(text: &str) -> Items<'_> {
     }
 }
 
-/// See [`items`].
+/// Iterator of [`items`].
 #[derive(Clone, Debug)]
 pub struct Items<'t> {
     text: &'t str,
@@ -110,8 +109,9 @@ impl<'t> Items<'t> {
     }
 }
 
-/// Instructions begin behind two blanks; the cases of a `switch`, the targets of an `invoke` and the
-/// clauses of a `landingpad` stand further in, but for the bracket that ends the cases.
+/// Returns whether a line continues an instruction. Instructions begin behind two blanks; the cases of a `switch`,
+/// the targets of an `invoke` and the clauses of a `landingpad` are indented further, except for the bracket that
+/// ends the cases.
 fn continues(line: &str) -> bool {
     let plain = line.trim_start();
     let is_deeper = line.starts_with("   ") && !plain.is_empty();

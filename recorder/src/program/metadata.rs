@@ -19,12 +19,12 @@ pub(super) struct Metadata<'t> {
 pub(super) struct Node<'t> {
     /// `DILocation` and the like; empty for a list.
     pub kind: &'t str,
-    /// What stands between the brackets.
+    /// The text between the brackets.
     body: &'t str,
 }
 
 impl<'t> Metadata<'t> {
-    /// The node `!name = text`.
+    /// Adds the node `!name = text`.
     pub fn add(&mut self, name: &'t str, text: &'t str) {
         match name.parse() {
             Ok(number) => {
@@ -51,7 +51,7 @@ impl<'t> Metadata<'t> {
 }
 
 impl<'t> Node<'t> {
-    /// The node that a text is.
+    /// Parses a node.
     pub fn read(text: &'t str) -> Option<Node<'t>> {
         let text = text.trim();
         let text = text.strip_prefix("distinct ").unwrap_or(text);
@@ -63,7 +63,7 @@ impl<'t> Node<'t> {
         Some(Node { kind, body })
     }
 
-    /// What is listed in it.
+    /// The elements of the list.
     pub fn elements(self) -> Elements<'t> {
         Elements { rest: self.body }
     }
@@ -92,14 +92,14 @@ impl<'t> Node<'t> {
             .map_or(String::new(), plain)
     }
 
-    /// Whether a field of flags has this one.
+    /// Returns whether a field of flags has this one.
     pub fn has_flag(self, key: &str, flag: &str) -> bool {
         let mut flags = self.field(key).unwrap_or("").split(" | ");
         flags.any(|one| one == flag)
     }
 }
 
-/// `!12`.
+/// Parses `!12`.
 pub(super) fn reference(text: &str) -> Option<NodeId> {
     text.strip_prefix('!')?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! From the compiler's textual intermediate representation to the program model.
+//! Translation of the compiler's textual intermediate representation into the program model.
 //!
 //! [`lines`] finds functions and instructions in the text and numbers them; both the model and what is
 //! compiled ([`crate::wrapper`]) take their numbers from there, so they agree. [`condense`] reads what these
@@ -36,24 +36,24 @@ use tables::{Named, Tables};
 use trouble::Trouble;
 use unsnarl_trace::program::{Constant, FunctionId, Unit};
 
-/// Why a text has no model.
+/// An error that keeps a text from being condensed into a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CondenseError {
-    /// It is something else.
+    /// The text is not LLVM's intermediate representation.
     #[error("this is not LLVM's textual intermediate representation")]
     OtherText,
-    /// Its pointers say what they point to, as before LLVM 15.
+    /// The pointers have pointee types, as before LLVM 15.
     #[error(
         "this clang is too old for a program model\n  next: name clang 15 or newer in UNSNARL_CC and UNSNARL_CXX"
     )]
     OldCompiler,
 }
 
-/// The model of a module's text. Linear in its length. What is not understood becomes
+/// Condenses a module's text into its model. Linear in its length. Parts that are not understood become
 /// [`Op::Unknown`](unsnarl_trace::program::Op::Unknown) or an unknown constant, and a line in [`Unit::problems`].
 ///
 /// # Errors
-/// Texts in other languages, and those of old compilers.
+/// Fails for texts in other languages, and for those of old compilers.
 pub fn condense(text: &str) -> Result<Unit, CondenseError> {
     let outline = Outline::read(text);
     if !outline.is_module {
@@ -103,8 +103,8 @@ pub fn condense(text: &str) -> Result<Unit, CondenseError> {
     Ok(tables.unit)
 }
 
-/// Drops functions that are declared and that nothing refers to: the compiler declares all callbacks, also those
-/// that it does not call. Whatever refers to a function is a constant.
+/// Drops functions that are declared and not referred to: the compiler declares all callbacks, also those that it
+/// does not call. References to functions are always constants.
 fn drop_unused(unit: &mut Unit) {
     let mut is_used: Vec<bool> = unit
         .functions
@@ -134,7 +134,7 @@ fn drop_unused(unit: &mut Unit) {
     unit.functions.retain(|_| is_used.next().unwrap_or(true));
 }
 
-/// The source's name and folder, by the debug info if there is any.
+/// Sets the source's name and folder, from the debug info if there is any.
 fn name_unit(unit: &mut Unit, debug: &Debug, source: &str) {
     let metadata = &debug.metadata;
     let units = metadata.list("llvm.dbg.cu");

@@ -1,6 +1,6 @@
 //! Numbers as the text writes them.
 
-/// Whether a word is a number.
+/// Returns whether a word is a number.
 pub(super) fn is_number(word: &str) -> bool {
     word.starts_with(|first: char| first.is_ascii_digit() || first == '-')
 }
@@ -30,8 +30,8 @@ pub(super) fn sign_extended(bits: u128, width: u32) -> i128 {
     }
 }
 
-/// The representation of a floating-point number of this width. Hexadecimal ones are a double's but for
-/// those with a letter: `0xK` and the like.
+/// The representation of a floating-point number of this width. Hexadecimal numbers are a double's, except for those
+/// with a letter: `0xK` and the like.
 pub(super) fn float(word: &str, width: u32) -> Option<u128> {
     let Some(digits) = word.strip_prefix("0x") else {
         let number: f64 = word.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What instructions do.
+//! Operations of instructions.
 
 use super::{
     body::{Body, Done},
@@ -62,7 +62,7 @@ fn atomic_update(word: &str) -> Option<BinaryOp> {
 }
 
 impl<'t> Body<'_, 't> {
-    /// The operation that an instruction's text is, behind the name of its result.
+    /// Parses the operation of an instruction, behind the name of its result.
     pub fn operation(&mut self, text: &mut Cursor<'t>) -> Parse<Done> {
         let Token::Word(name) = text.next() else {
             return Err(Trouble::expected("an instruction"));
@@ -181,7 +181,7 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    /// Instructions that make a value of others.
+    /// Parses an instruction that computes a value from others.
     fn value(&mut self, name: &str, text: &mut Cursor<'t>) -> Parse<Done> {
         match name {
             "icmp" => self.compare(text, false),
@@ -273,7 +273,7 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    /// `, 0, 1`: which element of which element, and its type.
+    /// Parses `, 0, 1`, the path to an element of an aggregate, with the element's type.
     fn path(&mut self, of: TypeId, text: &mut Cursor<'t>) -> Parse<(Vec<u32>, TypeId)> {
         let (mut path, mut ty) = (Vec::new(), of);
         loop {
@@ -315,7 +315,7 @@ impl<'t> Body<'_, 't> {
             }
             _ => None,
         };
-        /// The processor has none with more.
+        /// Upper bound for the elements of a vector: no processor has more.
         const MOST: u64 = 1 << 16;
         if count > MOST {
             return Err(Trouble::new("a vector is too big"));
@@ -324,7 +324,7 @@ impl<'t> Body<'_, 't> {
         Ok((Op::Shuffle { a, b, mask }, ty))
     }
 
-    /// Instructions that make, read or write memory, or work out addresses.
+    /// Parses an instruction that allocates, reads or writes memory, or computes addresses.
     fn memory(&mut self, name: &str, text: &mut Cursor<'t>) -> Parse<Done> {
         let is_atomic = text.eat_word("atomic");
         text.skip_words(&["volatile", "weak", "swifterror", "volatile"]);
@@ -396,7 +396,7 @@ impl<'t> Body<'_, 't> {
         Ok((Op::Alloca { ty, size, count }, self.tables.pointer()))
     }
 
-    /// `getelementptr`: constant indices are added up.
+    /// Parses `getelementptr`: constant indices are added up.
     fn address(&mut self, text: &mut Cursor<'t>) -> Parse<Done> {
         while text.eat_word("inrange") {
             text.skip_brackets();
@@ -445,7 +445,8 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    /// What an index that is not known picks from: the first one one of several in a row, others elements.
+    /// Type of the elements among which an unknown index picks: the first index picks one of several objects in a
+    /// row, later ones pick elements.
     fn repeated(&self, ty: TypeId, is_first: bool) -> Parse<TypeId> {
         match self.tables.unit.ty(ty).map(|ty| &ty.kind) {
             _ if is_first => Ok(ty),

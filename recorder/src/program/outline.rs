@@ -1,4 +1,4 @@
-//! The outline of a module: what stands outside of functions, and which lines are a function's body.
+//! The outline of a module: its lines outside of functions, and the lines of each function's body.
 
 use super::{
     cursor::{Cursor, Token},
@@ -15,11 +15,11 @@ pub(super) struct Outline<'t> {
     pub layout: Layout,
     /// Names and definitions of types.
     pub types: Vec<(&'t str, &'t str)>,
-    /// What begins with `@`: globals, aliases, indirect functions.
+    /// Definitions that begin with `@`: globals, aliases, indirect functions.
     pub globals: Vec<(&'t str, Cursor<'t>)>,
     pub functions: Vec<FunctionText<'t>>,
     pub metadata: Metadata<'t>,
-    /// There was a line that only this language has.
+    /// `true` if there was a line that only this language has.
     pub is_module: bool,
 }
 
@@ -92,7 +92,7 @@ impl<'t> Outline<'t> {
     }
 }
 
-/// `= "text"`.
+/// Parses `= "text"`.
 fn text_of(mut cursor: Cursor<'_>) -> &str {
     match (cursor.next(), cursor.next()) {
         (Token::Mark('='), Token::Text(text)) => text,

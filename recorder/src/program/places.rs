@@ -8,10 +8,10 @@ use crate::assemble::names;
 use rustc_hash::FxHashMap;
 use unsnarl_trace::program::{Place, PlaceId, Unit};
 
-/// Calls that were inlined into each other are followed so far.
+/// Bound for the depth of calls that were inlined into each other.
 const DEEPEST: u32 = 256;
 
-/// Rows for places, with what finds them again.
+/// Rows for places, with the indices that find them again.
 #[derive(Default)]
 pub(super) struct Places {
     by_node: FxHashMap<NodeId, PlaceId>,
@@ -36,7 +36,7 @@ impl Places {
         places
     }
 
-    /// The place that a `DILocation` is.
+    /// The row of a `DILocation`.
     pub fn location(&mut self, unit: &mut Unit, metadata: &Metadata, id: NodeId) -> PlaceId {
         self.inlined(unit, metadata, id, 0)
     }
@@ -79,7 +79,7 @@ impl Places {
         id
     }
 
-    /// Where something is declared: its `file` and `line`.
+    /// Place of a declaration: its `file` and `line`.
     pub fn declaration(&mut self, unit: &mut Unit, metadata: &Metadata, id: NodeId) -> PlaceId {
         let line = metadata.node(id).and_then(|node| node.number("line"));
         let is_function = metadata
@@ -169,10 +169,10 @@ pub(super) fn subprogram(linkage: &str, name: &str) -> String {
     }
 }
 
-/// The name with its scopes, as variables of runs have it: `function::name` and `Class::name`; empty for what
-/// has no name of its own.
+/// The name with its scopes, as variables of runs have it: `function::name` and `Class::name`; empty for entities
+/// without a name of their own.
 pub(super) fn qualified(metadata: &Metadata, id: NodeId) -> String {
-    /// Scopes are nested by hand: more of them are a loop.
+    /// Bound for the nesting of scopes, which is written by hand: deeper nesting is a loop.
     const MOST: usize = 1024;
     let mut parts = Vec::new();
     let mut at = Some(id);

@@ -1,4 +1,4 @@
-//! What `@name` means.
+//! Resolution of `@name`.
 
 use super::{
     cursor::{Cursor, Token, plain},
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use unsnarl_trace::program::{Alias, BlockId, Constant, ConstantId, FunctionId, GlobalId};
 
-/// What a name of the module stands for.
+/// The meaning of a name of the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Symbol {
     Global(GlobalId),
@@ -23,12 +23,12 @@ pub(super) enum Symbol {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AliasText<'t> {
     pub name: &'t str,
-    /// From the type of what it stands for.
+    /// Text of the aliased constant, from its type on.
     pub of: Cursor<'t>,
     pub state: AliasState,
 }
 
-/// How far an alias is read.
+/// Progress of reading an alias.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AliasState {
     Unread,
@@ -98,7 +98,7 @@ impl<'t> Tables<'t> {
         }
     }
 
-    /// `(@function, %label)` behind `blockaddress`.
+    /// Parses `(@function, %label)` behind `blockaddress`.
     pub fn block_address(&mut self, text: &mut Cursor<'t>) -> Parse<ConstantId> {
         text.expect('(')?;
         let (function, _, label) = (text.next(), text.expect(',')?, text.next());

@@ -1,4 +1,4 @@
-//! What a unit is condensed into, with what finds rows of it again.
+//! The unit that a text is condensed into, with indices that find its rows again.
 
 use super::{
     layout::Layout,
@@ -8,15 +8,15 @@ use super::{
 use rustc_hash::FxHashMap;
 use unsnarl_trace::program::{Constant, ConstantId, Type, TypeId, Unit};
 
-/// How deep types and constants may be nested: a text may come from anywhere, and the stack has an end.
+/// Bound for the nesting of types and constants: a text may come from anywhere, and the stack is limited.
 const DEEPEST: u32 = 128;
 
 /// A named type.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Named<'t> {
-    /// Its text, not read yet.
+    /// The type's text, not read yet.
     Text(&'t str),
-    /// It is being read.
+    /// The type is being read.
     Busy,
     /// Read.
     Done(TypeId),
@@ -32,9 +32,9 @@ pub(super) struct Tables<'t> {
     pub named: FxHashMap<&'t str, Named<'t>>,
     /// Globals, functions and aliases.
     pub symbols: Symbols<'t>,
-    /// What is not understood.
+    /// Parts of the text that are not understood.
     pub problems: Problems,
-    /// The text has `i32*`: clang was older than 15.
+    /// `true` if the text has `i32*`: clang was older than 15.
     pub has_typed_pointers: bool,
     types: FxHashMap<Type, TypeId>,
     constants: FxHashMap<Constant, ConstantId>,
@@ -56,7 +56,7 @@ impl<'t> Tables<'t> {
         }
     }
 
-    /// Reads something that may contain others of its kind.
+    /// Reads an entity that may contain others of its kind, with a bound on the nesting.
     pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= DEEPEST {
             return Err(Trouble::new("it is nested too deep"));
@@ -90,8 +90,8 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// The number of the next row. Texts are files in memory: they have less than 2^32 of anything that takes
-/// a byte, as the instructions' numbers suppose too.
+/// The number of the next row. Texts are files in memory: they have less than 2^32 of anything that takes a byte, as
+/// the instructions' numbers presuppose too.
 pub(super) fn row(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

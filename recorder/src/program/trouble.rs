@@ -1,33 +1,33 @@
-//! What of a text is not understood, and how it is told.
+//! Parts of a text that are not understood, and their report.
 
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
-/// Why a piece of the text is not understood.
+/// The reason for which a piece of the text is not understood.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Trouble(Cow<'static, str>);
 
-/// What was read, or why not.
+/// The result of parsing.
 pub(super) type Parse<T> = Result<T, Trouble>;
 
 impl Trouble {
-    /// Something that unsnarl does not know.
+    /// Trouble with an entity that unsnarl does not know.
     pub fn unknown(what: &str) -> Trouble {
         Trouble(format!("{what} is not understood").into())
     }
 
-    /// The text goes on otherwise than it should.
+    /// Trouble with a text that does not continue as expected.
     pub fn expected(what: &str) -> Trouble {
         Trouble(format!("{what} was expected").into())
     }
 
-    /// In these words.
+    /// Trouble in these words.
     pub fn new(words: &'static str) -> Trouble {
         Trouble(words.into())
     }
 }
 
-/// Everything that was not understood: each reason once, with the first place and how often it was met.
+/// All reasons for which parts were not understood, each once, with the first place and the number of occurrences.
 #[derive(Default)]
 pub(super) struct Problems {
     found: Vec<(Trouble, String, usize)>,
@@ -35,7 +35,7 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    /// Notes a trouble at a place, which is only asked for when the trouble is new.
+    /// Notes a trouble; its place is asked for only when the trouble is new.
     pub fn add(&mut self, trouble: Trouble, place: impl FnOnce() -> String) {
         match self
             .known

@@ -1,4 +1,4 @@
-//! Types: from their text to rows with a layout.
+//! Conversion of types from their text to rows with a layout.
 
 use super::{
     cursor::{Cursor, Token},
@@ -7,7 +7,7 @@ use super::{
 };
 use unsnarl_trace::program::{FieldRow, Type, TypeId, TypeKind};
 
-/// Whether a type begins with this token.
+/// Returns whether a type begins with this token.
 pub(super) fn begins_type(token: Token<'_>) -> bool {
     match token {
         Token::Word(word) => is_simple(word) || integer_bits(word).is_some(),
@@ -47,7 +47,7 @@ fn float_bits(word: &str) -> Option<u32> {
 }
 
 impl<'t> Tables<'t> {
-    /// The type whose text begins here.
+    /// Parses a type.
     pub fn ty(&mut self, text: &mut Cursor<'t>) -> Parse<TypeId> {
         let mut ty = self.nested(|tables| tables.pointee(text))?;
         loop {
@@ -129,7 +129,7 @@ impl<'t> Tables<'t> {
         }
     }
 
-    /// `4 x i32`.
+    /// Parses `4 x i32`.
     fn repeated(&mut self, text: &mut Cursor<'t>) -> Parse<(u64, TypeId)> {
         if text.eat_word("vscale") {
             return Err(Trouble::unknown("a vector without a fixed length"));
@@ -214,12 +214,12 @@ impl<'t> Tables<'t> {
         self.row(TypeKind::Integer(bits), size, align)
     }
 
-    /// No value.
+    /// Returns the type `void`.
     pub fn void(&mut self) -> TypeId {
         self.row(TypeKind::Void, 0, 1)
     }
 
-    /// Something without a size.
+    /// A type without a size.
     pub fn opaque(&mut self) -> TypeId {
         self.row(TypeKind::Opaque, 0, 1)
     }
@@ -230,7 +230,7 @@ impl<'t> Tables<'t> {
         self.row(TypeKind::Pointer, size, align)
     }
 
-    /// What stands at a number in an aggregate: its type and how far behind the beginning.
+    /// Type and offset of a numbered part of an aggregate.
     pub fn part(&self, of: TypeId, number: u64) -> Option<(TypeId, u64)> {
         match &self.unit.ty(of)?.kind {
             TypeKind::Struct { fields } => {

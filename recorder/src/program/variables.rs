@@ -1,4 +1,4 @@
-//! Variables of functions: which value holds them, or their address.
+//! Variables of functions, with the values that hold them or their addresses.
 
 use super::{
     body::Body,
@@ -9,8 +9,8 @@ use super::{
 use rustc_hash::FxHashSet;
 use unsnarl_trace::program::{Function, Operand, ValueId, Variable};
 
-/// Reads `#dbg_declare(...)`, `#dbg_value(...)` or `#dbg_assign(...)`. What holds a variable by other means than a value
-/// of the function (a constant, nothing any more) tells no name of a value and is passed over.
+/// Reads `#dbg_declare(...)`, `#dbg_value(...)` or `#dbg_assign(...)`. Records that name no value of the function
+/// (but a constant, or nothing any more) are skipped.
 pub(super) fn record<'t>(
     body: &mut Body<'_, 't>,
     debug: &mut Debug<'t>,
@@ -42,7 +42,7 @@ pub(super) fn record<'t>(
     }
 }
 
-/// What a record says of a variable.
+/// The value that a record gives a variable.
 struct Held<'t> {
     /// Type and value.
     by: &'t str,
@@ -95,7 +95,7 @@ impl<'t> Held<'t> {
 /// Offset and count.
 type Bits = (u64, u64);
 
-/// What an expression does before it picks some of the bits, and which.
+/// Splits an expression into its operations and the fragment that they yield, if it ends with one.
 fn fragment<'e, 't>(expression: &'e [&'t str]) -> Option<(&'e [&'t str], Option<Bits>)> {
     match expression {
         [rest @ .., "DW_OP_LLVM_fragment", offset, size] => {
@@ -105,7 +105,7 @@ fn fragment<'e, 't>(expression: &'e [&'t str]) -> Option<(&'e [&'t str], Option<
     }
 }
 
-/// Each fact once: optimized code repeats them.
+/// Removes duplicates: optimized code repeats facts.
 pub(super) fn without_repetitions(variables: &mut Vec<Variable>) {
     let mut seen = FxHashSet::default();
     variables.retain(|variable| {

@@ -1,4 +1,4 @@
-//! Runs a program by a proposed schedule and says how far it came.
+//! Runs a program by a proposed schedule and reports how much of it happened.
 //!
 //! [`execute_proposal`] is what engines call: they build a [`Proposal`] from a run
 //! ([`Proposal::of_events`], [`Proposal::on`]) and learn from the [`Verdict`] whether the order that they
@@ -21,14 +21,14 @@ use crate::{
 use std::sync::atomic::AtomicBool;
 use unsnarl_trace::{Outcome, Policy, Proposal, Run, Wanted, raw::RawStrategy};
 
-/// What came of a proposed schedule.
+/// The result of following a proposed schedule.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// Events that happened in the order proposed, from the first.
     pub reached: usize,
     /// Events proposed.
     pub of: usize,
-    /// Whether that is all of them.
+    /// The way in which following it ended.
     pub ended: Ended,
     /// The run, to its end: it repeats like any recorded run. Its outcome says nothing about the
     /// schedule unless all events were reached.
@@ -37,48 +37,48 @@ pub struct Verdict {
     pub stopped: bool,
 }
 
-/// How following a schedule ended.
+/// The way in which following a schedule ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// Everything that has to come happened in order.
+    /// All required events happened in order.
     Reached,
-    /// Something else happened, or could not happen.
+    /// Another event happened, or the next one could not.
     Diverged(Divergence),
     /// All threads waited for each other first.
     Deadlocked(Divergence),
 }
 
-/// Where a run left the schedule.
+/// The point at which a run left the schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Divergence {
     /// Index of the event that did not happen.
     pub entry: usize,
-    /// That event.
+    /// The event itself.
     pub wanted: Wanted,
-    /// What kept it from happening.
+    /// The obstacle.
     pub cause: Cause,
-    /// Why, in words.
+    /// The reason in words.
     pub reason: String,
-    /// What the threads did instead: name and words.
+    /// Actions of the threads instead: name and words.
     pub threads: Vec<(String, String)>,
 }
 
-/// What kept an event from happening.
+/// The obstacle that kept an event from happening.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Cause {
     /// A thread did what a later event says, at a place where it cannot be held back.
     OutOfOrder,
-    /// Its thread, or the one that creates it, ended without it.
+    /// The event's thread, or the one that creates it, ended without it.
     Ended,
-    /// Its thread has to wait for one that a later event holds back.
+    /// The event's thread has to wait for one that a later event holds back.
     HeldBack,
-    /// It happened on another location.
+    /// The event happened on another location.
     Elsewhere,
     /// The run ended before it.
     RunEnded,
 }
 
-/// Why a proposed schedule cannot be tried.
+/// An error that keeps a proposed schedule from being tried.
 #[derive(Debug, thiserror::Error)]
 pub enum ProposalError {
     /// Another build.
@@ -91,29 +91,29 @@ pub enum ProposalError {
         "the schedule is for other arguments or another standard input\n  next: name the file with --stdin"
     )]
     OtherInput,
-    /// A thread's name that is none.
+    /// A thread's name that is not well-formed.
     #[error(
         "event {0} of the schedule: `{1}` is no thread\n  next: name threads as runs do: main, main.1, main.1.2"
     )]
     NoThread(usize, String),
-    /// No code there.
+    /// No recorded call lies at the place of an event.
     #[error(
         "event {0} of the schedule: there is no recorded call at {1}\n  next: name a line (and column) where the program accesses memory or calls a function"
     )]
     NoSite(usize, String),
-    /// A policy that cannot be.
+    /// A policy with an impossible depth.
     #[error("a depth of {0} is none for pct\n  next: say 1 to 32")]
     Depth(u32),
-    /// It did not run.
+    /// The program could not be recorded.
     #[error(transparent)]
     Record(#[from] RecordError),
 }
 
-/// Times that the program is run to learn which libraries it loads.
+/// Bound for the runs that are made to learn which libraries the program loads.
 const MOST_ROUNDS: usize = 8;
 
-/// Runs the program by a proposed schedule. `job` says with what input, where and how long; the
-/// proposal's own build and input are checked against it.
+/// Runs the program by a proposed schedule. `job` holds input, folder and limits; the proposal's own build and input
+/// are checked against it.
 ///
 /// The program runs once, or again when it has code in libraries that only the first run showed.
 pub fn execute_proposal(
@@ -162,7 +162,7 @@ fn check(program: &Program, job: &Job, proposal: &Proposal) -> Result<Names, Pro
     })
 }
 
-/// Refuses events at places where nothing is.
+/// Refuses events at places without code.
 fn missing(proposal: &Proposal, sites: &Sites) -> Result<(), ProposalError> {
     let mut known = sites.known();
     let missing = proposal.events.iter().position(|event| !known.has(event));
@@ -200,7 +200,7 @@ fn run_once(
     })
 }
 
-/// How the run goes on after the schedule.
+/// The attempt that continues the run after the schedule.
 fn attempt(then: Policy) -> Attempt {
     let base = Attempt {
         name: "proposed",
@@ -223,7 +223,7 @@ fn attempt(then: Policy) -> Attempt {
     }
 }
 
-/// Whether the events that did not come need not.
+/// Returns whether all events that did not happen are optional.
 fn is_had(proposal: &Proposal, reached: usize) -> bool {
     let mut left = proposal.events.iter().skip(reached);
     left.all(|event| event.optional)

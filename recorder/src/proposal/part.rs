@@ -48,7 +48,7 @@ struct Row {
     next: u32,
 }
 
-/// Links the entries of each thread; the first of each.
+/// Links the entries of each thread; returns the first of each.
 fn link(entries: &mut [Row], names: usize) -> Vec<u32> {
     let mut first = vec![NONE; names];
     for (index, entry) in entries.iter_mut().enumerate().rev() {
@@ -105,7 +105,7 @@ fn kinds(kind: EventKind) -> [u64; 2] {
 
 /// The threads that a proposal names and their ancestors, parents first.
 pub(super) struct Names {
-    /// Parent, and which child of it.
+    /// Parent, and ordinal among its children.
     list: Vec<(u32, u32)>,
     by_name: FxHashMap<String, u32>,
 }
@@ -200,7 +200,7 @@ impl Part {
         self.bytes.extend(value.to_ne_bytes());
     }
 
-    /// A [`Follow`].
+    /// Writes a [`Follow`].
     fn head(&mut self, only_order: bool) {
         self.counts
             .iter()
@@ -223,7 +223,7 @@ impl Part {
         longs.iter().for_each(|long| self.u64(*long));
     }
 
-    /// [`Entry`] rows.
+    /// Writes [`Entry`] rows.
     fn entries(&mut self, entries: &[Row]) {
         for row in entries {
             row.kinds.iter().for_each(|word| self.u64(*word));
@@ -243,7 +243,7 @@ impl Part {
         }
     }
 
-    /// [`Name`] rows.
+    /// Writes [`Name`] rows.
     fn names(&mut self, names: &Names, first: &[u32]) {
         for ((parent, nth), first) in names.list.iter().zip(first) {
             let number = 0;
@@ -253,7 +253,7 @@ impl Part {
         }
     }
 
-    /// [`follow::Code`] rows, then [`Point`] rows.
+    /// Writes [`follow::Code`] rows, then [`Point`] rows.
     fn code(&mut self, modules: &[Code]) {
         let mut first = 0;
         for code in modules {
@@ -279,10 +279,10 @@ impl Part {
     }
 }
 
-/// What the runtime wrote into the part.
+/// The part after the run, as the runtime has filled it in.
 pub(super) struct Written<'a>(pub &'a [u8]);
 
-/// How a thread stood, as written down.
+/// The state of a thread as the runtime noted it.
 pub(super) struct Stood {
     pub standing: follow::Standing,
     pub waits_for: u32,
@@ -308,7 +308,7 @@ impl Written<'_> {
         self.u32(std::mem::offset_of!(Follow, reached)) as usize
     }
 
-    /// Why it was given up, and the number of the thread that this is about.
+    /// The reason for giving up, and the number of the thread that it is about.
     pub fn gave_up(&self) -> (follow::GaveUp, Option<usize>) {
         let why = self.u32(std::mem::offset_of!(Follow, gave_up));
         let about = self.u32(std::mem::offset_of!(Follow, gave_up_thread));
@@ -333,7 +333,7 @@ impl Written<'_> {
         usize::try_from(done_at.checked_sub(1)?).ok()
     }
 
-    /// How a thread stood when the schedule was given up; `None` when it was not there.
+    /// The state of a thread when the schedule was given up; `None` if it did not exist.
     pub fn stood(&self, thread: usize) -> Option<Stood> {
         use std::mem::offset_of;
         let stands = self.u64(offset_of!(Follow, stands_at)) as usize;

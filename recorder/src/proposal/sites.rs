@@ -1,4 +1,4 @@
-//! Places in the source that a proposal names, as places in the code.
+//! Translation of a proposal's source places into places in the code.
 
 use crate::assemble::Program;
 use rustc_hash::FxHashMap;
@@ -6,7 +6,7 @@ use unsnarl_trace::{SiteRow, Wanted, raw::follow::NONE};
 
 /// The code of one module.
 pub(super) struct Code {
-    /// As the log names it.
+    /// Path as the log names it.
     pub path: String,
     /// Return addresses of calls and their sites, sorted by address.
     pub points: Vec<(u64, u32)>,
@@ -21,7 +21,7 @@ pub(super) struct Sites {
 }
 
 impl Sites {
-    /// Adds a module; whether it has code of the user's that was not known.
+    /// Adds a module; returns whether it has unknown code of the user's.
     pub fn add(&mut self, program: &Program, path: &str) -> bool {
         if self.code.iter().any(|code| code.path == path) {
             return false;
@@ -57,7 +57,7 @@ impl Sites {
         if found.is_empty() { vec![NONE] } else { found }
     }
 
-    /// The same sites for many entries, of which most name the same places.
+    /// A lookup of sites for many entries, most of which name the same places.
     pub fn known(&self) -> Known<'_> {
         Known {
             sites: self,
@@ -76,8 +76,8 @@ pub(super) struct Known<'s> {
 }
 
 impl<'s> Known<'s> {
-    /// The numbers of the sites that an entry means: none when it means any, a number that no site has
-    /// when it means one that is not there.
+    /// The numbers of the sites that an entry stands for: empty when it accepts any site, a number that no site has
+    /// when it names one that does not exist.
     pub fn of(&mut self, wanted: &'s Wanted) -> &[u32] {
         let named = (
             wanted.file.as_str(),
@@ -89,7 +89,7 @@ impl<'s> Known<'s> {
         self.places.entry(named).or_insert_with(|| sites.of(wanted))
     }
 
-    /// Whether there is code for an entry.
+    /// Returns whether there is code for an entry.
     pub fn has(&mut self, wanted: &'s Wanted) -> bool {
         self.of(wanted) != [NONE]
     }

@@ -1,4 +1,4 @@
-//! What came of a proposed schedule, in words.
+//! The result of a proposed schedule, in words.
 
 use super::{
     Cause, Divergence,
@@ -14,7 +14,7 @@ use unsnarl_trace::{
     },
 };
 
-/// Everything that is known once the run has ended.
+/// All facts that are known once the run has ended.
 pub(super) struct Told<'a> {
     pub proposal: &'a Proposal,
     pub program: &'a Program,
@@ -31,12 +31,12 @@ fn short(site: &SiteRow) -> String {
 }
 
 impl Told<'_> {
-    /// The schedule was followed until the run ended.
+    /// Returns whether the schedule was followed until the run ended.
     pub fn was_kept_up(&self) -> bool {
         self.written.gave_up().0 == GaveUp::No
     }
 
-    /// The first of the events that happened which was on another location than proposed.
+    /// The first of the events that happened on another location than proposed.
     pub fn elsewhere(&self, reached: usize) -> Option<Divergence> {
         let named = |at: &usize| {
             let wanted = self.proposal.events.get(*at);
@@ -103,7 +103,7 @@ impl Told<'_> {
             .collect()
     }
 
-    /// Why the entry did not happen, and what the threads did instead.
+    /// The divergence at an entry: the reason, and the actions of the threads instead.
     pub fn divergence(&self, entry: usize) -> Divergence {
         let wanted = self
             .proposal
@@ -176,7 +176,7 @@ impl Told<'_> {
         row.map_or("?", |row| row.name.as_str())
     }
 
-    /// What the unfinished threads waited for at the end of the run.
+    /// The objects that the unfinished threads waited for at the end of the run.
     fn blocked(&self) -> Vec<(String, String)> {
         let rows = self.run.events.iter().map(|(_, event)| event);
         rows.filter(|event| event.kind == EventKind::Blocked)
@@ -194,7 +194,7 @@ impl Told<'_> {
             .collect()
     }
 
-    /// How the threads stood when the schedule was given up.
+    /// The states of the threads when the schedule was given up.
     fn stands(&self) -> Vec<(String, String)> {
         (0..self.run.meta.threads.len())
             .filter_map(|number| {
@@ -221,7 +221,7 @@ impl Told<'_> {
         }
     }
 
-    /// What a thread waited for, with its holder.
+    /// The object that a thread waited for, with its holder.
     fn object(&self, stood: &Stood) -> String {
         match WaitsFor::from_u32(stood.waits_for) {
             Some(WaitsFor::Join) => {

@@ -1,4 +1,4 @@
-//! What one run tries.
+//! The plan for one run: strategy, seed, given choices and input.
 
 use unsnarl_trace::{
     Chances, Mode, Outcome, RunMeta,
@@ -6,12 +6,12 @@ use unsnarl_trace::{
     raw::{Directive, RawMode, RawStrategy},
 };
 
-/// What one run tries.
+/// The plan for one run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attempt {
-    /// As in the run file.
+    /// Name of the strategy, as in the run file.
     pub name: &'static str,
-    /// For the runtime.
+    /// Strategy of the runtime.
     pub strategy: RawStrategy,
     /// Controlled or free.
     pub mode: RawMode,
@@ -21,21 +21,21 @@ pub struct Attempt {
     pub depth: u32,
     /// PCT's k, 0 otherwise.
     pub expected_steps: u64,
-    /// Random walk: how seldom the running thread is left.
+    /// Random walk: the running thread is left only once in this many decisions.
     pub switch_one_in: u32,
     /// Choices to follow before the strategy goes on.
     pub prefix: Vec<u16>,
-    /// Choices given by where their thread stands, sorted; the strategy makes the others.
+    /// Choices prescribed by the position of their thread, sorted; the strategy makes the others.
     pub plan: Vec<Directive>,
     /// Places where threads are not chosen ([`unsnarl_trace::raw::quiet_slot`]).
     pub quiet: Vec<u32>,
-    /// The choices other than threads that the run has.
+    /// Choices other than threads that the run makes.
     pub chances: Chances,
-    /// Ask for what is known about each choice.
+    /// Asks for the details of each choice.
     pub details: bool,
     /// A proposed schedule to follow first ([`unsnarl_trace::raw::follow`]); empty when there is none.
     pub follow: Vec<u8>,
-    /// Record the branches that are taken.
+    /// Records the branches that are taken.
     pub branches: bool,
     /// Input of a recorded run, to give back; `None` to take it as it comes.
     pub input: Option<RunInput>,
@@ -43,7 +43,7 @@ pub struct Attempt {
     pub others_end: bool,
 }
 
-/// Each thread runs until it waits.
+/// An attempt in which each thread runs until it waits.
 impl Default for Attempt {
     fn default() -> Self {
         Attempt {
@@ -68,7 +68,7 @@ impl Default for Attempt {
 }
 
 impl Attempt {
-    /// The same with the input that a recorded run had.
+    /// The same attempt with the input of a recorded run.
     pub fn with_input_of(self, recorded: &RunMeta) -> Attempt {
         let mut input = recorded.input.clone();
         input.seed = input.seed.or(Some(recorded.seed));
@@ -79,7 +79,7 @@ impl Attempt {
         }
     }
 
-    /// What the program's random numbers are drawn from.
+    /// Seed of the program's random numbers.
     pub fn input_seed(&self) -> u64 {
         let given = self.input.as_ref().and_then(|input| input.seed);
         given.unwrap_or(self.seed)

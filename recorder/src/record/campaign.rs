@@ -52,7 +52,7 @@ pub fn record(
     Ok(campaign.summary)
 }
 
-/// A campaign that goes on.
+/// A campaign in progress.
 struct Campaign<'a> {
     recording: &'a Recording,
     folder: RunFolder,
@@ -61,9 +61,9 @@ struct Campaign<'a> {
     worth: Worth,
     filter: Filter,
     places: Places,
-    /// In the folder as soon as there is one.
+    /// The mark of the folder, once that exists.
     marker: Option<Marker>,
-    /// The simplest failing run of each way to fail.
+    /// The simplest failing run of each failure mode.
     simplest: FxHashMap<FailureMode, (PathBuf, Run)>,
     summary: Summary,
 }
@@ -165,7 +165,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// What the next run tries.
+    /// The attempt for the next run.
     fn next_attempt(&mut self, planner: &mut Planner) -> Option<Attempt> {
         let (recording, tally) = (self.recording, &mut self.summary.tally);
         let attempt = match recording.keep_passing > 0 && recording.goal.seeks_passing(tally) {
@@ -178,7 +178,7 @@ impl<'a> Campaign<'a> {
         attempt.map(|attempt| self.filtered(attempt))
     }
 
-    /// Whether no other run will come further than the first ones, of which there have to be some where another order
+    /// Returns whether no other run will get further than the first ones, several of which are made if another order
     /// might let them.
     fn is_hopeless(&self, may_differ: bool) -> bool {
         const SOME: u64 = 3;
@@ -186,7 +186,7 @@ impl<'a> Campaign<'a> {
         tally.cut_short == tally.runs && tally.runs >= if may_differ { SOME } else { 1 }
     }
 
-    /// Counts a run that was cut short, and of which nothing is worth keeping.
+    /// Counts a run that was cut short without anything worth keeping.
     fn discard(&mut self, run: &Seen<'_>) {
         self.summary.tally.count(run.ended.outcome);
         self.summary.tally.compare(false, true);
@@ -208,7 +208,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// The attempt, with the places that it passes over if it is its turn to.
+    /// The attempt, with the places to pass over if it is its turn.
     fn filtered(&self, attempt: Attempt) -> Attempt {
         let draws = matches!(attempt.strategy, RawStrategy::Random | RawStrategy::Pct);
         let quiet = match self.recording.filter && draws && attempt.prefix.is_empty() {
@@ -227,7 +227,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Marks the folder, if it is there.
+    /// Marks the folder, if it exists.
     fn mark(&mut self) -> Result<(), StoreError> {
         let folder = self.folder.path();
         if self.marker.is_none() && folder.is_dir() {
@@ -236,7 +236,7 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// Counts a run and stores it if it is worth that.
+    /// Counts a run and stores it if that is worthwhile.
     fn keep(&mut self, seen: &Seen<'_>) -> Result<Option<PathBuf>, RecordError> {
         let new = self.summary.coverage.add(&seen.digest, &self.places);
         if !new.is_empty() {
@@ -259,7 +259,7 @@ impl<'a> Campaign<'a> {
         Ok(Some(file))
     }
 
-    /// Counts a run; whether it is to be kept.
+    /// Counts a run; returns whether it is to be kept.
     fn wants(&mut self, seen: &Seen<'_>) -> bool {
         let (is_new, outcome) = (self.classes.is_new(seen), seen.ended.outcome);
         let (tally, is_passing) = (&mut self.summary.tally, outcome == Outcome::Passed);
@@ -291,7 +291,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Of the runs that fail in one way, the one with the fewest changes of thread is minimized.
+    /// Notes a failing run: of those with one failure mode, the one with the fewest changes of thread is minimized.
     fn note_simplest(&mut self, file: PathBuf, run: Run) {
         let changes = |run: &Run| run.events.threads().chunk_by(|a, b| a == b).count();
         match self.simplest.entry(FailureMode::of(&run)) {
@@ -331,7 +331,7 @@ impl<'a> Campaign<'a> {
     }
 }
 
-/// Whether a run that ended so was cut short, and every other one will be: the program does what cannot be recorded.
+/// Returns whether this end cuts every run short: the program does something that cannot be recorded.
 fn cuts_every_run_short(end: End) -> bool {
     matches!(
         end,
@@ -339,7 +339,7 @@ fn cuts_every_run_short(end: End) -> bool {
     )
 }
 
-/// Nothing at all in the log: every further run would be as empty.
+/// Refuses a run with an empty log: every further run would be as empty.
 fn refuse_empty(run: &Seen<'_>) -> Result<(), RecordError> {
     let is_empty = run.digest.events == 0 && run.made.mode() != Mode::Path;
     if run.ended.outcome != Outcome::CutShort || !is_empty {
@@ -354,7 +354,7 @@ fn refuse_empty(run: &Seen<'_>) -> Result<(), RecordError> {
     })
 }
 
-/// The folder cannot be written to.
+/// An error for a folder that cannot be written to.
 fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
     |source| StoreError::Io {
         path: path.to_owned(),

@@ -1,19 +1,19 @@
-//! Which runs of a campaign are one and the same but for the order of steps that have nothing to do
-//! with each other.
+//! Equivalence classes of a campaign's runs: runs of a class differ only in the order of steps that have nothing to
+//! do with each other.
 
 use super::seen::Seen;
 use rustc_hash::FxHashSet;
 use unsnarl_trace::{Mode, Outcome};
 
-/// The runs seen so far, by how they ended and the order of their conflicting events.
+/// The runs seen so far, by outcome and order of conflicting events.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     seen: FxHashSet<(Outcome, String, String)>,
 }
 
 impl Classes {
-    /// Whether this run is the first of its class. Runs that were not recorded to their end, or not
-    /// exactly, are never taken to be equal.
+    /// Returns whether this run is the first of its class. Runs that were not recorded to their end, or not exactly,
+    /// are never taken to be equal.
     pub fn is_new(&mut self, run: &Seen<'_>) -> bool {
         let outcome = run.ended.outcome;
         if outcome == Outcome::CutShort || run.made.mode() != Mode::Controlled {

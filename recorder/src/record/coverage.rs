@@ -1,5 +1,5 @@
-//! Coverage of interleavings: which pairs of places met on the same data in two threads, and whether
-//! they did so both ways round.
+//! Coverage of interleavings: the pairs of places that met on the same data in two threads, and the orders in which
+//! they did so.
 
 use crate::digest::{Digest, Meeting, Met, Places};
 use rustc_hash::FxHashMap;
@@ -28,13 +28,13 @@ impl Names {
     }
 }
 
-/// How often a pair was seen each way round. A pair of one place with itself is told apart by which
-/// thread was created first.
+/// Counts of a pair's two orders. The orders of a place paired with itself are told apart by which thread was created
+/// first.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     forwards: u64,
     backwards: u64,
-    /// Some data that they met on.
+    /// One of the pieces of data that they met on.
     data: u32,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct NewPair {
     event: u64,
 }
 
-/// What the runs of a campaign have covered so far. One more run costs what that run costs.
+/// The pairs that the runs of a campaign have covered so far. One more run costs only that run.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     places: Names,
@@ -60,23 +60,23 @@ pub struct Pair {
     pub first: String,
     /// The other one.
     pub second: String,
-    /// Some data that they met on.
+    /// One of the pieces of data that they met on.
     pub data: String,
-    /// How often the first place came first.
+    /// Number of times that the first place came first.
     pub first_before_second: u64,
-    /// How often the second one did.
+    /// Number of times that the second place came first.
     pub second_before_first: u64,
 }
 
 impl Pair {
-    /// Seen both ways round.
+    /// Returns whether it was seen in both orders.
     pub fn is_covered(&self) -> bool {
         self.first_before_second > 0 && self.second_before_first > 0
     }
 }
 
 impl Coverage {
-    /// Adds what a run shows; the pairs that are new, each with the number of an event that has met the other one on
+    /// Adds the pairs of a run; returns the new ones, each with the number of an event that met the other place on
     /// some data.
     pub(crate) fn add(&mut self, digest: &Digest, places: &Places) -> Vec<NewPair> {
         let mut new = Vec::new();
@@ -102,7 +102,7 @@ impl Coverage {
         new
     }
 
-    /// Notes on what data new pairs have met in a run.
+    /// Notes the data on which new pairs met in a run.
     pub(crate) fn name(&mut self, new: &[NewPair], run: &Run) {
         for pair in new {
             let numbers = run.events.sequence();
@@ -121,7 +121,7 @@ impl Coverage {
         self.pairs.len()
     }
 
-    /// Number of pairs that were seen both ways round.
+    /// Number of pairs that were seen in both orders.
     pub fn covered(&self) -> usize {
         let both = |seen: &&Seen| seen.forwards > 0 && seen.backwards > 0;
         self.pairs.values().filter(both).count()
@@ -144,7 +144,7 @@ impl Coverage {
     }
 }
 
-/// The place with the smaller name first.
+/// The pair with the place of the smaller name first.
 fn sorted(pair: Pair) -> Pair {
     if natural(&pair.first) <= natural(&pair.second) {
         return pair;
@@ -158,7 +158,7 @@ fn sorted(pair: Pair) -> Pair {
     }
 }
 
-/// A place's file, line and the rest, so that line 9 comes before line 10.
+/// Sort key of a place: file, line and the rest, so that line 9 comes before line 10.
 fn natural(place: &str) -> (&str, u32, &str) {
     let (file, rest) = place.split_once(':').unwrap_or((place, ""));
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();

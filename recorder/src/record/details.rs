@@ -1,4 +1,4 @@
-//! What is known about the choices of one run, for strategies that plan the next run by them.
+//! Details of one run's choices, for strategies that plan the next run by them.
 
 use crate::assemble::RawLog;
 use unsnarl_trace::{
@@ -13,7 +13,7 @@ pub struct Details {
     pub choices: Vec<Detail>,
     /// The records in order.
     pub records: Vec<Record>,
-    /// How the run ended, as far as the runtime saw it.
+    /// The end of the run, as far as the runtime saw it.
     pub end: End,
     /// The first choice of the prefix that could not be followed, counted from 1; 0 when all were.
     pub first_divergence: u64,
@@ -33,7 +33,7 @@ impl Details {
         }
     }
 
-    /// How many choices come before the one that leads to a row of the run.
+    /// Number of choices before the one that leads to a row of the run.
     pub fn choices_before(&self, run: &Run, row: EventId) -> Option<usize> {
         let seq = run.events.get(row)?.seq;
         let mut seen = 0;
@@ -47,7 +47,7 @@ impl Details {
         )
     }
 
-    /// The row of the run that `thread` goes on with after so many records were written.
+    /// The row of the run with which `thread` goes on after `record` records were written.
     pub fn step_after(&self, run: &Run, record: u64, thread: u16) -> Option<EventId> {
         let before = self.records.get(..usize::try_from(record).ok()?)?;
         let seq = before.iter().filter(|it| is_event(it.kind)).count() as u64;
@@ -57,7 +57,7 @@ impl Details {
     }
 }
 
-/// Whether a record becomes an event with a number of its own.
+/// Returns whether a record becomes an event with a number of its own.
 fn is_event(kind: u8) -> bool {
     use RecordKind as K;
     !matches!(

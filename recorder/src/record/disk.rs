@@ -1,4 +1,4 @@
-//! What a folder's runs may take on disk: old passing runs make room for new ones.
+//! Disk quota for the runs in a folder: old passing runs make room for new ones.
 
 use rustix::fs::statvfs;
 use std::{
@@ -12,16 +12,16 @@ use unsnarl_trace::{EncodedRun, Outcome, RunFolder, StoreError};
 /// Bytes that runs leave free on the file system.
 const LEFT_FREE: u64 = 16 << 20;
 
-/// Run files that were not kept, or not any more, because there was no room or because they were of no use.
+/// Counts of run files that were not kept, or were removed, for lack of room or because they were of no use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Discarded {
     /// Runs that were removed for others, all but the failing ones.
     pub removed: u64,
     /// Failing runs that were removed for others.
     pub removed_failing: u64,
-    /// Runs that there was no room for.
+    /// Runs for which there was no room.
     pub refused: u64,
-    /// Runs that were cut short for a reason that leaves nothing to look at.
+    /// Runs that were cut short for a reason that leaves nothing to examine.
     pub cut_short: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct Discarded {
 struct Kept {
     path: PathBuf,
     len: u64,
-    /// What goes last is greatest: failing runs, and younger ones.
+    /// Rank: runs with a greater one are removed later. Failing runs, and younger ones, rank higher.
     worth: (bool, SystemTime, u64),
 }
 
@@ -38,14 +38,14 @@ pub(super) struct Disk {
     folder: RunFolder,
     most: u64,
     used: u64,
-    /// Those that go first stand last.
+    /// Run files in the order of their rank; those at the end are removed first.
     kept: Vec<Kept>,
     stored: u64,
     pub discarded: Discarded,
 }
 
 impl Disk {
-    /// Looks at what is in the folder, which may take `most` bytes.
+    /// Reads the files of the folder, which may take `most` bytes.
     pub fn of(folder: RunFolder, most: u64) -> io::Result<Disk> {
         let files = folder.files()?.into_iter();
         let mut kept: Vec<Kept> = files
@@ -66,7 +66,7 @@ impl Disk {
         })
     }
 
-    /// Stores a run if there is room for it, or can be made; its file.
+    /// Stores a run if there is room for it, or room can be made; returns its file.
     pub fn store(
         &mut self,
         run: &EncodedRun,
@@ -93,8 +93,8 @@ impl Disk {
         Ok(Some(path))
     }
 
-    /// Removes runs until there is room for `bytes` more, but no failing ones for one that passed. A file system that
-    /// is full is an error: others need its room, too.
+    /// Removes runs until there is room for `bytes` more, but no failing ones for a passing one. A full file system
+    /// is an error: others need its room, too.
     fn make_room(&mut self, bytes: u64, for_failing: bool) -> Result<bool, StoreError> {
         while self.used.saturating_add(bytes) > self.most {
             let goes = |kept: &Kept| for_failing || !kept.worth.0;
@@ -127,7 +127,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Whether the file system has as much left. One that does not say is taken to have it.
+    /// Returns whether the file system has as much space left. One that does not say is taken to have it.
     fn has_space(&self, bytes: u64) -> bool {
         let folder = self.folder.path();
         let there = folder.ancestors().find(|path| path.exists());
@@ -139,7 +139,7 @@ impl Disk {
     }
 }
 
-/// By its name: how the run ended stands at the beginning.
+/// Returns whether the name is that of a failing run: the outcome stands at its beginning.
 fn is_failing(name: &str) -> bool {
     let failing = [Outcome::Failed, Outcome::Deadlocked, Outcome::TimedOut];
     let mut names = failing.iter().map(|outcome| outcome.name());

@@ -1,10 +1,10 @@
-//! Why a campaign ends before it has seen enough.
+//! Errors that end a campaign early.
 
 use crate::{assemble::RawLogError, launch::LaunchError};
 use std::{io, path::PathBuf};
 use unsnarl_trace::StoreError;
 
-/// Why a campaign could not go on. Runs that were stored stay.
+/// An error that ends a campaign. Runs that were stored stay.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The folder cannot take the runs.
@@ -18,23 +18,23 @@ pub enum RecordError {
         "cannot make the log in memory: {0}\n  next: give it less room with --max-events, or raise the limits (ulimit -a)"
     )]
     Log(io::Error),
-    /// How far an exhaustive search has come cannot be read or kept.
+    /// The state of an exhaustive search cannot be read or stored.
     #[error("the state of the search, {}, cannot be used: {why}\n  next: remove it to begin anew", file.display())]
     SearchState {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The cause.
         why: String,
     },
-    /// The program spoiled its log.
+    /// The program corrupted its log.
     #[error("the program spoiled the log in its memory: {0}")]
     Spoiled(#[from] RawLogError),
     /// The first run recorded nothing.
     #[error("the program ran, but nothing of it was recorded: {reason}{output}")]
     NothingRecorded {
-        /// Why, as far as it is known.
+        /// The reason, as far as it is known.
         reason: String,
-        /// What the program printed, indented.
+        /// The program's output, indented.
         output: String,
     },
 }

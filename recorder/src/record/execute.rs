@@ -1,4 +1,4 @@
-//! One run: the program is started, and what it logged is put together.
+//! One run: the program is started, and its log is assembled into a run.
 
 use super::{Attempt, Details, Job, RecordError, seen::Seen};
 use crate::{
@@ -11,17 +11,17 @@ use sha2::{Digest, Sha256};
 use std::{ffi::OsString, io, os::unix::ffi::OsStrExt, sync::atomic::AtomicBool};
 use unsnarl_trace::{Mode, Run, input::Variable};
 
-/// One run as it came out.
+/// One executed run.
 pub struct Executed {
     /// The run.
     pub run: Run,
-    /// How the process ended.
+    /// The end of the process.
     pub finished: Finished,
-    /// What is known about its choices, when the attempt asked for it.
+    /// Details of its choices, when the attempt asked for them.
     pub details: Option<Details>,
 }
 
-/// Runs the program once and puts the run together.
+/// Runs the program once and assembles the run.
 pub fn execute(
     job: &Job,
     program: &Program,
@@ -36,12 +36,12 @@ pub fn execute(
     })
 }
 
-/// A run that was made and is not put together yet.
+/// A run that was made and is not assembled yet.
 pub(crate) struct Made {
     log: Log,
     launch: Launch,
     has_details: bool,
-    /// How the process ended.
+    /// The end of the process.
     pub finished: Finished,
 }
 
@@ -80,45 +80,45 @@ pub(crate) fn make(
 }
 
 impl Made {
-    /// What the program logged.
+    /// The program's log.
     pub fn log(&self) -> Result<RawLog<'_>, RecordError> {
         Ok(RawLog::new(self.log.bytes())?)
     }
 
-    /// What came of a proposed schedule.
+    /// The proposed schedule with its result.
     pub fn follow_part(&self) -> &[u8] {
         self.log.follow_part()
     }
 
-    /// How the run ended.
+    /// The end of the run.
     pub fn ended(&self, program: &Program) -> Result<EndOfRun, RecordError> {
         Ok(ended(&self.log()?, program, &self.launch))
     }
 
-    /// What is known about its choices, when the attempt asked for it.
+    /// Details of its choices, when the attempt asked for them.
     pub fn details(&self) -> Result<Option<Details>, RecordError> {
         let log = self.log()?;
         Ok(self.has_details.then(|| Details::read(&log)))
     }
 
-    /// How the order of its events came about.
+    /// The relation between the recorded order of events and the real one.
     pub fn mode(&self) -> Mode {
         self.launch.mode
     }
 
-    /// The run, put together.
+    /// Assembles the run.
     pub fn run(&self, program: &Program) -> Result<Run, RecordError> {
         let seen = Seen::of(self, program, &mut Places::default(), 0)?;
         Ok(seen.into_run())
     }
 
-    /// The run, put together from its log, without what only the campaign knows of it.
+    /// Assembles the run from its log, without the facts that only the campaign knows.
     pub fn run_of(&self, log: &RawLog<'_>, program: &Program) -> Run {
         assemble(log, program, &self.launch)
     }
 }
 
-/// Whether the program may be given this input.
+/// Checks that the program may be given this input.
 pub(crate) fn check_input(
     job: &Job,
     program: &Program,
@@ -130,7 +130,7 @@ pub(crate) fn check_input(
     }
 }
 
-/// The variables that a recorded run looked up, with the values that it found.
+/// The variables that a recorded run looked up, with their values.
 pub(crate) fn environment(attempt: &Attempt) -> Given {
     let Some(input) = &attempt.input else {
         return Given::new();
@@ -147,13 +147,13 @@ pub(crate) fn environment(attempt: &Attempt) -> Given {
     given
 }
 
-/// The limit of the stack that a recorded run had.
+/// The stack limit of a recorded run.
 pub(crate) fn stack(attempt: &Attempt) -> Option<u64> {
     let input = attempt.input.as_ref();
     input.map(|input| stack::of_note(input.stack))
 }
 
-/// The variables that are kept of every run, as a run of this attempt has them.
+/// The variables that are kept in every run, as a run of this attempt has them.
 fn kept(attempt: &Attempt) -> Vec<Variable> {
     let of_process = std::env::vars_os().map(|(name, value)| (name, Some(value)));
     let mut variables: Given = of_process.collect();
@@ -166,7 +166,7 @@ fn kept(attempt: &Attempt) -> Vec<Variable> {
     set.collect()
 }
 
-/// What the runtime is told for an attempt.
+/// The configuration of the runtime for an attempt.
 pub(crate) fn config(job: &Job, attempt: &Attempt) -> Config {
     Config {
         mode: attempt.mode,

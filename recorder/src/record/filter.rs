@@ -1,30 +1,29 @@
-//! Which accesses of a program have never met another thread's: runs can pass them over when threads
-//! are chosen, so that the few steps that matter are tried more often.
+//! Filter of accesses that have never met another thread's: runs can pass them over when threads are chosen, so that
+//! the few steps that matter are tried more often.
 //!
-//! What one run shows says little: accesses that meet only in rare orders would be passed over for ever.
-//! So the list is made from all runs of a campaign and made again after each, and half of the runs
-//! pass nothing over.
+//! One run proves little: accesses that meet only in rare orders would be passed over for ever. So the list is made
+//! from all runs of a campaign and made again after each, and half of the runs pass nothing over.
 
 use crate::digest::{Digest, Places};
 use rustc_hash::FxHashSet;
 
-/// Runs before the first one that passes places over.
+/// Number of runs before the first one that passes places over.
 const ENOUGH_RUNS: u64 = 16;
-/// Runs in a row that pass places over, and then as many that do not: a round of the portfolio.
+/// Number of runs in a row that pass places over, and then as many that do not: a round of the portfolio.
 const ROUND: u64 = 8;
 
-/// What the runs of a campaign have shown so far.
+/// The places that the runs of a campaign have shown so far.
 #[derive(Default)]
 pub(super) struct Filter {
     runs: u64,
-    /// Places in the program, by how far they lie from its start.
+    /// Places in the program, by their distance from its start.
     seen: FxHashSet<u32>,
     meet: FxHashSet<u32>,
     steps: Vec<u64>,
 }
 
 impl Filter {
-    /// The places that the next run passes over; empty when it passes over none.
+    /// The places that the next run passes over; empty for none.
     pub fn next(&self) -> Vec<u32> {
         if self.runs < ENOUGH_RUNS || self.runs / ROUND % 2 == 1 {
             return Vec::new();
@@ -39,7 +38,7 @@ impl Filter {
         self.steps.iter().rev().take(ROUND as usize).max().copied()
     }
 
-    /// Learns from a run; `quiet_steps` is how many it took, if it passed places over.
+    /// Learns from a run; `quiet_steps` is the number of its steps, if it passed places over.
     pub fn add(&mut self, digest: &Digest, places: &Places, quiet_steps: Option<u64>) {
         self.runs += 1;
         self.steps.extend(quiet_steps);

@@ -1,25 +1,25 @@
-//! When a campaign has seen enough.
+//! The goal of a campaign, and its end.
 
 use super::Tally;
 
-/// When a campaign has seen enough.
+/// The goal of a campaign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Goal {
-    /// Most runs.
+    /// Upper bound for the runs.
     pub runs: u64,
-    /// Enough failing runs that differ, if that is asked for. When the same ones come again and again,
-    /// they are enough too.
+    /// Number of different failing runs that are enough, if it is given. Repetitions of the same ones are enough too,
+    /// after a while.
     pub failing: Option<u64>,
 }
 
-/// Why a campaign ended.
+/// The reason for which a campaign ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// The first run was cut short for a reason that all others share.
     CutShort,
-    /// It saw what it was asked for.
+    /// The campaign reached its goal.
     Enough,
-    /// The most runs were made without as many failing ones as wanted.
+    /// The bound for the runs was reached without as many failing ones as wanted.
     Cap,
     /// There is no schedule left to try.
     Exhausted,
@@ -27,17 +27,18 @@ pub enum Ended {
     Stopped,
 }
 
-/// Runs when nothing is said.
+/// Usual number of runs.
 pub const USUAL_RUNS: u64 = 100;
-/// Most runs when only failing ones are asked for.
+/// Upper bound for the runs when only failing ones are asked for.
 pub const USUAL_CAP: u64 = 10_000;
-/// Passing runs that a failing one is compared with: fewer say little about what is usual.
+/// Number of passing runs that a failing one is compared with: fewer say little about what is usual.
 const WANTED_PASSING: u64 = 25;
-/// Failing runs in a row that were like one before, after which no different ones are waited for.
+/// Number of repeated failing runs in a row after which no different ones are waited for.
 const ENOUGH_AGAIN: u64 = 10;
-/// Runs that look for a passing one, after which a program that has failed every time is taken to fail always.
+/// Number of runs in search of a passing one after which a program that has failed every time is taken to fail
+/// always.
 const SOUGHT_IN_VAIN: u64 = 50;
-/// Most runs that look for passing ones.
+/// Upper bound for the runs in search of passing ones.
 const MOST_SOUGHT: u64 = 300;
 
 impl Goal {
@@ -54,7 +55,7 @@ impl Goal {
         }
     }
 
-    /// Why it is enough, if it is.
+    /// The reason to end the campaign, if there is one.
     pub(super) fn reached(&self, tally: &Tally) -> Option<Ended> {
         let found = self.has_found(tally);
         // With enough failing runs some passing ones are still looked for, but not when time runs out
@@ -75,7 +76,7 @@ impl Goal {
 }
 
 impl Goal {
-    /// Enough failing runs were seen, if there is a number of them to see.
+    /// Returns whether enough failing runs were seen, if there is a number of them to see.
     fn has_found(&self, tally: &Tally) -> bool {
         let all_known = tally.failing_again >= ENOUGH_AGAIN || tally.timed_out > 0;
         self.failing.is_some_and(|wanted| {
@@ -83,8 +84,8 @@ impl Goal {
         })
     }
 
-    /// The next run should try to pass: failing ones are there, and too few to compare them with. With a number
-    /// of runs alone, that is so in the last quarter of them.
+    /// Returns whether the next run should try to pass: there are failing runs, and too few to compare them with.
+    /// With a number of runs alone, that is so in the last quarter of them.
     pub(super) fn seeks_passing(&self, tally: &Tally) -> bool {
         let is_late = match self.failing {
             Some(_) => self.has_found(tally),

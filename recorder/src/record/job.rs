@@ -1,4 +1,4 @@
-//! What is run and recorded.
+//! The job of a recording: program, input and limits of its runs.
 
 use super::{goal::Goal, strategy::Strategy};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use unsnarl_trace::{Chances, Criteria};
 
-/// What to run and how.
+/// The program to run, and the circumstances of its runs.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Program and arguments as given.
@@ -18,15 +18,15 @@ pub struct Job {
     pub directory: PathBuf,
     /// File for standard input.
     pub stdin: Option<PathBuf>,
-    /// What becomes of the program's output.
+    /// Treatment of the program's output.
     pub output: Output,
     /// Time that a run may take.
     pub timeout: Duration,
-    /// What a run may use.
+    /// Bounds for a run.
     pub limits: Limits,
-    /// What counts as a failure.
+    /// Criteria for a failure.
     pub criteria: Criteria,
-    /// How the runs are started.
+    /// The starter of the runs.
     pub starter: Starter,
     /// The permission to run it.
     pub permit: Permit,
@@ -35,21 +35,21 @@ pub struct Job {
 /// A campaign.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// What is run.
+    /// Program and circumstances of the runs.
     pub job: Job,
-    /// How schedules are chosen.
+    /// The strategy that chooses schedules.
     pub strategy: Strategy,
-    /// The choices other than threads that the runs have.
+    /// Choices other than threads that the runs make.
     pub chances: Chances,
     /// Seed of the first run; the n-th after it has seed + n.
     pub seed: u64,
-    /// When it is enough.
+    /// The goal, which ends the campaign.
     pub goal: Goal,
-    /// Passing runs that are kept at most. Those that are not kept count all the same.
+    /// Upper bound for the passing runs that are kept. Those that are not kept count all the same.
     pub keep_passing: u64,
-    /// Let some of the runs pass over accesses that have never met another thread's.
+    /// Lets some of the runs pass over accesses that have never met another thread's.
     pub filter: bool,
-    /// For each way to fail, make the run with the fewest preemptions that fails so.
+    /// Makes, for each failure mode, the run with the fewest preemptions.
     pub minimize: bool,
     /// Folder for the runs.
     pub out: PathBuf,

@@ -1,4 +1,4 @@
-//! A mark in the folder while a campaign runs: what is left of one says that it was killed.
+//! A mark in the folder while a campaign runs: a leftover mark shows that a campaign was killed.
 
 use std::{
     fs, io,
@@ -6,17 +6,17 @@ use std::{
     time::Duration,
 };
 
-/// What the names of marks begin with; the process follows. Readers of runs pass such names over.
+/// Prefix of marks; the process number follows. Readers of runs pass such names over.
 const PREFIX: &str = ".recording-";
 
-/// The mark of this process; it is taken away with the value.
+/// The mark of this process, which is removed when the value is dropped.
 #[derive(Debug)]
 pub(super) struct Marker {
     path: PathBuf,
 }
 
 impl Marker {
-    /// Marks the folder, which must be there.
+    /// Marks the folder, which must exist.
     pub fn set(folder: &Path) -> io::Result<Marker> {
         let path = folder.join(format!("{PREFIX}{}", std::process::id()));
         fs::write(&path, "")?;
@@ -31,8 +31,8 @@ impl Drop for Marker {
     }
 }
 
-/// Takes away what campaigns left that were killed: their marks, and files that did not get their names
-/// any more. Returns how many campaigns that were.
+/// Removes leftovers of campaigns that were killed: their marks, and files that were not renamed any more. Returns
+/// the number of these campaigns.
 pub(super) fn sweep(folder: &Path) -> io::Result<u64> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -61,7 +61,7 @@ pub(super) fn sweep(folder: &Path) -> io::Result<u64> {
     Ok(killed)
 }
 
-/// Perhaps still being written, by a process that is not seen from here.
+/// Returns whether the file is perhaps still being written, by a process that is not seen from here.
 fn is_recent(entry: &fs::DirEntry) -> bool {
     const LONG_AGO: Duration = Duration::from_secs(60);
     let age = entry.metadata().and_then(|data| data.modified());

@@ -1,4 +1,4 @@
-//! Which schedule the next run of a campaign tries.
+//! The planner of a campaign: chooses the schedule that the next run tries.
 
 use super::{
     Attempt, RecordError, Recording,
@@ -26,7 +26,7 @@ const TURNS: [Turn; 8] = [
     Turn::Pct(2),
 ];
 
-/// The turns of runs that are to pass: few switches, and threads in an order by lot, each until it waits.
+/// The turns of runs that are to pass: few switches, and PCT with threads that run in random order until they wait.
 const QUIET_TURNS: [Turn; 4] = [
     Turn::Sequential,
     Turn::Pct(1),
@@ -41,7 +41,7 @@ enum Turn {
     Pct(u32),
 }
 
-/// Decides run by run what to try, and learns from the runs how long the program is.
+/// Decides run by run what to try, and learns the length of the program from the runs.
 pub struct Planner {
     strategy: Strategy,
     seed: u64,
@@ -51,7 +51,7 @@ pub struct Planner {
     search: Option<Exhaustive>,
 }
 
-/// Runs from which PCT's k is measured.
+/// Number of runs from which PCT's k is measured.
 const MEASURED: usize = 16;
 /// PCT's k before anything was measured.
 const GUESSED_STEPS: u64 = 200;
@@ -79,8 +79,8 @@ impl Planner {
         }
     }
 
-    /// What the next run tries; `None` when there is no schedule left. Its seed is the campaign's plus
-    /// its number.
+    /// The attempt for the next run; `None` when there is no schedule left. Its seed is the campaign's plus its
+    /// number.
     pub fn next_attempt(&mut self) -> Option<Attempt> {
         let attempt = match &self.search {
             Some(search) => exhaustive(search.next_prefix()?),
@@ -92,8 +92,8 @@ impl Planner {
         })
     }
 
-    /// What the next run tries where too few have passed: a schedule in which threads hardly disturb each other.
-    /// Strategies that do not draw keep to themselves.
+    /// The attempt for the next run if too few have passed: a schedule in which threads hardly disturb each other.
+    /// Strategies without random choices keep to themselves.
     pub fn next_to_pass(&mut self) -> Option<Attempt> {
         use Strategy::{Pct, Portfolio, Random};
         if !matches!(self.strategy, Portfolio | Pct(_) | Random(_)) {
@@ -165,8 +165,8 @@ impl Planner {
         }
     }
 
-    /// Learns from a run: k is the most steps of the last runs. Whether the run counts: a search makes
-    /// some again for the sake of what follows.
+    /// Learns from a run: k is the largest number of steps of the last runs. Returns whether the run counts: a search
+    /// repeats some for the sake of what follows.
     pub fn observe(&mut self, seen: &Seen<'_>) -> Result<bool, RecordError> {
         self.measured(seen.log.steps());
         match &mut self.search {
@@ -175,14 +175,15 @@ impl Planner {
         }
     }
 
-    /// The run that was tried left nothing to learn from.
+    /// Notes that the run of the last attempt left nothing to learn from.
     pub fn lost(&mut self) {
         if let Some(search) = &mut self.search {
             search.lost();
         }
     }
 
-    /// Ends the campaign: leaves what the next one goes on with. How far an exhaustive search has come.
+    /// Ends the campaign: stores the state with which the next one goes on. Returns the progress of an exhaustive
+    /// search.
     pub fn leave(&self) -> Result<Option<Progress>, RecordError> {
         match &self.search {
             Some(search) => search.leave().map(|()| Some(search.progress())),
@@ -198,7 +199,7 @@ impl Planner {
     }
 }
 
-/// The seed is always the same: what is drawn must not differ between two runs of a search.
+/// An attempt with fixed seed: random draws must not differ between two runs of a search.
 fn exhaustive(prefix: Vec<u16>) -> Attempt {
     Attempt {
         name: "exhaustive",

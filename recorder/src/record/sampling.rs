@@ -1,4 +1,4 @@
-//! Other ways in which a run could have gone on: its choices up to a point, then chance.
+//! Samples of the ways in which a run could have gone on: its choices up to a point, then random ones.
 
 use super::{
     Attempt, Details, Executed, Job, RecordError,
@@ -11,12 +11,13 @@ use unsnarl_trace::{
     raw::{ChoiceKind, RawStrategy},
 };
 
-/// How a continuation ended.
+/// The end of a continuation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Continuation {
-    /// As the run itself fails: in the same way and at the same place; where threads wait for ever, in any place.
+    /// `true` if it fails as the run itself: in the same way and at the same place; where threads wait for ever, in
+    /// any place.
     pub fails: bool,
-    /// Another outcome than that and than a pass.
+    /// `true` if it neither passes nor fails like that.
     pub is_other: bool,
     /// Hash of the order of its conflicting events: equal ones are the same execution for the program.
     pub order: String,
@@ -34,8 +35,8 @@ pub struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// Repeats `failing` to learn where its choices lie. `None` when it does not fail again in the same way, or when the
-    /// user stops it.
+    /// Repeats `failing` to learn the positions of its choices. `None` when it does not fail again in the same way,
+    /// or when the user stops it.
     pub fn new(
         job: &Job,
         program: &'a Program,
@@ -83,7 +84,7 @@ impl<'a> Sampler<'a> {
         self.base.prefix.len().min(self.details.choices.len())
     }
 
-    /// The row of the run that the thread of a choice goes on with: its first step after it.
+    /// The row with which the run goes on after a choice: the first step of the chosen thread.
     pub fn step_after(&self, choice: usize) -> Option<EventId> {
         let detail = self.details.choices.get(choice)?;
         let thread = match ChoiceKind::from_u8(detail.kind) {
@@ -99,9 +100,9 @@ impl<'a> Sampler<'a> {
         self.base.prefix.get(..count)
     }
 
-    /// Runs the program with the first `kept` choices of the run; `number` says by which strategy and seed it goes on.
-    /// `None` when the program did not take these choices, when nothing can be said of how it ended, or when the user
-    /// stops it.
+    /// Runs the program with the first `kept` choices of the run; `number` selects the strategy and seed for the
+    /// rest. `None` when the program did not take these choices, when nothing can be said about its end, or when the
+    /// user stops it.
     pub fn after(&self, kept: usize, number: u32) -> Result<Option<Continuation>, RecordError> {
         let mut attempt = Attempt {
             seed: self.base.seed.wrapping_add(number.into()),
@@ -129,7 +130,8 @@ impl<'a> Sampler<'a> {
         }))
     }
 
-    /// The strategies in turn: each thread until it waits, random walks that switch often and seldom, and PCT.
+    /// Sets one of the strategies in turn: each thread until it waits, random walks that switch often and seldom, and
+    /// PCT.
     fn go_on(&self, attempt: &mut Attempt, number: u32) {
         const SELDOM: u32 = 8;
         const DEPTH: u32 = 3;
@@ -149,7 +151,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// A continuation that has become endless is not waited for.
+/// Limits of a continuation: an endless one is not waited for.
 fn limits(job: &Job, failing: &Run) -> Limits {
     const TIMES: u64 = 20;
     const LEAST: u64 = 30_000;

@@ -1,4 +1,4 @@
-//! A run that was made, as the campaign looks at it: what its log says at once, and the whole run for whoever asks.
+//! A run that was made, as the campaign sees it: the digest of its log at once, and the whole run on demand.
 
 use super::{Made, RecordError};
 use crate::{
@@ -12,13 +12,13 @@ use unsnarl_trace::{Mode, Run};
 pub struct Seen<'a> {
     pub(super) made: &'a Made,
     pub(super) log: RawLog<'a>,
-    /// How it ended.
+    /// The end of the run.
     pub(super) ended: EndOfRun,
     pub(super) digest: Digest,
-    /// Places that it passed over.
+    /// Number of places that it passed over.
     pub(super) quiet: u32,
     program: &'a Program,
-    /// Put together when somebody asks for it.
+    /// The assembled run, made on demand.
     run: OnceCell<Run>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// The run, put together.
+    /// Returns the assembled run.
     pub fn run(&self) -> &Run {
         self.run.get_or_init(|| {
             let mut run = self.made.run_of(&self.log, self.program);

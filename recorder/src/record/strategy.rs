@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// How a campaign chooses schedules.
+/// The strategy by which a campaign chooses schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
     /// Random walks and PCT in turn: they fail on different bugs.
@@ -28,7 +28,7 @@ pub const USUAL_DEPTH: u32 = 3;
 /// The bound of an exhaustive search when none is given.
 pub const USUAL_BOUND: u32 = 2;
 
-/// A strategy's name that is none.
+/// The error for an unknown name of a strategy.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "`{0}` is no strategy: expected portfolio, random, random:ONE_IN, pct, pct:DEPTH (1 to 32), exhaustive, exhaustive:BOUND, \

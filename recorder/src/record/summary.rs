@@ -1,4 +1,4 @@
-//! What a campaign tells whoever started it.
+//! The report of a campaign for whoever started it.
 
 use super::{Discarded, Ended, Tally, coverage::Coverage, exhaustive::Progress, seen::Seen};
 use std::{
@@ -9,16 +9,16 @@ use unsnarl_trace::{Outcome, Run};
 
 /// One run of a campaign, for whoever watches.
 pub struct Observed<'a> {
-    /// The run, as its log says it.
+    /// The run with its digest.
     pub(super) seen: &'a Seen<'a>,
-    /// Where it was stored, if it was kept.
+    /// The run file, if it was kept.
     pub file: Option<&'a Path>,
-    /// The runs up to this one.
+    /// Counts of the runs up to this one.
     pub tally: Tally,
 }
 
 impl Observed<'_> {
-    /// How the run ended.
+    /// The outcome of the run.
     pub fn outcome(&self) -> Outcome {
         self.seen.ended.outcome
     }
@@ -28,7 +28,7 @@ impl Observed<'_> {
         self.seen.digest.events
     }
 
-    /// The run. It is put together when somebody asks for it, which takes far longer than the rest.
+    /// The assembled run. It is made on demand, which takes far longer than the rest.
     pub fn run(&self) -> &Run {
         self.seen.run()
     }
@@ -37,35 +37,35 @@ impl Observed<'_> {
 /// A campaign that has ended.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// What was seen.
+    /// Counts of the runs.
     pub tally: Tally,
-    /// Why it ended.
+    /// The reason for which it ended.
     pub ended: Ended,
     /// The first failing run that was kept.
     pub first_failing: Option<PathBuf>,
-    /// How far an exhaustive search has come.
+    /// Progress of an exhaustive search.
     pub search: Option<Progress>,
-    /// Which interleavings were seen.
+    /// Coverage of interleavings.
     pub coverage: Coverage,
     /// Campaigns that were killed before this one began.
     pub killed_before: u64,
-    /// The runs with the fewest preemptions, one for each way to fail, if that was asked for.
+    /// The runs with the fewest preemptions, one for each failure mode, if they were asked for.
     pub minimized: Vec<MinimizedRun>,
-    /// What the runs' problems were, each once, with the number of runs that had it.
+    /// Problems of the runs, each once, with the number of runs that had it.
     pub problems: Vec<(String, u64)>,
-    /// Run files that were not kept, or not any more.
+    /// Counts of run files that were not kept, or were removed.
     pub discarded: Discarded,
-    /// Exit statuses that counted as failures, and how many runs ended with each.
+    /// Exit statuses that counted as failures, with the number of runs that ended with each.
     pub failing_exits: BTreeMap<i32, u64>,
-    /// Why the program was started anew for each run, if something kept it from being copied.
+    /// The reason for which the program was started anew for each run, if something kept it from being copied.
     pub not_copied: Option<String>,
 }
 
-/// What came of a failing run when preemptions were taken away.
+/// The result of taking preemptions away from a failing run.
 #[derive(Clone, Debug)]
 pub struct MinimizedRun {
     /// The failing run's file.
     pub from: PathBuf,
-    /// What it became, and its file; `None` when the run could not be repeated.
+    /// The minimized run and its file; `None` when the failing run could not be repeated.
     pub to: Option<(PathBuf, Run)>,
 }

@@ -1,25 +1,25 @@
-//! What a campaign has seen so far, in numbers, and which runs are kept.
+//! Counts of the runs of a campaign, and the rule for keeping repeated ones.
 
 use unsnarl_trace::Outcome;
 
-/// Runs that are kept, passing and failing ones, although they are like one before: on them it is
-/// counted how often something happens. Beyond them only runs that differ are kept.
+/// Number of passing runs, and of failing ones, that are kept although they are like one before: frequencies are
+/// counted on them. Beyond them only runs that differ are kept.
 const KEPT_ANYWAY: u64 = 50;
 
-/// What has been seen so far.
+/// Counts of the runs so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    /// Runs.
+    /// All runs.
     pub runs: u64,
-    /// Passed.
+    /// Runs that passed.
     pub passed: u64,
-    /// Failed by assertion, abort, signal or exit status.
+    /// Runs that failed by assertion, abort, signal or exit status.
     pub failed: u64,
-    /// All threads waited for each other.
+    /// Runs in which all threads waited for each other.
     pub deadlocked: u64,
-    /// Took too long.
+    /// Runs that took too long.
     pub timed_out: u64,
-    /// The record ends before the run did.
+    /// Runs whose record ends before the run did.
     pub cut_short: u64,
     /// Passing runs that were kept.
     pub kept_passing: u64,
@@ -40,12 +40,12 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Runs in which something went wrong in the program.
+    /// Number of runs in which the program failed.
     pub fn failing(&self) -> u64 {
         self.failed + self.deadlocked + self.timed_out
     }
 
-    /// Runs that came to an end by themselves.
+    /// Number of runs that ended by themselves.
     pub(super) fn ended(&self) -> u64 {
         self.passed + self.failed + self.deadlocked
     }
@@ -62,7 +62,7 @@ impl Tally {
         *counter += 1;
     }
 
-    /// Whether a run of this outcome is kept although it is like one before, if there is room.
+    /// Returns whether a run with this outcome is kept although it is like one before, if there is room.
     pub(super) fn wants_repeated(&self, outcome: Outcome) -> bool {
         let before = match outcome {
             Outcome::Passed => self.kept_passing,

@@ -1,4 +1,4 @@
-//! What a run adds to those that are kept: a campaign of long runs keeps few of them.
+//! Worth of a run beyond those that are kept: a campaign of long runs keeps few of them.
 //!
 //! As long as the kept runs are small together, all are kept that differ, and some that do not. Beyond that a passing
 //! run is kept for what it shows: places that meet in an order that no kept one has, or that it is nearer to a failing
@@ -8,34 +8,34 @@ use super::seen::Seen;
 use crate::digest::{Digest, Meeting};
 use rustc_hash::FxHashSet;
 
-/// Events of passing runs, together, up to which all that differ are kept.
+/// Sum of the events of passing runs up to which all that differ are kept.
 const PASSING_EVENTS: u64 = 1 << 24;
-/// Events of runs that are like one before, together, up to which they are kept.
+/// Sum of the events of repeated runs up to which they are kept.
 const REPEATED_EVENTS: u64 = 1 << 20;
-/// Failing runs that passing ones are compared with: the last ones.
+/// Number of failing runs that passing ones are compared with: the last ones.
 const MOST_FAILING: usize = 8;
 
-/// What the kept runs of a campaign show.
+/// The meetings that the kept runs of a campaign show.
 #[derive(Default)]
 pub(super) struct Worth {
     /// Events of kept passing runs.
     passing: u64,
     /// Events of kept runs that are like one before.
     repeated: u64,
-    /// Where threads meet in the kept passing runs.
+    /// Meetings of threads in the kept passing runs.
     shown: FxHashSet<Meeting>,
     failing: Vec<FxHashSet<Meeting>>,
-    /// How near the nearest kept passing run is to a failing one.
+    /// Nearness of the nearest kept passing run to a failing one.
     nearest: f64,
 }
 
 impl Worth {
-    /// Whether a run may be kept although it is like one before.
+    /// Returns whether a run may be kept although it is like one before.
     pub fn has_room_for_repeated(&self, digest: &Digest) -> bool {
         self.repeated.saturating_add(digest.events) <= REPEATED_EVENTS
     }
 
-    /// Whether a passing run that differs from all before is worth keeping.
+    /// Returns whether a passing run that differs from all before is worth keeping.
     pub fn adds(&self, digest: &Digest) -> bool {
         let is_small = self.passing.saturating_add(digest.events) <= PASSING_EVENTS;
         let mut meetings = digest.meetings.keys();
@@ -64,7 +64,8 @@ impl Worth {
         self.shown.extend(digest.meetings.keys());
     }
 
-    /// How much of what two runs show is in both, for the failing run with which that is most.
+    /// Share of the meetings that a run has in common with a failing one, for the failing run with which it is
+    /// greatest.
     fn nearness(&self, digest: &Digest) -> f64 {
         let near = |failing: &FxHashSet<Meeting>| {
             let meetings = digest.meetings.keys();

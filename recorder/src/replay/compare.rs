@@ -1,54 +1,53 @@
 //! Compares a repetition with the recorded run, event by event.
 //!
-//! Events are compared by what they are: thread, kind, place, location. Texts do not count, since a source may
-//! have been saved in the meantime; a value that is another one is told, and ends nothing as long as the steps
-//! are the same.
+//! Events are compared by what they are: thread, kind, place, location. Texts do not count, since a source may have
+//! been saved in the meantime; a different value is reported, and ends nothing as long as the steps are the same.
 
 use std::fmt;
 use unsnarl_trace::{
     Event, EventId, EventKind, FailureKind, Outcome, Run, SiteRow, Value, model::flags,
 };
 
-/// What a repetition has in common with the recorded run.
+/// The result of comparing a repetition with the recorded run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Comparison {
-    /// The first step, or the end, that is another one.
+    /// The first step that differs, or the end if only that differs.
     pub difference: Option<Difference>,
-    /// Values that are others, up to that step.
+    /// Values that differ, up to that step.
     pub values: Option<Values>,
-    /// It failed as the recorded run did; or, where that passed, it took the same steps to its end.
+    /// `true` if it failed as the recorded run did; or, if that passed, if it took the same steps to its end.
     pub is_reproduced: bool,
 }
 
 impl Comparison {
-    /// Steps, values and end are the recorded ones.
+    /// Returns whether steps, values and end are the recorded ones.
     pub fn is_same(&self) -> bool {
         self.difference.is_none() && self.values.is_none()
     }
 }
 
-/// Values that are others than the recorded ones.
+/// Values that differ from the recorded ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Values {
-    /// How many.
+    /// Number of such values.
     pub count: usize,
     /// The first of them.
     pub first: Difference,
 }
 
-/// Where a run left the recorded one.
+/// The point at which a run left the recorded one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// Number of the event, from 0; the number of events when only the endings differ.
     pub event: usize,
-    /// What the recorded run did.
+    /// Event of the recorded run.
     pub recorded: String,
-    /// What this one did.
+    /// Event of this run.
     pub replayed: String,
 }
 
-/// Compares two runs in what they did; what the launcher noted on the side, such as the strategy, does not
-/// count. Branches count when both runs have them.
+/// Compares the events of two runs; the launcher's metadata, such as the strategy, does not count. Branches count
+/// when both runs have them.
 pub fn compare(recorded: &Run, replayed: &Run) -> Comparison {
     let skips = recorded.meta.blocks.is_empty() != replayed.meta.blocks.is_empty();
     // Where the clock or the room ended the run, the point of the end means nothing.
@@ -79,7 +78,7 @@ fn values(left: &Steps<'_>, right: &Steps<'_>, end: usize) -> Option<Values> {
     })
 }
 
-/// Both ended alike: the same failure of the same thread at the same place, or none.
+/// Returns whether both ended alike: the same failure of the same thread at the same place, or none.
 fn same_end(recorded: &Run, replayed: &Run) -> bool {
     let (a, b) = (&recorded.meta, &replayed.meta);
     let same_failure = match (&a.failure, &b.failure) {
@@ -154,8 +153,8 @@ fn message(run: &Run) -> Option<&str> {
         .map(|failure| failure.message.as_str())
 }
 
-/// The same thread did the same at the same place to the same thing. Ids are compared by what they stand for:
-/// each run has its own tables.
+/// Returns whether the same thread did the same at the same place to the same location. Ids are compared by what they
+/// stand for: each run has its own tables.
 fn same_step(a: &Steps<'_>, b: &Steps<'_>, step: usize) -> bool {
     let (Some(x), Some(y)) = (a.row(step), b.row(step)) else {
         return false;
@@ -171,12 +170,13 @@ fn same_step(a: &Steps<'_>, b: &Steps<'_>, step: usize) -> bool {
         && a.location(x.location) == b.location(y.location)
 }
 
-/// The value is data of the program; that of other events says what the event did.
+/// Returns whether the value is data of the program; that of other events describes the event.
 fn is_plain_data(kind: EventKind) -> bool {
     kind.is_access() || kind == EventKind::Alloc
 }
 
-/// The same place in the source, whatever its text is; of a moved access the function is all that is known.
+/// Returns whether two sites are the same place in the source, whatever its text is; of a moved access only the
+/// function is known.
 fn same_site(a: &SiteRow, b: &SiteRow, is_moved: bool) -> bool {
     let place = |row: &SiteRow| (!is_moved).then_some((row.line, row.column));
     place(a) == place(b) && a.file == b.file && a.function == b.function

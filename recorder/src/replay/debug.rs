@@ -1,8 +1,8 @@
 //! gdb on a program that follows the schedule of a run.
 //!
-//! gdb starts the program; the log's memory is inherited by both. `commands.py`, which gdb runs first,
-//! reads there how far the program is and writes where it is to stop; the runtime calls `unsnarl_stop`
-//! at that event (`runtime/src/watch.rs`).
+//! gdb starts the program; the log's memory is inherited by both. `commands.py`, which gdb runs first, reads the
+//! program's progress there and writes the event at which it is to stop; the runtime calls `unsnarl_stop` at that
+//! event (`runtime/src/watch.rs`).
 
 use super::{Difference, Options, ReplayError, attempt, compare, prepare, verbs};
 use crate::{
@@ -30,7 +30,7 @@ use unsnarl_trace::{
 };
 
 const COMMANDS: &str = include_str!("commands.py");
-/// Names the file that `commands.py` reads.
+/// Environment variable with the name of the file that `commands.py` reads.
 const VARIABLE: &str = "UNSNARL_DEBUG";
 
 /// A step of an explanation.
@@ -38,11 +38,11 @@ const VARIABLE: &str = "UNSNARL_DEBUG";
 pub struct Step {
     /// Row of the run file.
     pub event: u32,
-    /// What it says.
+    /// Text of the step.
     pub text: String,
 }
 
-/// What is to be debugged, beside the run itself.
+/// The subject of the debugging, besides the run itself.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Name of the run.
@@ -53,26 +53,26 @@ pub struct Session {
     pub arguments: Vec<OsString>,
 }
 
-/// What came of it.
+/// The result of a debugging session.
 #[derive(Debug)]
 pub struct Debugged {
     /// gdb's own status.
     pub status: ExitStatus,
     /// The program was run.
     pub has_run: bool,
-    /// The program came to its end, and not by being ended.
+    /// The program came to its end by itself.
     pub has_ended: bool,
-    /// Where it left the recorded run.
+    /// The point at which it left the recorded run.
     pub difference: Option<Difference>,
 }
 
-/// Why there is no debugger.
+/// An error that keeps the debugger from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum DebugError {
     /// The run cannot be run again.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// No gdb.
+    /// There is no gdb.
     #[error("there is no gdb in PATH\n  next: install it (Debian: apt-get install gdb)")]
     NoGdb,
     /// gdb did not start.
@@ -136,7 +136,7 @@ pub fn debug(recorded: &Run, options: &Options, session: &Session) -> Result<Deb
     })
 }
 
-/// Nobody but gdb saw how the process ended.
+/// The end of a process that only gdb saw.
 fn unseen() -> Finished {
     Finished {
         exit: Exit::Unknown,
@@ -160,7 +160,7 @@ fn difference(recorded: &Run, run: &Run, has_ended: bool) -> Option<Difference> 
     (has_ended || !is_end).then_some(found)
 }
 
-/// Everything that `commands.py` has to know.
+/// The data that `commands.py` needs.
 #[derive(Serialize)]
 struct About<'a> {
     run: &'a str,
@@ -182,7 +182,7 @@ struct About<'a> {
     settings: Vec<String>,
 }
 
-/// Writes the script, the events and what else it has to know; the name of the last file.
+/// Writes the script, the events and the other data that the script needs; returns the name of the last file.
 fn write_files(
     folder: &Path,
     recorded: &Run,
@@ -243,7 +243,7 @@ const RETURNS: [EventKind; 11] = [
     EventKind::SemPost,
 ];
 
-/// One line for each step of the program: its first row, thread, kind, and what it says.
+/// Table of the events: one line for each step of the program with its first row, thread, kind and description.
 fn events_table(recorded: &Run) -> String {
     let mut text = String::new();
     let mut last = None;
@@ -259,8 +259,8 @@ fn events_table(recorded: &Run) -> String {
     text
 }
 
-/// Where the failure is to be seen: the event of that kind, or the first of those that say how the
-/// threads of a deadlock stand.
+/// The event that shows the failure: the one of that kind, or the first that says what a thread of a deadlock waits
+/// for.
 fn failure_event(recorded: &Run) -> Option<u32> {
     recorded.meta.failure.as_ref()?;
     let is_it = |kind| matches!(kind, EventKind::Failure | EventKind::Blocked);
@@ -293,8 +293,8 @@ fn kinds() -> BTreeMap<u8, &'static str> {
         .collect()
 }
 
-/// Commands that make gdb start the program as it was recorded, by the name that was recorded: everything lies where
-/// it does without gdb.
+/// Commands that make gdb start the program as it was recorded, under the recorded name: so everything has the
+/// address that it has without gdb.
 fn settings(job: &Job, mut given: Given, limit: Option<u64>, log: &Log) -> Vec<String> {
     let input = match &job.stdin {
         Some(path) => shell::word(path),

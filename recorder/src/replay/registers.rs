@@ -1,7 +1,7 @@
-//! Whether gdb can write registers here, which it does when it calls a function of the program.
+//! Check that gdb can write registers on this machine, which it does when it calls a function of the program.
 //!
-//! gdb before 14 sends the kernel a block of extended registers that is too short where the processor
-//! has AMX, and the kernel refuses it: `Couldn't write extended state status: Bad address`.
+//! gdb before 14 sends the kernel a block of extended registers that is too short where the processor has AMX, and
+//! the kernel refuses it: `Couldn't write extended state status: Bad address`.
 
 use crate::wrapper::compiler::in_path;
 use std::{
@@ -11,11 +11,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What to do about a gdb that cannot.
+/// The next step for a gdb that cannot write registers.
 pub const NEXT: &str = "take gdb 14.1 or newer; this one can show and set variables all the same";
 
-/// Says so where gdb cannot. Tries it on a program of its own, which takes a third of a second, on machines
-/// with AMX only; a gdb that is not there or does not start has other problems.
+/// Reports a gdb that cannot write registers. Tries it on a program of its own, which takes a third of a second, on
+/// machines with AMX only; a gdb that is not there or does not start has other problems.
 #[must_use]
 pub fn limit() -> Option<String> {
     let gdb = in_path(OsStr::new("gdb")).filter(|_| has_amx())?;

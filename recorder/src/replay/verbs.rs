@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use unsnarl_trace::{Event, EventKind, Run, Value};
 
-/// What a thread does in an event of this kind.
+/// The verb for an event of this kind.
 fn verb(kind: EventKind) -> &'static str {
     match kind {
         EventKind::Read => "reads",
@@ -75,12 +75,12 @@ pub(super) fn sentence(run: &Run, event: &Event) -> String {
     text
 }
 
-/// The value is the number of a thread.
+/// Returns whether the value is the number of a thread.
 fn is_thread(kind: EventKind) -> bool {
     matches!(kind, EventKind::Fork | EventKind::Join | EventKind::Blocked)
 }
 
-/// As a number with a sign, where that is the shorter way to say it.
+/// Formats a number with a sign, where that is shorter.
 fn signed(bits: u64, size: u32) -> String {
     let unused = 64u32.saturating_sub(size.min(8).saturating_mul(8));
     let signed = (bits << unused.min(63)).cast_signed() >> unused.min(63);

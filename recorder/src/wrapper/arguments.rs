@@ -1,9 +1,9 @@
-//! Reads the command line of gcc or clang as far as rewriting it needs: how far the command goes,
-//! what it is given, which options stand with an argument of their own.
+//! Reads the command line of gcc or clang as far as rewriting it needs: the last stage of the command, its inputs,
+//! and the options with an argument of their own.
 
 use std::ffi::{OsStr, OsString};
 
-/// How far a command goes.
+/// The last stage of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     /// Asks the compiler about itself, or gives it nothing to do.
@@ -20,14 +20,14 @@ pub enum Stage {
     LinkRelocatable,
 }
 
-/// What a command line says.
+/// A parsed command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
-    /// How far it goes.
+    /// The last stage.
     pub stage: Stage,
-    /// It compiles something that can be instrumented.
+    /// `true` if it compiles something that can be instrumented.
     pub compiles: bool,
-    /// An `-x` is in force at its end, so that what is appended would be taken for source text.
+    /// `true` if an `-x` is in force at its end, so that appended words would be taken for source text.
     pub language_forced: bool,
     /// The options and inputs, each with its separate argument if it has one.
     pub words: Vec<Word>,
@@ -36,14 +36,14 @@ pub struct Command {
 /// An option with its separate argument, or an input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Word {
-    /// As given.
+    /// Text as given.
     pub text: OsString,
     /// The argument that follows as a word of its own, as in `-o FILE`.
     pub argument: Option<OsString>,
 }
 
-/// Options whose argument may stand as a word of its own. Both compilers' are listed: what one of
-/// them does not know it refuses itself.
+/// Options whose argument may stand as a word of its own. Those of both compilers are listed: each compiler refuses
+/// the ones that it does not know.
 const WITH_ARGUMENT: [&str; 47] = [
     "-o",
     "-x",
@@ -129,7 +129,7 @@ const SOURCES: [&str; 24] = [
 /// Endings of headers: a command that is given only headers makes precompiled ones.
 const HEADERS: [&str; 9] = ["h", "H", "hh", "hp", "hxx", "hpp", "HPP", "h++", "tcc"];
 
-/// What an input is.
+/// The kind of an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Input {
     Source,
@@ -193,7 +193,7 @@ fn stage(words: &[Word], nothing: bool, only_headers: bool) -> Stage {
 }
 
 impl Word {
-    /// The word as text; what is not UTF-8 is replaced, which no option contains.
+    /// The word as text; bytes that are not UTF-8 are replaced, which no option contains.
     pub fn lossy(&self) -> String {
         self.text.to_string_lossy().into_owned()
     }
@@ -205,12 +205,12 @@ impl Word {
             .flatten()
     }
 
-    /// It is one of these options; a trailing `*` stands for any ending.
+    /// Returns whether it is one of these options; a trailing `*` stands for any ending.
     pub fn is_one_of(&self, options: &[&str]) -> bool {
         options.iter().any(|option| self.is(option))
     }
 
-    /// It is this option; a trailing `*` stands for any ending.
+    /// Returns whether it is this option; a trailing `*` stands for any ending.
     pub fn is(&self, option: &str) -> bool {
         match option.strip_suffix('*') {
             Some(start) => self.lossy().starts_with(start),
@@ -230,7 +230,7 @@ impl Word {
         (!joined.is_empty()).then_some(joined)
     }
 
-    /// What the linker is told by this word: `-Wl,A,B` and `-Xlinker A` alike.
+    /// The linker's words in this word: `-Wl,A,B` and `-Xlinker A` alike.
     pub fn linker_words(&self) -> Vec<String> {
         if self.is("-Xlinker") || self.is("-z") {
             return self
@@ -245,7 +245,7 @@ impl Word {
         }
     }
 
-    /// What kind of input it is, if it is one.
+    /// The kind of input, if it is one.
     fn input(&self, forced: Option<&str>) -> Option<Input> {
         let text = self.lossy();
         if text.starts_with('-') && text != "-" {

@@ -1,28 +1,28 @@
-//! What a program is built for.
+//! The kinds of builds: for exact recording, or for path mode.
 
 use std::{env, ffi::OsString};
 
-/// What a program is built for. The two exclude each other: instrumented accesses cost more than a
-/// recording of paths may.
+/// The kind of a build. The two kinds exclude each other: instrumented accesses cost more than a recording of paths
+/// may.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Build {
     /// Every access can be recorded: all strategies but `path`.
     Exact,
-    /// Only branches and synchronization can: the strategy `path`, at nearly full speed.
+    /// Build in which only branches and synchronization can be recorded: the strategy `path`, at nearly full speed.
     Path,
 }
 
-/// The environment variable that chooses when the command line doesn't.
+/// The environment variable that chooses the build if the command line does not.
 pub const VARIABLE: &str = "UNSNARL_BUILD";
-/// The option that chooses; it stands before all others.
+/// The option that chooses the build; it stands before all others.
 pub const OPTION: &str = "--path";
 
-/// A value of [`VARIABLE`] that is none.
+/// The error for an invalid value of [`VARIABLE`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{VARIABLE} is `{0}`\n  next: set it to `path` or `exact`, or unset it")]
 pub struct BuildError(pub String);
 
-/// What the command line asks for, taken out of it, or else the environment.
+/// Takes the option out of the command line, and returns the build that it or else the environment asks for.
 pub fn take(arguments: &mut Vec<OsString>) -> Result<Build, BuildError> {
     if arguments.first().is_some_and(|first| first == OPTION) {
         arguments.remove(0);

@@ -1,4 +1,4 @@
-//! Finds the compiler that does the work.
+//! Search for the compiler that does the work.
 
 use std::{
     env,
@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-/// Which command line a compiler understands.
+/// The syntax of a compiler's command line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
     /// GNU.
@@ -34,7 +34,7 @@ impl Language {
         }
     }
 
-    /// What is looked for when the variable is not set.
+    /// Compilers that are looked for when the variable is not set.
     pub fn usual(self) -> [&'static str; 2] {
         match self {
             Self::C => ["gcc", "clang"],
@@ -46,16 +46,16 @@ impl Language {
 /// A compiler that was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compiler {
-    /// Which command line it understands.
+    /// The syntax of its command line.
     pub family: Family,
     /// The program and words that come before all others, as in `ccache gcc`.
     pub command: Vec<OsString>,
 }
 
-/// Why there is no compiler.
+/// The reason for which no compiler was found.
 #[derive(Debug, thiserror::Error)]
 pub enum CompilerError {
-    /// None in the search path.
+    /// The search path holds no compiler.
     #[error(
         "no C or C++ compiler: neither {0} nor {1} is in PATH\n  next: install one (Debian: apt-get install gcc g++), or name one in {2}"
     )]
@@ -67,15 +67,15 @@ pub enum CompilerError {
     NotFound {
         /// The environment variable.
         variable: &'static str,
-        /// Its value's program.
+        /// The program in its value.
         name: String,
     },
-    /// It is neither gcc nor clang.
+    /// The program is neither gcc nor clang.
     #[error(
         "`{0}` is neither gcc nor clang by its name or by what `--version` says\n  next: name one of them in {1}"
     )]
     Unknown(String, &'static str),
-    /// It is this program.
+    /// The program is unsnarl itself.
     #[error(
         "{0} names unsnarl itself\n  next: name the compiler that unsnarl shall call, such as gcc"
     )]
@@ -118,7 +118,7 @@ pub fn named_first(
     }
 }
 
-/// A name that no input file of a compiler has.
+/// Returns whether no input file of a compiler has this name.
 fn names_compiler(word: &OsStr) -> bool {
     let name = file_name(word);
     matches!(name.as_str(), "cc" | "c++" | "c99" | "c11" | "c89") || family_by_name(&name).is_some()
@@ -159,7 +159,7 @@ fn of_command(command: Vec<OsString>, variable: &'static str) -> Result<Compiler
     }
 }
 
-/// This program, under its own name or one that links to it.
+/// Returns whether the program is unsnarl itself, under its own name or one that links to it.
 fn is_itself(program: &OsStr) -> bool {
     let itself = || env::current_exe().ok()?.canonicalize().ok();
     let meant = || in_path(program)?.canonicalize().ok();
@@ -171,7 +171,7 @@ fn file_name(program: &OsStr) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// `gcc`, `g++-12`, `x86_64-linux-gnu-gcc-12`, `clang++-19`; `cc` and `c++` may be either.
+/// The family of `gcc`, `g++-12`, `x86_64-linux-gnu-gcc-12`, `clang++-19`; `cc` and `c++` may be either.
 fn family_by_name(name: &str) -> Option<Family> {
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     if plain.ends_with("clang") || plain.ends_with("clang++") {
@@ -195,7 +195,7 @@ fn family_by_version(program: &OsStr) -> Option<Family> {
     }
 }
 
-/// Where a program is, searched for as the shell does.
+/// The path of a program, searched for as the shell does.
 pub fn in_path(program: impl AsRef<OsStr>) -> Option<PathBuf> {
     let program = Path::new(program.as_ref());
     if program.components().count() > 1 {
@@ -207,7 +207,7 @@ pub fn in_path(program: impl AsRef<OsStr>) -> Option<PathBuf> {
         .find(|file| is_executable(file))
 }
 
-/// A file that this user may execute, as far as its mode says.
+/// Returns whether this user may execute the file, as far as its mode says.
 pub fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     file.metadata()

@@ -3,8 +3,7 @@
 use super::arguments::{self, Word};
 use std::ffi::OsString;
 
-/// The word that leaves the linker taking static libraries only, if one does and no other one turns
-/// that off behind it.
+/// The word that makes the linker take static libraries only, if one does and no later word turns that off.
 pub fn ends_static(words: &[Word]) -> Option<String> {
     let mut modes = words
         .iter()
@@ -48,7 +47,7 @@ pub fn without_ban_on_undefined(words: Vec<OsString>) -> Vec<OsString> {
     kept
 }
 
-/// What the linker is told by one word, the driver's own `-z` included.
+/// The linker's words in one word, the driver's own `-z` included.
 fn said(word: &Word) -> Vec<String> {
     match word.value_of("-z") {
         Some(value) => vec!["-z".to_owned(), value],
@@ -56,7 +55,7 @@ fn said(word: &Word) -> Vec<String> {
     }
 }
 
-/// Places of the words that forbid undefined symbols.
+/// Positions of the words that forbid undefined symbols.
 fn banned(said: &[(usize, String)]) -> Vec<usize> {
     let mut places = Vec::new();
     for (place, (_, text)) in said.iter().enumerate() {

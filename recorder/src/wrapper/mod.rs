@@ -1,8 +1,8 @@
 //! `unsnarl cc` and `unsnarl c++`: drop-in compilers whose programs can be recorded.
 //!
-//! [`arguments`] understands a compiler's command line, [`flags`] says how it is changed and why,
-//! [`compiler`] finds the real compiler, [`run`] starts it in this process's place, or [`model`] by steps; [`noted`] keeps how sources were compiled and programs
-//! linked, and [`rebuild`] builds a program once more with edited sources.
+//! [`arguments`] understands a compiler's command line, [`flags`] says how it is changed and why, and [`compiler`]
+//! finds the real compiler. [`mod@run`] starts it in this process's place, or [`model`] does so by steps. [`noted`]
+//! keeps how sources were compiled and programs linked, and [`rebuild`] builds a program once more with edited sources.
 
 pub mod arguments;
 pub mod assembler;

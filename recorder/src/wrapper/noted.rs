@@ -1,5 +1,6 @@
-//! How sources were compiled and programs linked, among the user's own files: debug info does not say which folders and
-//! macros a compiler was given. What is kept stands for the last time that a source was compiled or a program linked.
+//! Notes of how sources were compiled and programs linked, among the user's own files: debug info does not tell the
+//! folders and macros that a compiler was given. A note holds the last time that a source was compiled or a program
+//! linked.
 
 use super::arguments::{self, Command, Stage, Word};
 use serde::{Deserialize, Serialize};
@@ -14,15 +15,15 @@ use unsnarl_trace::{files::read_text, own_folder::Purpose};
 
 /// The folder of the notes, in the user's cache.
 const FOLDER: &str = "compiled";
-/// Set for compilers of temporary copies: nobody asks how those were compiled.
+/// Variable that is set for compilers of temporary copies: nobody asks how those were compiled.
 pub const UNNOTED: &str = "UNSNARL_UNNOTED";
 /// Endings of files that are compiled by themselves.
 const SOURCES: [&str; 6] = ["c", "cc", "cpp", "cxx", "c++", "C"];
 
-/// How a source was compiled, or a program linked: an entry of a compile database.
+/// The compilation of a source, or the linking of a program: an entry of a compile database.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Noted {
-    /// Where the compiler was started.
+    /// The compiler's working directory.
     pub directory: PathBuf,
     /// The source, or the program.
     pub file: PathBuf,
@@ -30,8 +31,8 @@ pub struct Noted {
     pub arguments: Vec<String>,
 }
 
-/// Notes how these arguments compile their sources, and what they link. Nothing is noted where the user has no folder for it: that only costs
-/// what is told later.
+/// Notes how these arguments compile their sources, and what they link. If the user has no folder for notes, none are
+/// made: that only makes later reports poorer.
 pub fn note(compiler: &str, words: &[OsString]) {
     if std::env::var_os(UNNOTED).is_some() {
         return;
@@ -50,7 +51,7 @@ pub fn note(compiler: &str, words: &[OsString]) {
     }
 }
 
-/// How a source was compiled or a program linked, if it was by this user's compiler wrapper.
+/// The note of the compilation of a source or the linking of a program, if this user's compiler wrapper did it.
 pub fn of(source: &Path) -> Option<Noted> {
     let cache = Purpose::Cache.folder().ok()?;
     within(&cache.join(FOLDER), source)
@@ -102,7 +103,7 @@ fn linked(command: &Command) -> Option<PathBuf> {
     (command.stage == Stage::Link).then(|| PathBuf::from(named.as_deref().unwrap_or(USUAL)))
 }
 
-/// The path without links, of a file that may not be there yet.
+/// The path without links of a file that may not exist yet.
 fn absolute(file: &Path) -> io::Result<PathBuf> {
     let (folder, name) = file
         .parent()

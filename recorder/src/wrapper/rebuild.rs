@@ -1,4 +1,4 @@
-//! Builds a program once more with some sources edited, from the notes of how it was compiled and linked. Nothing of the
+//! Builds a program once more with some sources edited, from the notes of its compilation and linking. Nothing of the
 //! user's is written: sources, objects and the program lie in a folder of their own.
 
 use super::{
@@ -14,23 +14,23 @@ use std::{
     time::Duration,
 };
 
-/// A compiler that takes longer is none.
+/// Time after which a compiler counts as failed.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Options that write lists of what a source depends on, and those of them with an argument.
+/// Options that write the dependencies of a source, and those of them with an argument.
 const DEPENDENCIES: [&str; 4] = ["-MD", "-MMD", "-MP", "-MG"];
 const DEPENDENCIES_WITH: [&str; 3] = ["-MF", "-MT", "-MQ"];
 
-/// Why a program cannot be built again.
+/// An error that keeps a program from being built again.
 #[derive(Debug, thiserror::Error)]
 pub enum RebuildError {
-    /// It was not linked by this user's compiler wrapper, or long ago.
+    /// No note says how the program was linked: this user's compiler wrapper did not link it, or the note is gone.
     #[error("how {} was linked is not known", .0.display())]
     NotLinked(PathBuf),
-    /// Nothing that was linked was made of the source.
+    /// No linked object was made from the source.
     #[error("how {} gets into the program is not known", .0.display())]
     NoObject(PathBuf),
-    /// The compiler refuses.
+    /// The compiler reports errors.
     #[error("the edited program cannot be built: {0}")]
     Refused(String),
     /// A file cannot be written, or the compiler not be started.
@@ -44,21 +44,21 @@ struct Edited {
     file: PathBuf,
     /// The edited text.
     copy: PathBuf,
-    /// What the linker gets of it.
+    /// The object that is linked in place of the source's.
     object: Option<Object>,
 }
 
-/// An object that is made of one source.
+/// An object that is made from one source.
 struct Object {
     known: PathBuf,
     new: PathBuf,
 }
 
-/// Builds `program` with these texts in the place of the files, if no step takes longer than `time`. The new program lies in
-/// `folder`; `unsnarl` is this program's own file, which stands in for the compiler.
+/// Builds `program` with these texts in place of the files, if no step takes longer than `time`. The new program lies
+/// in `folder`; `unsnarl` is this program's own file, which stands in for the compiler.
 ///
 /// # Errors
-/// The notes do not tell how, or the compiler refuses.
+/// Fails if the notes do not tell how, or if the compiler reports errors.
 pub fn rebuild(
     unsnarl: &Path,
     program: &Path,
@@ -111,7 +111,7 @@ fn words(noted: &Noted) -> Vec<Word> {
     arguments::read(&given.collect::<Vec<_>>()).words
 }
 
-/// The file that a word names, where it is an input that is there.
+/// The existing file that a word names, if it is an input.
 fn input(noted: &Noted, word: &Word) -> Option<PathBuf> {
     let is_option = word.argument.is_some() || word.lossy().starts_with('-');
     let path = noted.directory.join(&word.text);
@@ -171,7 +171,7 @@ fn instead(file: &Path, edited: &[Edited]) -> Option<PathBuf> {
     })
 }
 
-/// This program as a compiler.
+/// Unsnarl itself as a compiler.
 struct Compiler<'a> {
     unsnarl: &'a Path,
     time: Duration,
@@ -212,7 +212,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Options with which an edited copy is compiled as if it lay where the user's file does.
+/// Options that compile an edited copy as if it lay in the folder of the user's file.
 fn as_if_in_place(edited: &Edited) -> Vec<OsString> {
     let (Some(own), Some(new)) = (edited.file.parent(), edited.copy.parent()) else {
         return Vec::new();

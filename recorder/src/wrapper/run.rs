@@ -17,16 +17,16 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// Why nothing was compiled.
+/// An error that keeps anything from being compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum WrapperError {
-    /// No usable compiler.
+    /// There is no usable compiler.
     #[error(transparent)]
     Compiler(#[from] CompilerError),
-    /// It is not clear what to build for.
+    /// The kind of the build is not clear.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// It is not clear whether models are wanted.
+    /// The wish for program models is not clear.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The command asks for what recording cannot serve.
@@ -40,12 +40,13 @@ pub enum WrapperError {
     Start {
         /// The compiler.
         name: String,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
 }
 
-/// Longest command line that is handed over as it is; the kernel's limit is usually 2 MB with the environment.
+/// Length of the longest command line that is passed on unchanged; the kernel's limit is usually 2 MB with the
+/// environment.
 const LONGEST: usize = 512 * 1024;
 
 /// Compiles and links. Does not return when the compiler could be started in this process's place.
@@ -89,7 +90,7 @@ pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<ExitCode,
     })
 }
 
-/// Compiles by the steps that keep program models, where there are any; nothing is done otherwise.
+/// Compiles by the steps that keep program models, if there are any; does nothing otherwise.
 fn with_models(
     compiler: &Compiler,
     words: &[OsString],

@@ -257,7 +257,7 @@ unsafe extern "C-unwind" fn taskgroup_end() {
     tasks::end_group();
 }
 
-/// Nothing was cancelled.
+/// Answers that nothing was cancelled.
 unsafe extern "C-unwind" fn cancellation_point() -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! What a program asks about its threads. The rest (`omp_get_wtime`, devices ...) libgomp answers.
+//! Queries of a program about its threads. libgomp answers the rest (`omp_get_wtime`, devices ...).
 
 use super::{
     caller,
@@ -58,7 +58,8 @@ unsafe extern "C-unwind" fn team_size(level: c_int) -> c_int {
     team_at(level).map_or(-1, |team| team.size.get() as c_int)
 }
 
-/// Only one level has more than one thread, so the number is the same on all levels within it.
+/// The thread's number at a level. Only one level has more than one thread, so the number is the same on all levels
+/// within it.
 unsafe extern "C-unwind" fn ancestor_number(level: c_int) -> c_int {
     let (_, here, _) = caller();
     match team_at(level) {

@@ -5,10 +5,10 @@ use crate::{log, mutex, next::Next, scheduler, state::Thread};
 use core::cell::Cell;
 use unsnarl_trace::raw::{LockType, RecordKind};
 
-/// Constructs without a barrier behind them that a thread may be ahead of the others.
+/// Number of constructs without a barrier behind them by which a thread may be ahead of the others.
 pub const SHARES: usize = 16;
 
-/// How iterations are handed out.
+/// The schedule by which iterations are handed out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
     Static,
@@ -81,7 +81,7 @@ impl Share {
     }
 }
 
-/// Enters the next construct. Returns it, and whether this thread is the first there.
+/// Enters the next construct. Returns it, and `true` if this thread is the first there.
 fn enter(this: &Thread, here: &Member, pc: u64) -> (&'static Share, bool) {
     let team = team_of(here);
     let id = here.entered.get() + 1;
@@ -102,7 +102,7 @@ fn enter(this: &Thread, here: &Member, pc: u64) -> (&'static Share, bool) {
     (share, is_first)
 }
 
-/// A combined construct (`parallel for`): all threads enter the loop that was described beforehand.
+/// Enters a combined construct (`parallel for`): all threads enter the loop that was described beforehand.
 pub fn enter_prepared(here: &Member, team: &Team) {
     here.entered.set(1);
     here.trips.set(0);
@@ -181,7 +181,7 @@ fn take(here: &Member, share: &Share) -> Option<(i128, i128)> {
     Some((value(first), value(first + length)))
 }
 
-/// Without a chunk size one even part for each thread, else chunks in turn.
+/// The next chunk of a static schedule: without a chunk size one even part for each thread, else chunks in turn.
 fn static_chunk(here: &Member, share: &Share, size: i128) -> Option<(i128, i128)> {
     let trip = i128::from(here.trips.get());
     here.trips.set(here.trips.get() + 1);
@@ -218,7 +218,7 @@ pub fn start_sections(count: u32) -> u32 {
     take_section(here)
 }
 
-/// Another section.
+/// Takes another section.
 pub fn next_section() -> u32 {
     let (this, here, _) = caller();
     look(this, address(&current(here).id));
@@ -234,7 +234,7 @@ pub fn prepare_sections(team: &Team, count: u32) {
     }
 }
 
-/// Whether this thread is the one that does it.
+/// Returns whether this thread is the one that executes the construct.
 pub fn single() -> bool {
     let (this, here, pc) = caller();
     let (_, is_first) = enter(this, here, pc);
@@ -242,7 +242,7 @@ pub fn single() -> bool {
     is_first
 }
 
-/// Waits for the turn of this thread's chunk, and makes it known as a lock.
+/// Waits for the turn of this thread's chunk, and logs it as a lock.
 pub fn ordered_start() {
     let (this, here, pc) = caller();
     let share = current(here);

@@ -1,4 +1,4 @@
-//! Tasks: who creates one goes on, whoever waits carries it out.
+//! Tasks: the thread that creates one goes on, threads that wait execute it.
 
 use super::{
     Member, address, caller, look, park, reserve,
@@ -31,10 +31,10 @@ pub struct Task {
     pc: Cell<u64>,
     parent: Cell<*const Task>,
     group: Cell<*const Group>,
-    /// Children that have not ended, and such as have ended since the last wait for them.
+    /// Number of children that have not ended, or have ended since the last wait for them.
     children: Cell<u32>,
     ended_children: Cell<u32>,
-    /// What it depends on: the compiler's list, copied.
+    /// Its dependences: a copy of the compiler's list.
     depends: Cell<*const usize>,
     /// Children with dependences, the youngest first.
     dependent: Cell<*const Task>,
@@ -49,7 +49,7 @@ pub struct Group {
     ended: Cell<u32>,
 }
 
-/// The task that a thread itself is.
+/// The implicit task of a thread.
 pub fn implicit() -> *const Task {
     reserve(size_of::<Task>()).cast()
 }
@@ -60,7 +60,7 @@ fn current(here: &Member) -> &'static Task {
     unsafe { &*here.task.get() }
 }
 
-/// What `GOMP_task` is given.
+/// Arguments of `GOMP_task`.
 pub struct Wish {
     pub function: usize,
     pub data: usize,
@@ -72,7 +72,7 @@ pub struct Wish {
     pub depends: usize,
 }
 
-/// Creates a task, or carries it out at once.
+/// Creates a task, or executes it at once.
 pub fn create(wish: &Wish) {
     let (this, here, pc) = caller();
     let task = new_task(this, here, wish, pc);
@@ -145,7 +145,7 @@ fn append(team: &Team, task: &'static Task) {
     link.set(task);
 }
 
-/// Carries out one task that may begin; false when there is none.
+/// Executes one task that may begin; returns `false` when there is none.
 pub fn run_one(this: &Thread, here: &Member, team: &Team) -> bool {
     look(this, address(&team.unfinished));
     let mut link = &team.first_task;
@@ -207,7 +207,7 @@ fn end(this: &Thread, team: &Team, task: &'static Task) {
     teams::stir(team);
 }
 
-/// Carries out tasks until `is_over`; `object` is what the ends of tasks are posted to.
+/// Executes tasks until `is_over`; the ends of tasks are posted to `object`.
 fn wait_until(object: usize, is_over: impl Fn() -> bool) {
     let (this, here, pc) = caller();
     let team = team_of(here);
@@ -219,7 +219,7 @@ fn wait_until(object: usize, is_over: impl Fn() -> bool) {
     }
 }
 
-/// One wait for every end that was posted.
+/// Logs one wait for every end that was posted.
 fn note_ends(object: usize, ended: &Cell<u32>) {
     let (this, _, pc) = caller();
     for _ in 0..ended.replace(0) {
@@ -306,7 +306,7 @@ pub fn create_for_loop(wish: &Wish, number: u64, from: i64, to: i64, step: i64) 
     }
 }
 
-/// Keeps what the task depends on, and puts it among the dependent children of its parent.
+/// Keeps the task's dependences, and adds it to the dependent children of its parent.
 fn note_dependences(task: &'static Task, parent: &Task, list: *const usize) {
     // SAFETY: the compiler's list: its length is in its first word, or in the second of a longer form.
     unsafe {
@@ -325,7 +325,7 @@ fn note_dependences(task: &'static Task, parent: &Task, list: *const usize) {
     parent.dependent.set(task);
 }
 
-/// Each address that the task depends on, and whether it writes there.
+/// Calls `each` for each address that the task depends on, with `true` if it writes there.
 fn for_each_dependence(task: &Task, mut each: impl FnMut(usize, bool)) {
     let list = task.depends.get();
     if list.is_null() {
@@ -345,7 +345,7 @@ fn for_each_dependence(task: &Task, mut each: impl FnMut(usize, bool)) {
     }
 }
 
-/// No older sibling that is still to end stands in its way.
+/// Returns whether no older sibling that has not ended stands in its way.
 fn is_ready(task: &Task) -> bool {
     let mut older = task.older.get();
     // SAFETY: tasks live as long as the process.

@@ -30,7 +30,7 @@ pub struct Team {
     function: Cell<usize>,
     data: Cell<usize>,
     pc: Cell<u64>,
-    /// The region is a loop or sections as a whole (`parallel for`): its construct is described already.
+    /// `true` if the region is a loop or sections as a whole (`parallel for`): its construct is described already.
     pub is_combined: Cell<bool>,
     arrived: Cell<u32>,
     generation: Cell<u64>,
@@ -39,13 +39,13 @@ pub struct Team {
     pub first_task: Cell<*const Task>,
     /// Tasks that have not ended.
     pub unfinished: Cell<u32>,
-    /// What `copyprivate` hands on.
+    /// Data that `copyprivate` hands on.
     pub copied: Cell<usize>,
     next_free: Cell<*const Team>,
 }
 
-/// Threads of a region that nobody said a number for. A fixed number: how many processors a machine
-/// has must not change what is recorded.
+/// Number of threads of a region without an explicit number. It is fixed: the number of a machine's processors must
+/// not change what is recorded.
 const USUAL_SIZE: u32 = 4;
 
 struct Pool {
@@ -97,7 +97,7 @@ fn recycle(team: &'static Team) {
     POOL.free.set(team);
 }
 
-/// What `OMP_NUM_THREADS` says, else the usual number.
+/// The number in `OMP_NUM_THREADS`, else the usual number.
 pub fn usual_size() -> u32 {
     // SAFETY: a NUL-terminated name; the value is only read.
     let mut text = unsafe { libc::getenv(c"OMP_NUM_THREADS".as_ptr()) };
@@ -151,7 +151,7 @@ pub fn parallel(function: usize, data: usize, wanted: u32, prepare: impl FnOnce(
     recycle(team);
 }
 
-/// What a thread takes up again after an inner region.
+/// State that a thread restores after an inner region.
 type Saved = (*const Team, u32, u64, *const Share, u64, *const Task);
 
 fn save(here: &Member) -> Saved {
@@ -248,7 +248,7 @@ unsafe extern "C-unwind" fn pool_thread(_: *mut c_void) -> *mut c_void {
     }
 }
 
-/// One thread's part of a region, to the barrier at its end.
+/// Executes one thread's part of a region, to the barrier at its end.
 fn work(this: &Thread, here: &Member, team: &Team, number: u32) {
     here.team.set(team);
     here.number.set(number);
@@ -267,7 +267,7 @@ fn work(this: &Thread, here: &Member, team: &Team, number: u32) {
     barrier(this, here, team.pc.get());
 }
 
-/// Waits for all threads of the team; meanwhile carries out tasks.
+/// Waits for all threads of the team; executes tasks meanwhile.
 pub fn barrier(this: &Thread, here: &Member, pc: u64) {
     let team = team_of(here);
     if team.size.get() == 1 {
@@ -294,7 +294,7 @@ pub fn barrier(this: &Thread, here: &Member, pc: u64) {
     look(this, object);
 }
 
-/// Whoever waits may have something to do.
+/// Wakes the waiting threads, which may have something to do.
 pub fn stir(team: &Team) {
     wake(address(&team.arrived));
     wake(address(&team.unfinished));

@@ -1,4 +1,4 @@
-//! What was found, kept for another session and taken over from one.
+//! Facts stored for another session, or taken over from one.
 
 use super::{Fitting, RunStore, list};
 use crate::{
@@ -11,8 +11,8 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 use unsnarl_trace::{folder::RunFile, read::read_run};
 
 impl RunStore {
-    /// What was found about the files of the folder in another session, if nothing was read yet and the files are
-    /// those of then.
+    /// The facts about the files of the folder from another session, if nothing was read yet and the files are the
+    /// same.
     pub fn reopen(&mut self, root: &Root, folder: &Path, room: u64) -> Option<FolderFacts> {
         if self.kept.is_some() {
             return None;
@@ -62,7 +62,7 @@ impl RunStore {
         Explained::new(one.explanation, Some(run)).beside(one.passing.into())
     }
 
-    /// Keeps for another session what was found. An error is told once: later sessions take longer, that is all.
+    /// Stores the facts for another session. An error is reported once: it only makes later sessions slower.
     pub fn keep(&mut self, root: &Root, folder: &Path, facts: &FolderFacts) -> Result<(), String> {
         let key = cache::key(&self.files);
         // Of a folder that is being removed nothing is kept: its end must not meet a new file.
@@ -114,7 +114,7 @@ impl RunStore {
     }
 }
 
-/// A failure that was not explained, with what its run says of the file.
+/// A failure without an explanation, with the facts of its run about the file.
 fn taken_over(kept: unexplained::Kept, files: &BTreeSet<RunFile>) -> Unexplained {
     let mut there = files.iter().filter(|file| kept.runs.contains(&file.name));
     let run = there.next().and_then(|file| read_run(&file.path).ok());

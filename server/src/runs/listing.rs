@@ -1,4 +1,4 @@
-//! Which run files there are, and which of them there is room for.
+//! List of a folder's run files, and of those that there is room for.
 
 use std::{collections::BTreeSet, path::Path};
 use unsnarl_trace::{
@@ -7,15 +7,15 @@ use unsnarl_trace::{
     read::unpacked,
 };
 
-/// What a run takes of memory for each byte of its columns, and beside that: measured with `cargo xtask bench editor`.
+/// Memory that a run takes for each byte of its columns, and besides that: measured with `cargo xtask bench editor`.
 const MEMORY_PER_BYTE: u64 = 4;
 /// See [`MEMORY_PER_BYTE`].
 const MEMORY_PER_RUN: u64 = 16 << 10;
 
-/// Files from this size on are looked into before they are given room.
+/// Size from which on files are examined before they are given room.
 const LARGE: u64 = 1 << 20;
 
-/// A file that a recorder finished: `*.arrow`, not one that it is still writing (`.*`).
+/// Returns whether the file is one that a recorder finished: `*.arrow`, not one that it is still writing (`.*`).
 pub fn is_run_file_name(path: &Path) -> bool {
     let hidden = path
         .file_name()
@@ -28,16 +28,16 @@ pub fn is_run_file_name(path: &Path) -> bool {
 
 /// The newest of a folder's run files, as many as there is room for; at least one.
 pub struct Fitting {
-    /// These.
+    /// The files.
     pub there: BTreeSet<RunFile>,
-    /// How many there is no room for.
+    /// Number of files that there is no room for.
     pub left_out: usize,
-    /// What they take, in bytes, as estimated.
+    /// Memory that the files take, in bytes, as estimated.
     pub memory: u64,
 }
 
 impl Fitting {
-    /// Of all files those that fit into `room` bytes.
+    /// Selects the files that fit into `room` bytes.
     pub fn of(all: BTreeSet<RunFile>, room: u64) -> Fitting {
         let mut newest: Vec<RunFile> = all.into_iter().collect();
         newest.sort_by(|a, b| b.modified.cmp(&a.modified).then(a.cmp(b)));
@@ -67,7 +67,7 @@ impl Fitting {
     }
 }
 
-/// What a run takes of memory. A large file that is no run takes nothing: only its beginning is read.
+/// Memory that a run takes. A large file that is no run takes nothing: only its beginning is read.
 fn takes(file: &RunFile) -> u64 {
     match file.len > LARGE && !begins_as_run(&file.path) {
         true => MEMORY_PER_RUN,
@@ -77,7 +77,7 @@ fn takes(file: &RunFile) -> u64 {
     }
 }
 
-/// The run files of a folder, and why it cannot be read if it cannot. One that is not there has none.
+/// The run files of a folder, with the reason if it cannot be read. A missing folder has none.
 pub fn list(folder: &Path) -> (BTreeSet<RunFile>, Option<String>) {
     match RunFolder::new(folder).files() {
         Ok(files) => (files.into_iter().collect(), None),

@@ -1,4 +1,4 @@
-//! What is told of a folder: what was found, with what running its programs again has shown.
+//! Report about a folder: its facts, with the results of running its programs again.
 
 use super::RunStore;
 use crate::{
@@ -20,7 +20,7 @@ impl RunStore {
         all.filter(|one| !one.runs.is_empty() && !self.confirming.knows(one))
     }
 
-    /// Those of them whose programs may be executed. Of the others nothing is known afterwards.
+    /// Explanations among them whose programs may be executed. Of the others nothing is known afterwards.
     pub fn unconfirmed_of<'a>(
         &'a self,
         facts: &'a FolderFacts,
@@ -35,14 +35,14 @@ impl RunStore {
         self.unconfirmed(facts).filter(move |one| is_trusted(one))
     }
 
-    /// Learns what running programs again has shown of what was not confirmed yet.
+    /// Takes over the results of running programs again for explanations that were not confirmed yet.
     pub fn learn(&mut self, facts: &FolderFacts, answer: &Answer, trust: &Trust) {
         let asked: Vec<Explanation> = self.unconfirmed_of(facts, trust).cloned().collect();
         self.confirming.learn(&asked, answer, &self.files);
         self.kept = Some(String::new());
     }
 
-    /// The facts as they are shown: with what running programs again has shown of them.
+    /// The facts in their shown form: with the results of running programs again.
     pub fn shown(&self, facts: &FolderFacts) -> FolderFacts {
         let mut shown = facts.clone();
         shown.unconfirmed = self.unconfirmed(facts).count();

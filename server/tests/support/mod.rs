@@ -18,10 +18,10 @@ use tokio::{
 };
 use unsnarl_server::{Ending, Setup, serve};
 
-/// How long an expected message may take on a loaded machine.
+/// Time that an expected message may take on a loaded machine.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What the client can do; everything by default.
+/// The client's capabilities; everything by default.
 pub fn capabilities() -> Value {
     json!({
         "general": { "positionEncodings": ["utf-8", "utf-16"] },
@@ -29,8 +29,8 @@ pub fn capabilities() -> Value {
     })
 }
 
-/// A connected client. [`Client::shutdown`] or [`Client::hang_up`] has to end it: dropping it without,
-/// or with messages that nobody looked at, fails the test.
+/// A connected client. [`Client::shutdown`] or [`Client::hang_up`] has to end it: dropping it without, or with
+/// messages that nobody looked at, fails the test.
 pub struct Client {
     server: JoinHandle<std::io::Result<Ending>>,
     to_server: Option<WriteHalf<DuplexStream>>,
@@ -52,7 +52,7 @@ impl Client {
         Client::start_with(params).await
     }
 
-    /// Starts a server on a workspace folder for a client that can do this.
+    /// Starts a server on a workspace folder for a client with these capabilities.
     pub async fn start_able(folder: &Path, capabilities: Value) -> Client {
         let params = json!({ "capabilities": capabilities, "rootUri": uri(folder) });
         Client::start_with(params).await
@@ -63,7 +63,7 @@ impl Client {
         Client::set_up(params, Setup::default()).await
     }
 
-    /// Starts a server with these parameters of `initialize` that has this at hand.
+    /// Starts a server with these parameters of `initialize` and these tools.
     pub async fn set_up(params: Value, setup: Setup) -> Client {
         let (ours, theirs) = duplex(1 << 20);
         let (input, output) = split(theirs);
@@ -140,7 +140,7 @@ impl Client {
         message["params"]["diagnostics"].as_array().unwrap().clone()
     }
 
-    /// The last diagnostics of a file that have come and that nobody looked at; those before are passed over.
+    /// The last diagnostics of a file that have come and that nobody looked at; earlier ones are skipped.
     pub fn last_diagnostics(&mut self, file: &Path) -> Option<Vec<Value>> {
         let (method, uri) = ("textDocument/publishDiagnostics", uri(file));
         let of_file =
@@ -152,7 +152,7 @@ impl Client {
         last
     }
 
-    /// From now on nobody needs to look at messages of this kind.
+    /// Ignores messages of this kind from now on.
     pub fn hush(&mut self, method: &'static str) {
         self.hushed = Some(method);
         self.unread.retain(|message| message["method"] != method);
@@ -164,7 +164,7 @@ impl Client {
         message["params"]["message"].as_str().unwrap().to_owned()
     }
 
-    /// Asks for the status until it is as wanted.
+    /// Requests the status until it satisfies `wanted`.
     pub async fn status(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         let until = Instant::now() + DEADLINE;
         loop {

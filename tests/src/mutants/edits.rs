@@ -1,4 +1,4 @@
-//! Edits of a text, and where its parts are afterwards.
+//! Edits of a text, and the positions of its parts afterwards.
 
 use super::syntax::Source;
 use std::ops::Range;
@@ -16,14 +16,14 @@ struct Edit {
 pub struct Edits(Vec<Edit>);
 
 impl Edits {
-    /// Puts a text in the place of another.
+    /// Replaces a range by a text.
     pub fn replace(&mut self, range: Range<usize>, text: &str) {
         let at = self.0.partition_point(|one| one.range.start <= range.start);
         let text = text.to_owned();
         self.0.insert(at, Edit { range, text });
     }
 
-    /// Takes a statement away, its line too when nothing else stands there.
+    /// Removes a statement, with its line if nothing else stands there.
     pub fn remove(&mut self, source: &Source, statement: Node) {
         let alone = statement.parent().is_some_and(super::syntax::is_block);
         match alone {
@@ -32,7 +32,7 @@ impl Edits {
         }
     }
 
-    /// Puts a line before a statement, indented as that is.
+    /// Inserts a line before a statement, with the same indentation.
     pub fn insert_before(&mut self, source: &Source, statement: Node, text: &str) {
         let start = statement.start_byte();
         let begin = line_start(&source.text, start);
@@ -43,7 +43,7 @@ impl Edits {
         }
     }
 
-    /// Puts a line behind a statement, indented as that is.
+    /// Inserts a line behind a statement, with the same indentation.
     pub fn insert_behind(&mut self, source: &Source, statement: Node, text: &str) {
         let lines = lines_of(source, statement.byte_range());
         if lines == statement.byte_range() {
@@ -81,7 +81,7 @@ impl Edits {
         edited
     }
 
-    /// Lines, from 1, that these ranges of the old text and all that was put in take up in the new one.
+    /// Lines, from 1, that these ranges of the old text and all insertions take up in the new one.
     pub fn lines(&self, text: &str, ranges: &[Range<usize>]) -> Vec<Range<u32>> {
         let edited = self.apply(text);
         let kept = ranges
@@ -102,7 +102,7 @@ impl Edits {
         lines
     }
 
-    /// Where an offset of the old text is in the new one; behind what was put in there, or before it.
+    /// Position of an old offset in the new text; behind an insertion at that offset, or before it.
     fn moved(&self, offset: usize, is_behind: bool) -> usize {
         let mut moved = offset;
         for edit in &self.0 {

@@ -1,7 +1,7 @@
-//! Mutants: correct programs with one mistake in them, put in by a rule and therefore at a place that is known.
+//! Mutants: correct programs with one mistake in them, inserted by a rule and therefore at a known place.
 //!
 //! The programs are those under `tests/mutants`. Every operator of [`operators`] goes through a program's syntax and
-//! makes one mutant for each place that it fits. Nothing is drawn by lot: the same program has the same mutants.
+//! makes one mutant for each place that it fits. Nothing is random: the same program has the same mutants.
 
 pub mod edits;
 pub mod judge;
@@ -21,7 +21,7 @@ use std::{
 use syntax::Source;
 use unsnarl_core::BugKind;
 
-/// Mutants that one operator makes of one program at most; of more, those whose hash comes first are taken.
+/// Bound for the mutants that one operator makes of one program; of more, those whose hash comes first are taken.
 pub const MOST: usize = 6;
 
 /// A correct program.
@@ -44,23 +44,23 @@ pub struct Mutant {
     pub operator: &'static str,
     /// The mutated text.
     pub text: String,
-    /// Lines of it, from 1, that were changed or that what was changed protected.
+    /// Lines of it, from 1, that were changed or that the changed code protected.
     pub region: Vec<Range<u32>>,
     /// Classes that are right for it.
     pub classes: Vec<BugKind>,
 }
 
-/// Which mutants may be looked at one by one.
+/// The halves of the mutants, one of which may be examined one by one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Half {
-    /// Those that unsnarl is improved by.
+    /// Mutants that unsnarl is developed with.
     Development,
-    /// Those of which nobody sees more than totals.
+    /// Mutants of which nobody sees more than totals.
     HeldBack,
 }
 
 impl Half {
-    /// The half of a mutant: a hash of its id decides.
+    /// The half of a mutant, by a hash of its id.
     pub fn of(id: &str) -> Half {
         match hash(&format!("halves of 2026: {id}")) % 2 {
             0 => Half::Development,
@@ -105,12 +105,12 @@ impl Base {
         Ok(names)
     }
 
-    /// Written in C++.
+    /// Returns whether it is written in C++.
     pub fn is_cpp(&self) -> bool {
         is_cpp(&self.path)
     }
 
-    /// How many mutants there are that no schedule can show.
+    /// Number of mutants that no schedule can show.
     pub fn not_shown(&self) -> Result<usize> {
         let source = Source::parse(&self.text, self.is_cpp())?;
         let (_, find) = NOT_SHOWN;
@@ -160,14 +160,14 @@ impl Mutant {
         Ok((base, mutant))
     }
 
-    /// Is a line in the region?
+    /// Returns whether a line is in the region.
     pub fn concerns(&self, line: u32) -> bool {
         self.region.iter().any(|range| range.contains(&line))
     }
 }
 
-/// A hash that is the same everywhere and at all times: FNV-1a, then the mixer of SplitMix64, since names that differ in
-/// their last letter only have nearly the same FNV.
+/// A hash that is the same everywhere and at all times: FNV-1a, then the mixer of SplitMix64, since names that differ
+/// only in their last letter have nearly the same FNV.
 pub fn hash(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);

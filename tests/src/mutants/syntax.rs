@@ -7,7 +7,7 @@ use tree_sitter::{Node, Parser, Tree};
 pub struct Source {
     /// Its text.
     pub text: String,
-    /// Written in C++.
+    /// `true` if it is written in C++.
     pub is_cpp: bool,
     tree: Tree,
 }
@@ -88,7 +88,7 @@ pub struct Call<'s> {
     pub node: Node<'s>,
     /// Name of the function or method, as it is written.
     pub name: &'s str,
-    /// What the method is called on.
+    /// The object that the method is called on.
     pub receiver: Option<&'s str>,
     /// The arguments.
     pub arguments: Vec<Node<'s>>,
@@ -160,12 +160,12 @@ pub fn behind(statement: Node) -> Vec<Node> {
     later.collect()
 }
 
-/// A list of statements in braces.
+/// Returns whether the node is a list of statements in braces.
 pub fn is_block(node: Node) -> bool {
     node.kind() == "compound_statement"
 }
 
-/// Leaves the statements around it: a return, a break and their like.
+/// Returns whether the node leaves the statements around it: a return, a break and the like.
 pub fn is_jump(node: Node) -> bool {
     matches!(
         node.kind(),
@@ -173,7 +173,7 @@ pub fn is_jump(node: Node) -> bool {
     )
 }
 
-/// Does a node hold a jump?
+/// Returns whether a node contains a jump.
 pub fn jumps(node: Node) -> bool {
     descendants(node).into_iter().any(is_jump)
 }

@@ -40,8 +40,8 @@ fn record(workspace: &Workspace, out: &str, extra: usize) -> Result<BTreeMap<Str
     Ok(files)
 }
 
-/// In another folder, and under another limit of the stack: the kernel puts libraries elsewhere then, and threads have
-/// other stacks.
+/// Checks that the run repeats in another folder, and under another limit of the stack: the kernel puts libraries
+/// elsewhere then, and threads have other stacks.
 fn repeats_elsewhere(workspace: &Workspace, run: &str) -> Result<()> {
     let unsnarl = unsnarl_e2e::binary::unsnarl()?.to_string_lossy();
     let run = workspace.path().join(run);

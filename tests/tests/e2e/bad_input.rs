@@ -1,5 +1,5 @@
-//! What cannot be served is refused with the reason and the next step, and runs that were recorded
-//! before stay usable.
+//! Refusals: programs and input that cannot be served are refused with the reason and the next step, and runs that
+//! were recorded before stay usable.
 
 use anyhow::{Result, ensure};
 use std::{fs, path::Path};
@@ -45,7 +45,7 @@ fn with_program() -> Result<Workspace> {
     Ok(workspace)
 }
 
-/// The same with failing and passing runs.
+/// A workspace with `race` and its failing and passing runs.
 fn with_runs() -> Result<Workspace> {
     let workspace = with_program()?;
     record(&workspace)?;
@@ -250,8 +250,8 @@ fn a_folder_that_cannot_be_written() -> Result<()> {
     Ok(())
 }
 
-/// The runs go to a file system of a few pages. Where a machine does not let a test mount one (exit
-/// status 77 or a complaint of `unshare`) only the earlier runs are looked at.
+/// Records to a file system of a few pages. If a machine does not let a test mount one (exit status 77 or a complaint
+/// of `unshare`) only the earlier runs are checked.
 #[test]
 fn a_disk_that_is_full() -> Result<()> {
     let workspace = with_runs()?;

@@ -1,4 +1,4 @@
-//! What a campaign keeps, when it ends, and how it judges exit statuses.
+//! Campaigns: the runs that they keep, their end, and their judgement of exit statuses.
 
 use anyhow::{Context, Result, ensure};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ fn compiled(name: &str, text: &str) -> Result<Workspace> {
     Ok(workspace)
 }
 
-/// Two threads count far; the exit status is given.
+/// A program in which two threads count far, with a given exit status.
 const COUNTS: &str = "
 #include <pthread.h>
 #include <stdlib.h>
@@ -163,7 +163,7 @@ fn an_exit_status_is_told_and_can_be_expected() -> Result<()> {
     Ok(())
 }
 
-/// Fails unless `main` runs to its end before the other threads begin.
+/// A program that fails unless `main` runs to its end before the other threads begin.
 const RARELY_PASSES: &str = "
 #include <assert.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-//! Ways to call the compiler: from standard input, in steps, with options of every build system. What
-//! comes out is recorded like the plain build.
+//! Ways to call the compiler: from standard input, in steps, with options of every build system. The resulting
+//! programs are recorded like the plain build.
 
 use anyhow::{Result, ensure};
 use unsnarl_e2e::{Compiler, Finished, Workspace};
@@ -31,7 +31,7 @@ struct Build {
 }
 
 impl Build {
-    /// One for each compiler that is here.
+    /// A build for each compiler of this machine.
     fn all() -> Result<Vec<Build>> {
         let compilers = [Compiler::Gcc, Compiler::Clang].map(|compiler| compiler.command(false));
         let each = compilers.into_iter().flatten().map(|compiler| {
@@ -45,7 +45,7 @@ impl Build {
         each.collect()
     }
 
-    /// A line of the shell, in which `$CC` is `unsnarl cc`.
+    /// Runs a line of the shell, in which `$CC` is `unsnarl cc`.
     fn shell(&self, line: &str) -> Result<Finished> {
         let unsnarl = unsnarl_e2e::binary::unsnarl()?.display();
         let mut command = self.workspace.command("sh", &["-e", "-c", line]);
@@ -55,7 +55,7 @@ impl Build {
         Finished::of(command)?.exits(0)
     }
 
-    /// The program fails in some order, and the line that is to blame is named.
+    /// Checks that the program fails in some order, and that the line to blame is named.
     fn is_recorded(&self, file: &str) -> Result<()> {
         let workspace = &self.workspace;
         workspace
@@ -134,7 +134,7 @@ fn a_compiler_cache_in_front_and_behind() -> Result<()> {
     Ok(())
 }
 
-/// The source is named from the folder of the build, and the program is recorded in another one.
+/// A source that is named from the folder of the build, and a program that is recorded in another one.
 #[test]
 fn recorded_outside_of_the_folder_of_the_build() -> Result<()> {
     for build in Build::all()? {
@@ -156,7 +156,7 @@ fn recorded_outside_of_the_folder_of_the_build() -> Result<()> {
     Ok(())
 }
 
-/// What is printed as the next step is what was given.
+/// The printed next step has the words that were given.
 #[test]
 fn the_next_step_keeps_the_words() -> Result<()> {
     let workspace = Workspace::new()?;

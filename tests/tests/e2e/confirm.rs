@@ -1,4 +1,4 @@
-//! What `unsnarl explain` claims is executed: both orders, unless the user says not to or the program is gone.
+//! Claims of `unsnarl explain` are executed: both orders, unless the user forbids it or the program is gone.
 
 use anyhow::{Context, Result, ensure};
 use std::fs;

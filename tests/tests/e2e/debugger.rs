@@ -34,7 +34,7 @@ impl Debugged {
         })
     }
 
-    /// Runs these commands of gdb.
+    /// Runs these commands in gdb.
     fn gdb(&self, commands: &[&str]) -> Result<Finished> {
         let script = self
             .workspace
@@ -97,7 +97,7 @@ fn events_have_the_numbers_of_the_run_file() -> Result<()> {
     Ok(())
 }
 
-/// Where gdb cannot call functions, it says so, and variables are looked at and set all the same.
+/// A gdb that cannot call functions says so, and variables are shown and set all the same.
 #[test]
 fn variables_are_shown_and_set() -> Result<()> {
     let bank = Debugged::failing("bank_account", "failed", Compiler::Gcc)?;
@@ -189,7 +189,7 @@ fn the_steps_of_the_explanation() -> Result<()> {
     Ok(())
 }
 
-/// Stepping and breakpoints hand the turn over as they must: nothing hangs.
+/// Stepping and breakpoints hand the turn over correctly: nothing hangs.
 #[test]
 fn gdbs_own_commands() -> Result<()> {
     let bank = Debugged::failing("bank_account", "failed", Compiler::Gcc)?;
@@ -259,7 +259,7 @@ fn deadlocks_and_crashes_are_failures() -> Result<()> {
     Ok(())
 }
 
-/// Fails where the writer comes before the pointer is set.
+/// A program that fails if the writer comes before the pointer is set.
 const CRASH: &str = "#include <pthread.h>
 static int *shared, place;
 static void *writer(void *arg)
@@ -298,7 +298,7 @@ fn cpp_threads_and_lambdas() -> Result<()> {
     Ok(())
 }
 
-/// What leaves the recorded run under the debugger is said there and afterwards.
+/// A difference from the recorded run under the debugger is reported there and afterwards.
 #[test]
 fn a_changed_variable_is_a_divergence() -> Result<()> {
     let bank = Debugged::failing("bank_account", "failed", Compiler::Gcc)?;

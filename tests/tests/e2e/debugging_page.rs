@@ -1,11 +1,11 @@
-//! The session in `docs/debugging.md` is what gdb says.
+//! Check that the session in `docs/debugging.md` is gdb's real output.
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, ops::Range, path::PathBuf};
 use unsnarl_e2e::{Compiler, Program, Workspace, project};
 use unsnarl_recorder::replay::registers;
 
-/// Asks the test to write the session into the page instead of comparing it.
+/// Variable that makes the test write the session into the page instead of comparing it.
 const UPDATE: &str = "UPDATE_EXPECT";
 
 const SCHEDULE: &str = r#"{"unsnarl_schedule": 1, "program": "PROGRAM", "events": [ORDER]}"#;
@@ -18,7 +18,7 @@ fn page() -> PathBuf {
     project().join("docs/debugging.md")
 }
 
-/// Where the block of this kind stands in the text.
+/// Range of the block of this kind in the text.
 fn block(text: &str, kind: &str) -> Result<Range<usize>> {
     let fence = format!("```{kind}\n");
     let start = text
@@ -30,7 +30,7 @@ fn block(text: &str, kind: &str) -> Result<Range<usize>> {
     Ok(start..start + length)
 }
 
-/// The session, or what a gdb that cannot call functions here can do of it.
+/// The session, or the part that a gdb that cannot call functions can do.
 fn without_calls(text: &str) -> String {
     let is_call = |line: &&str| ["print fee_for(1500)", "$2 = 15"].contains(line);
     match registers::limit() {
@@ -93,7 +93,7 @@ fn the_session_is_true() -> Result<()> {
     Ok(())
 }
 
-/// Without the lines in which gdb says where in the C library the program was ended.
+/// The output without the lines in which gdb names the place in the C library at which the program was ended.
 fn what_is_ours(said: &str) -> String {
     let is_ours = |line: &&str| !line.is_empty() && !line.contains("pthread_kill");
     let lines = said.lines().filter(is_ours);
@@ -102,7 +102,7 @@ fn what_is_ours(said: &str) -> String {
         .collect()
 }
 
-/// The name of the run ends in the hash of its content, which holds the folder.
+/// The line without the end of the run's name, which is the hash of its content, in which the folder occurs.
 fn without_hash(line: &str) -> String {
     match line.split_once(": assertion") {
         Some((name, rest)) if name.starts_with("failed-proposed") => {

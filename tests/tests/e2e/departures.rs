@@ -38,7 +38,7 @@ fn a_thread_that_nobody_waits_for_fails_before_the_process_ends() -> Result<()> 
     Ok(())
 }
 
-/// While one thread is about to fail, another may fail before it.
+/// Another thread may fail before a thread that is about to fail.
 #[test]
 fn what_others_do_may_come_before_a_failure() -> Result<()> {
     let program = Modes::compile("departures.c", Compiler::Gcc, &[])?;

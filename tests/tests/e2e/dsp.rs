@@ -1,4 +1,4 @@
-//! The failing order and the nearest order that passes: found, and executed.
+//! The failing order and the nearest order that passes, found and executed.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -15,7 +15,7 @@ fn recorded(name: &str, compiler: Compiler) -> Result<Workspace> {
     Ok(workspace)
 }
 
-/// The ways to fail in the JSON of the engine.
+/// The failure modes in the JSON of the engine.
 fn failures(finished: &Finished) -> Result<Vec<Value>> {
     let json: Value =
         serde_json::from_str(&finished.stdout).with_context(|| format!("{finished}"))?;
@@ -23,7 +23,7 @@ fn failures(finished: &Finished) -> Result<Vec<Value>> {
     Ok(answer.as_array().context("no list")?.clone())
 }
 
-/// Both orders are executed ten times: the one fails each time, the other one passes each time.
+/// Checks that both orders are executed ten times: the one fails each time, the other one passes each time.
 fn is_confirmed(name: &str, compiler: Compiler) -> Result<()> {
     let workspace = recorded(name, compiler)?;
     let words = ["explain", "--engine", "dsp", "--format", "json"];
@@ -68,7 +68,8 @@ confirmed! {
     object_cache lock_order lost_wakeup unlocked_signal wrong_access_order window_geometry chunk_buffer
 }
 
-/// What the engine says about failing runs, both orders confirmed, at most six operations to read.
+/// Checks the engine's sentences about failing runs: both orders are confirmed, at most six operations are to be
+/// read.
 fn says(name: &str, sentences: &[&str]) -> Result<()> {
     let workspace = recorded(name, Compiler::Clang)?;
     let words = ["explain", "--engine", "dsp"];
@@ -108,7 +109,7 @@ fn a_signal_that_nobody_waits_for() -> Result<()> {
     )
 }
 
-/// The failing run ends within the region: the run that passes has its end.
+/// A failing run that ends within the region: the run that passes has its end.
 #[test]
 fn a_region_over_several_variables() -> Result<()> {
     says(
@@ -123,7 +124,7 @@ fn a_region_over_several_variables() -> Result<()> {
     )
 }
 
-/// The table is gone when the consumer comes later: no region helps, only waiting does.
+/// A table that is gone when the consumer comes later: no region helps, only waiting does.
 #[test]
 fn what_has_to_wait_is_no_region() -> Result<()> {
     says(
@@ -132,7 +133,7 @@ fn what_has_to_wait_is_no_region() -> Result<()> {
     )
 }
 
-/// What is known without executing is named beside the other engines.
+/// Results without execution are named beside the other engines.
 #[test]
 fn explanations_name_the_engine() -> Result<()> {
     let workspace = recorded("bank_account", Compiler::Clang)?;
@@ -176,7 +177,7 @@ fn another_build_is_not_executed() -> Result<()> {
     Ok(())
 }
 
-/// Orders cannot be told apart then; a recorded run that passed can.
+/// Comparison of recorded runs when orders cannot be told apart; a recorded run that passed can.
 #[test]
 fn without_a_model_and_executing_recorded_runs_are_compared() -> Result<()> {
     let workspace = recorded("bank_account", Compiler::Gcc)?;
@@ -191,7 +192,7 @@ fn without_a_model_and_executing_recorded_runs_are_compared() -> Result<()> {
     Ok(())
 }
 
-/// The write that comes too late is not in the failing run: a recorded run that passed has it.
+/// A write that comes too late and is not in the failing run: a recorded run that passed has it.
 #[test]
 fn what_the_failing_run_never_came_to_is_shown() -> Result<()> {
     let workspace = recorded("use_before_init", Compiler::Clang)?;

@@ -1,4 +1,5 @@
-//! What the engine dsp lacks or cannot do is said, with what to do next, and no order is shown that was not checked.
+//! Limits of the engine dsp: it reports what it lacks or cannot do, with the next step, and shows no order that was
+//! not checked.
 
 use anyhow::{Context, Result};
 use std::fs;
@@ -25,7 +26,7 @@ fn models(workspace: &Workspace) -> Result<std::path::PathBuf> {
     Ok(files.next().context("no models were kept")??.path())
 }
 
-/// gcc keeps no model: only executing tells the orders apart, and it does.
+/// Builds by gcc, which keeps no model: only execution tells the orders apart, and it does.
 #[test]
 fn without_clang_the_orders_are_executed() -> Result<()> {
     let workspace = recorded(Compiler::Gcc)?;
@@ -37,7 +38,7 @@ fn without_clang_the_orders_are_executed() -> Result<()> {
     Ok(())
 }
 
-/// The models of another build lie where those of the recorded one should.
+/// Models of another build in the place of those of the recorded one.
 #[test]
 fn a_model_of_another_build_is_not_used() -> Result<()> {
     let workspace = recorded(Compiler::Clang)?;
@@ -67,7 +68,7 @@ fn a_model_that_is_cut_off_is_said() -> Result<()> {
     Ok(())
 }
 
-/// Neither the effort nor the memory that the solver may have is hidden, and both can be raised.
+/// Limits of the solver's effort and memory are reported, and both can be raised.
 #[test]
 fn what_the_solver_did_not_come_to_is_said() -> Result<()> {
     let workspace = recorded(Compiler::Clang)?;

@@ -1,4 +1,4 @@
-//! From the recorder to the editor: a Neovim that has a program's source open shows the bug while
+//! Tests from the recorder to the editor: a Neovim that has a program's source open shows the bug while
 //! `unsnarl record` is still running, without anything being typed in it.
 
 use anyhow::{Context, Result, ensure};
@@ -10,7 +10,7 @@ use std::{
 };
 use unsnarl_e2e::{Compiler, Program, Workspace, binary, program::compile};
 
-/// Variables in which the set-up, or a person, says where Neovim is.
+/// Variables that name Neovim, set by the set-up or by a person.
 const VARIABLES: [&str; 2] = ["UNSNARL_TEST_NVIM", "UNSNARL_NVIM"];
 
 /// The Neovim that a variable names, the one on the `PATH`, or the one that the set-up installs.
@@ -95,7 +95,7 @@ fn a_recorded_bug_appears_in_neovim() -> Result<()> {
     Ok(())
 }
 
-/// With clang there is a model of the program, so that what had to hold is known, too.
+/// A session with clang, which keeps a model of the program, so that the conditions that had to hold are known, too.
 #[test]
 fn a_session_in_neovim_ends_with_a_program_that_does_not_fail() -> Result<()> {
     let workspace = Workspace::new()?;
@@ -116,7 +116,7 @@ fn a_session_in_neovim_ends_with_a_program_that_does_not_fail() -> Result<()> {
     does_not_fail(&workspace, "bank_account.c")
 }
 
-/// What an editor has left in a file is another program than before, compiles, and passes in every run.
+/// Checks that the file as an editor has left it is another program than before, compiles, and passes in every run.
 pub fn does_not_fail(workspace: &Workspace, file: &str) -> Result<()> {
     let path = workspace.path().join(file);
     let was = Program::open("bank_account")?;

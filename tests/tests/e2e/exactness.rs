@@ -1,6 +1,5 @@
-//! Serialized runs are exact: what a program notes of its own accesses is what the run file says, and
-//! every read has the value of the last write. `cargo xtask bench exactness` does the same
-//! with millions of accesses.
+//! Exactness of serialized runs: the run file agrees with a program's notes of its own accesses, and every read has
+//! the value of the last write. `cargo xtask bench exactness` does the same with millions of accesses.
 
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -9,7 +8,7 @@ use unsnarl_trace::read_run;
 
 const SOURCE: &str = "exact.c";
 
-/// Records the program with the strategy and compares.
+/// Records the program with the strategy and compares the run with the notes.
 fn noted_is_recorded(workspace: &Workspace, strategy: &str) -> Result<exact::Tally> {
     let out = format!("--out=runs-{strategy}");
     let words = ["record", "-n1", "--seed=5", "--strategy", strategy, &out];
@@ -55,7 +54,7 @@ fn clang_14() -> Result<()> {
     is_exact(Compiler::Clang14)
 }
 
-/// What code without instrumentation writes, by program: the C library notes in `__libc_single_threaded`,
+/// Locations that code without instrumentation writes, by program: the C library notes in `__libc_single_threaded`,
 /// which `std::shared_ptr` reads, that there is a second thread.
 const WRITTEN_UNSEEN: [(&str, &str); 3] = [
     ("cpp_weak_session", "__libc_single_threaded"),
@@ -73,7 +72,7 @@ fn every_read_has_the_last_written_value_clang() -> Result<()> {
     every_read_has_the_last_written_value(Compiler::Clang)
 }
 
-/// All programs under `tests/programs`, some runs each.
+/// Checks all programs under `tests/programs`, some runs each.
 fn every_read_has_the_last_written_value(compiler: Compiler) -> Result<()> {
     let mut all = BTreeMap::new();
     for name in Program::names()? {
@@ -119,7 +118,7 @@ fn wide_atomics() -> Result<()> {
     Ok(())
 }
 
-/// Loops stay in what clang has callbacks for; of what it has none for a run says so.
+/// Loops that stay in what clang has callbacks for; a run names data for which it has none.
 #[test]
 fn wide_data_under_clang() -> Result<()> {
     let source = "wide.c";

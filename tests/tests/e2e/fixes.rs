@@ -59,7 +59,8 @@ hold! {
     missing_join window_geometry binlog_header linked_list
 }
 
-/// With the edit the program neither fails nor deadlocks, as both compilers make it, and the user's files stay.
+/// Checks that with the edit the program neither fails nor deadlocks, as both compilers build it, and that the user's
+/// files stay.
 fn holds(name: &str) -> Result<()> {
     let workspace = Workspace::new()?;
     let program = Program::open(name)?;

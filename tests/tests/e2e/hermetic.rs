@@ -1,4 +1,4 @@
-//! What a program asks the world decides how it goes on: a replay is given the same answers, whatever has
+//! Answers of the outside world, which decide how a program goes on: a replay gets the recorded ones, whatever has
 //! happened meanwhile.
 
 use super::modes::Modes;
@@ -23,7 +23,7 @@ fn repeat_after(
     Ok(said)
 }
 
-/// Nothing is told of the input.
+/// Checks that no remark about the input is printed.
 fn is_silent(said: Finished) -> Result<()> {
     ensure!(!format!("{said}").contains("other input"), "{said}");
     Ok(())
@@ -33,7 +33,7 @@ fn nothing(_: &Modes) -> Result<()> {
     Ok(())
 }
 
-/// Another file of this name: inode, times and size are others.
+/// Replaces a file by another of this name, with other inode, times and size.
 fn replace(program: &Modes) -> Result<()> {
     fs::remove_file(program.workspace.path().join(THING))?;
     program
@@ -42,7 +42,7 @@ fn replace(program: &Modes) -> Result<()> {
     Ok(())
 }
 
-/// Other times only.
+/// Changes the times only.
 fn touch(program: &Modes) -> Result<()> {
     program.workspace.write(THING, "some text of it\n")?;
     Ok(())

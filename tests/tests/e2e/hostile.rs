@@ -1,4 +1,4 @@
-//! Nothing that lies in a folder is executed because it lies there: runs of others need the user's word.
+//! Tests that nothing in a folder is executed only because it lies there: runs of others need the user's permission.
 
 use anyhow::{Result, ensure};
 use std::{fs, path::Path};

@@ -1,4 +1,4 @@
-//! What had to be true along failing runs: found at every level, and the bug shows.
+//! Conditions that had to hold along failing runs: found at every level, and the bug shows.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn explain(workspace: &Workspace, words: &[&str]) -> Result<Finished> {
     workspace.unsnarl(&words)
 }
 
-/// The first way to fail in the JSON of the engine, and the run that it is about.
+/// The first failure mode in the JSON of the engine, with its run.
 fn told(workspace: &Workspace, level: &str) -> Result<(Value, Run)> {
     let finished = explain(workspace, &["--format", "json", "--level", level])?.exits(1)?;
     let json: Value =
@@ -90,8 +90,8 @@ fn a_lost_update_in_words() -> Result<()> {
     Ok(())
 }
 
-/// What an atomic access read and wrote, truth values, a variable that is read and changed on one line, and bounds
-/// that only say that nothing overflows.
+/// Sentences for people: reads and writes of atomic accesses, truth values, a variable that is read and changed on
+/// one line, and bounds that only say that nothing overflows.
 #[test]
 fn sentences_that_people_read() -> Result<()> {
     let all = ["--level", "ds+cs+hs"];

@@ -1,5 +1,5 @@
-//! Power cuts: the recorded program or the recorder is killed, memory is short, two recordings meet
-//! in one folder. Nothing that was recorded is lost, and what is lost is said.
+//! Power cuts: the recorded program or the recorder is killed, memory is short, two recordings meet in one folder.
+//! Nothing that was recorded is lost, and losses are reported.
 
 use anyhow::{Result, ensure};
 use std::{
@@ -85,7 +85,7 @@ fn what_was_recorded_before_a_kill_is_readable() -> Result<()> {
     Ok(())
 }
 
-/// What is the same in every repetition of a record: kind, thread, size.
+/// The part of a record that is the same in every repetition: kind, thread, size.
 type Step = (u8, u16, u32);
 
 fn steps(log: &RawLog<'_>) -> Vec<Step> {
@@ -93,7 +93,7 @@ fn steps(log: &RawLog<'_>) -> Vec<Step> {
     log.records().map(step).collect()
 }
 
-/// Runs the program and kills it once it has written so many records.
+/// Runs the program and kills it once it has written `records` records.
 fn killed_at(request: &Request, log: &Log, records: u64) -> Result<()> {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! What functions of the C library read and write is recorded: each line of a program says what its call
-//! does, and the run file must say the same.
+//! Accesses of C library functions: each line of a program declares the effect of its call, and the run file must
+//! agree.
 
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -8,7 +8,7 @@ use unsnarl_trace::{Run, model::flags, read_run};
 
 const SOURCES: [&str; 2] = ["library.c", "library_data.c"];
 
-/// What a line reads and writes: `R text 3` for every byte.
+/// Accesses of a line: `R text 3` for every byte.
 type Bytes = BTreeMap<u32, Vec<String>>;
 
 fn expected(text: &str) -> Result<Bytes> {

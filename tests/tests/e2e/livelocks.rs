@@ -12,7 +12,7 @@ fn livelock(name: &str) -> Result<Workspace> {
     Ok(workspace)
 }
 
-/// Some runs are ended as endless, long before the limit of steps, and the message names the loop.
+/// Checks that some runs are ended as endless, long before the limit of steps, and that the message names the loop.
 fn is_noticed(workspace: &Workspace, program: &str, strategy: &str, loops: &str) -> Result<()> {
     let options = ["-n", "100", "--strategy", strategy];
     workspace.record(&options, program)?.exits(1)?;

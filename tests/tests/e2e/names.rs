@@ -1,12 +1,12 @@
-//! What memory is called: each line of a program says how its location must be named, for every compiler,
-//! level of optimization and form of debug info.
+//! Names of memory: each line of a program declares the name of its location, for every compiler, level of
+//! optimization and form of debug info.
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path};
 use unsnarl_e2e::{Compiler, Workspace, consistent, program::compile_with};
 use unsnarl_trace::{EventKind, Run, read_run};
 
-/// Whether some event of the line is what its comment says: `W name`, `R name`, `L lock`, `S condition`.
+/// Returns whether some event of the line is the one in its comment: `W name`, `R name`, `L lock`, `S condition`.
 fn is_there(run: &Run, line: u32, wanted: &str) -> bool {
     let (how, name) = wanted.split_once(' ').unwrap_or((wanted, ""));
     let is_kind = |kind: EventKind| match how {

@@ -1,4 +1,4 @@
-//! Who holds a lock, who is cancelled, and how many threads there may be.
+//! Owners of locks, cancelled threads, and the limit of the number of threads.
 
 use super::modes::Modes;
 use anyhow::{Result, ensure};

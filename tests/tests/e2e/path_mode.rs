@@ -1,10 +1,10 @@
-//! Path mode: what each thread went through, of programs that run freely.
+//! Path mode: the path of each thread, in programs that run freely.
 
 use anyhow::{Context, Result, ensure};
 use unsnarl_e2e::{Compiler, Finished, Workspace};
 use unsnarl_trace::{EventKind, Mode, PathStep, Run, ThreadId, read_run};
 
-/// Each thread takes the lock as often as the argument says; the last iteration of `main.1` fails.
+/// A program whose threads take the lock as many times as the argument says; the last iteration of `main.1` fails.
 const PROGRAM: &str = "#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ fn count(run: &Run, thread: u16, kind: EventKind) -> usize {
     run.events.iter().filter(|(_, event)| is_it(event)).count()
 }
 
-/// How often a thread entered a block that begins on this line, and its events between blocks.
+/// Number of times that a thread entered a block that begins on this line, and number of its events between blocks.
 fn entered(run: &Run, thread: u16, line: u32) -> Result<(usize, usize)> {
     let path = run.meta.path(ThreadId(thread)).context("no path")?;
     let (mut blocks, mut events) = (0, 0);
@@ -108,7 +108,7 @@ fn the_path_of_every_thread() -> Result<()> {
     Ok(())
 }
 
-/// The order of the events is one in which they can have happened.
+/// Returns whether the order of the events is one in which they can have happened.
 fn one_at_a_time(run: &Run) -> bool {
     let mut owner = None;
     run.events.iter().all(|(_, event)| match event.kind {
@@ -170,7 +170,7 @@ fn what_it_was_not_built_for_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// Which of the marking functions of `tests/runtime/path/ways.cpp` a thread entered.
+/// The marking functions of `tests/runtime/path/ways.cpp` that a thread entered.
 fn marks(run: &Run, thread: u16) -> Result<String> {
     let path = run.meta.path(ThreadId(thread)).context("no path")?;
     let mark = |step| match step {

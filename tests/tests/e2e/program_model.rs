@@ -79,8 +79,8 @@ fn announced(callback: &str) -> Option<u32> {
     })
 }
 
-/// Every access in the user's code has its instruction: the callback of an access of this size and kind, on
-/// this line. Returns how many there were.
+/// Checks that every access in the user's code has its instruction: the callback of an access of this size and kind,
+/// on this line. Returns the number of accesses.
 fn check_accesses(recorded: &Recorded) -> Result<usize> {
     let mut checked = 0;
     for run in &recorded.runs {
@@ -149,7 +149,7 @@ fn accesses_of_templates_and_headers_have_them_too() -> Result<()> {
     Ok(())
 }
 
-/// What the events of a kind are calls of.
+/// The functions that events of a kind call.
 fn callees(recorded: &Recorded, kind: EventKind) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for run in &recorded.runs {
@@ -261,8 +261,8 @@ fn gcc_keeps_none_and_complains_of_nothing() -> Result<()> {
     Ok(())
 }
 
-/// A command of clang's own and of `unsnarl cc`, each in a folder of its own: the same files, the same lists
-/// of dependencies, the same words, the same status.
+/// Commands of clang's own and of `unsnarl cc`, each in a folder of its own, give the same files, the same lists of
+/// dependencies, the same words, the same status.
 #[test]
 fn commands_make_what_clang_makes() -> Result<()> {
     let clang = Compiler::Clang.command(false).context("no clang")?;
@@ -427,7 +427,7 @@ fn make_with_lists_of_dependencies() -> Result<()> {
     Ok(())
 }
 
-/// In path mode the blocks of a path know their instructions, those that begin functions included.
+/// Blocks of paths in path mode know their instructions, those that begin functions included.
 #[test]
 fn blocks_of_paths_have_their_instructions() -> Result<()> {
     let workspace = Workspace::new()?;

@@ -1,5 +1,5 @@
-//! The program model of real programs: the compiler's text is understood to the last line, and what it calls
-//! things is what recorded runs call them.
+//! The program model of real programs: the compiler's text is understood to the last line, and its names are those of
+//! recorded runs.
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -11,7 +11,7 @@ use unsnarl_trace::{
     read_run,
 };
 
-/// What the wrapper asks clang for, as far as it changes the text.
+/// The wrapper's flags for clang, as far as they change the text.
 const FLAGS: [&str; 9] = [
     "-S",
     "-emit-llvm",
@@ -24,7 +24,7 @@ const FLAGS: [&str; 9] = [
     "text.ll",
 ];
 
-/// All programs and the runtime's exercises, at this level.
+/// Checks all programs and the runtime's exercises, at this level.
 fn all_text_is_understood(level: &str) -> Result<()> {
     let mut sources = Vec::new();
     for name in Program::names()? {
@@ -90,7 +90,7 @@ fn all_text_is_understood_with_more_optimization() -> Result<()> {
     all_text_is_understood("-O2")
 }
 
-/// Places that the model knows for an instruction, from within outwards.
+/// Places of an instruction in the model, from within outwards.
 fn places(unit: &Unit, first: program::PlaceId) -> Vec<&Place> {
     let mut found = Vec::new();
     let mut at = first;
@@ -131,8 +131,8 @@ fn accessed(unit: &Unit, op: &Op) -> Option<Operand> {
     arguments.first().copied().filter(|_| is_access)
 }
 
-/// Compares what the model says of an event's instruction with what the run says: how many of them were looked at,
-/// and of how many of these the address is a variable's.
+/// Compares the model's description of an event's instruction with the run: returns the number of compared events,
+/// and the number of these with the address of a variable.
 fn compare(run: &Run, program: &program::Program) -> Result<(usize, usize)> {
     let (mut events, mut variables) = (0, 0);
     for (_, event) in run.events.iter() {

@@ -1,5 +1,5 @@
-//! Every program under `tests/programs` is compiled, recorded and explained; what is expected stands
-//! in its header comment.
+//! Every program under `tests/programs` is compiled, recorded and explained; the expectations stand in its header
+//! comment.
 
 use anyhow::{Context, Result, ensure};
 use unsnarl_e2e::{Compiler, Expectation, Program, Workspace, consistent};
@@ -87,8 +87,8 @@ mod packed_flags {
         Ok(())
     }
 
-    /// gcc calls back before such a store and not within it, so nobody comes in between. The run
-    /// has the read all the same.
+    /// gcc calls back before such a store and not within it, so no other thread comes in between. The run has the
+    /// read all the same.
     #[test]
     fn gcc_reads_the_word_that_it_writes() -> Result<()> {
         let (workspace, program, command) = compiled("packed_flags", Compiler::Gcc, "-O0")?;
@@ -119,7 +119,8 @@ mod packed_flags {
     }
 }
 
-/// Fails in some schedules and passes in others, and the first explanation is the right one.
+/// Checks that the program fails in some schedules and passes in others, and that the first explanation is the right
+/// one.
 fn is_explained(name: &str, compiler: Compiler, level: &str) -> Result<()> {
     let (workspace, program, command) = compiled(name, compiler, level)?;
     if !program.has_bug(compiler, level) {
@@ -160,8 +161,8 @@ fn is_explained(name: &str, compiler: Compiler, level: &str) -> Result<()> {
         })
 }
 
-/// Fails in some schedules and passes in others. One of many reads of a flag comes too early, which no comparison
-/// of places shows; the nearest order that passes does (`dsp.rs`).
+/// Checks that the program fails in some schedules and passes in others. One of many reads of a flag comes too early,
+/// which no comparison of places shows; the nearest order that passes does (`dsp.rs`).
 fn fails_and_passes(name: &str, compiler: Compiler, level: &str) -> Result<()> {
     let (workspace, _, command) = compiled(name, compiler, level)?;
     workspace
@@ -173,7 +174,7 @@ fn fails_and_passes(name: &str, compiler: Compiler, level: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the compiler made of the program has no failing schedule with up to two preemptions.
+/// Checks that the compiled program has no failing schedule with up to two preemptions.
 fn is_gone(workspace: &Workspace, command: &str) -> Result<()> {
     let words = ["record", "--strategy", "exhaustive", "--keep-passing", "0"];
     let searched = workspace.unsnarl(&[&words[..], &["--", command]].concat())?;
@@ -183,7 +184,7 @@ fn is_gone(workspace: &Workspace, command: &str) -> Result<()> {
     Ok(())
 }
 
-/// Two bugs have two explanations, each the right one; with one of them fixed only the other is left.
+/// Checks that two bugs have two explanations, each the right one; with one of them fixed only the other is left.
 fn is_explained_twice(name: &str, compiler: Compiler, level: &str) -> Result<()> {
     let program = Program::open(name)?;
     let second = program.second.as_ref().context("it has no second bug")?;
@@ -193,7 +194,7 @@ fn is_explained_twice(name: &str, compiler: Compiler, level: &str) -> Result<()>
     are_explained(&program, compiler, &[level, "-DSECOND_FIXED"], &both[..1])
 }
 
-/// Built so, the program has these explanations and no other.
+/// Checks that the program in this build has these explanations and no other.
 fn are_explained(
     program: &Program,
     compiler: Compiler,
@@ -220,7 +221,7 @@ fn are_explained(
     Ok(())
 }
 
-/// Never fails, and nothing is explained.
+/// Checks that the program never fails, and that nothing is explained.
 fn is_not_blamed(name: &str, compiler: Compiler, level: &str) -> Result<()> {
     let (workspace, program, command) = compiled(name, compiler, level)?;
     workspace
@@ -238,7 +239,7 @@ fn is_not_blamed(name: &str, compiler: Compiler, level: &str) -> Result<()> {
     Ok(())
 }
 
-/// Fails always, and the explanation says that the schedule has nothing to do with it.
+/// Checks that the program always fails, and that the explanation says that the schedule does not matter.
 fn is_called_sequential(name: &str, compiler: Compiler, level: &str) -> Result<()> {
     let (workspace, program, command) = compiled(name, compiler, level)?;
     workspace.record(&["-n", "60"], &command)?.exits(1)?;

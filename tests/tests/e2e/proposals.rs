@@ -89,7 +89,7 @@ fn two_critical_sections_in_either_order() -> Result<()> {
     Ok(())
 }
 
-/// Only the order of the events is kept: who runs in between the seed says.
+/// A schedule that keeps only the order of the events: the seed decides which threads run in between.
 #[test]
 fn the_rest_of_a_schedule_can_be_drawn() -> Result<()> {
     let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
@@ -123,7 +123,7 @@ fn the_rest_of_a_schedule_can_be_drawn() -> Result<()> {
     Ok(())
 }
 
-/// What need not come is held back until its turn all the same.
+/// An optional event is held back until its turn all the same.
 #[test]
 fn an_optional_event_may_stay_out() -> Result<()> {
     let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
@@ -364,7 +364,7 @@ int main(void)
 }
 ";
 
-/// Whether threads can see the order of this event and others.
+/// Returns whether threads can see the order of this event and others.
 fn is_shared(run: &Run, event: &Event) -> bool {
     use EventKind as K;
     let own = matches!(
@@ -390,7 +390,7 @@ fn is_shared(run: &Run, event: &Event) -> bool {
         && file.starts_with(&run.meta.directory)
 }
 
-/// The shared events as they mean the same in each run.
+/// The shared events in a form that is the same in each run.
 fn shared(run: &Run) -> Vec<String> {
     let rows = run.events.iter().filter(|(_, event)| is_shared(run, event));
     rows.map(|(_, event)| {
@@ -416,8 +416,8 @@ const RUNS_OF_EACH: usize = 1;
 /// Subsequences of each that are tried.
 const SUBSEQUENCES: u64 = 2;
 
-/// Every recorded run's shared events, proposed in their order, are reached, and give the same order;
-/// so are some of them.
+/// Checks that every recorded run's shared events, proposed in their order, are reached, and give the same order; so
+/// are some of them.
 fn recorded_orders_are_reached(name: &str, compiler: Compiler) -> Result<()> {
     let (workspace, _, command) = compiled(name, compiler)?;
     let recorded = workspace.record(&["-n", "24", "--chances", "none"], &command)?;
@@ -460,7 +460,7 @@ fn recorded_orders_are_reached(name: &str, compiler: Compiler) -> Result<()> {
     Ok(())
 }
 
-/// About a third of them, and all after which another thread goes on: what a thread does in between may
+/// About a third of the events, and all after which another thread goes on: the steps of a thread in between may
 /// depend on how far the others were.
 fn some_of(run: &Run, all: &[EventId], seed: u64) -> Vec<EventId> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -481,8 +481,8 @@ fn some_of(run: &Run, all: &[EventId], seed: u64) -> Vec<EventId> {
     some
 }
 
-/// Locks, conditions, atomics, heap, a barrier, a deadlock, a crash, C++; others for the other compiler,
-/// because each takes a while.
+/// Programs with locks, conditions, atomics, heap, a barrier, a deadlock, a crash, C++; others for the other
+/// compiler, because each takes a while.
 const WITH_GCC: [&str; 10] = [
     "bank_account",
     "bounded_queue",
@@ -508,7 +508,7 @@ const WITH_CLANG: [&str; 10] = [
     "use_before_init",
 ];
 
-/// All of them, so that one failure does not hide the others.
+/// Checks all of them, so that one failure does not hide the others.
 fn each(names: &[&str], compiler: Compiler) -> Result<()> {
     let mut wrong = Vec::new();
     for name in names {

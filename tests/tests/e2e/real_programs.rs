@@ -20,7 +20,7 @@ struct Real {
 }
 
 impl Real {
-    /// In a working folder of its own, with what it works on.
+    /// Prepares a working folder of its own, with the files that the program works on.
     fn prepare(&self) -> Result<Workspace> {
         let workspace = Workspace::new()?;
         workspace.copy(&project().join("tests/real").join(self.name), "source")?;

@@ -1,4 +1,4 @@
-//! `unsnarl export RUN --to test`: scripts that fail before the fix, pass after it, and are never wrong about it.
+//! `unsnarl export RUN --to test`: scripts that fail before the fix, pass after it, and never give a wrong answer.
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -12,7 +12,7 @@ struct Pinned {
 }
 
 impl Pinned {
-    /// Records until it fails and exports the first failing run.
+    /// Records until the program fails and exports the first failing run.
     fn of(name: &str) -> Result<Pinned> {
         let workspace = Workspace::new()?;
         let text = fs::read_to_string(&Program::open(name)?.source)?;
@@ -61,7 +61,7 @@ impl Pinned {
         Ok(text)
     }
 
-    /// What the script says of the program as it is built.
+    /// Checks the script's verdict on the program as it is built.
     fn says(&self, word: &str, status: i32) -> Result<Finished> {
         let mut command = self.workspace.command("sh", &["pinned.sh"]);
         command.env(

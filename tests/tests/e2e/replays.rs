@@ -1,10 +1,10 @@
-//! `unsnarl replay RUN` where the program cannot do the same again: which event it was, and both sides.
+//! `unsnarl replay RUN` for a program that cannot repeat the run: it names the event that differs, and both sides.
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use unsnarl_e2e::{Compiler, Finished, Workspace, program::compile};
 
-/// A thread that keeps what `mood()` says; `main` looks at it.
+/// A program with a thread that keeps the result of `mood()`, which `main` looks at.
 fn program(mood: &str) -> String {
     format!(
         "#include <pthread.h>
@@ -53,7 +53,7 @@ fn another_environment() -> Result<()> {
     Ok(())
 }
 
-/// Nobody is told of variables that the program does not ask for.
+/// Variables that the program does not ask for are not reported.
 #[test]
 fn only_what_is_looked_up_is_kept() -> Result<()> {
     let workspace = Workspace::new()?;
@@ -92,7 +92,7 @@ fn another_file() -> Result<()> {
     Ok(())
 }
 
-/// The processor's own clock asks nobody, so nobody can answer for it: the value is told. It decides nothing.
+/// The processor's own clock, which a replay cannot answer for: the value is reported. It decides nothing.
 #[test]
 fn the_processors_clock() -> Result<()> {
     let mood =
@@ -108,7 +108,7 @@ fn the_processors_clock() -> Result<()> {
     Ok(())
 }
 
-/// Where it decides what the program does, the run is another one.
+/// A run that depends on the processor's clock and is therefore another one.
 #[test]
 fn the_processors_clock_decides() -> Result<()> {
     let mood = "static long find_mood(void)

@@ -1,4 +1,4 @@
-//! Saving a source file changes what is shown, not what is executed: runs of the same build are the same.
+//! Saved source files change the output, not the execution: runs of the same build are the same.
 
 use anyhow::{Context, Result, ensure};
 use std::{
@@ -9,7 +9,7 @@ use std::{
 use unsnarl_core::Certainty;
 use unsnarl_e2e::{Compiler, Workspace, program::compile};
 
-/// What a heap block holds is read from the line that allocates it.
+/// A program with a heap block whose type follows from the line that allocates it.
 const PROGRAM: &str = "#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>

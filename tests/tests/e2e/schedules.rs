@@ -12,7 +12,7 @@ fn chances(name: &str) -> Result<Workspace> {
     Ok(workspace)
 }
 
-/// The program passes under these options, and with one more option it fails, repeatably.
+/// Checks that the program passes under these options, and that with one more option it fails, repeatably.
 fn fails_only_by(name: &str, without: &[&str], with: &[&str]) -> Result<()> {
     let workspace = chances(name)?;
     let runs = ["-n", "200"];
@@ -68,7 +68,7 @@ fn a_correct_program_stands_them_all() -> Result<()> {
     Ok(())
 }
 
-/// `bound 2: all 146 schedules`, the number.
+/// The number in `bound 2: all 146 schedules`.
 fn all_schedules(finished: &Finished) -> Result<u64> {
     let text = &finished.stderr;
     let (_, rest) = text
@@ -139,7 +139,7 @@ fn orders(workspace: &Workspace, out: &str) -> Result<BTreeSet<String>> {
     Ok(orders)
 }
 
-/// Where no bound is in the way, the search has seen every order that random walks and PCT come to.
+/// A search without an effective bound has seen every order that random walks and PCT reach.
 #[test]
 fn nothing_is_found_elsewhere() -> Result<()> {
     for name in ["bank_account", "lock_order", "lost_wakeup"] {
@@ -199,7 +199,7 @@ fn what_the_log_does_not_tell_is_said() -> Result<()> {
     Ok(())
 }
 
-/// Two threads meet in a pipe, and look at the clock.
+/// A program in which two threads meet in a pipe, and look at the clock.
 const CLOCK: &str = r"
 #include <pthread.h>
 #include <time.h>
@@ -234,8 +234,8 @@ fn stretch(name: &str) -> Result<Workspace> {
     Ok(workspace)
 }
 
-/// With one priority per thread and no change of it, threads that compute are not interrupted, however
-/// long they take.
+/// Threads that compute are not interrupted, however long they take, under one priority per thread and no change of
+/// it.
 #[test]
 fn priorities_hold_over_long_stretches() -> Result<()> {
     let workspace = stretch("counting.c")?;

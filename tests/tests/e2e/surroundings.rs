@@ -1,5 +1,5 @@
-//! What a program does to its surroundings, and what they do to it: descriptors, folders, rights, limits,
-//! how addresses are drawn, other tools around the program.
+//! Programs and their surroundings: descriptors, folders, rights, limits, address randomization, other tools around
+//! the program.
 
 use super::modes::Modes;
 use anyhow::Result;
@@ -10,7 +10,7 @@ use std::{
 use unsnarl_e2e::{Compiler, Finished};
 
 const SOURCE: &str = "surroundings.c";
-/// The program's exit status where this user may not do what it is asked for.
+/// Exit status of a program that lacks the permission for what it is asked to do.
 const NOT_ALLOWED: i32 = 77;
 
 fn check(compiler: Compiler, modes: &[&str]) -> Result<()> {
@@ -78,7 +78,7 @@ fn a_broken_pipe_ends_the_program() -> Result<()> {
     Ok(())
 }
 
-/// Under a limit of the shell's, the recorder included.
+/// Records under a limit of the shell's, which applies to the recorder, too.
 fn record_within(program: &Modes, limit: &str) -> Result<Finished> {
     let unsnarl = unsnarl_e2e::binary::unsnarl()?.to_string_lossy();
     let script = format!("{limit} && exec \"$0\" record -n 3 --seed 3 -- ./prog nothing");
@@ -112,14 +112,14 @@ fn limits_from_outside() -> Result<()> {
     Ok(())
 }
 
-/// How the kernel draws addresses; put back as it was when this is dropped.
+/// The kernel's address randomization; restored when this is dropped.
 struct Randomness {
     file: PathBuf,
     before: String,
 }
 
 impl Randomness {
-    /// `None` where this user may not change it.
+    /// Sets it; `None` if this user may not change it.
     fn set(name: &str, bits: &str) -> Option<Randomness> {
         let file = Path::new("/proc/sys/vm").join(name);
         let before = fs::read_to_string(&file).ok()?;
@@ -158,8 +158,8 @@ fn addresses_may_lie_anywhere() -> Result<()> {
     Ok(())
 }
 
-/// Memory checkers read the program's accesses their own way; the program still runs, and what cannot
-/// be recorded says so.
+/// Memory checkers instrument the program their own way; the program still runs, and parts that cannot be recorded
+/// are reported.
 #[test]
 fn under_valgrind() -> Result<()> {
     let program = Modes::compile(SOURCE, Compiler::Gcc, &[])?;

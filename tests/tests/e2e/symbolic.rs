@@ -1,5 +1,5 @@
 //! Symbolic traces of real programs: each program under `tests/programs` is compiled with clang, recorded and
-//! followed through its model; what the trace says must be what was recorded.
+//! followed through its model; the trace must agree with the recording.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use unsnarl_core::{
@@ -9,7 +9,7 @@ use unsnarl_core::{
 use unsnarl_e2e::{Compiler, Program, Workspace};
 use unsnarl_trace::{EventKind, Run, Value, program, read_run};
 
-/// Follows one run of a program: a failing one where there is one.
+/// Follows one run of a program: a failing one if there is one.
 fn followed(name: &str, level: &str) -> Result<(Run, Walked)> {
     let program = Program::open(name)?;
     let workspace = Workspace::new()?;
@@ -33,7 +33,7 @@ fn followed(name: &str, level: &str) -> Result<(Run, Walked)> {
     Ok((run, walked))
 }
 
-/// Under the recorded values all conditions hold, and what is written is what was recorded.
+/// Checks that under the recorded values all conditions hold, and that the written values are the recorded ones.
 fn agrees(run: &Run, walked: &Walked) -> Result<()> {
     let trace = &walked.trace;
     let mut values = Values::new();
@@ -78,8 +78,8 @@ fn agrees(run: &Run, walked: &Walked) -> Result<()> {
     Ok(())
 }
 
-/// The recorded order is one of the trace's: an independent checker follows it to its end, every read gives what
-/// it gave in the run, and the run fails where what went wrong is known.
+/// Checks that the recorded order is one of the trace's: an independent checker follows it to its end, every read
+/// gives the recorded value, and the run fails if the failure is known.
 fn happens_as_recorded(trace: &SymbolicTrace) -> Result<()> {
     let order = dsp::check(trace, &trace.order);
     let order = order.map_err(|why| anyhow!("the recorded order is refused: {why:?}"))?;
@@ -116,7 +116,7 @@ fn traces_agree_with_what_was_recorded() -> Result<()> {
     Ok(())
 }
 
-/// Optimized code is followed where its instructions still are those of the model, and else says so.
+/// Optimized code is followed as long as its instructions are those of the model; otherwise that is reported.
 #[test]
 fn traces_of_optimized_programs_agree_as_well() -> Result<()> {
     for name in [
@@ -159,7 +159,7 @@ fn failures_are_conditions_in_the_words_of_the_source() -> Result<()> {
     Ok(())
 }
 
-/// Without a model the values are there, and what that loses is said.
+/// Runs without a model have values, and the loss is reported.
 #[test]
 fn without_a_model_only_values_are_known() -> Result<()> {
     let program = Program::open("bank_account")?;
@@ -220,7 +220,7 @@ int main(void)
 }
 "#;
 
-/// What is worked out of a run costs by its events, not by the bytes that they touch.
+/// Costs of the analysis of a run depend on its events, not on the bytes that they touch.
 #[test]
 fn ranges_of_many_bytes_are_followed_as_ranges() -> Result<()> {
     let workspace = Workspace::new()?;

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use std::{env, fs, path::PathBuf, process::Command};
 use unsnarl_e2e::{Compiler, Program, Workspace, binary};
 
-/// Where the set-up says that code-server is; `cargo xtask test` sets it.
+/// Variable that names code-server; `cargo xtask test` sets it.
 const VARIABLE: &str = "UNSNARL_TEST_VSCODE";
 
 fn tools() -> Result<PathBuf> {
@@ -27,7 +27,7 @@ fn what_a_user_of_the_extension_sees() -> Result<()> {
     does_not_fail(&workspace, "bank_account.c")
 }
 
-/// A folder that the user has not trusted is read, and nothing of it is run.
+/// A folder that the user has not trusted is read, and none of its programs is run.
 #[test]
 fn an_untrusted_folder_is_read_in_high_contrast() -> Result<()> {
     session("untrusted.mjs").map(drop)
@@ -70,7 +70,7 @@ fn session(script: &str) -> Result<Workspace> {
     Ok(workspace)
 }
 
-/// What the editor looked like is kept beside the binaries.
+/// Folder for screenshots of the editor, beside the binaries.
 fn pictures(of: &str) -> Result<PathBuf> {
     let folder = binary::unsnarl()?
         .with_file_name("vscode-pictures")

@@ -1,5 +1,5 @@
-//! Fixes of programs that take their locks by functions, macros and classes of their own: they hold when they are built.
-//! `cargo xtask bench wrapped` looks at more of them.
+//! Fixes of programs that take their locks by functions, macros and classes of their own: they hold when they are
+//! built. `cargo xtask bench wrapped` looks at more of them.
 
 use anyhow::{Context, Result, ensure};
 use unsnarl_core::Explanation;
@@ -113,8 +113,8 @@ int main(void)
 }
 "#;
 
-/// An edit is compiled as its source was, with the folders and macros that the wrapper was given: here the name of the new
-/// mutex is another thing's in a header.
+/// An edit is compiled as its source was, with the folders and macros that the wrapper was given: here the name of the
+/// new mutex is another thing's in a header.
 #[test]
 fn an_edit_is_compiled_as_its_source_was() -> Result<()> {
     let workspace = Workspace::new()?;

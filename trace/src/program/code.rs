@@ -52,9 +52,9 @@ pub struct Function {
     pub is_local: bool,
     /// Types of the parameters: values 0 and on.
     pub parameters: Vec<TypeId>,
-    /// For each parameter the size in bytes of what is copied for the call (`byval`), 0 for others.
+    /// Size in bytes of what is copied for the call (`byval`), for each parameter; 0 for the others.
     pub by_value: Vec<u64>,
-    /// It takes more arguments than it has parameters.
+    /// `true` if it accepts more arguments than it has parameters.
     pub is_variadic: bool,
     /// Type of the result.
     pub result: TypeId,
@@ -66,7 +66,7 @@ pub struct Function {
     pub instructions: Vec<Instruction>,
     /// The point of the first of them; of one that is only declared: that of the next function.
     pub first_point: PointNumber,
-    /// Where it is defined.
+    /// Place of the definition.
     pub place: PlaceId,
     /// Its variables and parameters as the source has them.
     pub variables: Vec<Variable>,
@@ -88,24 +88,24 @@ pub struct Block {
     pub label: String,
     /// Its first instruction: index into [`Function::instructions`].
     pub from: u32,
-    /// Behind its last one.
+    /// One past its last instruction.
     pub to: u32,
 }
 
 /// An instruction.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// The value that it makes.
     pub result: Option<ValueId>,
     /// Type of that value, `void` where there is none; of a store that of what it stores.
     pub ty: TypeId,
-    /// Where it stands in the source.
+    /// Place in the source.
     pub place: PlaceId,
 }
 
-/// What an instruction works on.
+/// An operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Operand {
     /// A value of the function.
@@ -128,11 +128,12 @@ pub struct Scaled {
 pub struct Case {
     /// The value, zero-extended.
     pub bits: u128,
-    /// Where to.
+    /// The target block.
     pub to: BlockId,
 }
 
-/// What an instruction does. Operands are typed by the tables; types stand here only where nothing else says them.
+/// The operation of an instruction. Operands are typed by the tables; types stand here only where nothing else
+/// determines them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(
     missing_docs,
@@ -205,23 +206,24 @@ pub enum Op {
     },
     Return(Option<Operand>),
     Unreachable,
-    /// Goes on unwinding.
+    /// Continuation of unwinding.
     Resume(Operand),
     /// `invoke` when `unwind` is set: then `normal` is as well, and the call ends its block.
     Call {
         callee: Operand,
         arguments: Vec<Operand>,
-        /// Per argument the bytes that are copied for the call, 0 for others.
+        /// Size in bytes of what is copied for the call, for each argument; 0 for the others.
         by_value: Vec<u64>,
         normal: Option<BlockId>,
         unwind: Option<BlockId>,
     },
-    /// Text of the assembler's.
+    /// Inline assembly.
     Assembly {
         text: String,
         arguments: Vec<Operand>,
     },
-    /// Where unwinding ends for now; `catches` are the addresses of the types of exceptions, null for all.
+    /// The block in which unwinding resumes the program; `catches` are the addresses of the types of exceptions, null
+    /// for all.
     LandingPad {
         is_cleanup: bool,
         catches: Vec<Operand>,
@@ -265,7 +267,7 @@ pub enum Op {
     VariableArgument {
         list: Operand,
     },
-    /// Not understood; the text as it was.
+    /// An instruction that was not understood, with its original text.
     Unknown(String),
 }
 
@@ -291,9 +293,9 @@ pub enum BinaryOp {
     FMul,
     FDiv,
     FRem,
-    /// Of atomic updates: the new value.
+    /// The new value (only of atomic updates).
     Exchange,
-    /// Of atomic updates: not (a and b).
+    /// The value not (a and b) (only of atomic updates).
     Nand,
     Max,
     Min,

@@ -16,7 +16,7 @@ id! {
     GlobalId
 }
 
-/// A constant. Those that others are made of stand before them.
+/// A constant. Constants that it is made of stand before it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Constant {
     /// An integer, zero-extended from its type's width; wider ones than 128 bits are [`Constant::Unknown`].
@@ -43,9 +43,9 @@ pub enum Constant {
     Function(FunctionId),
     /// The address of a label, for jumps to computed places.
     Block {
-        /// In which function.
+        /// The function of the label.
         function: FunctionId,
-        /// Which block it is before.
+        /// The block behind the label.
         block: BlockId,
     },
     /// Bytes behind another address; constant address arithmetic is folded into it.
@@ -71,16 +71,16 @@ pub enum Constant {
     },
     /// Conversion of another constant, such as an address to an integer.
     Cast {
-        /// Which.
+        /// The conversion.
         op: CastOp,
-        /// To what.
+        /// Type of the result.
         ty: TypeId,
-        /// Of what.
+        /// The converted constant.
         of: ConstantId,
     },
     /// Arithmetic on constants that the compiler leaves to the linker.
     Binary {
-        /// Which.
+        /// The operation.
         op: BinaryOp,
         /// Type of the result.
         ty: TypeId,
@@ -89,7 +89,7 @@ pub enum Constant {
         /// The second operand.
         b: ConstantId,
     },
-    /// Something else of this type.
+    /// A constant of this type that was not understood.
     Unknown(TypeId),
 }
 
@@ -106,7 +106,7 @@ pub struct Global {
     pub size: u64,
     /// Its first value; `None` when it is only declared here.
     pub initial: Option<ConstantId>,
-    /// It is never written.
+    /// `true` if it is never written.
     pub is_constant: bool,
     /// Each thread has its own.
     pub is_thread_local: bool,
@@ -114,7 +114,7 @@ pub struct Global {
     pub is_local: bool,
     /// Its type as the source has it.
     pub debug_type: DebugTypeId,
-    /// Where it is declared.
+    /// Place of the declaration.
     pub place: PlaceId,
 }
 

@@ -24,7 +24,7 @@ pub struct Place {
     /// The function whose text it is in, another one than the instruction's where that was inlined: row of
     /// [`Unit::subprograms`](super::Unit::subprograms).
     pub function: u32,
-    /// Where that function was called, if it was inlined; 0 otherwise.
+    /// Place of the call of that function, if it was inlined; 0 otherwise.
     pub inlined_at: PlaceId,
 }
 
@@ -52,9 +52,9 @@ pub struct Variable {
     pub is_address: bool,
     /// The line that declares it.
     pub line: u32,
-    /// It is a parameter.
+    /// `true` if it is a parameter.
     pub is_parameter: bool,
-    /// Which of its bits these are, by offset and count; `None` for all of them. Optimized code keeps the
+    /// Offset and count of the variable's bits that the value holds; `None` for all of them. Optimized code keeps the
     /// members of a structure apart.
     pub fragment: Option<(u64, u64)>,
 }
@@ -66,14 +66,14 @@ pub struct DebugType {
     pub name: String,
     /// Size in bytes.
     pub size: u64,
-    /// What it is.
+    /// Kind of the type.
     pub kind: DebugKind,
 }
 
-/// What a type of the source is.
+/// The kind of a type of the source.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum DebugKind {
-    /// Something else.
+    /// Another kind of type.
     #[default]
     Other,
     /// A truth value.

@@ -1,15 +1,15 @@
-//! Units as bytes: a header, then the unit in postcard's wire format. Blobs stand one behind the other, as the
-//! linker puts them.
+//! Encoding of units as bytes: a header, then the unit in postcard's wire format. Blobs stand one behind the other,
+//! as the linker puts them.
 
 use super::Unit;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// How a blob begins.
+/// First bytes of a blob.
 const MAGIC: [u8; 8] = *b"unsnarlM";
 /// Version of the schema. It changes whenever [`Unit`] does.
 const VERSION: u32 = 1;
-/// Magic, version, length of what follows, hash of what follows.
+/// Size of the header: magic, version, length and hash of the content.
 const HEADER: usize = 8 + 4 + 8 + 32;
 
 /// SHA-256 of a unit's bytes: its name.
@@ -29,13 +29,13 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// Why bytes are no model.
+/// An error that keeps bytes from being decoded as a model.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// They end too early.
+    /// The bytes end too early.
     #[error("the program model is cut off after {0} bytes")]
     CutOff(usize),
-    /// They are something else.
+    /// The bytes are not a program model.
     #[error("this is no program model")]
     NoModel,
     /// Another version of unsnarl made them.
@@ -43,7 +43,7 @@ pub enum DecodeError {
         "the program model has version {0}, this unsnarl reads version {VERSION}\n  next: build the program again with `unsnarl cc`"
     )]
     OtherVersion(u32),
-    /// They were changed.
+    /// The bytes were modified.
     #[error("the program model is damaged: {0}")]
     Damaged(String),
 }
@@ -116,7 +116,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Hash, Unit, &[u8]), DecodeError> {
 /// All units of the bytes, each once, in their order. Zeros between them are passed over: linkers may align.
 ///
 /// # Errors
-/// As [`decode`]; a damaged unit spoils those behind it, since nobody knows where they begin.
+/// As [`decode`]; a damaged unit makes those behind it unreadable, since nothing tells where they begin.
 pub fn decode_all(mut bytes: &[u8]) -> Result<Vec<(Hash, Unit)>, DecodeError> {
     let mut units: Vec<(Hash, Unit)> = Vec::new();
     loop {

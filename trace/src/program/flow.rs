@@ -1,8 +1,8 @@
-//! Control flow of a function: what follows what, what must follow, and which branches decide what runs.
+//! Control flow of a function: successors of blocks, post-dominators and control dependence.
 
 use super::{BlockId, Function, Op};
 
-/// Where a block may go next, each block once.
+/// Successors of a block, each once.
 pub fn successors(function: &Function, block: BlockId) -> Vec<BlockId> {
     let mut next = match function.block(block).last().map(|last| &last.op) {
         Some(Op::Jump(to)) => vec![*to],
@@ -21,7 +21,7 @@ pub fn successors(function: &Function, block: BlockId) -> Vec<BlockId> {
     next
 }
 
-/// What must run after a block, and which branches decide whether it runs.
+/// Post-dominators and control dependence of a function's blocks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ControlFlow {
     after: Vec<Option<BlockId>>,
@@ -41,8 +41,9 @@ impl ControlFlow {
         ControlFlow::of(&next)
     }
 
-    /// As [`ControlFlow::new`] for the ways that return: what ends the program (a failed assertion, a call that does
-    /// not come back) is no way to the function's end, so what stands behind an assertion is not decided by it.
+    /// Like [`ControlFlow::new`], but only for paths that return: a block that ends the program (a failed assertion,
+    /// a call that does not come back) has no edge to the function's end, so the code behind an assertion does not
+    /// depend on it.
     pub fn of_what_returns(function: &Function) -> ControlFlow {
         let ways = |block| {
             let block = id(block);
@@ -101,8 +102,8 @@ fn id(block: usize) -> BlockId {
     BlockId(u32::try_from(block).unwrap_or(u32::MAX))
 }
 
-/// For each block its nearest post-dominator: the function's end has the number behind the last block's. `None` for
-/// blocks from which no way leads there, and for the end itself.
+/// Computes the nearest post-dominator of each block; the function's end has the number behind the last block's.
+/// `None` for blocks from which no path leads to the end, and for the end itself.
 fn post_dominators(next: &[Vec<usize>]) -> Vec<Option<usize>> {
     let end = next.len();
     let leaves = [end];
@@ -141,7 +142,7 @@ fn set(after: &mut [Option<usize>], block: usize, to: usize) {
     }
 }
 
-/// Where two ways meet: the one that is further from the end goes on until both are at the same block.
+/// Block at which two paths meet: the path that is further from the end advances until both are at the same block.
 fn meet(after: &[Option<usize>], rank: &[usize], mut a: usize, mut b: usize) -> usize {
     let rank_of = |block: usize| rank.get(block).copied().unwrap_or(0);
     let follow = |block: usize| after.get(block).copied().flatten().unwrap_or(block);
@@ -155,7 +156,7 @@ fn meet(after: &[Option<usize>], rank: &[usize], mut a: usize, mut b: usize) -> 
     a
 }
 
-/// For each block and the end the blocks that lead there.
+/// Returns the predecessors of each block and of the end.
 fn reversed(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let end = next.len();
     let (leaves, mut before) = ([end], vec![Vec::new(); end + 1]);
@@ -214,7 +215,7 @@ mod tests {
     use crate::program::{Block, Case, Instruction, Operand, PlaceId, TypeId};
     use proptest::prelude::*;
 
-    /// A function of blocks that only go on.
+    /// A function whose blocks have these successors.
     fn function(next: &[Vec<usize>]) -> Function {
         let value = Operand::Value(Default::default());
         let op = |ways: &Vec<usize>| match ways.as_slice() {
@@ -255,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Whether some way leads from here to the end without this block.
+    /// Returns whether some path leads from `from` to the end without passing `without`.
     fn ends_without(next: &[Vec<usize>], from: usize, without: Option<usize>) -> bool {
         let (mut open, mut seen) = (vec![from], vec![false; next.len()]);
         while let Some(at) = open.pop() {
@@ -270,7 +271,7 @@ mod tests {
         false
     }
 
-    /// By the definition: every way to the end passes it, and there is one.
+    /// Post-dominance by its definition: every path to the end passes the block, and there is one.
     fn must_follow(next: &[Vec<usize>], from: usize, block: usize) -> bool {
         from == block || (ends_without(next, from, None) && !ends_without(next, from, Some(block)))
     }

@@ -1,10 +1,10 @@
 //! The program model: what the compiler wrapper keeps of a translation unit, so that engines can follow a
 //! recorded thread through its code without a compiler's library.
 //!
-//! It is clang's intermediate code after instrumentation, condensed: types with their layout ([`types`]),
-//! functions, blocks and instructions ([`code`]), constants and globals ([`data`]), places and what the debug
-//! info says of variables ([`debug`]); [`flow`] says which branches decide what runs. An instruction is named by its *point*: its number in the unit from 1,
-//! which the line table of the object carries as discriminator.
+//! It is clang's intermediate code after instrumentation, condensed: types with their layout ([`types`]), functions,
+//! blocks and instructions ([`code`]), constants and globals ([`data`]), places and what the debug info says of
+//! variables ([`debug`]); [`flow`] says which branches decide what runs. An instruction is named by its *point*: its
+//! number in the unit from 1, which the line table of the object carries as discriminator.
 //!
 //! Everything refers to everything by index. A reader must trust no index: [`Unit`]'s accessors give `None`
 //! for what is not there.
@@ -57,7 +57,7 @@ pub struct Unit {
     pub places: Vec<Place>,
     /// Types as the source has them; row 0 is "not known".
     pub debug_types: Vec<DebugType>,
-    /// What could not be condensed, in words; those instructions are [`Op::Unknown`].
+    /// Descriptions of what could not be condensed; those instructions are [`Op::Unknown`].
     pub problems: Vec<String>,
 }
 

@@ -9,9 +9,9 @@ use super::{
 };
 use std::fmt::{self, Display, Formatter, Write as _};
 
-/// Constants within constants are written down so far.
+/// Depth down to which nested constants are written.
 const DEEPEST: u32 = 3;
-/// Elements of constants are written down so far.
+/// Number of elements up to which constants are written.
 const MOST: usize = 8;
 
 /// Something that writes itself.

@@ -1,4 +1,4 @@
-//! Where the models of builds are kept: one file for each build, beside the runs, named by its build id.
+//! Storage for the models of builds: one file for each build, beside the runs, named by its build id.
 
 use super::{DecodeError, Hash, Program, decode_all, encode::first};
 use crate::files::read_regular;
@@ -13,17 +13,17 @@ const FOLDER: &str = "models";
 /// Most bytes of a build's models.
 const MOST: u64 = 1 << 30;
 
-/// Why a build's models cannot be read.
+/// An error that keeps a build's models from being read.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Nothing was kept for this build.
+    /// No model was kept for this build.
     #[error(
         "there is no program model of this build in {}\n  next: build the program with clang \
          (UNSNARL_CC=clang UNSNARL_CXX=clang++) and record it again",
         folder.display()
     )]
     Missing {
-        /// Where it would be.
+        /// The folder in which it was looked for.
         folder: PathBuf,
     },
     /// The file cannot be read.
@@ -31,7 +31,7 @@ pub enum LoadError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// The file's content is no model.
@@ -39,13 +39,13 @@ pub enum LoadError {
     Decode {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The defect.
         source: DecodeError,
     },
 }
 
-/// The folder with the models of the builds that the runs in this folder are of: within a project's
-/// `.unsnarl` the one folder `.unsnarl/models`, elsewhere `models` among the runs.
+/// The folder with the models of the builds whose runs lie in `runs`: within a project's `.unsnarl` the one folder
+/// `.unsnarl/models`, elsewhere `models` among the runs.
 pub fn folder(runs: &Path) -> PathBuf {
     let full = std::path::absolute(runs).unwrap_or_else(|_| runs.to_owned());
     let home = full
@@ -106,7 +106,7 @@ pub fn keep(runs: &RunFolder, build_id: &str, sections: &[&[u8]]) -> Result<(), 
     runs.place(&path, &bytes)
 }
 
-/// The file of a build; `None` for an id that is none: it may come from anybody's run file.
+/// The file of a build; `None` for an ill-formed id, which anybody's run file may contain.
 fn file(folder: &Path, build_id: &str) -> Option<PathBuf> {
     let is_id = !build_id.is_empty() && build_id.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_id.then(|| folder.join(build_id))

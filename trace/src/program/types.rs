@@ -11,7 +11,7 @@ id! {
 /// A type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Type {
-    /// What it is.
+    /// Kind of the type.
     pub kind: TypeKind,
     /// Bytes from one element of an array to the next; 0 where that makes no sense.
     pub size: u64,
@@ -19,10 +19,10 @@ pub struct Type {
     pub align: u32,
 }
 
-/// What a type is.
+/// The kind of a type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum TypeKind {
-    /// No value.
+    /// The type `void`.
     Void,
     /// An integer of this many bits.
     Integer(u32),

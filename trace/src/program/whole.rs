@@ -1,4 +1,4 @@
-//! The units of one program, and who is meant by a name.
+//! The units of one program, and the resolution of names between them.
 
 use super::{
     Constant, ConstantId, Function, FunctionId, Global, GlobalId, Hash, Instruction, PointNumber,
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct UnitId(pub u32);
 
-/// What a linker's name stands for.
+/// The definition that a linker's name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Definition {
     /// A function with blocks.
@@ -26,9 +26,9 @@ pub enum Definition {
 pub struct Program {
     units: Vec<(Hash, Unit)>,
     by_hash: FxHashMap<String, UnitId>,
-    /// What other units see, the first definition of each name: as linkers choose.
+    /// Names visible to other units, with the first definition of each, which is the one that linkers choose.
     visible: FxHashMap<String, Definition>,
-    /// What only its own unit sees.
+    /// Names visible in their own unit only.
     local: FxHashMap<(UnitId, String), Definition>,
 }
 
@@ -77,7 +77,7 @@ impl Program {
         units.map(|(row, (_, unit))| (UnitId(row as u32), unit))
     }
 
-    /// No unit is known.
+    /// Returns whether no unit is known.
     pub fn is_empty(&self) -> bool {
         self.units.is_empty()
     }
@@ -107,13 +107,13 @@ impl Program {
         self.unit(unit)?.constant(id)
     }
 
-    /// What a linker's name means in a unit; `None` for what no unit defines.
+    /// Resolves a linker's name in a unit; `None` if no unit defines it.
     pub fn definition(&self, unit: UnitId, name: &str) -> Option<Definition> {
         let local = self.local.get(&(unit, name.to_owned()));
         local.or_else(|| self.visible.get(name)).copied()
     }
 
-    /// Where an instruction is: its function, its index there, and itself. Logarithmic.
+    /// Finds an instruction: its function, its index there, and itself. Logarithmic.
     pub fn at(&self, unit: UnitId, point: PointNumber) -> Option<(FunctionId, u32, &Instruction)> {
         let model = self.unit(unit)?;
         let (id, instruction) = model.at(point)?;

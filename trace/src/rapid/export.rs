@@ -39,7 +39,7 @@ pub fn export(run: &Run) -> Exported {
     out
 }
 
-/// What stands in the first and last field.
+/// The first and last field of a line.
 struct Line {
     thread: String,
     site: String,
@@ -78,7 +78,7 @@ impl Exported {
         }
     }
 
-    /// Under a lock of its own: atomic accesses order each other and do not race.
+    /// Adds an access under a lock of its own: atomic accesses order each other and do not race.
     fn atomic(&mut self, line: &Line, kind: EventKind, name: &str) {
         let lock = format!("atomic:{name}");
         self.line(line, "acq", &lock);
@@ -100,7 +100,7 @@ impl Exported {
     }
 }
 
-/// Which of the characters would end a name.
+/// Returns whether the character would end a name and is therefore escaped.
 pub(super) fn is_escaped(c: char) -> bool {
     c.is_ascii_whitespace() || c.is_ascii_control() || matches!(c, '|' | '%')
 }

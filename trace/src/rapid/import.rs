@@ -1,4 +1,4 @@
-//! Makes a run of a trace as text, in one pass.
+//! Makes a run from the text of a trace, in one pass.
 
 use super::{
     Format, SITE,
@@ -22,14 +22,14 @@ const SHOWN: usize = 80;
 /// Bytes of a short line, to guess how many there are.
 const SHORT_LINE: usize = 14;
 
-/// A run that was made of a trace.
+/// A run that was made from a trace.
 #[derive(Debug)]
 pub struct Imported {
     /// The run: mode `imported`, outcome `passed`, no values; [`RunMeta::problems`] say what it lacks.
     pub run: Run,
     /// The first lines that could not be read, at most 100.
     pub bad: Vec<BadLine>,
-    /// How many could not be read; the run holds the others.
+    /// Number of lines that could not be read; the run holds the others.
     pub bad_lines: usize,
 }
 
@@ -38,9 +38,9 @@ pub struct Imported {
 pub struct BadLine {
     /// Its number, from 1.
     pub number: u64,
-    /// What stands there, or the beginning of it.
+    /// Text of the line, or its beginning.
     pub text: String,
-    /// What should.
+    /// The form that was expected.
     pub expected: &'static str,
 }
 
@@ -55,10 +55,10 @@ impl fmt::Display for BadLine {
     }
 }
 
-/// Why no run could be made.
+/// An error that keeps a trace from becoming a run.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// Nothing in it.
+    /// The text holds no events.
     #[error("there are no events in it")]
     Empty,
     /// More lines that cannot be read than lines that can.
@@ -76,11 +76,11 @@ pub enum ImportError {
     TooMany(&'static str),
 }
 
-/// Reads a trace. Lines that cannot be read are left out, and told. Linear in the text.
+/// Reads a trace. Lines that cannot be read are left out and reported. Linear in the text.
 ///
 /// # Errors
 ///
-/// When there is nothing to read, or more lines are bad than good.
+/// Fails if there is nothing to read, or if more lines are bad than good.
 pub fn import(text: &[u8], format: Format) -> Result<Imported, ImportError> {
     let names = match format {
         Format::Std => Vec::new(),
@@ -114,7 +114,7 @@ fn column_names(text: &[u8]) -> Vec<String> {
     (0..columns).map(|column| format!("T{column}")).collect()
 }
 
-/// What is wrong with one line.
+/// The defect of one line.
 enum Problem {
     Line(Expected),
     Trace(ImportError),
@@ -135,7 +135,7 @@ struct Import<'a> {
     is_lock: Vec<bool>,
     sites: Sites<'a>,
     columns: Columns,
-    /// Lines that say nothing.
+    /// Number of lines that have no event.
     silent: usize,
     bad: Vec<BadLine>,
     bad_lines: usize,
@@ -179,7 +179,8 @@ impl<'a> Import<'a> {
         self.event(name.as_bytes(), word, operand, &[])
     }
 
-    /// The place comes first and the thread last, so that a bad line leaves no thread or location behind.
+    /// Adds an event. The place is resolved first and the thread last, so that a bad line leaves no thread or
+    /// location behind.
     #[inline]
     fn event(
         &mut self,
@@ -239,7 +240,7 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// The number of a thread that does something.
+    /// The number of a thread that executes an event.
     #[inline]
     fn running(&mut self, name: &'a [u8]) -> Result<u16, Problem> {
         let thread = self.thread(name)?;
@@ -258,7 +259,7 @@ impl<'a> Import<'a> {
         u16::try_from(number).map_err(|_| Problem::Trace(ImportError::TooMany("threads")))
     }
 
-    /// Variables and locks of one name are one location, as they are in recorded runs.
+    /// The location of a name. Variables and locks of one name are one location, as they are in recorded runs.
     #[inline]
     fn location(&mut self, name: &'a [u8], kind: EventKind) -> Result<u32, Expected> {
         let (number, new) = self.locations.number(name, line::is_name)?;
@@ -273,7 +274,8 @@ impl<'a> Import<'a> {
         Ok(number + 1)
     }
 
-    /// Parents stand before their children, and children do nothing before they are made.
+    /// Sets the parent of a thread. Parents stand before their children, and children do nothing before they are
+    /// created.
     fn adopt(&mut self, parent: u16, child: u16, site: u32) {
         if let Some(row) = self.rows.get_mut(usize::from(child))
             && !row.ran
@@ -489,7 +491,7 @@ fn site(place: &str) -> SiteRow {
     }
 }
 
-/// A name without what [`export`](super::export()) does to names that the text could not hold.
+/// Decodes a name that [`export`](super::export()) has escaped.
 fn plain(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let mut parts = text.split('%');

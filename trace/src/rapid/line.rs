@@ -1,6 +1,6 @@
 //! One line of a trace: its parts, or what was expected instead.
 
-/// Where `byte` stands first in `text` from `from` to before `end`. Looks at eight bytes at a time, also at some
+/// Position of the first `byte` in `text` between `from` and `end`. Looks at eight bytes at a time, including some
 /// behind `end`: lines and fields are short, the text is long.
 #[inline]
 pub(super) fn find(text: &[u8], from: usize, end: usize, byte: u8) -> Option<usize> {
@@ -23,7 +23,7 @@ pub(super) fn find(text: &[u8], from: usize, end: usize, byte: u8) -> Option<usi
     None
 }
 
-/// What a line does.
+/// The operation of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Word {
     Read,
@@ -34,13 +34,13 @@ pub(super) enum Word {
     Join,
     Begin,
     End,
-    /// Read and written under a lock of its own.
+    /// A read and a write under a lock of its own.
     Sync,
-    /// Says nothing.
+    /// An operation that is not an event.
     Nothing,
 }
 
-/// What was expected where something else stands.
+/// The form that was expected where something else stands.
 pub(super) type Expected = &'static str;
 
 pub(super) const THREE_FIELDS: Expected = "three fields: `thread|operation(operand)|location`";
@@ -63,7 +63,7 @@ pub(super) fn of_std(text: &[u8], start: usize, end: usize) -> Result<[&[u8]; 3]
     Ok([thread, part(first + 1, second), part(second + 1, end)])
 }
 
-/// The column that is not empty, and what stands in it.
+/// The column that is not empty, and its text.
 pub(super) fn of_csv(line: &[u8]) -> Result<(usize, &[u8]), Expected> {
     let mut cells = line.split(|&byte| byte == b',').enumerate();
     let filled = cells.find(|(_, cell)| !cell.is_empty()).ok_or(ONE_COLUMN)?;
@@ -73,8 +73,8 @@ pub(super) fn of_csv(line: &[u8]) -> Result<(usize, &[u8]), Expected> {
     }
 }
 
-/// What `operation(operand)` does, and to what. Only operations that need none may lack an operand. White space
-/// in the operand is not looked for: see [`is_name`].
+/// Parses `operation(operand)`. Operations other than those that need none must have an operand. White space in the
+/// operand is not checked here: see [`is_name`].
 #[inline]
 pub(super) fn operation(text: &[u8], is_csv: bool) -> Result<(Word, &[u8]), Expected> {
     // By far the most.
@@ -112,7 +112,7 @@ pub(super) fn operation(text: &[u8], is_csv: bool) -> Result<(Word, &[u8]), Expe
     Ok((word, operand))
 }
 
-/// An operand that can be one. Looked at when a name is new.
+/// Checks that an operand is a valid name. Called when a name is new.
 pub(super) fn is_name(operand: &[u8]) -> Result<(), Expected> {
     match operand.iter().any(u8::is_ascii_whitespace) {
         true => Err(OPERAND),
@@ -120,7 +120,7 @@ pub(super) fn is_name(operand: &[u8]) -> Result<(), Expected> {
     }
 }
 
-/// A place that can be one. Looked at when a place is new.
+/// Checks that a place is valid. Called when a place is new.
 pub(super) fn is_place(place: &[u8]) -> Result<(), Expected> {
     match place.contains(&b'|') {
         true => Err(THREE_FIELDS),
@@ -128,7 +128,7 @@ pub(super) fn is_place(place: &[u8]) -> Result<(), Expected> {
     }
 }
 
-/// A number below `bound` in decimal digits, without zeros before it.
+/// Parses a number below `bound` in decimal digits, without leading zeros.
 #[inline]
 pub(super) fn number(text: &[u8], bound: usize) -> Option<usize> {
     if text.is_empty() || text.len() > 7 || (text.len() > 1 && text.first() == Some(&b'0')) {

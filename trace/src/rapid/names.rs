@@ -1,7 +1,7 @@
 //! Numbers for names, in the order in which they appear.
 //!
-//! An open table. A name of up to eight bytes stands in its slot as one word; longer ones are compared in
-//! a copy that holds nothing else: the text is too large to stay in a cache.
+//! An open-addressing hash table. A name of up to eight bytes stands in its slot as one word; longer ones are
+//! compared in a copy that holds nothing else: the text is too large to stay in a cache.
 
 use super::line::Expected;
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ pub(super) struct Names<'a> {
     taken: usize,
     names: Vec<&'a [u8]>,
     reads: fn(&[u8]) -> String,
-    /// The numbers of names that may be written in several ways, by what they are read as.
+    /// Numbers of names that may be written in several ways, by their decoded text.
     texts: FxHashMap<String, u32>,
     /// The longer names, one behind the other.
     long: Vec<u8>,
@@ -32,7 +32,7 @@ struct Slot {
 const FIRST_SLOTS: usize = 256;
 
 impl<'a> Names<'a> {
-    /// No names yet, and how names that hold more than printable ASCII without `%` are read.
+    /// An empty table; `reads` decodes names that hold more than printable ASCII without `%`.
     pub(super) fn new(reads: fn(&[u8]) -> String) -> Names<'a> {
         Names {
             slots: vec![Slot::default(); FIRST_SLOTS],
@@ -79,7 +79,8 @@ impl<'a> Names<'a> {
         &self.names
     }
 
-    /// No name is the beginning of another here: a line ends each.
+    /// Returns whether the long name at `start` is this one. No name is the beginning of another here: a line ends
+    /// each.
     fn is_long(&self, start: u32, name: &[u8]) -> bool {
         let rest = self.long.get(start as usize..).unwrap_or(&[]);
         rest.strip_prefix(name).and_then(<[u8]>::first) == Some(&END)
@@ -108,7 +109,7 @@ impl<'a> Names<'a> {
         number
     }
 
-    /// That of the name that is read as the same text, or the next one.
+    /// The number of the name with the same decoded text, or the next free one.
     fn number_of_text(&mut self, name: &'a [u8]) -> u32 {
         let next = self.names.len() as u32;
         let number = match is_simple(name) {
@@ -139,13 +140,13 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Whether nobody can write the name in another way.
+/// Returns whether the name can be written in one way only.
 fn is_simple(name: &[u8]) -> bool {
     name.iter()
         .all(|&byte| byte.is_ascii_graphic() && byte != b'%')
 }
 
-/// What no name holds.
+/// A byte that no name holds.
 const END: u8 = b'\n';
 
 /// A name of up to eight bytes as one number, a different one for each; none for longer names.
@@ -184,7 +185,7 @@ fn hash(name: &[u8]) -> u64 {
     mix(hash ^ last)
 }
 
-/// Where to look for a key first.
+/// The first slot in which to look for a key.
 #[inline]
 fn place(key: u64) -> usize {
     mix(key) as usize

@@ -16,10 +16,10 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// "None" where an index is meant.
+/// The index that stands for "none".
 pub const NONE: u32 = u32::MAX;
 
-/// The first part.
+/// The header of the part.
 #[repr(C)]
 pub struct Follow {
     /// Number of entries.
@@ -58,11 +58,11 @@ pub struct Follow {
     pub stands_at: u64,
 }
 
-/// Why a schedule was given up; the run goes on by its strategy.
+/// The reason for which a schedule was given up; the run goes on by its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum GaveUp {
-    /// It was not, or not yet.
+    /// The schedule was not given up, or not yet.
     No = 0,
     /// A thread did what a later entry says, at a place where it could not be held back.
     OutOfOrder = 1,
@@ -91,7 +91,7 @@ pub struct Entry {
     pub wanted: u32,
     /// See `wanted`.
     pub wanted_len: u32,
-    /// It is the n-th such event of the thread after the thread's entry before, from 1.
+    /// Position among such events of the thread after the thread's previous entry, from 1.
     pub nth: u32,
     /// The thread's next entry, or [`NONE`].
     pub next: u32,
@@ -106,7 +106,7 @@ pub struct Entry {
 pub struct Name {
     /// Index of its parent's name; its own for `main`.
     pub parent: u32,
-    /// It is the parent's n-th child, from 1; 0 for `main`.
+    /// Position among its parent's children, from 1; 0 for `main`.
     pub nth: u32,
     /// Its first entry, or [`NONE`].
     pub first: u32,
@@ -117,7 +117,7 @@ pub struct Name {
 /// A module whose code is known.
 #[repr(C)]
 pub struct Code {
-    /// As in [`Module`](super::Module): empty for the program itself.
+    /// Path as in [`Module`](super::Module): empty for the program itself.
     pub path: [u8; 232],
     /// First of its points.
     pub first: u32,
@@ -125,7 +125,7 @@ pub struct Code {
     pub len: u32,
 }
 
-/// Where a call in the user's code returns to. Sorted by address within a module.
+/// The return address of a call in the user's code. Sorted by address within a module.
 #[repr(C)]
 pub struct Point {
     /// The file's own address.
@@ -136,17 +136,17 @@ pub struct Point {
     pub reserved: u32,
 }
 
-/// How a thread stood.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Standing {
-    /// It was not there: not created yet, or ended.
+    /// The thread was not there: not created yet, or ended.
     Absent = 0,
-    /// It could have gone on.
+    /// The thread could have gone on.
     Ready = 1,
-    /// It was kept from doing what a later entry says.
+    /// The thread was kept from doing what a later entry says.
     HeldBack = 2,
-    /// It waited for something.
+    /// The thread waited for something.
     Waiting = 3,
 }
 
@@ -158,7 +158,7 @@ impl Standing {
     }
 }
 
-/// Where a thread stood when the schedule was given up.
+/// The state of a thread when the schedule was given up.
 #[repr(C)]
 pub struct Stand {
     /// A [`Standing`].
@@ -167,7 +167,7 @@ pub struct Stand {
     pub waits_for: AtomicU32,
     /// Address (or thread number) that it waited for.
     pub object: AtomicU64,
-    /// Where.
+    /// Program counter of the wait.
     pub pc: AtomicU64,
     /// The [`RecordKind`](super::RecordKind) of what it would have done next.
     pub kind: AtomicU32,

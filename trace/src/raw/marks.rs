@@ -72,7 +72,7 @@ const GATHER: u64 = 0x0102_0408_1020_4080;
 /// A note of a thread's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// Whether a conditional jump is taken.
+    /// A conditional jump; `true` if it is taken.
     Branch(bool),
     /// A function is entered: the lower half of its address.
     Entered(u32),

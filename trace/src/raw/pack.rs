@@ -7,7 +7,7 @@
 
 /// Most words of a unit.
 pub const MOST_WORDS: usize = u16::MAX as usize;
-/// Where the last occurrence of two words is looked up, by their hash.
+/// Position of the last occurrence of two words, by their hash.
 pub type Table = [u16; 1 << TABLE_BITS];
 
 const TABLE_BITS: u32 = 11;
@@ -19,9 +19,9 @@ pub fn pack(words: &[u32], table: &mut Table, out: impl FnMut(u8)) {
     pack_with(words, table, &mut Each(out), |_| 0, differences);
 }
 
-/// As [`pack`], faster: literals are written as they are, and where nothing repeats itself it looks less
-/// often. Gives the bytes of `place` that it used; they are at most six for each word and sixteen more.
-/// [`unpack_plain`] reads it.
+/// Packs words like [`pack`], but faster: literals are written as they are, and where nothing repeats itself it looks
+/// less often. Returns the number of bytes of `place` that it used, at most six for each word and sixteen more.
+/// [`unpack_plain`] reads the result.
 #[inline(always)]
 pub fn pack_plain(words: &[u32], table: &mut Table, place: &mut [u8]) -> usize {
     let mut out = Filled { place, used: 0 };
@@ -29,7 +29,7 @@ pub fn pack_plain(words: &[u32], table: &mut Table, place: &mut [u8]) -> usize {
     out.used
 }
 
-/// Where packed bytes go.
+/// A sink for packed bytes.
 trait Out {
     fn byte(&mut self, byte: u8);
     fn long(&mut self, word: u32);
@@ -70,7 +70,7 @@ impl Out for Filled<'_> {
     }
 }
 
-/// `skip`: how many words to pass over after so many that begin no repetition.
+/// Packs words; `skip` returns the number of words to pass over after so many that begin no repetition.
 #[inline(always)]
 fn pack_with<O: Out>(
     words: &[u32],
@@ -157,7 +157,7 @@ pub fn unpack(bytes: &mut &[u8], words: &mut Vec<u32>) -> Option<()> {
     })
 }
 
-/// As [`unpack`], for what [`pack_plain`] wrote.
+/// Unpacks words like [`unpack`], from the output of [`pack_plain`].
 #[cfg(feature = "file")]
 pub fn unpack_plain(bytes: &mut &[u8], words: &mut Vec<u32>) -> Option<()> {
     unpack_with(bytes, words, |bytes, _| {

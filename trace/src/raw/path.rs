@@ -1,5 +1,4 @@
-//! Path mode: what each thread went through, without an order between threads other than that of
-//! their synchronization.
+//! Path mode: the path of each thread, without an order between threads other than that of their synchronization.
 //!
 //! The region of the records is then divided into chunks, handed out one by one. Each thread has one
 //! chunk of *notes*, which it fills from the front: a byte for each conditional jump, and what else is
@@ -13,7 +12,7 @@
 use super::Record;
 use core::sync::atomic::AtomicU32;
 
-/// Bytes of a chunk, and what its address is a multiple of.
+/// Size and alignment of a chunk in bytes.
 pub const CHUNK_BYTES: usize = 1 << 16;
 /// Bytes of its [`Chunk`] header.
 pub const CHUNK_HEADER_BYTES: usize = 64;
@@ -37,13 +36,13 @@ pub mod mark {
     pub const ENTERED: u8 = 2;
     /// A function elsewhere has returned.
     pub const RETURNED: u8 = 3;
-    /// It jumps to the address that follows.
+    /// Control jumps to the address that follows.
     pub const JUMPED: u8 = 4;
     /// Control has come to the address that follows; behind that stands the stack pointer.
     pub const HERE: u8 = 5;
     /// The thread's next step of synchronization.
     pub const SYNC: u8 = 6;
-    /// Nothing was written yet.
+    /// Unused: nothing was written yet.
     pub const NOTHING: u8 = 0xff;
 
     /// Bytes that follow a first byte; `None` for [`NOTHING`] and what is no note.
@@ -58,7 +57,7 @@ pub mod mark {
     }
 }
 
-/// What is at an address of the program.
+/// The role of an address of the program in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Place {
@@ -93,7 +92,7 @@ impl Place {
     }
 }
 
-/// What a chunk holds.
+/// The content of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ChunkKind {
@@ -112,7 +111,7 @@ pub struct Chunk {
     pub kind: AtomicU32,
     /// Number of the thread.
     pub thread: AtomicU32,
-    /// It is the thread's n-th chunk of this kind, from 0.
+    /// Position among the thread's chunks of this kind, from 0.
     pub nth: AtomicU32,
     /// Bytes used by what is packed; in a chunk of notes twice the units that are packed and whole, one
     /// more while the notes in the chunk are among them.

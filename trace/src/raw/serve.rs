@@ -1,5 +1,5 @@
-//! How the recorder and a program that serves talk: the program is started once, and makes a copy of itself
-//! for each run, before anything of it or its libraries has run.
+//! Protocol between the recorder and a program that serves copies: the program is started once, and makes a copy of
+//! itself for each run, before any code of it or its libraries has run.
 //!
 //! Standard input is a socket, and the descriptor that the environment names for the log is not open. The
 //! program says first whether it serves. Then each message of the recorder is one byte that comes with four
@@ -10,9 +10,9 @@
 pub const SYMBOL: &str = "unsnarl_serves_1";
 /// The program serves.
 pub const READY: i32 = 1;
-/// It does not: other code of the program comes before the runtime.
+/// The program does not serve: other code of it comes before the runtime.
 pub const NOT_FIRST: i32 = -1;
-/// It does not: the C library keeps the number of a thread at a place that the runtime does not know.
+/// The program does not serve: the C library keeps the number of a thread at a place that the runtime does not know.
 pub const UNKNOWN_LIBRARY: i32 = -2;
 /// Descriptors that come with a message.
 pub const DESCRIPTORS: usize = 4;

@@ -16,7 +16,7 @@ use arrow_array::{
 use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Schema};
 
-/// Why this schema cannot be that of a run, if it cannot.
+/// Checks that the schema is that of a run, and returns the reason if it is not.
 pub(super) fn check(schema: &Schema) -> Result<(), String> {
     for column in Column::ALL {
         match schema.field_with_name(column.name()) {
@@ -60,7 +60,7 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// For a file that says to hold so many events: no more are read.
+    /// An empty set of chunks for a file that claims to hold so many events: no more are read.
     pub(super) fn of_at_most(most: Option<u64>) -> Chunks {
         Chunks {
             most,
@@ -68,7 +68,7 @@ impl Chunks {
         }
     }
 
-    /// Events so far.
+    /// Number of events so far.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
@@ -229,7 +229,7 @@ fn known(value: Option<&NullBuffer>, old: Option<&NullBuffer>, rows: usize) -> S
         .collect()
 }
 
-/// What stands in the place of a null is not defined; readers of the columns count on zero.
+/// Replaces the values of nulls by zero: Arrow does not define them, and readers of the columns count on zero.
 fn zero_nulls<T: ArrowNativeType>(
     values: ScalarBuffer<T>,
     nulls: Option<&NullBuffer>,

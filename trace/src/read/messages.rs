@@ -23,9 +23,9 @@ use std::{
 pub(super) struct Messages {
     bytes: Buffer,
     position: usize,
-    /// Where the messages end.
+    /// Position at which the messages end.
     end: usize,
-    /// The closing magic is there.
+    /// `true` if the closing magic is there.
     complete: bool,
     schema: SchemaRef,
     /// Fields of the schema that are event columns; the others are not decoded.
@@ -171,7 +171,7 @@ impl Messages {
     }
 }
 
-/// Where the schema ends in a file that begins with these bytes, as far as they tell.
+/// Position at which the schema ends in a file that begins with these bytes, as far as they tell.
 pub(super) fn schema_end(bytes: &[u8]) -> Option<u64> {
     let start = HEAD.len() + padding(bytes);
     let word = |at: usize| {
@@ -199,7 +199,7 @@ fn cut_at(position: usize) -> String {
     format!("it is cut off at byte {position}")
 }
 
-/// Where the footer begins, when the file is complete: the messages end there.
+/// Position of the footer in a complete file: the messages end there.
 fn footer_start(bytes: &[u8]) -> Option<usize> {
     let (rest, length) = bytes.strip_suffix(TAIL)?.split_last_chunk::<4>()?;
     let length = usize::try_from(i32::from_le_bytes(*length)).ok()?;
@@ -219,7 +219,7 @@ fn read_schema(frame: &Frame) -> Result<Schema, String> {
     try_fb_to_schema(schema).map_err(|error| describe(&error))
 }
 
-/// Refuses what would make the decoder reach outside of the body or allocate for rows that cannot be there.
+/// Refuses a batch that would make the decoder reach outside of the body or allocate for rows that cannot be there.
 fn check_lengths(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
     let codec = batch.compression().map(|compression| compression.codec());
     if codec.is_some_and(|codec| codec != CompressionType::LZ4_FRAME) {
@@ -249,14 +249,14 @@ fn check_lengths(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), 
     }
 }
 
-/// Most bytes of one message when it is unpacked: no writer makes such large ones.
+/// Upper bound for the unpacked bytes of one message: no writer makes such large ones.
 const MOST_UNPACKED: u64 = 1 << 28;
 
-/// Bytes that a compressed buffer says to hold; `None` when so few cannot be as many.
+/// Unpacked size that a compressed buffer claims; `None` when its bytes cannot hold so many.
 fn unpacked_length(buffer: &[u8]) -> Option<u64> {
-    /// One byte of LZ4 stands for no more than this.
+    /// Upper bound for the bytes that one byte of LZ4 stands for.
     const MOST: u64 = 255;
-    /// Bytes with which a buffer begins that is stored as it is.
+    /// Marker at the beginning of a buffer that is stored uncompressed.
     const STORED: i64 = -1;
     let Some((length, packed)) = buffer.split_first_chunk::<8>() else {
         return buffer.is_empty().then_some(0);
@@ -274,7 +274,7 @@ fn describe(error: &ArrowError) -> String {
     error.to_string()
 }
 
-/// Arrow's decoder on a broken message must not take the process with it.
+/// Runs Arrow's decoder and turns a panic on a broken message into an error, so that the process survives it.
 fn contained<T>(decode: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(decode))
         .unwrap_or_else(|_| Err("it cannot be decoded".to_owned()))

@@ -1,4 +1,4 @@
-//! From the names in a file's dictionaries to the ids of the run's tables.
+//! Translation from the names in a file's dictionaries to the ids of the run's tables.
 //!
 //! Files that unsnarl wrote have the same order in both, and their keys are used as they are. Other
 //! tools order their dictionaries as they like; their keys are translated by name.
@@ -55,7 +55,7 @@ impl Tables {
     }
 }
 
-/// A thread of which only the name is known: the name tells the parent.
+/// Row of a thread of which only the name is known: the name tells the parent.
 fn thread_row(threads: &[ThreadRow], name: &str) -> ThreadRow {
     let parent = name.rsplit_once('.').and_then(|(parent, _)| {
         let parent = threads.iter().position(|row| row.name == parent)?;
@@ -73,9 +73,9 @@ pub(super) struct Names {
     column: &'static str,
     names: Vec<String>,
     ids: HashMap<String, u32>,
-    /// More rows than this are refused.
+    /// Number of rows above which a table is refused.
     limit: u32,
-    /// What stands for null; without it null is refused.
+    /// The row that null stands for; without it null is refused.
     null: Option<u32>,
     dictionary: Option<ArrayRef>,
     translation: Vec<Option<u32>>,
@@ -109,7 +109,7 @@ impl Names {
         }
     }
 
-    /// Null is row 0.
+    /// Makes null stand for row 0.
     fn or_none(self) -> Names {
         Names {
             null: Some(0),
@@ -162,7 +162,7 @@ impl Names {
         keys.iter().map(|key| id(key).unwrap_or(0)).collect()
     }
 
-    /// Makes the translation for this dictionary.
+    /// Sets up the translation for this dictionary.
     fn turn_to(&mut self, dictionary: &ArrayRef) -> Result<(), String> {
         // Each batch wraps the same dictionary anew; its buffers tell that it is the same.
         let is_same = |known: &ArrayRef| known.to_data().ptr_eq(&dictionary.to_data());
@@ -200,7 +200,7 @@ impl Names {
             .all(|(key, id)| id.is_none_or(|id| id == key))
     }
 
-    /// Keys that are ids already, but for those that have none.
+    /// Ids for keys that are ids already, except for those that have none.
     fn as_they_are<K>(&self, keys: &ScalarBuffer<K::Native>) -> Ids<K>
     where
         K: ArrowDictionaryKeyType,

@@ -1,4 +1,4 @@
-//! From lines to a run.
+//! Construction of a run from the lines of a script.
 
 use super::words::{self, Place, Words};
 use crate::{

@@ -7,9 +7,9 @@ use super::{
 };
 use crate::model::{Event, EventKind, ThreadId, Value, flags};
 
-/// Bytes of an access that does not say its size.
+/// Size in bytes of an access that does not give its size.
 const SIZE: u32 = 4;
-/// What the calls that led to an event stand behind.
+/// Prefix of the call stack of an event.
 pub(super) const VIA: &str = "via=";
 /// Bytes of an address.
 const POINTER: u32 = 8;

@@ -233,7 +233,7 @@ fn place(site: &SiteRow) -> Option<String> {
     Some(format!("@{}", name(&place)))
 }
 
-/// In backticks when it has spaces.
+/// Quotes a name in backticks if it has spaces.
 fn name(text: &str) -> String {
     if text.contains(char::is_whitespace) {
         format!("`{text}`")

@@ -1,4 +1,4 @@
-//! Words of a line, and what single words mean.
+//! Words of a line, and parsers for single words.
 
 use crate::model::Value;
 
@@ -12,7 +12,7 @@ impl<'a> Words<'a> {
         Words { rest: line.trim() }
     }
 
-    /// What has not been taken.
+    /// The rest of the line, which has not been taken.
     pub(super) fn rest(&self) -> &'a str {
         self.rest
     }
@@ -46,14 +46,14 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A name, without the backticks around it.
+/// A name without its backticks.
 pub(super) fn name(word: &str) -> &str {
     word.strip_prefix('`')
         .and_then(|word| word.strip_suffix('`'))
         .unwrap_or(word)
 }
 
-/// A number; a negative one has the bits that it has in `size` bytes.
+/// Parses a number; a negative one has the bits that it has in `size` bytes.
 pub(super) fn number(word: &str, size: u32) -> Option<u64> {
     if let Some(digits) = word.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok();
@@ -70,20 +70,20 @@ fn mask(size: u32) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// `3->4`.
+/// Parses `3->4`.
 pub(super) fn exchange(word: &str, size: u32) -> Option<(u64, u64)> {
     let (old, new) = word.split_once("->")?;
     Some((number(old, size)?, number(new, size)?))
 }
 
-/// What stands after `@`.
+/// The place after `@`.
 pub(super) struct Place<'a> {
     pub(super) file: Option<&'a str>,
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
-/// `67`, `67:3`, `bank.c:67`, `bank.c:67:3`.
+/// Parses `67`, `67:3`, `bank.c:67`, `bank.c:67:3`.
 pub(super) fn place(word: &str) -> Option<Place<'_>> {
     let word = name(word);
     let (head, last) = match word.rsplit_once(':') {
@@ -120,13 +120,13 @@ pub(super) fn place(word: &str) -> Option<Place<'_>> {
     }
 }
 
-/// A value before its location has a number.
+/// A value whose location has no number yet.
 pub(super) enum Given<'a> {
     Bits(u64),
     AddressOf(&'a str),
 }
 
-/// `=300` or `=&name`.
+/// Parses `=300` or `=&name`.
 pub(super) fn given(word: &str, size: u32) -> Option<Given<'_>> {
     let word = word.strip_prefix('=')?;
     match word.strip_prefix('&') {

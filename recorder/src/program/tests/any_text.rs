@@ -1,4 +1,4 @@
-//! No text makes the reader panic, and what it makes of one can be read again.
+//! Property tests: no text makes the reader panic, and the model that it makes of a text can be read again.
 
 use crate::program::condense;
 use proptest::prelude::*;

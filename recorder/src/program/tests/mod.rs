@@ -1,4 +1,4 @@
-//! Small modules, written by hand, as what they are condensed to.
+//! Small handwritten modules, and the models that they are condensed to.
 
 mod any_text;
 mod code;
@@ -8,7 +8,7 @@ mod debug;
 use super::condense;
 use expect_test::Expect;
 
-/// What the functions of a text are condensed to, without what is only declared.
+/// Checks the models of a text's functions, without those that are only declared.
 fn check_code(text: &str, expected: Expect) {
     let shown = show(text);
     let lines = shown
@@ -20,7 +20,7 @@ fn check_code(text: &str, expected: Expect) {
     expected.assert_eq(&(lines.join("\n") + "\n"));
 }
 
-/// What a whole text is condensed to.
+/// Checks the model of a whole text.
 fn check(text: &str, expected: Expect) {
     expected.assert_eq(&show(text));
 }

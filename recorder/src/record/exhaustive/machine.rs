@@ -1,5 +1,5 @@
-//! A simulated machine with a scheduler like the runtime's, to prove the search against an
-//! enumeration without reduction.
+//! A simulated machine with a scheduler like the runtime's, to check the search against an enumeration without
+//! reduction.
 
 use super::{
     path::{Choice, Deed, Kind, Operation, Path, Step, bit, options},
@@ -18,9 +18,9 @@ pub enum Op {
     Wait(u8),
     Signal(u8),
     Yield,
-    /// Something that may go two ways: one of them writes the variable.
+    /// A step with two outcomes, one of which writes the variable.
     Toss(u8),
-    /// Ends the process if the thread has last read what another thread wrote.
+    /// Ends the process if the thread's last read returned another thread's write.
     Check,
     /// Ends the process, once the other threads have had their chance.
     Exit,
@@ -35,7 +35,8 @@ enum Wish {
     Signal(u8),
 }
 
-/// What distinguishes executions: the order of dependent operations on each object, and what was seen.
+/// The equivalence class of an execution: the order of dependent operations on each object, the values read, and the
+/// end.
 pub type Class = (BTreeMap<String, Vec<String>>, Vec<Vec<String>>, String);
 
 struct Machine<'a> {
@@ -47,7 +48,7 @@ struct Machine<'a> {
     owner: BTreeMap<u8, u16>,
     memory: BTreeMap<u8, String>,
     seen: Vec<Vec<String>>,
-    /// Per object, groups of operations whose order makes no difference.
+    /// Groups of operations whose order does not matter, by object.
     history: BTreeMap<String, Vec<(bool, BTreeSet<String>)>>,
     running: u16,
     end: String,
@@ -163,7 +164,7 @@ impl Machine<'_> {
         chosen
     }
 
-    /// Threads whose next step ends the process, a bit each.
+    /// Threads whose next step ends the process, as a bit set.
     fn departing(&self) -> u64 {
         self.threads()
             .filter(|&it| self.program[it as usize].get(self.pc[it as usize]) == Some(&Op::Exit))
@@ -324,7 +325,7 @@ impl Machine<'_> {
     }
 }
 
-/// Every class within the bound, without reduction, and how many schedules that took.
+/// All classes within the bound, found without reduction, with the number of schedules.
 pub fn enumerate(program: &Program, bound: u32) -> (BTreeSet<Class>, u64) {
     let mut classes = BTreeSet::new();
     let mut count = 0;
@@ -350,7 +351,7 @@ pub fn enumerate(program: &Program, bound: u32) -> (BTreeSet<Class>, u64) {
     (classes, count)
 }
 
-/// Every class that the search finds, and how many schedules that took.
+/// All classes that the search finds, with the number of schedules.
 pub fn explore(program: &Program, bound: u32) -> (BTreeSet<Class>, u64) {
     let mut search = Search::new(bound);
     let mut classes = BTreeSet::new();

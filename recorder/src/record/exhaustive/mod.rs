@@ -33,7 +33,7 @@ use unsnarl_trace::raw::unlogged;
 pub use share::Share;
 pub use state::StateFile;
 
-/// How often the state is stored while the search goes on.
+/// Interval at which the state is stored while the search runs.
 const STORE_EVERY: Duration = Duration::from_secs(5);
 
 /// A search, bound after bound.
@@ -48,7 +48,7 @@ pub struct Exhaustive {
 }
 
 impl Exhaustive {
-    /// Begins a search up to the bound `most`, or goes on with the one that the file tells of.
+    /// Begins a search up to the bound `most`, or continues the one that the file holds.
     pub fn begin(most: u32, file: Option<StateFile>) -> Result<Exhaustive, RecordError> {
         let stored = match &file {
             Some(file) => file.load()?,
@@ -69,7 +69,7 @@ impl Exhaustive {
         (!self.is_over).then(|| self.state.search.prefix())
     }
 
-    /// Learns from the run of the prefix; whether it is one that was not made within a smaller bound.
+    /// Learns from the run of the prefix; returns whether it was not yet made within a smaller bound.
     pub fn observe(&mut self, seen: &Seen<'_>) -> Result<bool, RecordError> {
         let choices: Vec<u16> = seen.log.choices().collect();
         let is_new = self.state.made.insert(hash(&choices));
@@ -93,7 +93,7 @@ impl Exhaustive {
         Ok(is_new)
     }
 
-    /// The run of the prefix left nothing to learn from.
+    /// Notes that the run of the prefix left nothing to learn from.
     pub fn lost(&mut self) {
         self.state.search.skip();
         self.turn_to_next_bound();
@@ -133,7 +133,7 @@ impl Exhaustive {
         }
     }
 
-    /// Leaves the state for the same command to go on with, or nothing when the search is over.
+    /// Stores the state for the same command to continue, or removes it when the search is over.
     pub fn leave(&self) -> Result<(), RecordError> {
         match &self.file {
             Some(file) if self.is_over => file.remove(),
@@ -141,7 +141,7 @@ impl Exhaustive {
         }
     }
 
-    /// What is known so far.
+    /// The progress so far.
     pub fn progress(&self) -> Progress {
         let State {
             search, finished, ..
@@ -168,30 +168,29 @@ fn hash(choices: &[u16]) -> u64 {
     hasher.finish()
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Progress {
     /// Bounds within which everything was explored, with the number of schedules.
     pub finished: Vec<(u32, u64)>,
-    /// The bound that is being explored, how many schedules that took so far, and an estimate of the
-    /// explored part.
+    /// The bound that is being explored, the number of schedules so far, and an estimate of the explored part.
     pub current: Option<(u32, u64, Share)>,
-    /// No bound was in the way: there is no other order of dependent steps.
+    /// `true` if no bound was in the way: there is no other order of dependent steps.
     pub is_complete: bool,
     /// Schedules that the program did not follow.
     pub strayed: u64,
-    /// Bits of [`unsnarl_trace::raw::unlogged`]: what the runs did that makes no dependency.
+    /// Bits of [`unsnarl_trace::raw::unlogged`]: dependences of the runs that the log does not show.
     pub unlogged: u32,
-    /// Why the search was given up.
+    /// The reason for which the search was given up.
     pub unsearchable: Option<Unsearchable>,
-    /// Runs so far, those of interrupted searches before included.
+    /// Number of runs so far, including those of interrupted searches before.
     pub runs: u64,
-    /// Those that failed.
+    /// Number of failing runs among them.
     pub failing: u64,
 }
 
 impl Progress {
-    /// What the search does not know of, if the program does such things.
+    /// Dependences that the search does not see, if the program has such.
     pub fn blind_to(&self) -> Option<String> {
         let kinds = [
             (unlogged::TIME, "look at the clock or wait for a time"),
@@ -251,7 +250,7 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Never 0 % of something, never 100 % of what is not everything.
+/// Formats a percentage that is 0 % only of nothing, and 100 % only of everything.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         small if small < 0.1 => "less than 0.1 %".to_owned(),

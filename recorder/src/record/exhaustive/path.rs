@@ -1,38 +1,38 @@
-//! One executed schedule, as the search sees it: the choices, and what was done between them.
+//! One executed schedule, as the search sees it: the choices, and the deeds between them.
 //!
 //! Built from a run's log (`steps.rs`), or by a simulated machine in the tests.
 
 use serde::{Deserialize, Serialize};
 
-/// What was chosen at a point.
+/// The kind of a choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Kind {
     /// The thread that goes on.
     Thread,
-    /// Which waiter a signal wakes.
+    /// The waiter that a signal wakes.
     Waiter,
-    /// How a call ends; 0 is the usual way.
+    /// The outcome of a call; 0 is the usual one.
     Outcome,
 }
 
 /// A choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Choice {
-    /// What about.
+    /// Kind of the choice.
     pub kind: Kind,
-    /// What could be chosen, a bit each.
+    /// Bit set of the candidates.
     pub candidates: u64,
     /// The thread that ran before.
     pub running: u16,
-    /// It gave way to the others.
+    /// `true` if that thread gave way to the others.
     pub gives_way: bool,
-    /// What was chosen.
+    /// The option that was chosen.
     pub chosen: u16,
 }
 
 impl Choice {
-    /// What it counts to choose `option` here, in preemptions: 1 for leaving a thread that could go on,
-    /// for going on in spite of having given way, and for an unusual outcome.
+    /// The cost of choosing `option` here, in preemptions: 1 for leaving a thread that could go on, for going on in
+    /// spite of having given way, and for an unusual outcome.
     pub fn cost(&self, option: u16) -> u32 {
         let others = self.candidates & !bit(self.running);
         let costs = match self.kind {
@@ -45,7 +45,7 @@ impl Choice {
     }
 }
 
-/// The bit of an option; those past the 64th have none.
+/// The bit of an option; options from the 64th on have none.
 pub fn bit(option: u16) -> u64 {
     1u64.checked_shl(option.into()).unwrap_or(0)
 }
@@ -59,28 +59,28 @@ pub fn options(mut bits: u64) -> impl Iterator<Item = u16> {
     })
 }
 
-/// What a step did that other threads may notice.
+/// An effect of a step that other threads may notice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Deed {
-    /// Accessed memory: the eight bytes at `granule * 8`, those of the mask.
+    /// An access to memory: the bytes of the mask among the eight at `granule * 8`.
     Memory {
         /// Address divided by eight.
         granule: u64,
         /// A bit per byte.
         bytes: u8,
-        /// Changed it.
+        /// `true` if it changed the memory.
         writes: bool,
     },
-    /// Did something to a synchronization object.
+    /// An operation on a synchronization object.
     Sync {
         /// Its address.
         object: u64,
-        /// What.
+        /// The operation.
         operation: Operation,
     },
-    /// Created or woke a thread: all that it does from now on comes after.
+    /// The creation or wake-up of a thread: all that it does from now on comes after.
     Enables(u16),
-    /// Goes on because this thread has ended.
+    /// The continuation because this thread has ended.
     Follows(u16),
 }
 
@@ -100,13 +100,13 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether their order makes no difference.
+    /// Returns whether the order of two operations does not matter.
     pub fn commutes(self, other: Operation) -> bool {
         use Operation::{SharedLock, SharedUnlock};
         matches!(self, SharedLock | SharedUnlock) && matches!(other, SharedLock | SharedUnlock)
     }
 
-    /// Whether `later` could not have been done before `self`, which made it possible.
+    /// Returns whether `self` made `later` possible, which could not have been done before.
     pub fn makes_way_for(self, later: Operation) -> bool {
         use Operation::{Lock, SharedLock, SharedUnlock, Unlock};
         matches!(
@@ -116,14 +116,14 @@ impl Operation {
     }
 }
 
-/// What the chosen thread did until the next choice of a thread.
+/// The effects of the chosen thread up to the next choice of a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
     /// Index of the choice that it began with.
     pub choice: usize,
-    /// Who.
+    /// The thread.
     pub thread: u16,
-    /// What, in order.
+    /// Its effects, in order.
     pub deeds: Vec<Deed>,
 }
 
@@ -134,9 +134,9 @@ pub struct Path {
     pub choices: Vec<Choice>,
     /// The steps, one per choice of a thread.
     pub steps: Vec<Step>,
-    /// What threads were about to do when the run ended, and could not.
+    /// Next steps of threads that could not be taken any more when the run ended.
     pub pending: Vec<(u16, Deed)>,
-    /// The process has ended of its own accord: that is a choice at which the other threads went first
-    /// wherever a run met it.
+    /// `true` if the process ended of its own accord: that is a choice at which the other threads went first wherever
+    /// a run met it.
     pub ends_by_itself: bool,
 }

@@ -6,17 +6,18 @@
 use super::path::{Deed, Operation, Path, bit, options};
 use rustc_hash::FxHashMap;
 
-/// Per thread, how many of its steps come before what the clock's owner does next, in every order.
+/// A vector clock: for each thread, the number of its steps that come before the next step of the clock's owner in
+/// every order.
 type Clock = Vec<u32>;
 
-/// What deeds are done to: dependent deeds have it in common.
+/// The object of a deed: dependent deeds have it in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Thing {
     Memory(u64),
     Object(u64),
 }
 
-/// What is done to it.
+/// The kind of access to it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Manner {
     Access { bytes: u8, writes: bool },
@@ -39,7 +40,7 @@ impl Manner {
     }
 }
 
-/// What a deed is done to, and how.
+/// The object of a deed, and the kind of access.
 pub(super) fn parts(deed: &Deed) -> Option<(Thing, Manner)> {
     match *deed {
         Deed::Memory {
@@ -54,7 +55,7 @@ pub(super) fn parts(deed: &Deed) -> Option<(Thing, Manner)> {
     }
 }
 
-/// Something that was done to a thing.
+/// An earlier deed on a thing.
 #[derive(Clone, Copy)]
 struct Past {
     step: usize,
@@ -65,15 +66,15 @@ struct Past {
 struct Races<'a> {
     path: &'a Path,
     clocks: Vec<Clock>,
-    /// For each step, its number among its thread's, from 1, and the clock after it.
+    /// Number of each step among those of its thread, from 1, and the clock after it.
     ordinals: Vec<u32>,
     after: Vec<Clock>,
-    /// For each thread, its steps.
+    /// Steps of each thread.
     steps_of: Vec<Vec<usize>>,
     past: FxHashMap<Thing, Vec<Past>>,
-    /// How much of a thing's past was looked through for the same manner and thread.
+    /// Length of the part of a thing's past that was already examined for the same manner and thread.
     seen: FxHashMap<(Thing, Manner, u16), usize>,
-    /// For each step, the threads to try before it, a bit each.
+    /// Bit set of the threads to try before each step.
     found: Vec<u64>,
 }
 
@@ -144,8 +145,8 @@ impl Races<'_> {
         }
     }
 
-    /// A failure keeps the others from going on: each of them could have come before. At an end of the process of its
-    /// own accord all others have gone first already, in the run that met that choice.
+    /// Examines the end of the run. A failure keeps the others from going on: each of them could have come before. At
+    /// an end of the process of its own accord all others have gone first already, in the run that met that choice.
     fn look_at_end(&mut self) {
         if self.path.ends_by_itself {
             return;
@@ -177,7 +178,7 @@ impl Races<'_> {
         })
     }
 
-    /// What `clock` knows comes before all that the thread does from now on.
+    /// Orders the steps in `clock` before all that the thread does from now on.
     fn join(&mut self, thread: u16, clock: &Clock) {
         if let Some(mine) = self.clocks.get_mut(usize::from(thread)) {
             for (mine, theirs) in mine.iter_mut().zip(clock) {
@@ -198,7 +199,7 @@ impl Races<'_> {
         })
     }
 
-    /// The steps that `deed` depends on and that do not come before it for another reason.
+    /// The steps that `deed` depends on and that are not ordered before it for another reason.
     fn look(&self, thread: u16, before: &Clock, deed: &Deed) -> Vec<usize> {
         let reversible = |past: &Past| {
             let ordinal = self.ordinals.get(past.step).copied().unwrap_or(0);
@@ -209,8 +210,9 @@ impl Races<'_> {
         steps.map(|past| past.step).collect()
     }
 
-    /// To come before `race`, the thread needs what its own step depends on since then (`after`), unless
-    /// that depends on `race` itself: whoever begins that has to be tried.
+    /// Notes the threads to try before `race`. To come before it, the thread needs the steps that its own step
+    /// depends on since then (`after`), unless these depend on `race` themselves: the thread that begins them has to
+    /// be tried.
     fn note(&mut self, race: usize, thread: u16, after: &Clock) {
         let theirs = self.path.steps.get(race).map(|step| step.thread);
         let threads = (0..).zip(&self.steps_of);
@@ -236,7 +238,7 @@ impl Races<'_> {
         }
     }
 
-    /// Whether `step` depends on nothing that others have done from `race` on.
+    /// Returns whether `step` depends on no step of other threads from `race` on.
     fn is_free_since(&self, race: usize, step: usize, thread: u16) -> bool {
         let known = self.after.get(step).into_iter().flatten();
         let others = known.zip(&self.steps_of).enumerate();
@@ -245,14 +247,14 @@ impl Races<'_> {
             .all(|(_, (known, steps))| *known as usize <= steps.partition_point(|it| *it < race))
     }
 
-    /// Whether the thread could have gone on before this step.
+    /// Returns whether the thread could have gone on before this step.
     fn could_go_on(&self, thread: u16, step: usize) -> bool {
         let step = self.path.steps.get(step);
         let choice = step.and_then(|step| self.path.choices.get(step.choice));
         choice.is_some_and(|choice| choice.candidates & bit(thread) != 0)
     }
 
-    /// The steps that `deed` depends on come before whatever the thread does from now on.
+    /// Orders the steps that `deed` depends on before whatever the thread does from now on.
     fn order(&mut self, thread: u16, deed: &Deed) {
         if let Deed::Enables(other) = *deed {
             self.join(other, &self.clock(thread));
@@ -277,8 +279,9 @@ fn first_after(steps: &[usize], race: usize) -> Option<(usize, u32)> {
     Some((*step, before as u32 + 1))
 }
 
-/// A lock that was given back is what the thread has waited for. One that had not come to the lock yet
-/// could have met it while it was held all the same: then it waits, and leaving it costs nothing.
+/// Returns whether an earlier deed made way for this one: a lock that was given back is what the thread has waited
+/// for. A thread that had not come to the lock yet could have met it while it was held all the same: then it waits,
+/// and leaving it costs nothing.
 fn makes_way(past: &Past, deed: &Deed) -> bool {
     match (past.manner, deed) {
         (Manner::Operation(earlier), Deed::Sync { operation, .. }) => {

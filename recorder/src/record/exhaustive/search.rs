@@ -25,18 +25,18 @@ use serde::{Deserialize, Serialize};
 /// A choice on the path that is being explored.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Node {
-    /// As it was met, with the option that is being explored.
+    /// The choice as it was met, with the option that is being explored.
     pub choice: Choice,
     /// Options to explore, the explored ones included.
     pub wanted: u64,
     /// Options explored or being explored, and those that are covered by explored ones.
     pub begun: u64,
-    /// What is known about the explored ones, for [`super::sleep`].
+    /// Explored options with their first steps, for [`super::sleep`].
     pub explored: Vec<Explored>,
-    /// What the choices before have cost.
+    /// Cost of the choices before.
     pub spent: u32,
-    /// How many schedules had been explored when the turn came to this option; nothing for the option
-    /// that the run before took by itself.
+    /// Number of schedules that had been explored when the turn came to this option; `None` for the option that the
+    /// run before took by itself.
     pub since: Option<u64>,
 }
 
@@ -61,20 +61,20 @@ impl Node {
 /// The search within one bound.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Search {
-    /// Most preemptions.
+    /// Upper bound for the preemptions.
     pub bound: u32,
     /// The path that is explored next: its choices are the prefix to follow.
     pub nodes: Vec<Node>,
-    /// Schedules that were explored.
+    /// Number of schedules that were explored.
     pub explored: u64,
-    /// For each number of preemptions that were left, how many options were explored to the end and
-    /// how many schedules that took: what the others are estimated by.
+    /// Number of options that were explored to the end and of schedules that these took, for each number of remaining
+    /// preemptions: the basis of the estimate for the other options.
     pub sizes: Vec<(u64, u64)>,
-    /// Something was left out because of the bound.
+    /// `true` if something was left out because of the bound.
     pub is_cut: bool,
     /// Schedules whose prefix the program did not follow: it does not repeat.
     pub strayed: u64,
-    /// Nothing is left.
+    /// `true` if nothing is left.
     pub is_done: bool,
 }
 
@@ -92,7 +92,7 @@ impl Search {
         self.nodes.iter().map(|node| node.choice.chosen).collect()
     }
 
-    /// What the next run costs.
+    /// Cost of the next run.
     fn spent(&self) -> u32 {
         self.nodes
             .last()
@@ -114,7 +114,7 @@ impl Search {
         }
     }
 
-    /// Gives the prefix up: its run left nothing to learn from.
+    /// Skips the prefix: its run left nothing to learn from.
     pub fn skip(&mut self) {
         self.explored += 1;
         self.strayed += 1;
@@ -150,8 +150,8 @@ impl Search {
         }
     }
 
-    /// What the run chose by itself may be covered too. Then nothing that comes after is new, and what is
-    /// not covered there has to be asked for: no run comes to it by itself.
+    /// Cuts the path at options of the run's own choice that are covered. Then nothing that comes after is new, and
+    /// options that are not covered there have to be asked for: no run comes to them by itself.
     fn cut_covered(&mut self, path: &Path, known: usize) {
         let covered = (known..self.nodes.len()).find_map(|last| {
             let nodes = self.nodes.get(..=last)?;
@@ -165,14 +165,14 @@ impl Search {
         }
     }
 
-    /// What was passed over here could have asked for any other thread.
+    /// Asks for all options at a node: the part that was passed over there could have asked for any other thread.
     fn want_all(&mut self, at: usize) {
         if let Some(node) = self.nodes.get_mut(at) {
             node.wanted |= node.choice.candidates;
         }
     }
 
-    /// `thread` has to be tried before this step, and where the stretch that the step belongs to began.
+    /// Asks for `thread` before this step, and at the beginning of the stretch that the step belongs to.
     fn want(&mut self, path: &Path, step: usize, thread: u16) {
         self.want_at(path, step, thread);
         if let Some(first) = stretch_of(path, step) {

@@ -1,24 +1,24 @@
-//! Which part of the schedules within the bound has been explored.
+//! Estimate of the part of the schedules within the bound that has been explored.
 //!
-//! Nobody knows how many there are before the end, and each run may ask for more. Two estimates lie on
-//! either side of the truth nearly always: one takes the options that wait to be as large as those that
-//! were explored with as many preemptions left, which are small, since the search goes deep first; the
-//! other shares every choice out equally among its options (Knuth, *Estimating the efficiency of
-//! backtrack programs*, 1975), although those that cost a preemption lead to less.
+//! The total number is not known before the end, and each run may ask for more. Two estimates nearly always enclose
+//! the truth: one takes the waiting options to be as large as those that were explored with as many preemptions left,
+//! which are small, since the search goes deep first; the other divides every choice equally among its options
+//! (Knuth, *Estimating the efficiency of backtrack programs*, 1975), although those that cost a preemption lead to
+//! less.
 
 use super::{path::bit, path::options, search::Search};
 
 /// An explored part, as an interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Share {
-    /// Hardly less than this.
+    /// Probable lower bound.
     pub low: f64,
-    /// Hardly more than this.
+    /// Probable upper bound.
     pub high: f64,
 }
 
 impl Search {
-    /// Which part of the schedules within the bound has been explored.
+    /// Estimates the part of the schedules within the bound that has been explored.
     pub fn share(&self) -> Share {
         if self.is_done {
             return Share {
@@ -33,7 +33,7 @@ impl Search {
         }
     }
 
-    /// Each option of a choice counts for as much as the others.
+    /// The estimate by equal shares of each choice's options.
     fn shared_out(&self) -> f64 {
         let mut explored = 0.0;
         let mut part = 1.0;
@@ -46,7 +46,7 @@ impl Search {
         explored
     }
 
-    /// The options that wait take as many schedules as the explored ones that had as many preemptions
+    /// The estimate by size: waiting options take as many schedules as the explored ones with as many preemptions
     /// left.
     fn by_size(&self) -> f64 {
         let waiting = self.nodes.iter().flat_map(|node| {

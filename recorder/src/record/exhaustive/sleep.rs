@@ -1,4 +1,4 @@
-//! Which options need not be explored because an explored one leads to the same orders for no more.
+//! Options that need not be explored because an explored one leads to the same orders at no higher cost.
 //!
 //! A sleep set (Godefroid, *Partial-Order Methods for the Verification of Concurrent Systems*, 1996)
 //! holds what was explored at a state: after steps that do not depend on it, doing it now gives what
@@ -18,7 +18,7 @@ use super::{
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// More than this many different deeds in one step are not remembered: then nothing sleeps.
+/// Bound for the number of different deeds in one step; with more of them nothing sleeps.
 const MOST_DEEDS: usize = 10_000;
 
 /// A thread that was explored to the end at a choice, with its first step.
@@ -29,12 +29,12 @@ pub struct Explored {
     after: After,
 }
 
-/// How it stands with a thread after its steps.
+/// The state of a thread after its steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum After {
     GoesOn,
     GivesWay,
-    /// It waits, or has ended.
+    /// The thread waits, or has ended.
     Stands,
 }
 
@@ -47,14 +47,14 @@ impl After {
         }
     }
 
-    /// What leaving the thread costs.
+    /// Cost of leaving the thread.
     fn price(self) -> u32 {
         u32::from(self == After::GoesOn)
     }
 }
 
 impl Explored {
-    /// The step of this choice, when what it does depends on nothing else and the run went on after it.
+    /// The first step after this choice, if its deeds depend on nothing else and the run went on after it.
     pub fn of(path: &Path, choice: usize) -> Option<Explored> {
         let step = step_at(path, choice)?;
         let step = path.steps.get(step)?;
@@ -77,7 +77,8 @@ fn step_at(path: &Path, choice: usize) -> Option<usize> {
         .ok()
 }
 
-/// Whether it can be passed over to choose `option` at the last of these nodes; then, where `p` began.
+/// Returns whether choosing `option` at the last of these nodes can be passed over; if so, the index of the node at
+/// which `p` began.
 pub fn covers(nodes: &[Node], path: &Path, option: u16) -> Option<usize> {
     let (node, before) = nodes.split_last()?;
     if node.choice.kind != Kind::Thread {
@@ -90,7 +91,7 @@ pub fn covers(nodes: &[Node], path: &Path, option: u16) -> Option<usize> {
     ends(node, before, path, step, option)
 }
 
-/// `option` is `p`, which has not gone on yet.
+/// Returns whether `option` is `p`, which has not gone on yet.
 fn begins_anew(node: &Node, before: &[Node], path: &Path, step: usize, option: u16) -> bool {
     let mut between = Between::new(node);
     for step in path.steps.get(..step).unwrap_or_default().iter().rev() {
@@ -121,7 +122,8 @@ fn begins_anew(node: &Node, before: &[Node], path: &Path, step: usize, option: u
     false
 }
 
-/// `option` is `z`, and the thread that is to be left for it is `p`; where that began.
+/// Handles an `option` that is `z`, where the thread that is to be left for it is `p`; returns the node at which that
+/// began.
 fn ends(node: &Node, before: &[Node], path: &Path, step: usize, option: u16) -> Option<usize> {
     let thread = node.choice.running;
     if thread == option {
@@ -162,25 +164,25 @@ fn ends(node: &Node, before: &[Node], path: &Path, step: usize, option: u16) -> 
 struct Late<'a> {
     deeds: &'a Deeds,
     after: After,
-    /// What it costs to go on with `p` after `w`.
+    /// Cost of going on with `p` after `w`.
     price: u32,
-    /// They are known from after `w`, not from before.
+    /// `true` if they are known from after `w`, not from before.
     is_after: bool,
 }
 
 /// The steps `w`, the last one first.
 struct Between<'a> {
-    /// The choice after them: of `p`.
+    /// The choice after them, which is `p`.
     next: &'a Node,
-    /// Those that were not compared with `p` yet.
+    /// Steps that were not compared with `p` yet.
     new: Vec<&'a [Deed]>,
-    /// One of their threads stood when it was left.
+    /// `true` if one of their threads could not go on when it was left.
     stands: bool,
-    /// One of them may have let another thread go on.
+    /// `true` if one of them may have let another thread go on.
     enables: bool,
-    /// One of them did something to a synchronization object.
+    /// `true` if one of them used a synchronization object.
     syncs: bool,
-    /// What the changes of thread among them cost.
+    /// Cost of the changes of thread among them.
     price: u32,
     /// The choice that was added last.
     first: Option<&'a Node>,
@@ -209,7 +211,7 @@ impl<'a> Between<'a> {
         self.new.push(deeds);
     }
 
-    /// Whether nothing of `w` depends on `p`, be it only for who can go on.
+    /// Returns whether nothing of `w` depends on `p`, not even in which threads can go on.
     fn is_independent(&mut self, late: &Late<'_>) -> bool {
         let stands = late.after == After::Stands;
         if self.stands && (late.deeds.enable || stands) || self.enables && stands {
@@ -223,7 +225,7 @@ impl<'a> Between<'a> {
         new.all(|deed| !late.deeds.depend_on(deed))
     }
 
-    /// `s p w` compared with `s w p`: what is saved, negative when it costs more.
+    /// Cost that `s p w` saves compared with `s w p`; negative when it costs more.
     fn saved(&self, then: &Node, late: &Late<'_>, thread: u16) -> i64 {
         let choice = &then.choice;
         let explored = choice.cost(thread) + late.after.price() + self.price;
@@ -231,7 +233,7 @@ impl<'a> Between<'a> {
         i64::from(now) - i64::from(explored)
     }
 
-    /// What it costs to go on with `next` after `s p w`.
+    /// Cost of going on with `next` after `s p w`.
     fn price_of(&self, next: u16) -> i64 {
         let choice = &self.next.choice;
         let price = match After::of(choice) {
@@ -242,13 +244,13 @@ impl<'a> Between<'a> {
         i64::from(price)
     }
 
-    /// Whether `s p w z` costs no more than `s w p z`.
+    /// Returns whether `s p w z` costs no more than `s w p z`.
     fn follows(&self, then: &Node, late: &Late<'_>, next: u16, price: u32) -> bool {
         let thread = self.next.choice.chosen;
         self.price_of(next) <= self.saved(then, late, thread) + i64::from(price)
     }
 
-    /// The same for all that can come after, `thread` itself included.
+    /// Returns the same for all possible continuations, `thread` itself included.
     fn any_follows(&self, then: &Node, late: &Late<'_>, thread: u16) -> bool {
         let saved = self.saved(then, late, thread);
         let last = self.next.choice.running;
@@ -261,10 +263,10 @@ impl<'a> Between<'a> {
     }
 }
 
-/// What steps do, by what they do it to.
+/// Deeds of steps, by their objects.
 struct Deeds {
     all: FxHashMap<Thing, Vec<Manner>>,
-    /// Another thread may be able to go on by it.
+    /// `true` if they may let another thread go on.
     enable: bool,
 }
 

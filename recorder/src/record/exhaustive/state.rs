@@ -1,4 +1,4 @@
-//! How far a search has come, on disk beside the runs: the same command goes on where it was interrupted.
+//! State of a search, stored beside the runs: the same command continues where it was interrupted.
 
 use super::search::Search;
 use crate::record::{Job, RecordError, input_hash};
@@ -12,38 +12,38 @@ use std::{
 };
 use unsnarl_trace::Chances;
 
-/// Changes with what is stored.
+/// Version of the stored form.
 const FORMAT: u32 = 3;
 
 /// A bound within which everything was explored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finished {
-    /// Most preemptions.
+    /// Upper bound for the preemptions.
     pub bound: u32,
-    /// How many schedules that took.
+    /// Number of schedules.
     pub schedules: u64,
 }
 
-/// How far a search has come.
+/// The state of a search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct State {
     format: u32,
-    /// Smaller bounds.
+    /// Smaller bounds, which are finished.
     pub finished: Vec<Finished>,
     /// The bound that is being explored.
     pub search: Search,
-    /// Runs so far, each schedule once, and those that failed.
+    /// Number of runs so far, each schedule once.
     pub runs: u64,
-    /// Those that failed.
+    /// Number of failing runs among them.
     pub failing: u64,
-    /// Bits of [`unsnarl_trace::raw::unlogged`]: what the runs did that makes no dependency.
+    /// Bits of [`unsnarl_trace::raw::unlogged`]: dependences of the runs that the log does not show.
     pub unlogged: u32,
     /// Hashes of the schedules of all runs.
     pub made: FxHashSet<u64>,
 }
 
 impl State {
-    /// The beginning.
+    /// The state before the first run.
     pub fn new() -> State {
         State {
             format: FORMAT,
@@ -52,7 +52,7 @@ impl State {
     }
 }
 
-/// Where the state of one search is kept.
+/// The file in which the state of one search is kept.
 #[derive(Clone, Debug)]
 pub struct StateFile(PathBuf);
 
@@ -129,7 +129,7 @@ impl StateFile {
         })
     }
 
-    /// Forgets the state: the search has ended.
+    /// Removes the state: the search has ended.
     pub fn remove(&self) -> Result<(), RecordError> {
         match fs::remove_file(&self.0) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,19 +1,19 @@
-//! From what was logged about a run's choices to the [`Path`] that the search looks at.
+//! Conversion of a run's logged choices and records into the [`Path`] that the search works on.
 //!
-//! What is not in the log is not seen: that two threads look at the clock, or that they meet in the
-//! kernel, in a pipe for example, makes no dependency. The runtime notes that they do such things
-//! ([`unsnarl_trace::raw::unlogged`]), and the search says so. The end of the process has no record either: it
-//! is the last choice, before which the other threads go on for as long as they can.
+//! Dependences that are not in the log are not seen: if two threads look at the clock, or meet in the kernel, in a pipe
+//! for example, that makes no dependency. The runtime notes that they do such things
+//! ([`unsnarl_trace::raw::unlogged`]), and the search says so. The end of the process has no record either: it is the
+//! last choice, before which the other threads go on for as long as they can.
 
 use super::path::{Choice, Deed, Kind, Operation, Path, Step, bit};
 use crate::record::Details;
 use rustc_hash::FxHashMap;
 use unsnarl_trace::raw::{ChoiceKind, Detail, End, Record, RecordKind, WaitsFor};
 
-/// Why a run cannot be searched from.
+/// The reason for which a run cannot be searched from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unsearchable {
-    /// There is one bit per thread.
+    /// There are more threads than bits.
     #[error("it has more than 64 threads")]
     Threads,
     /// The log does not make sense.
@@ -178,7 +178,7 @@ impl Builder {
             .for_each(|thread| self.deed(Deed::Enables(thread)));
     }
 
-    /// The last one to arrive lets the others go on.
+    /// Handles a barrier: the last thread to arrive lets the others go on.
     fn barrier(&mut self, kind: RecordKind, record: &Record) {
         let arrived = self.arrived.entry(record.addr).or_default();
         if kind == RecordKind::BarrierArrive {
@@ -197,7 +197,7 @@ impl Builder {
         }
     }
 
-    /// What a thread waits for when nobody can go on.
+    /// Notes the operation that a thread waits for when nobody can go on.
     fn pending(&mut self, record: &Record) {
         let operation = match WaitsFor::from_u32(record.size) {
             Some(WaitsFor::Lock) => Operation::Lock,

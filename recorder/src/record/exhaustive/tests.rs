@@ -1,4 +1,4 @@
-//! The search against an enumeration without reduction.
+//! Comparison of the search with an enumeration without reduction.
 
 use super::{
     machine::{Class, Op, Program, enumerate, execute, explore},
@@ -74,7 +74,7 @@ fn explore_and_tell(program: &Program, bound: u32) -> (BTreeSet<Class>, bool) {
     (classes, search.is_cut)
 }
 
-/// Programs that simpler rules for what to try missed orders of.
+/// Programs of which simpler rules for what to try missed some orders.
 #[test]
 fn hard_ones() {
     use Op::{Lock, Read, Unlock, Wait, Write, Yield};
@@ -114,7 +114,7 @@ fn nothing_is_missed(program: Program) {
     }
 }
 
-/// Programs that simpler rules for what sleeps missed orders of.
+/// Programs of which simpler rules for what sleeps missed some orders.
 #[test]
 fn light_sleepers() {
     use Op::{Lock, Read, Signal, Toss, Unlock, Wait, Write, Yield};
@@ -157,7 +157,7 @@ fn light_sleepers() {
     }
 }
 
-/// What a thread would do after the process has ended, nobody has to preempt for.
+/// Steps of a thread after the end of the process, before which it need not be preempted.
 #[test]
 fn a_thread_fails_before_the_process_ends() {
     let program = vec![
@@ -169,7 +169,7 @@ fn a_thread_fails_before_the_process_ends() {
     assert_eq!(count, 1);
 }
 
-/// How much smaller the search is than the enumeration: what belongs together takes few schedules.
+/// Reduction: steps that belong together take few schedules, compared with the enumeration.
 #[test]
 fn reduction() {
     let writers: Program = vec![vec![Op::Write(0), Op::Write(1), Op::Read(2), Op::Read(3)]; 3];
@@ -184,7 +184,7 @@ fn reduction() {
     assert_eq!(sizes, [(28, 174, 30), (36, 852, 42), (1, 1810, 1)]);
 }
 
-/// The interval that is told holds the real share nearly always, and is not that wide.
+/// The reported interval nearly always holds the real share, and is not too wide.
 #[test]
 fn the_explored_share() {
     let mut runner = TestRunner::deterministic();

@@ -1,5 +1,5 @@
-//! What is special about a schedule: the choices that threads would not have made by themselves, had
-//! each of them run until it waits.
+//! Deviations of a schedule: the choices that threads would not have made by themselves, had each of them run until
+//! it waits.
 
 use super::super::Details;
 use unsnarl_trace::raw::{ChoiceKind, Detail, Directive, RecordKind};
@@ -7,15 +7,15 @@ use unsnarl_trace::raw::{ChoiceKind, Detail, Directive, RecordKind};
 /// A choice that the sequential strategy would not have made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Deviation {
-    /// The choice, by where its thread stands.
+    /// The choice, by the position of its thread.
     pub directive: Directive,
-    /// A thread was left that could have gone on.
+    /// `true` if a thread was left that could have gone on.
     pub preempts: bool,
     /// Records written before it.
     pub record: u64,
 }
 
-/// Those of one run, in its order.
+/// The deviations of one run, in its order.
 pub(super) fn deviations(details: &Details) -> Vec<Deviation> {
     let special = details.choices.iter().filter(|choice| is_special(choice));
     let deviation = |choice: &Detail| Deviation {
@@ -32,7 +32,7 @@ pub(super) fn deviations(details: &Details) -> Vec<Deviation> {
     special.map(deviation).collect()
 }
 
-/// The directives, as the runtime wants them: by thread and step.
+/// The directives in the order that the runtime expects: by thread and step.
 pub(super) fn plan(deviations: &[Deviation]) -> Vec<Directive> {
     let mut plan: Vec<Directive> = deviations.iter().map(|one| one.directive).collect();
     // Stable: choices of one step stay in their order.
@@ -40,7 +40,7 @@ pub(super) fn plan(deviations: &[Deviation]) -> Vec<Directive> {
     plan
 }
 
-/// How many threads were left that could have gone on.
+/// Number of deviations that leave a thread that could have gone on.
 pub(super) fn preemptions(deviations: &[Deviation]) -> usize {
     deviations.iter().filter(|one| one.preempts).count()
 }
@@ -57,7 +57,7 @@ pub(super) fn is_of_threads(choice: &Detail) -> bool {
     choice.kind == ChoiceKind::Thread as u8
 }
 
-/// A thread could have gone on and another one did.
+/// Returns whether a thread could have gone on and another one ran.
 fn preempts(choice: &Detail) -> bool {
     is_of_threads(choice)
         && choice.yields == 0
@@ -74,8 +74,8 @@ fn is_special(choice: &Detail) -> bool {
     }
 }
 
-/// The thread that goes on by itself: the same one, or the next one in the order of creation.
-/// `None` when not all candidates are known.
+/// The thread that runs without a deviation: the same one, or the next one in the order of creation. `None` when not
+/// all candidates are known.
 fn usual(choice: &Detail) -> Option<u16> {
     let running = choice.running;
     if choice.yields == 0 && has(choice, running) {
@@ -95,8 +95,8 @@ pub(super) fn others(choice: &Detail) -> impl Iterator<Item = u16> {
     (0..64u16).filter(move |&number| number != choice.running && has(&choice, number))
 }
 
-/// Points at which a run could have left its thread for another one: before each step on something
-/// that two threads use.
+/// Points at which a run could have switched from its thread to another one: before each step on an object that two
+/// threads use.
 pub(super) fn points(details: &Details) -> Vec<Deviation> {
     let shared = shared(details);
     let mut points = Vec::new();

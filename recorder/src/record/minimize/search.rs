@@ -51,7 +51,7 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// For runs that fail like `failing`, with the same input and choices of the same kinds.
+    /// Creates a search for runs that fail like `failing`, with the same input and choices of the same kinds.
     pub fn new(job: &Job, program: &'a Program, failing: &Run, stop: &'a AtomicBool) -> Search<'a> {
         let mut job = job.clone();
         // What has become endless is not waited for.

@@ -1,4 +1,4 @@
-//! What is in use before each instruction of a file.
+//! Liveness: the registers in use before each instruction of a file.
 
 use std::collections::HashSet;
 
@@ -7,24 +7,24 @@ use super::{
     text::{Step, Text, is_jump},
 };
 
-/// Where a step may go on.
+/// The continuation of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// With the next one only.
+    /// The next step.
     On,
-    /// With this one only.
+    /// This step.
     To(usize),
-    /// With the next one or this one.
+    /// The next step or this one.
     Either(usize),
-    /// It jumps to where a register or memory says.
+    /// An address in a register or memory.
     Anywhere,
-    /// It leaves the function: by returning, or for a function that is not in this file.
+    /// A place outside of the function: it returns, or jumps to a function that is not in this file.
     Out,
-    /// With the next one, or in a function that is not in this file.
+    /// The next step, or a function that is not in this file.
     OnOrOut,
 }
 
-/// Where a step goes on.
+/// The continuation of a step.
 pub fn way(text: &Text<'_>, step: &Step<'_>) -> Way {
     let operation = step.operation;
     if operation.starts_with("ret") || operation == "ud2" {

@@ -24,7 +24,7 @@ pub struct Notes {
     /// Vector registers that the file does not use.
     spare: Vec<String>,
     count: usize,
-    /// By part: what is done when a thread's memory is full.
+    /// Code that runs when a thread's memory is full, by part.
     asides: BTreeMap<usize, String>,
 }
 
@@ -80,7 +80,7 @@ impl Notes {
         Ok(notes)
     }
 
-    /// What stands before a step; what stands behind it is noted in passing.
+    /// The text before a step; text behind it is noted in passing.
     fn step(
         &mut self,
         plan: &Plan<'_>,
@@ -111,7 +111,7 @@ impl Notes {
         self.table += &format!("\t.quad {at}, {more}\n\t.byte {}\n", place as u8);
     }
 
-    /// Labels of the functions, and what stands at their beginnings.
+    /// Adds labels of the functions, and the notes at their beginnings.
     fn functions(&mut self, plan: &Plan<'_>) -> Result<(), usize> {
         let leaders = plan.leaders();
         for number in 0..plan.text.parts.len() {
@@ -149,7 +149,7 @@ impl Notes {
         Some(())
     }
 
-    /// A function is entered.
+    /// The note that a function is entered.
     fn entry(&mut self, plan: &Plan<'_>, step: usize, part: usize) -> Option<String> {
         let live = plan.live.get(step).copied()?;
         if !plan.is_announced(part) {
@@ -168,7 +168,7 @@ impl Notes {
         Some(self.append(&taken, &body, 5) + &look)
     }
 
-    /// Control comes here from elsewhere: the handler of an exception.
+    /// The note that control comes here from elsewhere: at the handler of an exception.
     fn here(&mut self, plan: &Plan<'_>, step: usize, part: usize) -> Option<String> {
         let live = plan.live.get(step).copied()?;
         let label = self.label('h');
@@ -193,7 +193,7 @@ impl Notes {
         Some(self.append(&taken, &body, 9) + &look)
     }
 
-    /// A jump that depends on something.
+    /// Adds the note of a jump that depends on data.
     fn jump(
         &mut self,
         plan: &Plan<'_>,
@@ -235,7 +235,7 @@ impl Notes {
         }
     }
 
-    /// A call: what is behind it.
+    /// Adds the note behind a call.
     fn call(&mut self, plan: &Plan<'_>, number: usize, step: &Step<'_>, part: usize) -> Option<()> {
         if !step.operation.starts_with("call") {
             return Some(());
@@ -267,7 +267,7 @@ impl Notes {
         Some(())
     }
 
-    /// A piece of the user's own is passed over.
+    /// Marks a piece of the user's own assembler text as passed over.
     fn piece(&mut self, step: &Step<'_>, text: &mut String) {
         if !step.operation.is_empty() {
             return;
@@ -279,7 +279,7 @@ impl Notes {
         self.row(Place::Piece, &start, &end);
     }
 
-    /// Looks whether the thread's memory is full.
+    /// The check whether the thread's memory is full.
     fn look(&mut self, live: Set, part: usize) -> Option<String> {
         if live & FLAGS != 0 {
             return None;
@@ -306,7 +306,7 @@ impl Notes {
         ))
     }
 
-    /// `count` registers, one more where the memory's place is not known when linking.
+    /// Takes `count` registers, and one more if the memory's place is not known when linking.
     fn take(&self, live: Set, count: usize, uses: Set) -> Option<Taken> {
         let count = count + usize::from(self.is_shared);
         let mut registers = free(live | uses, count);
@@ -355,7 +355,7 @@ impl Notes {
         )
     }
 
-    /// What stands at the ends of functions.
+    /// Adds the text at the ends of functions.
     fn close(&mut self, plan: &Plan<'_>) {
         for (number, part) in plan.text.parts.iter().enumerate() {
             if plan.left.get(number) != Some(&false) {
@@ -372,7 +372,7 @@ fn function(part: usize) -> String {
     format!(".Lunsnarl_f{part}")
 }
 
-/// The last vector registers, as far as nobody mentions them.
+/// The last vector registers, as far as they are not mentioned.
 fn spare_vectors(lines: &[&str]) -> Vec<String> {
     let numbers = (8..16).rev();
     let free = numbers.filter(|number| {

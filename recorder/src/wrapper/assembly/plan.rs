@@ -1,4 +1,4 @@
-//! What is to be noted at which step of a file.
+//! The plan for the notes of a file: which step needs which note.
 
 use super::{
     liveness::{self, Way},
@@ -15,23 +15,23 @@ pub struct Plan<'a> {
     pub live: Vec<Set>,
     /// Parts that are left as they are.
     pub left: Vec<bool>,
-    /// Parts whose calls need no more than their own notes: they return to where they were called.
+    /// Parts whose calls need no notes but their own: they return to where they were called.
     pub is_direct: Vec<bool>,
-    /// What parts call that are left as they are.
+    /// Functions in unchanged parts that other parts call.
     pub left_calls: HashSet<&'a str>,
-    /// Steps before which a thread looks whether its memory is full.
+    /// Steps before which a thread checks whether its memory is full.
     pub looks: HashSet<usize>,
-    /// Steps that handlers of exceptions begin with, by the labels.
+    /// First steps of exception handlers, by the labels.
     pub pads: HashMap<&'a str, usize>,
-    /// Of calls: the label of the handler.
+    /// Label of the handler, for calls.
     pub handlers: HashMap<usize, &'a str>,
 }
 
-/// Branches of a part from which on it looks at every label.
+/// Number of branches of a part from which on every label has a check.
 const CROWDED: usize = 400;
 
 impl<'a> Plan<'a> {
-    /// Looks at a file; `None` when it is none that a compiler wrote.
+    /// Reads a file; `None` for text that no compiler wrote.
     pub fn of(text: &'a str) -> Option<Plan<'a>> {
         let text = Text::read(text)?;
         let ways: Vec<Way> = text
@@ -74,7 +74,7 @@ impl<'a> Plan<'a> {
         self.text.parts.get(number)
     }
 
-    /// Whether other code than direct calls and jumps of this file may enter the part.
+    /// Returns whether other code than direct calls and jumps of this file may enter the part.
     pub fn is_announced(&self, number: usize) -> bool {
         let is_direct = self.is_direct.get(number) == Some(&true);
         self.part(number).is_none_or(|part| {
@@ -113,7 +113,8 @@ impl<'a> Plan<'a> {
             .collect()
     }
 
-    /// Loops look at their heads. Flags that are in use there put it off to a later step.
+    /// Finds the steps with checks: the heads of loops. Flags that are in use there postpone the check to a later
+    /// step.
     fn find_looks(&mut self) {
         let crowded = self.crowded();
         let wanted: Vec<usize> = self
@@ -177,7 +178,7 @@ impl<'a> Plan<'a> {
         Some(())
     }
 
-    /// Parts with what cannot be followed are left out, and those that share labels with them.
+    /// Leaves out parts that cannot be followed, and those that share labels with them.
     fn leave_out(&mut self) {
         for number in 0..self.text.steps.len() {
             let Some(step) = self.step(number) else { break };
@@ -223,7 +224,7 @@ impl<'a> Plan<'a> {
             .filter(|(from, to)| from != to)
     }
 
-    /// Whether a piece of the user's own goes on in the compiler's text.
+    /// Returns whether a piece of the user's own jumps into the compiler's text.
     fn jumps_away(&self, step: &Step<'_>) -> bool {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
         let mut lines = self.text.piece(step);
@@ -233,7 +234,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Those that never go on to functions elsewhere in place of returning.
+    /// Finds the parts that never jump to functions elsewhere instead of returning.
     fn find_direct(&mut self) {
         let mut leaves = self.left.clone();
         for (number, way) in self.ways.iter().enumerate() {

@@ -1,7 +1,6 @@
-//! Which registers an instruction uses and defines, as far as it matters for finding one that is free.
+//! Registers that an instruction uses and defines, as far as it matters for finding one that is free.
 //!
-//! Everything errs on the side of "in use": an instruction that is not known uses all registers and
-//! defines none.
+//! Everything errs on the side of "in use": an unknown instruction uses all registers and defines none.
 
 /// A set of registers: a bit for each of the sixteen, and one for the flags.
 pub type Set = u32;
@@ -39,7 +38,7 @@ const RSP: Set = 1 << 7;
 const ARGUMENTS: Set = RAX | RCX | RDX | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 10 | RSP;
 /// Registers that a call may change.
 const CALLERS: Set = RAX | RCX | RDX | 1 << 4 | 1 << 5 | 0xf << 8;
-/// Registers that must be as they were, and the result, when a function returns.
+/// Registers that must be preserved, and the result, when a function returns.
 const RETURNED: Set = RAX | RDX | RBX | RBP | RSP | 0xf << 12;
 
 /// Registers that may be taken when they are free, the best first.
@@ -50,12 +49,12 @@ const SCRATCH: [usize; 9] = [11, 10, 9, 8, 2, 3, 4, 5, 0];
 pub struct Register(usize);
 
 impl Register {
-    /// All of it, without the percent sign.
+    /// Its full name, without the percent sign.
     pub fn whole(self) -> &'static str {
         NAMES.get(self.0).map_or("", |names| names[0])
     }
 
-    /// Its lower half.
+    /// The name of its lower half.
     pub fn half(self) -> &'static str {
         NAMES.get(self.0).map_or("", |names| names[1])
     }
@@ -88,7 +87,7 @@ pub fn set(operation: &str, operands: &[&str]) -> Set {
     if is_known { named(operands) } else { ALL }
 }
 
-/// The number of a register, and whether writing to this name defines all of it.
+/// The number of a register, and `true` if writing to this name defines all of it.
 fn register(name: &str) -> Option<(usize, bool)> {
     let high = ["ah", "bh", "ch", "dh"];
     if let Some(at) = high.iter().position(|high| *high == name) {
@@ -112,7 +111,7 @@ pub fn mentioned(text: &str) -> Set {
     })
 }
 
-/// What an instruction uses and what it defines.
+/// The registers that an instruction uses and those that it defines.
 pub fn effects(operation: &str, operands: &[&str]) -> (Set, Set) {
     let all: Set = operands.iter().fold(0, |set, text| set | mentioned(text));
     match operation {
@@ -151,7 +150,7 @@ fn call(operands: &[&str], mentioned: Set) -> (Set, Set) {
     }
 }
 
-/// Whether such an instruction uses nothing but its operands and the flags.
+/// Returns whether such an instruction uses nothing but its operands and the flags.
 fn is_explicit(operation: &str) -> bool {
     const STARTS: [&str; 41] = [
         "mov", "leal", "leaq", "leaw", "add", "sub", "adc", "sbb", "cmp", "test", "and", "or",
@@ -160,12 +159,12 @@ fn is_explicit(operation: &str) -> bool {
         "sqrt", "xchg", "f", "v",
     ];
     const ENDS: [&str; 4] = ["ss", "sd", "ps", "pd"];
-    /// Among them those that use more.
+    /// Instructions among them that use more.
     const BUT: [&str; 12] = [
         "cmpxchg", "cmpsb", "cmpsw", "cmpsl", "cmpsq", "pcmp", "vpcmp", "pushf", "popf", "fx",
         "vmaskmov", "pconfig",
     ];
-    /// Those that copy strings; with more letters they extend.
+    /// Instructions that copy strings; with more letters they extend.
     const COPIES: [&str; 4] = ["movsb", "movsw", "movsl", "movsq"];
     let starts = |start: &&str| operation.starts_with(start);
     let is_known = STARTS.iter().any(starts) || ENDS.iter().any(|end| operation.ends_with(end));
@@ -190,7 +189,7 @@ fn explicit(operation: &str, operands: &[&str]) -> (Set, Set) {
     }
 }
 
-/// Whether the last operand, if it is a whole register, is written without being read.
+/// Returns whether the last operand, if it is a whole register, is written without being read.
 fn overwrites(operation: &str) -> bool {
     const MOVES: [&str; 22] = [
         "movl", "movq", "movabsq", "leal", "leaq", "movzbl", "movzwl", "movzbq", "movzwq",
@@ -206,7 +205,7 @@ fn uses_flags(operation: &str) -> Set {
     if uses { FLAGS } else { 0 }
 }
 
-/// The flags, if the instruction defines all that programs ask for.
+/// The flags, if the instruction defines all that programs test.
 fn flags_defined(operation: &str) -> Set {
     const DEFINERS: [&str; 9] = [
         "add", "sub", "cmp", "test", "and", "xor", "neg", "ucomi", "comi",

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 pub struct Step<'a> {
     /// Its line, and the last one of a piece of the user's.
     pub lines: (usize, usize),
-    /// What it does; empty for a piece of the user's.
+    /// Mnemonic; empty for a piece of the user's.
     pub operation: &'a str,
     pub operands: Vec<&'a str>,
     /// The part of a function that it is in.
@@ -18,12 +18,12 @@ pub struct Step<'a> {
 #[derive(Debug)]
 pub struct Part<'a> {
     pub name: &'a str,
-    /// The line of its label, and the one at which it is over.
+    /// The line of its label, and the line at which it ends.
     pub lines: (usize, usize),
-    /// Other files may call it, or bring their own.
+    /// `true` if other files may call it, or bring their own.
     pub is_global: bool,
     pub is_weak: bool,
-    /// Its address is taken.
+    /// `true` if its address is taken.
     pub is_taken: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Reads a file; `None` when no compiler wrote it, or not in the syntax that is understood.
+    /// Reads a file; `None` when no compiler wrote it, or when its syntax is not understood.
     pub fn read(text: &'a str) -> Option<Text<'a>> {
         let lines: Vec<&str> = text.lines().collect();
         let has = |word: &str| lines.iter().any(|line| line.trim_start().starts_with(word));
@@ -130,7 +130,8 @@ impl<'a> Text<'a> {
         self.steps.push(step);
     }
 
-    /// A function that is named anywhere but in a call or jump may be called from anywhere.
+    /// Finds the functions whose address is taken: one that is named anywhere but in a call or jump may be called
+    /// from anywhere.
     fn find_taken(&mut self) {
         const DIRECTIVES: [&str; 14] = [
             ".type", ".size", ".globl", ".global", ".weak", ".hidden", ".section", ".local",
@@ -162,7 +163,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Whether a mnemonic is that of a jump.
+/// Returns whether a mnemonic is that of a jump.
 pub fn is_jump(operation: &str) -> bool {
     operation.starts_with('j')
 }

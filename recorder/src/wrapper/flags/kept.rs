@@ -1,4 +1,4 @@
-//! What stays of the user's words.
+//! Filter of the user's words: those that stay and those that are dropped.
 
 use super::lists::{DROPPED, DROPPED_LINKER};
 use crate::wrapper::arguments::{self, Command, Stage, Word};
@@ -69,7 +69,7 @@ pub(super) fn sanitizers(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Words of a command that links which change what the user gets and are dropped: worth a note.
+/// Words of a linking command that change the result and are dropped: worth a note.
 pub fn left_out(given: &[OsString]) -> Vec<String> {
     const NOTED: [&str; 4] = ["-flto", "-flto=*", "-gsplit-dwarf*", "-gz*"];
     let command = arguments::read(given);

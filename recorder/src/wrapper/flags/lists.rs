@@ -1,18 +1,18 @@
-//! The flags that are added, the words that are dropped, and why.
+//! The flags that are added and the words that are dropped, each with the reason.
 
 use crate::wrapper::compiler::Family;
 
-/// Words that are added to a command line, and why.
+/// Words that are added to a command line, with the reason.
 pub struct Flag {
-    /// For which compilers; `None` for all.
+    /// Family of compilers that get them; `None` for all.
     pub family: Option<Family>,
     /// The words.
     pub words: &'static [&'static str],
-    /// Why they are needed.
+    /// The reason for which they are needed.
     pub reason: &'static str,
 }
 
-/// Added wherever code is made, behind the user's own flags so that these win. (`-fsanitize=thread`
+/// Flags that are added wherever code is made, behind the user's own flags so that these win. (`-fsanitize=thread`
 /// comes on top, in the form that the command needs.)
 pub const COMPILE: [Flag; 11] = [
     Flag {
@@ -79,8 +79,9 @@ pub const COMPILE: [Flag; 11] = [
     },
 ];
 
-/// Added instead where code is made for path mode ([`Build::Path`]): the compiler makes the code that it
-/// would make anyway, and [`super::assembler`] stands in for the assembler.
+/// Flags that are added instead where code is made for path mode
+/// ([`Build::Path`](crate::wrapper::build::Build::Path)): the compiler makes the code that it would make anyway, and
+/// [`assembler`](crate::wrapper::assembler) stands in for the assembler.
 pub const COMPILE_PATH: [Flag; 3] = [
     Flag {
         family: None,
@@ -99,21 +100,21 @@ pub const COMPILE_PATH: [Flag; 3] = [
     },
 ];
 
-/// Added where an executable is linked for path mode.
+/// Flags that are added where an executable is linked for path mode.
 pub const LINK_PATH: [Flag; 1] = [Flag {
     family: None,
     words: &["-Xlinker", "--defsym=unsnarl_path_build=0"],
     reason: "a mark by which the recorder knows what the program is built for",
 }];
 
-/// Added where an executable is linked, behind the runtime itself and the list of what it exports.
+/// Flags that are added where an executable is linked, behind the runtime itself and the list of its exports.
 pub const LINK: [Flag; 1] = [Flag {
     family: None,
     words: &["-lpthread", "-ldl", "-lc"],
     reason: "the runtime calls the real functions; with a C library older than 2.34 they are in these libraries",
 }];
 
-/// Added for OpenMP: nothing in the program needs libgomp any more, so the linker would leave it out;
+/// Flags that are added for OpenMP: nothing in the program needs libgomp any more, so the linker would leave it out;
 /// without the recorder the runtime passes every call on to it.
 pub(super) const LIBGOMP: [&str; 4] = [
     "-Wl,--push-state",
@@ -122,12 +123,12 @@ pub(super) const LIBGOMP: [&str; 4] = [
     "-Wl,--pop-state",
 ];
 
-/// Content of the list of symbols that a program exports to libraries that it loads with `dlopen`.
-/// (What the C library defines too, as `pthread_*` and `malloc`, the linker exports by itself.)
+/// Content of the list of symbols that a program exports to libraries that it loads with `dlopen`. (Symbols that the
+/// C library defines too, as `pthread_*` and `malloc`, are exported by the linker itself.)
 pub const EXPORTED: &str =
     "{ __tsan_*; __sanitizer_cov_trace_pc; unsnarl_path_*; unsnarl_next; GOMP_*; omp_*; };\n";
 
-/// Flags that somebody might miss here, and why they are not added.
+/// Flags that one might expect here, with the reason for which they are not added.
 pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 6] = [
     (
         "-O0",
@@ -152,7 +153,7 @@ pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 6] = [
     ("-static-libgcc", "the runtime neither throws nor unwinds"),
 ];
 
-/// Words of the user's that are dropped, and why. A trailing `*` stands for any ending.
+/// Words of the user's that are dropped, with the reason. A trailing `*` stands for any ending.
 pub(super) const DROPPED: [(&str, &str); 18] = [
     (
         "-static-libtsan",

@@ -1,7 +1,7 @@
-//! How a compiler's command line is changed so that the program can be recorded.
+//! Rewrites a compiler's command line so that the program can be recorded.
 //!
-//! [`lists`] has each flag with its reason, and what was left out on purpose; [`refusal`] says what cannot be
-//! served; here is how they are applied. Rewriting is pure: nothing is started, read or written.
+//! [`lists`] has each flag with its reason, and the flags left out on purpose; [`refusal`] rejects commands that
+//! cannot be served; this module applies them. Rewriting is pure: nothing is started, read or written.
 //!
 //! Compiling and linking in one command is the delicate case: `-fsanitize=thread` has to reach the
 //! compiler proper but not the driver, which would link the sanitizer's own runtime. For clang
@@ -32,7 +32,7 @@ pub use kept::left_out;
 pub use lists::{EXPORTED, SPECS};
 pub use refusal::Refusal;
 
-/// What the rewritten command refers to.
+/// Files that the rewritten command refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parts {
     /// The runtime, a static library.
@@ -41,11 +41,11 @@ pub struct Parts {
     pub specs: PathBuf,
     /// The linker's list of symbols to export: [`EXPORTED`].
     pub exported: PathBuf,
-    /// The folder with what stands in for the assembler, with a slash at its end.
+    /// The folder with the stand-in for the assembler, with a slash at its end.
     pub tools: PathBuf,
 }
 
-/// The command line that makes the same thing, ready for recording.
+/// The command line that makes the same output, ready for recording.
 pub fn rewrite(
     family: Family,
     build: Build,
@@ -93,7 +93,7 @@ pub fn rewrite(
     Ok(words)
 }
 
-/// Whether the code may end up in a shared library.
+/// Returns whether the code may end up in a shared library.
 fn is_for_library(command: &Command) -> bool {
     const MODELS: [&str; 8] = [
         "-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-PIC", "-fno-pic", "-fno-PIE", "-fno-pie",
@@ -116,8 +116,8 @@ fn add(words: &mut Vec<OsString>, family: Family, flags: &[Flag]) {
     words.extend(wanted.flat_map(|flag| flag.words).map(OsString::from));
 }
 
-/// `-fsanitize=thread` for the compiler proper. Where nothing is linked the plain flag does, and
-/// tells compiler caches what is going on.
+/// `-fsanitize=thread` for the compiler proper. Where nothing is linked the plain flag suffices, and tells compiler
+/// caches what is going on.
 fn instrument(family: Family, stage: Stage, parts: &Parts) -> Vec<OsString> {
     match (family, stage) {
         (_, Stage::Compile) => vec!["-fsanitize=thread".into()],

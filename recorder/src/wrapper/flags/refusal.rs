@@ -7,7 +7,7 @@ use crate::wrapper::{
     linker,
 };
 
-/// Why a command is refused.
+/// The reason for which a command is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Refusal {
     /// A static executable.
@@ -16,7 +16,7 @@ pub enum Refusal {
          next: link without `{0}`"
     )]
     Static(String),
-    /// Without the C library.
+    /// The program is linked without the C library.
     #[error(
         "`{0}` cannot be recorded: the runtime needs the C library\n  \
          next: link this program with the plain compiler, or without `{0}`"
@@ -41,7 +41,7 @@ pub enum Refusal {
     Machine(String),
 }
 
-/// What of the command cannot be served.
+/// Refuses a command with a word that cannot be served.
 pub(super) fn refuse(family: Family, command: &Command) -> Result<(), Refusal> {
     for word in &command.words {
         let text = word.lossy();
@@ -67,7 +67,7 @@ pub(super) fn refuse(family: Family, command: &Command) -> Result<(), Refusal> {
     }
 }
 
-/// Without the default libraries a program may still name the C library itself.
+/// Refuses a link without the default libraries, unless the command names the C library itself.
 fn refuse_link(word: &Word, all: &[Word]) -> Result<(), Refusal> {
     let text = word.lossy();
     let names_libc = || {
@@ -94,7 +94,7 @@ fn target(word: &Word) -> Option<String> {
     word.lossy().strip_prefix("--target=").map(str::to_owned)
 }
 
-/// Sanitizers that take over what the runtime takes over.
+/// Returns whether a sanitizer takes over the same functions as the runtime.
 fn excludes(name: &str) -> bool {
     const OTHERS: [&str; 11] = [
         "address",

@@ -1,6 +1,6 @@
-//! The program model, made while compiling with clang: the compiler's text is kept, numbered and compiled.
+//! The program model, which is made while compiling with clang: the compiler's text is kept, numbered and compiled.
 //!
-//! [`plan`] turns a command into steps, where it can be served; [`points`] edits the text; [`steps`] runs
+//! [`mod@plan`] turns a command into steps, where it can be served; [`points`] edits the text; [`steps`] runs
 //! compilers. Whatever goes wrong with the model, the object is made as it would be without: a build never
 //! fails because of it.
 
@@ -17,15 +17,15 @@ use std::env;
 /// The environment variable that turns the model off.
 pub const VARIABLE: &str = "UNSNARL_MODEL";
 
-/// A value of [`VARIABLE`] that is none.
+/// The error for an invalid value of [`VARIABLE`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{VARIABLE} is `{0}`\n  next: set it to `on` or `off`, or unset it")]
 pub struct ModelError(pub String);
 
-/// Whether models are wanted.
+/// Returns whether models are wanted.
 ///
 /// # Errors
-/// When the variable has another value than `on` and `off`.
+/// Fails if the variable has another value than `on` and `off`.
 pub fn is_wanted() -> Result<bool, ModelError> {
     wanted(&env::var_os(VARIABLE).unwrap_or_default().to_string_lossy())
 }

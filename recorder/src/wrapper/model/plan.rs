@@ -1,6 +1,6 @@
-//! From a command that compiles to steps: each source to text, the text to an object, then the link.
+//! Division of a compiling command into steps: each source to text, the text to an object, then the link.
 //!
-//! Pure: the words of the steps are those of the command, less what belongs to another step.
+//! Pure: the words of the steps are those of the command, without those that belong to another step.
 
 use super::super::arguments::{self, Command, Stage, Word};
 use std::{
@@ -17,23 +17,23 @@ pub struct Plan {
     pub link: Option<Vec<OsString>>,
 }
 
-/// A source file and what becomes of it.
+/// A source file with its steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// As it was given; `-` is standard input.
+    /// Name as given; `-` is standard input.
     pub file: OsString,
-    /// Where the object goes.
+    /// The object file.
     pub object: PathBuf,
     /// Words that make its text and write it to standard output.
     pub to_text: Vec<OsString>,
     /// Words that make the object from the text on standard input.
     pub to_object: Vec<OsString>,
-    /// Words that make the object as without a model, and say nothing that was said already.
+    /// Words that make the object as without a model, and repeat no message.
     pub plain: Vec<OsString>,
 }
 
-/// Words with which things are made that only the compiler knows to make in one step, or beside the object
-/// under its name; a trailing `*` stands for any ending.
+/// Words for outputs that only the compiler can make in one step, or beside the object under its name; a trailing `*`
+/// stands for any ending.
 const IN_ONE_STEP: [&str; 24] = [
     "-S",
     "-v",
@@ -61,8 +61,8 @@ const IN_ONE_STEP: [&str; 24] = [
     "-dumpdir",
 ];
 
-/// Words for the preprocessor, which have nothing to do with a text that was made already, and those that
-/// instrument, which it is.
+/// Words for the preprocessor, which do not concern a text that was made already, and words that instrument, which
+/// the text already is.
 const BEFORE_TEXT: [&str; 26] = [
     "-D*",
     "-U*",
@@ -92,10 +92,10 @@ const BEFORE_TEXT: [&str; 26] = [
     "--serialize-diagnostics*",
 ];
 
-/// A step has no use for what is meant for another one, as the linker's words.
+/// Word that silences warnings about words for another step, such as the linker's.
 const UNUSED: &str = "-Wno-unused-command-line-argument";
 
-/// The steps of a rewritten command of clang's; `None` when it has to be one. `temporary` is a folder for
+/// The steps of a rewritten command of clang's; `None` when it has to stay one step. `temporary` is a folder for
 /// objects that are only linked.
 pub fn plan(words: &[OsString], temporary: &Path) -> Option<Plan> {
     let command = arguments::read(words);
@@ -148,13 +148,13 @@ struct Input {
     /// Its place among the words.
     at: usize,
     file: OsString,
-    /// What an `-x` says that it is.
+    /// Language that an `-x` gives it.
     language: Option<String>,
-    /// C or C++.
+    /// `true` for C and C++.
     is_served: bool,
 }
 
-/// Languages with a text of the intermediate representation as expected.
+/// Languages with the expected text of the intermediate representation.
 const LANGUAGES: [&str; 4] = ["c", "c++", "cpp-output", "c++-cpp-output"];
 /// Endings of files in them.
 const ENDINGS: [&str; 10] = ["c", "i", "cc", "cp", "cxx", "cpp", "CPP", "c++", "C", "ii"];
@@ -190,7 +190,7 @@ fn ending(file: &OsStr) -> String {
     ending.to_string_lossy().into_owned()
 }
 
-/// The name that clang gives an object when nobody says one.
+/// The name that clang gives an object by default.
 fn stem(file: &OsStr) -> String {
     let stem = Path::new(file).file_stem().unwrap_or(file);
     stem.to_string_lossy().into_owned()
@@ -243,7 +243,7 @@ fn source(command: &Command, input: &Input, object: PathBuf, output: Option<&str
     }
 }
 
-/// Neither an input, nor about one, nor about the output.
+/// Returns whether the word is neither an input, nor about one, nor about the output.
 fn is_general(word: &Word) -> bool {
     !is_input(word)
         && !word.is("-c")
@@ -261,8 +261,8 @@ fn is_before_text(word: &Word) -> bool {
         || (word.is("-mllvm") && argument("-tsan-"))
 }
 
-/// What clang makes of its own output's name for the list of dependencies, said in words: the name of the
-/// list, and of what depends.
+/// Words for the names that clang otherwise derives from its own output's name: that of the list of dependencies, and
+/// that of the target in it.
 fn dependencies(command: &Command, input: &Input, output: Option<&str>) -> Vec<OsString> {
     let has = |options: &[&str]| command.words.iter().any(|word| word.is_one_of(options));
     let names_list = ["-Wp,-MD,*", "-Wp,-MMD,*"];

@@ -11,13 +11,13 @@ use std::fmt::Write;
 
 /// The section that holds the models of a file's units, one behind the other.
 pub const SECTION: &str = ".unsnarl.model";
-/// Stands before a unit's name in the flags that its debug info carries.
+/// Prefix of a unit's name in the flags that its debug info carries.
 pub const FLAG: &str = "unsnarl-model=";
 
-/// Why a text cannot be numbered.
+/// An error that keeps a text from being numbered.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NumberError {
-    /// Not exactly one compile unit.
+    /// The text does not have exactly one compile unit.
     #[error("it has {0} compile units instead of one")]
     Units(usize),
     /// Metadata without numbers.
@@ -25,11 +25,11 @@ pub enum NumberError {
     NoMetadata,
 }
 
-/// The module's text with its numbers, with the model that lies in the file `model` (a path without quotes
-/// and backslashes) and its name. Linear.
+/// The module's text with its numbers, with the model that lies in the file `model` (a path without quotes and
+/// backslashes) and its name. Linear.
 ///
 /// # Errors
-/// When the debug info is not as clang writes it.
+/// Fails if the debug info is not as clang writes it.
 pub fn number(text: &str, model: &str, name: &str) -> Result<String, NumberError> {
     let metadata = Metadata::read(text);
     if metadata.units != 1 {
@@ -68,7 +68,7 @@ pub fn number(text: &str, model: &str, name: &str) -> Result<String, NumberError
     Ok(edited)
 }
 
-/// What the metadata says about places.
+/// Places in the module's metadata.
 #[derive(Default)]
 struct Metadata<'t> {
     /// Bodies of `!DILocation(...)` by number, and whether each is `distinct`.
@@ -80,7 +80,7 @@ struct Metadata<'t> {
     next: Option<u64>,
 }
 
-/// Where an instruction's number goes.
+/// Reference to a place, which gets an instruction's number.
 struct Place<'t> {
     /// The instruction's text around its reference to the place.
     around: (&'t str, &'t str),
@@ -133,11 +133,11 @@ impl<'t> Metadata<'t> {
     }
 }
 
-/// How an instruction refers to its place.
+/// Text before an instruction's reference to its place.
 const ATTACHED: &str = ", !dbg !";
 
 impl Place<'_> {
-    /// The same place with a discriminator: two nodes.
+    /// Writes the same place with a discriminator, as two nodes.
     fn numbered(&self, number: u64, point: u32, to: &mut String) {
         let (scope, file, (head, tail)) = (self.scope, self.file, self.body);
         let distinct = if self.is_distinct { "distinct " } else { "" };
@@ -155,7 +155,7 @@ fn is_scope(node: &str) -> bool {
     scopes.iter().any(|scope| node.starts_with(scope))
 }
 
-/// `!12 = distinct !DILocation(...)`: the number, and what it is.
+/// Parses `!12 = distinct !DILocation(...)` into the number and the node.
 fn definition(line: &str) -> Option<(u64, &str)> {
     let (number, rest) = leading_number(line.strip_prefix('!')?)?;
     Some((number, rest.strip_prefix(" = ")?))
@@ -167,8 +167,8 @@ fn leading_number(text: &str) -> Option<(u64, &str)> {
     Some((number.parse().ok()?, rest))
 }
 
-/// The first reference with this label, outside of texts (in which no `"` stands): what stands before its
-/// `!`, its number, and what stands behind it.
+/// The first reference with this label, outside of texts (which contain no `"`): the text before its `!`, its number,
+/// and the text behind it.
 fn reference<'t>(node: &'t str, label: &str) -> Option<(&'t str, u64, &'t str)> {
     let mut from = 0;
     loop {
@@ -200,7 +200,7 @@ fn with_flag(line: &str, name: &str) -> String {
     }
 }
 
-/// A section of bytes that nobody loads, in text for the assembler.
+/// Writes a section of bytes that is not loaded, as text for the assembler.
 fn embed(model: &str, to: &mut String) {
     let _ = writeln!(
         to,

@@ -19,11 +19,11 @@ use std::{
 };
 use unsnarl_trace::program as model;
 
-/// Compiles each source in two steps, then links. As with clang's own driver a source with errors does not
-/// keep the others from being compiled.
+/// Compiles each source in two steps, then links. As with clang's own driver a source with errors does not keep the
+/// others from being compiled.
 ///
 /// # Errors
-/// When the compiler cannot be started.
+/// Fails if the compiler cannot be started.
 pub fn run(compiler: &Compiler, plan: &Plan) -> io::Result<ExitCode> {
     let mut failed = None;
     for source in &plan.sources {
@@ -42,7 +42,7 @@ pub fn run(compiler: &Compiler, plan: &Plan) -> io::Result<ExitCode> {
     }
 }
 
-/// What the shell would say: a signal counts from 128.
+/// The exit status that a shell would report: a signal counts from 128.
 fn code(status: ExitStatus) -> ExitCode {
     let signal = || Some(status.signal()?.saturating_add(128));
     let code = status.code().or_else(signal);
@@ -77,7 +77,7 @@ fn compile(compiler: &Compiler, source: &Source) -> io::Result<ExitStatus> {
     Ok(status)
 }
 
-/// As clang does it, a source with errors leaves no object of another day.
+/// Removes the object of an earlier compilation, as clang does for a source with errors.
 fn forget(object: &Path) -> io::Result<()> {
     match fs::symlink_metadata(object) {
         Ok(data) if data.is_file() => fs::remove_file(object),
@@ -85,7 +85,7 @@ fn forget(object: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the object with numbers and model; says why not in one line.
+/// Makes the object with numbers and model; the error is one line.
 fn with_model(compiler: &Compiler, source: &Source, text: Vec<u8>) -> Result<(), String> {
     let text = String::from_utf8(text).map_err(|_| "clang's text is not UTF-8".to_owned())?;
     let unit = program::condense(&text).map_err(|error| one_line(&error))?;
@@ -108,7 +108,7 @@ fn one_line(error: &impl ToString) -> String {
         .to_owned()
 }
 
-/// A file without a name, open in programs that are started.
+/// A file in memory without a name, which programs that are started inherit.
 fn in_memory(bytes: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create("unsnarl-model", MemfdFlags::empty())?);
     file.write_all(bytes)?;
@@ -146,9 +146,9 @@ fn object(compiler: &Compiler, words: &[OsString], text: &str) -> Result<(), Str
 
 /// A compiler's standard input.
 enum Input {
-    /// This program's.
+    /// This program's own standard input.
     Inherited,
-    /// The source, read from there: it may be needed twice.
+    /// The source, read from standard input: it may be needed twice.
     Read(File),
 }
 

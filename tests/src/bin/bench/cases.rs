@@ -100,8 +100,8 @@ fn seed_of(name: &str) -> Option<u64> {
     name.rsplit('-').nth(1)?.parse().ok()
 }
 
-/// Do these places name the bug: only lines that the program's header calls causes or interference (or
-/// says may be named), with a cause among them?
+/// Returns whether these places name the bug: only lines that the program's header calls causes or interference (or
+/// says may be named), with a cause among them.
 pub fn is_right(expectation: &Expectation, file: &Path, places: &[&Place]) -> bool {
     let lines = |wanted: &str| -> BTreeSet<u32> {
         let parts = expectation.parts.iter();

@@ -1,5 +1,5 @@
-//! Differential schedule projections of the programs of their paper: what the tables of its section 5 have, and how
-//! long it takes from a failing run to its projection, by the number of accesses.
+//! Differential schedule projections of the programs of their paper: the values of the tables in its section 5, and
+//! the time from a failing run to its projection, by the number of accesses.
 
 mod paths;
 mod solver;
@@ -15,7 +15,7 @@ use subjects::{RUNS, Recorded, SUBJECTS, Subject, TARGETS};
 const PAGE: &str = "engines/dsp.md";
 /// Executions of each order.
 const TIMES: &str = "10";
-/// What a question may take; what it did not come to is said.
+/// Time for a question; a question that it does not suffice for is reported.
 const BUDGET: &str = "60s";
 
 /// Measures what the words ask for.
@@ -46,7 +46,7 @@ pub fn run(words: &[String]) -> Result<()> {
     }
 }
 
-/// What `unsnarl explain` says of a run.
+/// The answer of `unsnarl explain` about a run.
 struct Measured {
     document: Value,
     time: Duration,
@@ -69,7 +69,7 @@ impl Measured {
         Ok(Measured { document, time })
     }
 
-    /// A value of the only way to fail, by its path.
+    /// A value of the only failure mode, by its path.
     fn at(&self, path: &str) -> Option<&Value> {
         let value = self.document.pointer(&format!("/answers/0/dsp/0{path}"))?;
         (!value.is_null()).then_some(value)
@@ -85,7 +85,7 @@ impl Measured {
         }
     }
 
-    /// What the solver did not come to.
+    /// Notes about questions that the solver did not get to.
     fn unsolved(&self) -> Vec<String> {
         let notes = self.at("/notes").and_then(Value::as_array);
         let notes = notes.into_iter().flatten().filter_map(Value::as_str);

@@ -1,5 +1,6 @@
-//! The language server as an editor feels it: from a run landing to its marks, hovers, opening a workspace with 1,000
-//! runs for the first time and again, and the memory that these take. Into `docs/editor-speed.md`.
+//! The language server from an editor's point of view: time from a run landing to its marks, hovers, opening a
+//! workspace with 1,000 runs for the first time and again, and the memory of these. Written into
+//! `docs/editor-speed.md`.
 
 use crate::{docs, editor_client::Client, table::Table};
 use anyhow::{Context, Result, ensure};
@@ -16,7 +17,7 @@ use unsnarl_e2e::{Compiler, Program, Workspace};
 const PROGRAMS: [&str; 3] = ["bank_account", "table_loader", "cpp_cache"];
 /// Runs of the large workspace.
 const MANY: usize = 1000;
-/// Schedules that are tried for it. Of the runs that come of them those that differ are kept; copies fill it up.
+/// Number of schedules that are tried for it. Of their runs those that differ are kept; copies fill it up.
 const TRIED: &str = "3000";
 /// Landings that are timed.
 const LANDINGS: usize = 20;
@@ -109,7 +110,7 @@ fn measure(name: &str) -> Result<Vec<String>> {
     ])
 }
 
-/// Records, and answers with the number of events of a typical run.
+/// Records, and returns the number of events of a typical run.
 fn record(workspace: &Workspace, program: &Program, command: &str) -> Result<usize> {
     let options = [&["-n", TRIED][..], &program.recording()].concat();
     workspace.record(&options, command)?.exits(1)?;
@@ -119,7 +120,7 @@ fn record(workspace: &Workspace, program: &Program, command: &str) -> Result<usi
     Ok(run.events.len())
 }
 
-/// How long it takes each time from a run landing in an empty folder to its marks.
+/// Times from a run landing in an empty folder to its marks.
 fn landings(workspace: &Workspace, run: &[u8]) -> Result<Vec<Duration>> {
     let runs = workspace.path().join(unsnarl_e2e::workspace::RUNS);
     let aside = workspace.path().join("aside");
@@ -143,7 +144,7 @@ fn landings(workspace: &Workspace, run: &[u8]) -> Result<Vec<Duration>> {
     Ok(times)
 }
 
-/// As the recorder does it; the time when the run was there.
+/// Adds a run as the recorder does; returns the time at which it was there.
 fn land(runs: &Path, run: &[u8]) -> Result<Instant> {
     fs::write(runs.join(".bench"), run)?;
     let since = Instant::now();
@@ -151,7 +152,7 @@ fn land(runs: &Path, run: &[u8]) -> Result<Instant> {
     Ok(since)
 }
 
-/// Copies runs under other names until there are so many.
+/// Copies runs under other names until there are `number` of them.
 fn fill(workspace: &Workspace, number: usize) -> Result<()> {
     let runs = workspace.runs()?;
     ensure!(!runs.is_empty(), "no runs");
@@ -171,7 +172,7 @@ fn fill(workspace: &Workspace, number: usize) -> Result<()> {
     Ok(())
 }
 
-/// A workspace that was opened, and how long that took.
+/// An opened workspace, with the time that it took.
 struct Opened {
     client: Client,
     marks: Duration,
@@ -192,7 +193,7 @@ fn open(workspace: &Workspace) -> Result<Opened> {
     })
 }
 
-/// How long hovers take, over the lines of the source.
+/// Times of hovers over the lines of the source.
 fn hovers(client: &mut Client, source: &Path) -> Result<Vec<Duration>> {
     let text = fs::read_to_string(source)?;
     let uri = format!("file://{}", source.display());
@@ -210,7 +211,7 @@ fn hovers(client: &mut Client, source: &Path) -> Result<Vec<Duration>> {
     Ok(times)
 }
 
-/// How long it takes until one more run is among those that were looked at.
+/// Time until one more run is among those that were examined.
 fn land_among_many(client: &mut Client, workspace: &Workspace, run: &[u8]) -> Result<Duration> {
     let runs = workspace.path().join(unsnarl_e2e::workspace::RUNS);
     let since = land(&runs, run)?;
@@ -218,7 +219,7 @@ fn land_among_many(client: &mut Client, workspace: &Workspace, run: &[u8]) -> Re
     Ok(since.elapsed())
 }
 
-/// The time that so many of a hundred don't exceed.
+/// The given percentile of sorted times.
 fn at(sorted: &[Duration], share: usize) -> Duration {
     let last = sorted.len().saturating_sub(1);
     sorted.get(last * share / 100).copied().unwrap_or_default()

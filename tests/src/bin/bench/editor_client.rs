@@ -1,4 +1,4 @@
-//! A client of the language server that notes when messages come.
+//! A client of the language server that notes the times of messages.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -12,19 +12,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Nothing that is measured takes longer.
+/// Time after which a message is no longer waited for: no measured operation takes longer.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A message with the time when it was there.
+/// A message with the time at which it came.
 type Message = (Instant, Value);
 
-/// A server process and what it says.
+/// A server process with its messages.
 pub struct Client {
     server: Child,
     input: ChildStdin,
     inbox: Receiver<Message>,
     next: u64,
-    /// When the process was started.
+    /// Time at which the process was started.
     pub started: Instant,
 }
 
@@ -68,7 +68,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Asks and waits for the answer. Other messages that come before it are passed over.
+    /// Sends a request and waits for the answer. Other messages that come before it are skipped.
     pub fn ask(&mut self, method: &str, params: Value) -> Result<Value> {
         let id = self.next;
         self.next += 1;
@@ -85,7 +85,7 @@ impl Client {
         }
     }
 
-    /// Waits for marks, or for their end, of any file; answers with the time when they were there.
+    /// Waits for marks, or for their end, of any file; returns the time at which they came.
     pub fn marks(&mut self, some: bool) -> Result<Instant> {
         let (at, _) = self.wait(|message| {
             let marks = message
@@ -97,7 +97,7 @@ impl Client {
         Ok(at)
     }
 
-    /// Asks for the status until it is as wanted.
+    /// Requests the status until it satisfies `wanted`.
     pub fn status(&mut self, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
@@ -110,7 +110,7 @@ impl Client {
         bail!("the status never came to be as wanted")
     }
 
-    /// Memory of the server in bytes: now, and at most.
+    /// Memory of the server in bytes: now, and at its peak.
     pub fn memory(&self) -> Result<(u64, u64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.server.id()))?;
         let line = |name: &str| -> Result<u64> {

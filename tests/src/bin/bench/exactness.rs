@@ -1,4 +1,4 @@
-//! Whether runs are exact, with millions of accesses: what the program noted itself against the run file.
+//! Exactness of runs with millions of accesses: the program's own notes against the run file.
 
 use crate::table::Table;
 use anyhow::{Context, Result};

@@ -1,5 +1,5 @@
-//! What `unsnarl explain` says of every program of `tests/programs`: whether the class and the lines of the first
-//! explanation are the ones that the program's header names, and what running both orders again has shown.
+//! Answers of `unsnarl explain` for every program of `tests/programs`: whether the class and the lines of the first
+//! explanation are the ones that the program's header names, and the result of running both orders again.
 
 use crate::{
     docs,
@@ -12,7 +12,7 @@ use unsnarl_e2e::{Compiler, Expectation, Finished, Program, Workspace};
 
 /// Schedules in which a program with a bug must fail.
 const RUNS: &str = "2000";
-/// Schedules of one that has none.
+/// Schedules of a program without a bug.
 const CORRECT_RUNS: &str = "300";
 /// Failing runs, of programs with one bug and with two.
 const FAILING: [&str; 2] = ["3", "60"];
@@ -193,7 +193,7 @@ fn bug(
     )
 }
 
-/// Whether the first fix that is suggested for an explanation holds, by `unsnarl verify`.
+/// Result of the first fix that is suggested for an explanation, by `unsnarl verify`.
 fn fix(workspace: &Workspace, told: Option<&Explanation>) -> Result<String> {
     let Some(told) = told else {
         return Ok(String::new());
@@ -215,7 +215,7 @@ fn row(name: &str, expected: &str, told: &str, cells: [&str; 4], time: Duration)
     row
 }
 
-/// As people and the JSON say it.
+/// The class as people and the JSON write it.
 fn word(kind: BugKind) -> String {
     let word = serde_json::to_value(kind).unwrap_or_default();
     word.as_str().unwrap_or_default().to_owned()

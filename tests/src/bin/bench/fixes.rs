@@ -10,7 +10,7 @@ const CAP: &str = "3000";
 /// Time and random schedules for each fix and each way to try it.
 const LIMITS: [&str; 4] = ["--budget", "10s", "--random", "100"];
 
-/// What came of the programs.
+/// Results of the programs.
 #[derive(Default)]
 struct Tally {
     programs: usize,
@@ -105,7 +105,7 @@ fn verify(workspace: &Workspace, id: &str, more: &[&str]) -> Result<Finished> {
     workspace.unsnarl(&[&["verify", id], &LIMITS[..], more].concat())
 }
 
-/// The line that says whether it holds.
+/// The line that says whether the fix holds.
 fn said(finished: &Finished) -> String {
     let lines = finished.stdout.lines().chain(finished.stderr.lines());
     let mut telling = lines.filter(|line| {

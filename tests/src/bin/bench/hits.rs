@@ -192,7 +192,7 @@ fn rate_of(program: &Program) -> Result<Vec<String>> {
     ])
 }
 
-/// Of the first explanation that names the expected kind and lines.
+/// Returns the rank of the first explanation that names the expected kind and lines.
 fn rank(workspace: &Workspace, program: &Program) -> Result<String> {
     let finished = workspace.unsnarl(&["explain", "portfolio", "--format", "json"])?;
     let explanations = finished.explanations()?;

@@ -1,5 +1,5 @@
-//! Error invariants of the bug kernels of their paper: what its Table 1 has, and how long it takes by the length of
-//! the trace.
+//! Error invariants of the bug kernels of their paper: the values of its Table 1, and the time by the length of the
+//! trace.
 
 mod subjects;
 
@@ -39,9 +39,9 @@ pub fn run(words: &[String]) -> Result<()> {
     }
 }
 
-/// What `unsnarl explain` says of a run at a level.
+/// The answer of `unsnarl explain` about a run at a level.
 struct Measured {
-    /// The row of the only way to fail.
+    /// The row of the only failure mode.
     row: Value,
     text: String,
 }
@@ -93,7 +93,7 @@ impl Measured {
         Some((invariants, invariants + symbolic))
     }
 
-    /// Why nothing is told, in a line.
+    /// The reason for which there is no answer, in a line.
     fn reason(&self) -> String {
         let reason = self.row.get("reason").and_then(Value::as_str);
         let first = reason.and_then(|reason| reason.lines().next());
@@ -112,7 +112,7 @@ impl Measured {
     }
 }
 
-/// What is summed up over the programs.
+/// Sums over the programs.
 #[derive(Default)]
 struct Sums {
     slices: [Vec<f64>; LEVELS.len()],

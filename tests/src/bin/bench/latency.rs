@@ -1,4 +1,4 @@
-//! From a run file landing to the diagnostic in the editor: the server's own Neovim test measures it.
+//! Latency from the arrival of a run file to the diagnostic in the editor: the server's own Neovim test measures it.
 
 use anyhow::{Result, ensure};
 use std::process::Command;

@@ -1,11 +1,11 @@
-//! Whether the first explanation of each bug of `tests/programs` is right at every level of optimization.
-//! What is wrong is printed on standard error, with the explanation.
+//! Correctness of the first explanation of each bug of `tests/programs` at every level of optimization. Wrong
+//! explanations are printed on standard error.
 
 use crate::table::Table;
 use anyhow::{Context, Result, ensure};
 use unsnarl_e2e::{Compiler, Program, Workspace};
 
-/// What is measured.
+/// The compilers that are measured.
 const COMPILERS: [Compiler; 2] = [Compiler::Gcc, Compiler::Clang];
 /// Levels of optimization.
 const LEVELS: [&str; 3] = ["-O0", "-O1", "-O2"];

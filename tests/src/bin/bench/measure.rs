@@ -1,10 +1,10 @@
-//! What things cost: time of the processor, memory, and a plain scan to compare with.
+//! Measurement of costs: processor time, memory, and a plain scan for comparison.
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, hint::black_box, time::Duration};
 use unsnarl_trace::Run;
 
-/// Time of the processor that this process has had.
+/// Processor time that this process has used.
 pub fn on_cpu() -> Result<Duration> {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -16,7 +16,7 @@ pub fn on_cpu() -> Result<Duration> {
     Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
-/// What it makes, and the processor's time for it: others may use the processor, too.
+/// The result of `work`, with the processor time for it: others may use the processor, too.
 pub fn timed<T>(work: impl FnOnce() -> T) -> Result<(T, Duration)> {
     let begin = on_cpu()?;
     let result = black_box(work());

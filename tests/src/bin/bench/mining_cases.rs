@@ -1,5 +1,5 @@
-//! The case studies of the paper on mining, as programs: lengths, reduction, times, groups, and at which
-//! rank the group stands that names the lines to blame; then with bounded and with random subsets.
+//! The case studies of the paper on mining, as programs: lengths, reduction, times, groups, and the rank of the group
+//! that names the lines to blame; then with bounded and with random subsets.
 
 use crate::{measure::on_cpu, table::Table};
 use anyhow::{Context, Result, ensure};
@@ -17,15 +17,15 @@ use unsnarl_trace::read_run;
 
 /// A case study.
 struct Case {
-    /// As the paper calls it.
+    /// Its name in the paper.
     name: &'static str,
     /// Its program here.
     program: &'static str,
-    /// What makes its long form.
+    /// The macro that selects its long form.
     define: Option<&'static str>,
     /// Failing and passing traces in the paper.
     runs: (usize, usize),
-    /// In the paper: average length, average abstract length.
+    /// Average length and average abstract length in the paper.
     lengths: (&'static str, &'static str),
 }
 
@@ -35,7 +35,7 @@ const MOST: usize = 100;
 const TRIES: &str = "4000";
 /// Seeds of the random subsets.
 const SEEDS: [u64; 3] = [1, 2, 3];
-/// Where the tables go.
+/// The page with the tables.
 const PAGE: &str = "docs/engines/mining.md";
 const BEGIN: &str = "<!-- begin: written by `cargo xtask bench mining` -->";
 const END: &str = "<!-- end -->";

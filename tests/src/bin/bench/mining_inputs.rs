@@ -7,7 +7,7 @@ use unsnarl_core::{
 };
 use unsnarl_trace::EventId;
 
-/// Where threads are interrupted.
+/// Places at which threads are interrupted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Interrupted {
     /// Between critical sections.
@@ -32,7 +32,7 @@ pub struct Shape {
     pub events: usize,
     /// Context switches of a trace.
     pub switches: usize,
-    /// Where they are.
+    /// Places of the switches.
     pub interrupted: Interrupted,
 }
 
@@ -79,7 +79,7 @@ impl Shape {
         (0..2 * per_thread).map(kind).collect()
     }
 
-    /// Cuts one thread's work into turns and deals them out. Cuts at the end of section 0 are what fails.
+    /// Cuts one thread's work into turns and deals them out. A trace fails by cuts at the end of section 0.
     fn schedule(&self, random: &mut Random, fails: bool) -> Vec<usize> {
         let unit = match self.interrupted {
             Interrupted::BetweenSections => self.events,
@@ -136,7 +136,7 @@ impl Shape {
     }
 }
 
-/// A trace has only the kinds that occur in it.
+/// The trace with only the kinds that occur in it.
 fn compact(events: &[usize], kinds: &[Kind]) -> Trace {
     let mut numbers = vec![None; kinds.len()];
     let mut trace = Trace::default();
@@ -153,7 +153,7 @@ fn compact(events: &[usize], kinds: &[Kind]) -> Trace {
     trace
 }
 
-/// The traces as the engine takes them.
+/// The traces in the engine's form.
 pub fn inputs(traces: &[Labelled]) -> Vec<Input<'_>> {
     traces
         .iter()
@@ -164,7 +164,7 @@ pub fn inputs(traces: &[Labelled]) -> Vec<Input<'_>> {
         .collect()
 }
 
-/// Sequences that are like each other: one template, of which each leaves out and exchanges some items.
+/// Similar sequences: one template, of which each leaves out and exchanges some items.
 pub struct Alike {
     /// Number of sequences.
     pub count: usize,

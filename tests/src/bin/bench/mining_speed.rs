@@ -1,4 +1,4 @@
-//! What mining costs: whole answers on long traces, growth, and closed patterns beside other miners.
+//! Costs of mining: whole answers on long traces, growth, and closed patterns beside other miners.
 
 use crate::{
     measure::{best, forget_peak, on_cpu, peak},
@@ -16,9 +16,9 @@ use unsnarl_core::{
     },
 };
 
-/// Each figure is the best of so many.
+/// Number of measurements of which each figure is the best.
 const REPEATS: usize = 3;
-/// What an answer may take.
+/// Time for an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Measures everything.
@@ -156,7 +156,7 @@ fn measure(name: &str, shape: &Shape) -> Result<Vec<String>> {
     ])
 }
 
-/// What reading all events once costs.
+/// Cost of reading all events once.
 fn scan(traces: &[Labelled]) -> u64 {
     let events = traces.iter().flat_map(|(trace, _)| {
         let kinds = &trace.kinds;
@@ -166,7 +166,7 @@ fn scan(traces: &[Labelled]) -> u64 {
     events.fold(0, u64::wrapping_add)
 }
 
-/// A measurement of other miners that an input is like.
+/// A measurement of other miners on a similar input.
 struct Other {
     name: &'static str,
     alike: Alike,
@@ -176,7 +176,7 @@ struct Other {
     seconds: (f64, f64),
 }
 
-/// Closed patterns of any length, beside what other miners need for inputs like these.
+/// Closed patterns of any length, beside the times of other miners for similar inputs.
 pub fn closed() -> Result<()> {
     let alike = |count, template, items, dropped, exchanged| Alike {
         count,
@@ -232,7 +232,7 @@ pub fn closed() -> Result<()> {
     closed_growth()
 }
 
-/// Ever more sequences, and so about the same patterns.
+/// Growth with ever more sequences, which have about the same patterns.
 fn closed_growth() -> Result<()> {
     let mut table = Table::new(&[
         "sequences x mean length, support 50 %",
@@ -268,7 +268,7 @@ fn mean(sequences: &[Vec<u32>]) -> f64 {
     sequences.iter().map(Vec::len).sum::<usize>() as f64 / sequences.len() as f64
 }
 
-/// What all closed patterns of some sequences cost.
+/// Cost of all closed patterns of some sequences.
 struct Cost {
     patterns: u64,
     seconds: f64,

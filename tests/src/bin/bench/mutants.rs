@@ -1,7 +1,7 @@
-//! Mutants of the programs under `tests/mutants`: which of them fail, and what unsnarl makes of those that do.
+//! Mutants of the programs under `tests/mutants`: those that fail, and unsnarl's answers for them.
 //!
-//! What has been judged is kept in `target/mutants`, so an interrupted measurement goes on where it was. Of the half that
-//! is held back only totals are printed.
+//! Judgements are kept in `target/mutants`, so an interrupted measurement continues where it was. Of the held-back
+//! half only totals are printed.
 
 mod options;
 mod store;
@@ -100,7 +100,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many mutants there are that no schedule can show.
+/// Prints the number of mutants that no schedule can show.
 fn print_not_shown(bases: &[Base]) -> Result<()> {
     let (name, _) = NOT_SHOWN;
     let counts: Vec<usize> = bases.iter().map(Base::not_shown).collect::<Result<_>>()?;
@@ -111,7 +111,7 @@ fn print_not_shown(bases: &[Base]) -> Result<()> {
     Ok(())
 }
 
-/// What is said of the programs as they are.
+/// Prints the explanations of the unchanged programs.
 fn print_alarms(bases: &[Base]) -> Result<()> {
     let mut alarms = 0;
     for base in bases {
@@ -129,7 +129,7 @@ fn print_alarms(bases: &[Base]) -> Result<()> {
     Ok(())
 }
 
-/// Is it one of those that are held back?
+/// Returns whether the judgement is about a held-back mutant.
 fn is_held_back(judgement: &Judgement) -> bool {
     Half::of(&judgement.id) == Half::HeldBack
 }

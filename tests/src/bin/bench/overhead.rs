@@ -1,10 +1,9 @@
-//! What recording costs, beside the thread sanitizers that come with gcc and clang.
+//! Cost of recording, beside the thread sanitizers that come with gcc and clang.
 //!
-//! All variants of a program are built from the same source by the same compiler at -O1 and take turns
-//! in one loop, so that whatever else the machine does hits all of them. The figures are processor time of
-//! all processes, the least of all rounds. *Program part* is the program under the recorder alone, *whole* the
-//! command `unsnarl record -n 1` with putting the run together and storing it, *not kept* one more run of a
-//! campaign that keeps none.
+//! All variants of a program are built from the same source by the same compiler at -O1 and take turns in one loop,
+//! so that other work of the machine affects all of them. The figures are processor time of all processes, the least
+//! of all rounds. *Program part* is the program under the recorder alone, *whole* the command `unsnarl record -n 1`
+//! including assembling and storing the run, *not kept* one more run of a campaign that keeps none.
 
 use crate::{docs, paths::children, table::Table};
 use anyhow::{Context, Result, ensure};
@@ -37,7 +36,7 @@ const PROGRAMS: [(&str, &str); 7] = [
 ];
 /// Times that each variant runs.
 const ROUNDS: usize = 5;
-/// Runs of a campaign that are made beyond the first one, to see what one costs.
+/// Number of runs of a campaign beyond the first one, for the cost of one run.
 const MORE: u32 = 6;
 
 /// Processor time of the variants of one program, each the least of all rounds.
@@ -113,7 +112,7 @@ fn row(names: [&str; 2], times: &Times) -> Vec<String> {
     cells
 }
 
-/// A ratio; nothing where one side could not be built.
+/// Formats a ratio; empty if one side could not be built.
 fn ratio(ratio: f64) -> String {
     match ratio.is_nan() {
         true => "-".to_owned(),
@@ -121,8 +120,8 @@ fn ratio(ratio: f64) -> String {
     }
 }
 
-/// What handing over the turn costs: the counter with a choice at each step, beside one in which threads go
-/// on as long as they can.
+/// Cost of handing over the turn: the counter with a choice at each step, beside one in which threads go on as long
+/// as they can.
 fn hand_over(compiler: &str) -> Result<String> {
     let workspace = Workspace::new()?;
     let source = unsnarl_e2e::project().join("tests/bench/counter.c");
@@ -223,14 +222,14 @@ fn least(known: &mut Option<Duration>, new: Duration) {
     *known = Some(known.map_or(new, |known| known.min(new)));
 }
 
-/// Processor time of the processes that this starts and waits for.
+/// Processor time of the processes that `work` starts and waits for.
 fn used(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
     let before = children()?;
     work()?;
     Ok(children()? - before)
 }
 
-/// Records the program so many times, and keeps the runs or none.
+/// Records the program `runs` times, and keeps the runs or none.
 fn campaign(workspace: &Workspace, runs: u32, keep: bool) -> Result<()> {
     let (runs, keep) = (runs.to_string(), if keep { "100" } else { "0" });
     let words = [

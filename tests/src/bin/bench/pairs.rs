@@ -1,4 +1,4 @@
-//! Table 4 and Figure 8 of LOCON over again: its 16 bugs, with 100 passing runs and one failing run each.
+//! Table 4 and Figure 8 of LOCON repeated: its 16 bugs, with 100 passing runs and one failing run each.
 
 use crate::{
     cases::{Recorded, is_right, record},
@@ -128,7 +128,7 @@ pub fn bugs(names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// How a bug was localized.
+/// The localization of a bug.
 struct Localized {
     procedure: Procedure,
     rank: Option<usize>,
@@ -200,7 +200,7 @@ fn rank(
     Some(reports.reported.iter().position(right)? + 1)
 }
 
-/// Where the heads and tails of a report are.
+/// Places of the heads and tails of a report.
 fn places(corpus: &Corpus, failing: &RunSummary, reported: &Reported) -> Option<Vec<Place>> {
     let run = failing.run.as_deref()?;
     let of_row = |row: EventId| Some(place(run, run.events.get(row)?.site));
@@ -221,7 +221,7 @@ fn places(corpus: &Corpus, failing: &RunSummary, reported: &Reported) -> Option<
     rows.into_iter().map(of_row).collect()
 }
 
-/// What the localizing procedure reports with fewer passing runs.
+/// Reports of the localizing procedure with fewer passing runs.
 fn sensitivity(name: &str, recorded: &Recorded, procedure: Procedure) -> Panel {
     let mut corpus = recorded.corpus(0, 1);
     let failing = corpus.failing().next().cloned();

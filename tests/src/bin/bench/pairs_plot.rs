@@ -1,11 +1,10 @@
-//! Figure 8 of LOCON as a picture: how many reports there are with how many passing runs, a panel for
-//! each bug.
+//! Figure 8 of LOCON as a picture: the number of reports by the number of passing runs, a panel for each bug.
 
 use std::fmt::Write;
 
 /// One bug.
 pub struct Panel {
-    /// What stands above it.
+    /// Its title.
     pub title: String,
     /// Reports with 1, 2, ... passing runs.
     pub counts: Vec<usize>,
@@ -19,7 +18,7 @@ const TOP: usize = 24;
 /// Room around the lines of a panel.
 const ROOM: usize = 44;
 
-/// The panels as SVG, with a logarithmic scale up to `most` passing runs: what changes does so with the first few.
+/// The panels as SVG, with a logarithmic scale up to `most` passing runs: changes happen with the first few.
 pub fn plot(panels: &[Panel], most: usize) -> String {
     let rows = panels.len().div_ceil(COLUMNS);
     let mut svg = format!(

@@ -1,4 +1,4 @@
-//! How fast access pairs are looked at, beside a plain scan of the same data, and how that grows.
+//! Speed of the analysis of access pairs, beside a plain scan of the same data, and its growth.
 
 use crate::{
     docs,
@@ -75,7 +75,7 @@ fn run_of(accesses: impl Iterator<Item = (u16, u32, u32, bool)>) -> Run {
     from_rows(rows.collect(), |_| String::new())
 }
 
-/// One thread writes, the other reads, so that each two of their sites make two pairs.
+/// A run in which one thread writes and the other reads, so that each two of their sites make two pairs.
 fn meeting(sites: u32) -> Run {
     run_of((0..sites * sites).flat_map(|step| {
         let (write, read) = (step / sites, step % sites);
@@ -142,7 +142,7 @@ fn scan_pairs(run: &RunPairs) -> u64 {
     run.pairs.iter().map(sum).fold(0, u64::wrapping_add)
 }
 
-/// Two threads go over their sites in loops, in turns of a few steps; sites share some variables.
+/// A run in which two threads go over their sites in loops, in turns of a few steps; sites share some variables.
 fn looping(sites: u32, seed: u64) -> Run {
     const VARIABLES: u32 = 12;
     const ROUNDS: u32 = 300;

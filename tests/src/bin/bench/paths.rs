@@ -1,8 +1,8 @@
-//! What path mode costs, beside the same program as it is.
+//! Cost of path mode, beside the same program without it.
 //!
-//! Both are built by the same compiler with the same flags and take turns. The figures are processor
-//! time of all threads, the least of all rounds: threads run in parallel here, so the time on the wall
-//! says more about what else the machine does.
+//! Both are built by the same compiler with the same flags and take turns. The figures are processor time of all
+//! threads, the least of all rounds: threads run in parallel here, so wall-clock time would say more about other work
+//! of the machine.
 
 use crate::table::Table;
 use anyhow::{Context, Result, ensure};
@@ -160,7 +160,7 @@ fn measure(program: &Measured, compilers: [&str; 2]) -> Result<Vec<String>> {
     ])
 }
 
-/// A folder with what the programs read.
+/// A folder with the files that the programs read.
 fn prepare() -> Result<Workspace> {
     let workspace = Workspace::new()?;
     workspace.write("config.h", "#define _GNU_SOURCE 1\n")?;
@@ -220,7 +220,7 @@ fn sources(folder: &Path, names: &[&str]) -> Result<Vec<String>> {
     Ok(sources)
 }
 
-/// Processor time of one run, and its log.
+/// Processor time of one run, with its log.
 fn once(
     program: &Measured,
     workspace: &Workspace,

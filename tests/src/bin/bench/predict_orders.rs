@@ -1,4 +1,4 @@
-//! What orders and the import of traces cost, on generated traces of four sizes.
+//! Cost of orders and of the import of traces, on generated traces of four sizes.
 
 use crate::{
     docs,
@@ -11,16 +11,16 @@ use std::{fmt::Write, time::Duration};
 use unsnarl_core::orders::{HappensBefore, Locks, Orders};
 use unsnarl_trace::rapid::{self, Format};
 
-/// Each figure is the best of so many.
+/// Number of measurements of which each figure is the best.
 const REPEATS: usize = 3;
 const SIZES: [usize; 4] = [100_000, 1_000_000, 4_000_000, 10_000_000];
 const THREADS: u64 = 8;
-/// Variables that one thread uses, and those that all use.
+/// Number of variables that one thread uses, and of those that all use.
 const OWN: u64 = 512;
 const SHARED: u64 = 512;
 const LOCKS: u64 = 64;
 
-/// Measures all sizes, into the docs.
+/// Measures all sizes and writes the table into the docs.
 pub fn run() -> Result<()> {
     let mut table = Table::new(&[
         "events",

@@ -1,4 +1,4 @@
-//! What making schedules costs, by the size of the run, beside a scan of its columns.
+//! Cost of making schedules, by the size of the run, beside a scan of its columns.
 
 use crate::{
     docs,

@@ -1,5 +1,4 @@
-//! How fast predicted anomalies are searched for, beside a plain scan of the same events, what memory that
-//! takes, and how it grows.
+//! Speed and memory of the search for predicted anomalies, beside a plain scan of the same events, and their growth.
 
 use crate::{
     docs,
@@ -23,7 +22,7 @@ const SIZES: [usize; 4] = [450_000, 1_400_000, 4_000_000, 10_000_000];
 /// Threads that work; the first one only starts them.
 const THREADS: u16 = 4;
 
-/// Each object has a lock and some fields: 100 locations.
+/// Number of objects; each has a lock and some fields: 100 locations.
 const OBJECTS: u32 = 20;
 const FIELDS: u32 = 5;
 
@@ -61,7 +60,7 @@ fn measure() -> Result<String> {
     ))
 }
 
-/// How often threads wait for each other: what they learn there is what the partial order is made of.
+/// Frequency with which threads wait for each other: the partial order consists of what they learn there.
 #[derive(Clone, Copy)]
 enum Meets {
     Never,
@@ -157,7 +156,7 @@ const FIRST_FLAG: u32 = BARRIER + 1;
 
 /// Kinds of operations on an object; each has lines of its own.
 const OPERATIONS: u64 = 8;
-/// One in so many operations goes without a lock, one under the lock of another object.
+/// Odds of a careless operation: one in this many goes without a lock, one under the lock of another object.
 const CARELESS: u64 = 80;
 /// Lines of an operation.
 const LINES: u32 = 10;
@@ -168,7 +167,7 @@ type Step = (EventKind, u32, u32, u16);
 struct Machine {
     random: Random,
     rows: Vec<Event>,
-    /// What each thread does next, last first.
+    /// Next steps of each thread, last first.
     next: Vec<Vec<Step>>,
     owner: Vec<Option<u16>>,
 }

@@ -1,4 +1,4 @@
-//! Table 1 of PECAN over again: its small subjects, written anew for `tests/programs`.
+//! Table 1 of PECAN repeated: its small subjects, rewritten for `tests/programs`.
 
 use crate::{docs, predict::PAGE, table::Table};
 use anyhow::{Context, Result, ensure};
@@ -12,7 +12,7 @@ struct Subject {
     name: &'static str,
     /// The program here.
     program: &'static str,
-    /// What the paper reports of its own: races, atomicity violations, ASVs, real ones, exceptions, failed
+    /// Figures that the paper reports: races, atomicity violations, ASVs, real ones, exceptions, failed
     /// re-executions.
     paper: [u32; 6],
     /// The function that is a synchronized method there, and does not lock by itself here.
@@ -49,7 +49,7 @@ const SUBJECTS: [Subject; 10] = [
 
 /// Runs recorded of each.
 const RUNS: &str = "50";
-/// The newest of those that passed from which it is predicted.
+/// Number of the newest passing runs that predictions are made from.
 const FROM: &str = "10";
 
 /// Measures the subjects and writes the table.
@@ -92,7 +92,7 @@ pub fn run() -> Result<()> {
     docs::replace(PAGE, "table", &text)
 }
 
-/// What is predicted from passing runs of a program.
+/// The predictions from passing runs of a program.
 fn predicted(subject: &Subject) -> Result<Vec<Value>> {
     let workspace = Workspace::new()?;
     let program = Program::open(subject.program)?;
@@ -174,7 +174,7 @@ fn verdict(anomaly: &Value) -> &str {
     anomaly.get("verdict").and_then(Value::as_str).unwrap_or("")
 }
 
-/// Of each anomaly what showed most in any of the runs.
+/// The best result of each anomaly in any of the runs.
 fn best<'a>(all: &[&'a Value]) -> BTreeMap<Key<'a>, &'a Value> {
     const ORDER: [&str; 4] = ["not-reproduced", "harmless", "failed-before", "failed"];
     let weight = |anomaly: &Value| ORDER.iter().position(|word| *word == verdict(anomaly));

@@ -18,15 +18,15 @@ use unsnarl_trace::{
     rapid::{self, Format},
 };
 
-/// What sync-preserving races of one trace may take.
+/// Time for the sync-preserving races of one trace.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Columns of the table that counts of others stand in.
+/// Columns of the table for which there are counts of others.
 const COUNTED: [&str; 4] = ["HB", "SHB", "sync-preserving", "lockset"];
 
 /// Counts of others: by trace and column.
 type Others = BTreeMap<(String, String), String>;
 
-/// Counts in all `.std` files of a folder, into the docs.
+/// Counts in all `.std` files of a folder, and writes the table into the docs.
 pub fn run(folder: &str) -> Result<()> {
     let folder = Path::new(folder);
     let others = others(folder)?;
@@ -98,7 +98,7 @@ fn row(file: &Path, others: &Others) -> Result<Vec<String>> {
     ])
 }
 
-/// Racy events / places of racy events.
+/// Formats racy events / places of racy events.
 fn count(run: &Run, racy: &Racy) -> String {
     let sites = run.events.sites();
     let places: BTreeSet<_> = racy.iter().map(|row| sites.get(row.index())).collect();

@@ -1,5 +1,5 @@
-//! How soon each bug of `tests/programs` is found, whether its schedule repeats, and at which rank the
-//! right explanation stands.
+//! Time to the first failure of each bug of `tests/programs`, repeatability of its schedule, and rank of the right
+//! explanation.
 
 use crate::table::{Table, median};
 use anyhow::{Context, Result, ensure};
@@ -10,7 +10,7 @@ use unsnarl_e2e::{Compiler, Program, Workspace};
 const SEEDS: u64 = 20;
 /// Runs after which a campaign gives up.
 const CAP: u64 = 3000;
-/// First seeds of campaigns lie so far apart that no two campaigns share a run.
+/// Distance of the first seeds of campaigns, so large that no two campaigns share a run.
 const APART: u64 = 1_000_000;
 /// Runs for measuring the rate.
 const RATE_RUNS: u32 = 500;
@@ -156,7 +156,7 @@ fn rate(workspace: &Workspace, program: &Program, command: &str, strategy: &str)
     ))
 }
 
-/// Whether 100 replays of the first failing run all repeat it.
+/// Result of 100 replays of the first failing run, which should all repeat it.
 fn replay(workspace: &Workspace, program: &Program, command: &str) -> Result<String> {
     let words = [
         "record",

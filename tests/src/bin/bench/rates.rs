@@ -28,7 +28,7 @@ const ROUNDS: usize = 5;
 /// Runs of a campaign.
 const RUNS: u64 = 200;
 
-/// What the runs of one way took.
+/// Time that the runs of one way took.
 #[derive(Default)]
 struct Spent {
     runs: u64,

@@ -1,14 +1,14 @@
-//! What synthetic runs are made of.
+//! Building blocks of synthetic runs.
 
 use unsnarl_trace::{
     Event, EventKind, Events, LocationId, PointId, Run, SiteId, SiteRow, StackId, ThreadId,
 };
 
-/// A random generator that is the same everywhere (splitmix64).
+/// A random generator with the same numbers everywhere (splitmix64).
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next number below `bound`; the least one when there is none.
+    /// The next number below `bound`; the smallest one when there is none.
     pub fn below<T>(&mut self, bound: T) -> T
     where
         T: TryInto<u64> + TryFrom<u64> + Default,

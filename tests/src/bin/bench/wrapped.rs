@@ -29,7 +29,7 @@ const PROGRAMS: [&str; 13] = [
 /// Time and random schedules for each fix.
 const LIMITS: [&str; 4] = ["--budget", "10s", "--random", "50"];
 
-/// What came of the programs.
+/// Results of the programs.
 #[derive(Default)]
 struct Tally {
     builds: usize,
@@ -130,7 +130,7 @@ fn measure(
     Ok(rows)
 }
 
-/// Whether it holds when it is built, and the line that says so.
+/// Returns whether the fix holds when it is built, with the line that says so.
 fn verify(
     workspace: &Workspace,
     of: &Explanation,

@@ -1,4 +1,4 @@
-//! Whether what is said of passing runs is true of all that were kept.
+//! Check that claims about passing runs are true for all that were kept.
 
 use crate::Workspace;
 use anyhow::Result;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use unsnarl_core::{BugKind, Explanation, RunSummary};
 use unsnarl_trace::read_run;
 
-/// How many claims are wrong, and how many there are. That a failure does not depend on the schedule is one, too.
+/// Number of wrong claims, and of all claims. That a failure does not depend on the schedule is one, too.
 pub fn check(workspace: &Workspace, explanations: &[Explanation]) -> Result<(u32, u32)> {
     let mut passing = Vec::new();
     for name in workspace.runs_that("passed")? {

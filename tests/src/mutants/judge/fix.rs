@@ -1,4 +1,4 @@
-//! Whether a fix that is offered holds: applied to the source, built, and run under schedules that it was not made from.
+//! Check that an offered fix holds: applied to the source, built, and run under schedules that it was not made from.
 
 use super::{PROGRAM, RUN_BOUNDS, TriedFix, all_passed, build};
 use crate::{
@@ -10,7 +10,7 @@ use unsnarl_core::fixes::Fix;
 
 /// Runs of the edited program, by seeds other than those of the recorded runs.
 const CAMPAIGN: [&str; 4] = ["record", "--seed", "90210", "-n"];
-/// How many: as many as a failure was looked for.
+/// Number of these runs: as many as a failure was searched in.
 const RUNS: &str = super::RUNS;
 
 /// Builds and explores the program with a fix.
@@ -38,7 +38,7 @@ fn explore(workspace: &Workspace) -> Result<bool> {
     all_passed(&workspace.unsnarl(&words)?)
 }
 
-/// The text with the edits; none when one of them is not of this text.
+/// The text with the edits; `None` when one of them is not for this text.
 fn edited(text: &str, fix: &Fix) -> Option<String> {
     let mut edited = String::new();
     let mut at = 0;

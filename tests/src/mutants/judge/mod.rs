@@ -1,5 +1,5 @@
-//! What unsnarl makes of a mutant: does it fail, is it explained at the right place and by the right class, does the fix
-//! that is offered hold, is what is said true?
+//! Judgement of unsnarl's answers for a mutant: does it fail, is it explained at the right place and by the right
+//! class, does the offered fix hold, are the claims true?
 
 mod claims;
 mod fix;
@@ -18,10 +18,10 @@ const PROGRAM: &str = "program";
 const RUNS: &str = "500";
 /// Runs in which a base program must not fail.
 pub const BASE_RUNS: &str = "2000";
-/// Bounds of one run; a loop that does not end counts as a failure soon.
+/// Bounds of one run, so that an endless loop soon counts as a failure.
 const RUN_BOUNDS: [&str; 4] = ["--timeout", "3s", "--max-steps", "300000"];
 
-/// Hash of a mutant and of what would be right for it, as judgements have it.
+/// Hash of a mutant with the right answers for it, as judgements have it.
 pub fn fingerprint(mutant: &Mutant) -> String {
     let Mutant {
         region,
@@ -149,7 +149,7 @@ fn told(mutant: &Mutant, fate: Fate, first: &Explanation) -> Told {
     }
 }
 
-/// Did a campaign of a program end without a failure?
+/// Returns whether a campaign of a program ended without a failure.
 fn all_passed(finished: &Finished) -> Result<bool> {
     match finished.status {
         Some(0) => Ok(true),

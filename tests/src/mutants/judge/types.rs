@@ -1,9 +1,9 @@
-//! What is known about a mutant when it has been judged.
+//! The judgement of a mutant.
 
 use serde::{Deserialize, Serialize};
 use unsnarl_core::{BugKind, Certainty};
 
-/// How a mutant behaves.
+/// The behaviour of a mutant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
@@ -17,33 +17,33 @@ pub enum Fate {
     AlwaysFails,
 }
 
-/// What the first explanation says, and whether that is right.
+/// The first explanation, with its assessment.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Told {
     /// Its class.
     pub class: BugKind,
     /// Its certainty.
     pub certainty: Certainty,
-    /// The class is one of those that are right.
+    /// `true` if the class is one of those that are right.
     pub is_class_right: bool,
-    /// It blames a line that was changed, or that what was changed protected.
+    /// `true` if it blames a line that was changed, or that the changed code protected.
     pub is_region_right: bool,
-    /// The headline; empty for what is held back.
+    /// Headline; empty for held-back mutants.
     pub headline: String,
-    /// Lines that it blames; none for what is held back.
+    /// Lines that it blames; empty for held-back mutants.
     pub lines: Vec<u32>,
-    /// Why changes are not suggested; nothing for what is held back.
+    /// Reasons for which changes are not suggested; empty for held-back mutants.
     pub not_fixed: Vec<String>,
 }
 
-/// What came of the first fix.
+/// The result of trying the first fix.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TriedFix {
-    /// The edited program can be built.
+    /// `true` if the edited program can be built.
     pub builds: bool,
-    /// No run of the edited program failed.
+    /// `true` if no run of the edited program failed.
     pub holds: bool,
-    /// What the fix does; empty for what is held back.
+    /// Title of the fix; empty for held-back mutants.
     pub title: String,
 }
 
@@ -54,22 +54,22 @@ pub struct Judgement {
     pub id: String,
     /// Its operator.
     pub operator: String,
-    /// Its fingerprint: a judgement about another text, or by another region, is none.
+    /// Fingerprint of the mutant: a judgement about another text, or about another region, is invalid.
     pub mutant: String,
-    /// How it behaves.
+    /// Behaviour of the mutant.
     pub fate: Fate,
-    /// The first explanation; none when there is no explanation, or nothing to explain.
+    /// The first explanation; `None` when there is no explanation, or nothing to explain.
     pub told: Option<Told>,
-    /// The first fix of it; none when none is offered.
+    /// Its first fix; `None` when none is offered.
     pub fix: Option<TriedFix>,
-    /// Claims that are not true in the kept runs, over all explanations.
+    /// Number of claims that are not true in the kept runs, over all explanations.
     pub false_claims: u32,
-    /// Claims in all.
+    /// Number of all claims.
     pub claims: u32,
 }
 
 impl Judgement {
-    /// Leaves out all that one could learn about a single mutant beyond right and wrong.
+    /// Removes everything about a single mutant beyond right and wrong.
     pub(super) fn withhold(&mut self) {
         if let Some(told) = &mut self.told {
             told.headline.clear();
@@ -83,7 +83,7 @@ impl Judgement {
 }
 
 impl Fate {
-    /// Does the mutant count as a bug?
+    /// Returns whether the mutant counts as a bug.
     pub fn is_failure(self) -> bool {
         matches!(self, Fate::Fails | Fate::AlwaysFails)
     }

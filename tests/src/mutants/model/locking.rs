@@ -1,4 +1,4 @@
-//! Statements that take locks and give them back: calls, guards, and the program's own functions for it.
+//! Statements that take and release locks: calls, guards, and the program's own functions for it.
 
 use super::Program;
 use crate::mutants::syntax::{Call, Source, children, descendants, of_kind};
@@ -27,12 +27,12 @@ const RELEASE: [&str; 6] = [
 /// Types of the library whose objects hold a lock while they live.
 const GUARDS: [&str; 4] = ["lock_guard", "unique_lock", "scoped_lock", "shared_lock"];
 
-/// What a statement does with a lock.
+/// Effect of a statement on a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Takes it.
+    /// The statement takes the lock.
     Acquire,
-    /// Gives it back.
+    /// The statement releases the lock.
     Release,
 }
 
@@ -41,16 +41,16 @@ pub enum Effect {
 pub struct LockStatement<'s> {
     /// The statement.
     pub statement: Node<'s>,
-    /// Which of the two.
+    /// The effect.
     pub effect: Effect,
     /// The lock as it is written, `&queue->lock`.
     pub lock: String,
-    /// The variable whose end gives the lock back.
+    /// The variable whose end releases the lock.
     pub guard: Option<String>,
 }
 
 impl<'s> Program<'s> {
-    /// Functions whose body does only one of the two, and that once.
+    /// Functions whose body has only one of the two effects, and that once.
     pub(super) fn find_wrappers(&self) -> BTreeMap<&'s str, (Effect, String)> {
         let mut wrappers = BTreeMap::new();
         for function in &self.functions {
@@ -66,12 +66,12 @@ impl<'s> Program<'s> {
         wrappers
     }
 
-    /// Is this function one that takes or gives back a lock for its caller?
+    /// Returns whether this function takes or releases a lock for its caller.
     pub fn is_wrapper(&self, name: &str) -> bool {
         self.wrappers.contains_key(name)
     }
 
-    /// What a statement does with a lock.
+    /// The effect of a statement on a lock.
     pub fn locking(&self, statement: Node<'s>) -> Option<LockStatement<'s>> {
         let call = self.source.statement_call(statement);
         let by_call = call.and_then(|call| self.locking_call(&call));
@@ -112,7 +112,7 @@ impl<'s> Program<'s> {
         }
     }
 
-    /// Name of the variable and the lock of `std::lock_guard<std::mutex> guard(lock);` and its like.
+    /// Variable and lock of `std::lock_guard<std::mutex> guard(lock);` and the like.
     fn guard_declaration(&self, statement: Node<'s>) -> Option<(String, String)> {
         let is_declaration = statement.kind() == "declaration" && self.source.is_cpp;
         let text = is_declaration.then(|| self.source.text(statement))?;
@@ -141,7 +141,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// What follows `<...>`.
+/// The text behind `<...>`.
 fn past_template(text: &str) -> &str {
     let mut depth = 0u32;
     for (at, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! What a base program does with threads, as its text says it: functions, locks and what they guard.
+//! Model of a base program's use of threads, from its text: functions, locks and the data that these guard.
 
 mod locking;
 mod reach;
@@ -37,7 +37,7 @@ pub struct Program<'s> {
 }
 
 impl<'s> Program<'s> {
-    /// The program that a source is.
+    /// The program of a source.
     pub fn new(source: &'s Source) -> Program<'s> {
         let mut program = Program {
             source,
@@ -58,7 +58,7 @@ impl<'s> Program<'s> {
     }
 }
 
-/// Is one node in the other, or the same?
+/// Returns whether one node is in the other, or the same.
 pub fn contains(outer: Node, inner: Node) -> bool {
     outer.start_byte() <= inner.start_byte() && inner.end_byte() <= outer.end_byte()
 }

@@ -1,4 +1,4 @@
-//! What runs because of a statement: what it calls, and what comes after it.
+//! Reach of a statement: the code that it calls, and the code that comes after it.
 
 use super::{Function, Program};
 use crate::mutants::syntax::{ancestors, behind, descendants, statement_in_block};
@@ -31,14 +31,14 @@ impl<'s> Program<'s> {
         all.map(|node| node.byte_range()).collect()
     }
 
-    /// Does a node take a lock, in itself or in a function that it calls?
+    /// Returns whether a node takes a lock, in itself or in a function that it calls.
     pub fn locks(&self, node: Node<'s>) -> bool {
         let all = std::iter::once(node).chain(self.called(&[node]));
         let mut parts = all.flat_map(descendants);
         parts.any(|one| self.locking(one).is_some())
     }
 
-    /// What runs after a statement, in its function and in those that call it.
+    /// Code that runs after a statement, in its function and in those that call it.
     pub fn after(&self, statement: Node<'s>) -> Vec<Node<'s>> {
         self.after_within(statement, 2)
     }

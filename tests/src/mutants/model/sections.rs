@@ -19,11 +19,11 @@ pub const SIGNALS: [&str; 7] = [
 /// Statements between taking a lock and giving it back.
 #[derive(Clone, Debug)]
 pub struct Section<'s> {
-    /// Takes the lock.
+    /// Statement that takes the lock.
     pub acquire: LockStatement<'s>,
-    /// Gives it back at the end; none where a guard's end does it.
+    /// Statement that releases it at the end; `None` where a guard's end does it.
     pub release: Option<Node<'s>>,
-    /// Gives it back before a jump out of the section.
+    /// Statements that release it before a jump out of the section.
     pub early: Vec<Node<'s>>,
     /// The statements between.
     pub body: Vec<Node<'s>>,
@@ -97,7 +97,8 @@ impl<'s> Program<'s> {
         locking.is_some_and(|one| one.effect == Effect::Release && one.lock == lock)
     }
 
-    /// Takes the lock of a section with this body once more, or leaves it with the lock held.
+    /// Returns whether the node takes the lock of a section with this body once more, or leaves it with the lock
+    /// held.
     fn opens(&self, node: Node<'s>, lock: &str, body: &[Node<'s>]) -> bool {
         let locking = self.locking(node);
         let again = locking.is_some_and(|one| one.effect == Effect::Acquire && one.lock == lock);
@@ -115,7 +116,7 @@ impl<'s> Program<'s> {
         self.sections().into_iter().rfind(holds)
     }
 
-    /// What a section is about: its lines and the functions that it calls.
+    /// Ranges of a section: its lines and the functions that it calls.
     pub fn guarded(&self, section: &Section<'s>) -> Vec<Range<usize>> {
         let mut ranges = self.reach(&section.body);
         ranges.push(section.acquire.statement.byte_range());
@@ -124,7 +125,7 @@ impl<'s> Program<'s> {
         ranges
     }
 
-    /// The signal behind a section, which tells of what it has changed.
+    /// The signal behind a section, which announces its change.
     fn told_of(&self, section: &Section<'s>) -> Option<Node<'s>> {
         let end = match section.release {
             Some(release) => release,
@@ -136,7 +137,7 @@ impl<'s> Program<'s> {
     }
 }
 
-/// Does a jump lead out of these statements? A break or continue does not where its loop is among them.
+/// Returns whether a jump leads out of these statements. A break or continue does not if its loop is among them.
 fn escapes(jump: Node, body: &[Node]) -> bool {
     let is_local = matches!(jump.kind(), "break_statement" | "continue_statement");
     let is_around = |node: &Node| {
@@ -162,7 +163,7 @@ impl<'s> Section<'s> {
         self.early.iter().copied().chain(self.release)
     }
 
-    /// Is the variable that holds the lock, or the lock, used in between, as by a wait?
+    /// Returns whether the variable that holds the lock, or the lock, is used in between, as by a wait.
     pub fn uses_lock(&self, source: &Source) -> bool {
         let name = match &self.acquire.guard {
             Some(guard) => guard.as_str(),

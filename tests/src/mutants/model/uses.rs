@@ -1,10 +1,10 @@
-//! What a lock is there for, as the sections under locks of its name say.
+//! Purpose of a lock, as the sections under locks of its name show it.
 
 use super::{Program, last_name};
 use crate::mutants::syntax::behind;
 
 impl Program<'_> {
-    /// Do sections of a lock with this name give memory back?
+    /// Returns whether sections of a lock with this name free memory.
     pub fn frees_under(&self, lock: &str) -> bool {
         const WORDS: [&str; 8] = [
             "free",
@@ -19,7 +19,7 @@ impl Program<'_> {
         self.mentioned_under(lock, &WORDS)
     }
 
-    /// Do sections of a lock with this name wait for conditions or signal them?
+    /// Returns whether sections of a lock with this name wait for conditions or signal them.
     pub fn signals_under(&self, lock: &str) -> bool {
         const WORDS: [&str; 6] = [
             "wait",

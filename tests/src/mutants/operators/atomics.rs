@@ -9,7 +9,7 @@ use crate::mutants::{
 use tree_sitter::Node;
 use unsnarl_core::BugKind;
 
-/// Operations with the operator that they are made of: of C, then the methods of C++.
+/// Operations with the operator of their two-step form: of C, then the methods of C++.
 const STEPS: [(&str, &str); 5] = [
     ("fetch_add", "+"),
     ("fetch_sub", "-"),
@@ -18,7 +18,7 @@ const STEPS: [(&str, &str); 5] = [
     ("exchange", ""),
 ];
 
-/// Makes a load and a store of an atomic change.
+/// Replaces an atomic change by a load and a store.
 pub fn split(program: &Program) -> Vec<Draft> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));
@@ -66,7 +66,7 @@ fn change<'s>(program: &Program<'s>, call: &Call<'s>) -> Option<(Atomic, &'stati
     Some((atomic, sign, program.source.text(*operand)))
 }
 
-/// How an atomic is named in calls.
+/// The form in which calls name an atomic.
 enum Atomic {
     /// By its address, as in C.
     Address(String),
@@ -141,7 +141,7 @@ fn in_two_steps(program: &Program, call: &Call, statement: Node, edits: &mut Edi
     Some(())
 }
 
-/// A comparison, then a store, in the place of a compare-and-exchange.
+/// Replaces a compare-and-exchange by a comparison and a store.
 fn compared(program: &Program, call: &Call, edits: &mut Edits) -> Option<()> {
     let source = program.source;
     let is_exchange = call.name.contains("compare_exchange");

@@ -1,4 +1,4 @@
-//! The operators: each makes one kind of mistake, at every place of a program that it fits.
+//! The operators: each makes one kind of mistake, at every place of a program where it fits.
 
 mod atomics;
 mod locks;
@@ -20,7 +20,7 @@ use unsnarl_core::BugKind;
 pub struct Draft {
     /// The change.
     pub edits: Edits,
-    /// Parts of the program, before the change, that it is about.
+    /// Parts of the program, before the change, that it concerns.
     pub region: Vec<Range<usize>>,
     /// Classes that are right for it.
     pub classes: Vec<BugKind>,
@@ -54,7 +54,7 @@ pub const OPERATORS: [(&str, Operator); 17] = [
 /// a weaker memory order allows.
 pub const NOT_SHOWN: (&str, Operator) = ("weaken", atomics::weaken);
 
-/// What goes wrong when a section's statements are no longer one step.
+/// Bug classes of a section whose statements are no longer atomic.
 fn broken_section(program: &Program, section: &Section) -> Vec<BugKind> {
     let mut classes = vec![
         BugKind::AtomicityViolation,

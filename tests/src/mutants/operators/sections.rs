@@ -64,8 +64,8 @@ pub fn split(program: &Program) -> Vec<Draft> {
     drafts
 }
 
-/// Is a lock that was taken within the section held before a statement? Then taking the section's lock again is taking
-/// the two in the other order.
+/// Returns whether a lock that was taken within the section is held before a statement. Taking the section's lock
+/// again is then taking the two in the other order.
 fn holds_another(program: &Program, section: &Section, next: Node) -> bool {
     let before = section.body.iter().take_while(|one| **one != next);
     let inner: Vec<Effect> = before
@@ -120,7 +120,7 @@ fn checked_before(program: &Program, section: &Section) -> Option<Draft> {
     is_plain.then(|| draft(program, section, edits))
 }
 
-/// Can a statement stand outside of its section?
+/// Returns whether a statement can stand outside of its section.
 fn is_movable(program: &Program, section: &Section, statement: Node) -> bool {
     let ends = section
         .early

@@ -1,4 +1,4 @@
-//! Signals: to one instead of all, too early, never.
+//! Mistakes in signals: to one waiter instead of all, too early, never.
 
 use super::Draft;
 use crate::mutants::{
@@ -17,7 +17,7 @@ const WAKES: [(&str, &str); 3] = [
     ("notify_all", "notify_one"),
 ];
 
-/// Wakes one of those who wait instead of all.
+/// Wakes one of the waiters instead of all.
 pub fn signal_one(program: &Program) -> Vec<Draft> {
     let signals = signals(program).into_iter();
     signals
@@ -31,7 +31,7 @@ pub fn signal_one(program: &Program) -> Vec<Draft> {
         .collect()
 }
 
-/// Wakes nobody, or does it before there is anything to see.
+/// Wakes nobody, or wakes before there is a change to see.
 pub fn drop_signal(program: &Program) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for signal in signals(program) {
@@ -50,7 +50,7 @@ pub fn drop_signal(program: &Program) -> Vec<Draft> {
     drafts
 }
 
-/// Where the section of a signal begins: the one around it or the one before it.
+/// Beginning of a signal's section: the one around it or the one before it.
 fn begin_of_change<'s>(program: &Program<'s>, signal: Node<'s>) -> Option<Node<'s>> {
     let sections = program.sections();
     let same_block = |node: Node| node.parent() == signal.parent();
@@ -100,7 +100,7 @@ fn draft<'s>(program: &Program<'s>, signal: &Call<'s>, edits: Edits) -> Draft {
     }
 }
 
-/// Statements that wait for what a call signals.
+/// Statements that wait for the object that a call signals.
 fn waits_for<'s>(program: &Program<'s>, signal: &Call<'s>) -> Vec<Range<usize>> {
     let name = |call: &Call<'s>| {
         let first = call.arguments.first().map(|one| program.source.text(*one));

@@ -1,4 +1,4 @@
-//! The ends of threads and of memory: not waited for, too early.
+//! Mistakes at the end of threads and of memory: not waited for, too early.
 
 use super::Draft;
 use crate::mutants::{
@@ -13,10 +13,10 @@ use unsnarl_core::BugKind;
 
 /// Calls that wait for the end of a thread.
 const JOINS: [&str; 3] = ["pthread_join", "thrd_join", "join"];
-/// Calls that end the life of what they are given.
+/// Calls that end the life of their argument.
 const ENDS: [&str; 1] = ["free"];
 
-/// Does not wait for a thread.
+/// Removes the wait for the end of a thread.
 pub fn drop_join(program: &Program) -> Vec<Draft> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));
@@ -63,7 +63,7 @@ fn whole_loop(statement: Node) -> Option<Node> {
     (is_loop && alone).then_some(parent)
 }
 
-/// Gives memory back before the last thing that made sure that nobody uses it.
+/// Frees memory before the last statement that made sure that nobody uses it.
 pub fn free_early(program: &Program) -> Vec<Draft> {
     let nodes = descendants(program.source.root()).into_iter();
     let statements = nodes.filter(|one| one.parent().is_some_and(is_block));
@@ -89,7 +89,7 @@ pub fn free_early(program: &Program) -> Vec<Draft> {
         .collect()
 }
 
-/// What a statement ends: `p` of `free(p);`, `delete p;`, `p.reset();`, `page_free(cache, p);`
+/// The object that a statement ends: `p` of `free(p);`, `delete p;`, `p.reset();`, `page_free(cache, p);`
 fn ended<'s>(program: &Program<'s>, statement: Node<'s>) -> Option<&'s str> {
     let source = program.source;
     let inner = statement
@@ -107,7 +107,7 @@ fn ended<'s>(program: &Program<'s>, statement: Node<'s>) -> Option<&'s str> {
     source.names(given?).last().copied()
 }
 
-/// The argument whose memory a function of the program gives back.
+/// The argument whose memory a function of the program frees.
 fn freed_argument<'s>(program: &Program<'s>, call: &Call<'s>) -> Option<Node<'s>> {
     let source = program.source;
     let function = program.functions.iter().find(|one| one.name == call.name)?;
@@ -126,7 +126,7 @@ fn freed_argument<'s>(program: &Program<'s>, call: &Call<'s>) -> Option<Node<'s>
     call.arguments.get(at).copied()
 }
 
-/// Joins, waits, takes a lock or gives one back.
+/// Returns whether the statement joins, waits, takes a lock or releases one.
 fn orders(program: &Program, statement: Node) -> bool {
     let calls = program.source.calls(statement);
     let waits = calls
@@ -135,7 +135,7 @@ fn orders(program: &Program, statement: Node) -> bool {
     waits || program.locks(statement)
 }
 
-/// Does a statement set or use what another one ends?
+/// Returns whether a statement sets or uses the object that another one ends.
 fn needs(program: &Program, ended: &str, other: Node) -> bool {
     program.source.names(other).contains(&ended) || other.kind() == "declaration"
 }

@@ -1,4 +1,4 @@
-//! Waits: looked at once only, or not waited at all.
+//! Mistakes in waits: checked once only, or not waited at all.
 
 use super::Draft;
 use crate::mutants::{
@@ -13,7 +13,7 @@ use unsnarl_core::BugKind;
 
 /// Calls that wait for a condition.
 const CONDITIONS: [&str; 3] = ["pthread_cond_wait", "cnd_wait", "wait"];
-/// Calls that wait for something that keeps what happened before.
+/// Calls that wait for an object that keeps earlier signals.
 const OTHERS: [&str; 5] = [
     "sem_wait",
     "pthread_barrier_wait",
@@ -22,7 +22,7 @@ const OTHERS: [&str; 5] = [
     "wait",
 ];
 
-/// Does not look at the condition again after a wait.
+/// Removes the repeated check of the condition after a wait.
 pub fn look_once(program: &Program) -> Vec<Draft> {
     let waits = waits(program).into_iter();
     waits.filter_map(|wait| once(program, &wait)).collect()
@@ -59,7 +59,7 @@ fn once<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<Draft> {
     })
 }
 
-/// Does not wait at all.
+/// Removes a wait altogether.
 pub fn drop_wait(program: &Program) -> Vec<Draft> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));
@@ -91,7 +91,7 @@ pub fn drop_wait(program: &Program) -> Vec<Draft> {
     .collect()
 }
 
-/// Semaphores, barriers, latches: their calls need no condition.
+/// Returns whether the call is one of semaphores, barriers or latches, which need no condition.
 fn is_kept(call: &Call) -> bool {
     call.arguments.is_empty() || matches!(call.name, "sem_wait" | "pthread_barrier_wait")
 }
@@ -115,7 +115,7 @@ fn waiting_loop(wait: Node) -> Option<Node> {
     alone.then_some(whole)
 }
 
-/// What the predicate of a wait returns, where that is one expression.
+/// The expression that the predicate of a wait returns, if it is one.
 fn predicate<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<&'s str> {
     let lambda = wait
         .arguments
@@ -128,7 +128,7 @@ fn predicate<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<&'s str> {
     Some(program.source.text(only.named_child(0)?))
 }
 
-/// The wait, what follows it in its block, and the section around it.
+/// The wait, the code behind it in its block, and the section around it.
 fn around<'s>(program: &Program<'s>, place: Node<'s>) -> Vec<std::ops::Range<usize>> {
     let mut nodes = behind(place);
     nodes.push(place);

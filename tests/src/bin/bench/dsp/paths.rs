@@ -1,5 +1,5 @@
-//! A failing order from path profiles alone: what the solver takes for it without a recorded order, and whether an
-//! exact build fails with it.
+//! A failing order from path profiles alone: the solver's effort without a recorded order, and a check that an exact
+//! build fails with it.
 
 use super::{
     BUDGET,
@@ -17,15 +17,15 @@ use unsnarl_core::{
 use unsnarl_e2e::{Compiler, Finished, Workspace};
 use unsnarl_trace::{RunFolder, program, read_run};
 
-/// Runs in which a failure is waited for: threads run freely there, and many programs seldom fail.
+/// Number of runs in which a failure is waited for: threads run freely there, and many programs seldom fail.
 const RUNS: &str = "3000";
-/// For looking for an order.
+/// Time for the search of an order.
 const MOST: Duration = Duration::from_secs(60);
-/// The recorded build and the one that is made to have the order.
+/// The recorded build and the one that has to follow the order.
 const RECORDED: &str = "./paths";
 const EXACT: &str = "./exact";
 
-/// Measures, and puts the table into the docs.
+/// Measures and writes the table into the docs.
 pub fn paths() -> Result<()> {
     let mut table = Table::new(&[
         "program",
@@ -100,7 +100,7 @@ fn row(subject: &Subject) -> Result<Vec<String>> {
     ])
 }
 
-/// Both builds; the argument for the program's size.
+/// Builds both; returns the argument for the program's size.
 fn build(subject: &Subject, workspace: &Workspace) -> Result<&'static str> {
     let (program, argument) = subject.source()?;
     let is_cpp = program.is_cpp();
@@ -120,7 +120,7 @@ fn build(subject: &Subject, workspace: &Workspace) -> Result<&'static str> {
     Ok(argument)
 }
 
-/// Shared accesses, constraints, unknowns, milliseconds of following and of solving, and what came of it.
+/// Shared accesses, constraints, unknowns, milliseconds of following and of solving, and the result.
 fn solve(workspace: &Workspace, run_file: &str) -> Result<[String; 6]> {
     let file = workspace.path().join(run_file);
     let run = read_run(&file)?;
@@ -152,7 +152,7 @@ fn solve(workspace: &Workspace, run_file: &str) -> Result<[String; 6]> {
     ])
 }
 
-/// Whether the exact build fails with the order, and passes with the alternate.
+/// Checks that the exact build fails with the order, and passes with the alternate.
 fn executed(workspace: &Workspace, run_file: &str) -> Result<String> {
     let words = [
         "explain", "--engine", "dsp", "--format", "json", "--budget", BUDGET,
@@ -180,7 +180,7 @@ fn executed(workspace: &Workspace, run_file: &str) -> Result<String> {
     )
 }
 
-/// A cell of a table has one line; the next step is for those who ask themselves.
+/// The first line, since a cell of a table has only one; the next step is for a user at a terminal.
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or(text).trim().to_owned()
 }

@@ -1,5 +1,5 @@
-//! What the solver takes for an order that fails, by the number of accesses: with the recorded order to stay close
-//! to, and without any order; on traces that are made up, so that they have every size.
+//! The solver's effort for an order that fails, by the number of accesses: with the recorded order to stay close to,
+//! and without any order; on generated traces, so that they have every size.
 
 use crate::{docs, table::Table};
 use anyhow::Result;
@@ -17,10 +17,10 @@ use unsnarl_core::{
 const SIZES: [u32; 4] = [100, 400, 1200, 5000];
 /// Threads that work.
 const THREADS: u16 = 4;
-/// Where a question ends: nobody waits longer.
+/// Time for a question: nobody waits longer.
 const MOST: Duration = Duration::from_secs(60);
 
-/// Measures, and puts the table into the docs.
+/// Measures and writes the table into the docs.
 pub fn solver() -> Result<()> {
     let mut table = Table::new(&[
         "trace",
@@ -82,7 +82,7 @@ fn turned(trace: &SymbolicTrace, pair: (StepId, StepId), options: &Options) -> S
     timed(|budget| alternate(trace, &trace.order, pair, options, budget)).0
 }
 
-/// The seconds, or why there is no answer.
+/// The seconds, or the reason for which there is no answer.
 fn timed<T>(ask: impl FnOnce(&Budget) -> Answer<T>) -> (String, Counts) {
     let budget = Budget::lasting(MOST);
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! The programs of their paper as they were rebuilt here, with their figures, and failing runs of them.
+//! The programs of the paper as they were rebuilt here, with the paper's figures, and failing runs of them.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -9,28 +9,29 @@ use std::{
 use unsnarl_e2e::{Compiler, Program, Workspace};
 use unsnarl_trace::{Run, read_run};
 
-/// Runs in which a failure is waited for.
+/// Number of runs in which a failure is waited for.
 pub const RUNS: &str = "2000";
 
-/// A program at a size, and what Tables 1 and 2 of [symbiosis] say of theirs.
+/// A program at a size, with the paper's figures ([symbiosis], Tables 1 and 2).
 pub struct Subject {
-    /// What they call it.
+    /// Its name in the paper.
     pub theirs: &'static str,
     program: &'static str,
     argument: &'static str,
-    /// Their accesses of shared variables; of several failing runs the one that comes nearest is taken.
+    /// The paper's number of accesses of shared variables; of several failing runs the one that comes nearest is
+    /// taken.
     pub accesses: usize,
-    /// Their constraints.
+    /// The paper's number of constraints.
     pub constraints: &'static str,
-    /// Their unknowns.
+    /// The paper's number of unknowns.
     pub variables: &'static str,
-    /// Their solver's time.
+    /// The paper's solver time.
     pub solver: &'static str,
-    /// Pairs that they tried.
+    /// Number of pairs that the paper's tool tried.
     pub pairs: &'static str,
-    /// Events of their projection.
+    /// Number of events of the paper's projection.
     pub shown: &'static str,
-    /// Their operations to read.
+    /// Number of operations to read in the paper.
     pub to_read: &'static str,
 }
 
@@ -55,7 +56,7 @@ const fn subject(
     }
 }
 
-/// Those of their tables.
+/// The programs of the paper's tables.
 pub const SUBJECTS: &[Subject] = &[
     subject(
         "crasher",
@@ -143,7 +144,7 @@ pub const SUBJECTS: &[Subject] = &[
     ),
 ];
 
-/// Those of which the time is measured, by the number of accesses.
+/// The programs whose time is measured, by the number of accesses.
 pub const TARGETS: &[Subject] = &[
     target(("crasher", "14"), 266),
     target(("crasher", "58"), 1156),
@@ -162,7 +163,7 @@ const fn target(program: (&'static str, &'static str), accesses: usize) -> Subje
 
 /// A failing run of a program.
 pub struct Recorded {
-    /// Where it lies.
+    /// The workspace that holds it.
     pub workspace: Workspace,
     /// The run file in the workspace.
     pub run_file: String,
@@ -179,7 +180,7 @@ pub struct Sizes {
     pub threads: usize,
     /// Locations that several threads access and one writes.
     pub variables: usize,
-    /// Accesses of them.
+    /// Accesses of these.
     pub accesses: usize,
     /// Events.
     pub events: usize,
@@ -208,11 +209,11 @@ impl Sizes {
     }
 }
 
-/// How well a projection names what its program's header says.
+/// The agreement of a projection with its program's header.
 pub struct Judged {
-    /// The data flows that differ are between a line that is the cause and one that interferes.
+    /// `true` if the differing data flows are between a line that is the cause and one that interferes.
     pub explains: bool,
-    /// Making its region one step, or keeping its order, takes the bug away.
+    /// `true` if making its region atomic, or keeping its order, removes the bug.
     pub finds_fix: bool,
 }
 
@@ -222,8 +223,8 @@ impl Subject {
         format!("`{} {}`", self.program, self.argument)
     }
 
-    /// Records failing runs with clang, and takes the one of which the accesses are nearest to theirs. `None` when
-    /// none of [`RUNS`] runs failed.
+    /// Records failing runs with clang, and takes the one whose number of accesses is nearest to the paper's. `None`
+    /// when none of [`RUNS`] runs failed.
     pub fn record(&self) -> Result<Option<Recorded>> {
         let program = Program::open(self.program)?;
         let workspace = Workspace::new()?;
@@ -268,7 +269,7 @@ fn lines(text: &str) -> usize {
 }
 
 impl Recorded {
-    /// What a projection says, beside what the program's header says.
+    /// Compares a projection with the program's header.
     pub fn judge(&self, projection: Option<&Value>) -> Result<Judged> {
         let Some(projection) = projection else {
             return Ok(Judged {

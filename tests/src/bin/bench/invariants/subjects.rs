@@ -5,18 +5,18 @@ use std::{fs, path::PathBuf};
 use unsnarl_e2e::{Compiler, Program, Workspace};
 use unsnarl_trace::{Run, read_run};
 
-/// Failing runs of a program that are looked at: as the first of them differ, so do the slices.
+/// Number of failing runs of a program that are examined: as the first of them differ, so do the slices.
 const RUNS: &str = "1";
 
-/// A program and what they call theirs.
+/// A program with the paper's figures.
 pub struct Subject {
     /// A kernel, or a program of `tests/programs`.
     pub program: &'static str,
-    /// Their name for it.
+    /// Its name in the paper.
     pub theirs: &'static str,
-    /// Instructions of their traces in the mean, as their Table 1 has it.
+    /// Mean number of instructions of the paper's traces, from its Table 1.
     pub instructions: &'static str,
-    /// What the failure hangs on did not happen in the run.
+    /// `true` if the failure depends on an event that did not happen in the run.
     pub is_absence: bool,
 }
 
@@ -44,7 +44,7 @@ const fn absence(
     }
 }
 
-/// In the order of their table.
+/// The programs in the order of the paper's table.
 pub const SUBJECTS: &[Subject] = &[
     subject("checked_account", "account", "51.7"),
     subject("cache_refcount", "apache-21287", "43"),
@@ -94,7 +94,7 @@ pub const LARGER: &[(&str, &str)] = &[
 
 /// A failing run of a program.
 pub struct Recorded {
-    /// Where it lies.
+    /// The workspace that holds it.
     pub workspace: Workspace,
     /// The run file.
     pub file: PathBuf,

@@ -4,22 +4,23 @@ use anyhow::{Result, bail};
 use std::{num::NonZero, thread};
 use unsnarl_e2e::mutants::{Base, Half, Mutant, operators::OPERATORS};
 
-/// What is measured, and how.
+/// The mutants that are measured, and the settings.
 pub struct Options {
-    /// Mutants that are judged at the same time.
+    /// Number of mutants that are judged at the same time.
     pub jobs: usize,
-    /// Mutants at most.
+    /// Upper bound for the mutants.
     pub limit: usize,
-    /// Only print the names of the mutants.
+    /// Prints only the names of the mutants.
     pub list: bool,
-    /// Also look at the programs as they are.
+    /// Examines the unchanged programs, too.
     pub alarms: bool,
     half: Option<Half>,
     names: Vec<String>,
 }
 
 impl Options {
-    /// `jobs=2`, `limit=40`, `half=development`, `list`, `alarms`, and names of programs, operators and mutants.
+    /// Parses `jobs=2`, `limit=40`, `half=development`, `list`, `alarms`, and names of programs, operators and
+    /// mutants.
     pub fn parse(words: &[String]) -> Result<Options> {
         let mut options = Options {
             jobs: thread::available_parallelism().map_or(1, NonZero::get),
@@ -46,14 +47,14 @@ impl Options {
         Ok(options)
     }
 
-    /// Are mutants of this program among the chosen ones?
+    /// Returns whether mutants of this program are among the chosen ones.
     pub fn has_base(&self, name: &str) -> bool {
         let mut bases = self.names.iter().filter(|one| !is_operator(one)).peekable();
         let of_base = |one: &String| one.split('/').next() == Some(name);
         bases.peek().is_none() || bases.any(of_base)
     }
 
-    /// Is this mutant, of a chosen program, among the chosen ones?
+    /// Returns whether this mutant, of a chosen program, is among the chosen ones.
     pub fn has_mutant(&self, mutant: &Mutant) -> bool {
         let mut ids = self.names.iter().filter(|one| one.contains('/')).peekable();
         let mut operators = self.names.iter().filter(|one| is_operator(one)).peekable();
@@ -68,7 +69,7 @@ fn is_operator(word: &str) -> bool {
     OPERATORS.iter().any(|(name, _)| *name == word)
 }
 
-/// A word that is the name of something.
+/// Checks that a word is the name of a program, an operator or a mutant.
 fn known(word: &str) -> Result<String> {
     if !is_operator(word) {
         Base::open(word.split('/').next().unwrap_or(word))?;

@@ -16,14 +16,14 @@ use unsnarl_e2e::{
     },
 };
 
-/// The file and what it holds.
+/// The file with its content.
 pub struct Store {
     file: File,
     known: HashMap<String, Judgement>,
 }
 
 impl Store {
-    /// The judgements by the `unsnarl` of now; another build has another file.
+    /// Opens the judgements by the present `unsnarl`; another build has another file.
     pub fn open() -> Result<Store> {
         let path = path()?;
         if let Some(folder) = path.parent() {
@@ -47,7 +47,7 @@ impl Store {
         Ok(Store { file, known })
     }
 
-    /// What is known about this very mutant.
+    /// The judgement of this very mutant.
     pub fn get(&self, mutant: &Mutant) -> Option<Judgement> {
         let known = self.known.get(&mutant.id);
         known
