@@ -79,7 +79,9 @@ impl Met {
             locations: rows.iter().map(|row| view.event(*row).location).collect(),
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
         };
-        (met.entered.len() == 2).then_some(met)
+        // Atomic operations are made to meet: they are the protocol, and have no guard.
+        let is_data = rows.iter().any(|row| !view.event(*row).kind.is_atomic());
+        (met.entered.len() == 2 && is_data).then_some(met)
     }
 
     /// Is each of the rows before its thread came to what is told, on no location of that?

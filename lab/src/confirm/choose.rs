@@ -173,7 +173,7 @@ impl Choice<'_> {
 
 impl Choice<'_> {
     /// Tries the guards of what is told. One without which nothing fails was decided before, and is told instead: what was
-    /// told came of it, however often it is enough by itself. Of several the one that is enough most often.
+    /// told came of it, however often it is enough by itself.
     fn try_guards(&mut self, told: &mut Explanation, guards: Vec<Explanation>) -> Result<()> {
         let (mut found, mut cause): (Vec<Other>, Option<(Tried, Explanation)>) = (Vec::new(), None);
         let Some(leads_to) = self
@@ -194,10 +194,9 @@ impl Choice<'_> {
                 ..guard
             };
             let tried = Tried::new(tried, &guard, self.trials.run(), self.decision);
-            let effect = |one: &Tried| one.experiment.evidence.effect();
             let is_best = cause
                 .as_ref()
-                .is_none_or(|(known, _)| effect(&tried) > effect(known));
+                .is_none_or(|(known, _)| tried.decides_before(known));
             let evidence = tried.experiment.evidence;
             let is_needed = evidence.tells() && evidence.without.fails == 0;
             if !is_needed || !is_best {
@@ -339,6 +338,13 @@ impl Tried {
             && !other.is_interruption
             && self.experiment.begins < other.experiment.begins
             && self.ends_at == other.ends_at
+    }
+
+    /// Returns whether it makes more of a difference, or about as much and is complete earlier.
+    fn decides_before(&self, other: &Tried) -> bool {
+        let more = self.experiment.evidence.effect() - other.experiment.evidence.effect();
+        let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
+        more > BETTER / 2.0 || is_earlier && more > -BETTER / 2.0
     }
 
     /// Nothing else has to be looked at.
