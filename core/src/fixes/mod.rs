@@ -10,6 +10,7 @@ pub mod constraint;
 mod deadlock;
 mod invocation;
 mod lacking;
+mod leaked;
 mod lock_calls;
 mod locking;
 mod missed;
@@ -122,7 +123,10 @@ pub fn offer(
 /// well.
 fn proposed(case: &Case<'_>) -> (Vec<Result<Fix, Refusal>>, bool) {
     match case.explanation.kind {
-        BugKind::Deadlock => (vec![deadlock::same_order(case)], false),
+        BugKind::Deadlock => {
+            let fix = leaked::release(case).unwrap_or_else(|| deadlock::same_order(case));
+            (vec![fix], false)
+        }
         BugKind::LostWakeup => (vec![wait::signal_under_lock(case)], true),
         BugKind::Sequential => (Vec::new(), false),
         _ => {

@@ -24,6 +24,8 @@ pub enum FixKind {
     LookAgain,
     /// Signals a change of which waiting threads were not notified.
     Signal,
+    /// Releases a lock on ways out that forget it.
+    Unlock,
 }
 
 /// A place in a text.

@@ -248,6 +248,27 @@ fn what_is_built_in_steps_is_built_again() -> Result<()> {
     Ok(())
 }
 
+/// A function that returns early keeps its lock, and others wait for it for ever.
+#[test]
+fn a_lock_that_a_way_out_forgets_is_released() -> Result<()> {
+    let shop = "#include <pthread.h>\nstatic struct { pthread_mutex_t lock; int left; } shop = { PTHREAD_MUTEX_INITIALIZER, 1 };\nstatic int take(int wanted)\n{\n    pthread_mutex_lock(&shop.lock);\n    if (shop.left < wanted)\n        return -1;\n    shop.left -= wanted;\n    pthread_mutex_unlock(&shop.lock);\n    return 0;\n}\nstatic void *buy(void *unused)\n{\n    take(1);\n    return unused;\n}\nstatic void *restock(void *unused)\n{\n    pthread_mutex_lock(&shop.lock);\n    shop.left++;\n    pthread_mutex_unlock(&shop.lock);\n    return unused;\n}\nint main(void)\n{\n    pthread_t one, other, keeper;\n    pthread_create(&one, 0, buy, 0);\n    pthread_create(&keeper, 0, restock, 0);\n    pthread_create(&other, 0, buy, 0);\n    pthread_join(one, 0);\n    pthread_join(keeper, 0);\n    pthread_join(other, 0);\n}\n";
+    let build: &[&str] = &["cc", "-g", "shop.c", "-o", "prog", "-pthread"];
+    let (_workspace, first) = of_sources(&[("shop.c", shop)], &[build])?;
+    let fix = first.fixes.first().context("no fix")?;
+    ensure!(fix.kind == FixKind::Unlock, "{fix:?}");
+    let edit = fix.edits.first().context("no edit")?;
+    ensure!(
+        edit.text.contains("pthread_mutex_unlock(&shop.lock)"),
+        "{edit:?}"
+    );
+    let tried = fix.tried.as_ref().context("it was not tried")?;
+    ensure!(
+        tried.built && tried.verdict == TrialVerdict::Holds,
+        "{tried:?}"
+    );
+    Ok(())
+}
+
 #[test]
 fn a_join_that_would_wait_for_ever_is_not_offered() -> Result<()> {
     for name in ["object_cache", "pool_shutdown"] {

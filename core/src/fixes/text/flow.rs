@@ -36,6 +36,8 @@ pub struct Flow<'s> {
     pub region: std::ops::RangeInclusive<u32>,
     /// Return type of the function.
     pub returns: Option<String>,
+    /// Releases it on ways out that leave with it held, too.
+    pub releases: bool,
     /// Changes so far.
     pub changes: Vec<Change>,
 }
@@ -129,7 +131,7 @@ impl<'s> Flow<'s> {
         let was = what == Operation::Lock;
         let keeps = match what {
             Operation::Lock => !held.is,
-            Operation::Unlock => self.ends_in_exit(rest),
+            Operation::Unlock => self.releases || self.ends_in_exit(rest),
         };
         if !keeps {
             let removed = change::remove_statement(self.source, node);
@@ -286,10 +288,11 @@ impl<'s> Flow<'s> {
     /// A statement that leaves the range.
     fn leave(&mut self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
         self.watch.refuses(node, self.is_new(held))?;
-        if held.is == held.was {
+        let forgets = self.releases && held.was;
+        if held.is == held.was && !forgets {
             return Ok(None);
         }
-        if held.was {
+        if held.was && !forgets {
             return Err(format!(
                 "line {} leaves with the lock held",
                 lines(node).start()

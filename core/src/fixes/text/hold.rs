@@ -80,6 +80,7 @@ pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refu
         bytes: first.start_byte()..last.end_byte(),
         region: wanted.first..=wanted.last,
         returns: returned(source, function),
+        releases: false,
         changes: Vec::new(),
     };
     let opens = mutex.operation(source, first) == Some(Operation::Lock);
@@ -428,7 +429,7 @@ fn is_one_section(source: &Source, mutex: &Mutex, at: &Range<'_>) -> bool {
 }
 
 /// The return type of a function, as its definition writes it.
-fn returned(source: &Source, function: Node<'_>) -> Option<String> {
+pub(super) fn returned(source: &Source, function: Node<'_>) -> Option<String> {
     let kind = source.str(function.child_by_field_name("type")?).to_owned();
     let mut declarator = function.child_by_field_name("declarator")?;
     let mut stars = String::new();

@@ -18,6 +18,7 @@ mod spin;
 #[cfg(test)]
 mod tests;
 mod unjoined;
+pub mod unlock;
 pub mod waits;
 mod watch;
 

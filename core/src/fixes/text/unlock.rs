@@ -1,0 +1,175 @@
+//! Release of a mutex on the ways out of a block that forget it.
+
+use super::{
+    Refusal,
+    change::{Change, line_after},
+    flow::{Flow, Held},
+    locks::{self, Mutex, Operation, Style, calls},
+    source::{Source, children, lines, statements},
+    watch::Watch,
+};
+use tree_sitter::Node;
+
+/// Releases the mutex that line `line` acquires on each way out of its block that leaves with it held.
+///
+/// # Errors
+/// An error when the line acquires none, an object's lifetime releases it, a way out is not understood, or none
+/// forgets it.
+pub fn on_every_way_out(source: &Source, line: u32) -> Result<Vec<Change>, Refusal> {
+    let unseen = || format!("no lock is seen to be taken on line {line}");
+    let function = source.function(line).ok_or_else(unseen)?;
+    let mut locking = calls(function).filter(|call| lines(*call).contains(&line));
+    let taken = locking.find_map(|call| {
+        let found = locks::operation(source, call)?;
+        (found.what == Operation::Lock).then_some((call, found))
+    });
+    let (call, found) = taken.ok_or_else(unseen)?;
+    let mutex = Mutex {
+        object: found.object,
+        style: found.style,
+    };
+    let statement = call
+        .parent()
+        .filter(|node| node.kind() == "expression_statement");
+    let block = statement.and_then(|node| node.parent());
+    let (Some(statement), Some(block)) = (statement, block) else {
+        return Err(unseen());
+    };
+    if mutex.style == Style::Guard || block.kind() != "compound_statement" {
+        return Err(unseen());
+    }
+    let changes = released(source, &mutex, function, (statement, block))?;
+    match changes.is_empty() {
+        true => Err(format!(
+            "the lock of line {line} is given back on every way out"
+        )),
+        false => Ok(changes),
+    }
+}
+
+fn released(
+    source: &Source,
+    mutex: &Mutex,
+    function: Node<'_>,
+    (statement, block): (Node<'_>, Node<'_>),
+) -> Result<Vec<Change>, Refusal> {
+    let rest: Vec<Node<'_>> = statements(block)
+        .into_iter()
+        .filter(|node| node.start_byte() >= statement.end_byte())
+        .collect();
+    let watch = Watch::new(source, mutex);
+    let mut flow = Flow {
+        source,
+        mutex,
+        watch: &watch,
+        bytes: statement.end_byte()..block.end_byte(),
+        region: lines(block),
+        returns: super::hold::returned(source, function),
+        releases: true,
+        changes: Vec::new(),
+    };
+    let held = Held {
+        was: true,
+        is: true,
+    };
+    let end = flow.list(&rest, held)?;
+    let mut changes = flow.changes;
+    if end.is_some_and(|held| held.was) {
+        let last = children(block).into_iter().next_back().unwrap_or(statement);
+        let last = if last.end_byte() < statement.end_byte() {
+            statement
+        } else {
+            last
+        };
+        changes.push(line_after(
+            source,
+            last.start_byte(),
+            last.end_byte(),
+            &mutex.unlock(source),
+        ));
+    }
+    Ok(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixes::text::change::apply;
+    use expect_test::{Expect, expect};
+
+    /// Releases what the line with `/*1*/` acquires.
+    fn check(file: &str, text: &str, expected: Expect) {
+        let line = text
+            .lines()
+            .position(|line| line.contains("/*1*/"))
+            .unwrap() as u32
+            + 1;
+        let plain = text.replace(" /*1*/", "");
+        let source = Source::parse(file, &plain).unwrap();
+        expected.assert_eq(&match on_every_way_out(&source, line) {
+            Ok(changes) => apply(&plain, &changes).unwrap(),
+            Err(why) => format!("refused: {why}\n"),
+        });
+    }
+
+    #[test]
+    fn an_early_return_releases() {
+        check(
+            "a.c",
+            "int take(struct shop *s, int n)\n{\n    pthread_mutex_lock(&s->m); /*1*/\n    if (s->left < n)\n        return -1;\n    s->left -= n;\n    pthread_mutex_unlock(&s->m);\n    return 0;\n}\n",
+            expect![[r#"
+                int take(struct shop *s, int n)
+                {
+                    pthread_mutex_lock(&s->m);
+                    if (s->left < n) {
+                        pthread_mutex_unlock(&s->m);
+                        return -1;
+                    }
+                    s->left -= n;
+                    pthread_mutex_unlock(&s->m);
+                    return 0;
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_end_and_a_jump_out_release() {
+        check(
+            "a.cpp",
+            "void Log::drain()\n{\n    while (more()) {\n        m_.lock(); /*1*/\n        if (closed_) {\n            break;\n        }\n        pop();\n    }\n}\n",
+            expect![[r#"
+                void Log::drain()
+                {
+                    while (more()) {
+                        m_.lock();
+                        if (closed_) {
+                            m_.unlock();
+                            break;
+                        }
+                        pop();
+                        m_.unlock();
+                    }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_released_is_left_alone() {
+        check(
+            "a.c",
+            "void put(void)\n{\n    pthread_mutex_lock(&m); /*1*/\n    n++;\n    pthread_mutex_unlock(&m);\n}\n",
+            expect![[r#"
+                refused: the lock of line 3 is given back on every way out
+            "#]],
+        );
+        check(
+            "a.cpp",
+            "void put()\n{\n    std::lock_guard<std::mutex> held(m); /*1*/\n    n++;\n}\n",
+            expect![[r#"
+                refused: no lock is seen to be taken on line 3
+            "#]],
+        );
+    }
+}
