@@ -2,7 +2,7 @@
 
 use crate::{
     claims::Counted,
-    diagnosis::{CurvePoint, DecisiveStep, Evidence, PassedOver},
+    diagnosis::{Counterexample, CurvePoint, DecisiveStep, Evidence, PassedOver, Progress},
     fixes::Fix,
 };
 use serde::{Deserialize, Serialize};
@@ -244,6 +244,9 @@ pub struct Execution {
     pub next: String,
     /// What else executing has shown, a sentence each.
     pub says: Vec<String>,
+    /// Where it is refuted, the run that has shown it, if it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counterexample: Option<Counterexample>,
 }
 
 /// What one engine says about an explanation.
@@ -356,6 +359,9 @@ pub struct Explanation {
     /// Other stories of the run that were tried in the same way and not told, in the order in which they were tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<PassedOver>,
+    /// How far the experiments came; none where there was time for all of them, or nobody has tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
     /// The points of that share that were measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,

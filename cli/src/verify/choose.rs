@@ -5,12 +5,13 @@ use anyhow::{Context, Result, bail};
 use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_core::{
     Budget, Corpus, Explanation,
-    explain::{explain, retold},
+    explain::{Proposers, explain_by},
     fixes::Fix,
 };
 use unsnarl_lab::{
     load::{self, Loaded},
     offer,
+    pipeline::proposers,
     sources::sources,
     trial::Failures,
 };
@@ -51,8 +52,9 @@ pub fn choose(arguments: &Verify) -> Result<Chosen> {
     name_left_out(&loaded);
     let mut known = Vec::new();
     for corpus in corpora.iter() {
-        let found = explain(corpus, &budget).findings;
-        if let Some(explanation) = told(corpus, &found, id, &budget) {
+        let proposers = proposers(corpus, &loaded);
+        let found = explain_by(&proposers, &budget).findings;
+        if let Some(explanation) = told(&proposers, &found, id, &budget) {
             return chosen(corpus, &loaded, explanation, number, &budget);
         }
         known.extend(found.into_iter().map(|one| one.id));
@@ -79,11 +81,21 @@ fn named(fix: &str) -> Result<(&str, u32)> {
 }
 
 /// The explanation of this id: one of those that the runs tell, or what executing may have put into the place of one.
-fn told(corpus: &Corpus, found: &[Explanation], id: &str, budget: &Budget) -> Option<Explanation> {
+fn told(
+    proposers: &Proposers<'_>,
+    found: &[Explanation],
+    id: &str,
+    budget: &Budget,
+) -> Option<Explanation> {
     let is_it = |one: &Explanation| one.id == id;
     let first = found.iter().find(|one| is_it(one)).cloned();
     first.or_else(|| {
-        let others = found.iter().flat_map(|one| retold(corpus, one, budget));
+        let others = found.iter().flat_map(|one| {
+            let mut proposals = proposers.instead_of(one, &[]);
+            let engines = proposers.all();
+            let others = engines.flat_map(|engine| proposals.by(engine, budget));
+            others.collect::<Vec<_>>()
+        });
         others.into_iter().find(is_it)
     })
 }

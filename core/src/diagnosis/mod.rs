@@ -19,16 +19,65 @@ pub struct Evidence {
 }
 
 /// Another story of the same run that experiments were made on, and that was not told.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PassedOver {
     /// What it would have said first.
     pub headline: String,
+    /// The engines that propose it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub engines: Vec<String>,
     /// What came of the experiments; none when its orders cannot be had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// Nothing fails without it either, and what is told is not enough by itself: the failure takes both.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needed: bool,
+    /// A run that speaks against it, if one was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counterexample: Option<Counterexample>,
+}
+
+/// A run that speaks against a cause that was proposed. It was executed for an experiment, and is no recorded run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Counterexample {
+    /// Its file, as `unsnarl replay` takes it.
+    pub run: String,
+    /// Why it speaks against it.
+    pub shows: Shows,
+}
+
+/// What a counterexample shows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shows {
+    /// It fails in the same way without what is blamed: that is not necessary.
+    FailsWithout,
+    /// It has what is blamed and does not fail so: that is not enough.
+    PassesWith,
+}
+
+/// How far experiments came before their time was over.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// The proposals that schedules were drawn for, in this order.
+    pub tried: Vec<TriedProposal>,
+    /// First sentences of those that none were drawn for.
+    pub not_tried: Vec<String>,
+    /// Engines that were not asked what they propose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_asked: Vec<String>,
+}
+
+/// A proposal that schedules were drawn for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TriedProposal {
+    /// What it says first.
+    pub headline: String,
+    /// Schedules that were executed for it, those that did not have its orders among them.
+    pub schedules: u32,
+    /// The time was over before its experiment was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unfinished: bool,
 }
 
 impl Evidence {

@@ -1,19 +1,15 @@
 //! Which engines say of a failure what an explanation says.
 
-use super::{
-    Engine, Finding, FoundSite, Seen,
-    mining::{self, Brief},
-    pairs,
-};
+use super::{Finding, FoundSite, Seen, mining::Brief, pairs};
 use crate::{
     Budget, Corpus, RunSummary,
     dsp::Dsp,
     explanation::{Explanation, Place, Role, SiteMark},
     facts::family,
     pairs::{Precision, Procedure},
-    predict::{Graph, Patterns, RegionOptions, Regions, SearchOptions, search},
+    predict::{Candidate, Graph, Patterns, RegionOptions, Regions, SearchOptions, search},
 };
-use std::{cell::OnceCell, collections::BTreeSet};
+use std::collections::BTreeSet;
 use unsnarl_trace::Run;
 
 /// Failing runs of an explanation that are asked about.
@@ -22,75 +18,41 @@ const ASKED: usize = 3;
 /// to wait for it.
 const FEW: usize = 2000;
 
-/// The engines that are asked about a corpus beside the stories that are told of it. Patterns are mined at
-/// most once, when the first explanation asks.
-pub(crate) struct Beside<'a> {
-    corpus: &'a Corpus,
-    budget: &'a Budget,
-    mined: OnceCell<Brief>,
+/// Do access pairs report, in one of the explanation's runs, something that is about blamed lines only?
+pub(crate) fn pairs_agree(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> bool {
+    let blamed: Vec<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
+    let names = explanation.runs.iter();
+    let runs = names.filter_map(|name| corpus.get(name));
+    runs.take(ASKED)
+        .any(|run| reports(corpus, run, &blamed, budget))
 }
 
-impl<'a> Beside<'a> {
-    /// The engines for this corpus.
-    pub fn new(corpus: &'a Corpus, budget: &'a Budget) -> Beside<'a> {
-        Beside {
-            corpus,
-            budget,
-            mined: OnceCell::new(),
-        }
-    }
-
-    /// Those that name what the explanation blames.
-    pub fn agreeing(&self, explanation: &Explanation) -> Vec<Engine> {
-        let agrees = |engine: &Engine| match engine {
-            Engine::Pairs => self.pairs_agree(explanation),
-            Engine::Mining => self.mining_agrees(explanation),
-        };
-        Engine::ALL.into_iter().filter(agrees).collect()
-    }
-
-    /// What mining finds in brief.
-    pub fn mined(&self) -> &Brief {
-        self.mined
-            .get_or_init(|| mining::in_brief(self.corpus, self.budget))
-    }
-
-    /// Do access pairs report, in one of the explanation's runs, something that is about blamed lines only?
-    fn pairs_agree(&self, explanation: &Explanation) -> bool {
-        let blamed: Vec<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
-        let names = explanation.runs.iter();
-        let runs = names.filter_map(|name| self.corpus.get(name));
-        runs.take(ASKED).any(|run| self.reports(run, &blamed))
-    }
-
-    fn reports(&self, run: &RunSummary, blamed: &[(&str, u32)]) -> bool {
-        let is_dear = |procedure: &Procedure| {
-            *procedure == Procedure::Three(Precision::Loop) && run.pairs.pairs.len() > FEW
-        };
-        let procedures = Procedure::ORDER.into_iter();
-        let mut asked = procedures.filter(|procedure| !is_dear(procedure));
-        asked.any(|procedure| {
-            let reports = pairs::reports(self.corpus, run, procedure, self.budget);
-            reports.iter().any(|finding| {
-                let mut sites = finding.sites.iter();
-                sites.all(|site| blamed.contains(&line(&site.place)))
-            })
+fn reports(corpus: &Corpus, run: &RunSummary, blamed: &[(&str, u32)], budget: &Budget) -> bool {
+    let is_dear = |procedure: &Procedure| {
+        *procedure == Procedure::Three(Precision::Loop) && run.pairs.pairs.len() > FEW
+    };
+    let procedures = Procedure::ORDER.into_iter();
+    let mut asked = procedures.filter(|procedure| !is_dear(procedure));
+    asked.any(|procedure| {
+        let reports = pairs::reports(corpus, run, procedure, budget);
+        reports.iter().any(|finding| {
+            let mut sites = finding.sites.iter();
+            sites.all(|site| blamed.contains(&line(&site.place)))
         })
-    }
+    })
+}
 
-    /// Have at least half of the explanation's runs a pattern that no passing run has, and that is about what
-    /// it blames? Threads that do the same make several patterns of one cause.
-    fn mining_agrees(&self, explanation: &Explanation) -> bool {
-        let blamed: Vec<&SiteMark> = blamed(explanation).collect();
-        let mined = self.mined();
-        let told = explanation.runs.iter();
-        let told: BTreeSet<&String> = told.filter(|run| mined.looked_at.contains(*run)).collect();
-        let findings = mined.findings.iter();
-        let about = findings.filter(|finding| is_about(finding, &blamed));
-        let with: BTreeSet<&String> = about.flat_map(|finding| &finding.runs).collect();
-        let with = with.intersection(&told).count();
-        with > 0 && with * 2 >= told.len()
-    }
+/// Have at least half of the explanation's runs a pattern that no passing run has, and that is about what
+/// it blames? Threads that do the same make several patterns of one cause.
+pub(crate) fn mining_agrees(mined: &Brief, explanation: &Explanation) -> bool {
+    let blamed: Vec<&SiteMark> = blamed(explanation).collect();
+    let told = explanation.runs.iter();
+    let told: BTreeSet<&String> = told.filter(|run| mined.looked_at.contains(*run)).collect();
+    let findings = mined.findings.iter();
+    let about = findings.filter(|finding| is_about(finding, &blamed));
+    let with: BTreeSet<&String> = about.flat_map(|finding| &finding.runs).collect();
+    let with = with.intersection(&told).count();
+    with > 0 && with * 2 >= told.len()
 }
 
 /// Does a projection blame what an explanation blames: two operations of different threads on blamed lines that came
@@ -113,30 +75,34 @@ pub fn projection_agrees(dsp: &Dsp, explanation: &Explanation) -> bool {
     })
 }
 
-/// Could what an explanation blames have been predicted from a run that passed: is there an anomaly, by a built-in
-/// pattern, on blamed lines of two threads only, with each line of a cause among them? Runs of more than 20,000 events
-/// are not looked at.
-pub fn prediction_agrees(passed: &Run, explanation: &Explanation, budget: &Budget) -> bool {
+/// Anomalies by the built-in patterns that a run which passed lets expect, the likeliest to matter first. Runs of more than
+/// 20,000 events are not looked at.
+pub(crate) fn predicted(passed: &Run, budget: &Budget) -> Vec<Candidate> {
     const EVENTS: usize = 20_000;
     if passed.events.len() > EVENTS {
-        return false;
+        return Vec::new();
     }
     let graph = Graph::new(passed);
     let regions = Regions::new(&graph, &RegionOptions::default());
     let graph = graph.with_regions(regions);
-    let found = search(
-        &graph,
-        &Patterns::built_in(),
-        &SearchOptions::default(),
-        budget,
-    );
+    let options = SearchOptions::default();
+    search(&graph, &Patterns::built_in(), &options, budget).findings
+}
+
+/// Is there an anomaly, among those of a run that passed, on lines of two threads that an explanation blames only, with
+/// each line of a cause among them?
+pub(crate) fn prediction_agrees(
+    found: &[Candidate],
+    passed: &Run,
+    explanation: &Explanation,
+) -> bool {
     let lines: BTreeSet<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
     let marks = explanation.sites.iter();
     let causes: BTreeSet<(&str, u32)> = marks
         .filter(|site| site.role == Role::Cause)
         .map(|mark| line(&mark.place))
         .collect();
-    found.findings.iter().any(|candidate| {
+    found.iter().any(|candidate| {
         let events = candidate.events.iter();
         let at: BTreeSet<(&str, u32)> = events
             .filter_map(|id| passed.events.get(*id))

@@ -11,8 +11,8 @@ pub mod pairs;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use agree::Beside;
-pub use agree::{prediction_agrees, projection_agrees};
+pub use agree::projection_agrees;
+pub(crate) use agree::{mining_agrees, pairs_agree, predicted, prediction_agrees};
 
 use crate::{
     Budget, Corpora, Corpus, RunSummary, StopReason, explanation::Place, facts,
@@ -40,18 +40,6 @@ impl Engine {
         match self {
             Engine::Pairs => "pairs",
             Engine::Mining => "mining",
-        }
-    }
-
-    /// What it has found when it agrees with an explanation.
-    pub(crate) fn agrees_in_words(self) -> &'static str {
-        match self {
-            Engine::Pairs => {
-                "reports accesses of these lines only, one right after the other, that no passing run has so"
-            }
-            Engine::Mining => {
-                "finds a pattern of these lines and variables in at least half of the runs, and in no passing one"
-            }
         }
     }
 

@@ -20,32 +20,39 @@ const EVENTS: usize = 20_000;
 /// Nor is it to wait for slices that take longer: those of all kernels and programs of ours take a fraction of it.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Puts what had to hold along `run`, one of the explanation's, beside the explanation, and names the engine when the
-/// slice has a line of the cause and, where something came in between, one of that. Nothing is added without a model,
-/// or when the failure cannot be read back.
+/// What the engine says of an explanation that it agrees with.
+pub(crate) const SAYS: &str = "finds these lines on the way of the values that lead to the failure";
+
+/// Puts what had to hold along `run`, one of the explanation's, beside the explanation.
 pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budget: &Budget) {
+    if let Some(told) = in_brief(run, program, budget) {
+        beside(&told, explanation);
+    }
+}
+
+/// What had to hold along a failing run; none without a model, or when the failure cannot be read back.
+pub(crate) fn in_brief(run: &Run, program: &Program, budget: &Budget) -> Option<Told> {
     if program.is_empty() || run.events.len() > EVENTS {
-        return;
+        return None;
     }
     let budget = &budget.at_most(TIME);
     let walked = symbolic::walk_in_words(run, program, budget);
     if walked.stopped != StopReason::Complete {
-        return;
+        return None;
     }
     let trace = &walked.trace;
     // Why nothing can be told is said when the engine is asked by itself.
-    let Ok(found) = explain(trace, run, &trace.order, &Options::default(), budget) else {
-        return;
-    };
+    let found = explain(trace, run, &trace.order, &Options::default(), budget).ok()?;
     // What could be found in that time is another thing on another machine.
-    if budget.stop().is_some() {
-        return;
-    }
-    let told = told(&found, run);
+    budget.stop().is_none().then(|| told(&found, run))
+}
+
+/// Puts what had to hold beside an explanation, and names the engine when the slice has a line of the cause and, where
+/// something came in between, one of that.
+pub(crate) fn beside(told: &Told, explanation: &mut Explanation) {
     explanation.invariants = told.marks();
-    if names(&told, explanation) {
-        let says = "finds these lines on the way of the values that lead to the failure";
-        explanation.join(NAME, says.to_owned());
+    if names(told, explanation) {
+        explanation.join(NAME, SAYS.to_owned());
     }
 }
 

@@ -24,10 +24,11 @@ pub use markdown::markdown;
 pub use text::{next_for_unexplained, nothing_failed, summary, text, unexplained, why};
 
 use crate::{
-    diagnosis::{DecisiveStep, Evidence, PassedOver, Share},
+    diagnosis::{Counterexample, DecisiveStep, Evidence, PassedOver, Progress, Share},
     explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Verdict},
     facts::short,
 };
+use unsnarl_trace::shell;
 
 /// What experiments have shown: where the run was decided, and how often schedules with and without what is blamed fail;
 /// none where nothing is known.
@@ -119,6 +120,32 @@ fn doom(step: &DecisiveStep, called: &str) -> String {
     )
 }
 
+/// How far the experiments came, in a sentence; none where there was time for all of them.
+pub fn progress(explanation: &Explanation) -> Option<String> {
+    let Progress {
+        tried,
+        not_tried,
+        not_asked,
+    } = explanation.progress.as_ref()?;
+    let schedules: u32 = tried.iter().map(|one| one.schedules).sum();
+    let unfinished = tried.iter().filter(|one| one.is_unfinished).count();
+    let all = tried.len() + not_tried.len();
+    let done = match (tried.len(), unfinished) {
+        (0, _) => "none was tried".to_owned(),
+        (tried, 0) => format!("{tried} were tried, on {schedules} schedules"),
+        (tried, cut) => {
+            format!("{tried} were tried, on {schedules} schedules, {cut} of them not to the end")
+        }
+    };
+    let asked = match not_asked.as_slice() {
+        [] => String::new(),
+        names => format!("; not asked for more: {}", names.join(", ")),
+    };
+    Some(format!(
+        "The time for experiments was over (--run-budget): of {all} causes that were proposed {done}{asked}."
+    ))
+}
+
 /// How sure an explanation is and how it was found out, in a sentence or two; none where the question does not arise.
 pub fn certainty(explanation: &Explanation) -> Option<String> {
     if explanation.kind == BugKind::Sequential {
@@ -194,10 +221,20 @@ pub fn refuted(explanation: &Explanation) -> String {
         .executed
         .as_ref()
         .map_or("", |executed| &executed.reason);
+    let executed = explanation.executed.as_ref();
+    let kept = executed.and_then(|executed| executed.counterexample.as_ref());
+    let kept = kept.map_or_else(String::new, |kept| {
+        format!("\n  next: look at that run: unsnarl replay {}", file(kept))
+    });
     format!(
-        "not the cause, although the recorded runs look like it: {}; {reason}",
+        "not the cause, although the recorded runs look like it: {}; {reason}{kept}",
         explanation.headline
     )
+}
+
+/// The file of a counterexample, as the shell takes it.
+fn file(counterexample: &Counterexample) -> String {
+    shell::word(&counterexample.run)
 }
 
 /// What to do to be surer; empty when there is nothing.

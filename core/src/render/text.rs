@@ -4,7 +4,7 @@ use super::{MOST_COLUMN, certainty, decided, elsewhere, next_step, runs};
 use crate::{
     callers,
     corpus::Corpus,
-    diagnosis::PassedOver,
+    diagnosis::{Counterexample, PassedOver, Progress, Shows},
     explanation::{Absent, BugKind, Contribution, Explanation, Step},
     facts::short,
 };
@@ -49,6 +49,9 @@ pub fn text(explanation: &Explanation) -> String {
     if let Some(tail) = tail(explanation) {
         lines.extend(wrapped(&tail, "  ", "  "));
     }
+    if let Some(progress) = super::progress(explanation) {
+        lines.extend(wrapped(&progress, "  ", "  "));
+    }
     if let Some(fix) = super::fix(explanation) {
         lines.extend(wrapped(&fix, "  Fix: ", "  "));
     }
@@ -88,6 +91,9 @@ pub fn why(explanation: &Explanation) -> String {
     for other in explanation.passed_over.iter().filter(|one| !one.needed) {
         lines.extend(wrapped(&passed_over(other), "  - ", "    "));
     }
+    for line in explanation.progress.iter().flat_map(attempts) {
+        lines.extend(wrapped(&line, "  - ", "    "));
+    }
     for why in super::not_fixed(explanation) {
         lines.extend(wrapped(&format!("No fix: {why}."), "  - ", "    "));
     }
@@ -97,7 +103,37 @@ pub fn why(explanation: &Explanation) -> String {
 fn passed_over(other: &PassedOver) -> String {
     let shares = other.evidence.map(super::shares);
     let shares = shares.unwrap_or_else(|| "No schedule could be made to have it.".to_owned());
-    format!("Not told: {}. {shares}", other.headline)
+    let by = match other.engines.as_slice() {
+        [] => String::new(),
+        names => format!(" ({})", names.join(", ")),
+    };
+    let against = other.counterexample.as_ref().map(against);
+    let against = against.unwrap_or_default();
+    format!("Not told{by}: {}. {shares}{against}", other.headline)
+}
+
+/// What a run that was kept shows, and the command for it.
+fn against(kept: &Counterexample) -> String {
+    let shows = match kept.shows {
+        Shows::FailsWithout => "A run that fails without it",
+        Shows::PassesWith => "A run that passes with it",
+    };
+    format!(" {shows}: unsnarl replay {}", super::file(kept))
+}
+
+/// A line for each proposal: what was drawn for it, as far as the time went.
+fn attempts(progress: &Progress) -> Vec<String> {
+    let tried = progress.tried.iter().map(|one| {
+        let end = match one.is_unfinished {
+            true => ", not to the end",
+            false => "",
+        };
+        let (schedules, headline) = (one.schedules, &one.headline);
+        format!("Tried on {schedules} schedules{end}: {headline}.")
+    });
+    let not_tried = progress.not_tried.iter();
+    let not_tried = not_tried.map(|headline| format!("Not tried: {headline}."));
+    tried.chain(not_tried).collect()
 }
 
 /// How sure, and in which runs.

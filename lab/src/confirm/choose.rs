@@ -2,99 +2,110 @@
 
 use super::{
     decide::Decision,
-    experiment::{Experiment, Experiments},
+    experiment::{Experiment, Experiments, Trial},
 };
 use anyhow::Result;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 use unsnarl_core::{
-    Budget, BugKind, Certainty, Corpus, Explanation, Role,
-    diagnosis::{DecisiveStep, Evidence, PassedOver},
-    explain::{decided, ends_in_the_check, retold},
+    Budget, BugKind, Certainty, Explanation, Role,
+    diagnosis::{DecisiveStep, Evidence, PassedOver, Progress, Shows, TriedProposal},
+    explain::{Proposals, Proposer, Proposers, ends_in_the_check},
 };
 use unsnarl_trace::{EventId, Run};
 
-/// Other stories that are tried.
+/// Proposals of one engine that are tried.
 const OTHERS: usize = 8;
 
 /// How much more of a difference another story has to make to be told instead: two standard deviations of the difference of
 /// two shares near 85 % of 30 samples.
 const BETTER: f64 = 0.2;
 
-/// Tries what the explanation blames, and other stories of its run where that does not settle it; the explanation becomes
-/// the one that is borne out best, with its evidence. A story that explains other runs already (`known`, by id) is told of
-/// this one as well if it holds here: one cause may fail in several places.
+/// Time for listing proposals when there is none left for trying them.
+const LISTING: Duration = Duration::from_secs(1);
+
+/// Tries what the explanation blames, and what else engines propose for its run where that does not settle it; the
+/// explanation becomes the one that is borne out best, with its evidence. A story that explains other runs already
+/// (`known`, by id) is told of this one as well if it holds here: one cause may fail in several places.
 pub fn choose(
-    corpus: &Corpus,
+    proposers: &Proposers<'_>,
     known: &[String],
     trials: &dyn Experiments,
     explanation: &mut Explanation,
     decision: &Decision,
     budget: &Budget,
 ) -> Result<()> {
-    if known_cause(corpus, known, trials, (explanation, decision), budget)? {
-        return Ok(());
+    let steps = decision.steps.iter().map(|step| EventId(step.event));
+    let steps: Vec<EventId> = steps.collect();
+    let first = explanation.clone();
+    let proposals = || proposers.instead_of(&first, &steps);
+    if !known.is_empty() && !known.contains(&first.id) && is_open(&first) {
+        let others = proposers.all().flat_map({
+            let mut proposals = proposals();
+            move |engine| proposals.by(engine, budget)
+        });
+        let others = others.filter(|other| known.contains(&other.id));
+        if let Some(told) = known_cause(others, trials, decision, budget)? {
+            *explanation = told;
+            return Ok(());
+        }
     }
-    let own = trials.experiment(explanation, budget)?;
-    explanation.evidence = own.as_ref().map(|own| own.evidence);
-    let best = own.map(|own| Tried::new(own, explanation, trials.run(), decision));
-    let mut choice = Choice {
-        trials,
-        decision,
-        budget,
-        best,
-        others: Vec::new(),
-    };
-    if !choice.is_settled() && is_open(explanation) {
-        let others = retold(corpus, explanation, budget);
-        choice.try_all(explanation, others, |_| true)?;
+    let mut choice = Choice::new(trials, decision, budget);
+    choice.try_first(explanation)?;
+    if is_open(explanation) {
+        let mut proposals = proposals();
+        for engine in proposers.all() {
+            choice.ask(engine, &mut proposals, explanation)?;
+        }
     }
-    if (!choice.tells() || choice.is_part()) && is_open(explanation) {
-        let steps = decision.steps.iter().map(|step| EventId(step.event));
-        let steps: Vec<EventId> = steps.collect();
-        let others = decided(corpus, explanation, &steps, budget);
-        // No comparison of runs suggests them: experiments have to be clear. What is told already stays, but may take more.
-        let is_clear: fn(&Tried) -> bool = match choice.tells() {
-            true => |_| false,
-            false => Tried::is_settled,
-        };
-        choice.try_all(explanation, others, is_clear)?;
-    }
-    if choice.is_contradicted() {
-        explanation.certainty = Certainty::Possible;
-    }
-    if let Some(best) = choice.best.as_ref().filter(|_| choice.is_part()) {
-        needed(explanation, best, &mut choice.others);
-    }
-    let others = choice.others.into_iter();
-    explanation.passed_over = others.map(|other| other.passed_over).collect();
+    choice.note(explanation);
     Ok(())
 }
 
-/// Tells a story that explains other runs, if one is as clear here.
-fn known_cause(
-    corpus: &Corpus,
-    known: &[String],
-    trials: &dyn Experiments,
-    (explanation, decision): (&mut Explanation, &Decision),
-    budget: &Budget,
-) -> Result<bool> {
-    if known.is_empty() || known.contains(&explanation.id) || !is_open(explanation) {
-        return Ok(false);
+/// How far experiments have come for which there was no time at all.
+pub fn untried(proposers: &Proposers<'_>, explanation: &Explanation) -> Progress {
+    let mut progress = Progress::default();
+    progress.not_tried.push(explanation.headline.clone());
+    if is_open(explanation) {
+        let mut proposals = proposers.instead_of(explanation, &[]);
+        let engines = proposers.all();
+        engines.for_each(|engine| leave_out(engine, &mut proposals, &mut progress));
     }
-    let others = retold(corpus, explanation, budget).into_iter();
-    for other in others.filter(|other| known.contains(&other.id)) {
-        let Some(found) = trials.experiment(&other, budget)? else {
+    progress
+}
+
+/// Notes what an engine proposes as not tried. One that only speaks where experiments can decide is not asked.
+fn leave_out(engine: &dyn Proposer, proposals: &mut Proposals<'_>, progress: &mut Progress) {
+    if !engine.stands_alone() {
+        progress.not_asked.push(engine.name().to_owned());
+        return;
+    }
+    let others = proposals.by(engine, &Budget::lasting(LISTING)).into_iter();
+    let others = others.take(OTHERS).map(|other| other.headline);
+    progress.not_tried.extend(others);
+}
+
+/// A story that explains other runs, if one is as clear here.
+fn known_cause(
+    others: impl Iterator<Item = Explanation>,
+    trials: &dyn Experiments,
+    decision: &Decision,
+    budget: &Budget,
+) -> Result<Option<Explanation>> {
+    for other in others {
+        let Some(found) = trials.experiment(&other, budget)?.made else {
             continue;
         };
         let evidence = Some(found.evidence);
         let tried = Tried::new(found, &other, trials.run(), decision);
         if tried.is_settled() {
-            *explanation = Explanation { evidence, ..other };
-            return Ok(true);
+            return Ok(Some(Explanation { evidence, ..other }));
         }
     }
-    Ok(false)
+    Ok(None)
 }
+
+/// A run that speaks against a proposal, and what it shows.
+type Against = Option<(Shows, Box<Run>)>;
 
 /// The search for the story that is borne out best.
 struct Choice<'c> {
@@ -102,10 +113,28 @@ struct Choice<'c> {
     decision: &'c Decision,
     budget: &'c Budget,
     best: Option<Tried>,
+    /// A run that speaks against what is told.
+    against: Against,
     others: Vec<Other>,
+    progress: Progress,
+    /// The time was over before all was tried.
+    is_cut: bool,
 }
 
-impl Choice<'_> {
+impl<'c> Choice<'c> {
+    fn new(trials: &'c dyn Experiments, decision: &'c Decision, budget: &'c Budget) -> Choice<'c> {
+        Choice {
+            trials,
+            decision,
+            budget,
+            best: None,
+            against: None,
+            others: Vec::new(),
+            progress: Progress::default(),
+            is_cut: false,
+        }
+    }
+
     fn is_settled(&self) -> bool {
         self.best.as_ref().is_some_and(Tried::is_settled)
     }
@@ -127,6 +156,68 @@ impl Choice<'_> {
         best.is_some_and(|best| best.experiment.evidence.effect() <= 0.0)
     }
 
+    /// Makes the experiment on a proposal and notes that it was made.
+    fn experiment(&mut self, proposal: &Explanation) -> Result<Trial> {
+        let trial = match self.budget.stop() {
+            None => self.trials.experiment(proposal, self.budget)?,
+            Some(_) => Trial {
+                is_unfinished: true,
+                ..Trial::default()
+            },
+        };
+        self.is_cut |= trial.is_unfinished;
+        let headline = proposal.headline.clone();
+        match trial.is_unfinished && trial.schedules == 0 {
+            true => self.progress.not_tried.push(headline),
+            false => self.progress.tried.push(TriedProposal {
+                headline,
+                schedules: trial.schedules,
+                is_unfinished: trial.is_unfinished,
+            }),
+        }
+        Ok(trial)
+    }
+
+    /// Tries what is told without an experiment.
+    fn try_first(&mut self, told: &mut Explanation) -> Result<()> {
+        let trial = self.experiment(told)?;
+        told.evidence = trial.made.as_ref().map(|own| own.evidence);
+        let run = self.trials.run();
+        let made = trial.made;
+        self.best = made.map(|own| Tried::new(own, told, run, self.decision));
+        self.against = trial.against;
+        Ok(())
+    }
+
+    /// Tries what an engine proposes, unless what is told is clear enough.
+    fn ask(
+        &mut self,
+        engine: &dyn Proposer,
+        proposals: &mut Proposals<'_>,
+        told: &mut Explanation,
+    ) -> Result<()> {
+        let is_clear_enough = match engine.stands_alone() {
+            true => self.is_settled(),
+            false => self.tells() && !self.is_part(),
+        };
+        if is_clear_enough {
+            return Ok(());
+        }
+        if self.budget.stop().is_some() {
+            self.is_cut = true;
+            leave_out(engine, proposals, &mut self.progress);
+            return Ok(());
+        }
+        // Where no comparison of runs suggests it, experiments have to be clear. What is told already stays, but may take
+        // more.
+        let is_clear: fn(&Tried) -> bool = match (engine.stands_alone(), self.tells()) {
+            (true, _) => |_| true,
+            (false, true) => |_| false,
+            (false, false) => Tried::is_settled,
+        };
+        self.try_all(told, proposals.by(engine, self.budget), is_clear)
+    }
+
     /// Tries other stories; one that is borne out better takes the place of what is told.
     fn try_all(
         &mut self,
@@ -135,12 +226,13 @@ impl Choice<'_> {
         is_clear: fn(&Tried) -> bool,
     ) -> Result<()> {
         for other in others.into_iter().take(OTHERS) {
-            if self.budget.stop().is_some() {
-                break;
+            let trial = self.experiment(&other)?;
+            if trial.is_unfinished {
+                continue;
             }
-            let found = self.trials.experiment(&other, self.budget)?;
-            let evidence = found.as_ref().map(|found| found.evidence);
+            let evidence = trial.made.as_ref().map(|found| found.evidence);
             let run = self.trials.run();
+            let found = trial.made;
             let found = found.map(|found| Tried::new(found, &other, run, self.decision));
             let other = Explanation { evidence, ..other };
             // What the runs speak for, but cannot be tried, gives way only to what is enough by itself.
@@ -151,13 +243,37 @@ impl Choice<'_> {
             };
             if found.as_ref().is_some_and(is_better) {
                 let known = std::mem::replace(&mut self.best, found);
+                let against = std::mem::replace(&mut self.against, trial.against);
                 let told = std::mem::replace(told, other);
-                self.others.push(Other::of(&told, known.as_ref()));
+                self.pass_over(&told, known.as_ref(), against);
             } else {
-                self.others.push(Other::of(&other, found.as_ref()));
+                self.pass_over(&other, found.as_ref(), trial.against);
             }
         }
         Ok(())
+    }
+
+    /// Notes a story that is not told, and keeps the run that speaks against it.
+    fn pass_over(&mut self, other: &Explanation, tried: Option<&Tried>, against: Against) {
+        let mut other = Other::of(other, tried);
+        let kept = against.and_then(|against| self.trials.keep(against));
+        other.passed_over.counterexample = kept;
+        self.others.push(other);
+    }
+
+    /// Says on what is told how it was chosen.
+    fn note(mut self, told: &mut Explanation) {
+        if self.is_contradicted() {
+            told.certainty = Certainty::Possible;
+        }
+        if let Some(best) = self.best.as_ref().filter(|_| self.is_part()) {
+            needed(told, best, &mut self.others);
+        }
+        let others = self.others.into_iter();
+        told.passed_over = others.map(|other| other.passed_over).collect();
+        if self.is_cut {
+            told.progress = Some(self.progress);
+        }
     }
 }
 
@@ -177,8 +293,9 @@ impl Other {
         Other {
             passed_over: PassedOver {
                 headline: explanation.headline.clone(),
+                engines: explanation.engines.clone(),
                 evidence: explanation.evidence,
-                needed: false,
+                ..PassedOver::default()
             },
             lines: lines(explanation),
             complete: tried.map(|tried| tried.experiment.orders.complete),

@@ -4,6 +4,7 @@
 mod attempt;
 mod case;
 mod choose;
+mod counterexamples;
 mod decide;
 mod directed;
 mod experiment;
@@ -13,24 +14,33 @@ mod time;
 #[cfg(test)]
 mod choose_tests;
 
+pub use counterexamples::Counterexamples;
 pub use time::{DEFAULT as DEFAULT_TIME, Share};
 
 use self::judge::Judge;
 use crate::Executing;
-use unsnarl_core::{Certainty, Corpus, Execution, Explanation, Verdict, explain::in_order};
+use unsnarl_core::{
+    Certainty, Execution, Explanation, Verdict,
+    explain::{Proposers, in_order},
+};
 
 /// Runs the orders of each explanation, in the time that the command line allows for all of them: each gets an equal
 /// share of what is left. What executing refutes is taken out and returned.
 pub fn confirm(
-    corpus: &Corpus,
+    proposers: &Proposers<'_>,
     explanations: &mut Vec<Explanation>,
     with: &Executing<'_>,
-    time: &mut Share,
+    (time, counterexamples): (&mut Share, &Counterexamples),
 ) -> Vec<Explanation> {
     let mut known: Vec<String> = Vec::new();
     for explanation in explanations.iter_mut() {
-        let end = time.take();
-        let judge = Judge::new(corpus, with, end, &known);
+        let judge = Judge {
+            proposers,
+            with,
+            time: time.take(),
+            known: &known,
+            counterexamples,
+        };
         judge.judge(explanation);
         if verdict(explanation) == Some(Verdict::Confirmed) {
             explanation.certainty = Certainty::Confirmed;
@@ -87,5 +97,6 @@ fn not_run(reason: &str) -> Execution {
         reason: reason.to_owned(),
         next: next.to_owned(),
         says: Vec::new(),
+        counterexample: None,
     }
 }
