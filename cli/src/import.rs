@@ -5,7 +5,7 @@ use crate::{
     message,
 };
 use anyhow::{Context, Result};
-use std::{fs, path::Path, process::ExitCode};
+use std::{fs, process::ExitCode};
 use unsnarl_core::{facts::thread_in_words, orders::Orders};
 use unsnarl_trace::{
     Run, RunFolder,
@@ -30,7 +30,7 @@ pub fn run(arguments: &Import) -> Result<ExitCode> {
     })?;
     let bad: Vec<String> = imported.bad.iter().map(ToString::to_string).collect();
     name(&bad, imported.bad_lines, "lines were left out");
-    let run = named(imported.run, file);
+    let run = named(imported.run, arguments);
     name_oddities(&run);
     let stored = RunFolder::new(&arguments.out).store(&run)?;
     outln!(
@@ -42,10 +42,18 @@ pub fn run(arguments: &Import) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file's name stands for the program that nobody knows.
-fn named(mut run: Run, file: &Path) -> Run {
-    let name = file.file_name().unwrap_or(file.as_os_str());
-    run.meta.command = vec![name.to_string_lossy().into_owned()];
+/// The run with what the user knows of it: what ran, and that it failed. Where nothing is said the file's name stands for
+/// the program that nobody knows.
+fn named(run: Run, arguments: &Import) -> Run {
+    let file = arguments.file.file_name();
+    let file = file.unwrap_or(arguments.file.as_os_str());
+    let name = arguments.of.clone();
+    let name = name.unwrap_or_else(|| file.to_string_lossy().into_owned());
+    let mut run = match arguments.failed {
+        true => rapid::failed(run),
+        false => run,
+    };
+    run.meta.command = vec![name];
     run
 }
 

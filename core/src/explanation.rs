@@ -2,7 +2,7 @@
 
 use crate::{
     claims::Counted,
-    diagnosis::{Counterexample, CurvePoint, DecisiveStep, Evidence, PassedOver, Progress},
+    diagnosis::{Counterexample, CurvePoint, DecisiveStep, Evidence, Ochiai, PassedOver, Progress},
     fixes::Fix,
 };
 use serde::{Deserialize, Serialize};
@@ -359,6 +359,9 @@ pub struct Explanation {
     /// Other stories of the run that were tried in the same way and not told, in the order in which they were tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<PassedOver>,
+    /// Where nothing was executed, how often different orders of the runs have what is blamed; none where it is no order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ochiai: Option<Ochiai>,
     /// How far the experiments came; none where there was time for all of them, or nobody has tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,

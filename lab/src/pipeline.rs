@@ -78,6 +78,10 @@ pub fn settle(findings: &mut [Finding<'_>], rerun: &Rerun<'_>, loaded: &Loaded, 
 
 fn leave_out(finding: &mut Finding<'_>, reason: &str, loaded: &Loaded, budget: &Budget) {
     confirm::leave_out(&mut finding.explanations, reason);
+    if finding.imported {
+        confirm::rank_unexecuted(&finding.proposers, &mut finding.explanations, budget);
+        rank_in_words(&mut finding.explanations);
+    }
     offer_all(finding, loaded, budget);
     trial::leave_out(&mut finding.explanations, reason);
 }

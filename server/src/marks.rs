@@ -410,6 +410,7 @@ mod tests {
             decisive: Vec::new(),
             evidence: None,
             passed_over: Vec::new(),
+            ochiai: None,
             progress: None,
             curve: Vec::new(),
             caveats: Vec::new(),

@@ -36,6 +36,25 @@ mod names;
 pub use export::{Exported, export};
 pub use import::{BadLine, ImportError, Imported, import};
 
+use crate::{
+    meta::{Failure, FailureKind, Outcome},
+    run::Run,
+};
+
+/// The same run as one that failed at its last event: a trace does not say how its run ended.
+pub fn failed(mut run: Run) -> Run {
+    let last = run.events.iter().last();
+    run.meta.failure = Some(Failure {
+        kind: FailureKind::Exit,
+        message: "failed, as was said when it was imported".to_owned(),
+        thread: last.map(|(_, event)| event.thread),
+        site: last.map(|(_, event)| event.site),
+        event: last.map(|(row, _)| row),
+    });
+    run.meta.outcome = Outcome::Failed;
+    run
+}
+
 /// What a trace is written in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {

@@ -4,10 +4,12 @@
 //! Here are the experiments as algorithms over somebody who executes; who that is, the caller says.
 
 mod decisive;
+mod ochiai;
 
 use serde::{Deserialize, Serialize};
 
 pub use decisive::{Continue, Continued, CurvePoint, Decided, DecisiveStep, Share, decisive};
+pub use ochiai::{DifferentOrders, Ochiai};
 
 /// What experiments say of a hypothesis: schedules in which what it blames happens, and others in which it does not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -32,6 +34,9 @@ pub struct PassedOver {
     /// Nothing fails without it either, and what is told is not enough by itself: the failure takes both.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needed: bool,
+    /// Where nothing was executed, how often different orders have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ochiai: Option<Ochiai>,
     /// A run that speaks against it, if one was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<Counterexample>,

@@ -26,6 +26,7 @@ mod refused;
 mod sequential;
 mod slice;
 mod spurious;
+mod statistic;
 mod symptom;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,8 @@ use causes::Told;
 pub use intervention::{Intervention, intervention};
 pub use proposers::{Failing, Material, Proposals, Proposer, Proposers};
 use proposers::{name_orders, write};
+pub(crate) use statistic::in_words as ochiai_in_words;
+pub use statistic::{by_statistic, in_order_of_statistic};
 use std::collections::{BTreeMap, BTreeSet};
 pub use symptom::ends_in_the_check;
 pub use turned::{Turn, Turned, bears_out, never_came, outermost, turned};

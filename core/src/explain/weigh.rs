@@ -1,6 +1,9 @@
 //! Why explanations stand in the order in which they stand, for those who ask.
 
-use crate::explanation::{BugKind, Certainty, Explanation};
+use crate::{
+    diagnosis::Ochiai,
+    explanation::{BugKind, Certainty, Explanation},
+};
 
 /// Runs of a likely explanation for each run of a sure one that does not stand before it.
 const MANY: usize = 10;
@@ -39,6 +42,8 @@ struct Weight {
     certainty: Certainty,
     runs: usize,
     engines: usize,
+    /// Where nothing was executed.
+    ochiai: Option<Ochiai>,
 }
 
 impl Weight {
@@ -48,6 +53,7 @@ impl Weight {
             certainty: explanation.certainty,
             runs: explanation.runs.len(),
             engines: explanation.engines.len(),
+            ochiai: explanation.ochiai,
         }
     }
 
@@ -76,6 +82,11 @@ impl Weight {
         let (runs, others) = (self.runs, next.runs);
         if self.depends_on_order != next.depends_on_order {
             "that one does not depend on the order".to_owned()
+        } else if let (Some(own), Some(other)) = (self.ochiai, next.ochiai)
+            && own.compare(other).is_gt()
+        {
+            let (own, other) = (own.value(), other.value());
+            format!("more of the different orders that have it fail ({own:.2}, {other:.2})")
         } else if self.certainty < next.certainty {
             "it is surer".to_owned()
         } else if runs > others {

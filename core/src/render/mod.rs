@@ -25,6 +25,7 @@ pub use text::{next_for_unexplained, nothing_failed, summary, text, unexplained,
 
 use crate::{
     diagnosis::{Counterexample, DecisiveStep, Evidence, PassedOver, Progress, Share},
+    explain::ochiai_in_words,
     explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Verdict},
     facts::short,
 };
@@ -192,12 +193,22 @@ pub fn certainty(explanation: &Explanation) -> Option<String> {
         }
         Verdict::Refuted => format!("Refuted: {reason}."),
         Verdict::NotRun => format!(
-            "{}, not run again: {reason}.",
-            recorded(explanation.certainty)
+            "{}, not run again: {reason}.{}",
+            recorded(explanation.certainty),
+            statistic(explanation)
         ),
     };
     let sentences = executed.says.iter().cloned().chain([last]);
     Some(sentences.collect::<Vec<String>>().join(" "))
+}
+
+/// What the recorded orders say where nothing was executed; empty where it is no matter of orders.
+fn statistic(explanation: &Explanation) -> String {
+    let said = explanation.ochiai.map(|ochiai| {
+        let value = ochiai_in_words(ochiai);
+        format!(" Not executed: ranked by Ochiai's coefficient, {value}.")
+    });
+    said.unwrap_or_default()
 }
 
 fn recorded(certainty: Certainty) -> &'static str {

@@ -5,6 +5,7 @@ use crate::{
     callers,
     corpus::Corpus,
     diagnosis::{Counterexample, PassedOver, Progress, Shows},
+    explain::ochiai_in_words,
     explanation::{Absent, BugKind, Contribution, Explanation, Step},
     facts::short,
 };
@@ -101,14 +102,19 @@ pub fn why(explanation: &Explanation) -> String {
 }
 
 fn passed_over(other: &PassedOver) -> String {
-    let shares = other.evidence.map(super::shares);
-    let shares = shares.unwrap_or_else(|| "No schedule could be made to have it.".to_owned());
+    let kept = other.counterexample.as_ref();
+    let shares = match (other.evidence, other.ochiai, kept.map(|kept| kept.shows)) {
+        (Some(evidence), ..) => super::shares(evidence),
+        (_, Some(ochiai), _) => format!("Ochiai's coefficient: {}.", ochiai_in_words(ochiai)),
+        (.., Some(Shows::PassesWith)) => "No schedule could be made without it.".to_owned(),
+        (.., Some(Shows::FailsWithout)) => "No schedule could be made with it.".to_owned(),
+        (.., None) => "No schedule could be made to have it.".to_owned(),
+    };
     let by = match other.engines.as_slice() {
         [] => String::new(),
         names => format!(" ({})", names.join(", ")),
     };
-    let against = other.counterexample.as_ref().map(against);
-    let against = against.unwrap_or_default();
+    let against = kept.map(against).unwrap_or_default();
     format!("Not told{by}: {}. {shares}{against}", other.headline)
 }
 

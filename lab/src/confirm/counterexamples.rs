@@ -69,6 +69,11 @@ impl Counterexamples {
     fn store(&self, executor: &Executor<'_>, run: &Run) -> anyhow::Result<Option<String>> {
         let encoded = EncodedRun::of(run)?;
         let mut kept = self.kept.borrow_mut();
+        // One run may speak against several proposals.
+        if self.folder.has(&encoded) {
+            let file = self.folder.store_encoded(&encoded)?;
+            return Ok(Some(file.display().to_string()));
+        }
         if kept.runs >= RUNS || kept.bytes + encoded.len() > BYTES {
             return Ok(None);
         }

@@ -19,10 +19,14 @@ pub use time::{DEFAULT as DEFAULT_TIME, Share};
 
 use self::judge::Judge;
 use crate::Executing;
+use std::time::Duration;
 use unsnarl_core::{
-    Certainty, Execution, Explanation, Verdict,
-    explain::{Proposers, in_order},
+    Budget, Certainty, Execution, Explanation, Verdict,
+    explain::{Proposers, by_statistic, in_order, in_order_of_statistic},
 };
+
+/// Time for counting over runs of which none can be executed.
+const COUNTING: Duration = Duration::from_secs(10);
 
 /// Runs the orders of each explanation, in the time that the command line allows for all of them: each gets an equal
 /// share of what is left. What executing refutes is taken out and returned.
@@ -53,7 +57,27 @@ pub fn confirm(
         .partition(|one| verdict(one) == Some(Verdict::Refuted));
     *explanations = merged(kept);
     in_order(explanations);
+    rank_unexecuted(proposers, explanations, &Budget::lasting(COUNTING));
     refuted
+}
+
+/// Tells of each explanation of which nothing could be executed what the statistic over its runs speaks for most, and puts
+/// them in its order if that is all of them.
+pub fn rank_unexecuted(
+    proposers: &Proposers<'_>,
+    explanations: &mut Vec<Explanation>,
+    budget: &Budget,
+) {
+    let is_unexecuted = |one: &Explanation| verdict(one) == Some(Verdict::NotRun);
+    for explanation in explanations.iter_mut().filter(|one| is_unexecuted(one)) {
+        let executed = explanation.executed.clone();
+        by_statistic(proposers, explanation, budget);
+        explanation.executed = executed;
+    }
+    if explanations.iter().all(is_unexecuted) {
+        *explanations = merged(std::mem::take(explanations));
+        in_order_of_statistic(explanations);
+    }
 }
 
 /// Experiments may tell the same story of runs that were told apart before: it is told once.
