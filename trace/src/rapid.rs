@@ -46,7 +46,7 @@ pub fn failed(mut run: Run) -> Run {
     let last = run.events.iter().last();
     run.meta.failure = Some(Failure {
         kind: FailureKind::Exit,
-        message: "failed, as was said when it was imported".to_owned(),
+        message: "a failure of which the trace says no more".to_owned(),
         thread: last.map(|(_, event)| event.thread),
         site: last.map(|(_, event)| event.site),
         event: last.map(|(row, _)| row),

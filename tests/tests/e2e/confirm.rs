@@ -189,7 +189,7 @@ fn what_refutes_a_proposal_can_be_replayed() -> Result<()> {
             Shows::PassesWith => ("passed", other.evidence.map(passes_with)),
         };
         ensure!(of.is_none_or(|share| share > 0), "{other:?}");
-        let words = ["replay", &kept.run, "--times", "2"];
+        let words = ["replay", &kept.run, "-n", "2"];
         let says = format!("the same run 2 of 2 times: {ends}");
         workspace.unsnarl(&words)?.exits(0)?.says(&[&says])?;
         shown += 1;
