@@ -4,6 +4,7 @@ use super::{Failing, Material, Proposer, among::Among};
 use crate::{
     Budget,
     dsp::{self, Flow, Operation},
+    explain::view::View,
     explanation::Explanation,
     findings::projection_agrees,
 };
@@ -69,9 +70,7 @@ impl Proposer for Dsp {
         let Some(projection) = projection else {
             return Vec::new();
         };
-        let mut among = Among::within(view, &rows(&projection));
-        among.pairs.extend(flipped(&projection, &view.run));
-        among.told(view, NAME, SAYS)
+        told(&projection, view)
     }
 
     fn support(&self, explanation: &mut Explanation, material: &Material<'_>, budget: &Budget) {
@@ -84,6 +83,13 @@ impl Proposer for Dsp {
             explanation.join(NAME, SAYS.to_owned());
         }
     }
+}
+
+/// The orders of what a projection shows.
+pub(super) fn told(projection: &dsp::Dsp, view: &View) -> Vec<Explanation> {
+    let mut among = Among::within(view, &rows(projection));
+    among.pairs.extend(flipped(projection, &view.run));
+    among.told(view, NAME, SAYS)
 }
 
 /// The rows that take part in what only one of the orders does.

@@ -3,6 +3,7 @@
 use super::{Failing, Material, Proposer, among::Among};
 use crate::{
     Budget,
+    explain::view::View,
     explanation::Explanation,
     invariants::{self, Told},
 };
@@ -48,9 +49,7 @@ impl Proposer for Invariants {
         let Some(told) = told else {
             return Vec::new();
         };
-        let rows = told.lines.iter().flat_map(|line| &line.events);
-        let rows: BTreeSet<EventId> = rows.copied().map(EventId).collect();
-        Among::within(view, &rows).told(view, NAME, invariants::SAYS)
+        self::told(&told, view)
     }
 
     fn support(&self, explanation: &mut Explanation, material: &Material<'_>, budget: &Budget) {
@@ -62,4 +61,11 @@ impl Proposer for Invariants {
             invariants::beside(&told, explanation);
         }
     }
+}
+
+/// The orders among the accesses of a slice.
+pub(super) fn told(told: &Told, view: &View) -> Vec<Explanation> {
+    let rows = told.lines.iter().flat_map(|line| &line.events);
+    let rows: BTreeSet<EventId> = rows.copied().map(EventId).collect();
+    Among::within(view, &rows).told(view, NAME, invariants::SAYS)
 }

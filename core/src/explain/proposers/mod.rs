@@ -177,7 +177,7 @@ impl<'a> Proposers<'a> {
     pub fn nearly(&self, explanation: &Explanation, budget: &Budget) -> Vec<Explanation> {
         let mut proposals = self.instead_of(explanation, &[]);
         let found = proposals.failing().map(|of| orders::nearly(&of, budget));
-        proposals.new(found.unwrap_or_default())
+        proposals.fresh(found.unwrap_or_default())
     }
 
     /// What they propose for the run that an explanation is told of. `decisive` are the steps that decide it, as far as
@@ -216,7 +216,7 @@ impl Proposals<'_> {
     /// What an engine proposes that is not told and that no engine asked before has proposed.
     pub fn by(&mut self, engine: &dyn Proposer, budget: &Budget) -> Vec<Explanation> {
         let found = self.failing().map(|of| engine.propose(&of, budget));
-        self.new(found.unwrap_or_default())
+        self.fresh(found.unwrap_or_default())
     }
 
     fn failing(&self) -> Option<Failing<'_>> {
@@ -229,7 +229,7 @@ impl Proposals<'_> {
     }
 
     /// Those of some proposals that are new, told of the same runs.
-    fn new(&mut self, proposals: Vec<Explanation>) -> Vec<Explanation> {
+    fn fresh(&mut self, proposals: Vec<Explanation>) -> Vec<Explanation> {
         let mut new = Vec::new();
         for mut proposal in proposals {
             if self.known.iter().any(|known| known.blames_as(&proposal)) {
