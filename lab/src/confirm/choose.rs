@@ -2,23 +2,21 @@
 
 use super::{
     decide::Decision,
-    experiment::{Experiment, Experiments, Trial},
+    experiment::{Experiments, Trial},
+    others::{Other, needed},
+    tried::Tried,
 };
 use anyhow::Result;
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 use unsnarl_core::{
-    Budget, BugKind, Certainty, Explanation, Role,
-    diagnosis::{DecisiveStep, Evidence, PassedOver, Progress, Shows, TriedProposal},
-    explain::{Proposals, Proposer, Proposers, ends_in_the_check},
+    Budget, BugKind, Certainty, Explanation,
+    diagnosis::{Progress, Shows, TriedProposal},
+    explain::{Proposals, Proposer, Proposers},
 };
 use unsnarl_trace::{EventId, Run};
 
 /// Proposals of one engine that are tried.
 const OTHERS: usize = 8;
-
-/// How much more of a difference another story has to make to be told instead: two standard deviations of the difference of
-/// two shares near 85 % of 30 samples.
-const BETTER: f64 = 0.2;
 
 /// Time for listing proposals when there is none left for trying them.
 const LISTING: Duration = Duration::from_secs(1);
@@ -277,58 +275,6 @@ impl<'c> Choice<'c> {
     }
 }
 
-/// A story that was tried and is not told.
-struct Other {
-    passed_over: PassedOver,
-    /// Files and lines that it blames.
-    lines: Lines,
-    /// Where what it blames is complete, if experiments could be made.
-    complete: Option<EventId>,
-}
-
-type Lines = BTreeSet<(String, u32)>;
-
-impl Other {
-    fn of(explanation: &Explanation, tried: Option<&Tried>) -> Other {
-        Other {
-            passed_over: PassedOver {
-                headline: explanation.headline.clone(),
-                engines: explanation.engines.clone(),
-                evidence: explanation.evidence,
-                ..PassedOver::default()
-            },
-            lines: lines(explanation),
-            complete: tried.map(|tried| tried.experiment.orders.complete),
-        }
-    }
-
-    /// Does nothing fail without it either, though it is complete before `end`?
-    fn is_needed(&self, end: EventId) -> bool {
-        let is_needed = |evidence: Evidence| evidence.tells() && evidence.is_necessary();
-        self.passed_over.evidence.is_some_and(is_needed) && self.complete.is_some_and(|at| at < end)
-    }
-}
-
-fn lines(explanation: &Explanation) -> Lines {
-    let marks = explanation.sites.iter();
-    let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
-    let lines = blamed.map(|mark| (mark.place.file.clone(), mark.place.line));
-    lines.collect()
-}
-
-/// Marks the stories that the failure takes as well: as far as each blames a line that none before it does, and what comes
-/// of what is told apart.
-fn needed(told: &Explanation, best: &Tried, others: &mut [Other]) {
-    let mut known = lines(told);
-    let end = best.experiment.orders.complete;
-    for other in others.iter_mut().filter(|other| other.is_needed(end)) {
-        if !other.lines.is_subset(&known) {
-            other.passed_over.needed = true;
-            known.append(&mut other.lines);
-        }
-    }
-}
-
 /// May it be another story? A circle of waits is one, and so is a signal that was lost; that a signal never comes may have
 /// its reason in the order of accesses.
 fn is_open(explanation: &Explanation) -> bool {
@@ -336,94 +282,5 @@ fn is_open(explanation: &Explanation) -> bool {
         BugKind::Deadlock | BugKind::Sequential => false,
         BugKind::LostWakeup => explanation.certainty == Certainty::Possible,
         _ => true,
-    }
-}
-
-/// Kinds of stories that may say no more than what the failing check reads.
-fn ends_with_a_look(kind: BugKind) -> bool {
-    matches!(
-        kind,
-        BugKind::OrderViolation | BugKind::MultiVariableAtomicityViolation
-    )
-}
-
-/// A story that was tried.
-struct Tried {
-    experiment: Experiment,
-    /// The line at which what it blames is complete.
-    ends_at: Option<(String, u32)>,
-    /// Steps that belong together were interrupted.
-    is_interruption: bool,
-    /// It ends with what the failing check reads: perhaps a symptom.
-    is_symptom: bool,
-    /// A step that decides lies within it, as far as any is known.
-    spans: bool,
-}
-
-impl Tried {
-    fn new(
-        experiment: Experiment,
-        explanation: &Explanation,
-        run: &Run,
-        decision: &Decision,
-    ) -> Tried {
-        let line = |row: EventId| {
-            let event = run.events.get(row)?;
-            let site = run.meta.site(event.site);
-            Some((site.file.as_str(), site.line))
-        };
-        let complete = experiment.orders.complete;
-        let within = |row: u32| (experiment.begins.0..=complete.0).contains(&row);
-        // Where the share of failing continuations grows step by step, no single one decides.
-        let is_gradual = !decision.steps.iter().any(DecisiveStep::is_jump);
-        let mut steps = decision.steps.iter();
-        Tried {
-            ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
-            is_interruption: matches!(
-                explanation.kind,
-                BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
-            ),
-            is_symptom: ends_with_a_look(explanation.kind) && ends_in_the_check(run, complete),
-            spans: is_gradual || steps.any(|step| within(step.event)),
-            experiment,
-        }
-    }
-
-    /// Is it an interruption that ends with the order of which the other one tells, and began before?
-    fn has_more_than(&self, other: &Tried) -> bool {
-        self.is_interruption
-            && !other.is_interruption
-            && self.experiment.begins < other.experiment.begins
-            && self.ends_at == other.ends_at
-    }
-
-    /// Nothing else has to be looked at.
-    fn is_settled(&self) -> bool {
-        const ENOUGH: f64 = 0.7;
-        let evidence = self.experiment.evidence;
-        let is_cause = evidence.tells() && evidence.is_necessary();
-        is_cause && evidence.effect() >= ENOUGH && self.spans && !self.is_symptom
-    }
-
-    /// What makes much more of a difference comes before what makes less, and that without which nothing fails before what
-    /// the program fails without as well. What ends with what the check reads says no more than that the check fails: it
-    /// gives way to what was complete before and is about as good, and to an interruption without which nothing fails,
-    /// however often that is enough by itself. An order without which nothing fails may just be the way there.
-    fn is_better_than(&self, other: Option<&Tried>) -> bool {
-        let Some(other) = other else {
-            return self.is_settled();
-        };
-        let (own, known) = (self.experiment.evidence, other.experiment.evidence);
-        let more = own.effect() - known.effect();
-        let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
-        let replaces_symptom = other.is_symptom && !self.is_symptom && is_earlier;
-        let explains_all = own.is_necessary() && !known.is_necessary() && more > 0.0;
-        let is_cause = self.is_interruption && own.is_necessary() || more > -BETTER / 2.0;
-        let says_less = self.is_symptom && !other.is_symptom && known.is_necessary();
-        let is_better = more >= BETTER && !says_less
-            || explains_all
-            || replaces_symptom && self.spans && is_cause
-            || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
-        own.tells() && is_better
     }
 }

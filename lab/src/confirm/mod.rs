@@ -9,7 +9,9 @@ mod decide;
 mod directed;
 mod experiment;
 mod judge;
+mod others;
 mod time;
+mod tried;
 
 #[cfg(test)]
 mod choose_tests;
