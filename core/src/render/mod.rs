@@ -128,23 +128,35 @@ pub fn progress(explanation: &Explanation) -> Option<String> {
         not_tried,
         not_asked,
     } = explanation.progress.as_ref()?;
-    let schedules: u32 = tried.iter().map(|one| one.schedules).sum();
-    let unfinished = tried.iter().filter(|one| one.is_unfinished).count();
-    let all = tried.len() + not_tried.len();
-    let done = match (tried.len(), unfinished) {
+    let drawn = tried.iter().map(|one| one.schedules).sum();
+    let drawn = schedules(drawn);
+    let cut = tried.iter().filter(|one| one.is_unfinished).count();
+    let all = match tried.len() + not_tried.len() {
+        1 => "the one cause that was proposed".to_owned(),
+        all => format!("{all} causes that were proposed"),
+    };
+    let done = match (tried.len(), cut) {
         (0, _) => "none was tried".to_owned(),
-        (tried, 0) => format!("{tried} were tried, on {schedules} schedules"),
-        (tried, cut) => {
-            format!("{tried} were tried, on {schedules} schedules, {cut} of them not to the end")
-        }
+        (1, 0) => format!("1 was tried, on {drawn}"),
+        (1, _) => format!("1 was tried, on {drawn} and not to the end"),
+        (tried, 0) => format!("{tried} were tried, on {drawn}"),
+        (tried, cut) => format!("{tried} were tried, on {drawn}, {cut} of them not to the end"),
     };
     let asked = match not_asked.as_slice() {
         [] => String::new(),
         names => format!("; not asked for more: {}", names.join(", ")),
     };
     Some(format!(
-        "The time for experiments was over (--run-budget): of {all} causes that were proposed {done}{asked}."
+        "The time for experiments was over (--run-budget): of {all} {done}{asked}."
     ))
+}
+
+/// `1 schedule`, `7 schedules`.
+fn schedules(number: u32) -> String {
+    match number {
+        1 => "1 schedule".to_owned(),
+        number => format!("{number} schedules"),
+    }
 }
 
 /// How sure an explanation is and how it was found out, in a sentence or two; none where the question does not arise.

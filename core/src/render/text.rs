@@ -134,8 +134,8 @@ fn attempts(progress: &Progress) -> Vec<String> {
             true => ", not to the end",
             false => "",
         };
-        let (schedules, headline) = (one.schedules, &one.headline);
-        format!("Tried on {schedules} schedules{end}: {headline}.")
+        let drawn = super::schedules(one.schedules);
+        format!("Tried on {drawn}{end}: {}.", one.headline)
     });
     let not_tried = progress.not_tried.iter();
     let not_tried = not_tried.map(|headline| format!("Not tried: {headline}."));
