@@ -516,6 +516,12 @@ pub struct Import {
     /// Format of the trace (docs/traces.md)
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub from: TraceFormat,
+    /// The run of the trace failed, at the trace's last event
+    #[arg(long)]
+    pub failed: bool,
+    /// Name of what ran; traces of one name are compared. Without it the file's name is taken
+    #[arg(long, value_name = "NAME")]
+    pub of: Option<String>,
     /// Folder for the run
     #[arg(long, value_name = "DIR", default_value = load::RUNS)]
     pub out: PathBuf,

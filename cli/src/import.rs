@@ -5,17 +5,17 @@ use crate::{
     message,
 };
 use anyhow::{Context, Result};
-use std::{fs, path::Path, process::ExitCode};
+use std::{fs, process::ExitCode};
 use unsnarl_core::{facts::thread_in_words, orders::Orders};
 use unsnarl_trace::{
     Run, RunFolder,
     rapid::{self, Format},
 };
 
-/// Number of bad lines and oddities that are named one by one.
+/// Bad lines and oddities that are named one by one.
 const NAMED: usize = 10;
 
-/// Makes a run from a trace.
+/// Makes a run of a trace.
 pub fn run(arguments: &Import) -> Result<ExitCode> {
     let file = &arguments.file;
     let format = match arguments.from {
@@ -30,7 +30,7 @@ pub fn run(arguments: &Import) -> Result<ExitCode> {
     })?;
     let bad: Vec<String> = imported.bad.iter().map(ToString::to_string).collect();
     name(&bad, imported.bad_lines, "lines were left out");
-    let run = named(imported.run, file);
+    let run = named(imported.run, arguments);
     name_oddities(&run);
     let stored = RunFolder::new(&arguments.out).store(&run)?;
     outln!(
@@ -42,14 +42,22 @@ pub fn run(arguments: &Import) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Names the run after its file, since the program is unknown.
-fn named(mut run: Run, file: &Path) -> Run {
-    let name = file.file_name().unwrap_or(file.as_os_str());
-    run.meta.command = vec![name.to_string_lossy().into_owned()];
+/// The run with what the user knows of it: what ran, and that it failed. Where nothing is said the file's name stands for
+/// the program that nobody knows.
+fn named(run: Run, arguments: &Import) -> Run {
+    let file = arguments.file.file_name();
+    let file = file.unwrap_or(arguments.file.as_os_str());
+    let name = arguments.of.clone();
+    let name = name.unwrap_or_else(|| file.to_string_lossy().into_owned());
+    let mut run = match arguments.failed {
+        true => rapid::failed(run),
+        false => run,
+    };
+    run.meta.command = vec![name];
     run
 }
 
-/// Names events that cannot have happened; they are analysed all the same.
+/// What cannot have happened is told, and analysed all the same.
 fn name_oddities(run: &Run) {
     let orders = Orders::new(run);
     let told: Vec<String> = orders

@@ -1,8 +1,8 @@
-//! Explanations of failures, as data. `docs/explain-json.md` documents the JSON of it.
+//! What a person reads about one failure, as data. `docs/explain-json.md` documents the JSON of it.
 
 use crate::{
     claims::Counted,
-    diagnosis::{CurvePoint, DecisiveStep, Evidence, PassedOver},
+    diagnosis::{Counterexample, CurvePoint, DecisiveStep, Evidence, Ochiai, PassedOver, Progress},
     fixes::Fix,
 };
 use serde::{Deserialize, Serialize};
@@ -11,26 +11,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BugKind {
-    /// Accesses to one location that were meant as one atomic step were interrupted.
+    /// Accesses to one location that were meant as one step were interrupted.
     AtomicityViolation,
-    /// Accesses to several locations that were meant as one atomic step were interrupted.
+    /// The same over several locations.
     MultiVariableAtomicityViolation,
-    /// Two accesses ran in an unintended order.
+    /// Two accesses ran in the order that was not meant.
     OrderViolation,
     /// Unordered conflicting accesses.
     DataRace,
-    /// Threads wait for each other in a cycle.
+    /// Threads wait for each other.
     Deadlock,
     /// A thread waits for a signal that was sent before.
     LostWakeup,
-    /// Memory was used after it was freed.
+    /// Memory used after it was given back.
     UseAfterFree,
-    /// The program fails in every order.
+    /// Fails in every order.
     Sequential,
 }
 
 impl BugKind {
-    /// Name of the class, as in JSON; the pages under `docs/bugs` have these names.
+    /// The word for it, as in JSON; the pages under `docs/bugs` have these names.
     pub fn word(self) -> &'static str {
         match self {
             Self::AtomicityViolation => "atomicity-violation",
@@ -45,13 +45,13 @@ impl BugKind {
     }
 }
 
-/// Certainty of an explanation.
+/// How sure an explanation is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
-    /// Confirmed by re-execution.
+    /// Re-executed.
     Confirmed,
-    /// Supported by several engines, not re-executed.
+    /// Engines agree, not re-executed.
     Likely,
     /// Predicted, not reproduced.
     Possible,
@@ -60,11 +60,11 @@ pub enum Certainty {
 /// A place in the source.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Place {
-    /// File as the debug info names it; empty when unknown.
+    /// File as the debug info names it; empty when not known.
     pub file: String,
-    /// Line, from 1; 0 when unknown.
+    /// Line, from 1; 0 when not known.
     pub line: u32,
-    /// Column in bytes, from 1; 0 when unknown.
+    /// Column in bytes, from 1; 0 when not known.
     pub column: u32,
     /// Function.
     pub function: String,
@@ -72,82 +72,82 @@ pub struct Place {
     pub text: String,
 }
 
-/// Message and place of a failure.
+/// Where and how the run failed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FailurePlace {
-    /// Place of the failure; none for a timeout.
+    /// Where; none for a timeout.
     pub site: Option<Place>,
     /// One line, as in [`unsnarl_trace::Failure::message`].
     pub message: String,
 }
 
-/// Role of a site in an explanation.
+/// What a site does in an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// A line that a person would change: the root cause.
     Cause,
-    /// The interfering access of the other thread, in between or too early.
+    /// The access of the other thread that came in between or too early.
     Interference,
-    /// An intermediate step, marked as a hint.
+    /// Seen on the way; a hint.
     Step,
-    /// The site at which the run failed.
+    /// Where the run failed.
     Failure,
 }
 
 /// One marked site.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteMark {
-    /// Place in the source.
+    /// Where.
     #[serde(flatten)]
     pub place: Place,
-    /// Thread with its function: `withdraw (main.2)`.
+    /// Who, as people say it: `withdraw (main.2)`.
     pub thread: String,
     /// `read`, `write`, `lock`, ... ([`unsnarl_trace::EventKind::name`]).
     pub access: String,
-    /// Location of the access.
+    /// On what.
     pub location: String,
-    /// Role in the explanation.
+    /// What it does in the explanation.
     pub role: Role,
-    /// Number of its step in [`Explanation::steps`], from 1, if it has one.
+    /// Step number in [`Explanation::steps`], from 1, when it is one.
     pub step: Option<u32>,
 }
 
-/// One step of the failing run.
+/// One step of the failing run, in the order in which they ran.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Step {
-    /// Thread, by its place in the fork tree: `main.2`.
+    /// Who: `main.2`.
     pub thread: String,
-    /// Place in the source.
+    /// Where.
     pub place: Place,
     /// `read`, `write`, ...
     pub access: String,
-    /// Location of the access.
+    /// On what.
     pub location: String,
-    /// Effect in words: `reads 300`.
+    /// What it did, for a person: `reads 300`.
     pub effect: String,
     /// Remark, e.g. `in between`; empty when there is none.
     pub note: String,
-    /// Row of its event in the run.
+    /// Row of the run that the step is.
     pub event: u32,
-    /// The calls that led there, innermost first, if they distinguish this step from others because its
-    /// function is called from several places.
+    /// The calls that led there, innermost first, where they tell this step from others: its function
+    /// is called from several places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<Place>,
 }
 
-/// A step of passing runs that the failing run lacks.
+/// What passing runs do at a point where the failing run does not.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Absent {
-    /// Index in [`Explanation::steps`], from 0, of the step before which it is missing.
+    /// It is missing before this step, from 0: an index into [`Explanation::steps`].
     pub before: u32,
-    /// Thread that takes it: `main.2`; empty where several threads could.
+    /// Who does it: `main.2`; empty where several threads could.
     pub thread: String,
-    /// Place in the source.
+    /// Where.
     pub place: Place,
 }
 
-/// Kind of a connection between two steps.
+/// Why two steps are connected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EdgeKind {
@@ -155,7 +155,7 @@ pub enum EdgeKind {
     Failing,
     /// The order in passing runs.
     Passing,
-    /// A data flow.
+    /// A value flowed.
     Flow,
     /// One thread waits for the other.
     WaitsFor,
@@ -168,11 +168,11 @@ pub struct Edge {
     pub from: u32,
     /// Index of the later site.
     pub to: u32,
-    /// Kind of the connection.
+    /// Why.
     pub kind: EdgeKind,
 }
 
-/// Lines that should be atomic.
+/// Lines that should be one step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Region {
     /// File.
@@ -183,7 +183,7 @@ pub struct Region {
     pub last: u32,
     /// Function.
     pub function: String,
-    /// The lock that guards the location already, if any.
+    /// The lock that guards the location already, if one does.
     pub lock: Option<String>,
 }
 
@@ -194,71 +194,73 @@ pub struct InvariantMark {
     pub file: String,
     /// Line where it begins to hold.
     pub line: u32,
-    /// Thread for which it holds.
+    /// Who.
     pub thread: String,
     /// The invariant in source names.
     pub text: String,
 }
 
-/// Results of re-executing the failing order and the passing one.
+/// How often the failing order failed and the other passed when they were run again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// Number of failures of the failing order.
+    /// Failures of the failing order.
     pub fails: u32,
-    /// Number of executions of the failing order.
+    /// Out of this many executions.
     pub of_fails: u32,
-    /// Number of passes of the passing order.
+    /// Passes of the passing order.
     pub passes: u32,
-    /// Number of executions of the passing order.
+    /// Out of this many executions.
     pub of_passes: u32,
 }
 
-/// Verdict of re-execution on an explanation.
+/// What running orders again means for an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The failing order failed each time, another one passed each time.
     Confirmed,
-    /// The failing order failed each time, but no other order was feasible.
+    /// The failing order failed each time, but no other one could be had.
     Unsettled,
-    /// The failure did not recur.
+    /// The failing run did not come again.
     NotReproduced,
-    /// Another order that should not fail failed in the same way: the explanation is wrong.
+    /// The order that should not fail failed in the same way: the explanation is wrong.
     Refuted,
     /// Nothing was executed.
     NotRun,
 }
 
-/// Result of re-executing the orders of an explanation; [`Explanation::confirmed`] has the numbers.
+/// What came of running the orders of an explanation again; [`Explanation::confirmed`] has the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Execution {
-    /// Verdict on the explanation.
+    /// What it means.
     pub verdict: Verdict,
-    /// Description of the other order: `main.1 bank.c:38 after main.2 bank.c:51`, or a recorded run; empty
-    /// without one.
+    /// What the other order is: `main.1 bank.c:38 after main.2 bank.c:51`, or a recorded run; empty without one.
     pub other: String,
-    /// `true` if the other order is a recorded run that passed. Then `other` is its name.
+    /// Is the other order a recorded run that passed? Then `other` is its name.
     pub is_recorded: bool,
-    /// Reason why it is not confirmed, in words; empty when it is.
+    /// Why it is not confirmed, in words; empty when it is.
     pub reason: String,
-    /// Advice for that case; empty when there is none.
+    /// What to do about that; empty when there is nothing.
     pub next: String,
-    /// Further results of the executions, a sentence each.
+    /// What else executing has shown, a sentence each.
     pub says: Vec<String>,
+    /// Where it is refuted, the run that has shown it, if it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counterexample: Option<Counterexample>,
 }
 
-/// Contribution of one engine to an explanation.
+/// What one engine says about an explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Contribution {
-    /// Name of the engine, as in [`Explanation::engines`].
+    /// Its name, as in [`Explanation::engines`].
     pub engine: String,
-    /// Finding of the engine, in a sentence.
+    /// What it has found, in a sentence.
     pub says: String,
 }
 
 impl Explanation {
-    /// Returns whether both blame the same lines for the same reason. Other elements of an array, and other
-    /// iterations of a loop, make no difference.
+    /// Does it blame the same lines for the same reason? Other elements of an array, and other turns of a loop, are no other
+    /// story.
     pub(crate) fn blames_as(&self, other: &Explanation) -> bool {
         let blamed = |one: &Explanation| {
             let marks = one.sites.iter().filter(|mark| mark.role != Role::Failure);
@@ -269,13 +271,13 @@ impl Explanation {
         self.id == other.id || self.kind == other.kind && blamed(self) == blamed(other)
     }
 
-    /// Prepends a sentence to the remark.
+    /// Says a sentence before all others of the remark.
     pub(crate) fn remark_first(&mut self, sentence: &str) {
         let remark = [sentence, &self.remark].join(" ");
         remark.trim().clone_into(&mut self.remark);
     }
 
-    /// Adds an engine with its finding. Each engine has one finding.
+    /// Notes that an engine says so, and what it has found. An engine says one thing.
     pub fn join(&mut self, engine: &str, says: String) {
         if self.engines.iter().any(|known| known == engine) {
             return;
@@ -288,86 +290,90 @@ impl Explanation {
     }
 }
 
-/// Explanation of one cause of failures.
+/// One explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Explanation {
-    /// Stable identifier over runs of the same corpus, made from class and sites.
+    /// Stable over runs of the same corpus: made from class and sites.
     pub id: String,
-    /// Class of the bug.
+    /// The class.
     pub kind: BugKind,
-    /// Headline: the failure and its cause.
+    /// First line: what went wrong.
     pub headline: String,
-    /// Threads and places involved, in one or two lines.
+    /// Who did it, where, in one or two lines.
     pub detail: String,
-    /// Reason why nothing prevented the failure, in one line: locks that are held or missing, joins, critical
-    /// sections; empty when there is nothing to say.
+    /// Why nothing prevented it, in one line: locks that are held or missing, joins, critical sections; empty
+    /// when there is nothing to say.
     #[serde(default)]
     pub remark: String,
-    /// Contrast with passing runs, in one line; empty when unknown.
+    /// What passing runs do instead, in one line; empty when nothing is known.
     pub contrast: String,
     /// The queries over the kept runs that [`Explanation::contrast`] and the headline state, with their counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Counted>,
-    /// Certainty of the explanation.
+    /// How sure.
     pub certainty: Certainty,
     /// Names of the failing runs that it explains, in order; `replay` takes them.
     pub runs: Vec<String>,
-    /// The one of them that the steps are from; empty when there are no steps.
+    /// The one of them that the steps are of; empty when there are no steps.
     #[serde(default)]
     pub run: String,
-    /// Message and place of their failure.
+    /// Where and how they fail.
     pub failure: FailurePlace,
     /// Other places where runs fail for this cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_fails: Vec<FailurePlace>,
-    /// The relevant steps, in the order of execution.
+    /// The steps that matter, in the order in which they ran.
     pub steps: Vec<Step>,
-    /// Steps that are missing among them, in this order.
+    /// What is missing among them, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Absent>,
     /// The marked sites, causes first.
     pub sites: Vec<SiteMark>,
     /// Connections between sites.
     pub edges: Vec<Edge>,
-    /// Lines that should be atomic.
+    /// What should be one step.
     pub region: Option<Region>,
     /// Error invariants.
     pub invariants: Vec<InvariantMark>,
-    /// Engines that support the explanation.
+    /// Which engines say so.
     pub engines: Vec<String>,
-    /// Contributions of these engines, in the same order.
+    /// What each of them says, in the same order.
     #[serde(default)]
     pub contributions: Vec<Contribution>,
-    /// Reason for its rank among the explanations, in a sentence; empty when not computed.
+    /// Why it stands where it does among the others, in a sentence; empty when nobody has asked.
     #[serde(default)]
     pub rank: String,
-    /// Counts of the re-executions.
+    /// What re-execution showed: the numbers.
     pub confirmed: Option<Tally>,
-    /// Result of re-execution; none when it was not tried.
+    /// What re-execution showed; none when nobody has tried.
     #[serde(default)]
     pub executed: Option<Execution>,
-    /// The steps of [`Explanation::run`] at which the share of failing continuations changes, in order; after
-    /// the last one all fail. Empty when it was not measured, or when the outcome is not decided along the
-    /// run.
+    /// The steps of [`Explanation::run`] at which the share of failing continuations changes, in order; after the last one
+    /// all fail. Empty when nobody has tried, or nothing is decided on the way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisive: Vec<DecisiveStep>,
-    /// Failure rates with and without the blamed behaviour, everything else drawn at random; none when it was
-    /// not tried, or is not feasible.
+    /// How often the program fails with what is blamed and without it, everything else drawn; none when nobody has tried,
+    /// or it cannot be tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// Alternative explanations of the run that were tested in the same way and not chosen, in the order of
-    /// the tests.
+    /// Other stories of the run that were tried in the same way and not told, in the order in which they were tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<PassedOver>,
-    /// The measured points of that share.
+    /// Where nothing was executed, how often different orders of the runs have what is blamed; none where it is no order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ochiai: Option<Ochiai>,
+    /// How far the experiments came; none where there was time for all of them, or nobody has tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+    /// The points of that share that were measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
-    /// Caveats for the reader: inexact runs, few passing runs.
+    /// What the reader should know: inexact runs, few passing runs.
     pub caveats: Vec<String>,
-    /// Suggested changes of the program, the best first.
+    /// Changes of the program that are suggested, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixes: Vec<Fix>,
-    /// Reasons why other changes are not suggested.
+    /// Why other changes are not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_fixed: Vec<String>,
 }

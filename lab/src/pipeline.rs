@@ -2,15 +2,16 @@
 
 use crate::{
     Executing,
-    confirm::{self, Share},
-    dsp,
+    confirm::{self, Counterexamples, Share},
     load::Loaded,
     offer, sources, trial,
 };
 use std::time::Duration;
 use unsnarl_core::{
-    Budget, Corpora, Corpus, CorpusKey, Explanation, StopReason, explain, explain::rank_in_words,
-    findings::prediction_agrees, invariants, suppressions::Suppressed, unexplained,
+    Budget, Corpora, Corpus, CorpusKey, Explanation, StopReason,
+    explain::{Material, Proposers, explain_by, rank_in_words},
+    suppressions::Suppressed,
+    unexplained,
 };
 use unsnarl_trace::{Mode, program};
 
@@ -18,6 +19,8 @@ use unsnarl_trace::{Mode, program};
 pub struct Finding<'a> {
     /// The runs.
     pub corpus: &'a Corpus,
+    /// The engines, with what they have worked out.
+    pub proposers: Proposers<'a>,
     /// Why they fail, what is likeliest first.
     pub explanations: Vec<Explanation>,
     /// What executing has shown to be wrong.
@@ -42,7 +45,7 @@ pub enum Rerun<'a> {
 
 /// Compares the runs of each corpus. Linear in the events of all runs, and in the pairs of their accesses.
 #[must_use]
-pub fn compare<'a>(corpora: &'a Corpora, loaded: &Loaded, budget: &Budget) -> Vec<Finding<'a>> {
+pub fn compare<'a>(corpora: &'a Corpora, loaded: &'a Loaded, budget: &Budget) -> Vec<Finding<'a>> {
     let corpora = corpora.iter();
     corpora
         .map(|corpus| look_at(corpus, loaded, budget))
@@ -62,8 +65,12 @@ pub fn settle(findings: &mut [Finding<'_>], rerun: &Rerun<'_>, loaded: &Loaded, 
                 .map(|finding| finding.explanations.len() + 1)
                 .sum();
             let mut time = Share::new(*time, shares);
-            for finding in findings {
-                execute(finding, with, &mut time, budget);
+            let kept = Counterexamples::of(&loaded.folder);
+            for finding in findings.iter_mut() {
+                execute(finding, with, (&mut time, &kept), budget);
+            }
+            if let Some(problem) = kept.problem() {
+                caution(findings, &problem);
             }
         }
     }
@@ -71,13 +78,31 @@ pub fn settle(findings: &mut [Finding<'_>], rerun: &Rerun<'_>, loaded: &Loaded, 
 
 fn leave_out(finding: &mut Finding<'_>, reason: &str, loaded: &Loaded, budget: &Budget) {
     confirm::leave_out(&mut finding.explanations, reason);
+    if finding.imported {
+        confirm::rank_unexecuted(&finding.proposers, &mut finding.explanations, budget);
+        rank_in_words(&mut finding.explanations);
+    }
     offer_all(finding, loaded, budget);
     trial::leave_out(&mut finding.explanations, reason);
 }
 
-fn execute(finding: &mut Finding<'_>, with: &Executing<'_>, time: &mut Share, budget: &Budget) {
+/// Says with each explanation that runs which speak against others are not there.
+fn caution(findings: &mut [Finding<'_>], problem: &str) {
+    let explanations = findings.iter_mut().flat_map(|one| &mut one.explanations);
+    for explanation in explanations {
+        let caveat = format!("Counterexamples could not be kept: {problem}.");
+        explanation.caveats.push(caveat);
+    }
+}
+
+fn execute(
+    finding: &mut Finding<'_>,
+    with: &Executing<'_>,
+    (time, kept): (&mut Share, &Counterexamples),
+    budget: &Budget,
+) {
     let explanations = &mut finding.explanations;
-    finding.refuted = confirm::confirm(finding.corpus, explanations, with, time);
+    finding.refuted = confirm::confirm(&finding.proposers, explanations, with, (time, kept));
     rank_in_words(explanations);
     offer_all(finding, with.loaded, budget);
     let time = time.take();
@@ -92,12 +117,22 @@ fn execute(finding: &mut Finding<'_>, with: &Executing<'_>, time: &mut Share, bu
     finding.unexplained = unexplained(finding.corpus, &told);
 }
 
-fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<'a> {
-    let mut outcome = explain(corpus, budget);
-    dsp::note_agreement(&mut outcome.findings, loaded, budget);
+/// The engines that propose causes of a corpus's failures, with its runs and the model of its program.
+#[must_use]
+pub fn proposers<'a>(corpus: &'a Corpus, loaded: &'a Loaded) -> Proposers<'a> {
+    Proposers::new(Material {
+        corpus,
+        runs: &loaded.runs,
+        // Why none can be used is said by the engines that need one, when they are asked by themselves.
+        program: program::load(&loaded.folder, &corpus.key().build_id).unwrap_or_default(),
+    })
+}
+
+fn look_at<'a>(corpus: &'a Corpus, loaded: &'a Loaded, budget: &Budget) -> Finding<'a> {
+    let proposers = proposers(corpus, loaded);
+    let mut outcome = explain_by(&proposers, budget);
     for explanation in &mut outcome.findings {
-        add_invariants(explanation, loaded, budget);
-        note_prediction(explanation, corpus, loaded, budget);
+        proposers.support_by_looking(explanation, budget);
     }
     rank_in_words(&mut outcome.findings);
     let mut runs = loaded
@@ -106,6 +141,7 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &Loaded, budget: &Budget) -> Finding<
         .filter(|(_, run)| CorpusKey::of(run) == *corpus.key());
     Finding {
         corpus,
+        proposers,
         unexplained: unexplained(corpus, &outcome.findings),
         explanations: outcome.findings,
         refuted: Vec::new(),
@@ -121,37 +157,5 @@ fn offer_all(finding: &mut Finding<'_>, loaded: &Loaded, budget: &Budget) {
     let sources = sources::sources(&own);
     for explanation in &mut finding.explanations {
         offer::offer(explanation, &own, &sources, budget);
-    }
-}
-
-/// Whether what is blamed could have been predicted from the shortest run that passed.
-fn note_prediction(
-    explanation: &mut Explanation,
-    corpus: &Corpus,
-    loaded: &Loaded,
-    budget: &Budget,
-) {
-    let passing = corpus.passing().filter(|run| run.exact);
-    let shortest = passing.min_by_key(|run| (run.events, &run.name));
-    let Some(shortest) = shortest.filter(|_| budget.stop().is_none()) else {
-        return;
-    };
-    let mut runs = loaded.runs.iter();
-    let Some((name, run)) = runs.find(|(name, _)| *name == shortest.name) else {
-        return;
-    };
-    if prediction_agrees(run, explanation, budget) {
-        explanation.join("predict", format!("predicts it from {name}, which passed"));
-    }
-}
-
-/// What had to hold along the first of the explanation's runs that is there, if a model of it was kept.
-fn add_invariants(explanation: &mut Explanation, loaded: &Loaded, budget: &Budget) {
-    let mut runs = loaded.runs.iter();
-    let Some((_, run)) = runs.find(|(name, _)| explanation.runs.contains(name)) else {
-        return;
-    };
-    if let Ok(models) = program::load(&loaded.folder, &run.meta.build_id) {
-        invariants::add_to(explanation, run, &models, budget);
     }
 }

@@ -410,6 +410,8 @@ mod tests {
             decisive: Vec::new(),
             evidence: None,
             passed_over: Vec::new(),
+            ochiai: None,
+            progress: None,
             curve: Vec::new(),
             caveats: Vec::new(),
             fixes: Vec::new(),

@@ -104,6 +104,14 @@ impl RunFolder {
         &self.path
     }
 
+    /// The folder of this name for runs that belong to those in this one and are none of them: in a project's `.unsnarl`,
+    /// elsewhere within this folder, whose readers pass folders over.
+    pub fn beside(&self, name: &str) -> RunFolder {
+        let mut above = self.path.ancestors();
+        let home = above.find(|folder| folder.file_name() == Some(OsStr::new(HOME)));
+        RunFolder::new(home.unwrap_or(&self.path).join(name))
+    }
+
     /// The run files in it, by name. A folder that is not there has none.
     pub fn files(&self) -> io::Result<Vec<RunFile>> {
         let entries = match fs::read_dir(&self.path) {

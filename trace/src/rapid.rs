@@ -36,7 +36,26 @@ mod names;
 pub use export::{Exported, export};
 pub use import::{BadLine, ImportError, Imported, import};
 
-/// The text format of a trace.
+use crate::{
+    meta::{Failure, FailureKind, Outcome},
+    run::Run,
+};
+
+/// The same run as one that failed at its last event: a trace does not say how its run ended.
+pub fn failed(mut run: Run) -> Run {
+    let last = run.events.iter().last();
+    run.meta.failure = Some(Failure {
+        kind: FailureKind::Exit,
+        message: "a failure of which the trace says no more".to_owned(),
+        thread: last.map(|(_, event)| event.thread),
+        site: last.map(|(_, event)| event.site),
+        event: last.map(|(row, _)| row),
+    });
+    run.meta.outcome = Outcome::Failed;
+    run
+}
+
+/// What a trace is written in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// `thread|operation(operand)|location`.
@@ -46,7 +65,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Name of the format.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Std => "STD",
@@ -55,5 +74,5 @@ impl Format {
     }
 }
 
-/// Prefix of the file names that stand for places of the other tool: `site 347`.
+/// How places of the other tool are called here: `site 347`.
 const SITE: &str = "site ";

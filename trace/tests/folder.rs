@@ -23,6 +23,25 @@ fn names(folder: &RunFolder) -> Vec<String> {
 }
 
 #[test]
+fn what_lies_beside_runs_is_none_of_them() {
+    let project = tempfile::tempdir().unwrap();
+    let elsewhere = project.path().join("traces");
+    let home = project.path().join(".unsnarl");
+    for (runs, beside) in [
+        (home.join("runs"), home.join("others")),
+        (home.join("runs/old"), home.join("others")),
+        (elsewhere.clone(), elsewhere.join("others")),
+    ] {
+        let folder = RunFolder::new(runs);
+        let other = folder.beside("others");
+        assert_eq!(other.path(), beside);
+        other.store(&run()).unwrap();
+        assert_eq!(names(&folder), [""; 0]);
+        assert_eq!(names(&other).len(), 1);
+    }
+}
+
+#[test]
 fn what_is_stored_is_listed_and_read() {
     let project = tempfile::tempdir().unwrap();
     let folder = RunFolder::of_project(project.path());

@@ -8,8 +8,8 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use unsnarl_trace::{
-    EventKind, Mode, Run,
-    rapid::{Format, ImportError, export, import},
+    EventKind, Mode, Outcome, Run,
+    rapid::{Format, ImportError, export, failed, import},
     read_run_bytes, script, write_run,
 };
 
@@ -233,4 +233,19 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_trace_of_a_failing_run_fails_at_its_last_event() {
+    let run = failed(std("T0|fork(T1)|1\nT1|w(x)|bank.c:2\n"));
+    assert_eq!(run.meta.outcome, Outcome::Failed);
+    let failure = run.meta.failure.as_ref().unwrap();
+    let thread = failure.thread.map(|id| run.meta.thread(id).name.as_str());
+    assert_eq!(thread, Some("T1"));
+    let site = failure.site.map(|id| run.meta.site(id));
+    assert_eq!(
+        site.map(|site| (site.file.as_str(), site.line)),
+        Some(("bank.c", 2))
+    );
+    assert_eq!(failure.event.map(|row| row.index()), Some(1));
 }

@@ -1,30 +1,31 @@
-//! Finds the fix that the user has named among those of the explanations.
+//! Finds the fix that is meant among those of the explanations.
 
 use crate::{arguments::Verify, explain::name_left_out};
 use anyhow::{Context, Result, bail};
 use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_core::{
     Budget, Corpus, Explanation,
-    explain::{explain, guarding, retold},
+    explain::{Proposers, explain_by, guarding},
     fixes::Fix,
 };
 use unsnarl_lab::{
     load::{self, Loaded},
     offer,
+    pipeline::proposers,
     sources::sources,
     trial::Failures,
 };
 use unsnarl_trace::Run;
 
-/// A fix with its explanation.
+/// A fix with what it is of.
 pub struct Chosen {
-    /// The explanation that it belongs to.
+    /// What it is a fix of.
     pub explanation: Explanation,
     /// The fix.
     pub fix: Fix,
     /// Its number among those of the explanation, from 1.
     pub number: u32,
-    /// The failures of its bug, and those of others.
+    /// What is a failure of its bug, and what of others.
     pub failures: Failures,
     /// A failing run with its name.
     pub run: (String, Arc<Run>),
@@ -33,7 +34,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The name of the fix as on the command line.
+    /// As the command line takes it.
     pub fn name(&self) -> String {
         match self.number {
             1 => self.explanation.id.clone(),
@@ -51,8 +52,9 @@ pub fn choose(arguments: &Verify) -> Result<Chosen> {
     name_left_out(&loaded);
     let mut known = Vec::new();
     for corpus in corpora.iter() {
-        let found = explain(corpus, &budget).findings;
-        if let Some(explanation) = told(corpus, &found, id, &budget) {
+        let proposers = proposers(corpus, &loaded);
+        let found = explain_by(&proposers, &budget).findings;
+        if let Some(explanation) = told(&proposers, &found, id, &budget) {
             return chosen(corpus, &loaded, explanation, number, &budget);
         }
         known.extend(found.into_iter().map(|one| one.id));
@@ -78,14 +80,24 @@ fn named(fix: &str) -> Result<(&str, u32)> {
     Ok((id, number))
 }
 
-/// The explanation with this id: one that follows from the runs, or one that execution may have put in its place.
-fn told(corpus: &Corpus, found: &[Explanation], id: &str, budget: &Budget) -> Option<Explanation> {
+/// The explanation of this id: one of those that the runs tell, or what executing may have put into the place of one.
+fn told(
+    proposers: &Proposers<'_>,
+    found: &[Explanation],
+    id: &str,
+    budget: &Budget,
+) -> Option<Explanation> {
     let is_it = |one: &Explanation| one.id == id;
     let first = found.iter().find(|one| is_it(one)).cloned();
     first.or_else(|| {
-        let others = found.iter().flat_map(|one| retold(corpus, one, budget));
+        let others = found.iter().flat_map(|one| {
+            let mut proposals = proposers.instead_of(one, &[]);
+            let engines = proposers.all();
+            let others = engines.flat_map(|engine| proposals.by(engine, budget));
+            others.collect::<Vec<_>>()
+        });
         let all: Vec<Explanation> = found.iter().cloned().chain(others).collect();
-        let guards = all.iter().flat_map(|one| guarding(corpus, one, budget));
+        let guards = all.iter().flat_map(|one| guarding(proposers, one));
         all.iter()
             .find(|one| is_it(one))
             .cloned()

@@ -1,29 +1,34 @@
-//! Causes by experiment: with input and environment fixed, the outcome is a function of the schedule, so that
-//! the cause of a failure is found by changing the schedule, not by comparing runs.
+//! Causes by experiment: with input and environment fixed, the outcome is a function of the schedule, so that what
+//! decides a failure is found by changing the schedule and not by comparing runs.
 //!
-//! This module holds the experiments as algorithms over an executor, which the caller provides.
+//! Here are the experiments as algorithms over somebody who executes; who that is, the caller says.
 
 mod decisive;
+mod ochiai;
 
 use serde::{Deserialize, Serialize};
 
 pub use decisive::{Continue, Continued, CurvePoint, Decided, DecisiveStep, Share, decisive};
+pub use ochiai::{DifferentOrders, Ochiai};
 
-/// Experimental evidence on a hypothesis: schedules with the blamed behaviour, and schedules without it.
+/// What experiments say of a hypothesis: schedules in which what it blames happens, and others in which it does not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Schedules with it: the share that fails is the degree to which it suffices.
+    /// Schedules in which it happens: the share that fails is how far it suffices.
     pub with: Share,
-    /// Schedules without it: if none fails, it is necessary.
+    /// Schedules in which it does not: where none fails it is necessary.
     pub without: Share,
 }
 
-/// An alternative explanation of the same run that was tested and not chosen.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// Another story of the same run that experiments were made on, and that was not told.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PassedOver {
-    /// Its headline.
+    /// What it would have said first.
     pub headline: String,
-    /// Result of the experiments; none when its orders are infeasible.
+    /// The engines that propose it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub engines: Vec<String>,
+    /// What came of the experiments; none when its orders cannot be had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// `true` if nothing fails without it either, and the chosen explanation does not suffice by itself: the
@@ -33,33 +38,81 @@ pub struct PassedOver {
     /// `true` if it follows from the chosen explanation, without which it does not occur.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
+    /// Where nothing was executed, how often different orders have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ochiai: Option<Ochiai>,
+    /// A run that speaks against it, if one was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counterexample: Option<Counterexample>,
+}
+
+/// A run that speaks against a cause that was proposed. It was executed for an experiment, and is no recorded run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Counterexample {
+    /// Its file, as `unsnarl replay` takes it.
+    pub run: String,
+    /// Why it speaks against it.
+    pub shows: Shows,
+}
+
+/// What a counterexample shows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shows {
+    /// It fails in the same way without what is blamed: that is not necessary.
+    FailsWithout,
+    /// It has what is blamed and does not fail so: that is not enough.
+    PassesWith,
+}
+
+/// How far experiments came before their time was over.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// The proposals that schedules were drawn for, in this order.
+    pub tried: Vec<TriedProposal>,
+    /// First sentences of those that none were drawn for.
+    pub not_tried: Vec<String>,
+    /// Engines that were not asked what they propose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_asked: Vec<String>,
+}
+
+/// A proposal that schedules were drawn for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TriedProposal {
+    /// What it says first.
+    pub headline: String,
+    /// Schedules that were executed for it, those that did not have its orders among them.
+    pub schedules: u32,
+    /// The time was over before its experiment was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unfinished: bool,
 }
 
 impl Evidence {
-    /// Size of the effect: the share that fails with it, minus the share that fails without it.
+    /// How much of a difference it makes: the share that fails with it, less the share that fails without it.
     pub fn effect(self) -> f64 {
         self.with.value() - self.without.value()
     }
 
-    /// Returns whether hardly any schedule with it passes, so that nothing else matters.
+    /// Hardly any schedule with it passes: what else happens does not matter.
     pub fn suffices(self) -> bool {
         const ENOUGH: f64 = 0.9;
         self.with.value() >= ENOUGH
     }
 
-    /// Returns whether the program hardly ever fails without it: in at most one in ten schedules, which
-    /// another bug may have.
+    /// The program hardly ever fails without it: at most one in ten of the schedules, which another bug may have.
     pub fn is_necessary(self) -> bool {
         self.without.of > 0 && self.without.fails * 10 <= self.without.of
     }
 
-    /// The program fails much more often with it, and hardly ever without it.
+    /// Returns whether the program fails significantly more often with it, and hardly ever without it.
     pub fn is_cause(self) -> bool {
         self.tells() && self.is_necessary()
     }
 
-    /// Returns whether the program fails significantly more often with it than without it: beyond the chance
-    /// variation of samples of this size (three standard deviations of the difference of two shares).
+    /// The program fails much more often with it than without it: by more than chance gives with samples of this size
+    /// (three standard deviations of the difference of two shares).
     pub fn tells(self) -> bool {
         let share = |share: Share| (f64::from(share.fails) + 0.5) / (f64::from(share.of) + 1.0);
         let (with, without) = (share(self.with), share(self.without));
@@ -101,7 +154,7 @@ mod tests {
         assert!(!evidence.tells());
     }
 
-    /// Two shares drawn with the same probability differ by that much in less than one of two hundred cases.
+    /// Both shares drawn from the same chance differ by that much in less than one of two hundred cases.
     #[test]
     fn equal_chances_seldom_tell() {
         let binomial: Vec<f64> = (0..=30u32).map(|k| chance_of(k, 30, 0.5)).collect();

@@ -51,6 +51,8 @@ impl<'v, 'a> Draft<'v, 'a> {
             decisive: Vec::new(),
             evidence: None,
             passed_over: Vec::new(),
+            ochiai: None,
+            progress: None,
             curve: Vec::new(),
             caveats: caveats(view),
             fixes: Vec::new(),

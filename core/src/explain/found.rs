@@ -1,157 +1,70 @@
-//! Explanations from engines that compare runs, where no story fits: accesses that only failing runs have,
-//! with the number of runs.
+//! What engines that compare runs find where no story fits: told as what it is, accesses that only failing
+//! runs have, with the numbers of runs that it rests on.
 
-use super::{LOOKED_AT, draft::Draft, order::and, view::View};
+use super::{LOOKED_AT, draft::Draft, order::and, proposers::Proposers, view::View};
 use crate::{
-    claims::{Claim, line},
-    corpus::{Corpus, RunSummary},
+    Budget,
+    claims::line,
+    corpus::RunSummary,
     explanation::{BugKind, Certainty, Explanation, Role},
     facts,
-    findings::{Beside, Finding, FoundSite},
-    orders::{Dependency, DependencyKind, dependencies},
-    pairs::{AccessClass, SeenPair, procedure_one},
+    orders::DependencyKind,
 };
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, Outcome};
 
-/// Number of passing runs from which on their lack of it is significant.
-const ENOUGH: u32 = 5;
+/// Passing runs from which on it says something that none of them has it.
+pub(super) const ENOUGH: u32 = 5;
 
 /// Explains failing runs without a story, all of which fail at one place: by the pair, or else by the mined
 /// pattern, that at least half of them have and no passing run. Threads that wait for ever have no last
 /// access that a comparison of accesses could blame, so those runs are left alone.
-pub(super) fn found(corpus: &Corpus, runs: &[&RunSummary], beside: &Beside) -> Option<Explanation> {
-    if corpus.counts().passing() < ENOUGH {
-        return None;
-    }
+pub(super) fn found(
+    proposers: &Proposers<'_>,
+    runs: &[&RunSummary],
+    budget: &Budget,
+) -> Option<Explanation> {
+    let corpus = proposers.material().corpus;
     let failed = runs.iter().filter(|run| run.outcome == Outcome::Failed);
     let mut views = failed
         .take(LOOKED_AT)
         .filter_map(|run| View::new(corpus, run));
-    let told =
-        views.find_map(|view| by_pair(&view, runs).or_else(|| by_pattern(&view, runs, beside)));
-    told.map(|told| weighed(told, runs.len(), beside))
+    let told = views.find_map(|view| proposers.by_comparing(&view, runs, budget));
+    told.map(|told| weighed(told, runs.len(), proposers, budget))
 }
 
-/// Sets the certainty: likely when engines agree on it and no run lacks it.
-fn weighed(mut explanation: Explanation, runs: usize, beside: &Beside) -> Explanation {
-    let agreeing = beside.agreeing(&explanation);
-    explanation.certainty = match agreeing.len() > 1 && explanation.runs.len() == runs {
+/// Likely when engines agree on it and no run is without it.
+fn weighed(
+    mut explanation: Explanation,
+    runs: usize,
+    proposers: &Proposers<'_>,
+    budget: &Budget,
+) -> Explanation {
+    proposers.support_by_comparing(&mut explanation, budget);
+    explanation.certainty = match explanation.engines.len() > 1 && explanation.runs.len() == runs {
         true => Certainty::Likely,
         false => Certainty::Possible,
     };
-    for engine in agreeing {
-        explanation.join(engine.name(), engine.agrees_in_words().to_owned());
-    }
     explanation
 }
 
-/// The pair of Test Procedure I that most of the runs have; among those one on a variable of the program's
-/// own that is nearest to the failure.
-fn by_pair(view: &View, runs: &[&RunSummary]) -> Option<Explanation> {
-    let new = procedure_one(&view.run, view.pairs(), view.corpus.counts());
-    let having = |pair: &SeenPair| {
-        let with = runs.iter().filter(|run| run.pairs.find(pair.key).is_some());
-        with.map(|run| run.name.clone()).collect::<Vec<String>>()
-    };
-    let named = |pair: &&SeenPair| {
-        [pair.head, pair.tail]
-            .iter()
-            .all(|&row| is_named(view, row))
-    };
-    let far = |pair: &SeenPair| {
-        let ends = [pair.head, pair.tail].into_iter();
-        let distances = ends.filter_map(|row| view.slice.distance(row));
-        distances.min().unwrap_or(u32::MAX)
-    };
-    let is_foreign = |pair: &SeenPair| {
-        let rows = [pair.tail, pair.head];
-        let name = view.variable_of(&rows);
-        rows.iter().all(|&row| view.named(row).is_none()) || facts::own_part(&name) != name
-    };
-    let candidates = new.iter().filter(named).map(|pair| (pair, having(pair)));
-    let mut candidates: Vec<_> = candidates
-        .filter(|(_, with)| with.len() * 2 >= runs.len())
-        .collect();
-    candidates.sort_by_key(|(pair, with)| {
-        (
-            Reverse(with.len()),
-            is_foreign(pair),
-            far(pair),
-            pair.tail,
-            pair.head,
-        )
-    });
-    // Other columns of the same lines may have it in passing runs.
-    let mut candidates = candidates.into_iter().take(LOOKED_AT);
-    let (pair, with, counted) = candidates.find_map(|(pair, with)| {
-        let follows = Claim::Follows {
-            head: view.operation(pair.head),
-            tail: view.operation(pair.tail),
-        };
-        let counted = follows.count(view.corpus);
-        (counted.holds_in == 0).then_some((pair, with, counted))
-    })?;
-    let links = [Link::new(view, pair.head, pair.tail)];
-    let mut told = tell(view, &links, with, &Share::of(runs, view));
-    told.claims.push(counted);
-    Some(told)
-}
-
-/// The pattern of most runs whose dependencies this run has, between accesses that have a name.
-fn by_pattern(view: &View, runs: &[&RunSummary], beside: &Beside) -> Option<Explanation> {
-    let mined = beside.mined();
-    let here: BTreeSet<&String> = runs.iter().map(|run| &run.name).collect();
-    let seen = here
-        .iter()
-        .filter(|name| mined.looked_at.contains(**name))
-        .count();
-    let among = |finding: &Finding| -> Vec<String> {
-        let names = finding.runs.iter().filter(|name| here.contains(name));
-        names.cloned().collect()
-    };
-    let fits = |finding: &&Finding| {
-        finding.runs.contains(&view.summary.name) && among(finding).len() * 2 >= seen
-    };
-    let mut fitting = mined.findings.iter().filter(|_| mined.is_sure).filter(fits);
-    fitting.find_map(|finding| {
-        let links = in_run(view, finding)?;
-        let share = Share {
-            failing: seen,
-            passing: finding.passing,
-        };
-        Some(tell(view, &links, among(finding), &share))
-    })
-}
-
-/// Share of the compared runs.
-struct Share {
-    failing: usize,
-    passing: u32,
-}
-
-impl Share {
-    fn of(runs: &[&RunSummary], view: &View) -> Share {
-        Share {
-            failing: runs.len(),
-            passing: view.corpus.counts().passing(),
-        }
-    }
-}
-
-/// A dependency of an access on another thread's access.
+/// Runs that were compared.
 #[derive(Clone, Copy)]
-struct Link {
-    head: EventId,
-    tail: EventId,
-    kind: DependencyKind,
+pub(super) struct Share {
+    pub failing: usize,
+    pub passing: u32,
+}
+
+/// An access after another one of another thread.
+#[derive(Clone, Copy)]
+pub(super) struct Link {
+    pub head: EventId,
+    pub tail: EventId,
+    pub kind: DependencyKind,
 }
 
 impl Link {
-    fn new(view: &View, head: EventId, tail: EventId) -> Link {
+    pub fn new(view: &View, head: EventId, tail: EventId) -> Link {
         let kind = match (
             view.event(head).kind.writes(),
             view.event(tail).kind.reads(),
@@ -164,58 +77,13 @@ impl Link {
     }
 }
 
-/// The last occurrence of each of the finding's dependencies; none when one is missing or has no name.
-fn in_run(view: &View, finding: &Finding) -> Option<Vec<Link>> {
-    let mut last: BTreeMap<usize, Dependency> = BTreeMap::new();
-    dependencies(&view.run, view.orders.accesses(), |dependency| {
-        if dependency.tail > view.failure {
-            return;
-        }
-        for (number, wanted) in finding.dependencies.iter().enumerate() {
-            let is = |index: u32, row| {
-                let site = finding.sites.get(index as usize);
-                site.is_some_and(|site| is_at(view, row, site))
-            };
-            if wanted.kind == dependency.kind
-                && is(wanted.head, dependency.head)
-                && is(wanted.tail, dependency.tail)
-                && last
-                    .get(&number)
-                    .is_none_or(|known| known.tail < dependency.tail)
-            {
-                last.insert(number, dependency);
-            }
-        }
-    });
-    let is_whole = !last.is_empty() && last.len() == finding.dependencies.len();
-    let rows = || last.values().flat_map(|found| [found.head, found.tail]);
-    (is_whole && rows().all(|row| is_named(view, row))).then(|| {
-        let links = last.values();
-        links
-            .map(|found| Link {
-                head: found.head,
-                tail: found.tail,
-                kind: found.kind,
-            })
-            .collect()
-    })
-}
-
-fn is_at(view: &View, row: EventId, site: &FoundSite) -> bool {
-    let event = view.event(row);
-    let place = view.place(row);
-    let class = AccessClass::of(event.kind).map_or("", AccessClass::name);
-    (&place.file, place.line) == (&site.place.file, site.place.line)
-        && class == site.access
-        && view.words(row) == site.thread
-        && facts::block(view.run.location(event.location)) == facts::block(&site.location)
-}
-
-fn is_named(view: &View, row: EventId) -> bool {
+/// Has what a row accesses a name in the program?
+pub(super) fn is_named(view: &View, row: EventId) -> bool {
     facts::is_named(view.run.location(view.event(row).location))
 }
 
-fn tell(view: &View, links: &[Link], runs: Vec<String>, share: &Share) -> Explanation {
+/// The story of dependencies that go with the failure.
+pub(super) fn tell(view: &View, links: &[Link], runs: Vec<String>, share: &Share) -> Explanation {
     let mut rows: Vec<EventId> = links
         .iter()
         .flat_map(|link| [link.head, link.tail])
@@ -248,8 +116,8 @@ fn tell(view: &View, links: &[Link], runs: Vec<String>, share: &Share) -> Explan
     explanation
 }
 
-/// Class by shape: one dependency is an order violation; two threads that depend on each other both ways
-/// interrupted each other.
+/// By its shape: one dependency is an order; two threads that depend on each other both ways interrupted each
+/// other.
 fn kind(view: &View, links: &[Link]) -> BugKind {
     let ways: BTreeSet<_> = links
         .iter()
@@ -303,7 +171,7 @@ fn headline(view: &View, links: &[Link], rows: &[EventId]) -> String {
     }
 }
 
-/// Detail with a line for each dependency.
+/// A line for each dependency.
 fn detail(view: &View, links: &[Link]) -> String {
     let lines = links.iter().map(|link| {
         let (head, tail) = (link.head, link.tail);
@@ -325,7 +193,7 @@ fn detail(view: &View, links: &[Link]) -> String {
     lines.collect::<Vec<String>>().join(";\n") + "."
 }
 
-/// Participle for the first access: `read`, `written`.
+/// What the first access did: `read`, `written`.
 fn first(link: &Link) -> &'static str {
     match link.kind {
         DependencyKind::Anti => "read",
@@ -333,7 +201,7 @@ fn first(link: &Link) -> &'static str {
     }
 }
 
-/// Participle for the second access.
+/// What the second one did.
 fn second(link: &Link) -> &'static str {
     match link.kind {
         DependencyKind::Flow => "read",
@@ -341,7 +209,7 @@ fn second(link: &Link) -> &'static str {
     }
 }
 
-/// Past tense of a participle's verb.
+/// The same as something that a thread did.
 fn past(participle: &'static str) -> &'static str {
     match participle {
         "written" => "wrote",
@@ -360,7 +228,7 @@ mod tests {
         (found, left)
     }
 
-    /// A pair that passing runs never have in either order is not called reversed.
+    /// What passing runs never do at all cannot be the other way round in them.
     const BOTH: &str = "main.1 R known =0 @4 open\nmain.1 R last =0 @9\nmain.1 W last =1 @9\n\
                         main.2 R last =1 @9 open\nmain.2 W last =2 @9\nmain R id =2 @20\nmain fails @20";
     const ONE: &str = "main.1 R last =0 @9 open\nmain.1 W last =1 @9\nmain R id =1 @20";
@@ -389,7 +257,7 @@ mod tests {
         assert_eq!((found.len(), left), (0, 3));
     }
 
-    /// Three threads store their numbers in an array: every pair of two is harmless.
+    /// Three threads put their numbers into places of an array: every pair of two is harmless.
     #[test]
     fn a_pattern_that_only_failing_runs_have_is_told() {
         let run = |order: [u32; 3], end: &str| {

@@ -2,12 +2,9 @@
 //! met. A lock of the program's own making, a flag or a turn that should have kept one of them out, is looked at in steps
 //! that another thread interrupted; the accesses that met are what came of that.
 
-use super::{atomicity, note_engines, turned::blamed, view::View};
+use super::{Proposers, atomicity, proposers::name_orders, turned::blamed, view::View};
 use crate::{
-    Budget,
-    corpus::Corpus,
     explanation::{BugKind, Certainty, Explanation},
-    findings::Beside,
     pairs::{CoupledPairs, Triple, seen_couples, triples},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +15,8 @@ const MOST: usize = 8;
 
 /// Interruptions, on other variables, of the same threads before the last of them came to what is told: on one variable,
 /// and on two. Experiments tell which of them the failure needs. Linear in the run, and in its couples of access pairs.
-pub fn guarding(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> Vec<Explanation> {
+pub fn guarding(proposers: &Proposers<'_>, explanation: &Explanation) -> Vec<Explanation> {
+    let corpus = proposers.material().corpus;
     let summary = corpus.get(&explanation.run);
     let Some(view) = summary.and_then(|run| View::new(corpus, run)) else {
         return Vec::new();
@@ -29,7 +27,6 @@ pub fn guarding(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> 
     let mut stories = met.interruptions(&view);
     stories.extend(met.couples(&view));
     stories.sort_by_key(|(complete, _)| std::cmp::Reverse(*complete));
-    let beside = Beside::new(corpus, budget);
     let mut told: Vec<Explanation> = Vec::new();
     for (_, story) in stories {
         let mut one = story.write(&view);
@@ -39,7 +36,7 @@ pub fn guarding(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> 
         one.certainty = Certainty::Possible;
         one.runs.clone_from(&explanation.runs);
         one.also_fails.clone_from(&explanation.also_fails);
-        note_engines(&beside, &mut one);
+        name_orders(&view, &mut one);
         told.push(one);
     }
     told
@@ -134,7 +131,7 @@ impl Met {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{explain, fixture::corpus};
+    use crate::{Budget, explain, fixture::corpus};
 
     /// A lock of the program's own making around a counter: `held` is read at line 4 and set at line 5.
     fn told(steps: &str) -> Vec<String> {
@@ -154,7 +151,7 @@ mod tests {
         let found = explain(&corpora, &budget).findings;
         let first = found.first().unwrap();
         assert_eq!(first.headline, "another thread's update of `n` was lost");
-        let guards = guarding(&corpora, first, &budget);
+        let guards = guarding(&Proposers::comparing(&corpora), first);
         guards.into_iter().map(|one| one.headline).collect()
     }
 

@@ -81,6 +81,8 @@ fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
         decisive: Vec::new(),
         evidence: None,
         passed_over: Vec::new(),
+        ochiai: None,
+        progress: None,
         curve: Vec::new(),
         caveats: Vec::new(),
         fixes: Vec::new(),

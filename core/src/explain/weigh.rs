@@ -1,6 +1,9 @@
 //! Reasons for the order of explanations.
 
-use crate::explanation::{BugKind, Certainty, Explanation};
+use crate::{
+    diagnosis::Ochiai,
+    explanation::{BugKind, Certainty, Explanation},
+};
 
 /// Number of runs of a likely explanation, per run of a surer one, from which on the surer one does not come
 /// first.
@@ -40,6 +43,8 @@ struct Weight {
     certainty: Certainty,
     runs: usize,
     engines: usize,
+    /// Where nothing was executed.
+    ochiai: Option<Ochiai>,
 }
 
 impl Weight {
@@ -49,6 +54,7 @@ impl Weight {
             certainty: explanation.certainty,
             runs: explanation.runs.len(),
             engines: explanation.engines.len(),
+            ochiai: explanation.ochiai,
         }
     }
 
@@ -77,6 +83,11 @@ impl Weight {
         let (runs, others) = (self.runs, next.runs);
         if self.depends_on_order != next.depends_on_order {
             "that one does not depend on the order".to_owned()
+        } else if let (Some(own), Some(other)) = (self.ochiai, next.ochiai)
+            && own.compare(other).is_gt()
+        {
+            let (own, other) = (own.value(), other.value());
+            format!("more of the different orders that have it fail ({own:.2}, {other:.2})")
         } else if self.certainty < next.certainty {
             "it is surer".to_owned()
         } else if runs > others {

@@ -1,101 +1,62 @@
-//! Agreement of engines with an explanation.
+//! Which engines say of a failure what an explanation says.
 
-use super::{
-    Engine, Finding, FoundSite, Seen,
-    mining::{self, Brief},
-    pairs,
-};
+use super::{Finding, FoundSite, Seen, mining::Brief, pairs};
 use crate::{
     Budget, Corpus, RunSummary,
     dsp::Dsp,
     explanation::{Explanation, Place, Role, SiteMark},
     facts::family,
     pairs::{Precision, Procedure},
-    predict::{Graph, Patterns, RegionOptions, Regions, SearchOptions, search},
+    predict::{Candidate, Graph, Patterns, RegionOptions, Regions, SearchOptions, search},
 };
-use std::{cell::OnceCell, collections::BTreeSet};
+use std::collections::BTreeSet;
 use unsnarl_trace::Run;
 
-/// Number of failing runs of an explanation that the engines examine.
+/// Failing runs of an explanation that are asked about.
 const ASKED: usize = 3;
-/// Bound on the pairs of a failing run for Procedure III at loop precision, since an explanation must not
-/// wait for it.
+/// Pairs of a failing run up to which Procedure III is asked at loop precision here: an explanation is not
+/// to wait for it.
 const FEW: usize = 2000;
 
-/// The engines that are compared with the explanations of a corpus. Patterns are mined at most once, for the
-/// first explanation.
-pub(crate) struct Beside<'a> {
-    corpus: &'a Corpus,
-    budget: &'a Budget,
-    mined: OnceCell<Brief>,
+/// Do access pairs report, in one of the explanation's runs, something that is about blamed lines only?
+pub(crate) fn pairs_agree(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> bool {
+    let blamed: Vec<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
+    let names = explanation.runs.iter();
+    let runs = names.filter_map(|name| corpus.get(name));
+    runs.take(ASKED)
+        .any(|run| reports(corpus, run, &blamed, budget))
 }
 
-impl<'a> Beside<'a> {
-    /// Makes the engines for this corpus.
-    pub fn new(corpus: &'a Corpus, budget: &'a Budget) -> Beside<'a> {
-        Beside {
-            corpus,
-            budget,
-            mined: OnceCell::new(),
-        }
-    }
-
-    /// The engines that blame the same accesses as the explanation.
-    pub fn agreeing(&self, explanation: &Explanation) -> Vec<Engine> {
-        let agrees = |engine: &Engine| match engine {
-            Engine::Pairs => self.pairs_agree(explanation),
-            Engine::Mining => self.mining_agrees(explanation),
-        };
-        Engine::ALL.into_iter().filter(agrees).collect()
-    }
-
-    /// Mined patterns, with limited effort.
-    pub fn mined(&self) -> &Brief {
-        self.mined
-            .get_or_init(|| mining::in_brief(self.corpus, self.budget))
-    }
-
-    /// Returns whether access pairs report, in one of the explanation's runs, a finding about blamed lines
-    /// only.
-    fn pairs_agree(&self, explanation: &Explanation) -> bool {
-        let blamed: Vec<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
-        let names = explanation.runs.iter();
-        let runs = names.filter_map(|name| self.corpus.get(name));
-        runs.take(ASKED).any(|run| self.reports(run, &blamed))
-    }
-
-    fn reports(&self, run: &RunSummary, blamed: &[(&str, u32)]) -> bool {
-        let is_dear = |procedure: &Procedure| {
-            *procedure == Procedure::Three(Precision::Loop) && run.pairs.pairs.len() > FEW
-        };
-        let procedures = Procedure::ORDER.into_iter();
-        let mut asked = procedures.filter(|procedure| !is_dear(procedure));
-        asked.any(|procedure| {
-            let reports = pairs::reports(self.corpus, run, procedure, self.budget);
-            reports.iter().any(|finding| {
-                let mut sites = finding.sites.iter();
-                sites.all(|site| blamed.contains(&line(&site.place)))
-            })
+fn reports(corpus: &Corpus, run: &RunSummary, blamed: &[(&str, u32)], budget: &Budget) -> bool {
+    let is_dear = |procedure: &Procedure| {
+        *procedure == Procedure::Three(Precision::Loop) && run.pairs.pairs.len() > FEW
+    };
+    let procedures = Procedure::ORDER.into_iter();
+    let mut asked = procedures.filter(|procedure| !is_dear(procedure));
+    asked.any(|procedure| {
+        let reports = pairs::reports(corpus, run, procedure, budget);
+        reports.iter().any(|finding| {
+            let mut sites = finding.sites.iter();
+            sites.all(|site| blamed.contains(&line(&site.place)))
         })
-    }
-
-    /// Returns whether at least half of the explanation's runs have a pattern that no passing run has, and
-    /// that is about the blamed accesses. Threads with the same code make several patterns of one cause.
-    fn mining_agrees(&self, explanation: &Explanation) -> bool {
-        let blamed: Vec<&SiteMark> = blamed(explanation).collect();
-        let mined = self.mined();
-        let told = explanation.runs.iter();
-        let told: BTreeSet<&String> = told.filter(|run| mined.looked_at.contains(*run)).collect();
-        let findings = mined.findings.iter();
-        let about = findings.filter(|finding| is_about(finding, &blamed));
-        let with: BTreeSet<&String> = about.flat_map(|finding| &finding.runs).collect();
-        let with = with.intersection(&told).count();
-        with > 0 && with * 2 >= told.len()
-    }
+    })
 }
 
-/// Returns whether a projection blames the same as an explanation: two operations of different threads on
-/// blamed lines that are flipped, or of which one takes the other's value in only one of the orders.
+/// Have at least half of the explanation's runs a pattern that no passing run has, and that is about what
+/// it blames? Threads that do the same make several patterns of one cause.
+pub(crate) fn mining_agrees(mined: &Brief, explanation: &Explanation) -> bool {
+    let blamed: Vec<&SiteMark> = blamed(explanation).collect();
+    let told = explanation.runs.iter();
+    let told: BTreeSet<&String> = told.filter(|run| mined.looked_at.contains(*run)).collect();
+    let findings = mined.findings.iter();
+    let about = findings.filter(|finding| is_about(finding, &blamed));
+    let with: BTreeSet<&String> = about.flat_map(|finding| &finding.runs).collect();
+    let with = with.intersection(&told).count();
+    with > 0 && with * 2 >= told.len()
+}
+
+/// Does a projection blame what an explanation blames: two operations of different threads on blamed lines that came
+/// the other way round, or of which one takes the other's value in one of the orders only?
 pub fn projection_agrees(dsp: &Dsp, explanation: &Explanation) -> bool {
     let lines: BTreeSet<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
     let flows = dsp
@@ -114,30 +75,34 @@ pub fn projection_agrees(dsp: &Dsp, explanation: &Explanation) -> bool {
     })
 }
 
-/// Returns whether the cause could have been predicted from a passing run: there is an anomaly, by a built-in
-/// pattern, on blamed lines of two threads only, with each line of a cause among them. Runs of more than
-/// 20,000 events are not examined.
-pub fn prediction_agrees(passed: &Run, explanation: &Explanation, budget: &Budget) -> bool {
+/// Anomalies by the built-in patterns that a run which passed lets expect, the likeliest to matter first. Runs of more than
+/// 20,000 events are not looked at.
+pub(crate) fn predicted(passed: &Run, budget: &Budget) -> Vec<Candidate> {
     const EVENTS: usize = 20_000;
     if passed.events.len() > EVENTS {
-        return false;
+        return Vec::new();
     }
     let graph = Graph::new(passed);
     let regions = Regions::new(&graph, &RegionOptions::default());
     let graph = graph.with_regions(regions);
-    let found = search(
-        &graph,
-        &Patterns::built_in(),
-        &SearchOptions::default(),
-        budget,
-    );
+    let options = SearchOptions::default();
+    search(&graph, &Patterns::built_in(), &options, budget).findings
+}
+
+/// Is there an anomaly, among those of a run that passed, on lines of two threads that an explanation blames only, with
+/// each line of a cause among them?
+pub(crate) fn prediction_agrees(
+    found: &[Candidate],
+    passed: &Run,
+    explanation: &Explanation,
+) -> bool {
     let lines: BTreeSet<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
     let marks = explanation.sites.iter();
     let causes: BTreeSet<(&str, u32)> = marks
         .filter(|site| site.role == Role::Cause)
         .map(|mark| line(&mark.place))
         .collect();
-    found.findings.iter().any(|candidate| {
+    found.iter().any(|candidate| {
         let events = candidate.events.iter();
         let at: BTreeSet<(&str, u32)> = events
             .filter_map(|id| passed.events.get(*id))
@@ -150,8 +115,8 @@ pub fn prediction_agrees(passed: &Run, explanation: &Explanation, budget: &Budge
     })
 }
 
-/// Returns whether one of the pattern's dependencies is between blamed accesses, and either all of them are
-/// between blamed lines, or they cover each blamed place that was executed.
+/// Is one of the pattern's dependencies between blamed accesses, and either all of them between blamed lines, or
+/// each place that is blamed and ran among those they are between?
 fn is_about(finding: &Finding, blamed: &[&SiteMark]) -> bool {
     let site = |index: u32| finding.sites.get(index as usize);
     let ends = finding.dependencies.iter().filter_map(|dependency| {
@@ -170,7 +135,7 @@ fn is_about(finding: &Finding, blamed: &[&SiteMark]) -> bool {
         && (ends.iter().flatten().all(on_line) || ran.all(|mark| has(mark)))
 }
 
-/// Returns whether line and variable are the same, for any element of an array.
+/// The same line and variable, whichever element of it.
 fn is_at(site: &FoundSite, mark: &SiteMark) -> bool {
     line(&site.place) == line(&mark.place) && family(&site.location) == family(&mark.location)
 }

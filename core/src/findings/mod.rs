@@ -1,9 +1,9 @@
-//! Findings of single engines about the failing runs of a corpus, each with its evidence.
+//! What single engines say about the failing runs of a corpus, each finding with its evidence.
 //!
-//! An explanation is for people to read first; a finding is a result of one method of the literature, as the
-//! method reports it, so that methods can be compared and other programs can use their answers. An engine
-//! without a result gives the reason: [`Answer::stopped`] and [`Answer::notes`] are never both silent when
-//! there are no findings.
+//! An explanation is what a person reads first; a finding is what one method of the literature reports,
+//! as it reports it, so that methods can be compared and their answers be used by other programs. An
+//! engine that can say nothing says why: [`Answer::stopped`] and [`Answer::notes`] are never both silent
+//! when there are no findings.
 
 mod agree;
 pub mod mining;
@@ -11,8 +11,8 @@ pub mod pairs;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use agree::Beside;
-pub use agree::{prediction_agrees, projection_agrees};
+pub use agree::projection_agrees;
+pub(crate) use agree::{mining_agrees, pairs_agree, predicted, prediction_agrees};
 
 use crate::{
     Budget, Corpora, Corpus, RunSummary, StopReason, explanation::Place, facts,
@@ -21,7 +21,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The engines that can be run on their own.
+/// The engines that can be asked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
@@ -32,26 +32,14 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// All engines.
+    /// All of them.
     pub const ALL: [Engine; 2] = [Engine::Pairs, Engine::Mining];
 
-    /// Name of the engine, as on the command line.
+    /// The word for it, as on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Pairs => "pairs",
             Engine::Mining => "mining",
-        }
-    }
-
-    /// Finding of the engine that agrees with an explanation, in words.
-    pub(crate) fn agrees_in_words(self) -> &'static str {
-        match self {
-            Engine::Pairs => {
-                "reports accesses of these lines only, one right after the other, that no passing run has so"
-            }
-            Engine::Mining => {
-                "finds a pattern of these lines and variables in at least half of the runs, and in no passing one"
-            }
         }
     }
 
@@ -64,21 +52,20 @@ impl Engine {
 /// An access that a finding is about.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct FoundSite {
-    /// Place in the source.
+    /// Where.
     #[serde(flatten)]
     pub place: Place,
-    /// Thread with its function: `withdraw (main.2)`; empty for an access that the failing run did not
-    /// execute.
+    /// Who, as people say it: `withdraw (main.2)`; empty when it did not run in the failing run.
     pub thread: String,
     /// `read`, `write` or `update`.
     pub access: String,
-    /// Location of the access.
+    /// On what.
     pub location: String,
 }
 
 impl FoundSite {
-    /// Name of the location in the source: the expression on the line where that names it, else a description
-    /// of the block of memory. [`FoundSite::location`] is exact and distinguishes elements and blocks.
+    /// What the source calls the location: the expression on the line where that names it, else words for the
+    /// block of memory. [`FoundSite::location`] is exact and tells elements and blocks apart.
     pub fn variable(&self) -> String {
         self.expression()
             .unwrap_or_else(|| facts::in_block(&self.location))
@@ -95,24 +82,24 @@ impl FoundSite {
     }
 }
 
-/// Name of a location by either of two accesses: the first that has one.
+/// What two accesses to one location call it: the first that has a name for it.
 pub(crate) fn variable(ends: &[Option<&FoundSite>]) -> String {
     let ends = || ends.iter().copied().flatten();
     let named = ends().find_map(FoundSite::expression);
     named.unwrap_or_else(|| ends().next().map_or(String::new(), FoundSite::variable))
 }
 
-/// Presence of a dependency in the failing run.
+/// How a dependency stands in the failing run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
     /// The failing run has it.
     Failing,
-    /// Suspected only: the failing run ended before it, or lacks the opposite order.
+    /// It is suspected only: the failing run ended before it could be seen, or lacks the opposite order.
     Missing,
 }
 
-/// Dependency of an access on another thread's access to the same location.
+/// One access after another of another thread on the same location.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct FoundDependency {
     /// Index of the earlier access in [`Finding::sites`].
@@ -121,57 +108,57 @@ pub struct FoundDependency {
     pub tail: u32,
     /// Read after write, write after read, write after write.
     pub kind: DependencyKind,
-    /// Presence in the failing run.
+    /// Whether the failing run has it.
     pub seen: Seen,
 }
 
-/// Finding of an engine.
+/// What an engine reports.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// Engine that reports it.
+    /// Who.
     pub engine: Engine,
-    /// Method of the engine, e.g. `procedure II`.
+    /// By which of its methods, e.g. `procedure II`.
     pub method: String,
-    /// Headline, in a sentence.
+    /// What, in a sentence.
     pub headline: String,
-    /// The accesses, in the order of execution.
+    /// The accesses, in the order in which they ran.
     pub sites: Vec<FoundSite>,
-    /// Dependencies between the accesses.
+    /// What depends on what among them.
     pub dependencies: Vec<FoundDependency>,
     /// Failing runs that it rests on, by name; `replay` takes them.
     pub runs: Vec<String>,
     /// Number of passing runs that it was compared with.
     pub passing: u32,
-    /// Number of those that have it, too; none when it is not counted because the method suspects an order it
-    /// did not see.
+    /// Number of those that have it, too; none when that is not counted: the method suspects what it did
+    /// not see.
     pub in_passing: Option<u32>,
 }
 
-/// Answer of an engine about a corpus.
+/// What an engine says about a corpus.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// Engine that answers.
+    /// Who.
     pub engine: Engine,
     /// Its findings, best first.
     pub findings: Vec<Finding>,
-    /// Stop reason of the engine.
+    /// Why it stopped.
     pub stopped: StopReason,
-    /// Notes for the reader: the extent of the analysis, the weaknesses of the answer.
+    /// What the reader should know: what was looked at, what makes the answer weak.
     pub notes: Vec<String>,
 }
 
-/// Engines to run, with their options.
+/// What to ask.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Questions {
-    /// The engines, in this order.
+    /// Whom, in this order.
     pub engines: Vec<Engine>,
-    /// Options for access pairs.
+    /// How the access pairs are looked at.
     pub pairs: pairs::Options,
-    /// Options for mining.
+    /// How patterns are mined.
     pub mining: crate::mining::Options,
 }
 
-/// Runs engines on a corpus: one answer each, in the given order.
+/// Asks engines about a corpus: one answer each, in the order of the question.
 pub fn ask(corpus: &Corpus, questions: &Questions, budget: &Budget) -> Vec<Answer> {
     let answer = |engine: &Engine| match engine {
         Engine::Pairs => pairs::ask(corpus, &questions.pairs, budget),
@@ -180,7 +167,7 @@ pub fn ask(corpus: &Corpus, questions: &Questions, budget: &Budget) -> Vec<Answe
     questions.engines.iter().map(answer).collect()
 }
 
-/// Reason why no engine that compares runs can be used on this corpus, if any.
+/// Why no engine that compares runs can say anything about this corpus, if that is so.
 pub fn cannot_compare(corpus: &Corpus) -> Option<StopReason> {
     if corpus.failing().next().is_none() {
         return Some(StopReason::Lacks("a failing run"));
@@ -212,7 +199,8 @@ pub fn by_failure(corpus: &Corpus) -> BTreeMap<String, Vec<&RunSummary>> {
     kinds
 }
 
-/// Advice for a corpus without passing runs when another build or another input of the same command has some.
+/// What to do about runs that lack something to compare with, when other runs of the same command have
+/// it: those of another build or another input.
 pub fn elsewhere(corpora: &Corpora, corpus: &Corpus) -> Option<String> {
     let lacks_passing = corpus.passing().next().is_none();
     if corpus.failing().next().is_none() || !lacks_passing {
@@ -234,7 +222,7 @@ pub fn elsewhere(corpora: &Corpora, corpus: &Corpus) -> Option<String> {
     })
 }
 
-/// Weaknesses of every comparison in this corpus, in words.
+/// What makes every comparison of this corpus weaker, in words.
 pub fn weaknesses(corpus: &Corpus) -> Vec<String> {
     let (mut cut_short, mut inexact) = (0usize, 0usize);
     for run in corpus.runs() {
@@ -258,7 +246,7 @@ pub fn weaknesses(corpus: &Corpus) -> Vec<String> {
     notes
 }
 
-/// A count with noun and verb: `1 run was`, `7 runs were`.
+/// `1 run was`, `7 runs were`.
 pub(crate) fn runs_were(number: usize) -> String {
     match number {
         1 => "1 run was".to_owned(),

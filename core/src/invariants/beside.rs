@@ -1,4 +1,4 @@
-//! Error invariants as part of an explanation.
+//! Error invariants beside the story that is told of a failure.
 
 use super::{
     explain,
@@ -13,43 +13,50 @@ use crate::{
 use std::{collections::BTreeSet, time::Duration};
 use unsnarl_trace::{Run, program::Program};
 
-/// Name of the engine in an explanation.
+/// The engine's name among those of an explanation.
 const NAME: &str = "invariants";
-/// Bound on the events of a run; longer runs are left out, since an explanation must not wait for them.
+/// Runs with more events are left out: an explanation is not to wait for them.
 const EVENTS: usize = 20_000;
-/// Bound on the time for a slice; the slices of all our kernels and programs take a fraction of it.
+/// Nor is it to wait for slices that take longer: those of all kernels and programs of ours take a fraction of it.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Adds the error invariants of `run`, one of the explanation's runs, to the explanation, and names the
-/// engine if the slice contains a line of the cause and, where accesses interleaved, one of those. Nothing is
-/// added without a model, or when the failure cannot be read back.
+/// What the engine says of an explanation that it agrees with.
+pub(crate) const SAYS: &str = "finds these lines on the way of the values that lead to the failure";
+
+/// Puts what had to hold along `run`, one of the explanation's, beside the explanation.
 pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budget: &Budget) {
+    if let Some(told) = in_brief(run, program, budget) {
+        beside(&told, explanation);
+    }
+}
+
+/// What had to hold along a failing run; none without a model, or when the failure cannot be read back.
+pub(crate) fn in_brief(run: &Run, program: &Program, budget: &Budget) -> Option<Told> {
     if program.is_empty() || run.events.len() > EVENTS {
-        return;
+        return None;
     }
     let budget = &budget.at_most(TIME);
     let walked = symbolic::walk_in_words(run, program, budget);
     if walked.stopped != StopReason::Complete {
-        return;
+        return None;
     }
     let trace = &walked.trace;
-    // The engine gives its reason when it is run on its own.
-    let Ok(found) = explain(trace, run, &trace.order, &Options::default(), budget) else {
-        return;
-    };
-    // Partial results would depend on the speed of the machine.
-    if budget.stop().is_some() {
-        return;
-    }
-    let told = told(&found, run);
+    // Why nothing can be told is said when the engine is asked by itself.
+    let found = explain(trace, run, &trace.order, &Options::default(), budget).ok()?;
+    // What could be found in that time is another thing on another machine.
+    budget.stop().is_none().then(|| told(&found, run))
+}
+
+/// Puts what had to hold beside an explanation, and names the engine when the slice has a line of the cause and, where
+/// something came in between, one of that.
+pub(crate) fn beside(told: &Told, explanation: &mut Explanation) {
     explanation.invariants = told.marks();
-    if names(&told, explanation) {
-        let says = "finds these lines on the way of the values that lead to the failure";
-        explanation.join(NAME, says.to_owned());
+    if names(told, explanation) {
+        explanation.join(NAME, SAYS.to_owned());
     }
 }
 
-/// `true` if lines blamed by the explanation are in the slice.
+/// Are lines that the explanation blames among those that matter?
 fn names(told: &Told, explanation: &Explanation) -> bool {
     let kept: BTreeSet<(&str, u32)> = told
         .lines

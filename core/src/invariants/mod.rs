@@ -29,6 +29,7 @@ mod trial;
 mod words;
 
 pub use beside::add_to;
+pub(crate) use beside::{SAYS, beside, in_brief};
 pub use check::{Broken, check};
 pub use model::{
     Counts, Explanation, Fact, Hazard, Kind, Level, Minimality, Options, Reach, Statement,

@@ -7,6 +7,7 @@
 mod accesses;
 mod anomaly;
 mod clocks;
+mod conflicts;
 mod dependencies;
 mod locks;
 mod locksets;
@@ -19,6 +20,7 @@ pub use accesses::Accesses;
 pub use anomaly::{Anomaly, AnomalyKind};
 pub(crate) use clocks::other_thread;
 pub use clocks::{Atomics, HappensBefore};
+pub use conflicts::conflict_order;
 pub use dependencies::{Dependency, DependencyKind, dependencies};
 pub use locks::{LockOrder, Locks, Section};
 pub use locksets::{LocksetId, LocksetWalk, Locksets};

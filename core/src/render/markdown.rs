@@ -40,6 +40,7 @@ fn facts(explanation: &Explanation) -> Vec<String> {
     lines.extend(elsewhere(explanation));
     lines.extend(decided(explanation));
     lines.extend(certainty(explanation));
+    lines.extend(super::progress(explanation));
     lines.push(runs(explanation));
     lines.extend(super::fix(explanation).map(|fix| format!("Fix: {fix}")));
     lines.extend(

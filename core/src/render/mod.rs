@@ -11,8 +11,8 @@ pub mod spans;
 mod tests;
 mod text;
 
-/// Bound on the padding of text columns, in characters. Names in run files can be of any length, and the
-/// standard library pads to 65,535 characters only.
+/// Characters that a column of a text is padded to at most. Names in run files can be of any length, and the standard
+/// library pads to 65,535 characters only.
 pub const MOST_COLUMN: usize = 1000;
 
 pub use dot::dot;
@@ -24,27 +24,27 @@ pub use markdown::markdown;
 pub use text::{next_for_unexplained, nothing_failed, summary, text, unexplained, why};
 
 use crate::{
-    diagnosis::{DecisiveStep, Evidence, PassedOver, Share},
+    diagnosis::{Counterexample, DecisiveStep, Evidence, PassedOver, Progress, Share},
+    explain::ochiai_in_words,
     explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Verdict},
     facts::short,
 };
+use unsnarl_trace::shell;
 
-/// Result of the experiments: the decisive step, and how often schedules fail with and without the blamed
-/// behaviour; none without experiments.
+/// What experiments have shown: where the run was decided, and how often schedules with and without what is blamed fail;
+/// none where nothing is known.
 pub fn decided(explanation: &Explanation) -> Option<String> {
     let evidence = explanation.evidence.map(shares);
     let said = [decisive_in_words(explanation), evidence];
     let others = || explanation.passed_over.iter();
     let needed = others().filter(|other| other.needed).map(also_takes);
-    let follows = others().filter(|other| other.follows);
-    let follows = follows.map(|other| came_of_it(other));
+    let follows = others().filter(|other| other.follows).map(came_of_it);
     let said = said.into_iter().flatten().chain(needed).chain(follows);
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// A second necessary condition in a sentence: ``It also takes this: `done` was changed before main had read
-/// it; without it none of 30 fail.``
+/// ``It also takes this: `done` was changed before main had read it; without it none of 30 fail.``
 fn also_takes(other: &PassedOver) -> String {
     let without = other.evidence.map(|evidence| evidence.without);
     let without = without.map_or_else(String::new, |share| {
@@ -73,7 +73,7 @@ fn shares(evidence: Evidence) -> String {
     )
 }
 
-/// A share in words: `none`, `12`, `all`.
+/// `none`, `12`, `all`.
 fn share_in_words(share: Share) -> String {
     match share.fails {
         0 => "none".to_owned(),
@@ -97,7 +97,7 @@ fn decisive_in_words(explanation: &Explanation) -> Option<String> {
     Some(sentences.join(" "))
 }
 
-/// Sentence about a line at which the run was decided; none for other lines.
+/// What experiments say of a line: whether the run was decided there; none where it was not.
 pub fn decided_at(explanation: &Explanation, file: &str, line: u32) -> Option<String> {
     let steps = explanation.decisive.iter();
     let mut here = steps.filter(|step| step.place.line == line && step.place.file == file);
@@ -113,12 +113,12 @@ pub fn decided_at(explanation: &Explanation, file: &str, line: u32) -> Option<St
     })
 }
 
-/// A share as text: `12 of 40`.
+/// `12 of 40`.
 fn of(share: Share) -> String {
     format!("{} of {}", share_in_words(share), share.of)
 }
 
-/// Sentence about the step after which all continuations fail, with its name in the sentence.
+/// The step after which all continuations fail, where it is called so.
 fn doom(step: &DecisiveStep, called: &str) -> String {
     let orders = match step.after.orders {
         1 => "all in one order".to_owned(),
@@ -131,7 +131,45 @@ fn doom(step: &DecisiveStep, called: &str) -> String {
     )
 }
 
-/// Certainty of an explanation and its grounds, in a sentence or two; none where the question does not arise.
+/// How far the experiments came, in a sentence; none where there was time for all of them.
+pub fn progress(explanation: &Explanation) -> Option<String> {
+    let Progress {
+        tried,
+        not_tried,
+        not_asked,
+    } = explanation.progress.as_ref()?;
+    let drawn = tried.iter().map(|one| one.schedules).sum();
+    let drawn = schedules(drawn);
+    let cut = tried.iter().filter(|one| one.is_unfinished).count();
+    let all = match tried.len() + not_tried.len() {
+        1 => "the one cause that was proposed".to_owned(),
+        all => format!("{all} causes that were proposed"),
+    };
+    let done = match (tried.len(), cut) {
+        (0, _) => "none was tried".to_owned(),
+        (1, 0) => format!("1 was tried, on {drawn}"),
+        (1, _) => format!("1 was tried, on {drawn} and not to the end"),
+        (tried, 0) => format!("{tried} were tried, on {drawn}"),
+        (tried, cut) => format!("{tried} were tried, on {drawn}, {cut} of them not to the end"),
+    };
+    let asked = match not_asked.as_slice() {
+        [] => String::new(),
+        names => format!("; not asked for more: {}", names.join(", ")),
+    };
+    Some(format!(
+        "The time for experiments was over (--run-budget): of {all} {done}{asked}."
+    ))
+}
+
+/// `1 schedule`, `7 schedules`.
+fn schedules(number: u32) -> String {
+    match number {
+        1 => "1 schedule".to_owned(),
+        number => format!("{number} schedules"),
+    }
+}
+
+/// How sure an explanation is and how it was found out, in a sentence or two; none where the question does not arise.
 pub fn certainty(explanation: &Explanation) -> Option<String> {
     if explanation.kind == BugKind::Sequential {
         let executed = explanation.executed.as_ref();
@@ -177,12 +215,22 @@ pub fn certainty(explanation: &Explanation) -> Option<String> {
         }
         Verdict::Refuted => format!("Refuted: {reason}."),
         Verdict::NotRun => format!(
-            "{}, not run again: {reason}.",
-            recorded(explanation.certainty)
+            "{}, not run again: {reason}.{}",
+            recorded(explanation.certainty),
+            statistic(explanation)
         ),
     };
     let sentences = executed.says.iter().cloned().chain([last]);
     Some(sentences.collect::<Vec<String>>().join(" "))
+}
+
+/// What the recorded orders say where nothing was executed; empty where it is no matter of orders.
+fn statistic(explanation: &Explanation) -> String {
+    let said = explanation.ochiai.map(|ochiai| {
+        let value = ochiai_in_words(ochiai);
+        format!(" Not executed: ranked by Ochiai's coefficient, {value}.")
+    });
+    said.unwrap_or_default()
 }
 
 fn recorded(certainty: Certainty) -> &'static str {
@@ -200,19 +248,29 @@ fn other(executed: &Execution) -> &str {
     }
 }
 
-/// Sentence about an explanation that an execution has refuted.
+/// An explanation that executing has shown to be wrong, in a sentence.
 pub fn refuted(explanation: &Explanation) -> String {
     let reason = explanation
         .executed
         .as_ref()
         .map_or("", |executed| &executed.reason);
+    let executed = explanation.executed.as_ref();
+    let kept = executed.and_then(|executed| executed.counterexample.as_ref());
+    let kept = kept.map_or_else(String::new, |kept| {
+        format!("\n  next: look at that run: unsnarl replay {}", file(kept))
+    });
     format!(
-        "not the cause, although the recorded runs look like it: {}; {reason}",
+        "not the cause, although the recorded runs look like it: {}; {reason}{kept}",
         explanation.headline
     )
 }
 
-/// Advice on how to reach more certainty; empty when there is none.
+/// The file of a counterexample, as the shell takes it.
+fn file(counterexample: &Counterexample) -> String {
+    shell::word(&counterexample.run)
+}
+
+/// What to do to be surer; empty when there is nothing.
 pub fn next_step(explanation: &Explanation) -> &str {
     explanation
         .executed
@@ -220,7 +278,7 @@ pub fn next_step(explanation: &Explanation) -> &str {
         .map_or("", |executed| &executed.next)
 }
 
-/// Sentence about the runs with this failure; empty for none.
+/// In which runs it fails so, in a sentence; empty for none.
 fn runs(explanation: &Explanation) -> String {
     match explanation.runs.as_slice() {
         [] => String::new(),
@@ -229,7 +287,7 @@ fn runs(explanation: &Explanation) -> String {
     }
 }
 
-/// Sentence about other places where runs fail for the same cause.
+/// Where runs fail for the same cause, in a sentence.
 fn elsewhere(explanation: &Explanation) -> Option<String> {
     let others: Vec<String> = explanation.also_fails.iter().map(failure).collect();
     (!others.is_empty()).then(|| {
@@ -240,7 +298,7 @@ fn elsewhere(explanation: &Explanation) -> Option<String> {
     })
 }
 
-/// Message and place of a failure: `assertion ... failed at bank.c:12`.
+/// What failed and where: `assertion ... failed at bank.c:12`.
 pub fn failure(failure: &FailurePlace) -> String {
     match &failure.site {
         Some(site) => format!("{} at {}", failure.message, short(site)),

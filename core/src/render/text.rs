@@ -4,16 +4,17 @@ use super::{MOST_COLUMN, certainty, decided, elsewhere, next_step, runs};
 use crate::{
     callers,
     corpus::Corpus,
-    diagnosis::PassedOver,
+    diagnosis::{Counterexample, PassedOver, Progress, Shows},
+    explain::ochiai_in_words,
     explanation::{Absent, BugKind, Certainty, Contribution, Explanation, Step},
     facts::short,
 };
 use unsnarl_trace::shell;
 
-/// Width of the widest line.
+/// Widest line.
 const WIDTH: usize = 100;
 
-/// Renders one explanation: first line, details, steps in columns, contrast with passing runs, certainty.
+/// One explanation: first line, details, steps in columns, what passing runs do, certainty.
 pub fn text(explanation: &Explanation) -> String {
     let mut lines = Vec::new();
     let word = if explanation.kind == BugKind::Sequential {
@@ -49,6 +50,9 @@ pub fn text(explanation: &Explanation) -> String {
     if let Some(tail) = tail(explanation) {
         lines.extend(wrapped(&tail, "  ", "  "));
     }
+    if let Some(progress) = super::progress(explanation) {
+        lines.extend(wrapped(&progress, "  ", "  "));
+    }
     match (super::fix(explanation), no_fix(explanation)) {
         (Some(fix), _) => lines.extend(wrapped(&fix, "  Fix: ", "  ")),
         (None, Some(why)) => lines.extend(wrapped(&why, "  No fix is offered: ", "  ")),
@@ -75,7 +79,7 @@ fn no_fix(explanation: &Explanation) -> Option<String> {
     })
 }
 
-/// Contributions of the engines, and the reason for the explanation's rank.
+/// What each engine has found, and why the explanation stands where it does.
 pub fn why(explanation: &Explanation) -> String {
     let mut lines = Vec::new();
     if !explanation.rank.is_empty() {
@@ -102,6 +106,9 @@ pub fn why(explanation: &Explanation) -> String {
     for other in others.filter(|one| !one.needed && !one.follows) {
         lines.extend(wrapped(&passed_over(other), "  - ", "    "));
     }
+    for line in explanation.progress.iter().flat_map(attempts) {
+        lines.extend(wrapped(&line, "  - ", "    "));
+    }
     for why in super::not_fixed(explanation) {
         lines.extend(wrapped(&format!("No fix: {why}."), "  - ", "    "));
     }
@@ -109,12 +116,47 @@ pub fn why(explanation: &Explanation) -> String {
 }
 
 fn passed_over(other: &PassedOver) -> String {
-    let shares = other.evidence.map(super::shares);
-    let shares = shares.unwrap_or_else(|| "No schedule could be made to have it.".to_owned());
-    format!("Not told: {}. {shares}", other.headline)
+    let kept = other.counterexample.as_ref();
+    let shares = match (other.evidence, other.ochiai, kept.map(|kept| kept.shows)) {
+        (Some(evidence), ..) => super::shares(evidence),
+        (_, Some(ochiai), _) => format!("Ochiai's coefficient: {}.", ochiai_in_words(ochiai)),
+        (.., Some(Shows::PassesWith)) => "No schedule could be made without it.".to_owned(),
+        (.., Some(Shows::FailsWithout)) => "No schedule could be made with it.".to_owned(),
+        (.., None) => "No schedule could be made to have it.".to_owned(),
+    };
+    let by = match other.engines.as_slice() {
+        [] => String::new(),
+        names => format!(" ({})", names.join(", ")),
+    };
+    let against = kept.map(against).unwrap_or_default();
+    format!("Not told{by}: {}. {shares}{against}", other.headline)
 }
 
-/// Certainty, and the runs concerned.
+/// What a run that was kept shows, and the command for it.
+fn against(kept: &Counterexample) -> String {
+    let shows = match kept.shows {
+        Shows::FailsWithout => "A run that fails without it",
+        Shows::PassesWith => "A run that passes with it",
+    };
+    format!(" {shows}: unsnarl replay {}", super::file(kept))
+}
+
+/// A line for each proposal: what was drawn for it, as far as the time went.
+fn attempts(progress: &Progress) -> Vec<String> {
+    let tried = progress.tried.iter().map(|one| {
+        let end = match one.is_unfinished {
+            true => ", not to the end",
+            false => "",
+        };
+        let drawn = super::schedules(one.schedules);
+        format!("Tried on {drawn}{end}: {}.", one.headline)
+    });
+    let not_tried = progress.not_tried.iter();
+    let not_tried = not_tried.map(|headline| format!("Not tried: {headline}."));
+    tried.chain(not_tried).collect()
+}
+
+/// How sure, and in which runs.
 fn tail(explanation: &Explanation) -> Option<String> {
     let sure = certainty(explanation)?;
     Some(
@@ -188,7 +230,7 @@ fn missing_before(explanation: &Explanation, step: usize) -> impl Iterator<Item 
     absent.filter(move |absent| absent.before as usize == step)
 }
 
-/// Note on a line that the failing run has not reached.
+/// What stands behind a line that the failing run has not come to.
 fn missing(absent: &Absent) -> String {
     match absent.thread.as_str() {
         "" => "(in passing runs it runs here)".to_owned(),
@@ -196,7 +238,7 @@ fn missing(absent: &Absent) -> String {
     }
 }
 
-/// The callers of a step, unless the thread's preceding step has the same ones.
+/// The callers of a step, unless the thread's step before has said them.
 fn newly_called(steps: &[Step], at: usize) -> Option<String> {
     let step = steps.get(at).filter(|step| !step.via.is_empty())?;
     let mut earlier = steps.iter().take(at).rev();
@@ -207,7 +249,7 @@ fn newly_called(steps: &[Step], at: usize) -> Option<String> {
     (!is_said).then(|| callers::in_words(&step.via))
 }
 
-/// Effects and notes, in separate columns if these fit into `room`.
+/// Effects and notes, in columns of their own if that fits into `room`.
 fn tails(steps: &[Step], cells: &[[String; 4]], room: usize) -> Vec<String> {
     let effects = cells.iter().map(|[.., effect]| effect.chars().count());
     let widest = effects.max().unwrap_or(0).min(MOST_COLUMN);
@@ -285,7 +327,7 @@ pub fn summary(explanations: &[Explanation]) -> String {
     }
 }
 
-/// Message for a corpus without failing runs.
+/// What to say when no run of a corpus failed.
 pub fn nothing_failed(corpus: &Corpus) -> String {
     let passed = corpus.passing().count();
     let other = corpus.len() - passed;
@@ -303,7 +345,7 @@ pub fn nothing_failed(corpus: &Corpus) -> String {
     text
 }
 
-/// Advice for failing runs without an explanation, in a sentence.
+/// What may help where failing runs have no explanation, in a sentence.
 pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
     match corpus.counts().passing() {
         0 => "No passing run was recorded to compare with: record more runs.",
@@ -314,7 +356,7 @@ pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
     }
 }
 
-/// Message about failing runs without an explanation.
+/// What to say about failing runs that nothing explains.
 pub fn unexplained(corpus: &Corpus, names: &[String]) -> String {
     let Some(run) = names.first().and_then(|name| corpus.get(name)) else {
         return String::new();

@@ -50,7 +50,7 @@ impl Case<'_, '_> {
     /// Whether the lines that should be one step help as one step.
     pub fn region(&mut self, seen: &Directed) {
         let passes = |turn| seen.passing.contains(&turn);
-        let fails = |turn| seen.fails.iter().find(|(failed, ..)| *failed == turn);
+        let fails = |turn| seen.fails.iter().find(|failed| failed.turn == turn);
         let piece = piece(self.explanation);
         if passes(Turn::RegionFirst) && passes(Turn::OthersFirst) {
             let other = interfering(self.explanation);
@@ -60,7 +60,7 @@ impl Case<'_, '_> {
         } else if passes(Turn::RegionFirst) && fails(Turn::OthersFirst).is_none() {
             self.says
                 .push(format!("With {piece} made atomic it passes."));
-        } else if let Some((.., true)) = fails(Turn::OthersFirst)
+        } else if fails(Turn::OthersFirst).is_some_and(|failed| failed.is_against)
             && passes(Turn::RegionFirst)
         {
             // One piece is not enough: it also has to come first.
@@ -142,6 +142,7 @@ impl Case<'_, '_> {
             reason: reason.to_owned(),
             next: next.to_owned(),
             says: self.says,
+            counterexample: None,
         }
     }
 }

@@ -3,14 +3,14 @@
 use super::{
     choose::choose,
     decide::Decision,
-    experiment::{Experiment, Experiments},
+    experiment::{Experiment, Experiments, Trial},
 };
 use anyhow::Result;
 use std::{cell::RefCell, sync::Arc};
 use unsnarl_core::{
     Budget, Certainty, Corpora, Explanation, RunSummary,
-    diagnosis::{Evidence, Share},
-    explain::{Intervention, explain, intervention, retold},
+    diagnosis::{Counterexample, Evidence, Share, Shows},
+    explain::{Intervention, Proposers, explain, intervention},
 };
 use unsnarl_trace::{EventId, Run, script};
 
@@ -62,6 +62,9 @@ struct Given<'a> {
     run: &'a Run,
     outcomes: &'a [(&'a str, u32, u32)],
     asked: RefCell<Vec<String>>,
+    /// The experiment after which the time is over.
+    last: usize,
+    over: Budget,
 }
 
 impl Experiments for Given<'_> {
@@ -69,7 +72,7 @@ impl Experiments for Given<'_> {
         self.run
     }
 
-    fn experiment(&self, explanation: &Explanation, _: &Budget) -> Result<Option<Experiment>> {
+    fn experiment(&self, explanation: &Explanation, _: &Budget) -> Result<Trial> {
         self.asked.borrow_mut().push(explanation.headline.clone());
         let mut outcomes = self.outcomes.iter();
         let outcome = outcomes.find(|(about, ..)| explanation.headline.contains(about));
@@ -79,16 +82,26 @@ impl Experiments for Given<'_> {
             orders: 30,
         };
         let orders = intervention(explanation, self.run);
-        Ok(orders
-            .zip(outcome)
-            .map(|(orders, (_, with, without))| Experiment {
-                evidence: Evidence {
-                    with: share(*with),
-                    without: share(*without),
-                },
-                orders,
-                begins: EventId(0),
-            }))
+        let made = orders.zip(outcome);
+        let made = made.map(|(orders, (_, with, without))| Experiment {
+            evidence: Evidence {
+                with: share(*with),
+                without: share(*without),
+            },
+            orders,
+            begins: EventId(0),
+        });
+        let against = made.as_ref().map(|made| made.evidence);
+        let against = against.filter(|evidence| evidence.without.fails > 0);
+        if self.asked.borrow().len() == self.last {
+            self.over.cancel();
+        }
+        Ok(Trial {
+            made,
+            schedules: 60,
+            is_unfinished: false,
+            against: against.map(|_| (Shows::FailsWithout, Box::new(self.run.clone()))),
+        })
     }
 
     fn on_the_way(
@@ -96,8 +109,13 @@ impl Experiments for Given<'_> {
         explanation: &Explanation,
         _: &Intervention,
         budget: &Budget,
-    ) -> Result<Option<Experiment>> {
+    ) -> Result<Trial> {
         self.experiment(explanation, budget)
+    }
+
+    fn keep(&self, (shows, _): (Shows, Box<Run>)) -> Option<Counterexample> {
+        let run = format!("kept-{}", self.asked.borrow().len());
+        Some(Counterexample { run, shows })
     }
 }
 
@@ -107,23 +125,36 @@ const BOTH: &str = "`hits` and `done` changed";
 
 /// The story that is told first by the runs alone, after experiments with these outcomes, and how many were made.
 fn chosen(outcomes: &[(&str, u32, u32)], known: &[&str]) -> (Explanation, usize) {
+    chosen_until(usize::MAX, outcomes, known)
+}
+
+/// The same where the time is over after so many experiments.
+fn chosen_until(
+    last: usize,
+    outcomes: &[(&str, u32, u32)],
+    known: &[&str],
+) -> (Explanation, usize) {
     let corpora = corpora();
     let corpus = corpora.iter().next().expect("a corpus");
     let budget = Budget::unlimited();
     let mut told = explain(corpus, &budget).findings.remove(0);
-    let stories = retold(corpus, &told, &budget);
-    let ids = stories
-        .iter()
-        .filter(|one| known.iter().any(|about| one.headline.contains(about)));
-    let ids: Vec<String> = ids.map(|one| one.id.clone()).collect();
+    let proposers = Proposers::comparing(corpus);
+    let mut proposals = proposers.instead_of(&told, &[]);
+    let engines = proposers.all();
+    let stories = engines.flat_map(|engine| proposals.by(engine, &budget));
+    let ids = stories.filter(|one| known.iter().any(|about| one.headline.contains(about)));
+    let ids: Vec<String> = ids.map(|one| one.id).collect();
     let run = corpus.get(&told.run).and_then(|run| run.run.clone());
     let given = Given {
         run: &run.expect("the failing run"),
         outcomes,
         asked: RefCell::default(),
+        last,
+        over: budget.clone(),
     };
     let decision = Decision::default();
-    choose(corpus, &ids, &given, &mut told, &decision, &budget).expect("no program is executed");
+    choose(&proposers, &ids, &given, &mut told, &decision, &budget)
+        .expect("no program is executed");
     (told, given.asked.into_inner().len())
 }
 
@@ -183,4 +214,35 @@ fn a_cause_that_is_known_is_told_of_other_failures_too() {
     assert_eq!(asked, 1);
     let (told, _) = chosen(&[(HITS, 30, 0), (DONE, 15, 14)], &[DONE]);
     assert!(told.headline.contains(HITS), "{}", told.headline);
+}
+
+#[test]
+fn what_is_refuted_keeps_the_run_that_shows_it() {
+    let (told, _) = chosen(&[(HITS, 10, 10), (DONE, 30, 0), (BOTH, 12, 9)], &[]);
+    let mut over = told.passed_over.iter();
+    let refuted = over.find(|one| one.headline.contains(HITS));
+    let refuted = refuted.expect("it is passed over");
+    let against = refuted.counterexample.as_ref().expect("a run is kept");
+    assert_eq!(against.shows, Shows::FailsWithout);
+    assert_eq!(refuted.engines.first().map(String::as_str), Some("orders"));
+}
+
+#[test]
+fn an_answer_without_time_says_how_far_it_came() {
+    let outcomes = [(HITS, 10, 10), (DONE, 30, 0), (BOTH, 12, 9)];
+    let (all, asked) = chosen(&outcomes, &[]);
+    assert_eq!(all.progress, None);
+    assert!(asked > 2, "{asked}");
+    let (told, made) = chosen_until(1, &outcomes, &[]);
+    assert_eq!(made, 1);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+    let progress = told.progress.expect("the time was over");
+    let tried: Vec<(bool, u32)> = progress
+        .tried
+        .iter()
+        .map(|one| (one.headline.contains(HITS), one.schedules))
+        .collect();
+    assert_eq!(tried, [(true, 60)]);
+    assert!(progress.not_tried.iter().any(|one| one.contains(DONE)));
+    assert!(progress.not_asked.contains(&"predict".to_owned()));
 }

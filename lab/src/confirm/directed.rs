@@ -18,18 +18,30 @@ use unsnarl_trace::{EventId, EventKind, LocationId, Run, Value};
 pub(super) struct Directed {
     /// The first that passed, how often, and of how many times.
     pub passes: Option<(Other, u32, u32)>,
-    /// Orders that failed: which, and whether that speaks against the explanation.
-    pub fails: Vec<(Turn, String, bool)>,
+    /// Orders that failed.
+    pub fails: Vec<Failed>,
     pub passing: Vec<Turn>,
     /// Orders that passed, where the failing one passes as well when it is executed so far: why they show nothing.
     pub undecided: Option<String>,
     pub stopped: bool,
 }
 
+/// An order that failed.
+pub(super) struct Failed {
+    /// Which.
+    pub turn: Turn,
+    /// The order, and how it failed.
+    pub says: String,
+    /// It failed in the same way without what is blamed.
+    pub is_against: bool,
+    /// The run.
+    pub run: Box<Run>,
+}
+
 impl Directed {
     /// Everything that could be had fails in the same way without what is blamed.
     pub fn is_against(&self) -> bool {
-        !self.fails.is_empty() && self.fails.iter().all(|(.., is_against)| *is_against)
+        !self.fails.is_empty() && self.fails.iter().all(|failed| failed.is_against)
     }
 
     fn passes(&mut self, case: &mut Case<'_, '_>, turned: Turned, (passes, of): (u32, u32)) {
@@ -64,7 +76,12 @@ pub(super) fn directed(case: &mut Case<'_, '_>, passed: &[&Run]) -> Result<Direc
                 let same = failure_place(&failed).as_ref() == Some(&case.explanation.failure);
                 let is_without = bears_out(case.explanation, &failed) == Some(false);
                 let says = format!("{}: {why}", turned.says);
-                seen.fails.push((turned.turn, says, same && is_without));
+                seen.fails.push(Failed {
+                    turn: turned.turn,
+                    says,
+                    is_against: same && is_without,
+                    run: failed,
+                });
             }
             Attempt::NotHad => {}
             Attempt::Stopped => seen.stopped = true,

@@ -1,20 +1,23 @@
 //! Experiments on schedules: how often does the program fail when what is blamed happens, and how often when it does not?
 //! Everything else is drawn.
 
-use super::attempt::{anywhere, written};
+use super::{
+    attempt::{anywhere, written},
+    counterexamples::Counterexamples,
+};
 use crate::dsp::Executor;
 use anyhow::Result;
 use std::collections::BTreeSet;
 use unsnarl_core::{
     Budget, Explanation,
-    diagnosis::{Evidence, Share},
+    diagnosis::{Counterexample, Evidence, Share, Shows},
     explain::{Intervention, bears_out, intervention, outermost},
 };
 use unsnarl_recorder::{
     proposal::{Ended, ProposalError},
     record::Sampler,
 };
-use unsnarl_trace::{EventId, EventKind, FailureMode, Policy, Proposal, Run, Wanted};
+use unsnarl_trace::{EventId, EventKind, FailureMode, Outcome, Policy, Proposal, Run, Wanted};
 
 /// Schedules that an experiment rests on, on each side.
 pub const SAMPLES: u32 = 30;
@@ -24,6 +27,19 @@ const FEW: u32 = 8;
 
 /// Schedules that may miss an order before it counts as one that cannot be had.
 const MISSES: u32 = 12;
+
+/// Schedules drawn for a proposal.
+#[derive(Default)]
+pub struct Trial {
+    /// What came of them; none when its orders cannot be had, or the time was over before.
+    pub made: Option<Experiment>,
+    /// How many were executed, those that did not have its orders among them.
+    pub schedules: u32,
+    /// The time was over before the experiment was.
+    pub is_unfinished: bool,
+    /// A run that speaks against the proposal.
+    pub against: Option<(Shows, Box<Run>)>,
+}
 
 /// What came of the orders of an explanation.
 pub struct Experiment {
@@ -43,6 +59,8 @@ pub struct Trials<'a> {
     pub sampler: &'a Sampler<'a>,
     /// Runs that passed, to know what never came.
     pub passed: Vec<&'a Run>,
+    /// Where runs that speak against a proposal are kept.
+    pub counterexamples: &'a Counterexamples,
 }
 
 /// Makes experiments on one failing run.
@@ -50,14 +68,14 @@ pub trait Experiments {
     /// The run.
     fn run(&self) -> &Run;
 
-    /// The outcome for one explanation; none when it names no orders, they cannot be had, or the time is over.
+    /// What comes of one explanation; nothing when it names no orders, they cannot be had, or the time is over.
     ///
     /// # Errors
     /// The program cannot be executed.
-    fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Option<Experiment>>;
+    fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial>;
 
-    /// The same where all schedules go on to the order that `leads_to` begins with, as far as they can: does it take what
-    /// the explanation blames to come there?
+    /// The same where all schedules go on to the order that `leads_to` begins with, as far as they can: does it take the
+    /// blamed steps to come there?
     ///
     /// # Errors
     /// The program cannot be executed.
@@ -66,7 +84,10 @@ pub trait Experiments {
         explanation: &Explanation,
         leads_to: &Intervention,
         budget: &Budget,
-    ) -> Result<Option<Experiment>>;
+    ) -> Result<Trial>;
+
+    /// Keeps a run that speaks against a proposal, if there is room.
+    fn keep(&self, against: (Shows, Box<Run>)) -> Option<Counterexample>;
 }
 
 impl Experiments for Trials<'_> {
@@ -74,7 +95,7 @@ impl Experiments for Trials<'_> {
         self.executor.run
     }
 
-    fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Option<Experiment>> {
+    fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial> {
         self.compared(explanation, &[], budget)
     }
 
@@ -83,8 +104,12 @@ impl Experiments for Trials<'_> {
         explanation: &Explanation,
         leads_to: &Intervention,
         budget: &Budget,
-    ) -> Result<Option<Experiment>> {
+    ) -> Result<Trial> {
         self.compared(explanation, &leads_to.with, budget)
+    }
+
+    fn keep(&self, (shows, run): (Shows, Box<Run>)) -> Option<Counterexample> {
+        self.counterexamples.keep(self.executor, shows, &run)
     }
 }
 
@@ -94,20 +119,17 @@ impl Trials<'_> {
         explanation: &Explanation,
         then: &[EventId],
         budget: &Budget,
-    ) -> Result<Option<Experiment>> {
+    ) -> Result<Trial> {
         let run = self.executor.run;
         let Some(orders) = intervention(explanation, run) else {
-            return Ok(None);
+            return Ok(Trial::default());
         };
         let begins = orders.with.iter().filter_map(|row| outermost(run, *row));
-        let Some(begins) = begins.min() else {
-            return Ok(None);
-        };
-        let Some(choices) = self.sampler.choices_before(begins) else {
-            return Ok(None);
-        };
-        let Some((with, without)) = self.proposals(&orders, then) else {
-            return Ok(None);
+        let begins = begins.min();
+        let choices = begins.and_then(|begins| self.sampler.choices_before(begins));
+        let ways = self.proposals(&orders, then);
+        let (Some(begins), Some(choices), Some((with, without))) = (begins, choices, ways) else {
+            return Ok(Trial::default());
         };
         let samples = |ways, is_with| Samples {
             executor: self.executor,
@@ -118,17 +140,28 @@ impl Trials<'_> {
             fails: 0,
             of: 0,
             orders: BTreeSet::new(),
+            against: None,
         };
-        let compared = compare(samples(with, true), samples(without, false), budget)?;
-        Ok(compared.map(|evidence| Experiment {
-            evidence,
-            orders,
-            begins,
-        }))
+        let (mut with, mut without) = (samples(with, true), samples(without, false));
+        let compared = compare(&mut with, &mut without, budget)?;
+        let evidence = Evidence {
+            with: with.share(),
+            without: without.share(),
+        };
+        Ok(Trial {
+            schedules: with.tried() + without.tried(),
+            is_unfinished: compared == Drawn::Over,
+            made: (compared == Drawn::All).then_some(Experiment {
+                evidence,
+                orders,
+                begins,
+            }),
+            against: without.against().or_else(|| with.against()),
+        })
     }
 
-    /// The schedules with what is blamed, and those without it, all of which go on to `then` where they can; none when it
-    /// needs what no run that passed has.
+    /// The schedules with the blamed order, and those without it, all of which go on to `then` where they can; none when
+    /// it needs a step that no run that passed has.
     fn proposals(&self, orders: &Intervention, then: &[EventId]) -> Option<(Vec<Way>, Vec<Way>)> {
         let way =
             |order: &[EventId], then: &[EventId]| Way::towards(self.executor.run, order, then);
@@ -137,8 +170,10 @@ impl Trials<'_> {
         let (mut meanwhile, after): (Vec<EventId>, Vec<EventId>) =
             then.iter().partition(|row| **row <= last);
         meanwhile.extend(&orders.with);
-        meanwhile.sort_unstable();
-        meanwhile.dedup();
+        if !then.is_empty() {
+            meanwhile.sort_unstable();
+            meanwhile.dedup();
+        }
         let mut with = way(&meanwhile, &after);
         let without = orders.without.iter();
         let mut without: Vec<Way> = without.map(|order| way(order, then)).collect();
@@ -171,25 +206,36 @@ impl Trials<'_> {
     }
 }
 
-/// Draws schedules of both kinds until it is clear whether they differ; none when they cannot be had, or the time is over.
-fn compare(
-    mut with: Samples<'_>,
-    mut without: Samples<'_>,
+/// Whether schedules with some order were drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Drawn {
+    /// As many as are needed.
+    All,
+    /// The program does not have it, or too seldom.
+    CannotBeHad,
+    /// The time was over.
+    Over,
+}
+
+/// Draws schedules of both kinds until it is clear whether they differ.
+fn compare<'a>(
+    with: &mut Samples<'a>,
+    without: &mut Samples<'a>,
     budget: &Budget,
-) -> Result<Option<Evidence>> {
+) -> Result<Drawn> {
     for least in [FEW, SAMPLES] {
-        if !with.take(least, budget)? || !without.take(least, budget)? {
-            return Ok(None);
+        for samples in [&mut *with, &mut *without] {
+            let drawn = samples.take(least, budget)?;
+            if drawn != Drawn::All {
+                return Ok(drawn);
+            }
         }
         // What fails as often without it is not it.
         if without.share().value() >= with.share().value() {
             break;
         }
     }
-    Ok(Some(Evidence {
-        with: with.share(),
-        without: without.share(),
-    }))
+    Ok(Drawn::All)
 }
 
 /// Schedules with one of several orders.
@@ -204,6 +250,8 @@ struct Samples<'a> {
     fails: u32,
     of: u32,
     orders: BTreeSet<String>,
+    /// The first run that speaks against what is blamed.
+    against: Option<Box<Run>>,
 }
 
 /// One of the orders.
@@ -233,17 +281,13 @@ impl Way {
         }
     }
 
-    /// This order, and after it another one where that can be had.
+    /// This order, and after it another one where that is feasible.
     fn towards(run: &Run, order: &[EventId], then: &[EventId]) -> Way {
         let then = then.iter().filter(|row| !order.contains(row));
         let rows: Vec<EventId> = order.iter().chain(then).copied().collect();
         let (wanted, mut way) = (Way::of(run, order), Way::of(run, &rows));
-        for event in way
-            .proposal
-            .events
-            .iter_mut()
-            .skip(wanted.proposal.events.len())
-        {
+        let wanted = wanted.proposal.events.len();
+        for event in way.proposal.events.iter_mut().skip(wanted) {
             event.optional = true;
         }
         way
@@ -270,26 +314,30 @@ impl Way {
 }
 
 impl Samples<'_> {
-    /// Goes on until there are so many; false when they cannot be had.
-    fn take(&mut self, least: u32, budget: &Budget) -> Result<bool> {
+    /// Goes on until there are so many.
+    fn take(&mut self, least: u32, budget: &Budget) -> Result<Drawn> {
         while self.of < least {
+            if budget.stop().is_some() {
+                return Ok(Drawn::Over);
+            }
             let tried = self.ways.iter().enumerate();
             let hopeful = tried.filter(|(_, way)| !way.is_hopeless());
             let next = hopeful.min_by_key(|(_, way)| way.tried).map(|(at, _)| at);
-            let Some(at) = next.filter(|_| budget.stop().is_none()) else {
-                return Ok(false);
+            let Some(at) = next else {
+                return Ok(Drawn::CannotBeHad);
             };
-            if !self.one_more(at)? {
-                return Ok(false);
+            let drawn = self.one_more(at)?;
+            if drawn != Drawn::All {
+                return Ok(drawn);
             }
         }
-        Ok(true)
+        Ok(Drawn::All)
     }
 
-    /// Tries one of the orders; false when it cannot go on.
-    fn one_more(&mut self, at: usize) -> Result<bool> {
+    /// Tries one of the orders.
+    fn one_more(&mut self, at: usize) -> Result<Drawn> {
         let Some(way) = self.ways.get_mut(at) else {
-            return Ok(false);
+            return Ok(Drawn::CannotBeHad);
         };
         let number = way.tried;
         let beginning = way.beginning();
@@ -309,25 +357,52 @@ impl Samples<'_> {
         };
         let verdict = match self.executor.once(&proposal) {
             Ok(Some(verdict)) => verdict,
-            Ok(None) | Err(ProposalError::NoSite(..)) => return Ok(false),
+            Ok(None) => return Ok(Drawn::Over),
+            Err(ProposalError::NoSite(..)) => return Ok(Drawn::CannotBeHad),
             Err(error) => return Err(error.into()),
         };
         if verdict.ended != Ended::Reached {
-            return Ok(true);
+            return Ok(Drawn::All);
         }
-        let run = &verdict.run;
-        let fails = FailureMode::of(run).is_like(&FailureMode::of(self.executor.run));
+        let run = verdict.run;
+        let fails = FailureMode::of(&run).is_like(&FailureMode::of(self.executor.run));
         // Without what is blamed a run may have it all the same, at other occurrences: then it is no run without it.
-        if !fails || self.is_with || bears_out(self.explanation, run) != Some(true) {
+        if !fails || self.is_with || bears_out(self.explanation, &run) != Some(true) {
             way.of += 1;
             if let Some(missed) = way.missed.get_mut(beginning) {
                 *missed -= 1;
             }
-            self.of += 1;
-            self.fails += u32::from(fails);
-            self.orders.insert(run.meta.order.clone());
+            self.count(run, fails);
         }
-        Ok(true)
+        Ok(Drawn::All)
+    }
+
+    /// Takes in a run that has the order.
+    fn count(&mut self, run: Run, fails: bool) {
+        self.of += 1;
+        self.fails += u32::from(fails);
+        self.orders.insert(run.meta.order.clone());
+        let is_against = match self.is_with {
+            true => run.meta.outcome == Outcome::Passed,
+            false => fails,
+        };
+        if is_against && self.against.is_none() {
+            self.against = Some(Box::new(run));
+        }
+    }
+
+    /// Schedules that were executed.
+    fn tried(&self) -> u32 {
+        self.ways.iter().map(|way| way.tried).sum()
+    }
+
+    /// The first run that speaks against what is blamed, with what it shows.
+    fn against(&mut self) -> Option<(Shows, Box<Run>)> {
+        let shows = match self.is_with {
+            true => Shows::PassesWith,
+            false => Shows::FailsWithout,
+        };
+        Some((shows, self.against.take()?))
     }
 
     fn share(&self) -> Share {

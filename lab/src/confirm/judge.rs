@@ -3,7 +3,8 @@
 use super::{
     attempt::is_whole,
     case::{Case, Other, piece, waits},
-    choose::choose,
+    choose::{choose, untried},
+    counterexamples::Counterexamples,
     decide::{Decision, decide},
     directed::{directed, writes_at},
     experiment::Trials,
@@ -17,10 +18,9 @@ use crate::{
 use anyhow::{Result, anyhow};
 use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
-    Budget, Certainty, Corpus, Execution, Explanation, Place, Role, RunSummary, SiteMark, Tally,
-    Verdict,
-    diagnosis::Evidence,
-    explain::{Turn, bears_out, never_came, retold, retold_nearly},
+    Budget, Certainty, Execution, Explanation, Place, Role, RunSummary, SiteMark, Tally, Verdict,
+    diagnosis::{Evidence, Shows},
+    explain::{Proposers, Turn, bears_out, never_came},
     findings::projection_agrees,
     schedules::Options,
 };
@@ -37,32 +37,28 @@ const CHOOSING: u32 = 50;
 
 /// Judges explanations of one corpus.
 pub struct Judge<'a> {
-    corpus: &'a Corpus,
-    with: &'a Executing<'a>,
-    time: Duration,
-    known: &'a [String],
+    /// What proposes other explanations.
+    pub proposers: &'a Proposers<'a>,
+    /// How programs are executed.
+    pub with: &'a Executing<'a>,
+    /// Time for each explanation.
+    pub time: Duration,
+    /// The ids of those that were confirmed before.
+    pub known: &'a [String],
+    /// Where runs that speak against explanations are kept.
+    pub counterexamples: &'a Counterexamples,
 }
 
 impl<'a> Judge<'a> {
-    /// For this corpus, with so much time for each explanation, and the ids of those that were confirmed before.
-    pub fn new(
-        corpus: &'a Corpus,
-        with: &'a Executing<'a>,
-        time: Duration,
-        known: &'a [String],
-    ) -> Judge<'a> {
-        Judge {
-            corpus,
-            with,
-            time,
-            known,
-        }
-    }
-
     /// Executes the orders of an explanation and notes what came of it.
     pub fn judge(&self, explanation: &mut Explanation) {
+        let first = explanation.id.clone();
         let executed = within(self.time, self.with.stop, |halt, budget| {
-            self.execute(explanation, halt, budget)
+            let executed = self.execute(explanation, halt, budget);
+            if explanation.id != first {
+                self.proposers.support(explanation, budget);
+            }
+            executed
         });
         explanation.executed = Some(match executed {
             Ok(executed) => executed,
@@ -98,6 +94,7 @@ impl<'a> Judge<'a> {
             return Ok(case.ends(Verdict::NotReproduced, None, &difference));
         }
         if repeated.stopped {
+            case.explanation.progress = Some(untried(self.proposers, case.explanation));
             return Ok(case.ends(Verdict::Unsettled, None, OVER));
         }
         self.experiment(&mut case, halt, budget)?;
@@ -114,7 +111,8 @@ impl<'a> Judge<'a> {
                 false => Ok(case.passes(passed.0, passed.1, passed.2)),
             };
         }
-        // Who waits for what at the end is no matter of interpretation, and one schedule speaks against no thirty.
+        // Who waits for what at the end is no matter of interpretation.
+        // One schedule speaks against no thirty.
         let is_open = !waits(case.explanation) && !is_cause;
         if is_open
             && (directed.is_against() || directed.undecided.is_some())
@@ -125,12 +123,18 @@ impl<'a> Judge<'a> {
         if directed.stopped {
             return Ok(case.ends(Verdict::Unsettled, None, OVER));
         }
-        if let Some((turn, says, _)) = directed.fails.first()
-            && is_open
+        if is_open
             && directed.is_against()
+            && let Some(failed) = directed.fails.first()
         {
-            let reason = fails_too(*turn, says, case.explanation);
-            return Ok(case.ends(Verdict::Refuted, None, &reason));
+            let reason = fails_too(failed.turn, &failed.says, case.explanation);
+            let kept =
+                (self.counterexamples).keep(&case.executor, Shows::FailsWithout, &failed.run);
+            let refuted = case.ends(Verdict::Refuted, None, &reason);
+            return Ok(Execution {
+                counterexample: kept,
+                ..refuted
+            });
         }
         self.by_other_means(case, directed.undecided, halt, budget)
     }
@@ -148,6 +152,9 @@ impl<'a> Judge<'a> {
             decided.transpose()
         })?;
         let Some(decision) = decision else {
+            if budget.stop().is_some() {
+                case.explanation.progress = Some(untried(self.proposers, case.explanation));
+            }
             return Ok(());
         };
         case.decision = decision;
@@ -158,9 +165,10 @@ impl<'a> Judge<'a> {
             executor: &case.executor,
             sampler: &sampler,
             passed: self.few_passed(),
+            counterexamples: self.counterexamples,
         };
         choose(
-            self.corpus,
+            self.proposers,
             self.known,
             &trials,
             case.explanation,
@@ -184,6 +192,14 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// What is proposed besides and told without an experiment, too.
+    fn others(&self, explanation: &Explanation, budget: &Budget) -> Vec<Explanation> {
+        let mut proposals = self.proposers.instead_of(explanation, &[]);
+        let engines = self.proposers.all().filter(|engine| engine.stands_alone());
+        let others = engines.flat_map(|engine| proposals.by(engine, budget));
+        others.collect()
+    }
+
     /// What is blamed is not what makes the run fail: does another story of it hold when its orders are executed? Then
     /// that is told instead.
     fn retell(
@@ -191,7 +207,7 @@ impl<'a> Judge<'a> {
         case: &mut Case<'_, '_>,
         budget: &Budget,
     ) -> Result<Option<(Other, u32, u32)>> {
-        for other in retold(self.corpus, case.explanation, budget) {
+        for other in self.others(case.explanation, budget) {
             let known = std::mem::replace(case.explanation, other);
             let directed = directed(case, &self.few_passed())?;
             if directed.passes.is_some() {
@@ -224,7 +240,8 @@ impl<'a> Judge<'a> {
         if !is_settled || agrees(case.explanation) {
             return Ok(case.passes(other, passes, of));
         }
-        let told = retold(self.corpus, case.explanation, budget)
+        let told = self
+            .others(case.explanation, budget)
             .into_iter()
             .find(|one| one.certainty != Certainty::Possible && agrees(one));
         let Some(told) = told else {
@@ -334,7 +351,7 @@ impl<'a> Judge<'a> {
         let agrees = |one: &Explanation| projection_agrees(&projection.dsp, one);
         let is_open = !waits(case.explanation) && !is_cause(case.explanation);
         if is_settled && is_open && !agrees(case.explanation) {
-            let mut others = retold_nearly(self.corpus, case.explanation, budget).into_iter();
+            let mut others = self.proposers.nearly(case.explanation, budget).into_iter();
             if let Some(other) = others.find(agrees) {
                 *case.explanation = other;
             }
@@ -350,7 +367,7 @@ impl<'a> Judge<'a> {
 
     /// Runs of the corpus that passed, the shortest first.
     fn passed(&self) -> impl Iterator<Item = (&'a str, &'a Run)> {
-        let mut passed: Vec<&RunSummary> = self.corpus.passing().collect();
+        let mut passed: Vec<&RunSummary> = self.proposers.material().corpus.passing().collect();
         passed.sort_by(|a, b| (a.events, &a.name).cmp(&(b.events, &b.name)));
         let runs = passed.into_iter().filter_map(|summary| {
             let mut runs = self.with.loaded.runs.iter();
@@ -366,7 +383,7 @@ impl<'a> Judge<'a> {
 /// Why it was not settled when the time was over.
 const OVER: &str = "the time for running it again was over\n  next: give it more: --run-budget 2m";
 
-/// Have schedules that were drawn with and without what is blamed borne it out?
+/// Returns whether schedules that were drawn with and without the blamed order bear it out.
 fn is_cause(explanation: &Explanation) -> bool {
     explanation.evidence.is_some_and(Evidence::is_cause)
 }

@@ -4,33 +4,49 @@
 mod attempt;
 mod case;
 mod choose;
+mod counterexamples;
 mod decide;
 mod directed;
 mod experiment;
 mod judge;
+mod others;
 mod time;
+mod tried;
 
 #[cfg(test)]
 mod choose_tests;
 
+pub use counterexamples::Counterexamples;
 pub use time::{DEFAULT as DEFAULT_TIME, Share};
 
 use self::judge::Judge;
 use crate::Executing;
-use unsnarl_core::{Certainty, Corpus, Execution, Explanation, Verdict, explain::in_order};
+use std::time::Duration;
+use unsnarl_core::{
+    Budget, Certainty, Execution, Explanation, Verdict,
+    explain::{Proposers, by_statistic, in_order, in_order_of_statistic},
+};
+
+/// Time for counting over runs of which none can be executed.
+const COUNTING: Duration = Duration::from_secs(10);
 
 /// Runs the orders of each explanation, in the time that the command line allows for all of them: each gets an equal
 /// share of what is left. What executing refutes is taken out and returned.
 pub fn confirm(
-    corpus: &Corpus,
+    proposers: &Proposers<'_>,
     explanations: &mut Vec<Explanation>,
     with: &Executing<'_>,
-    time: &mut Share,
+    (time, counterexamples): (&mut Share, &Counterexamples),
 ) -> Vec<Explanation> {
     let mut known: Vec<String> = Vec::new();
     for explanation in explanations.iter_mut() {
-        let end = time.take();
-        let judge = Judge::new(corpus, with, end, &known);
+        let judge = Judge {
+            proposers,
+            with,
+            time: time.take(),
+            known: &known,
+            counterexamples,
+        };
         judge.judge(explanation);
         if verdict(explanation) == Some(Verdict::Confirmed) {
             explanation.certainty = Certainty::Confirmed;
@@ -43,7 +59,27 @@ pub fn confirm(
         .partition(|one| verdict(one) == Some(Verdict::Refuted));
     *explanations = merged(kept);
     in_order(explanations);
+    rank_unexecuted(proposers, explanations, &Budget::lasting(COUNTING));
     refuted
+}
+
+/// Tells of each explanation of which nothing could be executed what the statistic over its runs speaks for most, and puts
+/// them in its order if that is all of them.
+pub fn rank_unexecuted(
+    proposers: &Proposers<'_>,
+    explanations: &mut Vec<Explanation>,
+    budget: &Budget,
+) {
+    let is_unexecuted = |one: &Explanation| verdict(one) == Some(Verdict::NotRun);
+    for explanation in explanations.iter_mut().filter(|one| is_unexecuted(one)) {
+        let executed = explanation.executed.clone();
+        by_statistic(proposers, explanation, budget);
+        explanation.executed = executed;
+    }
+    if explanations.iter().all(is_unexecuted) {
+        *explanations = merged(std::mem::take(explanations));
+        in_order_of_statistic(explanations);
+    }
 }
 
 /// Experiments may tell the same story of runs that were told apart before: it is told once.
@@ -87,5 +123,6 @@ fn not_run(reason: &str) -> Execution {
         reason: reason.to_owned(),
         next: next.to_owned(),
         says: Vec::new(),
+        counterexample: None,
     }
 }

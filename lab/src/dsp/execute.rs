@@ -85,6 +85,11 @@ impl<'a> Executor<'a> {
         Ok(self.program.sampler(self.run, stop)?)
     }
 
+    /// Notes a run that it made as the user's own, so that it can be replayed.
+    pub fn vouch(&self, run: &Run) -> Result<()> {
+        Ok(self.program.vouch(run)?)
+    }
+
     /// How often an order is executed.
     pub fn times(&self) -> u64 {
         self.times

@@ -2,7 +2,6 @@
 //! they do differently; both executed.
 
 mod analysis;
-mod beside;
 mod choose;
 mod execute;
 mod paths;
@@ -10,7 +9,6 @@ mod recorded;
 mod region;
 mod solver;
 
-pub use beside::note_agreement;
 pub use execute::{Executor, WAYS, failure as why_not};
 
 use self::analysis::Analysis;

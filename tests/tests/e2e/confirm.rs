@@ -2,7 +2,10 @@
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use unsnarl_core::{Certainty, Explanation, Tally, Verdict};
+use unsnarl_core::{
+    Certainty, Explanation, Tally, Verdict,
+    diagnosis::{Evidence, PassedOver, Shows},
+};
 use unsnarl_e2e::{Compiler, Program, Workspace};
 
 /// A folder with runs of a program.
@@ -109,10 +112,11 @@ fn a_program_that_is_gone_or_built_anew_is_not_run() -> Result<()> {
     let told = first(&workspace, &[])?;
     ensure!(verdict(&told) == Some(Verdict::NotRun), "{told:?}");
     ensure!(told.confirmed.is_none(), "{told:?}");
-    workspace
-        .unsnarl(&["explain"])?
-        .exits(1)?
-        .says(&["not run again:", "next:"])?;
+    workspace.unsnarl(&["explain"])?.exits(1)?.says(&[
+        "not run again:",
+        "next:",
+        "Not executed: ranked by Ochiai's coefficient",
+    ])?;
     Ok(())
 }
 
@@ -163,5 +167,92 @@ fn what_passing_runs_have_and_the_failing_one_lacks_stands_at_its_place() -> Res
         (absent.place.line, absent.thread.as_str()) == (59, "main"),
         "{absent:?}"
     );
+    Ok(())
+}
+
+/// What was passed over with a run that speaks against it.
+fn with_counterexample(told: &Explanation) -> impl Iterator<Item = &PassedOver> {
+    let over = told.passed_over.iter();
+    over.filter(|other| other.counterexample.is_some())
+}
+
+#[test]
+fn what_refutes_a_proposal_can_be_replayed() -> Result<()> {
+    let workspace = recorded("critical_turn", Compiler::Gcc)?;
+    let runs = || fs::read_dir(workspace.path().join(".unsnarl/runs")).map(Iterator::count);
+    let before = runs()?;
+    let told = first(&workspace, &[])?;
+    let mut shown = 0;
+    for other in with_counterexample(&told) {
+        let kept = other.counterexample.as_ref().context("it was kept")?;
+        let (ends, of) = match kept.shows {
+            Shows::FailsWithout => ("failed", other.evidence.map(fails_without)),
+            Shows::PassesWith => ("passed", other.evidence.map(passes_with)),
+        };
+        ensure!(of.is_none_or(|share| share > 0), "{other:?}");
+        let words = ["replay", &kept.run, "-n", "2"];
+        let says = format!("the same run 2 of 2 times: {ends}");
+        workspace.unsnarl(&words)?.exits(0)?.says(&[&says])?;
+        shown += 1;
+    }
+    ensure!(shown > 0, "{told:?}");
+    ensure!(runs()? == before, "none of them is a recorded run");
+    let file = with_counterexample(&told)
+        .next()
+        .and_then(|other| other.counterexample.clone());
+    let file = file.context("it was kept")?.run;
+    ensure!(file.starts_with(".unsnarl/counterexamples/"), "{file}");
+    let why = workspace.unsnarl(&["explain", "--why"])?.exits(1)?;
+    why.says(&[
+        "Not told (orders",
+        "unsnarl replay",
+        ".unsnarl/counterexamples/",
+    ])?;
+    Ok(())
+}
+
+fn fails_without(evidence: Evidence) -> u32 {
+    evidence.without.fails
+}
+
+fn passes_with(evidence: Evidence) -> u32 {
+    evidence.with.of - evidence.with.fails
+}
+
+#[test]
+fn counterexamples_of_the_explanation_before_are_gone() -> Result<()> {
+    let workspace = recorded("critical_turn", Compiler::Gcc)?;
+    let folder = workspace.path().join(".unsnarl/counterexamples");
+    first(&workspace, &[])?;
+    fs::write(folder.join("failed-proposed-0-00000000.arrow"), "old")?;
+    fs::write(folder.join("notes.txt"), "the user's")?;
+    first(&workspace, &[])?;
+    ensure!(!folder.join("failed-proposed-0-00000000.arrow").exists());
+    ensure!(folder.join("notes.txt").exists());
+    Ok(())
+}
+
+#[test]
+fn experiments_that_end_early_say_how_far_they_came() -> Result<()> {
+    let workspace = recorded("critical_turn", Compiler::Gcc)?;
+    ensure!(first(&workspace, &[])?.progress.is_none());
+    let told = first(&workspace, &["--run-budget", "1ms"])?;
+    let progress = told.progress.context("nothing says how far it came")?;
+    ensure!(progress.tried.is_empty(), "{progress:?}");
+    ensure!(
+        progress.not_tried.first() == Some(&told.headline),
+        "{progress:?}"
+    );
+    ensure!(progress.not_tried.len() > 1, "{progress:?}");
+    ensure!(
+        progress.not_asked.contains(&"predict".to_owned()),
+        "{progress:?}"
+    );
+    let words = ["explain", "--why", "--run-budget", "1ms"];
+    workspace.unsnarl(&words)?.exits(1)?.says(&[
+        "The time for experiments was over (--run-budget): of",
+        "none was tried",
+        "Not tried: ",
+    ])?;
     Ok(())
 }

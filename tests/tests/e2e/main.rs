@@ -29,6 +29,7 @@ mod free_mode;
 mod heap;
 mod hermetic;
 mod hostile;
+mod imported;
 mod invariants;
 mod kernels;
 mod killed;

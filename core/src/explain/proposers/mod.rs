@@ -1,0 +1,245 @@
+//! Engines as proposers: each proposes causes of a failing run, and experiments decide between them.
+//!
+//! [`Proposers::new`] has the list. No engine's word decides: where programs are executed, a proposal is told when the
+//! experiments bear it out, and an explanation names the engines that propose what it says.
+//!
+//! [`orders`] proposes what compares a run with the runs that passed, [`pairs`] and [`mining`] what these engines report by
+//! themselves; they need only what a [`Corpus`] keeps. The others look into whole runs: [`dsp`] and [`invariants`] follow
+//! them through the program model, [`predict`] asks a run that passed, and [`decisive`] has nothing to propose before
+//! experiments have found the steps that decide. What the engine dsp proposes here is the projection onto an order that
+//! passes as far as the model tells, with nothing executed. That an order which it finds by *executing* settles an
+//! explanation stays with the experiments (`lab/src/confirm/judge.rs`): it is an outcome, no proposal.
+
+mod among;
+mod decisive;
+mod dsp;
+mod invariants;
+mod mining;
+mod orders;
+mod pairs;
+mod predict;
+#[cfg(test)]
+mod tests;
+
+use super::view::View;
+use crate::{
+    Budget,
+    corpus::{Corpus, RunSummary},
+    explanation::Explanation,
+};
+use mining::Mining;
+pub(super) use orders::{name as name_orders, write};
+use pairs::Pairs;
+use std::sync::Arc;
+use unsnarl_trace::{EventId, Run, program::Program};
+
+/// An engine that proposes causes of failures.
+pub trait Proposer {
+    /// Its name among [`Explanation::engines`].
+    fn name(&self) -> &'static str;
+
+    /// Causes of a failing run, the likeliest first, each as an explanation that names the engine.
+    fn propose(&self, failing: &Failing<'_>, budget: &Budget) -> Vec<Explanation>;
+
+    /// Names the engine with an explanation that says what it has found, too.
+    fn support(&self, explanation: &mut Explanation, material: &Material<'_>, budget: &Budget);
+
+    /// It needs only what a corpus keeps of its runs.
+    fn compares(&self) -> bool {
+        false
+    }
+
+    /// Its proposals are told without an experiment, too, the first of them before there is any. Of others the
+    /// experiments have to be clear.
+    fn stands_alone(&self) -> bool {
+        false
+    }
+}
+
+/// What engines propose from.
+pub struct Material<'a> {
+    /// What is kept of the runs.
+    pub corpus: &'a Corpus,
+    /// Whole runs of the corpus, with their names.
+    pub runs: &'a [(String, Arc<Run>)],
+    /// The model of their program; empty where none was kept.
+    pub program: Program,
+}
+
+impl Material<'_> {
+    /// A run, if it was read.
+    pub(super) fn run(&self, name: &str) -> Option<&Run> {
+        let mut runs = self.runs.iter();
+        runs.find(|(known, _)| known == name).map(|(_, run)| &**run)
+    }
+}
+
+/// The failing run that causes are proposed for.
+pub struct Failing<'a> {
+    material: &'a Material<'a>,
+    view: &'a View<'a>,
+    /// The failing runs of which a cause is looked for: this one and those that fail like it.
+    alike: Vec<&'a RunSummary>,
+    /// The steps that decide it, as far as experiments have found them.
+    decisive: &'a [EventId],
+}
+
+impl<'a> Failing<'a> {
+    /// A run by what is kept of it, and the runs that fail like it.
+    pub(super) fn new(
+        material: &'a Material<'a>,
+        view: &'a View<'a>,
+        alike: Vec<&'a RunSummary>,
+    ) -> Failing<'a> {
+        Failing {
+            material,
+            view,
+            alike,
+            decisive: &[],
+        }
+    }
+}
+
+/// All engines, with what they propose from. What is dear is worked out once.
+pub struct Proposers<'a> {
+    material: Material<'a>,
+    list: Vec<Box<dyn Proposer>>,
+}
+
+impl<'a> Proposers<'a> {
+    /// The list, in the order in which they are asked: what tells the runs apart, then what experiments have found, then
+    /// what follows values, then what counts.
+    pub fn new(material: Material<'a>) -> Proposers<'a> {
+        let list: Vec<Box<dyn Proposer>> = vec![
+            Box::new(orders::Orders),
+            Box::new(decisive::Decisive),
+            Box::<dsp::Dsp>::default(),
+            Box::<invariants::Invariants>::default(),
+            Box::<predict::Predict>::default(),
+            Box::new(Pairs),
+            Box::<Mining>::default(),
+        ];
+        Proposers { material, list }
+    }
+
+    /// The list for a corpus alone: engines that look into whole runs have none.
+    pub fn comparing(corpus: &'a Corpus) -> Proposers<'a> {
+        Proposers::new(Material {
+            corpus,
+            runs: &[],
+            program: Program::default(),
+        })
+    }
+
+    /// What they propose from.
+    pub fn material(&self) -> &Material<'a> {
+        &self.material
+    }
+
+    /// The engines, in the order in which they are asked.
+    pub fn all(&self) -> impl Iterator<Item = &dyn Proposer> {
+        self.list.iter().map(|one| &**one)
+    }
+
+    /// The first cause that engines which compare runs propose.
+    pub(super) fn by_comparing(
+        &self,
+        view: &View<'_>,
+        alike: &[&RunSummary],
+        budget: &Budget,
+    ) -> Option<Explanation> {
+        let failing = Failing::new(&self.material, view, alike.to_vec());
+        let engines = self.all().filter(|one| one.compares());
+        engines.flat_map(|one| one.propose(&failing, budget)).next()
+    }
+
+    /// Names the engines that compare runs with an explanation that they agree with.
+    pub(super) fn support_by_comparing(&self, explanation: &mut Explanation, budget: &Budget) {
+        for engine in self.all().filter(|one| one.compares()) {
+            engine.support(explanation, &self.material, budget);
+        }
+    }
+
+    /// Names those that look into whole runs.
+    pub fn support_by_looking(&self, explanation: &mut Explanation, budget: &Budget) {
+        for engine in self.all().filter(|one| !one.compares()) {
+            engine.support(explanation, &self.material, budget);
+        }
+    }
+
+    /// Names all engines that agree with an explanation that experiments have put in the place of another.
+    pub fn support(&self, explanation: &mut Explanation, budget: &Budget) {
+        self.support_by_comparing(explanation, budget);
+        self.support_by_looking(explanation, budget);
+    }
+
+    /// The orders of an explanation's run that the runs bear out nearly as well as the best one, other than what is told.
+    pub fn nearly(&self, explanation: &Explanation, budget: &Budget) -> Vec<Explanation> {
+        let mut proposals = self.instead_of(explanation, &[]);
+        let found = proposals.failing().map(|of| orders::nearly(&of, budget));
+        proposals.fresh(found.unwrap_or_default())
+    }
+
+    /// What they propose for the run that an explanation is told of. `decisive` are the steps that decide it, as far as
+    /// they are known.
+    pub fn instead_of<'p>(
+        &'p self,
+        explanation: &'p Explanation,
+        decisive: &'p [EventId],
+    ) -> Proposals<'p> {
+        let corpus = self.material.corpus;
+        let summary = corpus.get(&explanation.run);
+        let names = explanation.runs.iter();
+        Proposals {
+            proposers: self,
+            told: explanation.clone(),
+            known: vec![explanation.clone()],
+            view: summary.and_then(|run| View::new(corpus, run)),
+            alike: names.filter_map(|name| corpus.get(name)).collect(),
+            decisive,
+        }
+    }
+}
+
+/// What engines propose for one failing run instead of what is told of it.
+pub struct Proposals<'p> {
+    proposers: &'p Proposers<'p>,
+    told: Explanation,
+    /// What is told, and what was proposed so far.
+    known: Vec<Explanation>,
+    view: Option<View<'p>>,
+    alike: Vec<&'p RunSummary>,
+    decisive: &'p [EventId],
+}
+
+impl Proposals<'_> {
+    /// What an engine proposes that is not told and that no engine asked before has proposed.
+    pub fn by(&mut self, engine: &dyn Proposer, budget: &Budget) -> Vec<Explanation> {
+        let found = self.failing().map(|of| engine.propose(&of, budget));
+        self.fresh(found.unwrap_or_default())
+    }
+
+    fn failing(&self) -> Option<Failing<'_>> {
+        let view = self.view.as_ref()?;
+        let material = &self.proposers.material;
+        Some(Failing {
+            decisive: self.decisive,
+            ..Failing::new(material, view, self.alike.clone())
+        })
+    }
+
+    /// Those of some proposals that are new, told of the same runs.
+    fn fresh(&mut self, proposals: Vec<Explanation>) -> Vec<Explanation> {
+        let mut new = Vec::new();
+        for mut proposal in proposals {
+            if self.known.iter().any(|known| known.blames_as(&proposal)) {
+                continue;
+            }
+            proposal.runs.clone_from(&self.told.runs);
+            proposal.also_fails.clone_from(&self.told.also_fails);
+            self.known.push(proposal.clone());
+            new.push(proposal);
+        }
+        new
+    }
+}

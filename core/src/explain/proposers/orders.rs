@@ -1,0 +1,106 @@
+//! Orders of a failing run's events that runs which passed do not have, or that led to the failure.
+
+use super::{Failing, Material, Proposer};
+use crate::{
+    Budget,
+    corpus::Corpus,
+    explain::{
+        after_free, atomicity,
+        candidates::{Candidate, Story, candidates},
+        causes, missing, no_memory, order, refused, spurious,
+        view::View,
+    },
+    explanation::{Certainty, Explanation},
+};
+
+/// Orders that are looked at, the cheapest ones.
+const LOOKED_AT: usize = 24;
+
+/// The engine.
+pub(super) struct Orders;
+
+impl Proposer for Orders {
+    fn name(&self) -> &'static str {
+        "orders"
+    }
+
+    fn compares(&self) -> bool {
+        true
+    }
+
+    fn stands_alone(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, failing: &Failing<'_>, budget: &Budget) -> Vec<Explanation> {
+        let found = candidates(failing.view, budget).into_iter();
+        let found = found.take(LOOKED_AT);
+        found.map(|one| write(failing.view, &one)).collect()
+    }
+
+    /// It says nothing of what others propose: what it finds is told first.
+    fn support(&self, _: &mut Explanation, _: &Material<'_>, _: &Budget) {}
+}
+
+/// Those that cost hardly more than the cheapest one.
+pub(super) fn nearly(failing: &Failing<'_>, budget: &Budget) -> Vec<Explanation> {
+    let found = candidates(failing.view, budget);
+    let best = found.first().map_or(0, |best| best.cost);
+    let is_near = |one: &Candidate| one.cost.saturating_sub(best) <= causes::NEARLY;
+    let found = found.into_iter().take_while(is_near).take(LOOKED_AT);
+    found.map(|one| write(failing.view, &one)).collect()
+}
+
+/// An order as an explanation.
+pub(in crate::explain) fn write(view: &View, candidate: &Candidate) -> Explanation {
+    let mut explanation = told(view, &candidate.story);
+    explanation.certainty = certainty(view.corpus, candidate);
+    name(view, &mut explanation);
+    explanation
+}
+
+/// Names the engine with an explanation that is told from the order of a run's steps.
+pub(in crate::explain) fn name(view: &View, explanation: &mut Explanation) {
+    let run = &view.summary.name;
+    explanation.join(
+        "orders",
+        format!("tells it from the order of the steps of {run}"),
+    );
+}
+
+fn told(view: &View, story: &Story) -> Explanation {
+    match story {
+        Story::Atomicity(triple) => atomicity::single(view, triple),
+        Story::MultiVariable(couple) => {
+            order::handed_over(view, couple).unwrap_or_else(|| atomicity::multi(view, couple))
+        }
+        Story::Order { early, late } => order::swapped(view, *early, *late),
+        Story::Missing {
+            original,
+            reader,
+            by,
+        } => missing::missing(view, *original, *reader, *by),
+        Story::Refused { held, attempt } => refused::refused(view, *held, *attempt),
+        Story::HalfWay { write, attempt } => refused::half_way(view, *write, *attempt),
+        Story::Unchecked { check, wake } => spurious::unchecked(view, *check, *wake),
+        Story::NoMemory { alloc } => no_memory::no_memory(view, *alloc),
+        Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),
+    }
+}
+
+/// Likely needs enough passing runs to compare with, or that the failure read it directly.
+fn certainty(corpus: &Corpus, candidate: &Candidate) -> Certainty {
+    const ENOUGH: u32 = 5;
+    const FEW: u32 = 3;
+    let compared = candidate.new && corpus.counts().passing() >= ENOUGH;
+    // Which of two orders was meant only passing runs tell.
+    let by_order = matches!(candidate.story, Story::Order { .. } | Story::Missing { .. });
+    let direct = candidate.relevant
+        && candidate.cost < 60
+        && (!by_order || corpus.counts().passing() >= FEW);
+    if compared && candidate.relevant || direct {
+        Certainty::Likely
+    } else {
+        Certainty::Possible
+    }
+}

@@ -1,0 +1,108 @@
+//! What experiments say of one story beside another.
+
+use super::{decide::Decision, experiment::Experiment};
+use unsnarl_core::{BugKind, Explanation, diagnosis::DecisiveStep, explain::ends_in_the_check};
+use unsnarl_trace::{EventId, Run};
+
+/// How much more of a difference another story has to make to be told instead: two standard deviations of the difference of
+/// two shares near 85 % of 30 samples.
+const BETTER: f64 = 0.2;
+
+/// Kinds of stories that may say no more than what the failing check reads.
+fn ends_with_a_look(kind: BugKind) -> bool {
+    matches!(
+        kind,
+        BugKind::OrderViolation | BugKind::MultiVariableAtomicityViolation
+    )
+}
+
+/// A story that was tried.
+pub(super) struct Tried {
+    pub experiment: Experiment,
+    /// The line at which what it blames is complete.
+    ends_at: Option<(String, u32)>,
+    /// Steps that belong together were interrupted.
+    is_interruption: bool,
+    /// Memory was used after it was freed: an interruption may have led there.
+    is_use_after_free: bool,
+    /// It ends with what the failing check reads: perhaps a symptom.
+    is_symptom: bool,
+    /// A step that decides lies within it, as far as any is known.
+    spans: bool,
+}
+
+impl Tried {
+    pub fn new(
+        experiment: Experiment,
+        explanation: &Explanation,
+        run: &Run,
+        decision: &Decision,
+    ) -> Tried {
+        let line = |row: EventId| {
+            let event = run.events.get(row)?;
+            let site = run.meta.site(event.site);
+            Some((site.file.as_str(), site.line))
+        };
+        let complete = experiment.orders.complete;
+        let within = |row: u32| (experiment.begins.0..=complete.0).contains(&row);
+        // Where the share of failing continuations grows step by step, no single one decides.
+        let is_gradual = !decision.steps.iter().any(DecisiveStep::is_jump);
+        let mut steps = decision.steps.iter();
+        Tried {
+            ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
+            is_interruption: matches!(
+                explanation.kind,
+                BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
+            ),
+            is_use_after_free: explanation.kind == BugKind::UseAfterFree,
+            is_symptom: ends_with_a_look(explanation.kind) && ends_in_the_check(run, complete),
+            spans: is_gradual || steps.any(|step| within(step.event)),
+            experiment,
+        }
+    }
+
+    /// Is it an interruption that ends with the order of which the other one tells, and began before?
+    fn has_more_than(&self, other: &Tried) -> bool {
+        self.is_interruption
+            && !other.is_interruption
+            && self.experiment.begins < other.experiment.begins
+            && self.ends_at == other.ends_at
+    }
+
+    /// Returns whether it makes more of a difference, or about as much and is complete earlier.
+    pub fn decides_before(&self, other: &Tried) -> bool {
+        let more = self.experiment.evidence.effect() - other.experiment.evidence.effect();
+        let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
+        more > BETTER / 2.0 || is_earlier && more > -BETTER / 2.0
+    }
+
+    /// Returns whether nothing else has to be examined.
+    pub fn is_settled(&self) -> bool {
+        const ENOUGH: f64 = 0.7;
+        let evidence = self.experiment.evidence;
+        let is_open = self.is_symptom || self.is_use_after_free;
+        evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !is_open
+    }
+
+    /// What makes much more of a difference comes before what makes less, and that without which nothing fails before what
+    /// the program fails without as well. What ends with what the check reads says no more than that the check fails: it
+    /// gives way to what was complete before and is about as good, and to an interruption without which nothing fails,
+    /// however often that is enough by itself. An order without which nothing fails may just be the way there.
+    pub fn is_better_than(&self, other: Option<&Tried>) -> bool {
+        let Some(other) = other else {
+            return self.is_settled();
+        };
+        let (own, known) = (self.experiment.evidence, other.experiment.evidence);
+        let more = own.effect() - known.effect();
+        let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
+        let replaces_symptom = other.is_symptom && !self.is_symptom && is_earlier;
+        let explains_all = own.is_necessary() && !known.is_necessary() && more > 0.0;
+        let is_cause = self.is_interruption && own.is_necessary() || more > -BETTER / 2.0;
+        let says_less = self.is_symptom && !other.is_symptom && known.is_necessary();
+        let is_better = more >= BETTER && !says_less
+            || explains_all
+            || replaces_symptom && self.spans && is_cause
+            || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
+        own.tells() && is_better
+    }
+}
