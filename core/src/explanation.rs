@@ -244,7 +244,7 @@ pub struct Execution {
     pub next: String,
     /// What else executing has shown, a sentence each.
     pub says: Vec<String>,
-    /// Where it is refuted, the run that has shown it, if it was kept.
+    /// The run that refuted it, if it is refuted and the run was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<Counterexample>,
 }
@@ -359,10 +359,11 @@ pub struct Explanation {
     /// Other stories of the run that were tried in the same way and not told, in the order in which they were tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<PassedOver>,
-    /// Where nothing was executed, how often different orders of the runs have what is blamed; none where it is no order.
+    /// Numbers of different orders of the runs that have the blamed order, where nothing was executed; none where no order is
+    /// blamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ochiai: Option<Ochiai>,
-    /// How far the experiments came; none where there was time for all of them, or nobody has tried.
+    /// State of the experiments at the end of their time; none where there was time for all of them, or none was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
     /// The points of that share that were measured.

@@ -38,7 +38,7 @@ pub struct PassedOver {
     /// `true` if it follows from the chosen explanation, without which it does not occur.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
-    /// Where nothing was executed, how often different orders have it.
+    /// Numbers of different orders that have it, where nothing was executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ochiai: Option<Ochiai>,
     /// A run that speaks against it, if one was kept.
@@ -51,11 +51,11 @@ pub struct PassedOver {
 pub struct Counterexample {
     /// Its file, as `unsnarl replay` takes it.
     pub run: String,
-    /// Why it speaks against it.
+    /// Reason that it speaks against the cause.
     pub shows: Shows,
 }
 
-/// What a counterexample shows.
+/// Evidence that a counterexample gives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shows {
@@ -65,7 +65,7 @@ pub enum Shows {
     PassesWith,
 }
 
-/// How far experiments came before their time was over.
+/// State of the experiments at the end of their time.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
     /// The proposals that schedules were drawn for, in this order.
@@ -80,7 +80,7 @@ pub struct Progress {
 /// A proposal that schedules were drawn for.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TriedProposal {
-    /// What it says first.
+    /// Its first sentence.
     pub headline: String,
     /// Schedules that were executed for it, those that did not have its orders among them.
     pub schedules: u32,

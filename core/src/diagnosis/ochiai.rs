@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::{cmp::Ordering, collections::BTreeMap};
 use unsnarl_trace::Run;
 
-/// How many different orders have what is blamed.
+/// Numbers of different orders with the blamed order among all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(into = "Row", from = "Row")]
 pub struct Ochiai {
@@ -67,7 +67,7 @@ impl Ochiai {
         f64::from(self.failing_with) / (all as f64).sqrt()
     }
 
-    /// Which of two is larger.
+    /// Compares the values of two.
     pub fn compare(self, other: Ochiai) -> Ordering {
         self.value().total_cmp(&other.value())
     }
@@ -159,14 +159,14 @@ mod tests {
         text
     }
 
-    /// Is main.1 the first to write what is shared?
+    /// True if main.1 is the first to write the shared variable.
     fn has(run: &Run) -> bool {
         let mut events = run.events.iter();
         let first = events.find(|(_, event)| run.location(event.location) == "shared");
         first.is_some_and(|(_, event)| run.meta.thread(event.thread).name == "main.1")
     }
 
-    /// What each thread does, and who changes the shared variable in which order.
+    /// The steps of each thread, and the order of the changes of the shared variable.
     fn brute(run: &Run) -> String {
         let of = |wanted: &dyn Fn(&str, &str) -> bool| -> Vec<String> {
             let events = run

@@ -77,7 +77,7 @@ impl Link {
     }
 }
 
-/// Has what a row accesses a name in the program?
+/// True if the location of a row has a name in the program.
 pub(super) fn is_named(view: &View, row: EventId) -> bool {
     facts::is_named(view.run.location(view.event(row).location))
 }

@@ -86,7 +86,7 @@ fn different<'r>(proposers: &'r Proposers<'_>, explanation: &Explanation) -> Dif
     )
 }
 
-/// Does a run fail where the explanation's runs do?
+/// True if a run fails at a place where the explanation's runs fail.
 fn is_alike(run: &Run, explanation: &Explanation) -> bool {
     let own = [&explanation.failure].into_iter();
     let mut places = own.chain(&explanation.also_fails);

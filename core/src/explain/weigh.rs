@@ -43,7 +43,7 @@ struct Weight {
     certainty: Certainty,
     runs: usize,
     engines: usize,
-    /// Where nothing was executed.
+    /// Numbers of different orders, where nothing was executed.
     ochiai: Option<Ochiai>,
 }
 

@@ -18,7 +18,7 @@ const ASKED: usize = 3;
 /// to wait for it.
 const FEW: usize = 2000;
 
-/// Do access pairs report, in one of the explanation's runs, something that is about blamed lines only?
+/// True if access pairs report, in one of the explanation's runs, a finding about blamed lines only.
 pub(crate) fn pairs_agree(corpus: &Corpus, explanation: &Explanation, budget: &Budget) -> bool {
     let blamed: Vec<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
     let names = explanation.runs.iter();
@@ -89,8 +89,8 @@ pub(crate) fn predicted(passed: &Run, budget: &Budget) -> Vec<Candidate> {
     search(&graph, &Patterns::built_in(), &options, budget).findings
 }
 
-/// Is there an anomaly, among those of a run that passed, on lines of two threads that an explanation blames only, with
-/// each line of a cause among them?
+/// True if an anomaly of a run that passed is on lines of two threads that an explanation blames only, with
+/// each line of a cause among them.
 pub(crate) fn prediction_agrees(
     found: &[Candidate],
     passed: &Run,

@@ -20,7 +20,7 @@ const EVENTS: usize = 20_000;
 /// Nor is it to wait for slices that take longer: those of all kernels and programs of ours take a fraction of it.
 const TIME: Duration = Duration::from_secs(5);
 
-/// What the engine says of an explanation that it agrees with.
+/// The engine's contribution to an explanation that it agrees with.
 pub(crate) const SAYS: &str = "finds these lines on the way of the values that lead to the failure";
 
 /// Puts what had to hold along `run`, one of the explanation's, beside the explanation.
@@ -30,7 +30,7 @@ pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budge
     }
 }
 
-/// What had to hold along a failing run; none without a model, or when the failure cannot be read back.
+/// Invariants along a failing run; none without a model, or when the failure cannot be read back.
 pub(crate) fn in_brief(run: &Run, program: &Program, budget: &Budget) -> Option<Told> {
     if program.is_empty() || run.events.len() > EVENTS {
         return None;

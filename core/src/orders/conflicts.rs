@@ -10,7 +10,7 @@ use unsnarl_trace::{EventKind, LocationId, Run};
 /// An operation by names that are the same in every run: thread, and how many operations it made before.
 type Step<'r> = (&'r str, usize);
 
-/// What happens to one object: changes in order, each with the looks since the one before.
+/// The uses of one object: changes in order, each with the looks since the one before.
 #[derive(Default)]
 struct Course<'r> {
     changes: Vec<(BTreeSet<Step<'r>>, Step<'r>)>,
@@ -56,7 +56,7 @@ fn named(threads: &BTreeMap<&str, Vec<String>>, objects: &BTreeMap<&str, Course<
     hash.0
 }
 
-/// Is it a step of the program that others can depend on?
+/// True for a step of the program that others can depend on.
 fn matters(kind: EventKind) -> bool {
     use EventKind::{Alloc, Begin, Blocked, Branch, End, Failure, LockWait, Yield};
     !matches!(
@@ -65,7 +65,7 @@ fn matters(kind: EventKind) -> bool {
     )
 }
 
-/// Does it leave what it uses as it is?
+/// True if it leaves the object that it uses unchanged.
 fn looks(kind: EventKind) -> bool {
     use EventKind::{AtomicRead, Read, SharedLock, SharedUnlock, TryLockFailed};
     matches!(

@@ -131,7 +131,7 @@ fn doom(step: &DecisiveStep, called: &str) -> String {
     )
 }
 
-/// How far the experiments came, in a sentence; none where there was time for all of them.
+/// The state of experiments whose time was over, in a sentence; none where there was time for all of them.
 pub fn progress(explanation: &Explanation) -> Option<String> {
     let Progress {
         tried,
@@ -224,7 +224,7 @@ pub fn certainty(explanation: &Explanation) -> Option<String> {
     Some(sentences.collect::<Vec<String>>().join(" "))
 }
 
-/// What the recorded orders say where nothing was executed; empty where it is no matter of orders.
+/// Ochiai's coefficient in a sentence, where nothing was executed; empty where no order is blamed.
 fn statistic(explanation: &Explanation) -> String {
     let said = explanation.ochiai.map(|ochiai| {
         let value = ochiai_in_words(ochiai);

@@ -132,7 +132,7 @@ fn passed_over(other: &PassedOver) -> String {
     format!("Not told{by}: {}. {shares}{against}", other.headline)
 }
 
-/// What a run that was kept shows, and the command for it.
+/// Evidence of a counterexample, with the command that replays it.
 fn against(kept: &Counterexample) -> String {
     let shows = match kept.shows {
         Shows::FailsWithout => "A run that fails without it",

@@ -63,7 +63,7 @@ pub fn choose(
     Ok(())
 }
 
-/// How far experiments have come for which there was no time at all.
+/// State of experiments for which there was no time at all.
 pub fn untried(proposers: &Proposers<'_>, explanation: &Explanation) -> Progress {
     let mut progress = Progress::default();
     progress.not_tried.push(explanation.headline.clone());

@@ -26,7 +26,7 @@ pub struct Counterexamples {
 struct Kept {
     runs: usize,
     bytes: u64,
-    /// Why one could not be kept, the first time.
+    /// Reason that the first of the others could not be kept.
     problem: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl Counterexamples {
         Ok(Some(file.display().to_string()))
     }
 
-    /// Why one could not be kept; none where all were, or there was no room.
+    /// Reason that one could not be kept; none where all were, or there was no room.
     pub fn problem(&self) -> Option<String> {
         self.kept.borrow().problem.clone()
     }

@@ -28,7 +28,7 @@ pub(super) struct Directed {
 
 /// An order that failed.
 pub(super) struct Failed {
-    /// Which.
+    /// The order by its difference.
     pub turn: Turn,
     /// The order, and how it failed.
     pub says: String,

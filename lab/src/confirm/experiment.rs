@@ -31,9 +31,9 @@ const MISSES: u32 = 12;
 /// Schedules drawn for a proposal.
 #[derive(Default)]
 pub struct Trial {
-    /// What came of them; none when its orders cannot be had, or the time was over before.
+    /// The result; none when its orders cannot be had, or the time was over before.
     pub made: Option<Experiment>,
-    /// How many were executed, those that did not have its orders among them.
+    /// Number of executed schedules, including those that did not have its orders.
     pub schedules: u32,
     /// The time was over before the experiment was.
     pub is_unfinished: bool,
@@ -59,7 +59,7 @@ pub struct Trials<'a> {
     pub sampler: &'a Sampler<'a>,
     /// Runs that passed, to know what never came.
     pub passed: Vec<&'a Run>,
-    /// Where runs that speak against a proposal are kept.
+    /// Keeps runs that speak against a proposal.
     pub counterexamples: &'a Counterexamples,
 }
 
@@ -68,7 +68,7 @@ pub trait Experiments {
     /// The run.
     fn run(&self) -> &Run;
 
-    /// What comes of one explanation; nothing when it names no orders, they cannot be had, or the time is over.
+    /// Tries the orders of one explanation; the trial is empty when it names none, they cannot be had, or the time is over.
     ///
     /// # Errors
     /// The program cannot be executed.
@@ -206,7 +206,7 @@ impl Trials<'_> {
     }
 }
 
-/// Whether schedules with some order were drawn.
+/// Success of drawing schedules with some order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Drawn {
     /// As many as are needed.

@@ -37,15 +37,15 @@ const CHOOSING: u32 = 50;
 
 /// Judges explanations of one corpus.
 pub struct Judge<'a> {
-    /// What proposes other explanations.
+    /// The engines that propose other explanations.
     pub proposers: &'a Proposers<'a>,
-    /// How programs are executed.
+    /// The means of executing programs.
     pub with: &'a Executing<'a>,
     /// Time for each explanation.
     pub time: Duration,
     /// The ids of those that were confirmed before.
     pub known: &'a [String],
-    /// Where runs that speak against explanations are kept.
+    /// Keeps runs that speak against explanations.
     pub counterexamples: &'a Counterexamples,
 }
 
@@ -192,7 +192,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What is proposed besides and told without an experiment, too.
+    /// Other proposals that are told without an experiment, too.
     fn others(&self, explanation: &Explanation, budget: &Budget) -> Vec<Explanation> {
         let mut proposals = self.proposers.instead_of(explanation, &[]);
         let engines = self.proposers.all().filter(|engine| engine.stands_alone());

@@ -10,7 +10,7 @@ use unsnarl_trace::EventId;
 
 /// A story that was tried and is not told.
 pub(super) struct Other {
-    /// What is said of it.
+    /// Its entry in the answer.
     pub passed_over: PassedOver,
     /// Files and lines that it blames.
     lines: Lines,

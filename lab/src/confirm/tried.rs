@@ -1,4 +1,4 @@
-//! What experiments say of one story beside another.
+//! Comparison of stories by their experiments.
 
 use super::{decide::Decision, experiment::Experiment};
 use unsnarl_core::{BugKind, Explanation, diagnosis::DecisiveStep, explain::ends_in_the_check};

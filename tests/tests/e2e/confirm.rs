@@ -170,7 +170,7 @@ fn what_passing_runs_have_and_the_failing_one_lacks_stands_at_its_place() -> Res
     Ok(())
 }
 
-/// What was passed over with a run that speaks against it.
+/// Proposals that were passed over with a run that speaks against them.
 fn with_counterexample(told: &Explanation) -> impl Iterator<Item = &PassedOver> {
     let over = told.passed_over.iter();
     over.filter(|other| other.counterexample.is_some())

@@ -14,7 +14,7 @@ fn trace(before: &str, between: &str, after: &str) -> String {
 
 const OTHER: &str = "T2|r(balance)|bank.c:20\nT2|w(balance)|bank.c:21\n";
 
-/// What `T2` does for itself: no other thread can tell when.
+/// A step of `T2` on its own data: no other thread can tell its time.
 const OWN: &str = "T2|r(own)|bank.c:19\n";
 
 fn imported() -> Result<Workspace> {

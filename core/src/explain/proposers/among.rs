@@ -67,7 +67,7 @@ impl Among {
     }
 }
 
-/// What one of the rows interrupts, or begins or ends around it.
+/// Interruptions in which one of the rows takes part.
 fn interruptions(view: &View, rows: &BTreeSet<EventId>) -> Vec<Triple> {
     let mut found = Vec::new();
     triples(&view.run, view.orders.accesses(), |triple| {

@@ -27,7 +27,7 @@ impl Proposer for Decisive {
         Among::touching(view, &rows).told(view, NAME, says)
     }
 
-    /// What is told has the decisive steps beside it anyway.
+    /// Adds nothing: every explanation has the decisive steps beside it.
     fn support(&self, _: &mut Explanation, _: &Material<'_>, _: &Budget) {}
 }
 

@@ -1,4 +1,4 @@
-//! What the nearest order that passes, as far as the program model tells, does differently.
+//! Differences between a failing run and the nearest order that passes as far as the program model tells.
 
 use super::{Failing, Material, Proposer, among::Among};
 use crate::{
@@ -24,7 +24,7 @@ const ASKED: usize = 2;
 /// The engine's name among those of an explanation.
 const NAME: &str = "dsp";
 
-/// What it says of an explanation that it agrees with.
+/// Its contribution to an explanation that it agrees with.
 const SAYS: &str =
     "turns these lines round in the nearest order that passes, as far as the program model tells";
 

@@ -20,7 +20,7 @@ const NAME: &str = "invariants";
 /// The engine.
 #[derive(Default)]
 pub(super) struct Invariants {
-    /// What had to hold along runs that were asked about.
+    /// Invariants along the runs that were asked about.
     known: RefCell<BTreeMap<String, Option<Rc<Told>>>>,
 }
 

@@ -29,13 +29,13 @@ const PROPOSED: usize = 8;
 /// The engine's name among those of an explanation.
 const NAME: &str = "mining";
 
-/// What it says of an explanation that it agrees with.
+/// Its contribution to an explanation that it agrees with.
 const SAYS: &str = "finds a pattern of these lines and variables in at least half of the runs, and in no passing one";
 
 /// The engine: the patterns of which a run has all dependencies, between accesses that have a name.
 #[derive(Default)]
 pub(super) struct Mining {
-    /// What there is, mined when it is asked for the first time.
+    /// The patterns, mined at the first question.
     mined: OnceCell<Brief>,
 }
 

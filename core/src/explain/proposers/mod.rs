@@ -56,9 +56,9 @@ pub trait Proposer {
     }
 }
 
-/// What engines propose from.
+/// The data from which engines propose causes.
 pub struct Material<'a> {
-    /// What is kept of the runs.
+    /// Summaries of the runs.
     pub corpus: &'a Corpus,
     /// Whole runs of the corpus, with their names.
     pub runs: &'a [(String, Arc<Run>)],
@@ -131,7 +131,7 @@ impl<'a> Proposers<'a> {
         })
     }
 
-    /// What they propose from.
+    /// The data from which they propose.
     pub fn material(&self) -> &Material<'a> {
         &self.material
     }
@@ -180,7 +180,7 @@ impl<'a> Proposers<'a> {
         proposals.fresh(found.unwrap_or_default())
     }
 
-    /// What they propose for the run that an explanation is told of. `decisive` are the steps that decide it, as far as
+    /// Proposals for the run that an explanation is told of. `decisive` are the steps that decide it, as far as
     /// they are known.
     pub fn instead_of<'p>(
         &'p self,
@@ -201,11 +201,11 @@ impl<'a> Proposers<'a> {
     }
 }
 
-/// What engines propose for one failing run instead of what is told of it.
+/// Proposals for one failing run instead of the explanation that is told of it.
 pub struct Proposals<'p> {
     proposers: &'p Proposers<'p>,
     told: Explanation,
-    /// What is told, and what was proposed so far.
+    /// The explanation that is told, and all proposals so far.
     known: Vec<Explanation>,
     view: Option<View<'p>>,
     alike: Vec<&'p RunSummary>,
@@ -213,7 +213,7 @@ pub struct Proposals<'p> {
 }
 
 impl Proposals<'_> {
-    /// What an engine proposes that is not told and that no engine asked before has proposed.
+    /// Proposals of an engine that are not told and that no engine asked before has made.
     pub fn by(&mut self, engine: &dyn Proposer, budget: &Budget) -> Vec<Explanation> {
         let found = self.failing().map(|of| engine.propose(&of, budget));
         self.fresh(found.unwrap_or_default())

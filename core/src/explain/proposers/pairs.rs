@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 /// The engine's name among those of an explanation.
 const NAME: &str = "pairs";
 
-/// What it says of an explanation that it agrees with.
+/// Its contribution to an explanation that it agrees with.
 const SAYS: &str =
     "reports accesses of these lines only, one right after the other, that no passing run has so";
 

@@ -1,4 +1,4 @@
-//! What engines propose, for small runs.
+//! Proposals of the engines for small runs.
 
 use super::*;
 use crate::{
@@ -56,7 +56,7 @@ fn recorded() -> (Corpus, Vec<(String, Arc<Run>)>) {
     (corpus, runs)
 }
 
-/// What an engine proposes for the failing run, given a decisive step.
+/// Proposals of an engine for the failing run, given decisive steps.
 fn proposed(name: &str, decisive: &[EventId]) -> Vec<Explanation> {
     let (corpus, runs) = recorded();
     let proposers = Proposers::new(Material {
