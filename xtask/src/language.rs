@@ -3,7 +3,7 @@
 //! A doc comment says what its item is or does. One that begins with a question word says what is asked about the item
 //! instead, and readers have to look for the answer.
 
-use crate::shell;
+use crate::{measure::Share, shell};
 use anyhow::{Context, Result, bail};
 use std::{
     fs,
@@ -64,14 +64,29 @@ fn in_file(file: &Path) -> Result<Vec<String>> {
     Ok(questions(&text).into_iter().map(named).collect())
 }
 
+/// The share of the doc comments of a source that begin with a question word.
+pub fn share_of_questions(source: &str) -> Share {
+    Share {
+        with: questions(source).len(),
+        of: first_lines(source).len(),
+    }
+}
+
 /// Number, from 1, and text of each first line of a doc comment that begins with a question word.
 fn questions(source: &str) -> Vec<(usize, &str)> {
+    let mut found = first_lines(source);
+    found.retain(|(_, text)| is_question(text));
+    found
+}
+
+/// Number, from 1, and text of the first line of each doc comment.
+fn first_lines(source: &str) -> Vec<(usize, &str)> {
     let mut before = None;
     let mut found = Vec::new();
     for (line, number) in source.lines().zip(1..) {
         let comment = doc_comment(line);
         let marker = comment.map(|(marker, _)| marker);
-        if let Some((_, text)) = comment.filter(|(_, text)| marker != before && is_question(text)) {
+        if let Some((_, text)) = comment.filter(|_| marker != before) {
             found.push((number, text));
         }
         before = marker;
@@ -136,6 +151,12 @@ mod tests {
         assert_eq!(lines(fields), [4]);
         let module = "//! A module.\n/// What follows it.\nstruct One;\n";
         assert_eq!(lines(module), [2]);
+    }
+
+    #[test]
+    fn comments_are_counted_once() {
+        let source = "//! Why it is.\n//! And more.\n\n/// A thing.\n///\n/// What else.\nstruct A;\n// How.\n";
+        assert_eq!(share_of_questions(source), Share { with: 1, of: 2 });
     }
 
     #[test]

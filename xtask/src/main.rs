@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask setup | demo | test | bench | codegen | gate`.
+//! The project's own commands: `cargo xtask setup | demo | test | bench | codegen | gate | measure`.
 //!
 //! Everything here works from a clone in any folder, keeps to `CARGO_TARGET_DIR`, and leaves nothing
 //! outside of the project but what the set-up installed and a cache in the user's cache folder.
@@ -7,6 +7,7 @@ mod bench;
 mod demo;
 mod gate;
 mod language;
+mod measure;
 mod setup;
 mod shell;
 mod test;
@@ -57,6 +58,8 @@ enum Task {
     },
     /// Checks the dependencies of the crates, the functions that core calls, and the language of doc comments
     Gate,
+    /// Prints sizes, documentation, names and commit messages of the tree as a table
+    Measure,
 }
 
 fn main() -> Result<()> {
@@ -67,5 +70,6 @@ fn main() -> Result<()> {
         Task::Bench { words } => bench::run(&words),
         Task::Codegen { check } => test::codegen(check),
         Task::Gate => gate::run(),
+        Task::Measure => measure::run(),
     }
 }

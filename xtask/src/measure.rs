@@ -1,0 +1,42 @@
+//! Measurements of the tree: sizes, documentation, names and commit messages, as one table.
+//!
+//! The files are those that git tracks. Each Rust source is parsed once, so the time is linear in the size of the tree.
+
+mod commits;
+mod figures;
+mod report;
+mod source;
+mod tree;
+
+pub use figures::Share;
+
+use crate::shell::{self, command};
+use anyhow::{Context, Result};
+use std::{fs, path::PathBuf};
+
+/// Measures the working tree and prints the tables.
+pub fn run() -> Result<()> {
+    let mut files = Vec::new();
+    for path in tracked()? {
+        let text = fs::read_to_string(shell::project().join(&path));
+        let text = text.with_context(|| format!("{} cannot be read", path.display()))?;
+        files.push(tree::TrackedFile { path, text });
+    }
+    let measured = tree::measure(&files)?;
+    let subjects = shell::output(command("git", &["log", "--no-merges", "--format=%s"]))?;
+    print!(
+        "{}",
+        report::tables(&measured, &commits::measure(&subjects))
+    );
+    Ok(())
+}
+
+/// Paths of the tracked manifests and of the sources in the languages that the project is written in. The programs that
+/// the tests record, in C and C++, are test data.
+fn tracked() -> Result<Vec<PathBuf>> {
+    let patterns = ["*.rs", "*.ts", "*.lua", "Cargo.toml", "*/Cargo.toml"];
+    let list = [["ls-files", "-z", "--"].as_slice(), &patterns].concat();
+    let paths = shell::output(command("git", &list))?;
+    let paths = paths.split('\0').filter(|path| !path.is_empty());
+    Ok(paths.map(PathBuf::from).collect())
+}
