@@ -3,6 +3,8 @@
 pub mod addresses;
 pub mod calls;
 pub(crate) mod command;
+mod filter;
+mod gate;
 mod server;
 pub(crate) mod stack;
 mod starter;
@@ -10,7 +12,7 @@ mod starter;
 pub use command::Given;
 pub use starter::Starter;
 
-use self::calls::InCall;
+use self::{calls::InCall, gate::Gate};
 use crate::{assemble::Exit, log::Log, permit::Permit};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -27,7 +29,10 @@ use std::{
     io::{self, Read},
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -107,6 +112,9 @@ pub enum LaunchError {
         .0.display()
     )]
     NotPermitted(PathBuf),
+    /// The run cannot be made beside others.
+    #[error("the run cannot be made beside others: {0}")]
+    Alone(String),
     /// The kernel refused something while the program ran.
     #[error("lost sight of the program: {0}")]
     Watch(#[from] io::Error),
@@ -171,7 +179,8 @@ impl Starter {
         }
         let process = self.start(request, serves, log, stop)?;
         let pid = process.pid;
-        let watched = watch(process, request.timeout, stop);
+        let gate = self.gate();
+        let watched = watch(process, gate.as_deref(), request.timeout, stop);
         let is_late = matches!(&watched, Ok(watched) if watched.ending == Ending::Timeout);
         let calls = if is_late { calls::of(pid) } else { Vec::new() };
         let waits_outside = is_late && waits_outside(log);
@@ -184,6 +193,9 @@ impl Starter {
             log.has_ended();
         }
         let watched = watched?;
+        if let Ending::Alone(why) = watched.ending {
+            return Err(LaunchError::Alone(why));
+        }
         Ok(Finished {
             exit: exit(status),
             timed_out: is_late,
@@ -236,12 +248,22 @@ fn wait_for(pid: Pid) -> io::Result<Option<WaitStatus>> {
     }
 }
 
+/// Starts a program while nobody else in this process does: what one program is to inherit is no other's.
+fn spawning<T>(start: impl FnOnce() -> T) -> T {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    // It guards nothing of this process's own.
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    start()
+}
+
 /// Why watching ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Ending {
     Exit,
     Timeout,
     Stopped,
+    /// It was about to do what runs beside it could notice.
+    Alone(String),
 }
 
 struct Watched {
@@ -250,7 +272,12 @@ struct Watched {
     stderr: Stream,
 }
 
-fn watch(process: Process, timeout: Duration, stop: &AtomicBool) -> io::Result<Watched> {
+fn watch(
+    process: Process,
+    gate: Option<&Gate>,
+    timeout: Duration,
+    stop: &AtomicBool,
+) -> io::Result<Watched> {
     let deadline = Instant::now().checked_add(timeout);
     let pid = process.pid;
     let ends = pidfd_open(pid, PidfdFlags::empty()).ok();
@@ -276,11 +303,13 @@ fn watch(process: Process, timeout: Duration, stop: &AtomicBool) -> io::Result<W
         } else {
             SHORT_PATIENCE
         };
-        wait(
-            &ends,
-            [&stdout, &stderr],
-            left.map_or(patience, |left| left.min(patience)),
-        )?;
+        let patience = left.map_or(patience, |left| left.min(patience));
+        let asks = wait(&ends, [&stdout, &stderr], gate, patience)?;
+        if let Some(gate) = gate.filter(|_| asks)
+            && let Some(why) = gate.answer(pid.as_raw_nonzero().get())?
+        {
+            break Ending::Alone(why);
+        }
     };
     Ok(Watched {
         ending,
@@ -299,9 +328,15 @@ fn has_ended(pid: Pid) -> io::Result<bool> {
     }
 }
 
-/// Sleeps until something can be read, the process ends or the time is over.
-fn wait(ends: &Option<OwnedFd>, streams: [&Stream; 2], time: Duration) -> io::Result<()> {
-    let mut sources: Vec<PollFd<'_>> = Vec::with_capacity(3);
+/// Sleeps until something can be read, the process ends, it asks at the gate or the time is over; whether it asks.
+fn wait(
+    ends: &Option<OwnedFd>,
+    streams: [&Stream; 2],
+    gate: Option<&Gate>,
+    time: Duration,
+) -> io::Result<bool> {
+    let mut sources: Vec<PollFd<'_>> = Vec::with_capacity(4);
+    sources.extend(gate.map(|gate| PollFd::new(gate, PollFlags::IN)));
     let open = streams
         .iter()
         .filter_map(|stream| stream.pipe.as_ref())
@@ -310,9 +345,13 @@ fn wait(ends: &Option<OwnedFd>, streams: [&Stream; 2], time: Duration) -> io::Re
         sources.push(PollFd::from_borrowed_fd(source, PollFlags::IN));
     }
     match poll(&mut sources, Some(&span(time))) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
     }
+    let mut first = sources.iter().filter(|_| gate.is_some());
+    Ok(first
+        .next()
+        .is_some_and(|gate| gate.revents().contains(PollFlags::IN)))
 }
 
 fn span(time: Duration) -> Timespec {
