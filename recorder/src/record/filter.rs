@@ -43,9 +43,10 @@ impl Filter {
     pub fn add(&mut self, digest: &Digest, places: &Places, quiet_steps: Option<u64>) {
         self.runs += 1;
         self.steps.extend(quiet_steps);
+        let rows = places.rows();
         for (place, has_met) in &digest.accesses {
             // What libraries do is never passed over.
-            let offset = places.get(*place).and_then(|row| row.offset);
+            let offset = rows.get(*place).and_then(|row| row.offset);
             self.seen.extend(offset);
             self.meet.extend(offset.filter(|_| *has_met));
         }
