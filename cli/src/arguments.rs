@@ -99,6 +99,12 @@ pub struct Record {
     /// Go on until K runs have failed (and some have passed, to compare with)
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
     pub until_failing: Option<u64>,
+    /// Runs to make at a time [default: as many as there are cores]
+    ///
+    /// The runs that are kept, and what is said of them, are the same for the same seed. A program that does what its
+    /// runs could notice of each other (writing files, taking ports, starting other processes) is run once at a time.
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub jobs: Option<u64>,
     /// How schedules are chosen: portfolio, random, random:ONE_IN, pct, pct:DEPTH, exhaustive,
     /// exhaustive:BOUND, sequential, free or path
     ///

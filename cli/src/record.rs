@@ -19,8 +19,8 @@ use unsnarl_recorder::{
     log::Limits,
     permit::Permit,
     record::{
-        Discarded, Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally, USUAL_CAP,
-        coverage::Coverage, exhaustive::Progress, record, strategy::Strategy,
+        Alone, Discarded, Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally,
+        USUAL_CAP, coverage::Coverage, exhaustive::Progress, record, strategy::Strategy,
     },
     target::{self, Target},
     wrapper::build::Build,
@@ -158,7 +158,7 @@ fn recording(arguments: Record, directory: PathBuf, permit: Permit) -> Recording
                 expected_exits: arguments.expect_exit,
                 allow_use_after_free: arguments.allow_use_after_free,
             },
-            starter: Starter::default(),
+            starter: Starter::with_crew(crew(arguments.jobs)),
         },
         strategy: arguments.strategy,
         chances,
@@ -170,6 +170,13 @@ fn recording(arguments: Record, directory: PathBuf, permit: Permit) -> Recording
         out: arguments.out,
         max_disk: arguments.max_disk,
     }
+}
+
+/// Runs to make at a time.
+fn crew(jobs: Option<u64>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let wanted = jobs.map(|jobs| usize::try_from(jobs).unwrap_or(usize::MAX));
+    wanted.unwrap_or_else(cores)
 }
 
 fn chances(arguments: &Record) -> Chances {
@@ -292,6 +299,9 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
             "the program was started anew for each run, which takes longer than a copy: {why}"
         ));
     }
+    if let Some(alone) = &summary.alone {
+        tell_alone(alone);
+    }
     match summary.ended {
         Ended::Stopped if tally.runs == 0 => {
             return message::error("stopped before a run had ended: nothing was recorded");
@@ -315,6 +325,22 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         errln!("runs are in {}", recording.out.display());
         errln!("  next: {}", next(recording, summary));
     }
+}
+
+/// Why runs were not made side by side.
+fn tell_alone(alone: &Alone) {
+    let why = &alone.why;
+    message::note(&match (alone.are_all, alone.runs) {
+        (true, _) => {
+            format!("only one run was made at a time, since others could have noticed it: {why}")
+        }
+        (false, 1) => {
+            format!("one run was made by itself, since others could have noticed it: {why}")
+        }
+        (false, runs) => format!(
+            "{runs} runs were made by themselves, since others could have noticed them: {why}"
+        ),
+    });
 }
 
 /// An exit status is the program's own word: what it means is for the user to say.

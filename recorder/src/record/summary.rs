@@ -1,6 +1,6 @@
 //! What a campaign tells whoever started it.
 
-use super::{Discarded, Ended, Tally, coverage::Coverage, exhaustive::Progress, seen::Seen};
+use super::{Alone, Discarded, Ended, Tally, coverage::Coverage, exhaustive::Progress, seen::Seen};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -9,28 +9,40 @@ use unsnarl_trace::{Outcome, Run};
 
 /// One run of a campaign, for whoever watches.
 pub struct Observed<'a> {
-    /// The run, as its log says it.
-    pub(super) seen: &'a Seen<'a>,
+    pub(super) source: Source<'a>,
     /// Where it was stored, if it was kept.
     pub file: Option<&'a Path>,
+    pub(super) outcome: Outcome,
+    pub(super) events: u64,
     /// The runs up to this one.
     pub tally: Tally,
+}
+
+/// Where the run comes from.
+pub(super) enum Source<'a> {
+    /// It was put together.
+    Assembled(&'a Run),
+    /// It can be.
+    Read(&'a Seen<'a>),
 }
 
 impl Observed<'_> {
     /// How the run ended.
     pub fn outcome(&self) -> Outcome {
-        self.seen.ended.outcome
+        self.outcome
     }
 
     /// Number of its events, the pieces of one access counted once.
     pub fn events(&self) -> u64 {
-        self.seen.digest.events
+        self.events
     }
 
     /// The run. It is put together when somebody asks for it, which takes far longer than the rest.
     pub fn run(&self) -> &Run {
-        self.seen.run()
+        match &self.source {
+            Source::Assembled(run) => run,
+            Source::Read(seen) => seen.run(),
+        }
     }
 }
 
@@ -59,6 +71,8 @@ pub struct Summary {
     pub failing_exits: BTreeMap<i32, u64>,
     /// Why the program was started anew for each run, if something kept it from being copied.
     pub not_copied: Option<String>,
+    /// Runs that could not be made beside others, where that was wanted.
+    pub alone: Option<Alone>,
 }
 
 /// What came of a failing run when preemptions were taken away.

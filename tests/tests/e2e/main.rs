@@ -56,6 +56,7 @@ mod replays;
 mod saved_sources;
 mod schedules;
 mod servers;
+mod side_by_side;
 mod spurious;
 mod suppression;
 mod surroundings;
