@@ -329,18 +329,12 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
 
 /// Why runs were not made side by side.
 fn tell_alone(alone: &Alone) {
-    let why = &alone.why;
-    message::note(&match (alone.are_all, alone.runs) {
-        (true, _) => {
-            format!("only one run was made at a time, since others could have noticed it: {why}")
-        }
-        (false, 1) => {
-            format!("one run was made by itself, since others could have noticed it: {why}")
-        }
-        (false, runs) => format!(
-            "{runs} runs were made by themselves, since others could have noticed them: {why}"
-        ),
-    });
+    let what = match (alone.are_all, alone.runs) {
+        (true, _) => "only one run was made at a time".to_owned(),
+        (false, 1) => "one run was made by itself".to_owned(),
+        (false, runs) => format!("{runs} runs were made by themselves"),
+    };
+    message::note(&format!("{what}: {}", alone.why));
 }
 
 /// An exit status is the program's own word: what it means is for the user to say.

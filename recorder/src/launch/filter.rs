@@ -42,11 +42,11 @@ enum When {
     Unknown,
 }
 
-const FILES: &str = "it changes names or properties of files";
-const LOCKS: &str = "it locks files";
-const NAMED: &str = "it shares memory, semaphores or queues by a name";
-const PROCESSES: &str = "it starts other processes";
-const UNSEEN: &str = "it makes system calls in a way that cannot be watched";
+const FILES: &str = "the program changes names or properties of files";
+const LOCKS: &str = "the program locks files";
+const NAMED: &str = "the program shares memory, semaphores or queues by a name";
+const PROCESSES: &str = "the program starts other processes";
+const UNSEEN: &str = "the program makes system calls in a way that cannot be watched";
 
 /// To write, or to make a file. What has no name (`O_TMPFILE`) is opened for writing, too.
 const WRITES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
@@ -123,21 +123,21 @@ const RULES: &[(c_long, When, Reason)] = &[
     (
         libc::SYS_sendto,
         When::NotZero(4),
-        Reason::Other("it sends messages to an address"),
+        Reason::Other("the program sends messages to an address"),
     ),
     // The server hands over the gate itself at descriptor 0.
     (libc::SYS_sendmsg, When::NotZero(0), Reason::SendsMessage),
     (
         libc::SYS_sendmmsg,
         When::Always,
-        Reason::Other("it sends messages to an address"),
+        Reason::Other("the program sends messages to an address"),
     ),
     // Signal 0 only asks.
     (libc::SYS_kill, When::NotZero(1), Reason::Signals),
     (
         libc::SYS_pidfd_send_signal,
         When::Always,
-        Reason::Other("it sends a signal to another process"),
+        Reason::Other("the program sends a signal to another process"),
     ),
     (
         libc::SYS_clone,

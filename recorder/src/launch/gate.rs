@@ -117,15 +117,15 @@ impl Caller {
         let is_harmless = path.as_deref().is_some_and(|path| HARMLESS.contains(&path));
         let name = path.map(|path| String::from_utf8_lossy(&path).into_owned());
         let name = name.unwrap_or_else(|| "a file".to_owned());
-        (!is_harmless).then(|| format!("it opens {name} for writing"))
+        (!is_harmless).then(|| format!("the program opens {name} for writing"))
     }
 
     /// A port that the kernel draws is nobody else's.
     fn takes_address(&self, [_, name, length, ..]: [u64; 6]) -> Option<String> {
         match self.internet(name, length) {
             Some((_, 0)) => None,
-            Some((_, port)) => Some(format!("it takes port {port}")),
-            None => Some("it gives a socket a name".to_owned()),
+            Some((_, port)) => Some(format!("the program takes port {port}")),
+            None => Some("the program gives a socket a name".to_owned()),
         }
     }
 
@@ -135,20 +135,21 @@ impl Caller {
             return None;
         }
         Some(match self.internet(name, length) {
-            Some((_, port)) => format!("it connects to port {port}"),
-            None => "it connects to a socket with a name".to_owned(),
+            Some((_, port)) => format!("the program connects to port {port}"),
+            None => "the program connects to a socket with a name".to_owned(),
         })
     }
 
     fn sends_message(&self, [_, message, ..]: [u64; 6]) -> Option<String> {
         let is_named = self.word(message) != Some(0);
-        is_named.then(|| "it sends messages to an address".to_owned())
+        is_named.then(|| "the program sends messages to an address".to_owned())
     }
 
     /// To itself, or to its own group.
     fn signals(&self, [to, ..]: [u64; 6]) -> Option<String> {
         let to = to as u32 as i32;
-        (to != 0 && to.abs() != self.run).then(|| "it sends a signal to another process".to_owned())
+        (to != 0 && to.abs() != self.run)
+            .then(|| "the program sends a signal to another process".to_owned())
     }
 
     /// The family and the port of an internet socket's name.

@@ -130,10 +130,12 @@ impl Starter {
             _ => {}
         }
         if self.is_beside_others {
-            return Err(LaunchError::Alone(match &*way {
-                Way::Anew(Some(why)) => why.to_string(),
-                _ => NoServer::Ended.to_string(),
-            }));
+            let why = match &*way {
+                Way::Anew(Some(why)) => why,
+                _ => &NoServer::Ended,
+            };
+            let why = format!("the program cannot be copied: {why}");
+            return Err(LaunchError::Alone(why));
         }
         drop(way);
         anew(request, log)

@@ -71,11 +71,11 @@ mod tests {
     #[test]
     fn seldom_is_not_always() {
         let mut solitude = Solitude::default();
-        solitude.note("it locks files".to_owned(), 100);
+        solitude.note("the program locks files".to_owned(), 100);
         assert!(!solitude.is_for_good());
-        solitude.note("it starts other processes".to_owned(), 7);
+        solitude.note("the program starts other processes".to_owned(), 7);
         let told = solitude.told().unwrap();
         assert_eq!((told.runs, told.are_all), (2, true));
-        assert_eq!(told.why, "it locks files");
+        assert_eq!(told.why, "the program locks files");
     }
 }
