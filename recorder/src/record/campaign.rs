@@ -376,7 +376,12 @@ impl<'a> Campaign<'a> {
         watcher: Watcher<'_>,
     ) -> Result<(), RecordError> {
         self.line.push(counted);
-        while let Some(counted) = self.line.overflow(2 * crew.size(), self.room) {
+        // The first one makes the folder, which later runs of a program that looks around are to find.
+        let most = match self.summary.tally.runs {
+            0 | 1 => 0,
+            _ => 2 * crew.size(),
+        };
+        while let Some(counted) = self.line.overflow(most, self.room) {
             self.finish(counted, watcher)?;
         }
         Ok(())
