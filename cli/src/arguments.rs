@@ -138,6 +138,18 @@ pub struct Record {
     /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
+    /// A command that uses the program, as a client does: started beside each run when the program waits for somebody
+    ///
+    /// It is a command for the shell. When it has ended, the program is sent SIGTERM. A run fails when the driver ends with
+    /// another exit status than 0; the last line that it has printed is the failure's message.
+    #[arg(long, value_name = "COMMAND")]
+    pub driver: Option<OsString>,
+    /// Send the program SIGTERM after this time: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long = "for", value_name = "T", value_parser = duration)]
+    pub time: Option<Duration>,
+    /// Send the program SIGTERM as soon as it has printed this text
+    #[arg(long, value_name = "TEXT", conflicts_with = "show_output", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub stop_when: Option<String>,
     /// Folder for the runs
     #[arg(long, value_name = "DIR", default_value = load::RUNS)]
     pub out: PathBuf,

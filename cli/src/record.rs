@@ -7,15 +7,16 @@ use crate::{
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::IsTerminal,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant, SystemTime},
 };
 use unsnarl_recorder::{
-    launch::{Output, Starter, addresses},
+    launch::{Company, Output, Starter, addresses},
     log::Limits,
     permit::Permit,
     record::{
@@ -158,7 +159,11 @@ fn recording(arguments: Record, directory: PathBuf, permit: Permit) -> Recording
                 expected_exits: arguments.expect_exit,
                 allow_use_after_free: arguments.allow_use_after_free,
             },
-            starter: Starter::with_crew(crew(arguments.jobs)),
+            starter: Starter::with_crew(crew(arguments.jobs)).with_company(Company {
+                driver: arguments.driver,
+                time: arguments.time,
+                text: arguments.stop_when.map(String::into_bytes),
+            }),
         },
         strategy: arguments.strategy,
         chances,
@@ -573,13 +578,26 @@ fn next(recording: &Recording, summary: &Summary) -> String {
     )
 }
 
-/// What the program is given: `--stdin FILE -- PROG ARGUMENTS`.
+/// What the program is given: `--stdin FILE --driver COMMAND -- PROG ARGUMENTS`.
 fn given(job: &Job) -> String {
-    let command = shell::command(&job.command);
-    match &job.stdin {
-        Some(file) => format!("--stdin {} -- {command}", shell::word(file)),
-        None => format!("-- {command}"),
-    }
+    let Company { driver, time, text } = job.starter.company();
+    let time = time.map(|time| OsString::from(format!("{}ms", time.as_millis())));
+    let text = text
+        .as_deref()
+        .map(|text| OsStr::from_bytes(text).to_owned());
+    let stdin = job.stdin.clone().map(OsString::from);
+    let options = [
+        ("--stdin", stdin),
+        ("--driver", driver.clone()),
+        ("--for", time),
+        ("--stop-when", text),
+    ];
+    let options = options.into_iter().filter_map(|(name, value)| {
+        let value = value?;
+        Some(format!("{name} {} ", shell::word(Path::new(&value))))
+    });
+    let options: String = options.collect();
+    format!("{options}-- {}", shell::command(&job.command))
 }
 
 /// The options that say what counts as a failure.

@@ -1,7 +1,7 @@
 //! How a program is brought to run: started anew, or copied from one that was started before.
 
 use super::{
-    LaunchError, Output, Process, Request, addresses,
+    Company, LaunchError, Output, Process, Request, addresses,
     command::command,
     gate::Gate,
     server::{NoServer, Server},
@@ -30,6 +30,7 @@ pub struct Starter {
     is_beside_others: bool,
     /// Runs of a campaign that may be made at a time; 0 stands for one.
     crew: usize,
+    company: Arc<Company>,
 }
 
 /// How the next run begins.
@@ -63,6 +64,19 @@ impl Starter {
         }
     }
 
+    /// The same with company for each run.
+    pub fn with_company(self, company: Company) -> Starter {
+        Starter {
+            company: Arc::new(company),
+            ..self
+        }
+    }
+
+    /// What goes with each run.
+    pub fn company(&self) -> &Company {
+        &self.company
+    }
+
     /// Runs of a campaign that may be made at a time.
     pub fn crew(&self) -> usize {
         self.crew.max(1)
@@ -75,6 +89,7 @@ impl Starter {
             memories: others.memories.clone(),
             is_beside_others: true,
             crew: 0,
+            company: others.company.clone(),
         }
     }
 

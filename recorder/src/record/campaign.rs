@@ -331,7 +331,9 @@ impl<'a> Campaign<'a> {
     fn note_exit(&mut self, run: &Seen<'_>) {
         let failure = run.ended.failure.as_ref();
         let is_exit = failure.is_some_and(|(kind, _)| *kind == FailureKind::Exit);
-        if let (true, Exit::Code(status)) = (is_exit, run.made.finished.exit) {
+        let is_drivers = run.made.finished.driven.as_ref();
+        let is_drivers = is_drivers.is_some_and(|driven| driven.failure().is_some());
+        if let (true, Exit::Code(status)) = (is_exit && !is_drivers, run.made.finished.exit) {
             *self.summary.failing_exits.entry(status).or_insert(0) += 1;
         }
     }

@@ -4,7 +4,7 @@ use super::{Attempt, Details, Job, RecordError};
 use crate::{
     assemble::{EndOfRun, Launch, Program, RawLog, assemble, ended},
     digest::{self, Places},
-    launch::{Finished, Given, LaunchError, Request, stack},
+    launch::{Driven, Finished, Given, LaunchError, Request, stack},
     log::{Config, Log},
 };
 use sha2::{Digest, Sha256};
@@ -248,6 +248,8 @@ pub(crate) fn seen(
         waits_outside: finished.waits_outside,
         others_end: attempt.others_end,
         killed: finished.stopped,
+        asked: finished.asked,
+        driver_failure: finished.driven.as_ref().and_then(Driven::failure),
         exit: finished.exit,
     })
 }

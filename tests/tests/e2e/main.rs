@@ -13,6 +13,7 @@ mod debugger;
 mod debugging_page;
 mod departures;
 mod determinism;
+mod drivers;
 mod dsp;
 mod dsp_bad_input;
 mod dsp_paths;
