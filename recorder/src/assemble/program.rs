@@ -29,7 +29,7 @@ pub enum ProgramError {
     },
     /// The file is not a program for this machine.
     #[error(
-        "{0} is not an ELF program: record the compiled program itself, not a script that starts it\n  next: where the script uses a program that goes on meanwhile, as a client does, name it as the driver: unsnarl record --driver SCRIPT -- PROGRAM"
+        "{0} is not an ELF program: record the compiled program itself, not a script that starts it"
     )]
     NotElf(PathBuf),
 }

@@ -2,7 +2,7 @@
 
 use super::modes::Modes;
 use anyhow::{Context, Result, ensure};
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use unsnarl_e2e::{Compiler, Finished};
 use unsnarl_trace::{FailureKind, Outcome, Run, read_run};
 
@@ -62,6 +62,27 @@ fn a_driver_says_which_runs_fail_and_why() -> Result<()> {
     }
     let last = fs::read_to_string(program.workspace.path().join("port.txt"));
     last.context("the server has not listened")?;
+    Ok(())
+}
+
+#[test]
+fn a_script_can_be_the_driver() -> Result<()> {
+    let program = compile()?;
+    let script = program
+        .workspace
+        .write("test.sh", "#!/bin/sh\nexec ./client\n")?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    let said = program
+        .workspace
+        .unsnarl(&["record", "--", "./test.sh"])?
+        .exits(2)?;
+    said.says(&[
+        "is a script",
+        "unsnarl record --driver ./test.sh -- PROGRAM",
+    ])?;
+    let said = record(&program, &["-n", "2", "--driver", "./test.sh"], &[])?;
+    said.says(&["2 runs: "])?;
+    ensure!(!runs(&program)?.is_empty());
     Ok(())
 }
 
