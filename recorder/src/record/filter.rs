@@ -23,7 +23,8 @@ pub(super) struct Filter {
     meet: FxHashSet<u32>,
     /// Those that were seen and never met, in order.
     quiet: Vec<u32>,
-    length: Length,
+    /// Of the runs that passed places over.
+    length: Length<{ ROUND as usize }>,
 }
 
 impl Filter {

@@ -47,10 +47,12 @@ pub struct Planner {
     seed: u64,
     chances: Chances,
     made: u64,
-    length: Length,
+    length: Length<MEASURED>,
     search: Option<Exhaustive>,
 }
 
+/// Runs from which PCT's k is measured.
+const MEASURED: usize = 16;
 /// PCT's k before anything was measured.
 const GUESSED_STEPS: u64 = 200;
 
