@@ -99,7 +99,13 @@ pub struct Record {
     /// Go on until K runs have failed (and some have passed, to compare with)
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
     pub until_failing: Option<u64>,
-    /// Strategy that chooses the schedules: portfolio, random, random:ONE_IN, pct, pct:DEPTH, exhaustive,
+    /// Runs to make at a time [default: as many as there are cores]
+    ///
+    /// The runs that are kept, and what is said of them, are the same for the same seed. A program that does what its
+    /// runs could notice of each other (writing files, taking ports, starting other processes) is run once at a time.
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub jobs: Option<u64>,
+    /// How schedules are chosen: portfolio, random, random:ONE_IN, pct, pct:DEPTH, exhaustive,
     /// exhaustive:BOUND, sequential, free or path
     ///
     /// portfolio takes random and pct in turn. random leaves the running thread at every step, or once
@@ -132,6 +138,18 @@ pub struct Record {
     /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
+    /// A command that uses the program, as a client does: started beside each run when the program waits for somebody
+    ///
+    /// It is a command for the shell. When it has ended, the program is sent SIGTERM. A run fails when the driver ends with
+    /// another exit status than 0; the last line that it has printed is the failure's message.
+    #[arg(long, value_name = "COMMAND")]
+    pub driver: Option<OsString>,
+    /// Send the program SIGTERM after this time: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long = "for", value_name = "T", value_parser = duration)]
+    pub time: Option<Duration>,
+    /// Send the program SIGTERM as soon as it has printed this text
+    #[arg(long, value_name = "TEXT", conflicts_with = "show_output", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub stop_when: Option<String>,
     /// Folder for the runs
     #[arg(long, value_name = "DIR", default_value = load::RUNS)]
     pub out: PathBuf,

@@ -7,20 +7,21 @@ use crate::{
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::IsTerminal,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant, SystemTime},
 };
 use unsnarl_recorder::{
-    launch::{Output, Starter, addresses},
+    launch::{Company, Output, Starter, addresses},
     log::Limits,
     permit::Permit,
     record::{
-        Discarded, Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally, USUAL_CAP,
-        coverage::Coverage, exhaustive::Progress, record, strategy::Strategy,
+        Alone, Discarded, Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally,
+        USUAL_CAP, coverage::Coverage, exhaustive::Progress, record, strategy::Strategy,
     },
     target::{self, Target},
     wrapper::build::Build,
@@ -158,7 +159,11 @@ fn recording(arguments: Record, directory: PathBuf, permit: Permit) -> Recording
                 expected_exits: arguments.expect_exit,
                 allow_use_after_free: arguments.allow_use_after_free,
             },
-            starter: Starter::default(),
+            starter: Starter::with_crew(crew(arguments.jobs)).with_company(Company {
+                driver: arguments.driver,
+                time: arguments.time,
+                text: arguments.stop_when.map(String::into_bytes),
+            }),
         },
         strategy: arguments.strategy,
         chances,
@@ -170,6 +175,13 @@ fn recording(arguments: Record, directory: PathBuf, permit: Permit) -> Recording
         out: arguments.out,
         max_disk: arguments.max_disk,
     }
+}
+
+/// Runs to make at a time.
+fn crew(jobs: Option<u64>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let wanted = jobs.map(|jobs| usize::try_from(jobs).unwrap_or(usize::MAX));
+    wanted.unwrap_or_else(cores)
 }
 
 fn chances(arguments: &Record) -> Chances {
@@ -292,6 +304,9 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
             "the program was started anew for each run, which takes longer than a copy: {why}"
         ));
     }
+    if let Some(alone) = &summary.alone {
+        tell_alone(alone);
+    }
     match summary.ended {
         Ended::Stopped if tally.runs == 0 => {
             return message::error("stopped before a run had ended: nothing was recorded");
@@ -317,7 +332,17 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
     }
 }
 
-/// Reports exit statuses: their meaning is for the user to say.
+/// Why runs were not made side by side.
+fn tell_alone(alone: &Alone) {
+    let what = match (alone.are_all, alone.runs) {
+        (true, _) => "only one run was made at a time".to_owned(),
+        (false, 1) => "one run was made by itself".to_owned(),
+        (false, runs) => format!("{runs} runs were made by themselves"),
+    };
+    message::note(&format!("{what}: {}", alone.why));
+}
+
+/// An exit status is the program's own word: what it means is for the user to say.
 fn tell_exits(summary: &Summary) {
     let failing = &summary.failing_exits;
     let Some((status, runs)) = failing.iter().next() else {
@@ -554,13 +579,26 @@ fn next(recording: &Recording, summary: &Summary) -> String {
     )
 }
 
-/// The words that give the program its input: `--stdin FILE -- PROG ARGUMENTS`.
+/// What the program is given: `--stdin FILE --driver COMMAND -- PROG ARGUMENTS`.
 fn given(job: &Job) -> String {
-    let command = shell::command(&job.command);
-    match &job.stdin {
-        Some(file) => format!("--stdin {} -- {command}", shell::word(file)),
-        None => format!("-- {command}"),
-    }
+    let Company { driver, time, text } = job.starter.company();
+    let time = time.map(|time| OsString::from(format!("{}ms", time.as_millis())));
+    let text = text
+        .as_deref()
+        .map(|text| OsStr::from_bytes(text).to_owned());
+    let stdin = job.stdin.clone().map(OsString::from);
+    let options = [
+        ("--stdin", stdin),
+        ("--driver", driver.clone()),
+        ("--for", time),
+        ("--stop-when", text),
+    ];
+    let options = options.into_iter().filter_map(|(name, value)| {
+        let value = value?;
+        Some(format!("{name} {} ", shell::word(Path::new(&value))))
+    });
+    let options: String = options.collect();
+    format!("{options}-- {}", shell::command(&job.command))
 }
 
 /// The options for the criteria of a failure.

@@ -3,14 +3,18 @@
 pub mod addresses;
 pub mod calls;
 pub(crate) mod command;
+mod company;
+mod filter;
+mod gate;
 mod server;
 pub(crate) mod stack;
 mod starter;
 
 pub use command::Given;
+pub use company::{Company, Driven};
 pub use starter::Starter;
 
-use self::calls::InCall;
+use self::{calls::InCall, company::Companion, gate::Gate};
 use crate::{assemble::Exit, log::Log, permit::Permit};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -27,7 +31,10 @@ use std::{
     io::{self, Read},
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -76,6 +83,10 @@ pub struct Finished {
     pub waits_outside: bool,
     /// The run was ended because the user wanted to stop.
     pub stopped: bool,
+    /// It was asked to end.
+    pub asked: bool,
+    /// What its driver came to, if it had one that has ended.
+    pub driven: Option<Driven>,
     /// Its standard output.
     pub stdout: Excerpt,
     /// Its standard error.
@@ -107,6 +118,9 @@ pub enum LaunchError {
         .0.display()
     )]
     NotPermitted(PathBuf),
+    /// The run cannot be made beside others.
+    #[error("the run cannot be made beside others: {0}")]
+    Alone(String),
     /// The kernel refused something while the program ran.
     #[error("lost sight of the program: {0}")]
     Watch(#[from] io::Error),
@@ -172,10 +186,22 @@ impl Starter {
         }
         let process = self.start(request, serves, log, stop)?;
         let pid = process.pid;
-        let watched = watch(process, request.timeout, stop);
+        let gate = self.gate();
+        let mut companion = Companion::new(self.company(), &request.directory);
+        let watching = Watching {
+            log,
+            gate: gate.as_deref(),
+            text: self.company().text.as_deref(),
+            timeout: request.timeout,
+            stop,
+        };
+        let watched = watch(process, &watching, &mut companion);
         let is_late = matches!(&watched, Ok(watched) if watched.ending == Ending::Timeout);
         let calls = if is_late { calls::of(pid) } else { Vec::new() };
-        let waits_outside = is_late && waits_outside(log);
+        // Who has a driver does not wait for somebody who does not come.
+        let waits_outside = is_late && !companion.is_busy() && waits_outside(log);
+        let asked = companion.asked.is_some();
+        let driven = companion.leave();
         // The group is ended before its leader is waited for: until then its number cannot be reused.
         // Nobody may be left in it, which is as good.
         let _ = kill_process_group(pid, Signal::KILL);
@@ -185,12 +211,17 @@ impl Starter {
             log.has_ended();
         }
         let watched = watched?;
+        if let Ending::Alone(why) = watched.ending {
+            return Err(LaunchError::Alone(why));
+        }
         Ok(Finished {
             exit: exit(status),
             timed_out: is_late,
             calls,
             waits_outside,
             stopped: watched.ending == Ending::Stopped,
+            asked,
+            driven: driven?,
             stdout: watched.stdout.excerpt,
             stderr: watched.stderr.excerpt,
         })
@@ -237,12 +268,22 @@ fn wait_for(pid: Pid) -> io::Result<Option<WaitStatus>> {
     }
 }
 
-/// The reason for which watching ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Starts a program while nobody else in this process does: what one program is to inherit is no other's.
+fn spawning<T>(start: impl FnOnce() -> T) -> T {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    // It guards nothing of this process's own.
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    start()
+}
+
+/// Why watching ended.
+#[derive(Clone, PartialEq, Eq)]
 enum Ending {
     Exit,
     Timeout,
     Stopped,
+    /// It was about to do what runs beside it could notice.
+    Alone(String),
 }
 
 struct Watched {
@@ -251,37 +292,62 @@ struct Watched {
     stderr: Stream,
 }
 
-fn watch(process: Process, timeout: Duration, stop: &AtomicBool) -> io::Result<Watched> {
-    let deadline = Instant::now().checked_add(timeout);
-    let pid = process.pid;
+/// How a run is watched.
+struct Watching<'a> {
+    log: &'a Log,
+    gate: Option<&'a Gate>,
+    /// To be looked for in its output.
+    text: Option<&'a [u8]>,
+    timeout: Duration,
+    stop: &'a AtomicBool,
+}
+
+impl Watching<'_> {
+    /// Time that is left. Who was asked to end has all of it again.
+    fn left(&self, begin: Instant, companion: &Companion<'_>) -> Option<Duration> {
+        let deadline = companion.asked.unwrap_or(begin).checked_add(self.timeout)?;
+        Some(deadline.saturating_duration_since(Instant::now()))
+    }
+}
+
+fn watch(
+    process: Process,
+    watching: &Watching<'_>,
+    companion: &mut Companion<'_>,
+) -> io::Result<Watched> {
+    let (begin, pid) = (Instant::now(), process.pid);
     let ends = pidfd_open(pid, PidfdFlags::empty()).ok();
-    let mut stdout = Stream::new(process.stdout)?;
-    let mut stderr = Stream::new(process.stderr)?;
+    let mut stdout = Stream::new(process.stdout, watching.text)?;
+    let mut stderr = Stream::new(process.stderr, watching.text)?;
     let ending = loop {
         // Asked before the pipes are read: what was written before the end is read after it.
         let ended = has_ended(pid)?;
         stdout.drain();
         stderr.drain();
-        if ended {
+        let has_printed = stdout.has_found() || stderr.has_found();
+        companion.act(pid, watching.log, ended, has_printed)?;
+        if ended && !companion.is_busy() {
             break Ending::Exit;
         }
-        if stop.load(Ordering::Relaxed) {
+        if watching.stop.load(Ordering::Relaxed) {
             break Ending::Stopped;
         }
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = watching.left(begin, companion);
         if left.is_some_and(|left| left.is_zero()) {
             break Ending::Timeout;
         }
-        let patience = if ends.is_some() {
-            PATIENCE
-        } else {
-            SHORT_PATIENCE
+        let patience = match ends {
+            Some(_) => PATIENCE,
+            None => SHORT_PATIENCE,
         };
-        wait(
-            &ends,
-            [&stdout, &stderr],
-            left.map_or(patience, |left| left.min(patience)),
-        )?;
+        let patience = companion.patience(left.map_or(patience, |left| left.min(patience)));
+        let ends = ends.as_ref().filter(|_| !ended);
+        let asks = wait(ends, [&stdout, &stderr], watching.gate, patience)?;
+        if let Some(gate) = watching.gate.filter(|_| asks)
+            && let Some(why) = gate.answer(pid.as_raw_nonzero().get())?
+        {
+            break Ending::Alone(why);
+        }
     };
     Ok(Watched {
         ending,
@@ -300,20 +366,30 @@ fn has_ended(pid: Pid) -> io::Result<bool> {
     }
 }
 
-/// Sleeps until something can be read, the process ends or the time is over.
-fn wait(ends: &Option<OwnedFd>, streams: [&Stream; 2], time: Duration) -> io::Result<()> {
-    let mut sources: Vec<PollFd<'_>> = Vec::with_capacity(3);
+/// Sleeps until something can be read, the process ends, it asks at the gate or the time is over; whether it asks.
+fn wait(
+    ends: Option<&OwnedFd>,
+    streams: [&Stream; 2],
+    gate: Option<&Gate>,
+    time: Duration,
+) -> io::Result<bool> {
+    let mut sources: Vec<PollFd<'_>> = Vec::with_capacity(4);
+    sources.extend(gate.map(|gate| PollFd::new(gate, PollFlags::IN)));
     let open = streams
         .iter()
         .filter_map(|stream| stream.pipe.as_ref())
         .map(AsFd::as_fd);
-    for source in ends.iter().map(AsFd::as_fd).chain(open) {
+    for source in ends.into_iter().map(AsFd::as_fd).chain(open) {
         sources.push(PollFd::from_borrowed_fd(source, PollFlags::IN));
     }
     match poll(&mut sources, Some(&span(time))) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
     }
+    let mut first = sources.iter().filter(|_| gate.is_some());
+    Ok(first
+        .next()
+        .is_some_and(|gate| gate.revents().contains(PollFlags::IN)))
 }
 
 fn span(time: Duration) -> Timespec {
@@ -328,27 +404,63 @@ struct Stream {
     /// The read end; `None` when the output is not kept or has been closed.
     pipe: Option<File>,
     excerpt: Excerpt,
+    search: Option<Search>,
+}
+
+/// A text that is looked for in an output.
+struct Search {
+    text: Vec<u8>,
+    /// The end of what was printed, which may be the beginning of the text.
+    tail: Vec<u8>,
+    has_found: bool,
+}
+
+impl Search {
+    fn add(&mut self, bytes: &[u8]) {
+        self.tail.extend(bytes);
+        let mut places = self.tail.windows(self.text.len().max(1));
+        self.has_found |= places.any(|place| place == self.text);
+        let surplus = self.tail.len().saturating_sub(self.text.len());
+        self.tail.drain(..surplus);
+    }
 }
 
 impl Stream {
-    fn new(pipe: Option<OwnedFd>) -> io::Result<Stream> {
+    fn new(pipe: Option<OwnedFd>, text: Option<&[u8]>) -> io::Result<Stream> {
         if let Some(pipe) = &pipe {
             fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
         }
         Ok(Stream {
             pipe: pipe.map(File::from),
             excerpt: Excerpt::default(),
+            search: text.map(|text| Search {
+                text: text.to_owned(),
+                tail: Vec::new(),
+                has_found: false,
+            }),
         })
     }
 
-    /// Reads what is there, for a bounded time: the program may write faster than this reads.
+    /// Whether the text that is looked for was printed.
+    fn has_found(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| search.has_found)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.excerpt.add(bytes);
+        if let Some(search) = &mut self.search {
+            search.add(bytes);
+        }
+    }
+
+    /// Reads what is there, but not for ever: the program may write faster.
     fn drain(&mut self) {
         let mut buffer = [0; 64 * 1024];
         for _ in 0..64 {
             let Some(pipe) = &mut self.pipe else { return };
             match pipe.read(&mut buffer) {
                 Ok(0) => self.pipe = None,
-                Ok(count) => self.excerpt.add(buffer.get(..count).unwrap_or(&[])),
+                Ok(count) => self.add(buffer.get(..count).unwrap_or(&[])),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => self.pipe = None,
@@ -394,6 +506,71 @@ mod tests {
     fn run(request: &Request) -> Finished {
         let log = Log::create(&Config::default()).unwrap();
         launch(request, &log, &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn a_text_is_found_across_pieces() {
+        let mut search = Search {
+            text: b"ready".to_vec(),
+            tail: Vec::new(),
+            has_found: false,
+        };
+        for (piece, found) in [
+            ("not rea", false),
+            ("d", false),
+            ("rea", false),
+            ("dy!", true),
+        ] {
+            search.add(piece.as_bytes());
+            assert_eq!(search.has_found, found, "{piece}");
+        }
+    }
+
+    fn with(company: Company, script: &str) -> Finished {
+        let log = Log::create(&Config::default()).unwrap();
+        let starter = Starter::anew().with_company(company);
+        let stop = AtomicBool::new(false);
+        starter.launch(&shell(script), false, &log, &stop).unwrap()
+    }
+
+    #[test]
+    fn a_driver_ends_the_program_and_says_how_it_went() {
+        let driven = |driver: &str, script: &str| {
+            let company = Company {
+                driver: Some(driver.into()),
+                ..Company::default()
+            };
+            let finished = with(company, script);
+            (finished.asked, finished.exit, finished.driven.unwrap())
+        };
+        let (asked, exit, driven_well) = driven("echo well", "sleep 1000");
+        assert!(asked && exit == Exit::Signal(15) && driven_well.failure().is_none());
+        let (_, exit, driven) = driven(
+            "echo bad; echo; exit 3",
+            "trap 'exit 4' TERM; sleep 1000 & wait",
+        );
+        assert_eq!(exit, Exit::Code(4));
+        assert_eq!(
+            driven.failure().unwrap(),
+            "the driver ended with exit status 3: bad"
+        );
+    }
+
+    #[test]
+    fn a_program_is_asked_to_end_by_time_and_by_text() {
+        let company = Company {
+            time: Some(Duration::from_millis(50)),
+            ..Company::default()
+        };
+        let finished = with(company, "sleep 1000");
+        assert!(finished.asked && !finished.timed_out && finished.exit == Exit::Signal(15));
+        let company = Company {
+            text: Some(b"ready".to_vec()),
+            ..Company::default()
+        };
+        let finished = with(company.clone(), "echo all is ready; sleep 1000");
+        assert!(finished.asked && finished.exit == Exit::Signal(15));
+        assert!(!with(company, "echo nothing").asked);
     }
 
     #[test]

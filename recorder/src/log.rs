@@ -138,17 +138,21 @@ pub struct Log {
 struct Memory {
     file: File,
     map: MmapMut,
+    /// Most records that it has ever held: their pages take memory.
+    touched: u64,
 }
 
-/// Memory of a log that is no longer used, for the next log. Clones share it.
+/// Memory of logs that are not used any more, for the next ones. Copies share it.
 #[derive(Clone, Debug, Default)]
-pub struct Memories(Arc<Mutex<Option<Memory>>>);
+pub struct Memories(Arc<Mutex<Vec<Memory>>>);
 
 /// Extra length of the file: the next log may need a little more.
 const ROOM: u64 = 4 << 20;
-/// Number of records above which a log's memory is given back to the system: it would take too much memory from the
+/// Logs that have held more records together are given back to the system: they would take too much memory from the
 /// program.
 const MOST_RECORDS: u64 = 1 << 23;
+/// Logs that wait to be used again: each holds a descriptor.
+const MOST_LOGS: usize = 64;
 
 impl Memories {
     /// A log that is ready for a program.
@@ -171,10 +175,19 @@ impl Memories {
         Ok(log)
     }
 
-    /// Takes the memory out of the pool, if it is long enough.
+    /// The one that came last, when it is long enough.
     fn take(&self, bytes: u64) -> Option<Memory> {
-        let memory = self.0.lock().ok()?.take()?;
+        let memory = self.0.lock().ok()?.pop()?;
         (memory.map.len() as u64 >= bytes).then_some(memory)
+    }
+
+    /// Keeps memory for the next log, if there is not too much already.
+    fn give_back(&self, memory: Memory) {
+        let Ok(mut kept) = self.0.lock() else { return };
+        let all = kept.iter().map(|one| one.touched).sum::<u64>();
+        if kept.len() < MOST_LOGS && all.saturating_add(memory.touched) <= MOST_RECORDS {
+            kept.push(memory);
+        }
     }
 }
 
@@ -193,7 +206,11 @@ impl Memory {
         // SAFETY: nobody else has the file yet; later only the program writes, and this process reads
         // when the program has ended.
         let map = unsafe { MmapMut::map_mut(&file)? };
-        Ok(Memory { file, map })
+        Ok(Memory {
+            file,
+            map,
+            touched: 0,
+        })
     }
 
     fn header(&self) -> &Header {
@@ -226,13 +243,11 @@ impl Drop for Log {
     fn drop(&mut self) {
         // SAFETY: nobody uses it afterwards.
         let mut memory = unsafe { ManuallyDrop::take(&mut self.memory) };
-        let is_small = memory.header().records.load(Relaxed) <= MOST_RECORDS;
+        memory.touched = memory.touched.max(memory.header().records.load(Relaxed));
         let is_whole = RawLog::new(&memory.map).is_ok();
-        if self.is_alone.load(Relaxed) && self.is_controlled && is_small && is_whole {
+        if self.is_alone.load(Relaxed) && self.is_controlled && is_whole {
             memory.clear();
-            if let Ok(mut place) = self.home.0.lock() {
-                *place = Some(memory);
-            }
+            self.home.give_back(memory);
         }
     }
 }

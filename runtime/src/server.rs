@@ -9,17 +9,18 @@
 
 use crate::{modules, surroundings, sys};
 use core::{
+    cell::UnsafeCell,
     ffi::{c_char, c_int, c_long},
     mem::{offset_of, zeroed},
 };
 use unsnarl_trace::raw::{
     FD_VARIABLE,
-    serve::{DESCRIPTORS, NOT_FIRST, READY, UNKNOWN_LIBRARY},
+    serve::{DESCRIPTORS, MOST_FILTER, NOT_FIRST, READY, UNKNOWN_LIBRARY},
 };
 
 /// Symbol whose presence shows the recorder that the program can serve.
 #[unsafe(no_mangle)]
-static unsnarl_serves_1: u8 = 1;
+static unsnarl_serves_2: u8 = 1;
 
 /// Descriptor of the server's socket: that of standard input.
 const SOCKET: usize = 0;
@@ -73,7 +74,14 @@ fn refuse(why: i32) -> ! {
 fn serve(place: usize, log: usize) {
     let robust = robust_list();
     answer(READY);
-    while let Some(descriptors) = receive() {
+    while let Some(wish) = receive() {
+        let descriptors = match wish {
+            Wish::Copy(descriptors) => descriptors,
+            Wish::Filter(bytes) => {
+                be_filtered(bytes);
+                continue;
+            }
+        };
         match copy(place) {
             0 => return become_run(descriptors, log, robust),
             failed @ ..0 => answer(failed as i32),
@@ -82,6 +90,78 @@ fn serve(place: usize, log: usize) {
         descriptors.into_iter().for_each(close);
     }
     sys::exit(0)
+}
+
+/// What the recorder asks for.
+enum Wish {
+    /// A copy with these descriptors.
+    Copy([usize; DESCRIPTORS]),
+    /// A filter of so many bytes for all copies from now on.
+    Filter(usize),
+}
+
+/// Where messages of the recorder land. Not on the stack, where the program could find what is left of them.
+#[repr(C, align(8))]
+struct Room(UnsafeCell<[u8; MOST_FILTER]>);
+
+// SAFETY: used before there is a second thread.
+unsafe impl Sync for Room {}
+
+static ROOM: Room = Room(UnsafeCell::new([0; MOST_FILTER]));
+
+/// System calls of this process and its copies pass the filter from now on; those that it asks about wait for the
+/// recorder's answer.
+fn be_filtered(bytes: usize) {
+    let program = libc::sock_fprog {
+        len: (bytes / size_of::<libc::sock_filter>()) as u16,
+        filter: ROOM.0.get().cast(),
+    };
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+    let (mode, place) = (
+        libc::SECCOMP_SET_MODE_FILTER as usize,
+        &raw const program as usize,
+    );
+    // SAFETY: plain numbers, and a program that is there for the time of the call.
+    let listener = unsafe {
+        call(libc::SYS_prctl, &[libc::PR_SET_NO_NEW_PRIVS as usize, 1]);
+        call(libc::SYS_seccomp, &[mode, flags as usize, place])
+    };
+    if listener < 0 {
+        return answer(listener as i32);
+    }
+    hand_over(listener as c_int);
+    close(listener as usize);
+}
+
+/// Answers with a descriptor.
+fn hand_over(descriptor: c_int) {
+    let mut word = READY;
+    let mut part = libc::iovec {
+        iov_base: (&raw mut word).cast(),
+        iov_len: size_of::<i32>(),
+    };
+    let mut passed = Passed {
+        header: libc::cmsghdr {
+            cmsg_len: offset_of!(Passed<1>, descriptors) + size_of::<c_int>(),
+            cmsg_level: libc::SOL_SOCKET,
+            cmsg_type: libc::SCM_RIGHTS,
+        },
+        descriptors: [descriptor],
+    };
+    // SAFETY: zero is a valid value.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = (&raw mut passed).cast();
+    message.msg_controllen = size_of::<Passed<1>>() as _;
+    let flags = libc::MSG_NOSIGNAL as usize;
+    // SAFETY: a whole message.
+    unsafe {
+        call(
+            libc::SYS_sendmsg,
+            &[SOCKET, &raw const message as usize, flags],
+        )
+    };
 }
 
 /// Makes a copy of the process. It is the recorder's child, as the server is.
@@ -218,38 +298,42 @@ fn answer(word: i32) {
     unsafe { call(libc::SYS_sendto, &[SOCKET, place, size_of::<i32>(), flags]) };
 }
 
-/// A control message with all descriptors.
+/// A control message with descriptors.
 #[repr(C)]
-struct Passed {
+struct Passed<const COUNT: usize> {
     header: libc::cmsghdr,
-    descriptors: [c_int; DESCRIPTORS],
+    descriptors: [c_int; COUNT],
 }
 
-/// The descriptors of the next run; `None` when there is no further run.
-fn receive() -> Option<[usize; DESCRIPTORS]> {
-    let mut byte = 0u8;
+/// The recorder's next message; `None` when there is none any more.
+fn receive() -> Option<Wish> {
     // SAFETY: zero is a valid value of both.
-    let (mut passed, mut message): (Passed, libc::msghdr) = unsafe { (zeroed(), zeroed()) };
+    let (mut passed, mut message): (Passed<DESCRIPTORS>, libc::msghdr) =
+        unsafe { (zeroed(), zeroed()) };
     let mut part = libc::iovec {
-        iov_base: (&raw mut byte).cast(),
-        iov_len: 1,
+        iov_base: ROOM.0.get().cast(),
+        iov_len: MOST_FILTER,
     };
     message.msg_iov = &raw mut part;
     message.msg_iovlen = 1;
     message.msg_control = (&raw mut passed).cast();
-    message.msg_controllen = size_of::<Passed>() as _;
-    let interrupted = -libc::EINTR as isize;
-    // SAFETY: a message with places for all that is expected.
-    while let got @ ..=0 =
-        unsafe { call(libc::SYS_recvmsg, &[SOCKET, &raw mut message as usize, 0]) }
-    {
-        if got != interrupted {
-            return None;
+    let got = loop {
+        message.msg_controllen = size_of::<Passed<DESCRIPTORS>>() as _;
+        // SAFETY: a message with places for all that is expected.
+        let got = unsafe { call(libc::SYS_recvmsg, &[SOCKET, &raw mut message as usize, 0]) };
+        if got != -libc::EINTR as isize {
+            break got;
         }
+    };
+    if got <= 0 {
+        return None;
     }
-    let whole = offset_of!(Passed, descriptors) + size_of::<[c_int; DESCRIPTORS]>();
+    if message.msg_controllen == 0 {
+        return Some(Wish::Filter(got as usize));
+    }
+    let whole = offset_of!(Passed<DESCRIPTORS>, descriptors) + size_of::<[c_int; DESCRIPTORS]>();
     let came = passed.header.cmsg_len == whole && passed.header.cmsg_type == libc::SCM_RIGHTS;
-    came.then(|| passed.descriptors.map(|number| number as usize))
+    came.then(|| Wish::Copy(passed.descriptors.map(|number| number as usize)))
 }
 
 fn close(number: usize) {

@@ -44,8 +44,19 @@ impl Ending {
     }
 }
 
-/// The end of the run according to the log and to the launcher.
+/// How the run ended, by the log, by what the launcher saw, and by what the driver says of a program that has done nothing
+/// wrong itself.
 pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
+    let ending = of_program(log, launch);
+    match &launch.driver_failure {
+        Some(message) if ending.outcome == Outcome::Passed => {
+            Ending::failed(Outcome::Failed, FailureKind::Exit, message)
+        }
+        _ => ending,
+    }
+}
+
+fn of_program(log: &RawLog<'_>, launch: &Launch) -> Ending {
     use FailureKind as K;
     let failed = |kind, message: String| Ending::failed(Outcome::Failed, kind, message);
     let parts = log.message_parts();
@@ -185,7 +196,8 @@ fn exited(logged: Exit, launch: &Launch) -> Ending {
 
 /// The end of a run of which the log knows no end.
 fn still_running(log: &RawLog<'_>, launch: &Launch) -> Ending {
-    const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
+    const TERMINATED: i32 = 15;
+    const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, TERMINATED];
     if launch.timed_out && waiting::is_expected(log, launch) {
         return Ending {
             outcome: Outcome::CutShort,
@@ -199,6 +211,8 @@ fn still_running(log: &RawLog<'_>, launch: &Launch) -> Ending {
     }
     match launch.exit {
         _ if launch.killed => Ending::cut_short("the run was stopped from outside"),
+        // It has no handler, and need not have one.
+        Exit::Signal(TERMINATED) if launch.asked => Ending::passed(),
         Exit::Signal(signal) if FROM_OUTSIDE.contains(&signal) => Ending::cut_short(format!(
             "the program was ended from outside: {}",
             signal_message(signal.unsigned_abs(), None)

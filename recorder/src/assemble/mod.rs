@@ -129,7 +129,11 @@ pub struct Launch {
     pub others_end: bool,
     /// The launcher ended the program for another reason.
     pub killed: bool,
-    /// The way in which the process ended.
+    /// The launcher has asked the program to end.
+    pub asked: bool,
+    /// What whoever has used the program from outside says is wrong.
+    pub driver_failure: Option<String>,
+    /// How the process ended.
     pub exit: Exit,
 }
 

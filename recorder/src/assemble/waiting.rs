@@ -81,11 +81,13 @@ fn words(waits_for: WaitsFor) -> &'static str {
 fn advice(waits_for: WaitsFor) -> &'static str {
     match waits_for {
         WaitsFor::Connection => {
-            "let the program start its client itself, as a thread or a child, or start one beside each run, and let the \
-             program end when it is served"
+            "name a client that is started beside each run (--driver), or let the program start it itself, as a thread or a \
+             child, and end when it is served"
         }
         WaitsFor::Process => "let the child end, or allow more time (--timeout)",
-        WaitsFor::Signal => "let the program end by itself when its work is done",
+        WaitsFor::Signal => {
+            "end it when it has done enough (--for, --stop-when), or let it end by itself"
+        }
         _ => {
             "name a file for standard input (--stdin), or start beside each run whoever is to answer"
         }

@@ -26,7 +26,7 @@ mod tests;
 
 pub(crate) use self::{
     history::{Meeting, Met},
-    places::Places,
+    places::{Places, Rows},
 };
 
 use self::{

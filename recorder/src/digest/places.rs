@@ -1,9 +1,15 @@
 //! Places in the code, numbered once for all runs of a campaign.
+//!
+//! Runs are read side by side, so which place has which number is chance: nothing that a campaign tells or decides may
+//! depend on the numbers.
 
 use super::hash;
 use crate::assemble::{Code, Program, RawLog};
 use rustc_hash::FxHashMap;
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 use unsnarl_trace::SiteRow;
 
 /// The number that stands for no place in the code.
@@ -29,43 +35,69 @@ pub(super) struct Place {
     pub hash: u64,
 }
 
-/// All places that the runs of a campaign have come to.
+/// All places that the runs of a campaign have come to. Copies share the numbers, and each has its own way to find
+/// them again.
 pub(crate) struct Places {
-    rows: Vec<PlaceRow>,
-    /// Known places by program counter, as the program was loaded last.
+    all: Arc<Mutex<Table>>,
+    /// By program counter, as the program was loaded last.
     known: FxHashMap<u64, Place>,
     loaded: Vec<(u64, u64, String)>,
     recent: Box<[(u64, Place); RECENT]>,
+}
+
+/// The places by their numbers.
+struct Table {
+    rows: Vec<PlaceRow>,
     by_file: FxHashMap<(String, u64), Place>,
 }
 
-/// Number of places that are found without a look into the table.
+/// The places by their numbers, to look at.
+pub(crate) struct Rows<'a>(MutexGuard<'a, Table>);
+
+/// Places that are found without a look into the table.
 const RECENT: usize = 256;
 
 impl Default for Places {
     fn default() -> Places {
-        Places {
+        Places::with(Arc::new(Mutex::new(Table {
             rows: vec![PlaceRow::default()],
-            known: FxHashMap::default(),
-            loaded: Vec::new(),
-            recent: Box::new([(0, Place::default()); RECENT]),
             by_file: FxHashMap::default(),
-        }
+        })))
+    }
+}
+
+impl Clone for Places {
+    fn clone(&self) -> Places {
+        Places::with(self.all.clone())
     }
 }
 
 impl Places {
-    /// The description of a place.
-    pub fn get(&self, id: u32) -> Option<&PlaceRow> {
-        self.rows.get(id as usize)
+    fn with(all: Arc<Mutex<Table>>) -> Places {
+        Places {
+            all,
+            known: FxHashMap::default(),
+            loaded: Vec::new(),
+            recent: Box::new([(0, Place::default()); RECENT]),
+        }
+    }
+
+    /// What is known of the places.
+    pub fn rows(&self) -> Rows<'_> {
+        Rows(self.table())
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // A row is there before its number is given away.
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Places at given sites, numbered from 1 on.
     #[cfg(test)]
     pub(crate) fn of_sites(sites: impl Iterator<Item = SiteRow>) -> Places {
         let row = |site| PlaceRow { site, offset: None };
-        let mut places = Places::default();
-        places.rows.extend(sites.map(row));
+        let places = Places::default();
+        places.table().rows.extend(sites.map(row));
         places
     }
 
@@ -84,6 +116,13 @@ impl Places {
             code: Code::of(log, program),
             places: self,
         }
+    }
+}
+
+impl Rows<'_> {
+    /// What is known of a place.
+    pub fn get(&self, id: u32) -> Option<&PlaceRow> {
+        self.0.rows.get(id as usize)
     }
 }
 
@@ -122,21 +161,29 @@ impl OfRun<'_> {
 
     fn located(&mut self, pc: u64) -> Option<Place> {
         let key = self.code.in_file(pc)?;
-        if let Some(known) = self.places.by_file.get(&key) {
+        if let Some(known) = self.places.table().by_file.get(&key) {
             return Some(*known);
         }
         let (site, is_user) = self.code.site(pc)?;
         let offset = self.own.contains(&pc).then(|| pc - self.own.start);
-        let place = Place {
-            id: self.places.rows.len() as u32,
-            is_user,
-            hash: hash::site(&site),
-        };
-        self.places.rows.push(PlaceRow {
+        let hash = hash::site(&site);
+        let row = PlaceRow {
             site,
             offset: offset.and_then(|offset| u32::try_from(offset).ok()),
-        });
-        self.places.by_file.insert(key, place);
-        Some(place)
+        };
+        Some(self.places.table().add(key, row, is_user, hash))
+    }
+}
+
+impl Table {
+    /// Gives a place its number, unless somebody else has done so meanwhile.
+    fn add(&mut self, key: (String, u64), row: PlaceRow, is_user: bool, hash: u64) -> Place {
+        let id = self.rows.len() as u32;
+        let place = Place { id, is_user, hash };
+        let place = *self.by_file.entry(key).or_insert(place);
+        if place.id == id {
+            self.rows.push(row);
+        }
+        place
     }
 }

@@ -319,7 +319,7 @@ proptest! {
     fn meetings_are_those_of_the_run(steps in steps()) {
         let (log, mut places) = (elements(&steps), Places::default());
         let (digest, run) = (digest(&log, &mut places), run(&log));
-        let line = |place: u32| places.get(place).unwrap().site.line;
+        let line = |place: u32| places.rows().get(place).unwrap().site.line;
         let mut meetings = BTreeMap::new();
         for (Meeting { earlier, later, is_elder_first }, met) in &digest.meetings {
             *meetings.entry((line(*earlier), line(*later), *is_elder_first)).or_insert(0) += met.times;

@@ -4,14 +4,15 @@
 //! A copy is a child of this process, as a program that is started anew is: it is waited for, ended and
 //! looked at in the same way.
 
-use super::{Given, PATIENCE, Request, addresses, command::command};
+use super::{Given, PATIENCE, Request, addresses, command::command, filter, gate::Gate, spawning};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fs::{OFlags, fcntl_setfl},
     io::Errno,
     net::{
-        AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-        SocketFlags, SocketType, recv, sendmsg, socketpair,
+        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+        SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg,
+        socketpair,
     },
     pipe::{PipeFlags, pipe_with},
     process::Pid,
@@ -19,12 +20,15 @@ use rustix::{
 use std::{
     ffi::OsString,
     fs::{self, File},
-    io::{self, IoSlice, Read},
+    io::{self, IoSlice, IoSliceMut, Read},
     mem::MaybeUninit,
     os::fd::{BorrowedFd, OwnedFd},
     path::PathBuf,
     process::Child,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 use unsnarl_trace::raw::serve::{DESCRIPTORS, NOT_FIRST, READY, UNKNOWN_LIBRARY};
@@ -37,6 +41,8 @@ pub struct Server {
     serves: What,
     /// `true` once it has made a copy.
     has_served: bool,
+    /// The kernel asks here about what its copies do, where they run beside others.
+    gate: Option<Arc<Gate>>,
 }
 
 /// The program of which a server makes copies.
@@ -113,13 +119,14 @@ impl Server {
             .stdin(theirs)
             .stdout(output.try_clone()?)
             .stderr(output);
-        let process = addresses::fixed(|| command.spawn())?;
+        let process = spawning(|| addresses::fixed(|| command.spawn()))?;
         drop(command);
         let server = Server {
             process,
             socket,
             serves: What::of(request),
             has_served: false,
+            gate: None,
         };
         match server.answer(request.timeout, stop)? {
             READY => {}
@@ -149,7 +156,42 @@ impl Server {
         }
     }
 
-    /// Returns whether its copies are the program that is asked for.
+    /// Puts all copies from now on behind a gate.
+    pub fn put_behind_gate(&mut self, stop: &AtomicBool) -> Result<(), NoServer> {
+        send(
+            &self.socket,
+            &bytes_of(&filter::program()),
+            SendFlags::NOSIGNAL,
+        )?;
+        self.until_answered(MOST_SILENCE, stop)?;
+        let mut word = [0; size_of::<i32>()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut passed = RecvAncillaryBuffer::new(&mut space);
+        let mut parts = [IoSliceMut::new(&mut word)];
+        let got = recvmsg(
+            &self.socket,
+            &mut parts,
+            &mut passed,
+            RecvFlags::CMSG_CLOEXEC,
+        )?;
+        if got.bytes == 0 {
+            return Err(NoServer::Ended);
+        }
+        let listener = passed.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+            _ => None,
+        });
+        let refused = || io::Error::from_raw_os_error(-i32::from_ne_bytes(word));
+        self.gate = Some(Arc::new(Gate::new(listener.ok_or_else(refused)?)));
+        Ok(())
+    }
+
+    /// The gate that its copies are behind.
+    pub fn gate(&self) -> Option<Arc<Gate>> {
+        self.gate.clone()
+    }
+
+    /// Whether its copies are what is asked for.
     pub fn is_for(&self, request: &Request) -> bool {
         self.serves == What::of(request)
     }
@@ -161,7 +203,7 @@ impl Server {
         timeout: Duration,
         stop: &AtomicBool,
     ) -> Result<Pid, NoServer> {
-        send(&self.socket, descriptors)?;
+        send_descriptors(&self.socket, descriptors)?;
         let answer = self.answer(timeout, stop).or_else(|failed| {
             // Without the server the answer is what its copy says, or the end of the socket: then there
             // is no copy.
@@ -183,6 +225,11 @@ impl Server {
 
     /// The next answer, if it comes in time.
     fn answer(&self, timeout: Duration, stop: &AtomicBool) -> Result<i32, NoServer> {
+        self.until_answered(timeout, stop)?;
+        self.receive()
+    }
+
+    fn until_answered(&self, timeout: Duration, stop: &AtomicBool) -> Result<(), NoServer> {
         let deadline = Instant::now() + timeout.min(MOST_SILENCE);
         loop {
             let mut source = [PollFd::new(&self.socket, PollFlags::IN)];
@@ -190,7 +237,7 @@ impl Server {
                 Ok(0) if stop.load(Ordering::Relaxed) => return Err(NoServer::Silent),
                 Ok(0) if Instant::now() > deadline => return Err(NoServer::Silent),
                 Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return self.receive(),
+                Ok(_) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -218,7 +265,20 @@ impl Drop for Server {
     }
 }
 
-fn send(socket: &OwnedFd, descriptors: [BorrowedFd<'_>; DESCRIPTORS]) -> Result<(), NoServer> {
+/// Statements as they lie in memory.
+fn bytes_of(program: &[libc::sock_filter]) -> Vec<u8> {
+    let bytes = |one: &libc::sock_filter| {
+        let [code_low, code_high] = one.code.to_ne_bytes();
+        let [a, b, c, d] = one.k.to_ne_bytes();
+        [code_low, code_high, one.jt, one.jf, a, b, c, d]
+    };
+    program.iter().flat_map(bytes).collect()
+}
+
+fn send_descriptors(
+    socket: &OwnedFd,
+    descriptors: [BorrowedFd<'_>; DESCRIPTORS],
+) -> Result<(), NoServer> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut passed = SendAncillaryBuffer::new(&mut space);
     passed.push(SendAncillaryMessage::ScmRights(&descriptors));

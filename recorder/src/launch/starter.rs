@@ -1,9 +1,11 @@
 //! Ways to start a program: anew, or as a copy of one that was started before.
 
 use super::{
-    LaunchError, Output, Process, Request, addresses,
+    Company, LaunchError, Output, Process, Request, addresses,
     command::command,
+    gate::Gate,
     server::{NoServer, Server},
+    spawning,
 };
 use crate::log::{Config, Log, Memories};
 use rustix::{
@@ -24,6 +26,11 @@ use std::{
 pub struct Starter {
     way: Arc<Mutex<Way>>,
     memories: Memories,
+    /// Its runs are made beside others: they are copies behind a gate, or not made at all.
+    is_beside_others: bool,
+    /// Runs of a campaign that may be made at a time; 0 stands for one.
+    crew: usize,
+    company: Arc<Company>,
 }
 
 /// The way in which the next run begins.
@@ -45,7 +52,44 @@ impl Starter {
     pub fn anew() -> Starter {
         Starter {
             way: Arc::new(Mutex::new(Way::Anew(None))),
-            memories: Memories::default(),
+            ..Starter::default()
+        }
+    }
+
+    /// One that lets a campaign make so many runs at a time.
+    pub fn with_crew(size: usize) -> Starter {
+        Starter {
+            crew: size,
+            ..Starter::default()
+        }
+    }
+
+    /// The same with company for each run.
+    pub fn with_company(self, company: Company) -> Starter {
+        Starter {
+            company: Arc::new(company),
+            ..self
+        }
+    }
+
+    /// What goes with each run.
+    pub fn company(&self) -> &Company {
+        &self.company
+    }
+
+    /// Runs of a campaign that may be made at a time.
+    pub fn crew(&self) -> usize {
+        self.crew.max(1)
+    }
+
+    /// One for runs that are made beside those of others, with which it shares the memory of the logs.
+    pub fn beside(others: &Starter) -> Starter {
+        Starter {
+            way: Arc::new(Mutex::new(Way::Copy)),
+            memories: others.memories.clone(),
+            is_beside_others: true,
+            crew: 0,
+            company: others.company.clone(),
         }
     }
 
@@ -82,7 +126,7 @@ impl Starter {
             *way = Way::Copy;
         }
         if let Way::Copy = *way {
-            *way = match Server::start(request, stop) {
+            *way = match self.server(request, stop) {
                 Ok(server) => Way::Served(server),
                 Err(why) => Way::Anew(Some(why)),
             };
@@ -100,8 +144,32 @@ impl Starter {
             Way::First if serves => *way = Way::Copy,
             _ => {}
         }
+        if self.is_beside_others {
+            let why = match &*way {
+                Way::Anew(Some(why)) => why,
+                _ => &NoServer::Ended,
+            };
+            let why = format!("the program cannot be copied: {why}");
+            return Err(LaunchError::Alone(why));
+        }
         drop(way);
         anew(request, log)
+    }
+
+    fn server(&self, request: &Request, stop: &AtomicBool) -> Result<Server, NoServer> {
+        let mut server = Server::start(request, stop)?;
+        if self.is_beside_others {
+            server.put_behind_gate(stop)?;
+        }
+        Ok(server)
+    }
+
+    /// The gate that runs are behind, if they are.
+    pub(super) fn gate(&self) -> Option<Arc<Gate>> {
+        match &*self.way() {
+            Way::Served(server) => server.gate(),
+            _ => None,
+        }
     }
 }
 
@@ -166,9 +234,12 @@ fn anew(request: &Request, log: &Log) -> Result<Process, LaunchError> {
     let mut command = command(request, log.descriptor());
     command.stdin(stdin).stdout(output()).stderr(output());
     let watch = |error| LaunchError::Watch(io::Error::from(error));
-    fcntl_setfd(log.descriptor(), FdFlags::empty()).map_err(watch)?;
-    let child = addresses::fixed(|| command.spawn());
-    fcntl_setfd(log.descriptor(), FdFlags::CLOEXEC).map_err(watch)?;
+    let child = spawning(|| {
+        fcntl_setfd(log.descriptor(), FdFlags::empty()).map_err(watch)?;
+        let child = addresses::fixed(|| command.spawn());
+        fcntl_setfd(log.descriptor(), FdFlags::CLOEXEC).map_err(watch)?;
+        Ok::<_, LaunchError>(child)
+    })?;
     let child = child.map_err(|error| LaunchError::Start {
         program: request.program.display().to_string(),
         error,

@@ -1,21 +1,29 @@
 //! The campaign: one run after the other, until enough was seen.
+//!
+//! Runs are made and put together side by side ([`super::crew`]), and looked at here in their order, so that all that is
+//! decided by what runs before have shown is the same however many are made at a time.
 
 use super::{
     Attempt, Ended, MinimizedRun, Observed, RecordError, Recording, Summary, Tally,
+    ahead::Ahead,
+    alone::Solitude,
     classes::Classes,
     coverage::Coverage,
+    crew::{Crew, Hand, with_crew},
     disk::{Discarded, Disk},
     filter::Filter,
-    make,
+    finish::{self, Assembled, Counted, Line, Stage, note},
     marker::{self, Marker},
     minimize,
     planner::Planner,
-    seen::Seen,
+    seen::{Read, Seen},
+    summary::Source,
     worth::Worth,
 };
 use crate::{
     assemble::{Exit, Program, is_for_good},
     digest::Places,
+    launch::{LaunchError, Starter},
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -35,53 +43,74 @@ pub fn record(
     recording: &Recording,
     program: &Program,
     stop: &AtomicBool,
-    watcher: impl FnMut(&Observed<'_>),
+    mut watcher: impl FnMut(&Observed<'_>),
 ) -> Result<Summary, RecordError> {
-    let mut campaign = Campaign::begin(recording)?;
+    let mut campaign = Campaign::begin(recording, program)?;
     let swept = marker::sweep(&recording.out);
     campaign.summary.killed_before = swept.map_err(unwritable(&recording.out))?;
     campaign.mark()?;
     let mut planner = Planner::begin(recording, program)?;
-    campaign.summary.ended = campaign.explore(&mut planner, program, stop, watcher)?;
+    campaign.summary.ended = campaign.explore(&mut planner, stop, &mut watcher)?;
     campaign.summary.search = planner.leave()?;
     if recording.minimize && campaign.summary.ended != Ended::Stopped {
         campaign.minimize(program, stop)?;
     }
-    campaign.summary.not_copied = recording.job.starter.obstacle();
-    campaign.summary.discarded = campaign.disk.discarded;
-    Ok(campaign.summary)
+    let mut summary = campaign.summary;
+    summary.not_copied = recording.job.starter.obstacle();
+    summary.discarded = campaign.disk.discarded;
+    summary.alone = campaign
+        .solitude
+        .told()
+        .filter(|_| recording.job.starter.crew() > 1);
+    Ok(summary)
 }
 
-/// A campaign in progress.
+/// Who is told of each run.
+type Watcher<'w> = &'w mut dyn FnMut(&Observed<'_>);
+
+/// A campaign that goes on.
 struct Campaign<'a> {
     recording: &'a Recording,
+    program: &'a Program,
     folder: RunFolder,
     disk: Disk,
     classes: Classes,
     worth: Worth,
     filter: Filter,
     places: Places,
-    /// The mark of the folder, once that exists.
+    solitude: Solitude,
+    /// In the folder as soon as there is one.
     marker: Option<Marker>,
     /// The simplest failing run of each failure mode.
     simplest: FxHashMap<FailureMode, (PathBuf, Run)>,
+    /// Runs that were counted, and are not stored yet.
+    line: Line<'a>,
+    /// Bytes that they may take.
+    room: u64,
+    /// Events of the largest run.
+    largest: u64,
     summary: Summary,
 }
 
 impl<'a> Campaign<'a> {
-    fn begin(recording: &'a Recording) -> Result<Campaign<'a>, RecordError> {
+    fn begin(recording: &'a Recording, program: &'a Program) -> Result<Campaign<'a>, RecordError> {
         let folder = RunFolder::new(&recording.out);
         let disk = Disk::of(folder.clone(), recording.max_disk);
         Ok(Campaign {
             recording,
+            program,
             disk: disk.map_err(unwritable(&recording.out))?,
             folder,
             classes: Classes::default(),
             worth: Worth::default(),
             filter: Filter::default(),
             places: Places::default(),
+            solitude: Solitude::of(recording),
             marker: None,
             simplest: FxHashMap::default(),
+            line: Line::default(),
+            room: finish::room(),
+            largest: 0,
             summary: Summary {
                 tally: Tally::default(),
                 ended: Ended::Enough,
@@ -94,88 +123,186 @@ impl<'a> Campaign<'a> {
                 discarded: Discarded::default(),
                 failing_exits: BTreeMap::new(),
                 not_copied: None,
+                alone: None,
             },
         })
     }
 
+    /// Makes runs until there is a reason to end, with a crew where more than one is to be made at a time.
     fn explore(
         &mut self,
         planner: &mut Planner,
-        program: &Program,
         stop: &AtomicBool,
-        mut watcher: impl FnMut(&Observed<'_>),
+        watcher: Watcher<'_>,
     ) -> Result<Ended, RecordError> {
-        let recording = self.recording;
+        let (job, program) = (&self.recording.job, self.program);
+        let size = Some(job.starter.crew()).filter(|size| *size > 1);
+        let hand = |_| Hand {
+            starter: Starter::beside(&job.starter),
+            places: self.places.clone(),
+        };
+        with_crew((0..size.unwrap_or(0)).map(hand).collect(), |crew| {
+            let mut ahead = Ahead::new(crew, job, program);
+            let ended = self.decide_all(planner, crew, &mut ahead, stop, watcher)?;
+            ahead.drop_all();
+            while let Some(counted) = self.line.pop() {
+                self.finish(counted, watcher)?;
+            }
+            Ok(ended)
+        })
+    }
+
+    /// Looks at one run after the other.
+    fn decide_all<'c>(
+        &mut self,
+        planner: &mut Planner,
+        crew: &'c Crew<'_, 'a>,
+        ahead: &mut Ahead<'c, '_, 'a>,
+        stop: &AtomicBool,
+        watcher: Watcher<'_>,
+    ) -> Result<Ended, RecordError> {
         loop {
-            if let Some(ended) = recording.goal.reached(&self.summary.tally) {
+            if let Some(ended) = self.recording.goal.reached(&self.summary.tally) {
                 return Ok(ended);
             }
             let Some(attempt) = self.next_attempt(planner) else {
                 return Ok(Ended::Exhausted);
             };
-            let made = match make(&recording.job, program, &attempt, stop) {
+            let others_end = self.summary.tally.ended() > 0;
+            let read = match self.make(attempt, planner, ahead, stop) {
                 // A stray write of this schedule says nothing about the next one.
                 Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
                     self.summary.tally.count(Outcome::CutShort);
-                    note(&mut self.summary.problems, &error.to_string());
+                    let problems = vec![error.to_string()];
+                    self.put_in_line(Counted::lost(self.summary.tally, problems), crew, watcher)?;
                     planner.lost();
                     continue;
                 }
                 other => other?,
             };
-            let quiet = attempt.quiet.len() as u32;
-            let seen = Seen::of(&made, program, &mut self.places, quiet)?;
-            if recording.filter {
-                let steps = (quiet > 0).then(|| seen.log.steps());
-                self.filter.add(&seen.digest, &self.places, steps);
-            }
-            if made.finished.stopped || stop.load(Ordering::Relaxed) {
-                return Ok(Ended::Stopped);
-            }
-            if self.summary.tally.runs == 0 {
-                refuse_empty(&seen)?;
-            }
-            let outcome = seen.ended.outcome;
-            let waits = outcome == Outcome::CutShort && made.finished.waits_outside;
-            if waits || cuts_every_run_short(seen.log.end()) {
-                self.discard(&seen);
-                if self.is_hopeless(waits && !is_for_good(&seen.log)) {
-                    return Ok(Ended::CutShort);
-                }
-                planner.lost();
-                continue;
-            }
-            self.note_exit(&seen);
-            // Runs that pass places over say nothing about the length of the others.
-            if quiet == 0 && !planner.observe(&seen)? {
-                continue;
-            }
-            let file = self.keep(&seen)?;
-            if file.is_some() {
-                program.keep_models(&self.folder)?;
-            }
-            watcher(&Observed {
-                seen: &seen,
-                file: file.as_deref(),
-                tally: self.summary.tally,
-            });
-            if let Some(file) = file.filter(|_| recording.minimize && outcome.is_failure()) {
-                self.note_simplest(file, seen.into_run());
+            let seen = Seen::of(read, self.program, others_end)?;
+            if let Some(ended) = self.decide(seen, planner, crew, stop, watcher)? {
+                return Ok(ended);
             }
         }
     }
 
-    /// The attempt for the next run.
-    fn next_attempt(&mut self, planner: &mut Planner) -> Option<Attempt> {
-        let (recording, tally) = (self.recording, &mut self.summary.tally);
-        let attempt = match recording.keep_passing > 0 && recording.goal.seeks_passing(tally) {
-            true => {
-                tally.sought += 1;
-                planner.next_to_pass()
+    /// Counts a run and decides what becomes of it; why the campaign ends with it, if it does.
+    fn decide(
+        &mut self,
+        seen: Seen<'a>,
+        planner: &mut Planner,
+        crew: &Crew<'_, 'a>,
+        stop: &AtomicBool,
+        watcher: Watcher<'_>,
+    ) -> Result<Option<Ended>, RecordError> {
+        self.learn(&seen);
+        if seen.made.finished.stopped || stop.load(Ordering::Relaxed) {
+            return Ok(Some(Ended::Stopped));
+        }
+        if self.summary.tally.runs == 0 {
+            refuse_empty(&seen)?;
+        }
+        let waits = seen.ended.outcome == Outcome::CutShort && seen.made.finished.waits_outside;
+        if waits || cuts_every_run_short(seen.end) {
+            let may_differ = waits && !is_for_good(&seen.made.log()?);
+            self.discard(seen, crew, watcher)?;
+            if self.is_hopeless(may_differ) {
+                return Ok(Some(Ended::CutShort));
             }
-            false => planner.next_attempt(),
+            planner.lost();
+            return Ok(None);
+        }
+        self.note_exit(&seen);
+        // Runs that pass places over say nothing about the length of the others.
+        if seen.quiet == 0 && !planner.observe(&seen)? {
+            return Ok(None);
+        }
+        let counted = self.count(seen, crew);
+        self.put_in_line(counted, crew, watcher)?;
+        Ok(None)
+    }
+
+    fn learn(&mut self, seen: &Seen<'_>) {
+        self.largest = self.largest.max(seen.digest.events);
+        if self.recording.filter {
+            let steps = (seen.quiet > 0).then_some(seen.steps);
+            self.filter.add(&seen.digest, &self.places, steps);
+        }
+    }
+
+    /// Makes the next run, or takes it from those that were begun.
+    fn make(
+        &mut self,
+        attempt: Attempt,
+        planner: &Planner,
+        ahead: &mut Ahead<'_, '_, 'a>,
+        stop: &AtomicBool,
+    ) -> Result<Read, RecordError> {
+        let most = ahead.most(self.largest, self.room);
+        // The first run shows whether others make sense.
+        let is_first = self.summary.tally.runs == 0;
+        if most > 0 && !is_first && planner.can_foresee() && !self.solitude.is_for_good() {
+            let later = self.foreseen(planner, most);
+            match ahead.take(&attempt, later, stop) {
+                Err(RecordError::Launch(LaunchError::Alone(why))) => {
+                    self.solitude.note(why, self.summary.tally.runs + 1);
+                }
+                other => return other,
+            }
+        }
+        // What the run changes, those after it have to find.
+        ahead.drop_all();
+        let job = &self.recording.job;
+        Read::make(job, self.program, &attempt, &mut self.places, stop)
+    }
+
+    /// What the next run tries.
+    fn next_attempt(&mut self, planner: &mut Planner) -> Option<Attempt> {
+        let seeks = self.seeks_passing(&self.summary.tally);
+        self.summary.tally.sought += u64::from(seeks);
+        let attempt = planner.next_attempt(seeks);
+        attempt.map(|attempt| self.filtered(attempt, 0))
+    }
+
+    fn seeks_passing(&self, tally: &Tally) -> bool {
+        self.recording.keep_passing > 0 && self.recording.goal.seeks_passing(tally)
+    }
+
+    /// What the runs after the next one will try, at most so many, if none of those before them shows anything new.
+    fn foreseen(&self, planner: &Planner, most: usize) -> Vec<Attempt> {
+        let mut tally = self.summary.tally;
+        let mut all = Vec::new();
+        for ahead in 0..most as u64 {
+            tally.runs += 1;
+            if self.recording.goal.reached(&tally).is_some() {
+                break;
+            }
+            let seeks = self.seeks_passing(&tally);
+            tally.sought += u64::from(seeks);
+            let attempt = planner.foreseen(ahead, seeks);
+            all.extend(attempt.map(|attempt| self.filtered(attempt, ahead + 1)));
+        }
+        all
+    }
+
+    /// The attempt of the run that comes so many after the next one, with the places that it passes over if it is its
+    /// turn to.
+    fn filtered(&self, attempt: Attempt, ahead: u64) -> Attempt {
+        let draws = matches!(attempt.strategy, RawStrategy::Random | RawStrategy::Pct);
+        let quiet = match self.recording.filter && draws && attempt.prefix.is_empty() {
+            true => self.filter.at(ahead),
+            false => &[],
         };
-        attempt.map(|attempt| self.filtered(attempt))
+        let steps = self
+            .filter
+            .steps()
+            .filter(|_| !quiet.is_empty() && attempt.depth > 0);
+        Attempt {
+            expected_steps: steps.unwrap_or(attempt.expected_steps),
+            quiet: quiet.to_vec(),
+            ..attempt
+        }
     }
 
     /// Returns whether no other run will get further than the first ones, several of which are made if another order
@@ -186,48 +313,32 @@ impl<'a> Campaign<'a> {
         tally.cut_short == tally.runs && tally.runs >= if may_differ { SOME } else { 1 }
     }
 
-    /// Counts a run that was cut short without anything worth keeping.
-    fn discard(&mut self, run: &Seen<'_>) {
-        self.summary.tally.count(run.ended.outcome);
+    /// Counts a run that was cut short, and of which nothing is worth keeping.
+    fn discard(
+        &mut self,
+        seen: Seen<'a>,
+        crew: &Crew<'_, 'a>,
+        watcher: Watcher<'_>,
+    ) -> Result<(), RecordError> {
+        self.summary.tally.count(seen.ended.outcome);
         self.summary.tally.compare(false, true);
         self.disk.discarded.cut_short += 1;
-        self.note_problems(&run.ended.problems);
-    }
-
-    fn note_problems(&mut self, problems: &[String]) {
-        let problems = problems.iter();
-        problems.for_each(|problem| note(&mut self.summary.problems, problem));
+        let counted = Counted::lost(self.summary.tally, seen.ended.problems);
+        self.put_in_line(counted, crew, watcher)
     }
 
     /// Counts an exit status that was not expected.
     fn note_exit(&mut self, run: &Seen<'_>) {
         let failure = run.ended.failure.as_ref();
         let is_exit = failure.is_some_and(|(kind, _)| *kind == FailureKind::Exit);
-        if let (true, Exit::Code(status)) = (is_exit, run.made.finished.exit) {
+        let is_drivers = run.made.finished.driven.as_ref();
+        let is_drivers = is_drivers.is_some_and(|driven| driven.failure().is_some());
+        if let (true, Exit::Code(status)) = (is_exit && !is_drivers, run.made.finished.exit) {
             *self.summary.failing_exits.entry(status).or_insert(0) += 1;
         }
     }
 
-    /// The attempt, with the places to pass over if it is its turn.
-    fn filtered(&self, attempt: Attempt) -> Attempt {
-        let draws = matches!(attempt.strategy, RawStrategy::Random | RawStrategy::Pct);
-        let quiet = match self.recording.filter && draws && attempt.prefix.is_empty() {
-            true => self.filter.next(),
-            false => Vec::new(),
-        };
-        let steps = self
-            .filter
-            .steps()
-            .filter(|_| !quiet.is_empty() && attempt.depth > 0);
-        Attempt {
-            expected_steps: steps.unwrap_or(attempt.expected_steps),
-            quiet,
-            others_end: self.summary.tally.ended() > 0,
-            ..attempt
-        }
-    }
-
-    /// Marks the folder, if it exists.
+    /// Marks the folder, if it is there.
     fn mark(&mut self) -> Result<(), StoreError> {
         let folder = self.folder.path();
         if self.marker.is_none() && folder.is_dir() {
@@ -236,19 +347,93 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// Counts a run and stores it if that is worthwhile.
-    fn keep(&mut self, seen: &Seen<'_>) -> Result<Option<PathBuf>, RecordError> {
+    /// Counts a run and has it put together if it is worth that.
+    fn count(&mut self, seen: Seen<'a>, crew: &Crew<'_, 'a>) -> Counted<'a> {
         let new = self.summary.coverage.add(&seen.digest, &self.places);
-        if !new.is_empty() {
-            self.summary.coverage.name(&new, seen.run());
+        let keeps = self.wants(&seen);
+        let problems = match keeps {
+            true => Vec::new(),
+            false => seen.ended.problems.clone(),
+        };
+        let (outcome, events) = (seen.ended.outcome, seen.digest.events);
+        let stage = match keeps || !new.is_empty() {
+            true => Stage::Assembled(crew.hand_over(move || finish::assemble(seen, keeps))),
+            false => Stage::Read(Box::new(seen)),
+        };
+        Counted {
+            stage,
+            outcome,
+            events,
+            tally: self.summary.tally,
+            new,
+            problems,
         }
-        if !self.wants(seen) {
-            self.note_problems(&seen.ended.problems);
+    }
+
+    /// Lets a run wait for its turn to be stored.
+    fn put_in_line(
+        &mut self,
+        counted: Counted<'a>,
+        crew: &Crew<'_, 'a>,
+        watcher: Watcher<'_>,
+    ) -> Result<(), RecordError> {
+        self.line.push(counted);
+        // The first one makes the folder, which later runs of a program that looks around are to find.
+        let most = match self.summary.tally.runs {
+            0 | 1 => 0,
+            _ => 2 * crew.size(),
+        };
+        while let Some(counted) = self.line.overflow(most, self.room) {
+            self.finish(counted, watcher)?;
+        }
+        Ok(())
+    }
+
+    /// Stores a run, if it is to be kept, and tells of it.
+    fn finish(&mut self, counted: Counted<'a>, watcher: Watcher<'_>) -> Result<(), RecordError> {
+        let noted = counted.problems.iter();
+        noted.for_each(|problem| note(&mut self.summary, problem));
+        let (outcome, events, tally) = (counted.outcome, counted.events, counted.tally);
+        let observed = |source, file| Observed {
+            source,
+            file,
+            outcome,
+            events,
+            tally,
+        };
+        match counted.stage {
+            Stage::Lost => {}
+            Stage::Read(seen) => watcher(&observed(Source::Read(&seen), None)),
+            Stage::Assembled(ticket) => {
+                let assembled = ticket.wait().ok_or_else(crew_failed)??;
+                self.summary.coverage.name(&counted.new, &assembled.run);
+                let file = self.store(&assembled, outcome)?;
+                watcher(&observed(
+                    Source::Assembled(&assembled.run),
+                    file.as_deref(),
+                ));
+                let is_wanted = self.recording.minimize && outcome.is_failure();
+                if let Some(file) = file.filter(|_| is_wanted) {
+                    self.note_simplest(file, assembled.run);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a run that is to be kept.
+    fn store(
+        &mut self,
+        assembled: &Assembled,
+        outcome: Outcome,
+    ) -> Result<Option<PathBuf>, RecordError> {
+        let Some(encoded) = &assembled.encoded else {
             return Ok(None);
-        }
-        let (run, outcome) = (seen.run(), seen.ended.outcome);
-        self.note_problems(&run.meta.problems);
-        let Some(file) = self.disk.store(&EncodedRun::of(run)?, outcome)? else {
+        };
+        let run = &assembled.run;
+        let problems = run.meta.problems.iter();
+        problems.for_each(|problem| note(&mut self.summary, problem));
+        let Some(file) = self.disk.store(encoded, outcome)? else {
             return Ok(None);
         };
         self.vouch(run);
@@ -256,6 +441,7 @@ impl<'a> Campaign<'a> {
         if outcome.is_failure() && self.summary.first_failing.is_none() {
             self.summary.first_failing = Some(file.clone());
         }
+        self.program.keep_models(&self.folder)?;
         Ok(Some(file))
     }
 
@@ -287,7 +473,7 @@ impl<'a> Campaign<'a> {
     /// Notes a stored run as the user's own.
     fn vouch(&mut self, run: &Run) {
         if let Err(error) = self.recording.job.permit.vouch(&run.meta) {
-            note(&mut self.summary.problems, &error.to_string());
+            note(&mut self.summary, &error.to_string());
         }
     }
 
@@ -339,7 +525,13 @@ fn cuts_every_run_short(end: End) -> bool {
     )
 }
 
-/// Refuses a run with an empty log: every further run would be as empty.
+/// A panic, which is told when the crew goes home.
+fn crew_failed() -> RecordError {
+    let error = io::Error::other("a thread of the recorder has failed");
+    RecordError::Launch(error.into())
+}
+
+/// Nothing at all in the log: every further run would be as empty.
 fn refuse_empty(run: &Seen<'_>) -> Result<(), RecordError> {
     let is_empty = run.digest.events == 0 && run.made.mode() != Mode::Path;
     if run.ended.outcome != Outcome::CutShort || !is_empty {
@@ -359,12 +551,5 @@ fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
     |source| StoreError::Io {
         path: path.to_owned(),
         source,
-    }
-}
-
-fn note(problems: &mut Vec<(String, u64)>, problem: &str) {
-    match problems.iter_mut().find(|(text, _)| text == problem) {
-        Some((_, count)) => *count += 1,
-        None => problems.push((problem.to_owned(), 1)),
     }
 }

@@ -1,7 +1,7 @@
 //! Coverage of interleavings: the pairs of places that met on the same data in two threads, and the orders in which
 //! they did so.
 
-use crate::digest::{Digest, Meeting, Met, Places};
+use crate::digest::{Digest, Meeting, Met, Places, Rows};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use unsnarl_trace::{EventId, Run, SiteRow};
@@ -49,6 +49,8 @@ pub(crate) struct NewPair {
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     places: Names,
+    /// Which name a place has, by its number.
+    names: FxHashMap<u32, u32>,
     data: Names,
     pairs: FxHashMap<(u32, u32), Seen>,
 }
@@ -80,10 +82,11 @@ impl Coverage {
     /// some data.
     pub(crate) fn add(&mut self, digest: &Digest, places: &Places) -> Vec<NewPair> {
         let mut new = Vec::new();
+        let rows = places.rows();
         for (meeting, met) in sorted_meetings(digest) {
             let [earlier, later] = [meeting.earlier, meeting.later].map(|place| {
-                let site = places.get(place).map(|row| label(&row.site));
-                self.places.id(site.unwrap_or_default())
+                let id = self.names.get(&place).copied();
+                id.unwrap_or_else(|| self.name_place(place, &rows))
             });
             let forwards = (earlier, !meeting.is_elder_first) <= (later, meeting.is_elder_first);
             let key = (earlier.min(later), earlier.max(later));
@@ -102,7 +105,14 @@ impl Coverage {
         new
     }
 
-    /// Notes the data on which new pairs met in a run.
+    fn name_place(&mut self, place: u32, rows: &Rows<'_>) -> u32 {
+        let site = rows.get(place).map(|row| label(&row.site));
+        let id = self.places.id(site.unwrap_or_default());
+        self.names.insert(place, id);
+        id
+    }
+
+    /// Notes on what data new pairs have met in a run.
     pub(crate) fn name(&mut self, new: &[NewPair], run: &Run) {
         for pair in new {
             let numbers = run.events.sequence();

@@ -1,10 +1,10 @@
 //! One run: the program is started, and its log is assembled into a run.
 
-use super::{Attempt, Details, Job, RecordError, seen::Seen};
+use super::{Attempt, Details, Job, RecordError};
 use crate::{
     assemble::{EndOfRun, Launch, Program, RawLog, assemble, ended},
-    digest::Places,
-    launch::{Finished, Given, LaunchError, Request, stack},
+    digest::{self, Places},
+    launch::{Driven, Finished, Given, LaunchError, Request, stack},
     log::{Config, Log},
 };
 use sha2::{Digest, Sha256};
@@ -106,15 +106,43 @@ impl Made {
         self.launch.mode
     }
 
-    /// Assembles the run.
-    pub fn run(&self, program: &Program) -> Result<Run, RecordError> {
-        let seen = Seen::of(self, program, &mut Places::default(), 0)?;
-        Ok(seen.into_run())
+    /// The same, where other runs with the same input are known to have ended, or not.
+    pub fn beside_others_that_end(mut self, others_end: bool) -> Made {
+        self.launch.others_end = others_end;
+        self
     }
 
-    /// Assembles the run from its log, without the facts that only the campaign knows.
-    pub fn run_of(&self, log: &RawLog<'_>, program: &Program) -> Run {
-        assemble(log, program, &self.launch)
+    /// What one pass over the log says of the run; places get numbers in `places`.
+    pub fn digest(
+        &self,
+        program: &Program,
+        places: &mut Places,
+    ) -> Result<digest::Digest, RecordError> {
+        let mut digest = digest::Digest::of(&self.log()?, program, places);
+        if self.mode() == Mode::Path {
+            // The steps of path mode have no order of their own.
+            digest.order.clear();
+        }
+        Ok(digest)
+    }
+
+    /// The run, put together, with what its digest says of it.
+    pub fn whole(
+        &self,
+        program: &Program,
+        digest: &digest::Digest,
+        quiet: u32,
+    ) -> Result<Run, RecordError> {
+        let mut run = assemble(&self.log()?, program, &self.launch);
+        run.meta.order.clone_from(&digest.order);
+        run.meta.quiet_places = quiet;
+        Ok(run)
+    }
+
+    /// The run, put together.
+    pub fn run(&self, program: &Program) -> Result<Run, RecordError> {
+        let digest = self.digest(program, &mut Places::default())?;
+        self.whole(program, &digest, 0)
     }
 }
 
@@ -220,6 +248,8 @@ pub(crate) fn seen(
         waits_outside: finished.waits_outside,
         others_end: attempt.others_end,
         killed: finished.stopped,
+        asked: finished.asked,
+        driver_failure: finished.driven.as_ref().and_then(Driven::failure),
         exit: finished.exit,
     })
 }

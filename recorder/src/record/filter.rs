@@ -4,6 +4,7 @@
 //! One run proves little: accesses that meet only in rare orders would be passed over for ever. So the list is made
 //! from all runs of a campaign and made again after each, and half of the runs pass nothing over.
 
+use super::length::Length;
 use crate::digest::{Digest, Places};
 use rustc_hash::FxHashSet;
 
@@ -19,35 +20,50 @@ pub(super) struct Filter {
     /// Places in the program, by their distance from its start.
     seen: FxHashSet<u32>,
     meet: FxHashSet<u32>,
-    steps: Vec<u64>,
+    /// Those that were seen and never met, in order.
+    quiet: Vec<u32>,
+    /// Of the runs that passed places over.
+    length: Length<{ ROUND as usize }>,
 }
 
 impl Filter {
-    /// The places that the next run passes over; empty for none.
-    pub fn next(&self) -> Vec<u32> {
-        if self.runs < ENOUGH_RUNS || self.runs / ROUND % 2 == 1 {
-            return Vec::new();
+    /// The places that a run passes over, so many after the next one, as far as the runs before it show nothing new;
+    /// empty when it passes over none.
+    pub fn at(&self, ahead: u64) -> &[u32] {
+        let runs = self.runs + ahead;
+        if runs < ENOUGH_RUNS || runs / ROUND % 2 == 1 {
+            return &[];
         }
-        let mut quiet: Vec<u32> = self.seen.difference(&self.meet).copied().collect();
-        quiet.sort_unstable();
-        quiet
+        &self.quiet
     }
 
-    /// PCT's k for such runs: the most steps of the last ones. `None` before the first.
+    /// PCT's k for such runs. `None` before the first.
     pub fn steps(&self) -> Option<u64> {
-        self.steps.iter().rev().take(ROUND as usize).max().copied()
+        self.length.get()
     }
 
     /// Learns from a run; `quiet_steps` is the number of its steps, if it passed places over.
     pub fn add(&mut self, digest: &Digest, places: &Places, quiet_steps: Option<u64>) {
         self.runs += 1;
-        self.steps.extend(quiet_steps);
+        quiet_steps
+            .into_iter()
+            .for_each(|steps| self.length.measure(steps));
+        let before = (self.seen.len(), self.meet.len());
+        let rows = places.rows();
         for (place, has_met) in &digest.accesses {
             // What libraries do is never passed over.
-            let offset = places.get(*place).and_then(|row| row.offset);
+            let offset = rows.get(*place).and_then(|row| row.offset);
             self.seen.extend(offset);
             self.meet.extend(offset.filter(|_| *has_met));
         }
+        if before != (self.seen.len(), self.meet.len()) {
+            self.list();
+        }
+    }
+
+    fn list(&mut self) {
+        self.quiet = self.seen.difference(&self.meet).copied().collect();
+        self.quiet.sort_unstable();
     }
 }
 
@@ -60,15 +76,19 @@ mod tests {
         let mut filter = Filter::default();
         filter.seen.extend([1, 2]);
         filter.meet.insert(2);
+        filter.list();
         let passes: Vec<bool> = (0..48)
             .map(|runs| {
                 filter.runs = runs;
-                !filter.next().is_empty()
+                !filter.at(0).is_empty()
             })
             .collect();
         assert!(!passes[..16].contains(&true));
         assert_eq!(passes[16..].iter().filter(|passes| **passes).count(), 16);
         filter.runs = 16;
-        assert_eq!(filter.next(), [1]);
+        assert_eq!(filter.at(0), [1]);
+        filter.runs = 14;
+        assert!(filter.at(1).is_empty());
+        assert_eq!(filter.at(2), [1]);
     }
 }

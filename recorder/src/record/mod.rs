@@ -1,17 +1,22 @@
 //! The campaign: runs a program many times under different schedules and keeps the runs.
 
+mod ahead;
+mod alone;
 mod attempt;
 mod campaign;
 mod classes;
 pub mod coverage;
+mod crew;
 mod details;
 mod disk;
 mod error;
 mod execute;
 pub mod exhaustive;
 mod filter;
+mod finish;
 mod goal;
 mod job;
+mod length;
 mod marker;
 pub mod minimize;
 mod planner;
@@ -22,6 +27,7 @@ mod summary;
 mod tally;
 mod worth;
 
+pub use alone::Alone;
 pub use attempt::Attempt;
 pub use campaign::record;
 pub use details::Details;

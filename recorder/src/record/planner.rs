@@ -3,11 +3,11 @@
 use super::{
     Attempt, RecordError, Recording,
     exhaustive::{Exhaustive, Progress, StateFile},
+    length::Length,
     seen::Seen,
     strategy::Strategy,
 };
 use crate::assemble::Program;
-use std::collections::VecDeque;
 use unsnarl_trace::{
     Chances,
     raw::{RawMode, RawStrategy},
@@ -47,7 +47,7 @@ pub struct Planner {
     seed: u64,
     chances: Chances,
     made: u64,
-    steps: VecDeque<u64>,
+    length: Length<MEASURED>,
     search: Option<Exhaustive>,
 }
 
@@ -74,54 +74,65 @@ impl Planner {
             seed,
             chances,
             made: 0,
-            steps: VecDeque::new(),
+            length: Length::default(),
             search: None,
         }
     }
 
-    /// The attempt for the next run; `None` when there is no schedule left. Its seed is the campaign's plus its
-    /// number.
-    pub fn next_attempt(&mut self) -> Option<Attempt> {
-        let attempt = match &self.search {
-            Some(search) => exhaustive(search.next_prefix()?),
-            None => self.attempt(),
-        };
-        Some(Attempt {
-            chances: self.chances,
-            ..attempt
-        })
+    /// What the next run tries; `None` when there is no schedule left. Its seed is the campaign's plus
+    /// its number. Where too few have passed, it is to pass: a schedule in which threads hardly disturb each other.
+    pub fn next_attempt(&mut self, is_to_pass: bool) -> Option<Attempt> {
+        if let Some(search) = &self.search {
+            return Some(Attempt {
+                chances: self.chances,
+                ..exhaustive(search.next_prefix()?)
+            });
+        }
+        let attempt = self.attempt(self.made, is_to_pass);
+        self.made += 1;
+        Some(attempt)
     }
 
-    /// The attempt for the next run if too few have passed: a schedule in which threads hardly disturb each other.
-    /// Strategies without random choices keep to themselves.
-    pub fn next_to_pass(&mut self) -> Option<Attempt> {
+    /// Whether it can be known what later runs try.
+    pub fn can_foresee(&self) -> bool {
+        self.search.is_none()
+    }
+
+    /// What a later run tries, so many after the next one, unless the runs before it show something new. `None` where
+    /// nobody can know.
+    pub fn foreseen(&self, ahead: u64, is_to_pass: bool) -> Option<Attempt> {
+        let attempt = || self.attempt(self.made + ahead, is_to_pass);
+        self.can_foresee().then(attempt)
+    }
+
+    /// Strategies that do not draw keep to themselves.
+    fn attempt(&self, number: u64, is_to_pass: bool) -> Attempt {
         use Strategy::{Pct, Portfolio, Random};
-        if !matches!(self.strategy, Portfolio | Pct(_) | Random(_)) {
-            return self.next_attempt();
+        let draws = matches!(self.strategy, Portfolio | Pct(_) | Random(_));
+        Attempt {
+            chances: self.chances,
+            ..match is_to_pass && draws {
+                true => self.quiet_attempt(number),
+                false => self.usual_attempt(number),
+            }
         }
-        let seed = self.seed.wrapping_add(self.made);
-        let turn = self.made % QUIET_TURNS.len() as u64;
-        self.made += 1;
-        let attempt = match QUIET_TURNS.get(turn as usize) {
+    }
+
+    fn quiet_attempt(&self, number: u64) -> Attempt {
+        let seed = self.seed.wrapping_add(number);
+        match QUIET_TURNS.get((number % QUIET_TURNS.len() as u64) as usize) {
             Some(Turn::Pct(depth)) => self.pct(seed, *depth),
             Some(Turn::Random(one_in)) => random(seed, *one_in),
             Some(Turn::Sequential) | None => Attempt {
                 seed,
                 ..Attempt::default()
             },
-        };
-        Some(Attempt {
-            chances: self.chances,
-            ..attempt
-        })
+        }
     }
 
-    fn attempt(&mut self) -> Attempt {
-        let seed = self.seed.wrapping_add(self.made);
-        let turn = TURNS
-            .get((self.made % TURNS.len() as u64) as usize)
-            .copied();
-        self.made += 1;
+    fn usual_attempt(&self, number: u64) -> Attempt {
+        let seed = self.seed.wrapping_add(number);
+        let turn = TURNS.get((number % TURNS.len() as u64) as usize).copied();
         match (self.strategy, turn) {
             (Strategy::Portfolio, Some(Turn::Pct(depth))) | (Strategy::Pct(depth), _) => {
                 self.pct(seed, depth)
@@ -149,26 +160,19 @@ impl Planner {
     }
 
     fn pct(&self, seed: u64, depth: u32) -> Attempt {
-        let expected_steps = self
-            .steps
-            .iter()
-            .max()
-            .copied()
-            .unwrap_or(GUESSED_STEPS)
-            .max(1);
         Attempt {
             name: "pct",
             strategy: RawStrategy::Pct,
             depth,
-            expected_steps,
+            expected_steps: self.length.get().unwrap_or(GUESSED_STEPS).max(1),
             ..random(seed, 1)
         }
     }
 
-    /// Learns from a run: k is the largest number of steps of the last runs. Returns whether the run counts: a search
-    /// repeats some for the sake of what follows.
+    /// Learns from a run how long they are. Whether the run counts: a search makes some again for the sake of what
+    /// follows.
     pub fn observe(&mut self, seen: &Seen<'_>) -> Result<bool, RecordError> {
-        self.measured(seen.log.steps());
+        self.length.measure(seen.steps);
         match &mut self.search {
             Some(search) => search.observe(seen),
             None => Ok(true),
@@ -188,13 +192,6 @@ impl Planner {
         match &self.search {
             Some(search) => search.leave().map(|()| Some(search.progress())),
             None => Ok(None),
-        }
-    }
-
-    fn measured(&mut self, steps: u64) {
-        self.steps.push_back(steps);
-        if self.steps.len() > MEASURED {
-            self.steps.pop_front();
         }
     }
 }
@@ -226,7 +223,9 @@ mod tests {
     #[test]
     fn the_portfolio_tries_everything_with_seeds_of_its_own() {
         let mut planner = Planner::new(Strategy::Portfolio, 100, Chances::default());
-        let attempts: Vec<Attempt> = (0..16).map(|_| planner.next_attempt().unwrap()).collect();
+        let attempts: Vec<Attempt> = (0..16)
+            .map(|_| planner.next_attempt(false).unwrap())
+            .collect();
         assert_eq!(
             attempts
                 .iter()
@@ -245,7 +244,9 @@ mod tests {
     #[test]
     fn runs_that_are_to_pass_switch_seldom() {
         let mut planner = Planner::new(Strategy::Random(1), 5, Chances::default());
-        let attempts: Vec<Attempt> = (0..4).map(|_| planner.next_to_pass().unwrap()).collect();
+        let attempts: Vec<Attempt> = (0..4)
+            .map(|_| planner.next_attempt(true).unwrap())
+            .collect();
         let of = |name| {
             attempts
                 .iter()
@@ -261,17 +262,18 @@ mod tests {
         );
         assert!(attempts.iter().all(|attempt| attempt.depth <= 1));
         let mut planner = Planner::new(Strategy::Free, 5, Chances::default());
-        assert_eq!(planner.next_to_pass().unwrap().name, "free");
+        assert_eq!(planner.next_attempt(true).unwrap().name, "free");
     }
 
     #[test]
-    fn k_is_measured_again() {
-        let mut planner = Planner::new(Strategy::Pct(2), 0, Chances::default());
-        let k = |planner: &mut Planner| planner.next_attempt().unwrap().expected_steps;
-        assert_eq!(k(&mut planner), GUESSED_STEPS);
-        planner.measured(5000);
-        assert_eq!(k(&mut planner), 5000);
-        (0..MEASURED).for_each(|_| planner.measured(70));
-        assert_eq!(k(&mut planner), 70);
+    fn what_is_foreseen_is_what_comes() {
+        let mut planner = Planner::new(Strategy::Portfolio, 9, Chances::default());
+        planner.length.measure(70);
+        let foreseen: Vec<Attempt> = (0..20)
+            .map(|ahead| planner.foreseen(ahead, ahead > 15).unwrap())
+            .collect();
+        for (ahead, foreseen) in foreseen.iter().enumerate() {
+            assert_eq!(planner.next_attempt(ahead > 15).as_ref(), Some(foreseen));
+        }
     }
 }

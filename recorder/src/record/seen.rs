@@ -1,47 +1,74 @@
 //! A run that was made, as the campaign sees it: the digest of its log at once, and the whole run on demand.
 
-use super::{Made, RecordError};
+use super::{Attempt, Job, Made, RecordError, make};
 use crate::{
-    assemble::{EndOfRun, Program, RawLog},
+    assemble::{EndOfRun, Program},
     digest::{Digest, Places},
 };
-use std::cell::OnceCell;
-use unsnarl_trace::{Mode, Run};
+use std::{cell::OnceCell, sync::atomic::AtomicBool};
+use unsnarl_trace::{Run, raw::End};
+
+/// A run that was made, and what its log says of itself.
+pub(super) struct Read {
+    made: Made,
+    digest: Digest,
+    /// Places that it passed over.
+    quiet: u32,
+}
+
+impl Read {
+    /// Runs the program once, and reads what it has logged.
+    pub fn make(
+        job: &Job,
+        program: &Program,
+        attempt: &Attempt,
+        places: &mut Places,
+        stop: &AtomicBool,
+    ) -> Result<Read, RecordError> {
+        let made = make(job, program, attempt, stop)?;
+        let quiet = attempt.quiet.len() as u32;
+        Ok(Read {
+            digest: made.digest(program, places)?,
+            made,
+            quiet,
+        })
+    }
+}
 
 /// A run that was made.
 pub struct Seen<'a> {
-    pub(super) made: &'a Made,
-    pub(super) log: RawLog<'a>,
-    /// The end of the run.
+    pub(super) made: Made,
+    /// How it ended.
     pub(super) ended: EndOfRun,
     pub(super) digest: Digest,
     /// Number of places that it passed over.
     pub(super) quiet: u32,
+    /// Decision points that it passed.
+    pub(super) steps: u64,
+    /// How it ended, as far as the runtime saw it.
+    pub(super) end: End,
     program: &'a Program,
     /// The assembled run, made on demand.
     run: OnceCell<Run>,
 }
 
 impl<'a> Seen<'a> {
-    /// Reads the log of a run.
+    /// Looks at a run; `others_end` says whether other runs with the same input have ended.
     pub(super) fn of(
-        made: &'a Made,
+        read: Read,
         program: &'a Program,
-        places: &mut Places,
-        quiet: u32,
+        others_end: bool,
     ) -> Result<Seen<'a>, RecordError> {
+        let made = read.made.beside_others_that_end(others_end);
         let log = made.log()?;
-        let mut digest = Digest::of(&log, program, places);
-        if made.mode() == Mode::Path {
-            // The steps of path mode have no order of their own.
-            digest.order.clear();
-        }
+        let (steps, end) = (log.steps(), log.end());
         Ok(Seen {
             ended: made.ended(program)?,
+            digest: read.digest,
+            quiet: read.quiet,
+            steps,
+            end,
             made,
-            log,
-            digest,
-            quiet,
             program,
             run: OnceCell::new(),
         })
@@ -50,10 +77,9 @@ impl<'a> Seen<'a> {
     /// Returns the assembled run.
     pub fn run(&self) -> &Run {
         self.run.get_or_init(|| {
-            let mut run = self.made.run_of(&self.log, self.program);
-            run.meta.order.clone_from(&self.digest.order);
-            run.meta.quiet_places = self.quiet;
-            run
+            let run = self.made.whole(self.program, &self.digest, self.quiet);
+            // Its log was read before.
+            run.unwrap_or_default()
         })
     }
 

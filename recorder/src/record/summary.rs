@@ -1,6 +1,6 @@
 //! The report of a campaign for whoever started it.
 
-use super::{Discarded, Ended, Tally, coverage::Coverage, exhaustive::Progress, seen::Seen};
+use super::{Alone, Discarded, Ended, Tally, coverage::Coverage, exhaustive::Progress, seen::Seen};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -9,28 +9,40 @@ use unsnarl_trace::{Outcome, Run};
 
 /// One run of a campaign, for whoever watches.
 pub struct Observed<'a> {
-    /// The run with its digest.
-    pub(super) seen: &'a Seen<'a>,
-    /// The run file, if it was kept.
+    pub(super) source: Source<'a>,
+    /// Where it was stored, if it was kept.
     pub file: Option<&'a Path>,
-    /// Counts of the runs up to this one.
+    pub(super) outcome: Outcome,
+    pub(super) events: u64,
+    /// The runs up to this one.
     pub tally: Tally,
+}
+
+/// Where the run comes from.
+pub(super) enum Source<'a> {
+    /// It was put together.
+    Assembled(&'a Run),
+    /// It can be.
+    Read(&'a Seen<'a>),
 }
 
 impl Observed<'_> {
     /// The outcome of the run.
     pub fn outcome(&self) -> Outcome {
-        self.seen.ended.outcome
+        self.outcome
     }
 
     /// Number of its events, the pieces of one access counted once.
     pub fn events(&self) -> u64 {
-        self.seen.digest.events
+        self.events
     }
 
     /// The assembled run. It is made on demand, which takes far longer than the rest.
     pub fn run(&self) -> &Run {
-        self.seen.run()
+        match &self.source {
+            Source::Assembled(run) => run,
+            Source::Read(seen) => seen.run(),
+        }
     }
 }
 
@@ -59,6 +71,8 @@ pub struct Summary {
     pub failing_exits: BTreeMap<i32, u64>,
     /// The reason for which the program was started anew for each run, if something kept it from being copied.
     pub not_copied: Option<String>,
+    /// Runs that could not be made beside others, where that was wanted.
+    pub alone: Option<Alone>,
 }
 
 /// The result of taking preemptions away from a failing run.

@@ -144,6 +144,8 @@ fn unseen() -> Finished {
         calls: Vec::new(),
         waits_outside: false,
         stopped: false,
+        asked: false,
+        driven: None,
         stdout: Excerpt::default(),
         stderr: Excerpt::default(),
     }

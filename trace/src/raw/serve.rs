@@ -5,9 +5,12 @@
 //! program says first whether it serves. Then each message of the recorder is one byte that comes with four
 //! descriptors: standard input, standard output, standard error and the log. The copy answers with its process
 //! number and goes on; an error of the kernel's is answered as a negative number. All answers are [`i32`]s.
+//!
+//! A message without descriptors is a filter of system calls, in the kernel's form, for all copies from then on. The
+//! answer comes with the descriptor at which the kernel asks about calls that the filter names.
 
 /// Name of a symbol in every program that can serve in this way.
-pub const SYMBOL: &str = "unsnarl_serves_1";
+pub const SYMBOL: &str = "unsnarl_serves_2";
 /// The program serves.
 pub const READY: i32 = 1;
 /// The program does not serve: other code of it comes before the runtime.
@@ -16,3 +19,5 @@ pub const NOT_FIRST: i32 = -1;
 pub const UNKNOWN_LIBRARY: i32 = -2;
 /// Descriptors that come with a message.
 pub const DESCRIPTORS: usize = 4;
+/// Most bytes of a filter.
+pub const MOST_FILTER: usize = 4096;

@@ -71,7 +71,7 @@ impl Exhaustive {
 
     /// Learns from the run of the prefix; returns whether it was not yet made within a smaller bound.
     pub fn observe(&mut self, seen: &Seen<'_>) -> Result<bool, RecordError> {
-        let choices: Vec<u16> = seen.log.choices().collect();
+        let choices: Vec<u16> = seen.made.log()?.choices().collect();
         let is_new = self.state.made.insert(hash(&choices));
         if is_new {
             self.state.runs += 1;

@@ -3,10 +3,18 @@
 //!
 //! Both ways take turns, so that whatever else the machine does hits both. Time is what the kernel counts
 //! for the recorder and for all processes that it has started.
+//!
+//! Then the same campaigns with one run at a time beside those with as many as there are cores, by the clock on the wall:
+//! on a machine that others use, the ratio is too low.
 
 use crate::table::Table;
 use anyhow::{Context, Result, ensure};
-use std::{fs, sync::atomic::AtomicBool, time::Duration};
+use std::{
+    fs,
+    sync::atomic::AtomicBool,
+    thread,
+    time::{Duration, Instant},
+};
 use unsnarl_e2e::{Compiler, Program, Workspace, permit};
 use unsnarl_recorder::{
     launch::{Output, Starter},
@@ -35,16 +43,55 @@ struct Spent {
     events: u64,
     recorder: f64,
     program: f64,
+    wall: f64,
 }
 
 impl Spent {
     fn rate(&self) -> f64 {
         self.runs as f64 / (self.recorder + self.program)
     }
+
+    fn rate_on_wall(&self) -> f64 {
+        self.runs as f64 / self.wall
+    }
 }
 
 /// Measures all programs.
 pub fn run() -> Result<()> {
+    ways_to_begin()?;
+    side_by_side()
+}
+
+/// `record -j 1` beside `record -j N`.
+fn side_by_side() -> Result<()> {
+    let cores = thread::available_parallelism()?.get();
+    let many = format!("record -j {cores}, runs/s");
+    let mut table = Table::new(&["program", "record -j 1, runs/s", &many, "x"]);
+    for name in PROGRAMS {
+        eprintln!("{name}, side by side ...");
+        let workspace = Workspace::new()?;
+        let command = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+        let (mut one, mut all) = (Spent::default(), Spent::default());
+        for _ in 0..ROUNDS {
+            campaign(&workspace, &command, Starter::with_crew(1), &mut one)?;
+            campaign(&workspace, &command, Starter::with_crew(cores), &mut all)?;
+        }
+        table.row(vec![
+            name.to_owned(),
+            format!("{:.0}", one.rate_on_wall()),
+            format!("{:.0}", all.rate_on_wall()),
+            format!("{:.2}", all.rate_on_wall() / one.rate_on_wall()),
+        ]);
+    }
+    println!("{table}");
+    println!(
+        "As above, by the clock on the wall, which shows the ratio only on a machine that is not used otherwise."
+    );
+    Ok(())
+}
+
+/// Runs that are started anew beside copies.
+fn ways_to_begin() -> Result<()> {
     let mut table = Table::new(&[
         "program",
         "lines",
@@ -121,6 +168,7 @@ fn campaign(
         out: workspace.path().join("runs"),
         max_disk: u64::MAX,
     };
+    let begin = Instant::now();
     spent.recorder -= processor_time(libc::RUSAGE_SELF);
     spent.program -= processor_time(libc::RUSAGE_CHILDREN);
     let stop = AtomicBool::new(false);
@@ -128,6 +176,7 @@ fn campaign(
         spent.events += observed.events();
     })?;
     ensure!(starter.obstacle().is_none(), "{:?}", starter.obstacle());
+    spent.wall += begin.elapsed().as_secs_f64();
     // The process that is copied has ended when nobody wants more of it: then its time counts too.
     drop((recording, starter));
     spent.recorder += processor_time(libc::RUSAGE_SELF);

@@ -1,0 +1,199 @@
+//! What goes with each run from outside: a driver that is started when the program waits for somebody, and what asks a
+//! program to end that would go on for ever.
+
+use super::{Stream, has_ended, wait_for};
+use crate::{assemble::Exit, log::Log};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use std::{
+    ffi::OsString,
+    io,
+    os::{fd::OwnedFd, unix::process::CommandExt},
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// What goes with each run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Company {
+    /// A command for the shell that uses the program: it is started when the program waits for somebody outside, and
+    /// the program is asked to end (`SIGTERM`) when it has ended. Its exit status says whether the run failed.
+    pub driver: Option<OsString>,
+    /// Time after which the program is asked to end.
+    pub time: Option<Duration>,
+    /// Text in the program's output upon which it is asked to end.
+    pub text: Option<Vec<u8>>,
+}
+
+/// A driver that has ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Driven {
+    /// How.
+    pub exit: Exit,
+    /// The last line that it has printed.
+    pub line: String,
+}
+
+impl Driven {
+    /// What went wrong, if it did not end well.
+    pub fn failure(&self) -> Option<String> {
+        let how = match self.exit {
+            Exit::Code(0) => return None,
+            Exit::Code(status) => format!("the driver ended with exit status {status}"),
+            Exit::Signal(signal) => format!("the driver was ended by signal {signal}"),
+            Exit::Unknown => "the driver ended, and nobody knows how".to_owned(),
+        };
+        Some(match self.line.as_str() {
+            "" => how,
+            line => format!("{how}: {line}"),
+        })
+    }
+}
+
+/// The company of one run.
+pub(super) struct Companion<'a> {
+    company: &'a Company,
+    folder: &'a Path,
+    begin: Instant,
+    driver: Driver,
+    /// When the program was asked to end.
+    pub asked: Option<Instant>,
+}
+
+enum Driver {
+    /// It waits for the program to be ready, or there is none.
+    Waits,
+    Runs(Box<Running>),
+    Ended(Driven),
+}
+
+struct Running {
+    pid: Pid,
+    stdout: Stream,
+    stderr: Stream,
+}
+
+/// A program that does not wait for anybody by then has another way to be ready.
+const LONGEST_START: Duration = Duration::from_secs(1);
+/// Time between two looks at a driver.
+const BETWEEN: Duration = Duration::from_millis(2);
+
+impl<'a> Companion<'a> {
+    pub fn new(company: &'a Company, folder: &'a Path) -> Companion<'a> {
+        Companion {
+            company,
+            folder,
+            begin: Instant::now(),
+            driver: Driver::Waits,
+            asked: None,
+        }
+    }
+
+    /// Whether a driver is at work.
+    pub fn is_busy(&self) -> bool {
+        matches!(self.driver, Driver::Runs(_))
+    }
+
+    /// How long nobody has to look.
+    pub fn patience(&self, usual: Duration) -> Duration {
+        let left = self.company.time.filter(|_| self.asked.is_none());
+        let left = left.map(|time| time.saturating_sub(self.begin.elapsed()));
+        let is_waited_for = self.is_busy() || self.is_to_start();
+        let between = is_waited_for.then_some(BETWEEN);
+        left.into_iter().chain(between).fold(usual, Duration::min)
+    }
+
+    fn is_to_start(&self) -> bool {
+        self.company.driver.is_some() && matches!(self.driver, Driver::Waits)
+    }
+
+    /// Does what it is time for. `has_ended` and `has_printed` say whether the program has ended, and whether it has
+    /// printed the text.
+    pub fn act(
+        &mut self,
+        program: Pid,
+        log: &Log,
+        has_ended: bool,
+        has_printed: bool,
+    ) -> io::Result<()> {
+        let is_ready = log.waits_outside() || self.begin.elapsed() >= LONGEST_START;
+        if let Some(command) = self.company.driver.as_ref().filter(|_| self.is_to_start())
+            && is_ready
+            && !has_ended
+        {
+            self.driver = Driver::Runs(Box::new(Running::start(command, self.folder)?));
+        }
+        if let Driver::Runs(driver) = &mut self.driver
+            && let Some(ended) = driver.look()?
+        {
+            self.driver = Driver::Ended(ended);
+        }
+        let is_driven = matches!(self.driver, Driver::Ended(_));
+        let is_over = self
+            .company
+            .time
+            .is_some_and(|time| self.begin.elapsed() >= time);
+        if (is_driven || is_over || has_printed) && self.asked.is_none() && !has_ended {
+            self.asked = Some(Instant::now());
+            // It may end at the same time.
+            let _ = kill_process(program, Signal::TERM);
+        }
+        Ok(())
+    }
+
+    /// Ends a driver that is still there; how it has ended, if it has by itself.
+    pub fn leave(self) -> io::Result<Option<Driven>> {
+        match self.driver {
+            Driver::Waits => Ok(None),
+            Driver::Ended(driven) => Ok(Some(driven)),
+            Driver::Runs(driver) => {
+                driver.end()?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl Running {
+    fn start(driver: &OsString, folder: &Path) -> io::Result<Running> {
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(driver).current_dir(folder);
+        command.process_group(0);
+        command.stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = super::spawning(|| command.spawn())?;
+        let pipe = |pipe: OwnedFd| Stream::new(Some(pipe), None);
+        Ok(Running {
+            pid: Pid::from_child(&child),
+            stdout: pipe(child.stdout.ok_or(io::ErrorKind::BrokenPipe)?.into())?,
+            stderr: pipe(child.stderr.ok_or(io::ErrorKind::BrokenPipe)?.into())?,
+        })
+    }
+
+    /// How it has ended, if it has.
+    fn look(&mut self) -> io::Result<Option<Driven>> {
+        let has_ended = has_ended(self.pid)?;
+        self.stdout.drain();
+        self.stderr.drain();
+        if !has_ended {
+            return Ok(None);
+        }
+        let last = |stream: &Stream| {
+            let text = stream.excerpt.text();
+            let mut lines = text.lines().rev().map(str::trim);
+            lines.find(|line| !line.is_empty()).map(str::to_owned)
+        };
+        let line = last(&self.stdout).or_else(|| last(&self.stderr));
+        Ok(Some(Driven {
+            exit: self.end()?,
+            line: line.unwrap_or_default(),
+        }))
+    }
+
+    /// Ends it with all that it has started.
+    fn end(&self) -> io::Result<Exit> {
+        // Nobody may be left in the group, which is as good.
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        wait_for(self.pid).map(super::exit)
+    }
+}

@@ -1,0 +1,109 @@
+//! What is done with a run when it was decided whether to keep it: it is put together and stored. That takes longest, so
+//! it is done by the crew while later runs are looked at, and what comes of it is noted in the order of the runs.
+
+use super::{Summary, Tally, coverage::NewPair, crew::Ticket, seen::Seen};
+use std::collections::VecDeque;
+use unsnarl_trace::{EncodedRun, Outcome, Run, StoreError};
+
+/// A run that was put together.
+pub(super) struct Assembled {
+    pub run: Run,
+    /// Its file, if it is to be kept.
+    pub encoded: Option<EncodedRun>,
+}
+
+/// A run on its way.
+pub(super) enum Stage<'a> {
+    /// Nothing is to be made of it.
+    Read(Box<Seen<'a>>),
+    /// It is put together, to be kept or to give names to what it has shown.
+    Assembled(Ticket<Result<Box<Assembled>, StoreError>>),
+    /// Nobody is told of it.
+    Lost,
+}
+
+/// A run that was counted.
+pub(super) struct Counted<'a> {
+    pub stage: Stage<'a>,
+    pub outcome: Outcome,
+    pub events: u64,
+    /// The runs up to this one.
+    pub tally: Tally,
+    /// Places that no run before has shown together.
+    pub new: Vec<NewPair>,
+    /// Why its record is not complete, where the run itself will not say it.
+    pub problems: Vec<String>,
+}
+
+impl Counted<'_> {
+    /// One of which nothing is left but what is to be said of it.
+    pub fn lost(tally: Tally, problems: Vec<String>) -> Counted<'static> {
+        Counted {
+            stage: Stage::Lost,
+            outcome: Outcome::CutShort,
+            events: 0,
+            tally,
+            new: Vec::new(),
+            problems,
+        }
+    }
+}
+
+/// Puts a run together, and its file if it is to be kept.
+pub(super) fn assemble(seen: Seen<'_>, keeps: bool) -> Result<Box<Assembled>, StoreError> {
+    let run = seen.into_run();
+    Ok(Box::new(Assembled {
+        encoded: keeps.then(|| EncodedRun::of(&run)).transpose()?,
+        run,
+    }))
+}
+
+/// Runs that are put together, in their order.
+#[derive(Default)]
+pub(super) struct Line<'a> {
+    runs: VecDeque<Counted<'a>>,
+    events: u64,
+}
+
+/// Bytes of memory that an event takes until its run is stored: the record in the log, the columns, and the file.
+const BYTES_PER_EVENT: u64 = 256;
+
+impl<'a> Line<'a> {
+    pub fn push(&mut self, run: Counted<'a>) {
+        self.events += run.events;
+        self.runs.push_back(run);
+    }
+
+    /// The oldest one, where another would be too many or would take more memory than there is.
+    pub fn overflow(&mut self, most: usize, room: u64) -> Option<Counted<'a>> {
+        let bytes = self.events.saturating_mul(BYTES_PER_EVENT);
+        (self.runs.len() > most || bytes > room).then(|| self.pop())?
+    }
+
+    /// The oldest one.
+    pub fn pop(&mut self) -> Option<Counted<'a>> {
+        let run = self.runs.pop_front()?;
+        self.events -= run.events;
+        Some(run)
+    }
+}
+
+/// Bytes that runs on their way may take together: half of what the machine has left now.
+pub(super) fn room() -> u64 {
+    const USUAL: u64 = 1 << 30;
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.map_or(USUAL, |kilobytes| kilobytes.saturating_mul(1024) / 2)
+}
+
+/// Notes a problem, once with the number of runs that had it.
+pub(super) fn note(summary: &mut Summary, problem: &str) {
+    let problems = &mut summary.problems;
+    match problems.iter_mut().find(|(text, _)| text == problem) {
+        Some((_, count)) => *count += 1,
+        None => problems.push((problem.to_owned(), 1)),
+    }
+}
