@@ -105,7 +105,7 @@ pub struct Record {
     /// runs could notice of each other (writing files, taking ports, starting other processes) is run once at a time.
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub jobs: Option<u64>,
-    /// How schedules are chosen: portfolio, random, random:ONE_IN, pct, pct:DEPTH, exhaustive,
+    /// Strategy that chooses the schedules: portfolio, random, random:ONE_IN, pct, pct:DEPTH, exhaustive,
     /// exhaustive:BOUND, sequential, free or path
     ///
     /// portfolio takes random and pct in turn. random leaves the running thread at every step, or once

@@ -12,10 +12,10 @@ use unsnarl_trace::{
     rapid::{self, Format},
 };
 
-/// Bad lines and oddities that are named one by one.
+/// Number of bad lines and oddities that are named one by one.
 const NAMED: usize = 10;
 
-/// Makes a run of a trace.
+/// Makes a run from a trace.
 pub fn run(arguments: &Import) -> Result<ExitCode> {
     let file = &arguments.file;
     let format = match arguments.from {
@@ -57,7 +57,7 @@ fn named(run: Run, arguments: &Import) -> Run {
     run
 }
 
-/// What cannot have happened is told, and analysed all the same.
+/// Names events that cannot have happened; they are analysed all the same.
 fn name_oddities(run: &Run) {
     let orders = Orders::new(run);
     let told: Vec<String> = orders

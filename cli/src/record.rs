@@ -342,7 +342,7 @@ fn tell_alone(alone: &Alone) {
     message::note(&format!("{what}: {}", alone.why));
 }
 
-/// An exit status is the program's own word: what it means is for the user to say.
+/// Reports exit statuses: their meaning is for the user to say.
 fn tell_exits(summary: &Summary) {
     let failing = &summary.failing_exits;
     let Some((status, runs)) = failing.iter().next() else {

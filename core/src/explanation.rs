@@ -1,4 +1,4 @@
-//! What a person reads about one failure, as data. `docs/explain-json.md` documents the JSON of it.
+//! Explanations of failures, as data. `docs/explain-json.md` documents the JSON of it.
 
 use crate::{
     claims::Counted,
@@ -11,26 +11,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BugKind {
-    /// Accesses to one location that were meant as one step were interrupted.
+    /// Accesses to one location that were meant as one atomic step were interrupted.
     AtomicityViolation,
-    /// The same over several locations.
+    /// Accesses to several locations that were meant as one atomic step were interrupted.
     MultiVariableAtomicityViolation,
-    /// Two accesses ran in the order that was not meant.
+    /// Two accesses ran in an unintended order.
     OrderViolation,
     /// Unordered conflicting accesses.
     DataRace,
-    /// Threads wait for each other.
+    /// Threads wait for each other in a cycle.
     Deadlock,
     /// A thread waits for a signal that was sent before.
     LostWakeup,
-    /// Memory used after it was given back.
+    /// Memory was used after it was freed.
     UseAfterFree,
-    /// Fails in every order.
+    /// The program fails in every order.
     Sequential,
 }
 
 impl BugKind {
-    /// The word for it, as in JSON; the pages under `docs/bugs` have these names.
+    /// Name of the class, as in JSON; the pages under `docs/bugs` have these names.
     pub fn word(self) -> &'static str {
         match self {
             Self::AtomicityViolation => "atomicity-violation",
@@ -45,13 +45,13 @@ impl BugKind {
     }
 }
 
-/// How sure an explanation is.
+/// Certainty of an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
-    /// Re-executed.
+    /// Confirmed by re-execution.
     Confirmed,
-    /// Engines agree, not re-executed.
+    /// Supported by several engines, not re-executed.
     Likely,
     /// Predicted, not reproduced.
     Possible,
@@ -60,11 +60,11 @@ pub enum Certainty {
 /// A place in the source.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Place {
-    /// File as the debug info names it; empty when not known.
+    /// File as the debug info names it; empty when unknown.
     pub file: String,
-    /// Line, from 1; 0 when not known.
+    /// Line, from 1; 0 when unknown.
     pub line: u32,
-    /// Column in bytes, from 1; 0 when not known.
+    /// Column in bytes, from 1; 0 when unknown.
     pub column: u32,
     /// Function.
     pub function: String,
@@ -72,51 +72,51 @@ pub struct Place {
     pub text: String,
 }
 
-/// Where and how the run failed.
+/// Message and place of a failure.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FailurePlace {
-    /// Where; none for a timeout.
+    /// Place of the failure; none for a timeout.
     pub site: Option<Place>,
     /// One line, as in [`unsnarl_trace::Failure::message`].
     pub message: String,
 }
 
-/// What a site does in an explanation.
+/// Role of a site in an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// A line that a person would change: the root cause.
     Cause,
-    /// The access of the other thread that came in between or too early.
+    /// The interfering access of the other thread, in between or too early.
     Interference,
-    /// Seen on the way; a hint.
+    /// An intermediate step, marked as a hint.
     Step,
-    /// Where the run failed.
+    /// The site at which the run failed.
     Failure,
 }
 
 /// One marked site.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteMark {
-    /// Where.
+    /// Place in the source.
     #[serde(flatten)]
     pub place: Place,
-    /// Who, as people say it: `withdraw (main.2)`.
+    /// Thread with its function: `withdraw (main.2)`.
     pub thread: String,
     /// `read`, `write`, `lock`, ... ([`unsnarl_trace::EventKind::name`]).
     pub access: String,
     /// On what.
     pub location: String,
-    /// What it does in the explanation.
+    /// Role in the explanation.
     pub role: Role,
-    /// Step number in [`Explanation::steps`], from 1, when it is one.
+    /// Number of its step in [`Explanation::steps`], from 1, if it has one.
     pub step: Option<u32>,
 }
 
-/// One step of the failing run, in the order in which they ran.
+/// One step of the failing run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Step {
-    /// Who: `main.2`.
+    /// Thread, by its place in the fork tree: `main.2`.
     pub thread: String,
     /// Where.
     pub place: Place,
@@ -124,30 +124,30 @@ pub struct Step {
     pub access: String,
     /// On what.
     pub location: String,
-    /// What it did, for a person: `reads 300`.
+    /// Effect in words: `reads 300`.
     pub effect: String,
     /// Remark, e.g. `in between`; empty when there is none.
     pub note: String,
-    /// Row of the run that the step is.
+    /// Row of its event in the run.
     pub event: u32,
-    /// The calls that led there, innermost first, where they tell this step from others: its function
-    /// is called from several places.
+    /// The calls that led there, innermost first, if they distinguish this step from others because its
+    /// function is called from several places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<Place>,
 }
 
-/// What passing runs do at a point where the failing run does not.
+/// A step of passing runs that the failing run lacks.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Absent {
-    /// It is missing before this step, from 0: an index into [`Explanation::steps`].
+    /// Index in [`Explanation::steps`], from 0, of the step before which it is missing.
     pub before: u32,
-    /// Who does it: `main.2`; empty where several threads could.
+    /// Thread that takes it: `main.2`; empty where several threads could.
     pub thread: String,
     /// Where.
     pub place: Place,
 }
 
-/// Why two steps are connected.
+/// Kind of a connection between two steps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EdgeKind {
@@ -155,7 +155,7 @@ pub enum EdgeKind {
     Failing,
     /// The order in passing runs.
     Passing,
-    /// A value flowed.
+    /// A data flow.
     Flow,
     /// One thread waits for the other.
     WaitsFor,
@@ -168,11 +168,11 @@ pub struct Edge {
     pub from: u32,
     /// Index of the later site.
     pub to: u32,
-    /// Why.
+    /// Kind of the connection.
     pub kind: EdgeKind,
 }
 
-/// Lines that should be one step.
+/// Lines that should be atomic.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Region {
     /// File.
@@ -183,7 +183,7 @@ pub struct Region {
     pub last: u32,
     /// Function.
     pub function: String,
-    /// The lock that guards the location already, if one does.
+    /// The lock that guards the location already, if any.
     pub lock: Option<String>,
 }
 
@@ -194,73 +194,74 @@ pub struct InvariantMark {
     pub file: String,
     /// Line where it begins to hold.
     pub line: u32,
-    /// Who.
+    /// Thread for which it holds.
     pub thread: String,
     /// The invariant in source names.
     pub text: String,
 }
 
-/// How often the failing order failed and the other passed when they were run again.
+/// Results of re-executing the failing order and the passing one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// Failures of the failing order.
+    /// Number of failures of the failing order.
     pub fails: u32,
-    /// Out of this many executions.
+    /// Number of executions of the failing order.
     pub of_fails: u32,
-    /// Passes of the passing order.
+    /// Number of passes of the passing order.
     pub passes: u32,
-    /// Out of this many executions.
+    /// Number of executions of the passing order.
     pub of_passes: u32,
 }
 
-/// What running orders again means for an explanation.
+/// Verdict of re-execution on an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The failing order failed each time, another one passed each time.
     Confirmed,
-    /// The failing order failed each time, but no other one could be had.
+    /// The failing order failed each time, but no other order was feasible.
     Unsettled,
-    /// The failing run did not come again.
+    /// The failure did not recur.
     NotReproduced,
-    /// The order that should not fail failed in the same way: the explanation is wrong.
+    /// Another order that should not fail failed in the same way: the explanation is wrong.
     Refuted,
     /// Nothing was executed.
     NotRun,
 }
 
-/// What came of running the orders of an explanation again; [`Explanation::confirmed`] has the numbers.
+/// Result of re-executing the orders of an explanation; [`Explanation::confirmed`] has the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Execution {
-    /// What it means.
+    /// Verdict on the explanation.
     pub verdict: Verdict,
-    /// What the other order is: `main.1 bank.c:38 after main.2 bank.c:51`, or a recorded run; empty without one.
+    /// Description of the other order: `main.1 bank.c:38 after main.2 bank.c:51`, or a recorded run; empty
+    /// without one.
     pub other: String,
-    /// Is the other order a recorded run that passed? Then `other` is its name.
+    /// `true` if the other order is a recorded run that passed. Then `other` is its name.
     pub is_recorded: bool,
-    /// Why it is not confirmed, in words; empty when it is.
+    /// Reason why it is not confirmed, in words; empty when it is.
     pub reason: String,
-    /// What to do about that; empty when there is nothing.
+    /// Advice for that case; empty when there is none.
     pub next: String,
-    /// What else executing has shown, a sentence each.
+    /// Further results of the executions, a sentence each.
     pub says: Vec<String>,
     /// The run that refuted it, if it is refuted and the run was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<Counterexample>,
 }
 
-/// What one engine says about an explanation.
+/// Contribution of one engine to an explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Contribution {
-    /// Its name, as in [`Explanation::engines`].
+    /// Name of the engine, as in [`Explanation::engines`].
     pub engine: String,
-    /// What it has found, in a sentence.
+    /// Finding of the engine, in a sentence.
     pub says: String,
 }
 
 impl Explanation {
-    /// Does it blame the same lines for the same reason? Other elements of an array, and other turns of a loop, are no other
-    /// story.
+    /// Returns whether both blame the same lines for the same reason. Other elements of an array, and other
+    /// iterations of a loop, make no difference.
     pub(crate) fn blames_as(&self, other: &Explanation) -> bool {
         let blamed = |one: &Explanation| {
             let marks = one.sites.iter().filter(|mark| mark.role != Role::Failure);
@@ -271,13 +272,13 @@ impl Explanation {
         self.id == other.id || self.kind == other.kind && blamed(self) == blamed(other)
     }
 
-    /// Says a sentence before all others of the remark.
+    /// Prepends a sentence to the remark.
     pub(crate) fn remark_first(&mut self, sentence: &str) {
         let remark = [sentence, &self.remark].join(" ");
         remark.trim().clone_into(&mut self.remark);
     }
 
-    /// Notes that an engine says so, and what it has found. An engine says one thing.
+    /// Adds an engine with its finding. Each engine has one finding.
     pub fn join(&mut self, engine: &str, says: String) {
         if self.engines.iter().any(|known| known == engine) {
             return;
@@ -290,73 +291,75 @@ impl Explanation {
     }
 }
 
-/// One explanation.
+/// Explanation of one cause of failures.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Explanation {
-    /// Stable over runs of the same corpus: made from class and sites.
+    /// Stable identifier over runs of the same corpus, made from class and sites.
     pub id: String,
-    /// The class.
+    /// Class of the bug.
     pub kind: BugKind,
-    /// First line: what went wrong.
+    /// Headline: the failure and its cause.
     pub headline: String,
-    /// Who did it, where, in one or two lines.
+    /// Threads and places involved, in one or two lines.
     pub detail: String,
-    /// Why nothing prevented it, in one line: locks that are held or missing, joins, critical sections; empty
-    /// when there is nothing to say.
+    /// Reason why nothing prevented the failure, in one line: locks that are held or missing, joins, critical
+    /// sections; empty when there is nothing to say.
     #[serde(default)]
     pub remark: String,
-    /// What passing runs do instead, in one line; empty when nothing is known.
+    /// Contrast with passing runs, in one line; empty when unknown.
     pub contrast: String,
     /// The queries over the kept runs that [`Explanation::contrast`] and the headline state, with their counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Counted>,
-    /// How sure.
+    /// Certainty of the explanation.
     pub certainty: Certainty,
     /// Names of the failing runs that it explains, in order; `replay` takes them.
     pub runs: Vec<String>,
-    /// The one of them that the steps are of; empty when there are no steps.
+    /// The one of them that the steps are from; empty when there are no steps.
     #[serde(default)]
     pub run: String,
-    /// Where and how they fail.
+    /// Message and place of their failure.
     pub failure: FailurePlace,
     /// Other places where runs fail for this cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_fails: Vec<FailurePlace>,
-    /// The steps that matter, in the order in which they ran.
+    /// The relevant steps, in the order of execution.
     pub steps: Vec<Step>,
-    /// What is missing among them, in this order.
+    /// Steps that are missing among them, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Absent>,
     /// The marked sites, causes first.
     pub sites: Vec<SiteMark>,
     /// Connections between sites.
     pub edges: Vec<Edge>,
-    /// What should be one step.
+    /// Lines that should be atomic.
     pub region: Option<Region>,
     /// Error invariants.
     pub invariants: Vec<InvariantMark>,
-    /// Which engines say so.
+    /// Engines that support the explanation.
     pub engines: Vec<String>,
-    /// What each of them says, in the same order.
+    /// Contributions of these engines, in the same order.
     #[serde(default)]
     pub contributions: Vec<Contribution>,
-    /// Why it stands where it does among the others, in a sentence; empty when nobody has asked.
+    /// Reason for its rank among the explanations, in a sentence; empty when not computed.
     #[serde(default)]
     pub rank: String,
-    /// What re-execution showed: the numbers.
+    /// Counts of the re-executions.
     pub confirmed: Option<Tally>,
-    /// What re-execution showed; none when nobody has tried.
+    /// Result of re-execution; none when it was not tried.
     #[serde(default)]
     pub executed: Option<Execution>,
-    /// The steps of [`Explanation::run`] at which the share of failing continuations changes, in order; after the last one
-    /// all fail. Empty when nobody has tried, or nothing is decided on the way.
+    /// The steps of [`Explanation::run`] at which the share of failing continuations changes, in order; after
+    /// the last one all fail. Empty when it was not measured, or when the outcome is not decided along the
+    /// run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisive: Vec<DecisiveStep>,
-    /// How often the program fails with what is blamed and without it, everything else drawn; none when nobody has tried,
-    /// or it cannot be tried.
+    /// Failure rates with and without the blamed behaviour, everything else drawn at random; none when it was
+    /// not tried, or is not feasible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// Other stories of the run that were tried in the same way and not told, in the order in which they were tried.
+    /// Alternative explanations of the run that were tested in the same way and not chosen, in the order of
+    /// the tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<PassedOver>,
     /// Numbers of different orders of the runs that have the blamed order, where nothing was executed; none where no order is
@@ -366,15 +369,15 @@ pub struct Explanation {
     /// State of the experiments at the end of their time; none where there was time for all of them, or none was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// The points of that share that were measured.
+    /// The measured points of that share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
-    /// What the reader should know: inexact runs, few passing runs.
+    /// Caveats for the reader: inexact runs, few passing runs.
     pub caveats: Vec<String>,
-    /// Changes of the program that are suggested, the best first.
+    /// Suggested changes of the program, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixes: Vec<Fix>,
-    /// Why other changes are not.
+    /// Reasons why other changes are not suggested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_fixed: Vec<String>,
 }

@@ -453,7 +453,7 @@ impl Stream {
         }
     }
 
-    /// Reads what is there, but not for ever: the program may write faster.
+    /// Reads what is there, for a bounded time: the program may write faster than this reads.
     fn drain(&mut self) {
         let mut buffer = [0; 64 * 1024];
         for _ in 0..64 {

@@ -55,7 +55,7 @@ pub fn failed(mut run: Run) -> Run {
     run
 }
 
-/// What a trace is written in.
+/// The text format of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// `thread|operation(operand)|location`.
@@ -65,7 +65,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Its name.
+    /// Name of the format.
     pub fn name(self) -> &'static str {
         match self {
             Format::Std => "STD",
@@ -74,5 +74,5 @@ impl Format {
     }
 }
 
-/// How places of the other tool are called here: `site 347`.
+/// Prefix of the file names that stand for places of the other tool: `site 347`.
 const SITE: &str = "site ";

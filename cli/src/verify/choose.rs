@@ -1,4 +1,4 @@
-//! Finds the fix that is meant among those of the explanations.
+//! Finds the fix that the user has named among those of the explanations.
 
 use crate::{arguments::Verify, explain::name_left_out};
 use anyhow::{Context, Result, bail};
@@ -17,15 +17,15 @@ use unsnarl_lab::{
 };
 use unsnarl_trace::Run;
 
-/// A fix with what it is of.
+/// A fix with its explanation.
 pub struct Chosen {
-    /// What it is a fix of.
+    /// The explanation that it belongs to.
     pub explanation: Explanation,
     /// The fix.
     pub fix: Fix,
     /// Its number among those of the explanation, from 1.
     pub number: u32,
-    /// What is a failure of its bug, and what of others.
+    /// The failures of its bug, and those of others.
     pub failures: Failures,
     /// A failing run with its name.
     pub run: (String, Arc<Run>),
@@ -34,7 +34,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// As the command line takes it.
+    /// The name of the fix as on the command line.
     pub fn name(&self) -> String {
         match self.number {
             1 => self.explanation.id.clone(),

@@ -1,7 +1,7 @@
-//! Causes by experiment: with input and environment fixed, the outcome is a function of the schedule, so that what
-//! decides a failure is found by changing the schedule and not by comparing runs.
+//! Causes by experiment: with input and environment fixed, the outcome is a function of the schedule, so that
+//! the cause of a failure is found by changing the schedule, not by comparing runs.
 //!
-//! Here are the experiments as algorithms over somebody who executes; who that is, the caller says.
+//! This module holds the experiments as algorithms over an executor, which the caller provides.
 
 mod decisive;
 mod ochiai;
@@ -11,24 +11,24 @@ use serde::{Deserialize, Serialize};
 pub use decisive::{Continue, Continued, CurvePoint, Decided, DecisiveStep, Share, decisive};
 pub use ochiai::{DifferentOrders, Ochiai};
 
-/// What experiments say of a hypothesis: schedules in which what it blames happens, and others in which it does not.
+/// Experimental evidence on a hypothesis: schedules with the blamed behaviour, and schedules without it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Schedules in which it happens: the share that fails is how far it suffices.
+    /// Schedules with it: the share that fails is the degree to which it suffices.
     pub with: Share,
-    /// Schedules in which it does not: where none fails it is necessary.
+    /// Schedules without it: if none fails, it is necessary.
     pub without: Share,
 }
 
 /// Another story of the same run that experiments were made on, and that was not told.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PassedOver {
-    /// What it would have said first.
+    /// Its headline.
     pub headline: String,
     /// The engines that propose it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub engines: Vec<String>,
-    /// What came of the experiments; none when its orders cannot be had.
+    /// Result of the experiments; none when its orders are infeasible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// `true` if nothing fails without it either, and the chosen explanation does not suffice by itself: the
@@ -90,18 +90,19 @@ pub struct TriedProposal {
 }
 
 impl Evidence {
-    /// How much of a difference it makes: the share that fails with it, less the share that fails without it.
+    /// Size of the effect: the share that fails with it, minus the share that fails without it.
     pub fn effect(self) -> f64 {
         self.with.value() - self.without.value()
     }
 
-    /// Hardly any schedule with it passes: what else happens does not matter.
+    /// Returns whether hardly any schedule with it passes, so that nothing else matters.
     pub fn suffices(self) -> bool {
         const ENOUGH: f64 = 0.9;
         self.with.value() >= ENOUGH
     }
 
-    /// The program hardly ever fails without it: at most one in ten of the schedules, which another bug may have.
+    /// Returns whether the program hardly ever fails without it: in at most one in ten schedules, which
+    /// another bug may have.
     pub fn is_necessary(self) -> bool {
         self.without.of > 0 && self.without.fails * 10 <= self.without.of
     }
@@ -154,7 +155,7 @@ mod tests {
         assert!(!evidence.tells());
     }
 
-    /// Both shares drawn from the same chance differ by that much in less than one of two hundred cases.
+    /// Two shares drawn with the same probability differ by that much in less than one of two hundred cases.
     #[test]
     fn equal_chances_seldom_tell() {
         let binomial: Vec<f64> = (0..=30u32).map(|k| chance_of(k, 30, 0.5)).collect();

@@ -1,5 +1,5 @@
-//! What engines that compare runs find where no story fits: told as what it is, accesses that only failing
-//! runs have, with the numbers of runs that it rests on.
+//! Explanations from engines that compare runs, where no story fits: accesses that only failing runs have,
+//! with the number of runs.
 
 use super::{LOOKED_AT, draft::Draft, order::and, proposers::Proposers, view::View};
 use crate::{
@@ -55,7 +55,7 @@ pub(super) struct Share {
     pub passing: u32,
 }
 
-/// An access after another one of another thread.
+/// A dependency of an access on another thread's access.
 #[derive(Clone, Copy)]
 pub(super) struct Link {
     pub head: EventId,
@@ -116,8 +116,8 @@ pub(super) fn tell(view: &View, links: &[Link], runs: Vec<String>, share: &Share
     explanation
 }
 
-/// By its shape: one dependency is an order; two threads that depend on each other both ways interrupted each
-/// other.
+/// Class by shape: one dependency is an order violation; two threads that depend on each other both ways
+/// interrupted each other.
 fn kind(view: &View, links: &[Link]) -> BugKind {
     let ways: BTreeSet<_> = links
         .iter()
@@ -171,7 +171,7 @@ fn headline(view: &View, links: &[Link], rows: &[EventId]) -> String {
     }
 }
 
-/// A line for each dependency.
+/// Detail with a line for each dependency.
 fn detail(view: &View, links: &[Link]) -> String {
     let lines = links.iter().map(|link| {
         let (head, tail) = (link.head, link.tail);
@@ -193,7 +193,7 @@ fn detail(view: &View, links: &[Link]) -> String {
     lines.collect::<Vec<String>>().join(";\n") + "."
 }
 
-/// What the first access did: `read`, `written`.
+/// Participle for the first access: `read`, `written`.
 fn first(link: &Link) -> &'static str {
     match link.kind {
         DependencyKind::Anti => "read",
@@ -201,7 +201,7 @@ fn first(link: &Link) -> &'static str {
     }
 }
 
-/// What the second one did.
+/// Participle for the second access.
 fn second(link: &Link) -> &'static str {
     match link.kind {
         DependencyKind::Flow => "read",
@@ -209,7 +209,7 @@ fn second(link: &Link) -> &'static str {
     }
 }
 
-/// The same as something that a thread did.
+/// Past tense of a participle's verb.
 fn past(participle: &'static str) -> &'static str {
     match participle {
         "written" => "wrote",
@@ -228,7 +228,7 @@ mod tests {
         (found, left)
     }
 
-    /// What passing runs never do at all cannot be the other way round in them.
+    /// A pair that passing runs never have in either order is not called reversed.
     const BOTH: &str = "main.1 R known =0 @4 open\nmain.1 R last =0 @9\nmain.1 W last =1 @9\n\
                         main.2 R last =1 @9 open\nmain.2 W last =2 @9\nmain R id =2 @20\nmain fails @20";
     const ONE: &str = "main.1 R last =0 @9 open\nmain.1 W last =1 @9\nmain R id =1 @20";
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!((found.len(), left), (0, 3));
     }
 
-    /// Three threads put their numbers into places of an array: every pair of two is harmless.
+    /// Three threads store their numbers in an array: every pair of two is harmless.
     #[test]
     fn a_pattern_that_only_failing_runs_have_is_told() {
         let run = |order: [u32; 3], end: &str| {

@@ -1,7 +1,7 @@
-//! From findings to what a person reads: one explanation per cause of failure, best first.
+//! From findings to explanations for people: one for each cause of failure, best first.
 //!
 //! Each failing run gets its cheapest story (`candidates`); runs that fail at the same place for the same
-//! reason share one explanation. A story is told only as far as the run and its corpus bear it out.
+//! reason share one explanation. A story states only facts that the run and its corpus support.
 
 mod after_free;
 mod announced;
@@ -56,14 +56,15 @@ pub use turned::{Turn, Turned, bears_out, never_came, outermost, turned};
 use view::View;
 pub use weigh::{in_order, rank_in_words};
 
-/// Failing runs of one failure place that are looked at: the shortest ones.
+/// Bound on the failing runs of one failure place that are examined: the shortest ones.
 const LOOKED_AT: usize = 16;
 
-/// Long straight code on many variables has more couples of access pairs than can be looked at.
+/// Stop reason for long straight code on many variables, which has too many couples of access pairs to
+/// examine.
 const TOO_MANY_COUPLES: StopReason = StopReason::TooMuch("couples of access pairs");
 
-/// Explains why the failing runs of a corpus fail. No findings with [`StopReason::Complete`] means that
-/// nothing failed, or that nothing in the runs explains the failures ([`unexplained`] tells which).
+/// Explains why the failing runs of a corpus fail. No findings with [`StopReason::Complete`] means that no
+/// run failed, or that nothing in the runs explains the failures ([`unexplained`] distinguishes the two).
 pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
     explain_by(&Proposers::comparing(corpus), budget)
 }
@@ -97,7 +98,7 @@ pub fn explain_by(proposers: &Proposers<'_>, budget: &Budget) -> Outcome<Explana
             }
         }
     }
-    // What there was no time for may be in the run that was looked at last, too.
+    // The last run examined may also lack findings for want of time.
     stopped = budget.stop().unwrap_or(stopped);
     let mut told = causes::as_few_as_will_do(told);
     for (place, runs) in &places {
@@ -123,7 +124,7 @@ pub fn explain_by(proposers: &Proposers<'_>, budget: &Budget) -> Outcome<Explana
     Outcome { findings, stopped }
 }
 
-/// Names of failing runs that no explanation covers.
+/// Names of failing runs without an explanation.
 pub fn unexplained(corpus: &Corpus, explanations: &[Explanation]) -> Vec<String> {
     let explained = |name: &String| {
         explanations
@@ -158,7 +159,7 @@ fn failure_place(run: &RunSummary) -> String {
     format!("{} {kind} {place}", run.outcome.name())
 }
 
-/// The story of one failing run.
+/// Finds the story of one failing run.
 fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
     let view = View::new(corpus, run)?;
     let place = failure_place(run);
@@ -176,7 +177,8 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
     Some(told.resting_on(evidence, causes::borne_out(&view, &found)))
 }
 
-/// Why threads wait for ever: a wakeup that was none, what kept the condition from coming true, or the waits alone.
+/// Explains threads that wait for ever: by a spurious wakeup, by a cause that kept the condition false, or by
+/// the waits alone.
 fn hang(view: &View, budget: &Budget) -> Option<Explanation> {
     if let Some(found) = spurious_wakeup(view) {
         return Some(write(view, &found));

@@ -1,4 +1,4 @@
-//! Which engines say of a failure what an explanation says.
+//! Agreement of engines with an explanation.
 
 use super::{Finding, FoundSite, Seen, mining::Brief, pairs};
 use crate::{
@@ -12,10 +12,10 @@ use crate::{
 use std::collections::BTreeSet;
 use unsnarl_trace::Run;
 
-/// Failing runs of an explanation that are asked about.
+/// Number of failing runs of an explanation that the engines examine.
 const ASKED: usize = 3;
-/// Pairs of a failing run up to which Procedure III is asked at loop precision here: an explanation is not
-/// to wait for it.
+/// Bound on the pairs of a failing run for Procedure III at loop precision, since an explanation must not
+/// wait for it.
 const FEW: usize = 2000;
 
 /// True if access pairs report, in one of the explanation's runs, a finding about blamed lines only.
@@ -55,8 +55,8 @@ pub(crate) fn mining_agrees(mined: &Brief, explanation: &Explanation) -> bool {
     with > 0 && with * 2 >= told.len()
 }
 
-/// Does a projection blame what an explanation blames: two operations of different threads on blamed lines that came
-/// the other way round, or of which one takes the other's value in one of the orders only?
+/// Returns whether a projection blames the same as an explanation: two operations of different threads on
+/// blamed lines that are flipped, or of which one takes the other's value in only one of the orders.
 pub fn projection_agrees(dsp: &Dsp, explanation: &Explanation) -> bool {
     let lines: BTreeSet<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
     let flows = dsp
@@ -115,8 +115,8 @@ pub(crate) fn prediction_agrees(
     })
 }
 
-/// Is one of the pattern's dependencies between blamed accesses, and either all of them between blamed lines, or
-/// each place that is blamed and ran among those they are between?
+/// Returns whether one of the pattern's dependencies is between blamed accesses, and either all of them are
+/// between blamed lines, or they cover each blamed place that was executed.
 fn is_about(finding: &Finding, blamed: &[&SiteMark]) -> bool {
     let site = |index: u32| finding.sites.get(index as usize);
     let ends = finding.dependencies.iter().filter_map(|dependency| {
@@ -135,7 +135,7 @@ fn is_about(finding: &Finding, blamed: &[&SiteMark]) -> bool {
         && (ends.iter().flatten().all(on_line) || ran.all(|mark| has(mark)))
 }
 
-/// The same line and variable, whichever element of it.
+/// Returns whether line and variable are the same, for any element of an array.
 fn is_at(site: &FoundSite, mark: &SiteMark) -> bool {
     line(&site.place) == line(&mark.place) && family(&site.location) == family(&mark.location)
 }

@@ -1,4 +1,4 @@
-//! What mined patterns say: the groups of bug explanation patterns of all failing runs together.
+//! Findings of mining: the groups of bug explanation patterns of all failing runs together.
 
 use super::{
     Answer, Engine, Finding, FoundDependency, FoundSite, Seen, cannot_compare, runs_were, variable,
@@ -17,11 +17,11 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-/// Groups that become findings; how many more there are is said.
+/// Bound on the groups that become findings; the number of further ones is noted.
 const MOST: usize = 100;
-/// Accesses of a macro that are shown though nothing depends on them; how many more there are is said.
+/// Bound on the accesses of a macro shown without a dependency; the number of further ones is noted.
 const AROUND: usize = 12;
-/// Dependencies that a headline names; how many more there are is said.
+/// Bound on the dependencies named in a headline; the number of further ones is noted.
 const NAMED: usize = 3;
 
 /// Mines the runs of the corpus.
@@ -95,18 +95,18 @@ pub(crate) fn in_brief(corpus: &Corpus, budget: &Budget) -> Brief {
     }
 }
 
-/// What only failing runs have.
+/// Result of the limited mining.
 #[derive(Default, Debug)]
 pub(crate) struct Brief {
     /// Patterns that no passing run has, best first.
     pub findings: Vec<Finding>,
-    /// Failing runs that were looked at.
+    /// Failing runs that were examined.
     pub looked_at: BTreeSet<String>,
-    /// Every instance of every pattern was looked at: no passing run has one that was not seen.
+    /// `true` if every instance of every pattern was examined: no passing run has an unseen one.
     pub is_sure: bool,
 }
 
-/// Failing and passing runs of the corpus's own build and input, and how many others there are.
+/// Failing and passing runs of the corpus's own build and input, and the number of others.
 fn comparable(corpus: &Corpus) -> (Vec<&RunSummary>, usize) {
     let compared = |run: &&RunSummary| run.is_failure() || run.is_pass();
     let (runs, others): (Vec<&RunSummary>, Vec<&RunSummary>) = corpus
@@ -132,17 +132,17 @@ fn findings(runs: &[&RunSummary], mined: &Mined, options: &Options) -> Vec<Findi
     told.map(|told| told.finding(runs, mined)).collect()
 }
 
-/// A group in lines instead of events.
+/// A group in terms of lines instead of events.
 struct Told {
     lines: Lines,
     dependencies: Vec<FoundDependency>,
-    /// Failing runs with it, and where in each it is complete for the first time.
+    /// Failing runs with it, each with the position at which it is first complete.
     failing: BTreeMap<u32, u32>,
     /// Number of passing runs with it.
     passing: u32,
-    /// In some of the runs it is between other threads.
+    /// `true` if some runs have it between other threads.
     of_others: bool,
-    /// A passing run has all its dependencies, if not between such macros.
+    /// `true` if a passing run has all its dependencies, though not between such macros.
     is_known: bool,
 }
 
@@ -181,8 +181,8 @@ impl Told {
         }
     }
 
-    /// Its dependencies between lines, whatever the locations, and whichever threads run them: the least of all
-    /// ways to number the threads.
+    /// Its dependencies between lines, for any locations and any threads: the least of all ways to number the
+    /// threads.
     fn key(&self) -> BTreeSet<Between> {
         let sites = &self.lines.sites;
         let threads: BTreeSet<&str> = sites.iter().map(|site| site.thread.as_str()).collect();
@@ -205,7 +205,7 @@ impl Told {
         keys.min().unwrap_or_default()
     }
 
-    /// Two threads depend on each other both ways: no order of them one after the other gives that.
+    /// Returns whether two threads depend on each other both ways, which no serial order of them gives.
     fn has_interrupted(&self) -> bool {
         let thread = |index: u32| Some(&self.lines.sites.get(index as usize)?.thread);
         let ways = self.dependencies.iter();
@@ -213,7 +213,7 @@ impl Told {
         ways.iter().any(|(from, to)| ways.contains(&(*to, *from)))
     }
 
-    /// Takes in what says the same about lines.
+    /// Merges a group with the same dependencies between lines.
     fn join(&mut self, other: Told) {
         let who = |told: &Told| {
             let sites = told.lines.sites.iter();
@@ -258,16 +258,16 @@ impl Told {
     }
 }
 
-/// Groups that no passing run has and that say the same about lines are one: a copy of other bytes, another
-/// element of an array, the same code run by other threads. What is said of them stays exact, since none of
-/// them is in a passing run. The paper leaves open which of them is first; here it is decided by, in this order:
+/// Merges groups that no passing run has and that are equal in terms of lines: a copy of other bytes, another
+/// element of an array, the same code run by other threads. Statements about them stay exact, since none of
+/// them is in a passing run. The paper leaves their rank open; here it is decided by, in this order:
 ///
 /// 1. Dependencies that no passing run has together. Failing and passing runs differ in their dependencies
-///    (Section 2.2); where a passing run has them all, only the macros around them are others.
-/// 2. An interrupted thread: one after the other, the threads could not have had these dependencies, so this is
-///    what no order of whole pieces of work explains.
-/// 3. In how many failing runs it is the first of all groups to be complete: a cause comes before what follows
-///    from it.
+///    (Section 2.2); where a passing run has them all, only the macros around them differ.
+/// 2. An interrupted thread: the threads could not have had these dependencies one after the other, so no
+///    serial order explains them.
+/// 3. The number of failing runs in which it is the first of all groups to be complete: a cause precedes its
+///    consequences.
 /// 4. Fewer dependencies.
 fn merged(told: Vec<Told>) -> Vec<Told> {
     let (only_failing, others): (Vec<Told>, Vec<Told>) =
@@ -308,7 +308,7 @@ type LineKey = (String, u32, String, String);
 /// A dependency between lines of numbered threads.
 type Between = ((LineKey, usize), (LineKey, usize), DependencyKind);
 
-/// All orders of so many things.
+/// All permutations of `count` elements.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     let Some(last) = count.checked_sub(1) else {
         return vec![Vec::new()];
@@ -324,7 +324,7 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
     longer.collect()
 }
 
-/// What makes two accesses of a thread one site: file, line, type, and the variable without its indices.
+/// Identity of a site among accesses of a thread: file, line, type, and the variable without its indices.
 fn line_key(site: &FoundSite) -> LineKey {
     (
         site.place.file.clone(),
@@ -334,8 +334,8 @@ fn line_key(site: &FoundSite) -> LineKey {
     )
 }
 
-/// The lines of a pattern in the order of its macros: those that depend on each other, and what stands around
-/// them in the same macro. A line that does the same to many locations, as a copy does, is one site.
+/// The lines of a pattern in the order of its macros: those with dependencies, and their neighbours in the
+/// same macro. A line with the same access to many locations, as in a copy, is one site.
 #[derive(Default)]
 struct Lines {
     sites: Vec<FoundSite>,
@@ -401,7 +401,7 @@ impl Lines {
     }
 }
 
-/// What two elements of an array have in common, with a star for each index in which they differ:
+/// Common name of two elements of an array, with a star for each index in which they differ:
 /// `items[*].text[0]`. Both are of one [`family`], so they have as many indices.
 fn shared_name(one: &str, other: &str) -> String {
     let parts = one.split('[').zip(other.split('['));
@@ -465,10 +465,10 @@ mod tests {
     use super::*;
     use crate::Place;
 
-    /// A line and a thread.
+    /// Line and thread of an access.
     type Access<'a> = (u32, &'a str);
 
-    /// Dependencies between accesses; the runs with where they are complete.
+    /// A group with dependencies between accesses, and runs with the position at which it is complete.
     fn told(between: &[(Access<'_>, Access<'_>)], failing: &[(u32, u32)]) -> Told {
         let mut lines = Lines::default();
         let mut index = |(line, thread): Access<'_>| {
@@ -500,7 +500,7 @@ mod tests {
         }
     }
 
-    /// The first line of each.
+    /// The first line of each group.
     fn order(told: Vec<Told>) -> Vec<u32> {
         let kept = merged(told);
         kept.iter().map(|t| t.lines.sites[0].place.line).collect()

@@ -1,9 +1,9 @@
-//! What single engines say about the failing runs of a corpus, each finding with its evidence.
+//! Findings of single engines about the failing runs of a corpus, each with its evidence.
 //!
-//! An explanation is what a person reads first; a finding is what one method of the literature reports,
-//! as it reports it, so that methods can be compared and their answers be used by other programs. An
-//! engine that can say nothing says why: [`Answer::stopped`] and [`Answer::notes`] are never both silent
-//! when there are no findings.
+//! An explanation is for people to read first; a finding is a result of one method of the literature, as the
+//! method reports it, so that methods can be compared and other programs can use their answers. An engine
+//! without a result gives the reason: [`Answer::stopped`] and [`Answer::notes`] are never both silent when
+//! there are no findings.
 
 mod agree;
 pub mod mining;
@@ -21,7 +21,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The engines that can be asked.
+/// The engines that can be run on their own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
@@ -32,10 +32,10 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// All of them.
+    /// All engines.
     pub const ALL: [Engine; 2] = [Engine::Pairs, Engine::Mining];
 
-    /// The word for it, as on the command line.
+    /// Name of the engine, as on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Pairs => "pairs",
@@ -52,20 +52,21 @@ impl Engine {
 /// An access that a finding is about.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct FoundSite {
-    /// Where.
+    /// Place in the source.
     #[serde(flatten)]
     pub place: Place,
-    /// Who, as people say it: `withdraw (main.2)`; empty when it did not run in the failing run.
+    /// Thread with its function: `withdraw (main.2)`; empty for an access that the failing run did not
+    /// execute.
     pub thread: String,
     /// `read`, `write` or `update`.
     pub access: String,
-    /// On what.
+    /// Location of the access.
     pub location: String,
 }
 
 impl FoundSite {
-    /// What the source calls the location: the expression on the line where that names it, else words for the
-    /// block of memory. [`FoundSite::location`] is exact and tells elements and blocks apart.
+    /// Name of the location in the source: the expression on the line where that names it, else a description
+    /// of the block of memory. [`FoundSite::location`] is exact and distinguishes elements and blocks.
     pub fn variable(&self) -> String {
         self.expression()
             .unwrap_or_else(|| facts::in_block(&self.location))
@@ -82,24 +83,24 @@ impl FoundSite {
     }
 }
 
-/// What two accesses to one location call it: the first that has a name for it.
+/// Name of a location by either of two accesses: the first that has one.
 pub(crate) fn variable(ends: &[Option<&FoundSite>]) -> String {
     let ends = || ends.iter().copied().flatten();
     let named = ends().find_map(FoundSite::expression);
     named.unwrap_or_else(|| ends().next().map_or(String::new(), FoundSite::variable))
 }
 
-/// How a dependency stands in the failing run.
+/// Presence of a dependency in the failing run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
     /// The failing run has it.
     Failing,
-    /// It is suspected only: the failing run ended before it could be seen, or lacks the opposite order.
+    /// Suspected only: the failing run ended before it, or lacks the opposite order.
     Missing,
 }
 
-/// One access after another of another thread on the same location.
+/// Dependency of an access on another thread's access to the same location.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct FoundDependency {
     /// Index of the earlier access in [`Finding::sites`].
@@ -108,57 +109,57 @@ pub struct FoundDependency {
     pub tail: u32,
     /// Read after write, write after read, write after write.
     pub kind: DependencyKind,
-    /// Whether the failing run has it.
+    /// Presence in the failing run.
     pub seen: Seen,
 }
 
-/// What an engine reports.
+/// Finding of an engine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {
     /// Who.
     pub engine: Engine,
-    /// By which of its methods, e.g. `procedure II`.
+    /// Method of the engine, e.g. `procedure II`.
     pub method: String,
-    /// What, in a sentence.
+    /// Headline, in a sentence.
     pub headline: String,
-    /// The accesses, in the order in which they ran.
+    /// The accesses, in the order of execution.
     pub sites: Vec<FoundSite>,
-    /// What depends on what among them.
+    /// Dependencies between the accesses.
     pub dependencies: Vec<FoundDependency>,
     /// Failing runs that it rests on, by name; `replay` takes them.
     pub runs: Vec<String>,
     /// Number of passing runs that it was compared with.
     pub passing: u32,
-    /// Number of those that have it, too; none when that is not counted: the method suspects what it did
-    /// not see.
+    /// Number of those that have it, too; none when it is not counted because the method suspects an order it
+    /// did not see.
     pub in_passing: Option<u32>,
 }
 
-/// What an engine says about a corpus.
+/// Answer of an engine about a corpus.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
     /// Who.
     pub engine: Engine,
     /// Its findings, best first.
     pub findings: Vec<Finding>,
-    /// Why it stopped.
+    /// Stop reason of the engine.
     pub stopped: StopReason,
-    /// What the reader should know: what was looked at, what makes the answer weak.
+    /// Notes for the reader: the extent of the analysis, the weaknesses of the answer.
     pub notes: Vec<String>,
 }
 
-/// What to ask.
+/// Engines to run, with their options.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Questions {
-    /// Whom, in this order.
+    /// The engines, in this order.
     pub engines: Vec<Engine>,
-    /// How the access pairs are looked at.
+    /// Options for access pairs.
     pub pairs: pairs::Options,
-    /// How patterns are mined.
+    /// Options for mining.
     pub mining: crate::mining::Options,
 }
 
-/// Asks engines about a corpus: one answer each, in the order of the question.
+/// Runs engines on a corpus: one answer each, in the given order.
 pub fn ask(corpus: &Corpus, questions: &Questions, budget: &Budget) -> Vec<Answer> {
     let answer = |engine: &Engine| match engine {
         Engine::Pairs => pairs::ask(corpus, &questions.pairs, budget),
@@ -167,7 +168,7 @@ pub fn ask(corpus: &Corpus, questions: &Questions, budget: &Budget) -> Vec<Answe
     questions.engines.iter().map(answer).collect()
 }
 
-/// Why no engine that compares runs can say anything about this corpus, if that is so.
+/// Reason why no engine that compares runs can be used on this corpus, if any.
 pub fn cannot_compare(corpus: &Corpus) -> Option<StopReason> {
     if corpus.failing().next().is_none() {
         return Some(StopReason::Lacks("a failing run"));
@@ -199,8 +200,7 @@ pub fn by_failure(corpus: &Corpus) -> BTreeMap<String, Vec<&RunSummary>> {
     kinds
 }
 
-/// What to do about runs that lack something to compare with, when other runs of the same command have
-/// it: those of another build or another input.
+/// Advice for a corpus without passing runs when another build or another input of the same command has some.
 pub fn elsewhere(corpora: &Corpora, corpus: &Corpus) -> Option<String> {
     let lacks_passing = corpus.passing().next().is_none();
     if corpus.failing().next().is_none() || !lacks_passing {
@@ -222,7 +222,7 @@ pub fn elsewhere(corpora: &Corpora, corpus: &Corpus) -> Option<String> {
     })
 }
 
-/// What makes every comparison of this corpus weaker, in words.
+/// Weaknesses of every comparison in this corpus, in words.
 pub fn weaknesses(corpus: &Corpus) -> Vec<String> {
     let (mut cut_short, mut inexact) = (0usize, 0usize);
     for run in corpus.runs() {
@@ -246,7 +246,7 @@ pub fn weaknesses(corpus: &Corpus) -> Vec<String> {
     notes
 }
 
-/// `1 run was`, `7 runs were`.
+/// A count with noun and verb: `1 run was`, `7 runs were`.
 pub(crate) fn runs_were(number: usize) -> String {
     match number {
         1 => "1 run was".to_owned(),

@@ -11,8 +11,8 @@ pub mod spans;
 mod tests;
 mod text;
 
-/// Characters that a column of a text is padded to at most. Names in run files can be of any length, and the standard
-/// library pads to 65,535 characters only.
+/// Bound on the padding of text columns, in characters. Names in run files can be of any length, and the
+/// standard library pads to 65,535 characters only.
 pub const MOST_COLUMN: usize = 1000;
 
 pub use dot::dot;
@@ -31,8 +31,8 @@ use crate::{
 };
 use unsnarl_trace::shell;
 
-/// What experiments have shown: where the run was decided, and how often schedules with and without what is blamed fail;
-/// none where nothing is known.
+/// Result of the experiments: the decisive step, and how often schedules fail with and without the blamed
+/// behaviour; none without experiments.
 pub fn decided(explanation: &Explanation) -> Option<String> {
     let evidence = explanation.evidence.map(shares);
     let said = [decisive_in_words(explanation), evidence];
@@ -44,7 +44,8 @@ pub fn decided(explanation: &Explanation) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// ``It also takes this: `done` was changed before main had read it; without it none of 30 fail.``
+/// A second necessary condition in a sentence: ``It also takes this: `done` was changed before main had read
+/// it; without it none of 30 fail.``
 fn also_takes(other: &PassedOver) -> String {
     let without = other.evidence.map(|evidence| evidence.without);
     let without = without.map_or_else(String::new, |share| {
@@ -73,7 +74,7 @@ fn shares(evidence: Evidence) -> String {
     )
 }
 
-/// `none`, `12`, `all`.
+/// A share in words: `none`, `12`, `all`.
 fn share_in_words(share: Share) -> String {
     match share.fails {
         0 => "none".to_owned(),
@@ -97,7 +98,7 @@ fn decisive_in_words(explanation: &Explanation) -> Option<String> {
     Some(sentences.join(" "))
 }
 
-/// What experiments say of a line: whether the run was decided there; none where it was not.
+/// Sentence about a line at which the run was decided; none for other lines.
 pub fn decided_at(explanation: &Explanation, file: &str, line: u32) -> Option<String> {
     let steps = explanation.decisive.iter();
     let mut here = steps.filter(|step| step.place.line == line && step.place.file == file);
@@ -113,12 +114,12 @@ pub fn decided_at(explanation: &Explanation, file: &str, line: u32) -> Option<St
     })
 }
 
-/// `12 of 40`.
+/// A share as text: `12 of 40`.
 fn of(share: Share) -> String {
     format!("{} of {}", share_in_words(share), share.of)
 }
 
-/// The step after which all continuations fail, where it is called so.
+/// Sentence about the step after which all continuations fail, with its name in the sentence.
 fn doom(step: &DecisiveStep, called: &str) -> String {
     let orders = match step.after.orders {
         1 => "all in one order".to_owned(),
@@ -169,7 +170,7 @@ fn schedules(number: u32) -> String {
     }
 }
 
-/// How sure an explanation is and how it was found out, in a sentence or two; none where the question does not arise.
+/// Certainty of an explanation and its grounds, in a sentence or two; none where the question does not arise.
 pub fn certainty(explanation: &Explanation) -> Option<String> {
     if explanation.kind == BugKind::Sequential {
         let executed = explanation.executed.as_ref();
@@ -248,7 +249,7 @@ fn other(executed: &Execution) -> &str {
     }
 }
 
-/// An explanation that executing has shown to be wrong, in a sentence.
+/// Sentence about an explanation that an execution has refuted.
 pub fn refuted(explanation: &Explanation) -> String {
     let reason = explanation
         .executed
@@ -270,7 +271,7 @@ fn file(counterexample: &Counterexample) -> String {
     shell::word(&counterexample.run)
 }
 
-/// What to do to be surer; empty when there is nothing.
+/// Advice on how to reach more certainty; empty when there is none.
 pub fn next_step(explanation: &Explanation) -> &str {
     explanation
         .executed
@@ -278,7 +279,7 @@ pub fn next_step(explanation: &Explanation) -> &str {
         .map_or("", |executed| &executed.next)
 }
 
-/// In which runs it fails so, in a sentence; empty for none.
+/// Sentence about the runs with this failure; empty for none.
 fn runs(explanation: &Explanation) -> String {
     match explanation.runs.as_slice() {
         [] => String::new(),
@@ -287,7 +288,7 @@ fn runs(explanation: &Explanation) -> String {
     }
 }
 
-/// Where runs fail for the same cause, in a sentence.
+/// Sentence about other places where runs fail for the same cause.
 fn elsewhere(explanation: &Explanation) -> Option<String> {
     let others: Vec<String> = explanation.also_fails.iter().map(failure).collect();
     (!others.is_empty()).then(|| {
@@ -298,7 +299,7 @@ fn elsewhere(explanation: &Explanation) -> Option<String> {
     })
 }
 
-/// What failed and where: `assertion ... failed at bank.c:12`.
+/// Message and place of a failure: `assertion ... failed at bank.c:12`.
 pub fn failure(failure: &FailurePlace) -> String {
     match &failure.site {
         Some(site) => format!("{} at {}", failure.message, short(site)),

@@ -11,10 +11,10 @@ use crate::{
 };
 use unsnarl_trace::shell;
 
-/// Widest line.
+/// Width of the widest line.
 const WIDTH: usize = 100;
 
-/// One explanation: first line, details, steps in columns, what passing runs do, certainty.
+/// Renders one explanation: first line, details, steps in columns, contrast with passing runs, certainty.
 pub fn text(explanation: &Explanation) -> String {
     let mut lines = Vec::new();
     let word = if explanation.kind == BugKind::Sequential {
@@ -156,7 +156,7 @@ fn attempts(progress: &Progress) -> Vec<String> {
     tried.chain(not_tried).collect()
 }
 
-/// How sure, and in which runs.
+/// Certainty, and the runs concerned.
 fn tail(explanation: &Explanation) -> Option<String> {
     let sure = certainty(explanation)?;
     Some(
@@ -230,7 +230,7 @@ fn missing_before(explanation: &Explanation, step: usize) -> impl Iterator<Item 
     absent.filter(move |absent| absent.before as usize == step)
 }
 
-/// What stands behind a line that the failing run has not come to.
+/// Note on a line that the failing run has not reached.
 fn missing(absent: &Absent) -> String {
     match absent.thread.as_str() {
         "" => "(in passing runs it runs here)".to_owned(),
@@ -238,7 +238,7 @@ fn missing(absent: &Absent) -> String {
     }
 }
 
-/// The callers of a step, unless the thread's step before has said them.
+/// The callers of a step, unless the thread's preceding step has the same ones.
 fn newly_called(steps: &[Step], at: usize) -> Option<String> {
     let step = steps.get(at).filter(|step| !step.via.is_empty())?;
     let mut earlier = steps.iter().take(at).rev();
@@ -249,7 +249,7 @@ fn newly_called(steps: &[Step], at: usize) -> Option<String> {
     (!is_said).then(|| callers::in_words(&step.via))
 }
 
-/// Effects and notes, in columns of their own if that fits into `room`.
+/// Effects and notes, in separate columns if these fit into `room`.
 fn tails(steps: &[Step], cells: &[[String; 4]], room: usize) -> Vec<String> {
     let effects = cells.iter().map(|[.., effect]| effect.chars().count());
     let widest = effects.max().unwrap_or(0).min(MOST_COLUMN);
@@ -327,7 +327,7 @@ pub fn summary(explanations: &[Explanation]) -> String {
     }
 }
 
-/// What to say when no run of a corpus failed.
+/// Message for a corpus without failing runs.
 pub fn nothing_failed(corpus: &Corpus) -> String {
     let passed = corpus.passing().count();
     let other = corpus.len() - passed;
@@ -345,7 +345,7 @@ pub fn nothing_failed(corpus: &Corpus) -> String {
     text
 }
 
-/// What may help where failing runs have no explanation, in a sentence.
+/// Advice for failing runs without an explanation, in a sentence.
 pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
     match corpus.counts().passing() {
         0 => "No passing run was recorded to compare with: record more runs.",
@@ -356,7 +356,7 @@ pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
     }
 }
 
-/// What to say about failing runs that nothing explains.
+/// Message about failing runs without an explanation.
 pub fn unexplained(corpus: &Corpus, names: &[String]) -> String {
     let Some(run) = names.first().and_then(|name| corpus.get(name)) else {
         return String::new();

@@ -133,7 +133,7 @@ pub struct Launch {
     pub asked: bool,
     /// What whoever has used the program from outside says is wrong.
     pub driver_failure: Option<String>,
-    /// How the process ended.
+    /// The way in which the process ended.
     pub exit: Exit,
 }
 

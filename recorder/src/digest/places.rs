@@ -39,7 +39,7 @@ pub(super) struct Place {
 /// them again.
 pub(crate) struct Places {
     all: Arc<Mutex<Table>>,
-    /// By program counter, as the program was loaded last.
+    /// Known places by program counter, as the program was loaded last.
     known: FxHashMap<u64, Place>,
     loaded: Vec<(u64, u64, String)>,
     recent: Box<[(u64, Place); RECENT]>,
@@ -54,7 +54,7 @@ struct Table {
 /// The places by their numbers, to look at.
 pub(crate) struct Rows<'a>(MutexGuard<'a, Table>);
 
-/// Places that are found without a look into the table.
+/// Number of places that are found without a look into the table.
 const RECENT: usize = 256;
 
 impl Default for Places {
@@ -120,7 +120,7 @@ impl Places {
 }
 
 impl Rows<'_> {
-    /// What is known of a place.
+    /// The description of a place.
     pub fn get(&self, id: u32) -> Option<&PlaceRow> {
         self.0.rows.get(id as usize)
     }

@@ -191,7 +191,7 @@ impl Server {
         self.gate.clone()
     }
 
-    /// Whether its copies are what is asked for.
+    /// Returns whether its copies are the program that is asked for.
     pub fn is_for(&self, request: &Request) -> bool {
         self.serves == What::of(request)
     }

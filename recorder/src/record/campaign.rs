@@ -68,7 +68,7 @@ pub fn record(
 /// Who is told of each run.
 type Watcher<'w> = &'w mut dyn FnMut(&Observed<'_>);
 
-/// A campaign that goes on.
+/// A campaign in progress.
 struct Campaign<'a> {
     recording: &'a Recording,
     program: &'a Program,
@@ -79,7 +79,7 @@ struct Campaign<'a> {
     filter: Filter,
     places: Places,
     solitude: Solitude,
-    /// In the folder as soon as there is one.
+    /// The mark of the folder, once that exists.
     marker: Option<Marker>,
     /// The simplest failing run of each failure mode.
     simplest: FxHashMap<FailureMode, (PathBuf, Run)>,
@@ -257,7 +257,7 @@ impl<'a> Campaign<'a> {
         Read::make(job, self.program, &attempt, &mut self.places, stop)
     }
 
-    /// What the next run tries.
+    /// The attempt for the next run.
     fn next_attempt(&mut self, planner: &mut Planner) -> Option<Attempt> {
         let seeks = self.seeks_passing(&self.summary.tally);
         self.summary.tally.sought += u64::from(seeks);
@@ -338,7 +338,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Marks the folder, if it is there.
+    /// Marks the folder, if it exists.
     fn mark(&mut self) -> Result<(), StoreError> {
         let folder = self.folder.path();
         if self.marker.is_none() && folder.is_dir() {
@@ -531,7 +531,7 @@ fn crew_failed() -> RecordError {
     RecordError::Launch(error.into())
 }
 
-/// Nothing at all in the log: every further run would be as empty.
+/// Refuses a run with an empty log: every further run would be as empty.
 fn refuse_empty(run: &Seen<'_>) -> Result<(), RecordError> {
     let is_empty = run.digest.events == 0 && run.made.mode() != Mode::Path;
     if run.ended.outcome != Outcome::CutShort || !is_empty {

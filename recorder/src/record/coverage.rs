@@ -112,7 +112,7 @@ impl Coverage {
         id
     }
 
-    /// Notes on what data new pairs have met in a run.
+    /// Notes the data on which new pairs met in a run.
     pub(crate) fn name(&mut self, new: &[NewPair], run: &Run) {
         for pair in new {
             let numbers = run.events.sequence();

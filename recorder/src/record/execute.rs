@@ -139,7 +139,7 @@ impl Made {
         Ok(run)
     }
 
-    /// The run, put together.
+    /// Assembles the run.
     pub fn run(&self, program: &Program) -> Result<Run, RecordError> {
         let digest = self.digest(program, &mut Places::default())?;
         self.whole(program, &digest, 0)

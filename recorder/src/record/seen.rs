@@ -38,7 +38,7 @@ impl Read {
 /// A run that was made.
 pub struct Seen<'a> {
     pub(super) made: Made,
-    /// How it ended.
+    /// The end of the run.
     pub(super) ended: EndOfRun,
     pub(super) digest: Digest,
     /// Number of places that it passed over.

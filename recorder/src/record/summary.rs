@@ -10,11 +10,11 @@ use unsnarl_trace::{Outcome, Run};
 /// One run of a campaign, for whoever watches.
 pub struct Observed<'a> {
     pub(super) source: Source<'a>,
-    /// Where it was stored, if it was kept.
+    /// The run file, if it was kept.
     pub file: Option<&'a Path>,
     pub(super) outcome: Outcome,
     pub(super) events: u64,
-    /// The runs up to this one.
+    /// Counts of the runs up to this one.
     pub tally: Tally,
 }
 
