@@ -332,7 +332,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
     }
 }
 
-/// Why runs were not made side by side.
+/// Prints the reason why runs were not made side by side.
 fn tell_alone(alone: &Alone) {
     let what = match (alone.are_all, alone.runs) {
         (true, _) => "only one run was made at a time".to_owned(),
@@ -579,7 +579,7 @@ fn next(recording: &Recording, summary: &Summary) -> String {
     )
 }
 
-/// What the program is given: `--stdin FILE --driver COMMAND -- PROG ARGUMENTS`.
+/// Returns the options that the program is run with: `--stdin FILE --driver COMMAND -- PROG ARGUMENTS`.
 fn given(job: &Job) -> String {
     let Company { driver, time, text } = job.starter.company();
     let time = time.map(|time| OsString::from(format!("{}ms", time.as_millis())));

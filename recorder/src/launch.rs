@@ -85,7 +85,7 @@ pub struct Finished {
     pub stopped: bool,
     /// It was asked to end.
     pub asked: bool,
-    /// What its driver came to, if it had one that has ended.
+    /// End of its driver, if it had one that has ended.
     pub driven: Option<Driven>,
     /// Its standard output.
     pub stdout: Excerpt,
@@ -276,7 +276,7 @@ fn spawning<T>(start: impl FnOnce() -> T) -> T {
     start()
 }
 
-/// Why watching ended.
+/// Reason why watching ended.
 #[derive(Clone, PartialEq, Eq)]
 enum Ending {
     Exit,
@@ -292,7 +292,7 @@ struct Watched {
     stderr: Stream,
 }
 
-/// How a run is watched.
+/// Settings for watching a run.
 struct Watching<'a> {
     log: &'a Log,
     gate: Option<&'a Gate>,
@@ -441,7 +441,7 @@ impl Stream {
         })
     }
 
-    /// Whether the text that is looked for was printed.
+    /// Returns whether the text that is looked for was printed.
     fn has_found(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.has_found)
     }

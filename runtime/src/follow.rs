@@ -6,7 +6,7 @@
 //! it waits for first. When it cannot go on before a thread that is held back, the schedule is given
 //! up, the standing of all threads is written down, and the run goes on by its strategy.
 //!
-//! Where only the order of the entries is wanted ([`Follow::only_order`]) threads are held back in the same way, and
+//! If only the order of the entries is wanted ([`Follow::only_order`]), threads are held back in the same way, and
 //! among the others the strategy chooses from the start.
 
 use crate::{

@@ -1,8 +1,8 @@
 //! Functions of the C library that leave their results in memory of the program: times, names, paths,
 //! addresses. The library does the work; what it has read and written is logged.
 //!
-//! What differs from run to run by nature, as ports and the times of files, is not logged here: a replay
-//! would have to give it back.
+//! Values that differ from run to run by nature, such as ports and the times of files, are not logged here: a replay
+//! would have to give them back.
 
 use crate::{
     access,

@@ -92,7 +92,7 @@ fn serve(place: usize, log: usize) {
     sys::exit(0)
 }
 
-/// What the recorder asks for.
+/// Request of the recorder.
 enum Wish {
     /// A copy with these descriptors.
     Copy([usize; DESCRIPTORS]),
@@ -100,7 +100,7 @@ enum Wish {
     Filter(usize),
 }
 
-/// Where messages of the recorder land. Not on the stack, where the program could find what is left of them.
+/// Buffer for messages of the recorder. It is not on the stack, where the program could find what is left of them.
 #[repr(C, align(8))]
 struct Room(UnsafeCell<[u8; MOST_FILTER]>);
 

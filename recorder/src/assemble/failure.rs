@@ -44,8 +44,8 @@ impl Ending {
     }
 }
 
-/// How the run ended, by the log, by what the launcher saw, and by what the driver says of a program that has done nothing
-/// wrong itself.
+/// Returns the end of the run, by the log, by what the launcher saw, and by what the driver says of a program that has
+/// done nothing wrong itself.
 pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
     let ending = of_program(log, launch);
     match &launch.driver_failure {

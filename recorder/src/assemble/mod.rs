@@ -131,7 +131,7 @@ pub struct Launch {
     pub killed: bool,
     /// The launcher has asked the program to end.
     pub asked: bool,
-    /// What whoever has used the program from outside says is wrong.
+    /// Failure that was reported by the driver, which uses the program from outside.
     pub driver_failure: Option<String>,
     /// The way in which the process ended.
     pub exit: Exit,

@@ -82,7 +82,7 @@ impl Places {
         }
     }
 
-    /// What is known of the places.
+    /// Locks the table of places and returns a view of its rows.
     pub fn rows(&self) -> Rows<'_> {
         Rows(self.table())
     }

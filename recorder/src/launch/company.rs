@@ -1,5 +1,5 @@
-//! What goes with each run from outside: a driver that is started when the program waits for somebody, and what asks a
-//! program to end that would go on for ever.
+//! Company of each run from outside: a driver that is started when the program waits for somebody, and the conditions
+//! under which a program that would go on for ever is asked to end.
 
 use super::{Stream, has_ended, wait_for};
 use crate::{assemble::Exit, log::Log};
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What goes with each run.
+/// Settings of the driver and of the conditions for ending the program, the same for each run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Company {
     /// A command for the shell that uses the program: it is started when the program waits for somebody outside, and
@@ -28,14 +28,14 @@ pub struct Company {
 /// A driver that has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Driven {
-    /// How.
+    /// Exit status or signal.
     pub exit: Exit,
     /// The last line that it has printed.
     pub line: String,
 }
 
 impl Driven {
-    /// What went wrong, if it did not end well.
+    /// Describes the failure of the driver; `None` if it ended well.
     pub fn failure(&self) -> Option<String> {
         let how = match self.exit {
             Exit::Code(0) => return None,
@@ -56,7 +56,7 @@ pub(super) struct Companion<'a> {
     folder: &'a Path,
     begin: Instant,
     driver: Driver,
-    /// When the program was asked to end.
+    /// Time at which the program was asked to end.
     pub asked: Option<Instant>,
 }
 
@@ -89,12 +89,12 @@ impl<'a> Companion<'a> {
         }
     }
 
-    /// Whether a driver is at work.
+    /// Returns whether a driver is at work.
     pub fn is_busy(&self) -> bool {
         matches!(self.driver, Driver::Runs(_))
     }
 
-    /// How long nobody has to look.
+    /// Returns the time until the companion has to act or look again, `usual` at most.
     pub fn patience(&self, usual: Duration) -> Duration {
         let left = self.company.time.filter(|_| self.asked.is_none());
         let left = left.map(|time| time.saturating_sub(self.begin.elapsed()));
@@ -170,7 +170,7 @@ impl Running {
         })
     }
 
-    /// How it has ended, if it has.
+    /// Checks whether the driver has ended, and returns how; `None` while it runs.
     fn look(&mut self) -> io::Result<Option<Driven>> {
         let has_ended = has_ended(self.pid)?;
         self.stdout.drain();

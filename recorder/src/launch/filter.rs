@@ -1,7 +1,7 @@
-//! Which system calls the kernel asks about where runs are made side by side, as a program for the kernel.
+//! The system calls that the kernel asks about while runs are made side by side, as a program for the kernel.
 //!
 //! They are those that change what others can find: files, names of sockets and of shared memory, locks, other processes.
-//! What is not here a process does with what belongs to it alone, or looks at without changing it.
+//! All other calls either act on things that belong to the process alone, or look at things without changing them.
 
 use libc::{
     BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long,
@@ -9,7 +9,7 @@ use libc::{
 };
 use std::mem::offset_of;
 
-/// What a call does that others could notice.
+/// Effect of a call that others could notice.
 #[derive(Clone, Copy)]
 pub(super) enum Reason {
     /// Opens the file whose path is this argument, and could write to it.
@@ -26,7 +26,7 @@ pub(super) enum Reason {
     Other(&'static str),
 }
 
-/// When the kernel asks about a call.
+/// Condition under which the kernel asks about a call.
 #[derive(Clone, Copy)]
 enum When {
     Always,
@@ -157,7 +157,7 @@ const RULES: &[(c_long, When, Reason)] = &[
     ),
 ];
 
-/// What the call with this number does that others could notice.
+/// Returns the effect of the call with this number that others could notice.
 pub(super) fn reason_of(number: i32) -> Reason {
     let mut rules = RULES.iter();
     let rule = rules.find(|(call, ..)| *call == c_long::from(number));
@@ -257,7 +257,7 @@ fn jump(comparison: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 mod tests {
     use super::*;
 
-    /// What the kernel does with a call.
+    /// Returns the kernel's answer to a call: the value that the filter returns.
     fn run(number: c_long, arguments: [u64; 6]) -> u32 {
         let words = |at: u32| match at {
             0 => number as u32,

@@ -16,7 +16,7 @@ use std::{
     },
 };
 
-/// Where the kernel asks about the calls of a server's copies.
+/// Listener through which the kernel asks about the calls of a server's copies.
 #[derive(Debug)]
 pub struct Gate {
     listener: OwnedFd,
@@ -84,7 +84,7 @@ fn gone_is_none<T>() -> io::Result<Option<T>> {
     }
 }
 
-/// Why a call must not be made beside other runs; `None` when they cannot notice it.
+/// Returns the reason why a call must not be made beside other runs; `None` when they cannot notice it.
 fn reason(asked: &libc::seccomp_notif, run: i32) -> Option<String> {
     let data = &asked.data;
     let memory = File::open(format!("/proc/{}/mem", asked.pid)).ok();
@@ -99,7 +99,7 @@ fn reason(asked: &libc::seccomp_notif, run: i32) -> Option<String> {
     }
 }
 
-/// Who makes the call.
+/// Process that makes the call.
 struct Caller {
     memory: Option<File>,
     run: i32,
@@ -108,7 +108,7 @@ struct Caller {
 /// Files that anybody may write to, since nobody finds there what was written.
 const HARMLESS: [&[u8]; 3] = [b"/dev/null", b"/dev/zero", b"/dev/full"];
 const MOST_OF_PATH: usize = 4096;
-/// Where the port stands in the name of an internet socket.
+/// Offset of the port in the address of an internet socket.
 const PORT: usize = 2;
 
 impl Caller {

@@ -72,7 +72,7 @@ impl Starter {
         }
     }
 
-    /// What goes with each run.
+    /// Returns the settings of the driver and of the conditions for ending the program.
     pub fn company(&self) -> &Company {
         &self.company
     }

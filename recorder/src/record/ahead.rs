@@ -58,7 +58,7 @@ impl<'c, 'b, 'a> Ahead<'c, 'b, 'a> {
         self.begun.clear();
     }
 
-    /// How many may be begun, where runs have so many events and may take so much memory together.
+    /// Number of runs that may be begun, if each has `events` events and all together may take `room` bytes of memory.
     pub fn most(&self, events: u64, room: u64) -> usize {
         let bytes = events.max(1).saturating_mul(size_of::<Record>() as u64);
         let most = usize::try_from(room / bytes).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Which runs of a campaign have to be made by themselves, and why.
+//! Notes on the runs of a campaign that have to be made by themselves, and on the reasons.
 
 use super::Recording;
 use crate::launch::Output;
@@ -6,25 +6,25 @@ use crate::launch::Output;
 /// Runs that could not be made beside others although there was a crew for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alone {
-    /// How many of them.
+    /// Number of these runs.
     pub runs: u64,
     /// All that came after them were made so, too.
     pub are_all: bool,
-    /// Why, for the first of them.
+    /// Reason for the first of them.
     pub why: String,
 }
 
 /// One run in this many that has to be made by itself makes all be: the others are begun in vain too often.
 const MANY: u64 = 4;
 
-/// What forbids to make runs of a campaign side by side.
+/// Obstacles to making the runs of a campaign side by side.
 #[derive(Default)]
 pub(super) struct Solitude {
     alone: Option<Alone>,
 }
 
 impl Solitude {
-    /// What is known before the first run.
+    /// Returns the obstacles that are known before the first run.
     pub fn of(recording: &Recording) -> Solitude {
         let job = &recording.job;
         let is_file = |path| std::fs::metadata(path).is_ok_and(|there| there.is_file());
@@ -43,7 +43,7 @@ impl Solitude {
         }
     }
 
-    /// Whether no run is made beside others any more.
+    /// Returns whether all further runs are made by themselves.
     pub fn is_for_good(&self) -> bool {
         self.alone.as_ref().is_some_and(|alone| alone.are_all)
     }
@@ -59,7 +59,7 @@ impl Solitude {
         alone.are_all = alone.runs * MANY > runs;
     }
 
-    /// What was noted.
+    /// Returns the note for the summary, if any run had to be made by itself.
     pub fn told(self) -> Option<Alone> {
         self.alone
     }

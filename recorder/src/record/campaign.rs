@@ -65,7 +65,7 @@ pub fn record(
     Ok(summary)
 }
 
-/// Who is told of each run.
+/// Callback that is told of each run.
 type Watcher<'w> = &'w mut dyn FnMut(&Observed<'_>);
 
 /// A campaign in progress.
@@ -269,7 +269,7 @@ impl<'a> Campaign<'a> {
         self.recording.keep_passing > 0 && self.recording.goal.seeks_passing(tally)
     }
 
-    /// What the runs after the next one will try, at most so many, if none of those before them shows anything new.
+    /// Attempts of the runs after the next one, `most` at most, if none of the runs before them shows anything new.
     fn foreseen(&self, planner: &Planner, most: usize) -> Vec<Attempt> {
         let mut tally = self.summary.tally;
         let mut all = Vec::new();

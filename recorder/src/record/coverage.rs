@@ -49,7 +49,7 @@ pub(crate) struct NewPair {
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     places: Names,
-    /// Which name a place has, by its number.
+    /// Index in `places` of the name of each place, by the number of the place.
     names: FxHashMap<u32, u32>,
     data: Names,
     pairs: FxHashMap<(u32, u32), Seen>,

@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-/// What a thread of the crew has for itself.
+/// Resources that belong to one thread of the crew.
 pub(super) struct Hand {
     /// Starts runs beside those of others.
     pub starter: Starter,
@@ -21,7 +21,7 @@ pub(super) struct Hand {
 
 type Task<'a> = Box<dyn FnOnce(&mut Hand) + Send + 'a>;
 
-/// What is to be done.
+/// Tasks that the crew still has to do.
 #[derive(Default)]
 struct Tasks<'a> {
     lists: Mutex<Lists<'a>>,
@@ -137,7 +137,7 @@ impl<'a> Crew<'_, 'a> {
     }
 }
 
-/// What work that was handed over comes to.
+/// Result of a task that was handed over, now or later.
 pub(super) enum Ticket<T> {
     /// It is done.
     Ready(T),

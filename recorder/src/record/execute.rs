@@ -112,7 +112,7 @@ impl Made {
         self
     }
 
-    /// What one pass over the log says of the run; places get numbers in `places`.
+    /// Digests the run in one pass over its log; places get numbers in `places`.
     pub fn digest(
         &self,
         program: &Program,

@@ -1,5 +1,5 @@
-//! What is done with a run when it was decided whether to keep it: it is put together and stored. That takes longest, so
-//! it is done by the crew while later runs are looked at, and what comes of it is noted in the order of the runs.
+//! Last stage of a run, once it is decided whether to keep it: the run is put together and stored. This takes longest:
+//! the crew does it while later runs are looked at, and the results are noted in the order of the runs.
 
 use super::{Summary, Tally, coverage::NewPair, crew::Ticket, seen::Seen};
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ pub(super) struct Counted<'a> {
     pub tally: Tally,
     /// Places that no run before has shown together.
     pub new: Vec<NewPair>,
-    /// Why its record is not complete, where the run itself will not say it.
+    /// Reasons why its record is not complete that the run itself will not state.
     pub problems: Vec<String>,
 }
 

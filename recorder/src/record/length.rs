@@ -1,4 +1,4 @@
-//! How many steps the last runs of a program had: PCT's k.
+//! Number of steps in the last runs of a program: PCT's k.
 
 use std::collections::VecDeque;
 

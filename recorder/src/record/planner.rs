@@ -79,7 +79,7 @@ impl Planner {
         }
     }
 
-    /// What the next run tries; `None` when there is no schedule left. Its seed is the campaign's plus
+    /// The attempt of the next run; `None` when there is no schedule left. Its seed is the campaign's plus
     /// its number. Where too few have passed, it is to pass: a schedule in which threads hardly disturb each other.
     pub fn next_attempt(&mut self, is_to_pass: bool) -> Option<Attempt> {
         if let Some(search) = &self.search {
@@ -93,13 +93,13 @@ impl Planner {
         Some(attempt)
     }
 
-    /// Whether it can be known what later runs try.
+    /// Returns whether the attempts of later runs can be known in advance.
     pub fn can_foresee(&self) -> bool {
         self.search.is_none()
     }
 
-    /// What a later run tries, so many after the next one, unless the runs before it show something new. `None` where
-    /// nobody can know.
+    /// The attempt of the run that comes `ahead` runs after the next one, unless the runs before it show something new.
+    /// `None` where it cannot be known.
     pub fn foreseen(&self, ahead: u64, is_to_pass: bool) -> Option<Attempt> {
         let attempt = || self.attempt(self.made + ahead, is_to_pass);
         self.can_foresee().then(attempt)

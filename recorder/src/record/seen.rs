@@ -45,7 +45,7 @@ pub struct Seen<'a> {
     pub(super) quiet: u32,
     /// Decision points that it passed.
     pub(super) steps: u64,
-    /// How it ended, as far as the runtime saw it.
+    /// End of the run, as far as the runtime saw it.
     pub(super) end: End,
     program: &'a Program,
     /// The assembled run, made on demand.

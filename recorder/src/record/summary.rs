@@ -18,7 +18,7 @@ pub struct Observed<'a> {
     pub tally: Tally,
 }
 
-/// Where the run comes from.
+/// Source of the run.
 pub(super) enum Source<'a> {
     /// It was put together.
     Assembled(&'a Run),

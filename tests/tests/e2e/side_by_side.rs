@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeMap, fs, path::Path};
 use unsnarl_e2e::{Compiler, Program, Workspace};
 
-/// What a campaign leaves: its run files, and what it says but for the rate and the notes of how the runs were made.
+/// Results of a campaign: its run files, and its output without the rate and the notes on how the runs were made.
 #[derive(PartialEq)]
 struct Left {
     files: BTreeMap<String, Vec<u8>>,
@@ -118,7 +118,7 @@ fn what_ends_a_campaign_does_so_at_the_same_run() -> Result<()> {
     Ok(())
 }
 
-/// What a run does outside its own process the next one finds, and no other one sees it meanwhile.
+/// The effects of a run outside its own process are found by the next run, and no other run sees them meanwhile.
 #[test]
 fn runs_that_others_could_notice_are_made_by_themselves() -> Result<()> {
     let program = Modes::compile("shares.c", Compiler::Gcc, &[])?;

@@ -57,7 +57,7 @@ pub fn folder(runs: &Path) -> PathBuf {
 /// The units of the build with this id, for a run that lies in the folder `runs`. Linear in the file.
 ///
 /// # Errors
-/// When there is none, or one that cannot be read.
+/// Fails if there is none, or if it cannot be read.
 pub fn load(runs: &Path, build_id: &str) -> Result<Program, LoadError> {
     let folder = folder(runs);
     let Some(path) = file(&folder, build_id) else {
@@ -80,7 +80,7 @@ pub fn load(runs: &Path, build_id: &str) -> Result<Program, LoadError> {
 /// libraries stays, for the runs that are of them.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// Fails if the file cannot be written.
 pub fn keep(runs: &RunFolder, build_id: &str, sections: &[&[u8]]) -> Result<(), StoreError> {
     let Some(path) = file(&folder(runs.path()), build_id) else {
         return Ok(());
