@@ -105,7 +105,7 @@ pub struct SiteMark {
     pub thread: String,
     /// `read`, `write`, `lock`, ... ([`unsnarl_trace::EventKind::name`]).
     pub access: String,
-    /// On what.
+    /// Location that it accesses.
     pub location: String,
     /// Role in the explanation.
     pub role: Role,
@@ -118,11 +118,11 @@ pub struct SiteMark {
 pub struct Step {
     /// Thread, by its place in the fork tree: `main.2`.
     pub thread: String,
-    /// Where.
+    /// Place of the step in the source.
     pub place: Place,
     /// `read`, `write`, ...
     pub access: String,
-    /// On what.
+    /// Location that it accesses.
     pub location: String,
     /// Effect in words: `reads 300`.
     pub effect: String,
@@ -143,7 +143,7 @@ pub struct Absent {
     pub before: u32,
     /// Thread that takes it: `main.2`; empty where several threads could.
     pub thread: String,
-    /// Where.
+    /// Place of the step in the source.
     pub place: Place,
 }
 

@@ -1,5 +1,5 @@
-//! Whether an edited source still compiles, as far as the flags that it was compiled with are known: a fix is offered
-//! only when it does, or when the source as it is does not compile so either.
+//! Check that an edited source still compiles, as far as the flags that it was compiled with are known: a fix is
+//! offered only when it does, or when the source as it is does not compile so either.
 
 use crate::edited::edited;
 use serde::Deserialize;
@@ -71,7 +71,7 @@ impl<'a> Compiles<'a> {
         None
     }
 
-    /// What the compiler has against a text, when there is one that says.
+    /// Compiles a text and returns the first error; none when there is no error, or no compiler.
     fn compile(&self, file: &str, text: &str) -> Option<String> {
         let path = self.directory.join(file);
         let ending = path.extension()?.to_str()?;

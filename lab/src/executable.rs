@@ -19,7 +19,7 @@ use unsnarl_recorder::{
 };
 use unsnarl_trace::{Event, EventId, EventKind, Mode, Proposal, Run, RunFolder, ThreadId, shell};
 
-/// What a run does not know of how it was made.
+/// Settings for executing a run's program that the run itself does not record.
 pub struct Given {
     /// File for standard input, if the run had one.
     pub stdin: Option<PathBuf>,
@@ -236,7 +236,7 @@ pub fn listed(run: &Run, important: &[EventId], order: &[EventId]) -> Vec<EventI
         .collect()
 }
 
-/// What is decided, and comes whatever the others do.
+/// Returns whether events of this kind are decisions of their thread that come whatever the others do.
 fn is_listable(kind: EventKind) -> bool {
     use EventKind::{Alloc, Begin, Blocked, Branch, End, Failure, Fence, LockWait, Yield};
     !matches!(

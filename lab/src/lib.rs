@@ -21,12 +21,12 @@ use executable::Given;
 use load::Loaded;
 use std::{path::Path, sync::atomic::AtomicBool};
 
-/// What there is to execute programs with.
+/// Means for executing programs.
 #[derive(Clone, Copy)]
 pub struct Executing<'a> {
-    /// How the runs' programs are executed.
+    /// Settings for executing the runs' programs.
     pub given: &'a Given,
-    /// How often an order that is shown is executed.
+    /// Number of executions of an order that is shown.
     pub times: u64,
     /// The runs.
     pub loaded: &'a Loaded,

@@ -12,7 +12,7 @@ use std::{
 use unsnarl_core::{Budget, Corpora, RunSummary};
 use unsnarl_trace::{Outcome, Run, RunFile, RunFolder, read_run};
 
-/// Where runs land unless something else is said.
+/// Default folder for runs.
 pub const RUNS: &str = ".unsnarl/runs";
 
 /// Megabytes that runs may take where nothing else is said.

@@ -1,4 +1,4 @@
-//! Whether a program that a run or a schedule names may be executed: `unsnarl_recorder::permit` decides, and the user may
+//! Permission to execute a program that a run or a schedule names: `unsnarl_recorder::permit` decides, and the user may
 //! be asked about what it refuses.
 
 use anyhow::Result;
@@ -11,9 +11,9 @@ pub type Question = fn(&Deed) -> io::Result<bool>;
 /// The user's word about programs that others may have recorded.
 #[derive(Clone, Debug)]
 pub struct Word {
-    /// What the user has said.
+    /// Trust that the user has stated.
     pub trust: Trust,
-    /// How the user is asked, where that can be.
+    /// Function that asks the user, where that is possible.
     pub ask: Option<Question>,
 }
 

@@ -15,27 +15,27 @@ use unsnarl_core::{
 };
 use unsnarl_trace::{Mode, program};
 
-/// What was found about the runs of one build on one input.
+/// Results about the runs of one build on one input.
 pub struct Finding<'a> {
     /// The runs.
     pub corpus: &'a Corpus,
     /// The engines, with what they have worked out.
     pub proposers: Proposers<'a>,
-    /// Why they fail, what is likeliest first.
+    /// Explanations of the failures, the likeliest first.
     pub explanations: Vec<Explanation>,
-    /// What executing has shown to be wrong.
+    /// Explanations that executing has shown to be wrong.
     pub refuted: Vec<Explanation>,
     /// Names of failing runs that nothing explains.
     pub unexplained: Vec<String>,
-    /// What somebody called harmless.
+    /// Explanations that somebody called harmless.
     pub suppressed: Vec<Suppressed>,
-    /// Why comparing the runs ended.
+    /// Reason why comparing the runs ended.
     pub stopped: StopReason,
     /// All its runs are from another tool: nobody knows how they ended, or how to make more of them.
     pub imported: bool,
 }
 
-/// Whether programs are executed.
+/// Choice whether programs are executed.
 pub enum Rerun<'a> {
     /// They are not, for this reason.
     Not(&'a str),

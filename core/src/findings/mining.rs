@@ -62,8 +62,8 @@ pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
     answer
 }
 
-/// What mining says with as little work as an explanation can wait for: so many runs, patterns and instances
-/// at most, counted, so that the answer does not depend on the machine.
+/// Mines with as little work as an explanation can wait for: so many runs, patterns and instances at most,
+/// counted, so that the answer does not depend on the machine.
 pub(crate) fn in_brief(corpus: &Corpus, budget: &Budget) -> Brief {
     if cannot_compare(corpus).is_some() {
         return Brief::default();

@@ -116,7 +116,7 @@ pub struct FoundDependency {
 /// Finding of an engine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// Who.
+    /// Engine that it comes from.
     pub engine: Engine,
     /// Method of the engine, e.g. `procedure II`.
     pub method: String,
@@ -138,7 +138,7 @@ pub struct Finding {
 /// Answer of an engine about a corpus.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// Who.
+    /// Engine that it comes from.
     pub engine: Engine,
     /// Its findings, best first.
     pub findings: Vec<Finding>,

@@ -79,7 +79,7 @@ fn no_fix(explanation: &Explanation) -> Option<String> {
     })
 }
 
-/// What each engine has found, and why the explanation stands where it does.
+/// Lists the findings of each engine and the reasons for the rank of the explanation.
 pub fn why(explanation: &Explanation) -> String {
     let mut lines = Vec::new();
     if !explanation.rank.is_empty() {

@@ -9,7 +9,7 @@ use unsnarl_core::{Tally, explain::Turned};
 use unsnarl_recorder::proposal::{Ended, ProposalError};
 use unsnarl_trace::{EventId, EventKind, Outcome, Policy, Proposal, Run, Wanted};
 
-/// What came of an order.
+/// Result of executing an order.
 pub enum Attempt {
     /// The program had it, and passed so often of so many executions.
     Passes { passes: u32, of: u32 },
@@ -180,7 +180,7 @@ pub fn control(executor: &Executor<'_>, turned: &Turned, passed: Option<&Run>) -
     })
 }
 
-/// How often a beginning passes, of so many ways that have it; none when it was stopped.
+/// Counts how often a beginning passes, and of how many ways that have it; none when it was stopped.
 fn passes(executor: &Executor<'_>, proposal: &Proposal) -> Result<Option<(u32, u32)>> {
     let (mut passes, mut of) = (0, 0);
     for then in CONTROL {

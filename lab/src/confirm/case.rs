@@ -1,4 +1,4 @@
-//! What executing has shown of one explanation, and what that makes of it.
+//! Results of executing one explanation, and their consequences for it.
 
 use super::{attempt::is_whole, decide::Decision, directed::Directed};
 use crate::dsp::{Executor, Projection};
@@ -7,7 +7,7 @@ use unsnarl_core::{
     explain::Turn, facts::short, findings::projection_agrees,
 };
 
-/// What executing has shown of an explanation so far.
+/// Results of executing an explanation so far.
 pub(super) struct Case<'e, 'a> {
     pub explanation: &'e mut Explanation,
     pub executor: Executor<'a>,
@@ -25,7 +25,7 @@ pub(super) struct Other {
 }
 
 impl Case<'_, '_> {
-    /// What schedules drawn from the start say of a failure that is told to happen in all of them, or of a circle of waits.
+    /// Judges a failure that should happen in all schedules, or a circle of waits, by schedules drawn from the start.
     pub fn whatever_the_schedule(&mut self) -> Option<(Verdict, String)> {
         let kind = self.explanation.kind;
         let always = self.decision.of_all_schedules();
@@ -47,7 +47,7 @@ impl Case<'_, '_> {
         })
     }
 
-    /// Whether the lines that should be one step help as one step.
+    /// Notes whether the lines that should be one step help as one step.
     pub fn region(&mut self, seen: &Directed) {
         let passes = |turn| seen.passing.contains(&turn);
         let fails = |turn| seen.fails.iter().find(|failed| failed.turn == turn);
@@ -182,8 +182,8 @@ fn interfering(explanation: &Explanation) -> String {
     )
 }
 
-/// Why an order that passes is not enough: schedules drawn at random fail about as often without what is blamed, or none
-/// could be drawn. Who waits for whom in a circle needs none.
+/// Returns the reason why an order that passes is not enough: schedules drawn at random fail about as often without
+/// what is blamed, or none could be drawn. A circle of waits needs none.
 fn contradicts(explanation: &Explanation) -> Option<String> {
     let share = |share: Share| format!("{} of {}", share.fails, share.of);
     match explanation.evidence {

@@ -1,4 +1,4 @@
-//! Which story is told, with experiments whose outcome is given.
+//! Tests of the choice of the story that is told, with experiments whose outcome is given.
 
 use super::{
     choose::choose,

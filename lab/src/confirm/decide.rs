@@ -27,7 +27,7 @@ impl Continue for Source<'_> {
     }
 }
 
-/// What is known of where a run was decided.
+/// Findings about the steps at which a run was decided.
 #[derive(Default)]
 pub struct Decision {
     /// The steps at which the share of failing continuations changes.

@@ -13,7 +13,7 @@ use unsnarl_core::{
 };
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, Value};
 
-/// What came of them.
+/// Results of executing these orders.
 #[derive(Default)]
 pub(super) struct Directed {
     /// The first that passed, how often, and of how many times.

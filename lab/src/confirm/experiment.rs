@@ -41,17 +41,17 @@ pub struct Trial {
     pub against: Option<(Shows, Box<Run>)>,
 }
 
-/// What came of the orders of an explanation.
+/// Results of executing the orders of an explanation.
 pub struct Experiment {
-    /// How often the program failed.
+    /// Failures among the schedules with what is blamed, and among those without it.
     pub evidence: Evidence,
     /// The orders.
     pub orders: Intervention,
-    /// Where the first thread that takes part takes the lock under which it does that, or does it.
+    /// Event at which the first thread that takes part takes the lock under which it does that, or does it.
     pub begins: EventId,
 }
 
-/// What experiments on one failing run are made with.
+/// Means for experiments on one failing run.
 pub struct Trials<'a> {
     /// Executes orders of the run.
     pub executor: &'a Executor<'a>,
@@ -243,7 +243,7 @@ struct Samples<'a> {
     executor: &'a Executor<'a>,
     ways: Vec<Way>,
     explanation: &'a Explanation,
-    /// What is blamed happens in them.
+    /// `true` if what is blamed happens in them.
     is_with: bool,
     /// The choices of the run up to where the orders begin.
     choices: &'a [u16],
@@ -293,8 +293,8 @@ impl Way {
         way
     }
 
-    /// Which beginning the next schedule has: the one that was missed least, and now and then the next, since others may
-    /// come there in another way.
+    /// Index of the beginning that the next schedule has: the one that was missed least, and now and then the next,
+    /// since others may come there in another way.
     fn beginning(&self) -> usize {
         let mut order: [usize; BEGINNINGS] = [0, 1, 2];
         order.sort_by_key(|at| self.missed.get(*at).copied());

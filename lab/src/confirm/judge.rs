@@ -1,4 +1,4 @@
-//! What executing the orders of an explanation means for it.
+//! Verdict on an explanation, by executing its orders.
 
 use super::{
     attempt::is_whole,
@@ -200,8 +200,8 @@ impl<'a> Judge<'a> {
         others.collect()
     }
 
-    /// What is blamed is not what makes the run fail: does another story of it hold when its orders are executed? Then
-    /// that is told instead.
+    /// Looks for another story of the run that holds when its orders are executed, and tells it instead, since what is
+    /// blamed so far is not what makes the run fail.
     fn retell(
         &self,
         case: &mut Case<'_, '_>,
@@ -380,7 +380,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Why it was not settled when the time was over.
+/// Reason why an explanation was not settled when the time was over.
 const OVER: &str = "the time for running it again was over\n  next: give it more: --run-budget 2m";
 
 /// Returns whether schedules that were drawn with and without the blamed order bear it out.

@@ -14,7 +14,7 @@ pub(super) struct Other {
     pub passed_over: PassedOver,
     /// Files and lines that it blames.
     lines: Lines,
-    /// Where what it blames is complete, if experiments could be made.
+    /// Event at which what it blames is complete, if experiments could be made.
     complete: Option<EventId>,
 }
 

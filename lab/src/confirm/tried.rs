@@ -4,8 +4,8 @@ use super::{decide::Decision, experiment::Experiment};
 use unsnarl_core::{BugKind, Explanation, diagnosis::DecisiveStep, explain::ends_in_the_check};
 use unsnarl_trace::{EventId, Run};
 
-/// How much more of a difference another story has to make to be told instead: two standard deviations of the difference of
-/// two shares near 85 % of 30 samples.
+/// Least lead in effect that another story needs to be told instead: two standard deviations of the difference of two
+/// shares near 85 % of 30 samples.
 const BETTER: f64 = 0.2;
 
 /// Kinds of stories that may say no more than what the failing check reads.
@@ -84,10 +84,11 @@ impl Tried {
         evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !is_open
     }
 
-    /// What makes much more of a difference comes before what makes less, and that without which nothing fails before what
-    /// the program fails without as well. What ends with what the check reads says no more than that the check fails: it
-    /// gives way to what was complete before and is about as good, and to an interruption without which nothing fails,
-    /// however often that is enough by itself. An order without which nothing fails may just be the way there.
+    /// Returns whether this story is told rather than the other one. A story of much more effect comes before one of
+    /// less, and one without which nothing fails before one that the program fails without as well. A story that ends
+    /// with what the check reads says no more than that the check fails: it gives way to one that was complete before
+    /// and is about as good, and to an interruption without which nothing fails, however often that is enough by
+    /// itself. An order without which nothing fails may just be the way there.
     pub fn is_better_than(&self, other: Option<&Tried>) -> bool {
         let Some(other) = other else {
             return self.is_settled();

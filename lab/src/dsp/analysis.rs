@@ -133,7 +133,7 @@ fn refuse(run: &Run) -> Result<()> {
     }
 }
 
-/// What is shared in a run.
+/// Counts the shared locations of a run and the accesses to them.
 fn sizes(run: &Run) -> Measured {
     let mut uses: BTreeMap<u32, (BTreeSet<u16>, bool, usize)> = BTreeMap::new();
     let accesses = run.events.iter().map(|(_, event)| event);

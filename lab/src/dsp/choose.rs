@@ -17,7 +17,7 @@ use unsnarl_trace::{EventId, Policy, Run};
 
 /// Further orders that are executed when one passes that only executing could tell: another may differ in less.
 const BETTER: usize = 8;
-/// What the solver may do for all pairs of a run together, where the simulation finds nothing: some seconds.
+/// Effort of the solver for all pairs of a run together, where the simulation finds nothing: some seconds.
 const SOLVED: u64 = 20_000_000;
 
 /// An order that may pass.
@@ -67,7 +67,7 @@ impl Chosen {
     }
 }
 
-/// What executing has shown so far.
+/// Results of executing orders so far.
 #[derive(Default)]
 struct Seen {
     /// Of the orders that passed and say why, the one that differs least.
@@ -76,7 +76,7 @@ struct Seen {
     weak: Option<Chosen>,
     /// The first that should have passed.
     first: Option<(Other, String)>,
-    /// Why the first one did not pass.
+    /// Reason why the first order that failed did not pass.
     reason: Option<String>,
 }
 
@@ -310,13 +310,13 @@ impl Analysis<'_> {
     }
 }
 
-/// How much two orders differ, what matters most first: the nearest order explains best.
+/// Size of the difference of two orders, what matters most first: the nearest order explains best.
 pub fn size(dsp: &Dsp) -> (u32, u32, u32) {
     let counts = dsp.counts;
     (counts.variations, counts.to_read, counts.shown)
 }
 
-/// What is shown when nothing is executed: the first order that does not fail as far as the model tells.
+/// Chooses the order to show when nothing is executed: the first one that does not fail as far as the model tells.
 fn unexecuted(
     mut others: impl Iterator<Item = Other>,
     reason: String,

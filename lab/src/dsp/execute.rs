@@ -28,29 +28,29 @@ pub struct Executor<'a> {
     pub run: &'a Run,
     program: Executable,
     given: &'a Given,
-    /// How often an order that is shown is executed.
+    /// Number of executions of an order that is shown.
     times: u64,
     stop: &'a AtomicBool,
-    /// What came of running the failing run again, once that was tried.
+    /// Result of running the failing run again, once that was tried.
     repeated: OnceCell<Repeated>,
 }
 
-/// What came of running a recorded run again.
+/// Result of running a recorded run again.
 #[derive(Clone, Debug)]
 pub struct Repeated {
-    /// How often it was the same run.
+    /// Number of times that it was the same run.
     pub same: u64,
-    /// How the first other one differs; none was run after that.
+    /// Difference of the first other one; none was run after that.
     pub difference: Option<String>,
     /// Its time is over, or the user stopped it.
     pub stopped: bool,
 }
 
-/// What came of an order that should not fail.
+/// Result of executing an order that should not fail.
 pub enum Tried {
     /// The program had this order and passed, `passes` times of so many executions.
     Passes {
-        /// How often.
+        /// Number of executions that passed.
         passes: u64,
         /// The first of these runs.
         run: Box<Run>,
@@ -90,13 +90,13 @@ impl<'a> Executor<'a> {
         Ok(self.program.vouch(run)?)
     }
 
-    /// How often an order is executed.
+    /// Number of executions of an order.
     pub fn times(&self) -> u64 {
         self.times
     }
 
-    /// How often a recorded run ends as it did when it is run again, up to the first that is another run; why it
-    /// is one.
+    /// Counts how often a recorded run ends as it did when it is run again, up to the first that is another run, and
+    /// returns how that one differs.
     pub fn repeats(&self, run: &Run) -> Result<(u64, Option<String>)> {
         let repeated = self.repeated(run)?;
         Ok((repeated.same, repeated.difference))
@@ -191,7 +191,7 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// Why an execution does not confirm the order; none when it does.
+/// Reason why an execution does not confirm the order; none when it does.
 pub fn failure(verdict: &Verdict) -> Option<String> {
     let outcome = verdict.run.meta.outcome;
     match &verdict.ended {

@@ -29,25 +29,25 @@ use unsnarl_trace::{
 /// Failing runs of one way to fail that are looked at until one is told about and confirmed.
 const RUNS: usize = 6;
 
-/// What the engine says about a corpus.
+/// Answer of the engine about a corpus.
 pub struct Answer {
     /// For each way to fail, those of most runs first.
     pub failures: Vec<Failure>,
-    /// Why it stopped.
+    /// Reason why it stopped.
     pub stopped: StopReason,
-    /// What the reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 /// One way to fail.
 pub struct Failure {
-    /// What fails where.
+    /// Description of the failure and its place.
     pub what: String,
     /// The runs that fail so, as `replay` takes them; the shortest first.
     pub runs: Vec<String>,
     /// The projection, or why there is none, with the next step.
     pub told: Result<Box<Projection>, String>,
-    /// What the reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -57,13 +57,13 @@ pub struct Projection {
     pub run: String,
     /// The two orders.
     pub dsp: Dsp,
-    /// How often the failing order failed and the other one passed; none when they were not executed.
+    /// Number of times that the failing order failed and the other one passed; none when they were not executed.
     pub confirmed: Option<Tally>,
-    /// Why it is not confirmed, in words; none when it is.
+    /// Reason why it is not confirmed, in words; none when it is.
     pub unconfirmed: Option<String>,
     /// The other order is that of this recorded run.
     pub recorded: Option<String>,
-    /// What it took.
+    /// Sizes and times of the work for it.
     pub measured: Measured,
 }
 
@@ -94,9 +94,9 @@ pub struct Measured {
     pub executed: usize,
 }
 
-/// What is asked for.
+/// Request to the engine.
 pub struct Asked<'a> {
-    /// How programs are executed.
+    /// Means for executing programs.
     pub with: &'a Executing<'a>,
     /// Nothing is executed.
     pub no_run: bool,

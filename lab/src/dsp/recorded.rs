@@ -12,7 +12,7 @@ use unsnarl_trace::{Mode, Outcome, Run};
 /// Passing runs that are compared with a failing one; the first of the folder, which differ most.
 const COMPARED: usize = 50;
 
-/// What a failing run and the nearest passing one of the same program and input do differently; both are run again.
+/// Projects a failing run on the nearest passing one of the same program and input, and runs both again.
 ///
 /// # Errors
 /// There is no passing run whose differences lead to the failure.

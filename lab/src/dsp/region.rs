@@ -1,4 +1,4 @@
-//! Whether an advised region would help: executed as one step, before and after what came in between.
+//! Check that an advised region would help: it is executed as one step, before and after what came in between.
 
 use super::execute::{Executor, WAYS, failure};
 use crate::executable::listed;

@@ -9,13 +9,13 @@ use unsnarl_core::{
 };
 use unsnarl_trace::Run;
 
-/// What solving for the failing order has shown.
+/// Result of solving for the failing order.
 pub struct Cause {
-    /// How large the question was.
+    /// Size of the problem that was solved.
     pub counts: Counts,
     /// Time of the solver.
     pub time: Duration,
-    /// What the failure needs, or why nobody knows, a line each.
+    /// Conditions that the failure needs, or the reason why they are unknown, a line each.
     pub lines: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ fn unsolved(what: &str, why: &Unknown) -> String {
     format!("{what} was not solved for: {}", with_next_step(why))
 }
 
-/// Why there is no answer, and what helps.
+/// Returns the reason why there is no answer, with the next step.
 pub fn with_next_step(why: &Unknown) -> String {
     let option = match why {
         Unknown::Effort => "--solver-effort",

@@ -8,10 +8,10 @@ use unsnarl_trace::{
     read::{read_meta, unpacked},
 };
 
-/// What a run takes of memory for each byte of its columns, while it is compared with others.
+/// Bytes of memory that a run takes for each byte of its columns, while it is compared with others.
 const MEMORY_PER_BYTE: u64 = 4;
 
-/// Beside that.
+/// Bytes of memory that each run takes beside that.
 const MEMORY_PER_RUN: u64 = 16 << 10;
 
 fn memory(file: &RunFile) -> u64 {
@@ -76,7 +76,7 @@ fn within(files: Vec<RunFile>, room: u64, always: usize) -> Vec<RunFile> {
     kept.map(|(_, file)| file).collect()
 }
 
-/// How the run of a file ended; none when the file does not say.
+/// Outcome of the run of a file; none when the file does not say.
 pub(super) fn outcome(file: &RunFile) -> Option<Outcome> {
     read_meta(&file.path).ok().map(|meta| meta.outcome)
 }

@@ -22,17 +22,17 @@ use unsnarl_recorder::{
 };
 use unsnarl_trace::{Mode, Run};
 
-/// What a fix is built and tried with.
+/// Means for building and trying a fix.
 pub(super) struct Building<'a> {
     /// The run whose program is built again.
     pub run: &'a Run,
-    /// How it is executed.
+    /// Means for executing the program.
     pub with: &'a Executing<'a>,
     /// The sources as they were recorded.
     pub sources: &'a BTreeMap<String, String>,
-    /// How much is explored.
+    /// Limits of the exploration.
     pub limits: &'a Limits,
-    /// When a compiler has to be done.
+    /// Time at which a compiler has to be done.
     pub end: Instant,
 }
 

@@ -1,4 +1,4 @@
-//! What the runs of a search say of one fix.
+//! Verdict of the runs of a search on one fix.
 
 use super::explore::Searched;
 use std::{
@@ -56,7 +56,7 @@ impl Failures {
     }
 }
 
-/// Which program is explored.
+/// Program that is explored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Program {
     /// The one that was recorded: schedules that the fix makes impossible are left out.
@@ -71,7 +71,7 @@ enum Program {
 pub struct Case<'a> {
     fix: &'a Fix,
     failures: Failures,
-    /// Which program the runs are of.
+    /// Program that the runs are of.
     program: Program,
     /// Runs that failed.
     pub failing: u64,
@@ -83,13 +83,13 @@ pub struct Case<'a> {
     pub allowed: u64,
     /// The failing ones of the same bug among them.
     pub failed: u64,
-    /// How the first of those failed.
+    /// Failure of the first of those.
     pub first: Option<String>,
     /// The file of the first of those, if runs are kept.
     pub file: Option<PathBuf>,
     /// A line on which a thread waits with the fix's lock held.
     pub waits: Option<u32>,
-    /// How other bugs fail in runs that it allows.
+    /// Failures of other bugs in runs that it allows.
     pub stays: BTreeSet<String>,
 }
 
@@ -196,7 +196,7 @@ impl<'a> Case<'a> {
         self.file = self.file.take().or_else(|| file.map(Path::to_owned));
     }
 
-    /// What exploring the edited program has shown, where `without` runs of the same search failed without the edit.
+    /// Result of exploring the edited program, where `without` runs of the same search failed without the edit.
     pub fn built(&self, searched: &Searched, without: u64) -> Trial {
         let shown = Trial {
             built: true,

@@ -20,7 +20,7 @@ use unsnarl_recorder::{
 };
 use unsnarl_trace::{Chances, Run};
 
-/// How much is explored.
+/// Limits of the exploration.
 pub struct Limits {
     /// Most preemptions of the schedules that are searched.
     pub bound: u32,
@@ -38,14 +38,14 @@ pub struct Limits {
     pub word: Word,
 }
 
-/// What was explored.
+/// Extent of the exploration.
 #[derive(Default)]
 pub struct Searched {
     /// Runs of the search.
     pub schedules: u64,
     /// Random runs.
     pub random: u64,
-    /// How far the search came.
+    /// Progress of the search.
     pub progress: Option<Progress>,
     /// Most preemptions that were wanted.
     pub bound: u32,
@@ -69,7 +69,7 @@ impl Searched {
     }
 }
 
-/// How a program is run as `run` was, with other schedules: with this command, in this folder.
+/// Returns the job that runs a program as `run` was, with other schedules: with this command, in this folder.
 pub fn job(
     run: &Run,
     command: Vec<OsString>,
