@@ -76,9 +76,11 @@ impl Met {
             locations: rows.iter().map(|row| view.event(*row).location).collect(),
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
         };
-        // Atomic operations are made to meet: they are the protocol, and have no guard.
+        // Atomic operations are made to meet: they are the protocol, and have no guard. Accesses under a common lock have
+        // one already.
         let is_data = rows.iter().any(|row| !view.event(*row).kind.is_atomic());
-        (met.entered.len() == 2 && is_data).then_some(met)
+        let is_open = met.is_use_after_free || !is_locked(view, &rows);
+        (met.entered.len() == 2 && is_data && is_open).then_some(met)
     }
 
     /// Is each of the rows before its thread came to what is told, on no location of that?
@@ -126,6 +128,13 @@ impl Met {
         let told = guards.map(|couple| (couple.second.tail, Story::Couple(couple)));
         told.collect()
     }
+}
+
+/// Returns whether all rows hold one lock.
+fn is_locked(view: &View, rows: &[EventId]) -> bool {
+    let common = |first: &EventId, row: &EventId| view.orders.common_lock(*first, *row).is_some();
+    rows.first()
+        .is_some_and(|first| rows.iter().all(|row| common(first, row)))
 }
 
 #[cfg(test)]

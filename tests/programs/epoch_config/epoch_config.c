@@ -5,10 +5,11 @@
 // the epoch and entering it is counted for an epoch that is over, and the second update after that does not
 // wait for it. It takes three preemptions.
 //
-// expect kind: use-after-free
-// expect cause: free(old);
-// expect interference: int limit = config->limit;
-// expect interference: assert(config->burst == 2 * limit);
+// expect kind: multi-variable-atomicity-violation
+// expect cause: unsigned mine = atomic_load(&epoch) % 2;
+// expect cause: atomic_fetch_add(&readers[mine], 1);
+// expect interference: unsigned before = atomic_fetch_add(&epoch, 1) % 2;
+// expect interference: while (atomic_load(&readers[before]) > 0)
 
 #include <assert.h>
 #include <pthread.h>
