@@ -163,6 +163,12 @@ pub(super) fn waits(explanation: &Explanation) -> bool {
     matches!(explanation.kind, BugKind::Deadlock | BugKind::LostWakeup)
 }
 
+/// Returns whether it is told because what met follows from it. Schedules that went on to the meeting have shown that;
+/// one schedule that does not go on to it shows nothing.
+pub(super) fn is_guard(explanation: &Explanation) -> bool {
+    explanation.passed_over.iter().any(|other| other.follows)
+}
+
 /// `lines 46 to 54`.
 pub(super) fn piece(explanation: &Explanation) -> String {
     match &explanation.region {

@@ -2,13 +2,12 @@
 
 use super::{
     attempt::{Attempt, Control, attempt, control},
-    case::{Case, Other},
+    case::{Case, Other, is_guard},
 };
 use anyhow::Result;
 use unsnarl_core::{
     SiteMark,
     corpus::failure_place,
-    diagnosis::Evidence,
     explain::{Turn, Turned, bears_out, turned},
 };
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, Value};
@@ -103,8 +102,7 @@ fn decides(
 ) -> Result<Result<(), Option<String>>> {
     // The wakeup is no matter of order: the run as it was recorded has it, and fails. Schedules that were drawn with what
     // is blamed tell more than one of them does.
-    let evidence = case.explanation.evidence;
-    if turned.turn == Turn::NotWoken || evidence.is_some_and(Evidence::is_cause) {
+    if turned.turn == Turn::NotWoken || is_guard(case.explanation) {
         return Ok(Ok(()));
     }
     let injected = has_injected(case.executor.run, turned.until);

@@ -2,7 +2,7 @@
 
 use super::{
     attempt::is_whole,
-    case::{Case, Other, piece, waits},
+    case::{Case, Other, is_guard, piece, waits},
     choose::{choose, untried},
     counterexamples::Counterexamples,
     decide::{Decision, decide},
@@ -19,7 +19,7 @@ use anyhow::{Result, anyhow};
 use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
     Budget, Certainty, Execution, Explanation, Place, Role, RunSummary, SiteMark, Tally, Verdict,
-    diagnosis::{Evidence, Shows},
+    diagnosis::Shows,
     explain::{Proposers, Turn, bears_out, never_came},
     findings::projection_agrees,
     schedules::Options,
@@ -102,10 +102,10 @@ impl<'a> Judge<'a> {
             return Ok(case.ends(verdict, None, &reason));
         }
         let directed = directed(&mut case, &self.few_passed())?;
-        let is_cause = is_cause(case.explanation);
+        let is_guard = is_guard(case.explanation);
         if let Some(passed) = directed.passes {
             // Nothing says that what is blamed flowed into the failure: another story may be borne out better.
-            let is_beside = case.explanation.certainty == Certainty::Possible && !is_cause;
+            let is_beside = case.explanation.certainty == Certainty::Possible && !is_guard;
             return match is_beside && !waits(case.explanation) {
                 true => self.unless_overruled(case, passed, halt, budget),
                 false => Ok(case.passes(passed.0, passed.1, passed.2)),
@@ -113,7 +113,7 @@ impl<'a> Judge<'a> {
         }
         // Who waits for what at the end is no matter of interpretation.
         // One schedule speaks against no thirty.
-        let is_open = !waits(case.explanation) && !is_cause;
+        let is_open = !waits(case.explanation) && !is_guard;
         if is_open
             && (directed.is_against() || directed.undecided.is_some())
             && let Some((other, passes, of)) = self.retell(&mut case, budget)?
@@ -349,7 +349,7 @@ impl<'a> Judge<'a> {
         let is_settled =
             projection.unconfirmed.is_none() && projection.confirmed.is_some_and(is_whole);
         let agrees = |one: &Explanation| projection_agrees(&projection.dsp, one);
-        let is_open = !waits(case.explanation) && !is_cause(case.explanation);
+        let is_open = !waits(case.explanation) && !is_guard(case.explanation);
         if is_settled && is_open && !agrees(case.explanation) {
             let mut others = self.proposers.nearly(case.explanation, budget).into_iter();
             if let Some(other) = others.find(agrees) {
@@ -382,11 +382,6 @@ impl<'a> Judge<'a> {
 
 /// Reason why an explanation was not settled when the time was over.
 const OVER: &str = "the time for running it again was over\n  next: give it more: --run-budget 2m";
-
-/// Returns whether schedules that were drawn with and without the blamed order bear it out.
-fn is_cause(explanation: &Explanation) -> bool {
-    explanation.evidence.is_some_and(Evidence::is_cause)
-}
 
 /// Is a run without what is blamed? What a run cannot have or not have is told by none: threads that wait for ever apart,
 /// and what is missing in the failing run.
