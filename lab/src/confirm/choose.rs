@@ -11,7 +11,7 @@ use std::time::Duration;
 use unsnarl_core::{
     Budget, BugKind, Certainty, Explanation,
     diagnosis::{Progress, Shows, TriedProposal},
-    explain::{Proposals, Proposer, Proposers, guarding},
+    explain::{Intervention, Proposals, Proposer, Proposers, guarding},
 };
 use unsnarl_trace::{EventId, Run};
 
@@ -164,20 +164,20 @@ impl<'c> Choice<'c> {
         best.is_some_and(|best| best.experiment.evidence.effect() <= 0.0)
     }
 
-    /// Makes the experiment on a proposal and notes that it was made.
-    fn experiment(&mut self, proposal: &Explanation) -> Result<Trial> {
-        let trial = match self.budget.stop() {
-            None => self.trials.experiment(proposal, self.budget)?,
-            Some(_) => Trial {
+    /// Makes the experiment on a proposal and notes that it was made. With `leads_to` its schedules go on to that order.
+    fn experiment(
+        &mut self,
+        proposal: &Explanation,
+        leads_to: Option<&Intervention>,
+    ) -> Result<Trial> {
+        let trial = match (self.budget.stop(), leads_to) {
+            (None, None) => self.trials.experiment(proposal, self.budget)?,
+            (None, Some(order)) => self.trials.on_the_way(proposal, order, self.budget)?,
+            (Some(_), _) => Trial {
                 is_unfinished: true,
                 ..Trial::default()
             },
         };
-        self.note_trial(proposal, &trial);
-        Ok(trial)
-    }
-
-    fn note_trial(&mut self, proposal: &Explanation, trial: &Trial) {
         self.is_cut |= trial.is_unfinished;
         let headline = proposal.headline.clone();
         match trial.is_unfinished && trial.schedules == 0 {
@@ -188,6 +188,7 @@ impl<'c> Choice<'c> {
                 is_unfinished: trial.is_unfinished,
             }),
         }
+        Ok(trial)
     }
 
     /// Tries the guards of what is told. One without which nothing fails was decided before, and is told instead: what was
@@ -202,8 +203,10 @@ impl<'c> Choice<'c> {
         };
         let mut cause: Option<(Tried, Explanation, Against)> = None;
         for guard in guards {
-            let trial = self.trials.on_the_way(&guard, &leads_to, self.budget)?;
-            self.note_trial(&guard, &trial);
+            let trial = self.experiment(&guard, Some(&leads_to))?;
+            if trial.is_unfinished {
+                continue;
+            }
             let evidence = trial.made.as_ref().map(|made| made.evidence);
             let guard = Explanation { evidence, ..guard };
             let Some(made) = trial.made else {
@@ -235,7 +238,7 @@ impl<'c> Choice<'c> {
 
     /// Tries what is told without an experiment.
     fn try_first(&mut self, told: &mut Explanation) -> Result<()> {
-        let trial = self.experiment(told)?;
+        let trial = self.experiment(told, None)?;
         told.evidence = trial.made.as_ref().map(|own| own.evidence);
         let run = self.trials.run();
         let made = trial.made;
@@ -281,7 +284,7 @@ impl<'c> Choice<'c> {
         is_clear: fn(&Tried) -> bool,
     ) -> Result<()> {
         for other in others.into_iter().take(OTHERS) {
-            let trial = self.experiment(&other)?;
+            let trial = self.experiment(&other, None)?;
             if trial.is_unfinished {
                 continue;
             }

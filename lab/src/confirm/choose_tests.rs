@@ -246,3 +246,19 @@ fn an_answer_without_time_says_how_far_it_came() {
     assert!(progress.not_tried.iter().any(|one| one.contains(DONE)));
     assert!(progress.not_asked.contains(&"predict".to_owned()));
 }
+
+/// Without the lost update of `hits` that of `done` cannot be had, though it is the one that is enough by itself.
+#[test]
+fn what_let_the_threads_meet_is_told_with_what_it_leads_to() {
+    let (told, _) = chosen(&[(HITS, 12, 0), (DONE, 30, 0)], &[]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+    let mut follows = told.passed_over.iter().filter(|one| one.follows);
+    assert!(follows.next().unwrap().headline.contains(DONE));
+}
+
+#[test]
+fn what_the_meeting_can_be_had_without_is_no_guard() {
+    let (told, _) = chosen(&[(HITS, 12, 1), (DONE, 30, 0)], &[]);
+    assert!(told.headline.contains(DONE), "{}", told.headline);
+    assert!(told.passed_over.iter().all(|one| !one.follows));
+}
