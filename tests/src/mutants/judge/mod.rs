@@ -108,6 +108,7 @@ fn explain(
     mutant: &Mutant,
     judgement: &mut Judgement,
 ) -> Result<()> {
+    // Answers are judged, not speed: a build without optimization beside other tests needs more than the default.
     let words = [
         "explain",
         "--format",
@@ -115,7 +116,7 @@ fn explain(
         "--budget",
         "20s",
         "--run-budget",
-        "10s",
+        "60s",
     ];
     let explanations = workspace.unsnarl(&words)?.explanations()?;
     let (wrong, all) = claims::check(workspace, &explanations)?;
