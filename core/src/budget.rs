@@ -46,6 +46,14 @@ impl Budget {
         }
     }
 
+    /// The budget that goes on after other work, which its time does not count: `left` is what there was before.
+    pub fn resumed(&self, left: Option<Duration>) -> Budget {
+        Budget {
+            deadline: left.and_then(|left| Instant::now().checked_add(left)),
+            cancelled: self.cancelled.clone(),
+        }
+    }
+
     /// Cancels the budget: every engine that polls it stops soon.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);

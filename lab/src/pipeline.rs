@@ -15,6 +15,9 @@ use unsnarl_core::{
 };
 use unsnarl_trace::{Mode, program};
 
+/// Hundredths of the time for analysis in which causes are looked for; what is left is for their fixes.
+const COMPARING: u32 = 80;
+
 /// Results about the runs of one build on one input.
 pub struct Finding<'a> {
     /// The runs.
@@ -66,8 +69,14 @@ pub fn settle(findings: &mut [Finding<'_>], rerun: &Rerun<'_>, loaded: &Loaded, 
                 .sum();
             let mut time = Share::new(*time, shares);
             let kept = Counterexamples::of(&loaded.folder);
+            // Executing has a time of its own, which the one for analysis does not count.
+            let mut left = budget.left();
             for finding in findings.iter_mut() {
-                execute(finding, with, (&mut time, &kept), budget);
+                confirm(finding, with, (&mut time, &kept));
+                let analysis = budget.resumed(left);
+                offer_all(finding, with.loaded, &analysis);
+                left = analysis.left();
+                try_fixes(finding, with, time.take());
             }
             if let Some(problem) = kept.problem() {
                 caution(findings, &problem);
@@ -95,17 +104,17 @@ fn caution(findings: &mut [Finding<'_>], problem: &str) {
     }
 }
 
-fn execute(
+fn confirm(
     finding: &mut Finding<'_>,
     with: &Executing<'_>,
-    (time, kept): (&mut Share, &Counterexamples),
-    budget: &Budget,
+    shared: (&mut Share, &Counterexamples),
 ) {
     let explanations = &mut finding.explanations;
-    finding.refuted = confirm::confirm(&finding.proposers, explanations, with, (time, kept));
+    finding.refuted = confirm::confirm(&finding.proposers, explanations, with, shared);
     rank_in_words(explanations);
-    offer_all(finding, with.loaded, budget);
-    let time = time.take();
+}
+
+fn try_fixes(finding: &mut Finding<'_>, with: &Executing<'_>, time: Duration) {
     trial::try_fixes(finding.corpus, &mut finding.explanations, with, time);
     let suppressed = finding.suppressed.iter().map(|row| row.explanation.clone());
     let told: Vec<Explanation> = finding
@@ -130,9 +139,11 @@ pub fn proposers<'a>(corpus: &'a Corpus, loaded: &'a Loaded) -> Proposers<'a> {
 
 fn look_at<'a>(corpus: &'a Corpus, loaded: &'a Loaded, budget: &Budget) -> Finding<'a> {
     let proposers = proposers(corpus, loaded);
-    let mut outcome = explain_by(&proposers, budget);
+    // The rest is for the fixes.
+    let comparing = budget.percent(COMPARING);
+    let mut outcome = explain_by(&proposers, &comparing);
     for explanation in &mut outcome.findings {
-        proposers.support_by_looking(explanation, budget);
+        proposers.support_by_looking(explanation, &comparing);
     }
     rank_in_words(&mut outcome.findings);
     let mut runs = loaded
