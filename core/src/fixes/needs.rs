@@ -65,7 +65,10 @@ struct Later<'a> {
 impl<'a> Later<'a> {
     fn new(run: &'a Run, own: ThreadId, parent: ThreadId, from: EventId) -> Later<'a> {
         let locks = Locks::new(run, &mut Vec::new());
-        let held = locks.held_at(parent, from);
+        // A lock that the line itself takes is not held before it.
+        let held = locks
+            .held_at(parent, from)
+            .filter(|section| section.acquired < from);
         let held = held.filter_map(|section| Some(run.events.get(section.acquired)?.location));
         Later {
             own,
@@ -176,6 +179,10 @@ mod tests {
         );
         check(
             "main lock m @7 main\nmain unlock m @8\nmain W x @9\nmain.1 lock m @20 f\n",
+            None,
+        );
+        check(
+            "main lock m @9 main\nmain W x @10\nmain unlock m @11\nmain.1 lock m @20 f\n",
             None,
         );
     }

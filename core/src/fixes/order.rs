@@ -101,8 +101,9 @@ fn created_at(run: &Run, thread: &str) -> Option<SiteRow> {
     Some(run.meta.site(row.created_at).clone()).filter(|site| site.line != 0)
 }
 
-/// Joins before the blamed line, and before the first line that depends on the thread where waiting for it
-/// returns: the blamed access need not be the first that came too early.
+/// Joins before the blamed line, before the first line that depends on the thread where waiting for it
+/// returns, and before the first that shares data with it at all: the blamed access need not be the first that
+/// came too early, and one under a lock (that tells others to stop) may be what the thread must not see yet.
 fn joins_in_time(
     case: &Case<'_>,
     thread: &str,
@@ -110,24 +111,35 @@ fn joins_in_time(
     at: &At,
 ) -> Vec<Result<Fix, Refusal>> {
     let runs = seen::within_bounds(case.runs).into_iter().take(RUNS);
-    let lines: BTreeSet<u32> = runs.flat_map(|run| unordered_lines(run, created)).collect();
-    let earlier = lines.into_iter().filter(|line| *line < at.line);
-    let mut fixes = earlier.filter_map(|line| {
-        let at = At { line, ..at.clone() };
-        right(case, join(case, thread, created, &at)).ok()
-    });
-    let first = fixes.next().map(Ok);
-    std::iter::once(join(case, thread, created, at))
-        .chain(first)
-        .collect()
+    let (mut unlocked, mut shared) = (BTreeSet::new(), BTreeSet::new());
+    for run in runs {
+        for (line, is_locked) in shared_lines(run, created) {
+            shared.insert(line);
+            unlocked.extend((!is_locked).then_some(line));
+        }
+    }
+    let first = |lines: BTreeSet<u32>| {
+        let mut earlier = lines.into_iter().filter(|line| *line < at.line);
+        earlier.find_map(|line| {
+            let at = At { line, ..at.clone() };
+            right(case, join(case, thread, created, &at)).ok()
+        })
+    };
+    let mut fixes: Vec<_> = std::iter::once(join(case, thread, created, at))
+        .chain(first(unlocked).map(Ok))
+        .collect();
+    if let Some(fix) = first(shared).map(Ok).filter(|fix| !fixes.contains(fix)) {
+        fixes.push(fix);
+    }
+    fixes
 }
 
 /// Bound on the runs examined for premature accesses.
 const RUNS: usize = 10;
 
-/// Lines of the function that creates threads on which it uses, after the creation and without a lock, data
-/// that one of them changes, or changes data that one uses.
-fn unordered_lines(run: &Run, created: &SiteRow) -> BTreeSet<u32> {
+/// Lines of the function that creates threads on which it uses, after the creation, data that one of them
+/// changes, or changes data that one uses; with whether a lock is held there.
+fn shared_lines(run: &Run, created: &SiteRow) -> BTreeSet<(u32, bool)> {
     let is_one = |row: &ThreadRow| {
         let site = run.meta.site(row.created_at);
         row.parent.is_some() && (&site.file, site.line) == (&created.file, created.line)
@@ -137,10 +149,13 @@ fn unordered_lines(run: &Run, created: &SiteRow) -> BTreeSet<u32> {
         .filter(|(_, row)| is_one(row))
         .map(|(id, row)| (id, row.parent))
         .collect();
+    // Whoever takes a lock may change what the others look at with it held.
+    let locks_it = |event: &Event| matches!(event.kind, EventKind::Lock | EventKind::LockWait);
     let mut used: BTreeMap<LocationId, bool> = BTreeMap::new();
     for (_, event) in run.events.iter() {
-        if own.contains_key(&event.thread) && event.kind.is_access() {
-            *used.entry(event.location).or_default() |= event.kind.writes();
+        let is_use = event.kind.is_access() || locks_it(&event);
+        if own.contains_key(&event.thread) && is_use {
+            *used.entry(event.location).or_default() |= event.kind.writes() || locks_it(&event);
         }
     }
     let locks = Locks::new(run, &mut Vec::new());
@@ -149,22 +164,19 @@ fn unordered_lines(run: &Run, created: &SiteRow) -> BTreeSet<u32> {
         event.kind == EventKind::Fork && other.is_some_and(|other| own.contains_key(&other))
     };
     let later = run.events.iter().skip_while(|(_, event)| !is_fork(event));
-    let racing = later.filter(|(at, event)| {
+    let racing = later.filter(|(_, event)| {
         let writes = used.get(&event.location);
         own.values().any(|parent| *parent == Some(event.thread))
-            && event.kind.is_access()
-            && !event.kind.is_atomic()
+            && (event.kind.is_access() && !event.kind.is_atomic() || locks_it(event))
             && writes.is_some_and(|writes| *writes || event.kind.writes())
-            && locks.held_at(event.thread, *at).next().is_none()
     });
-    let lines = racing.filter_map(|(row, _)| {
+    let lines = racing.filter_map(|(row, event)| {
         let mut frames = frames(run, row).into_iter();
-        frames.find(|at| (&at.file, &at.function) == (&created.file, &created.function))
+        let own = |at: &At| (&at.file, &at.function) == (&created.file, &created.function);
+        let is_locked = locks_it(&event) || locks.held_at(event.thread, row).next().is_some();
+        frames.find(own).map(|at| (at.line, is_locked))
     });
-    lines
-        .map(|at| at.line)
-        .filter(|line| *line > created.line)
-        .collect()
+    lines.filter(|(line, _)| *line > created.line).collect()
 }
 
 fn join(case: &Case<'_>, thread: &str, created: &SiteRow, at: &At) -> Result<Fix, Refusal> {
