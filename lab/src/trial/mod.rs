@@ -49,6 +49,7 @@ pub fn try_fixes(
             let left = time.saturating_sub(begin.elapsed());
             for (explanation, without) in explanations.iter_mut().zip(without) {
                 build_fixes(corpus, explanation, without, with, begin + left);
+                drop_refuted(explanation, |_| true);
             }
         }
         Err(error) => {
@@ -92,11 +93,10 @@ fn build_fixes(
     };
     let failures = Failures::of(corpus, explanation);
     let mut held = false;
-    let mut refuted = Vec::new();
-    explanation.fixes.retain_mut(|fix| {
+    for fix in &mut explanation.fixes {
         let time = TIME.min(end.saturating_duration_since(Instant::now()));
         if held || time.is_zero() {
-            return true;
+            return;
         }
         let building = Building {
             run,
@@ -106,19 +106,13 @@ fn build_fixes(
             end,
         };
         let Ok(trial) = building.attempt(fix, failures.clone(), without) else {
-            return true;
+            continue;
         };
-        if trial.verdict == TrialVerdict::DoesNotHold {
-            refuted.push(format!("{}: {}", fix.title, trial.in_words()));
-            return false;
-        }
         held = trial.verdict == TrialVerdict::Holds;
-        if held {
+        if held || trial.verdict == TrialVerdict::DoesNotHold {
             fix.tried = Some(trial);
         }
-        true
-    });
-    explanation.not_fixed.extend(refuted);
+    }
 }
 
 /// Says of each fix why it was not tried.
@@ -245,20 +239,28 @@ pub fn constrained(
     explore(subject, meta.chances, limits, folder.path(), stop, watch)
 }
 
-/// Notes what came of the fixes; those that do not hold go.
+/// Notes what came of the fixes; those with which a schedule failed go.
 fn note(explanations: &mut [Explanation], mut trials: impl Iterator<Item = Trial>) {
     for explanation in explanations {
-        let fixes = std::mem::take(&mut explanation.fixes);
-        for (mut fix, trial) in fixes.into_iter().zip(trials.by_ref()) {
-            if trial.verdict == TrialVerdict::DoesNotHold {
-                let why = format!("{}: {}", fix.title, trial.in_words());
-                explanation.not_fixed.push(why);
-                continue;
-            }
+        for (fix, trial) in explanation.fixes.iter_mut().zip(trials.by_ref()) {
             fix.tried = Some(trial);
-            explanation.fixes.push(fix);
         }
+        // Where no schedule of the program as it is keeps to the fix, building it may still tell.
+        drop_refuted(explanation, |trial| trial.allowed > 0);
         let verdict = |fix: &Fix| fix.tried.as_ref().map(|trial| trial.verdict);
         explanation.fixes.sort_by_key(verdict);
     }
+}
+
+/// Makes fixes that do not hold reasons why they are not offered.
+fn drop_refuted(explanation: &mut Explanation, matters: impl Fn(&Trial) -> bool) {
+    let not_fixed = &mut explanation.not_fixed;
+    explanation.fixes.retain(|fix| {
+        let refuted = fix
+            .tried
+            .as_ref()
+            .filter(|trial| trial.verdict == TrialVerdict::DoesNotHold && matters(trial));
+        not_fixed.extend(refuted.map(|trial| format!("{}: {}", fix.title, trial.in_words())));
+        refuted.is_none()
+    });
 }
