@@ -10,6 +10,8 @@ mod tally;
 use anyhow::{Context, Result};
 use options::Options;
 use std::{
+    fs,
+    path::Path,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -41,6 +43,9 @@ pub fn run(words: &[String]) -> Result<()> {
             .for_each(|(_, mutant)| println!("{}", mutant.id));
         return Ok(());
     }
+    if let Some(folder) = &options.texts {
+        return write_texts(folder, &work);
+    }
     let store = Mutex::new(Store::open()?);
     let judged = judge_all(&work, &store, &options)?;
     tally::print(&judged);
@@ -49,6 +54,17 @@ pub fn run(words: &[String]) -> Result<()> {
         true => print_alarms(&bases),
         false => Ok(()),
     }
+}
+
+/// Writes each mutant into a file of its own, to be read and built by hand.
+fn write_texts(folder: &Path, work: &[Work]) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    for (base, mutant) in work {
+        let extension = if base.is_cpp() { "cpp" } else { "c" };
+        let file = format!("{}.{extension}", mutant.id.replace('/', "-"));
+        fs::write(folder.join(file), &mutant.text)?;
+    }
+    Ok(())
 }
 
 /// The mutants in an order in which a part of them is a sample of all.

@@ -1,7 +1,7 @@
 //! The words behind `bench mutants`.
 
 use anyhow::{Result, bail};
-use std::{num::NonZero, thread};
+use std::{num::NonZero, path::PathBuf, thread};
 use unsnarl_e2e::mutants::{Base, Half, Mutant, operators::OPERATORS};
 
 /// The mutants that are measured, and the settings.
@@ -12,6 +12,8 @@ pub struct Options {
     pub limit: usize,
     /// Prints only the names of the mutants.
     pub list: bool,
+    /// Folder into which the texts of the chosen mutants are written, instead of judging them.
+    pub texts: Option<PathBuf>,
     /// Examines the unchanged programs, too.
     pub alarms: bool,
     half: Option<Half>,
@@ -19,13 +21,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// Parses `jobs=2`, `limit=40`, `half=development`, `list`, `alarms`, and names of programs, operators and
+    /// Parses `jobs=2`, `limit=40`, `half=development`, `list`, `texts=FOLDER`, `alarms`, and names of programs, operators and
     /// mutants.
     pub fn parse(words: &[String]) -> Result<Options> {
         let mut options = Options {
             jobs: thread::available_parallelism().map_or(1, NonZero::get),
             limit: usize::MAX,
             list: false,
+            texts: None,
             alarms: false,
             half: None,
             names: Vec::new(),
@@ -34,10 +37,11 @@ impl Options {
             match word.split_once('=') {
                 Some(("jobs", number)) => options.jobs = number.parse::<usize>()?.max(1),
                 Some(("limit", number)) => options.limit = number.parse()?,
+                Some(("texts", folder)) => options.texts = Some(folder.into()),
                 Some(("half", "development")) => options.half = Some(Half::Development),
                 Some(("half", "held-back")) => options.half = Some(Half::HeldBack),
                 Some(_) => bail!(
-                    "expected `jobs=N`, `limit=N` or `half=development|held-back`, not `{word}`"
+                    "expected `jobs=N`, `limit=N`, `texts=FOLDER` or `half=development|held-back`, not `{word}`"
                 ),
                 None if word == "list" => options.list = true,
                 None if word == "alarms" => options.alarms = true,
