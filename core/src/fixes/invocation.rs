@@ -17,6 +17,8 @@ pub(super) struct Invocations<'a> {
     pub locks: Locks,
     by_owner: BTreeMap<(LocationId, ThreadId), Vec<Section>>,
     by_lock: BTreeMap<LocationId, Vec<Section>>,
+    /// Rows at which waits on conditions release locks and reacquire them.
+    waits: BTreeSet<EventId>,
     /// Rows by thread, computed on first use.
     rows: OnceCell<BTreeMap<ThreadId, Vec<EventId>>>,
 }
@@ -54,6 +56,7 @@ impl<'a> Invocations<'a> {
             locks,
             by_owner,
             by_lock,
+            waits,
             rows: OnceCell::new(),
         }
     }
@@ -69,6 +72,28 @@ impl<'a> Invocations<'a> {
     /// The sections of each lock and thread, in order.
     pub fn sections(&self) -> impl Iterator<Item = &[Section]> {
         self.by_owner.values().map(Vec::as_slice)
+    }
+
+    /// The sections of one lock by one thread, in order, without those that a wait ends or begins.
+    pub fn sections_of(&self, lock: LocationId, thread: ThreadId) -> &[Section] {
+        let own = self.by_owner.get(&(lock, thread));
+        own.map_or(&[], Vec::as_slice)
+    }
+
+    /// Consecutive sections of one lock and thread between which the thread itself has released the lock and
+    /// acquired it again.
+    pub fn given_up(&self) -> Vec<(&Section, &Section)> {
+        let mut last: BTreeMap<(LocationId, ThreadId), &Section> = BTreeMap::new();
+        let mut found = Vec::new();
+        for section in self.locks.sections() {
+            let before = last.insert((section.lock, section.thread), section);
+            let Some(before) = before else { continue };
+            let by_wait = |row: EventId| self.waits.contains(&row);
+            if !before.released.is_none_or(by_wait) && !by_wait(section.acquired) {
+                found.push((before, section));
+            }
+        }
+        found
     }
 
     /// The sections of a thread for locks of the queried name.

@@ -8,7 +8,12 @@ use super::{
     mutexes::{self, lock_name},
     places::{self, Place},
     seen::{self, At, Seen, frames},
-    text::{Refusal, locks::Mutex},
+    text::{
+        Refusal,
+        locks::Mutex,
+        source::Source,
+        uses::{self, Names},
+    },
 };
 use crate::{
     callers::call_sites,
@@ -25,6 +30,8 @@ const MOST: usize = 3;
 struct Lacking {
     /// Place of the access, innermost first.
     frames: Vec<At>,
+    /// Family of the location.
+    location: String,
     /// Place where the same call of a function acquires that very lock: the function and the line.
     neighbour: Option<At>,
 }
@@ -33,6 +40,8 @@ struct Lacking {
 #[derive(Default)]
 struct Found {
     lacking: BTreeSet<Lacking>,
+    /// Families of locations that are accessed with the lock held.
+    guarded: BTreeSet<String>,
     /// Functions that are called with the lock held.
     called_with: BTreeSet<String>,
     /// Names of the missing locks.
@@ -110,6 +119,16 @@ fn look(case: &Case<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Both>
                 sort_in(&calls, (*row, event), data, locks.iter().zip(&mut found));
             }
         }
+    }
+    for (lock, found) in locks.iter().zip(&mut found) {
+        // What lies deeper may have a lock of its own.
+        let Found {
+            lacking, guarded, ..
+        } = &mut found.of_struct;
+        let is_guarded = |it: &Lacking| {
+            mutexes::is_right_beside(lock, &it.location) || guarded.contains(&it.location)
+        };
+        lacking.retain(is_guarded);
     }
     found
 }
@@ -194,6 +213,7 @@ fn add(calls: &Invocations<'_>, (row, event): (EventId, &Event), lock: &str, fou
         let inner = used.iter().skip(same + 1);
         let names = inner.map(|site| run.meta.site(*site).function.clone());
         found.called_with.extend(names);
+        found.guarded.insert(family(location));
         return;
     }
     let neighbour = neighbour(calls, (row, event), &is_it);
@@ -202,6 +222,7 @@ fn add(calls: &Invocations<'_>, (row, event): (EventId, &Event), lock: &str, fou
         .extend(neighbour.as_ref().map(|it| it.1.clone()));
     found.lacking.insert(Lacking {
         frames: frames(run, row),
+        location: family(location),
         neighbour: neighbour.map(|it| it.0),
     });
 }
@@ -239,8 +260,8 @@ fn neighbour(
     found.map(|(_, found)| found)
 }
 
-/// Holds the lock from, or up to, the critical section that the same function has (`is_wide`), or around the
-/// accesses alone.
+/// Holds the lock from, or up to, the critical section that the same function has, or over all that a function
+/// without one does with the data (`is_wide`), or around the accesses alone.
 fn held(
     case: &Case<'_>,
     seen: &Seen,
@@ -257,6 +278,10 @@ fn held(
         }
         places.push(place);
     }
+    let members: BTreeSet<String> = (found.guarded.iter())
+        .chain(found.lacking.iter().map(|it| &it.location))
+        .map(|location| mutexes::member(lock, location).to_owned())
+        .collect();
     let name = |place: &Place, line: u32| -> Result<Mutex, Refusal> {
         let source = case.files.get(&place.file)?;
         let begin = begins.get(&(place.file.clone(), place.function.clone()));
@@ -270,7 +295,16 @@ fn held(
         [one] => one.clone(),
         _ => lock.to_owned(),
     };
-    let places = places::by_function(places);
+    let mut places = places::by_function(places);
+    if is_wide {
+        for place in &mut places {
+            let known = (place.file.clone(), place.function.clone());
+            if !begins.contains_key(&known) {
+                let mutex = name(place, place.first)?;
+                grow(case.files.get(&place.file)?, place, &mutex, &members);
+            }
+        }
+    }
     let mut fix = atomic::guarded(places, case.files, Some(&shown), &name)?;
     if fix.edits.is_empty() {
         return Err("it is held over these lines already".to_owned());
@@ -279,6 +313,20 @@ fn held(
     fix.lock = Some(shown);
     fix.assumes.extend(atomic::assumed(seen));
     Ok(fix)
+}
+
+/// Extends lines to all statements of their function that use the data of the lock, as far as one block has them.
+fn grow(source: &Source, place: &mut Place, mutex: &Mutex, members: &BTreeSet<String>) {
+    let name = mutex.name();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let object = name.find(|c| !is_word(c)).and_then(|end| name.get(..end));
+    let names = Names { object, members };
+    for line in [place.first, place.last] {
+        if let Some(lines) = uses::around(source, line, &names) {
+            place.first = place.first.min(lines.first);
+            place.last = place.last.max(lines.last);
+        }
+    }
 }
 
 /// Name in the function for the lock that it passes on with the object that contains it.

@@ -8,6 +8,7 @@ mod arguments;
 mod atomic;
 pub mod constraint;
 mod deadlock;
+mod gaps;
 mod invocation;
 mod lacking;
 mod leaked;
@@ -18,6 +19,7 @@ mod model;
 mod mutexes;
 mod needs;
 mod nested_locks;
+mod one_step;
 mod order;
 mod places;
 mod publish;
@@ -35,6 +37,7 @@ mod waits_for;
 #[cfg(test)]
 mod wrapper_tests;
 
+pub use gaps::Gap;
 pub use model::{Edit, Fix, FixKind, Guarded, Ordered, Position, Share};
 pub use sections::{Part, Region};
 pub use trial::{Trial, TrialVerdict};
@@ -125,7 +128,8 @@ fn proposed(case: &Case<'_>) -> (Vec<Result<Fix, Refusal>>, bool) {
     match case.explanation.kind {
         BugKind::Deadlock => {
             let fix = leaked::release(case).unwrap_or_else(|| deadlock::same_order(case));
-            (vec![fix], false)
+            let fixes = std::iter::once(fix).chain(gaps::of_deadlock(case));
+            (fixes.collect(), false)
         }
         BugKind::LostWakeup => (vec![wait::signal_under_lock(case)], true),
         BugKind::Sequential => (Vec::new(), false),
@@ -134,7 +138,8 @@ fn proposed(case: &Case<'_>) -> (Vec<Result<Fix, Refusal>>, bool) {
             if let Some(fix) = instead {
                 return (vec![fix], false);
             }
-            let mut fixes: Vec<_> = publish::set_last(case).into_iter().collect();
+            let mut fixes: Vec<_> = one_step::in_one_step(case).into_iter().collect();
+            fixes.extend(publish::set_last(case));
             fixes.extend(order::ordered(case));
             (fixes, true)
         }

@@ -1,6 +1,6 @@
 //! A fix as data. `docs/explain-json.md` documents its JSON.
 
-use super::{sections::Region, trial::Trial};
+use super::{gaps::Gap, sections::Region, trial::Trial};
 use serde::{Deserialize, Serialize};
 
 /// Kind of a fix.
@@ -26,6 +26,8 @@ pub enum FixKind {
     Signal,
     /// Releases a lock on ways out that forget it.
     Unlock,
+    /// Changes an atomic variable by one operation instead of a load and a store.
+    AtomicUpdate,
 }
 
 /// A place in a text.
@@ -137,6 +139,10 @@ pub struct Fix {
     /// derived.
     #[serde(skip)]
     pub regions: Vec<Region>,
+    /// Lines on which a lock that was given up for a moment stays held, which define the constraint. Only on a fix
+    /// that was just derived.
+    #[serde(skip)]
+    pub gaps: Vec<Gap>,
     /// The lock as the runs name it, if the program has it already: its critical sections exclude the lines,
     /// too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,6 +170,7 @@ impl Fix {
             cost,
             exclusive: Vec::new(),
             regions: Vec::new(),
+            gaps: Vec::new(),
             lock: None,
             ordered: Vec::new(),
             share: None,

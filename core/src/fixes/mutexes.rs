@@ -50,8 +50,12 @@ fn is_other_element(one: &str, other: &str) -> bool {
 
 /// Returns whether the lock lies in the same object as the location.
 pub(super) fn is_beside(lock: &str, location: &str) -> bool {
-    let location = facts::stack_variable(location);
-    base(lock) != lock && base(lock) == base(location)
+    owner(lock).is_some_and(|owner| lies_in(owner, location))
+}
+
+/// Returns whether the location is a member of the lock's object itself, and not of one within it.
+pub(super) fn is_right_beside(lock: &str, location: &str) -> bool {
+    owner(lock) == Some(base(facts::stack_variable(location)))
 }
 
 /// The object that a lock is a member of.
@@ -59,9 +63,19 @@ pub(super) fn owner(lock: &str) -> Option<&str> {
     Some(base(lock)).filter(|owner| *owner != lock)
 }
 
-/// Returns whether a location is a member of the object.
+/// Returns whether a location lies in the object.
 pub(super) fn lies_in(owner: &str, location: &str) -> bool {
-    base(facts::stack_variable(location)) == owner
+    let rest = facts::stack_variable(location).strip_prefix(owner);
+    rest.is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// The name by which texts know a location: of its member in the object of the lock, or of the variable.
+pub(super) fn member<'a>(lock: &str, location: &'a str) -> &'a str {
+    let name = facts::stack_variable(location);
+    let rest = owner(lock).and_then(|owner| name.strip_prefix(owner)?.strip_prefix('.'));
+    let name = rest.unwrap_or(name);
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
+    end.and_then(|end| name.get(..end)).unwrap_or(name)
 }
 
 /// The mutex that a line acquires.

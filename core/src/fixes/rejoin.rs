@@ -3,6 +3,7 @@
 
 use super::{
     Case, atomic,
+    gaps::{self, Gap},
     invocation::Invocations,
     model::{Fix, FixKind},
     mutexes::{self, lock_name},
@@ -32,23 +33,59 @@ pub(super) fn rejoined(case: &Case<'_>, seen: &Seen) -> Vec<Result<Fix, Refusal>
     let data = places::families(case.explanation);
     let own = |name: &String| case.explanation.runs.contains(name);
     let failing = case.runs.iter().filter(|(name, _)| own(name));
-    let mut found: BTreeMap<Split, (bool, usize)> = BTreeMap::new();
+    let mut found = Counted::new();
+    let mut given_up = BTreeMap::new();
     for (_, run) in failing.take_while(|_| case.budget.stop().is_none()) {
-        for (split, is_blamed) in splits(run, &data) {
-            let (known, times) = found.entry(split).or_default();
-            *known |= is_blamed;
-            *times += 1;
-        }
+        let calls = Invocations::of(run);
+        count(&mut found, splits(&calls, &data));
+        count(&mut given_up, gaps_of(&calls, &data));
     }
-    let mut all: Vec<(Split, (bool, usize))> = found.into_iter().collect();
-    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let best = all.into_iter().take(MOST);
-    let fixes = best.map(|(split, _)| {
+    let gaps = best(given_up).into_iter().filter_map(|(gap, lock)| {
+        let fix = gaps::closed(case, &gap, &lock)?;
+        Some(fix.map_err(|why| format!("keeping `{}` all the time: {why}", in_block(&lock))))
+    });
+    let fixes = best(found).into_iter().map(|split| {
         let lock = in_block(&split.lock);
         joined(case, seen, split)
             .map_err(|why| format!("joining the critical sections of `{lock}`: {why}"))
     });
-    fixes.collect()
+    gaps.chain(fixes).collect()
+}
+
+/// Candidates with whether they are about the blamed data, and the number of times they were met.
+type Counted<T> = BTreeMap<T, (bool, usize)>;
+
+fn count<T: Ord>(counted: &mut Counted<T>, found: Vec<(T, bool)>) {
+    for (one, is_blamed) in found {
+        let (known, times) = counted.entry(one).or_default();
+        *known |= is_blamed;
+        *times += 1;
+    }
+}
+
+fn best<T: Ord>(counted: Counted<T>) -> Vec<T> {
+    let mut all: Vec<(T, (bool, usize))> = counted.into_iter().collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all.into_iter().take(MOST).map(|(one, _)| one).collect()
+}
+
+/// The moments at which a function has given a lock up and another thread came in between, with the lock's name
+/// and whether it accessed the data.
+fn gaps_of(calls: &Invocations<'_>, data: &BTreeSet<String>) -> Vec<((Gap, String), bool)> {
+    let given_up = calls.given_up().into_iter();
+    let found = given_up.filter_map(|(one, other)| {
+        let between = calls.between(one, other);
+        let met = met(calls.run, (one, other), &between);
+        if met.is_empty() {
+            return None;
+        }
+        let gap = gaps::between(calls, one, other.acquired)?;
+        Some((
+            (gap, lock_name(calls.run, one.acquired)),
+            is_blamed(calls.run, &met, data),
+        ))
+    });
+    found.collect()
 }
 
 fn joined(case: &Case<'_>, seen: &Seen, split: Split) -> Result<Fix, Refusal> {
@@ -72,14 +109,13 @@ fn joined(case: &Case<'_>, seen: &Seen, split: Split) -> Result<Fix, Refusal> {
 }
 
 /// The splits of a run, each with whether it accesses the data.
-fn splits(run: &Run, data: &BTreeSet<String>) -> Vec<(Split, bool)> {
-    let calls = Invocations::of(run);
+fn splits(calls: &Invocations<'_>, data: &BTreeSet<String>) -> Vec<(Split, bool)> {
     let mut found = Vec::new();
     for sections in calls.sections() {
         for pair in sections.windows(2) {
             if let [one, other] = pair {
                 let between = calls.between(one, other);
-                found.extend(split(&calls, (one, other), &between, data));
+                found.extend(split(calls, (one, other), &between, data));
             }
         }
     }
@@ -102,6 +138,20 @@ fn split(
     if taken.depth != whole.depth || taken.lines.0 >= taken.lines.1 {
         return None;
     }
+    let met = met(run, (one, other), between);
+    let split = Split {
+        place: whole.place(),
+        lock: lock_name(run, one.acquired),
+    };
+    (!met.is_empty()).then(|| (split, is_blamed(run, &met, data)))
+}
+
+/// Locations on which a section in between meets both.
+fn met(
+    run: &Run,
+    (one, other): (&Section, &Section),
+    between: &[&Section],
+) -> BTreeSet<LocationId> {
     let (first, second) = (accesses(run, one), accesses(run, other));
     let mut met = BTreeSet::new();
     for section in between {
@@ -112,14 +162,12 @@ fn split(
             met.extend(after);
         }
     }
-    let is_blamed = met
-        .iter()
-        .any(|location| data.contains(&family(run.location(*location))));
-    let split = Split {
-        place: whole.place(),
-        lock: lock_name(run, one.acquired),
-    };
-    (!met.is_empty()).then_some((split, is_blamed))
+    met
+}
+
+fn is_blamed(run: &Run, met: &BTreeSet<LocationId>, data: &BTreeSet<String>) -> bool {
+    let mut met = met.iter();
+    met.any(|location| data.contains(&family(run.location(*location))))
 }
 
 /// Locations with whether they are written.
@@ -171,7 +219,7 @@ mod tests {
         let failed = first("main.1") + &both("main.2") + &second("main.1") + end;
         let offered = offered_of(&[("failed-1", &failed)], TEXT);
         let fix = offered.fixes.first().expect("a fix");
-        assert_eq!(fix.title, "keep `m` from line 5 to line 11");
+        assert_eq!(fix.title, "do not release `m` from line 7 to line 8");
         let expected = TEXT.replace(
             "    pthread_mutex_unlock(&m);\n    pthread_mutex_lock(&m);\n",
             "",

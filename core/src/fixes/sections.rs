@@ -1,7 +1,7 @@
 //! The critical sections that a recorded run would have with a fix applied: one for each time a thread passes
 //! through the lines, as edited, beside the sections of the lock that the edit leaves alone.
 
-use super::{Fix, Guarded, mutexes, recorded::Recorded, text::change::EMPTY};
+use super::{Fix, Guarded, gaps, mutexes, recorded::Recorded, text::change::EMPTY};
 use crate::{callers::call_sites, facts::family};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId};
@@ -67,6 +67,12 @@ const NEW: u32 = u32::MAX;
 
 /// Finds the sections of the fix's lock in this run. Linear in the run.
 pub(super) fn sections(fix: &Fix, run: &Run) -> Sections {
+    if !fix.gaps.is_empty() {
+        return Sections {
+            spans: gaps::sections(fix, run, &Recorded::of(fix, run)),
+            again: None,
+        };
+    }
     let regions = regions(fix);
     let mut walk = Walk::new(fix, &regions, run);
     for (row, event) in run.events.iter() {

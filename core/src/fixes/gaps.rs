@@ -1,0 +1,180 @@
+//! Keeps a lock that a function gave up for a moment: another thread came in between, or holds it for ever now.
+
+use super::{
+    Case, Fix,
+    atomic::Changes,
+    invocation::Invocations,
+    model::{FixKind, Guarded},
+    mutexes::lock_name,
+    recorded::Recorded,
+    sections::Span,
+    text::{Refusal, change::Change, gap},
+};
+use crate::{
+    callers::call_sites,
+    explanation::Role,
+    facts::{basename, in_block},
+    orders::Section,
+};
+use std::collections::BTreeMap;
+use unsnarl_trace::{EventId, EventKind, Run};
+
+/// Lines of a function between which it has given a lock up: from the release to the next acquisition.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Gap {
+    /// File.
+    pub file: String,
+    /// Function.
+    pub function: String,
+    /// Line of the release, or of a call that makes it.
+    pub gives: u32,
+    /// Line of the acquisition.
+    pub takes: u32,
+}
+
+/// The gap between two sections of one lock, where one call of a function makes both ends.
+pub(super) fn between(calls: &Invocations<'_>, one: &Section, other: EventId) -> Option<Gap> {
+    let at = calls.together(one.released?, other)?;
+    Some(Gap {
+        file: at.file,
+        function: at.function,
+        gives: at.lines.0,
+        takes: at.lines.1,
+    })
+}
+
+/// Closes a gap; `None` when the function of the gap leaves both ends to others.
+pub(super) fn closed(case: &Case<'_>, gap: &Gap, lock: &str) -> Option<Result<Fix, Refusal>> {
+    let source = match case.files.get(&gap.file) {
+        Ok(source) => source,
+        Err(why) => return Some(Err(why)),
+    };
+    let changes = gap::close(source, gap.gives, gap.takes)?;
+    Some(changes.and_then(|changes| kept(case, gap, lock, changes)))
+}
+
+fn kept(case: &Case<'_>, gap: &Gap, lock: &str, changes: Vec<Change>) -> Result<Fix, Refusal> {
+    let edits = case
+        .files
+        .edits(&Changes::from([(gap.file.clone(), changes)]))?;
+    let object = in_block(lock);
+    let lines = match gap.gives == gap.takes {
+        true => format!("on line {}", gap.gives),
+        false => format!("from line {} to line {}", gap.gives, gap.takes),
+    };
+    let cost = format!(
+        "`{object}` is held for longer in {} ({})",
+        gap.function,
+        basename(&gap.file)
+    );
+    Ok(Fix {
+        exclusive: vec![Guarded {
+            file: gap.file.clone(),
+            first: gap.gives,
+            last: gap.takes,
+            function: gap.function.clone(),
+        }],
+        gaps: vec![gap.clone()],
+        lock: Some(lock.to_owned()),
+        ..Fix::edit(
+            FixKind::WidenSection,
+            format!("do not release `{object}` {lines}"),
+            edits,
+            cost,
+        )
+    })
+}
+
+/// Closes the gap at whose end a thread of a deadlock waits, if it had the lock before.
+pub(super) fn of_deadlock(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
+    let calls = Invocations::of(case.run);
+    let marks = case.explanation.sites.iter();
+    let waiting = marks.filter(|mark| mark.role == Role::Cause);
+    let rows = waiting.filter_map(|mark| {
+        let step = case
+            .explanation
+            .steps
+            .get(mark.step?.checked_sub(1)? as usize)?;
+        Some(EventId(step.event))
+    });
+    rows.filter_map(|row| {
+        let (gap, lock) = before(&calls, row)?;
+        closed(case, &gap, &lock)
+    })
+    .collect()
+}
+
+/// The gap that ends at a row at which a thread waits for a lock, with the lock's name.
+fn before(calls: &Invocations<'_>, row: EventId) -> Option<(Gap, String)> {
+    let event = calls.run.events.get(row)?;
+    let own = calls.sections_of(event.location, event.thread);
+    let given = |section: &&Section| section.released.is_some_and(|at| at < row);
+    let last = own.iter().rfind(given)?;
+    let gap = between(calls, last, row)?;
+    Some((gap, lock_name(calls.run, last.acquired)))
+}
+
+/// The sections of the fix's lock as they are with the gaps closed: those on both sides of one are one section.
+pub(super) fn sections(fix: &Fix, run: &Run, recorded: &Recorded) -> Vec<Span> {
+    let mut spans: Vec<Span> = recorded.spans().to_vec();
+    spans.sort_by_key(|span| (span.first, span.last));
+    let waited = waits(run);
+    let mut last: BTreeMap<(u16, Option<u32>), usize> = BTreeMap::new();
+    let mut all: Vec<Span> = Vec::new();
+    for span in spans {
+        let before = last.get(&(span.thread, span.lock));
+        match before.and_then(|at| all.get_mut(*at)) {
+            Some(before) if is_gap(fix, run, before.last, span.first) => {
+                before.last = span.last;
+                before.is_shared &= span.is_shared;
+                before.is_new = true;
+            }
+            _ => {
+                last.insert((span.thread, span.lock), all.len());
+                all.push(span);
+            }
+        }
+    }
+    // A thread that still waits at the end of a gap has held the lock all the time.
+    for ((thread, lock), at) in last {
+        let row = lock.and_then(|lock| waited.get(&(thread, lock)));
+        if let (Some(row), Some(span)) = (row, all.get_mut(at))
+            && span.last < *row
+            && is_gap(fix, run, span.last, *row)
+        {
+            span.last = run.events.len() as u32;
+            span.is_new = true;
+        }
+    }
+    all
+}
+
+/// The row at which a thread last began to wait for a lock, by thread and lock.
+fn waits(run: &Run) -> BTreeMap<(u16, u32), u32> {
+    let rows = run.events.iter();
+    rows.filter(|(_, event)| event.kind == EventKind::LockWait)
+        .map(|(row, event)| ((event.thread.0, event.location.0), row.0))
+        .collect()
+}
+
+/// Returns whether a lock that was released at one row and wanted again at the other is in one of the fix's gaps.
+fn is_gap(fix: &Fix, run: &Run, released: u32, wanted: u32) -> bool {
+    let (a, b) = (
+        call_sites(run, EventId(released)),
+        call_sites(run, EventId(wanted)),
+    );
+    let depth = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    // Both may be on one line of the function, in the same call.
+    (0..=depth.min(a.len().saturating_sub(1))).any(|depth| {
+        let site = |path: &[unsnarl_trace::SiteId]| {
+            path.get(depth).map(|site| run.meta.site(*site).clone())
+        };
+        let (Some(one), Some(other)) = (site(&a), site(&b)) else {
+            return false;
+        };
+        fix.gaps.iter().any(|gap| {
+            (&one.file, &one.function, one.line) == (&gap.file, &gap.function, gap.gives)
+                && (&other.file, other.line) == (&gap.file, gap.takes)
+        })
+    })
+}
