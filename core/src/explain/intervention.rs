@@ -4,7 +4,7 @@
 use super::begins;
 use super::turned::{Blamed, blamed, missing, outermost, region, thread, update_begins};
 use crate::explanation::{Absent, BugKind, Explanation, Role};
-use unsnarl_trace::{EventId, Run, ThreadId};
+use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
 /// Orders of events of one failing run, each imposed while everything else is drawn at random.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,9 +27,13 @@ pub struct Intervention {
 /// signals that no thread sends. Linear in the run.
 pub fn intervention(explanation: &Explanation, run: &Run) -> Option<Intervention> {
     let blamed = blamed(explanation);
+    let is_wait = |one: &Blamed<'_>| {
+        let event = run.events.get(one.row);
+        event.is_some_and(|event| event.kind == EventKind::Wait)
+    };
     match explanation.kind {
         BugKind::Deadlock | BugKind::Sequential => return None,
-        BugKind::LostWakeup => return unheard(run, &blamed),
+        BugKind::LostWakeup if blamed.iter().any(is_wait) => return unheard(run, &blamed),
         _ => {}
     }
     if let Some(absent) = missing(explanation) {

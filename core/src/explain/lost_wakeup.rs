@@ -5,14 +5,14 @@ use super::{
     deadlock::Hang,
     draft::Draft,
     view::View,
-    waiting::{Waiting, changed_since, object_name, request},
+    waiting::{Waiting, changed_since, object_name, request, waiting},
 };
 use crate::{
     explanation::{BugKind, Certainty, Explanation, Role},
     facts,
 };
 use rustc_hash::FxHashSet;
-use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value};
+use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value, raw::WaitsFor};
 
 /// Fate of the signal that a waiting thread needed.
 enum Sent {
@@ -88,6 +88,24 @@ pub(super) fn lost_wakeup(view: &View, waiters: &[Waiting], holders: &[ThreadId]
         condition,
         never_signalled,
     })
+}
+
+/// Explains that a thread waits for ever for a change that came after its check, and of which nobody told it: the
+/// order of the two is right, what is missing is the signal. `None` if the read led to no such wait.
+pub(super) fn unwoken(view: &View, read: EventId, write: EventId) -> Option<Explanation> {
+    let waiters = waiting(view);
+    let waiter = waiters.iter().find(|one| {
+        let wait = request(view, one);
+        one.waits_for == WaitsFor::Condition
+            && one.thread == view.thread(read)
+            && checked_before(view, wait).is_some_and(|check| {
+                view.event(check).location == view.event(read).location && check >= read
+            })
+            && wait < write
+            && !is_signalled_after(view, one.object, write)
+    })?;
+    let is_change = view.event(write).kind.writes() && view.event(read).kind.reads();
+    is_change.then(|| explain(view, waiter, &waiters, Sent::Forgotten(write)))
 }
 
 fn explain(view: &View, waiter: &Waiting, waiters: &[Waiting], sent: Sent) -> Explanation {

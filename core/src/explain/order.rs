@@ -4,6 +4,7 @@ use super::{
     announced::{Needs, announcement},
     draft::Draft,
     late_entry::{late_entry, not_counted},
+    lost_wakeup,
     missing::absent,
     too_early::{is_unset, too_early},
     view::View,
@@ -32,6 +33,9 @@ pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation
     }
     if let Some(found) = late_entry(view, early, late) {
         return not_counted(view, found, early, late);
+    }
+    if let Some(unwoken) = lost_wakeup::unwoken(view, early, late) {
+        return unwoken;
     }
     let name = view.variable_of(&[late, early]);
     let mut draft = Draft::new(

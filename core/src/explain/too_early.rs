@@ -11,7 +11,7 @@ use crate::{
     explanation::{BugKind, Explanation},
     facts,
 };
-use unsnarl_trace::{EventId, EventKind, Value};
+use unsnarl_trace::{EventId, EventKind, Outcome, Value};
 
 /// Explains that a thread made the announcement before the write that the receiving thread depends on.
 pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Explanation {
@@ -33,7 +33,7 @@ pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Expl
         true => format!("`{flag}` was {done} before `{name}` was"),
         false => format!("`{flag}` was {done} before `{name}` was {set}"),
     };
-    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
+    let mut draft = Draft::new(view, kind(view, given), headline);
     draft.detail(format!(
         "{}{}, {} {} at {} and then {} at {};\n{} {sets} {name} only at {}.",
         gave(view, given.store, &flag),
@@ -56,6 +56,19 @@ pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Expl
     );
     draft.fail();
     draft.finish()
+}
+
+/// A signal that is sent before the change is lost where its receiver goes back to sleep for ever.
+fn kind(view: &View, given: &Publication) -> BugKind {
+    let is_signal = matches!(
+        view.event(given.store).kind,
+        EventKind::Signal | EventKind::Broadcast
+    );
+    let hangs = view.run.meta.outcome == Outcome::Deadlocked;
+    match is_signal && hangs {
+        true => BugKind::LostWakeup,
+        false => BugKind::OrderViolation,
+    }
 }
 
 /// Returns whether a read saw only the value from before the threads began.

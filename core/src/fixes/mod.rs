@@ -131,7 +131,10 @@ fn proposed(case: &Case<'_>) -> (Vec<Result<Fix, Refusal>>, bool) {
             let fixes = std::iter::once(fix).chain(gaps::of_deadlock(case));
             (fixes.collect(), false)
         }
-        BugKind::LostWakeup => (vec![wait::signal_under_lock(case)], true),
+        BugKind::LostWakeup => {
+            let fix = publish::set_last(case).unwrap_or_else(|| wait::signal_under_lock(case));
+            (vec![fix], true)
+        }
         BugKind::Sequential => (Vec::new(), false),
         _ => {
             let instead = wait::look_again(case).or_else(|| publish::change_last(case));

@@ -26,7 +26,10 @@ pub(super) fn set_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
         |mark: &&&SiteMark| step(case, mark).is_some_and(|step| step.note == "too early");
     let early = *[one, other].into_iter().find(is_early)?;
     let setter = *[one, other].into_iter().find(|mark| **mark != early)?;
-    let is_order = explanation.kind == BugKind::OrderViolation && one.location != other.location;
+    let is_order = matches!(
+        explanation.kind,
+        BugKind::OrderViolation | BugKind::LostWakeup
+    ) && one.location != other.location;
     let store = step(case, early).filter(|_| is_order)?;
     explanation.steps.iter().find(|step| {
         step.location == store.location && step.thread != store.thread && step.event > store.event

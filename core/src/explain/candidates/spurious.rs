@@ -21,7 +21,7 @@ pub(in crate::explain) fn spurious(view: &View) -> Option<Candidate> {
 }
 
 /// The check before a wait that the thread did not repeat at the same place before it released the lock or
-/// waited again.
+/// waited again. A loop that looks at several things begins with the first of them, and may never come to the last.
 pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId> {
     let thread = view.thread(wake);
     let wait = begins::wait(&view.run, wake, view.own_before(wake))?;
@@ -29,13 +29,23 @@ pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId>
     let end = EventId(u32::MAX);
     let own = view.rows.before(thread, end).iter().copied();
     let ends = |row: &EventId| matches!(view.event(*row).kind, EventKind::Unlock | EventKind::Wait);
-    let mut behind = own.filter(|row| *row > wake).take_while(|row| !ends(row));
-    let looks_again = |row: EventId| {
-        let (now, then) = (view.place(row), view.place(check));
-        view.event(row).kind.reads()
-            && (now.line, now.column, now.file) == (then.line, then.column, then.file)
+    let behind = own.filter(|row| *row > wake).take_while(|row| !ends(row));
+    let behind: Vec<EventId> = behind.filter(|row| view.event(*row).kind.reads()).collect();
+    let is_at = |row: EventId, other: EventId| {
+        let (now, then) = (view.place(row), view.place(other));
+        (now.line, now.column, now.file) == (then.line, then.column, then.file)
     };
-    (!behind.any(looks_again)).then_some(check)
+    let goes_round = |first: &EventId| looked(view, wait).any(|before| is_at(*first, before));
+    let is_repeated = behind.iter().any(|row| is_at(*row, check));
+    (!is_repeated && !behind.first().is_some_and(goes_round)).then_some(check)
+}
+
+/// The reads of a thread before a wait, since it acquired the lock or woke up last, the latest first.
+fn looked(view: &View, wait: EventId) -> impl Iterator<Item = EventId> {
+    let begins = |row: &EventId| matches!(view.event(*row).kind, EventKind::Lock | EventKind::Wake);
+    let own = view.rows.before(view.thread(wait), wait).iter().rev();
+    let own = own.copied().take_while(move |row| !begins(row));
+    own.filter(|row| view.event(*row).kind.reads())
 }
 
 /// The last read before a wait that the thread based it on: under the lock that the wait releases, if there
