@@ -120,6 +120,9 @@ pub fn explain_by(proposers: &Proposers<'_>, budget: &Budget) -> Outcome<Explana
             findings.push(new);
         }
     }
+    if findings.is_empty() {
+        findings.extend(sequential::in_few_orders(corpus));
+    }
     rank_in_words(&mut findings);
     Outcome { findings, stopped }
 }

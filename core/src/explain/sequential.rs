@@ -2,7 +2,7 @@
 
 use crate::{
     corpus::{Corpus, RunSummary},
-    explanation::{BugKind, Certainty, Explanation, FailurePlace, Role, SiteMark},
+    explanation::{BugKind, Certainty, Explanation, Role, SiteMark},
     facts::short,
 };
 use std::collections::BTreeSet;
@@ -10,26 +10,65 @@ use std::collections::BTreeSet;
 /// Number of different orders that have to fail before a failure counts as sequential.
 const ENOUGH: usize = 20;
 
+/// Number of runs that have to fail where there are fewer orders and nothing else explains them.
+const ENOUGH_RUNS: usize = 30;
+
 /// Explains that the program fails in every order; none when a run passed or too few orders were seen.
 pub(super) fn sequential(corpus: &Corpus) -> Option<Explanation> {
-    if corpus.passing().next().is_some() {
-        return None;
-    }
-    let first = corpus.failing().next()?;
-    let place = |run: &RunSummary| {
-        run.failure
-            .as_ref()
-            .map(|f| (f.site.clone(), f.message.clone()))
-    };
-    let same = corpus
-        .failing()
-        .all(|run| place(run) == place(first) && run.outcome == first.outcome);
-    let orders: BTreeSet<u64> = corpus.failing().map(|run| run.order).collect();
-    let failure = first.failure.clone()?;
-    (same && orders.len() >= ENOUGH).then(|| note(corpus, failure, orders.len()))
+    let orders = orders(corpus);
+    (orders >= ENOUGH && is_one_failure(corpus)).then(|| {
+        note(
+            corpus,
+            &format!("fails in every one of {orders} different orders"),
+        )
+    })?
 }
 
-fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
+/// The same where other explanations were looked for in vain: the program fails before it has a second thread, or in
+/// many runs of few orders.
+pub(super) fn in_few_orders(corpus: &Corpus) -> Option<Explanation> {
+    if !is_one_failure(corpus) {
+        return None;
+    }
+    if corpus.failing().all(is_alone) {
+        return note(corpus, "fails before a second thread has done anything");
+    }
+    let runs = corpus.failing().count();
+    let told = match orders(corpus) {
+        1 => format!("fails in all {runs} runs, which have one order of conflicting steps"),
+        orders => format!("fails in all {runs} runs, in {orders} different orders"),
+    };
+    (runs >= ENOUGH_RUNS).then(|| note(corpus, &told))?
+}
+
+fn orders(corpus: &Corpus) -> usize {
+    let orders: BTreeSet<u64> = corpus.failing().map(|run| run.order).collect();
+    orders.len()
+}
+
+/// Returns whether all runs fail, and in the same way.
+fn is_one_failure(corpus: &Corpus) -> bool {
+    let way = |run: &RunSummary| {
+        let failure = run.failure.as_ref();
+        let place = failure.map(|it| (it.site.clone(), it.message.clone()));
+        (place, run.outcome)
+    };
+    let mut ways = corpus.failing().map(way);
+    let first = ways.next();
+    corpus.passing().next().is_none() && ways.all(|other| Some(&other) == first.as_ref())
+}
+
+/// Returns whether one thread has all steps of a run.
+fn is_alone(run: &RunSummary) -> bool {
+    run.run.as_ref().is_some_and(|run| {
+        let mut threads = run.events.iter().map(|(_, event)| event.thread);
+        let first = threads.next();
+        threads.all(|other| Some(other) == first)
+    })
+}
+
+fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
+    let failure = corpus.failing().next()?.failure.clone()?;
     let at = failure
         .site
         .as_ref()
@@ -46,15 +85,13 @@ fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
         true => "the assertion",
         false => "the program",
     };
-    Explanation {
+    Some(Explanation {
         id: format!(
             "{:08x}",
             crate::pairs::Fnv::of(&format!("sequential{at}{}", failure.message)) as u32
         ),
         kind: BugKind::Sequential,
-        headline: format!(
-            "{what}{at} fails in every one of {orders} different orders: this does not depend on the schedule"
-        ),
+        headline: format!("{what}{at} {told}: this does not depend on the schedule"),
         detail: String::new(),
         remark: String::new(),
         contrast: String::new(),
@@ -87,5 +124,5 @@ fn note(corpus: &Corpus, failure: FailurePlace, orders: usize) -> Explanation {
         caveats: Vec::new(),
         fixes: Vec::new(),
         not_fixed: Vec::new(),
-    }
+    })
 }

@@ -471,11 +471,29 @@ fn sequential_bug() {
     );
     check(
         &[],
-        &texts[..1],
+        &texts[1..2],
         expect![[r#"
-        failed-0 failed without an explanation: assertion `sum == 5` failed at test.c:27.
-        No passing run was recorded to compare with: record more runs.
-    "#]],
+            failed-0 failed without an explanation: assertion `sum == 5` failed at test.c:27.
+            No passing run was recorded to compare with: record more runs.
+        "#]],
+    );
+    let many = vec![texts[1]; 30];
+    check(
+        &[],
+        &many,
+        expect![[r#"
+            note: the assertion at test.c:27 fails in all 30 runs, which have one order of conflicting steps:
+              this does not depend on the schedule
+        "#]],
+    );
+    let alone = "main R sum =4 @26\nmain fails @27 assertion `sum == 5` failed";
+    check(
+        &[],
+        &[alone],
+        expect![[r#"
+            note: the assertion at test.c:27 fails before a second thread has done anything: this does not
+              depend on the schedule
+        "#]],
     );
 }
 
