@@ -12,6 +12,7 @@ use crate::{
     facts,
 };
 use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value, raw::WaitsFor};
 
 /// Fate of the signal that a waiting thread needed.
@@ -106,6 +107,21 @@ pub(super) fn unwoken(view: &View, read: EventId, write: EventId) -> Option<Expl
     })?;
     let is_change = view.event(write).kind.writes() && view.event(read).kind.reads();
     is_change.then(|| explain(view, waiter, &waiters, Sent::Forgotten(write)))
+}
+
+/// Explains a hang by a change on one of the lines (of files) after the check of a waiting thread, of which no signal
+/// told it.
+pub(super) fn forgotten(view: &View, lines: &BTreeSet<(&str, u32)>) -> Option<Explanation> {
+    let mut waiters = waiting(view);
+    waiters.retain(|one| one.waits_for == WaitsFor::Condition);
+    waiters.iter().find_map(|waiter| {
+        let read = checked_before(view, request(view, waiter))?;
+        let write = changed_since(view, read)?;
+        let is_told = is_signalled_after(view, waiter.object, write);
+        let place = view.place(write);
+        let is_there = lines.contains(&(place.file.as_str(), place.line));
+        (is_there && !is_told).then(|| explain(view, waiter, &waiters, Sent::Forgotten(write)))
+    })
 }
 
 fn explain(view: &View, waiter: &Waiting, waiters: &[Waiting], sent: Sent) -> Explanation {

@@ -127,6 +127,19 @@ pub fn explain_by(proposers: &Proposers<'_>, budget: &Budget) -> Outcome<Explana
     Outcome { findings, stopped }
 }
 
+/// Explains a run that hangs by a signal that a change on one of these lines lacks; `None` when it shows no such
+/// change. For explanations by accesses that one more signal there has mended.
+#[must_use]
+pub fn missing_signal(
+    corpus: &Corpus,
+    run: &str,
+    lines: &BTreeSet<(&str, u32)>,
+) -> Option<Explanation> {
+    let run = corpus.failing().find(|one| one.name == run)?;
+    let hangs = run.outcome == unsnarl_trace::Outcome::Deadlocked;
+    lost_wakeup::forgotten(&View::new(corpus, run).filter(|_| hangs)?, lines)
+}
+
 /// Names of failing runs without an explanation.
 pub fn unexplained(corpus: &Corpus, explanations: &[Explanation]) -> Vec<String> {
     let explained = |name: &String| {
