@@ -12,7 +12,7 @@ pub struct Options {
     pub limit: usize,
     /// Prints only the names of the mutants.
     pub list: bool,
-    /// Examines the unchanged programs, too.
+    /// Examines the unchanged programs, too; a measurement of all mutants always does.
     pub alarms: bool,
     half: Option<Half>,
     names: Vec<String>,
@@ -45,6 +45,11 @@ impl Options {
             }
         }
         Ok(options)
+    }
+
+    /// Returns whether all mutants are measured.
+    pub fn is_whole(&self) -> bool {
+        self.names.is_empty() && self.half.is_none() && self.limit == usize::MAX && !self.list
     }
 
     /// Returns whether mutants of this program are among the chosen ones.
