@@ -49,7 +49,7 @@ pub fn plot(points: &[Point]) -> String {
         "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">--run-budget in seconds</text>\n{}\n{}\n</g>\n</svg>",
         WIDTH / 2.0,
         HEIGHT + 36.0,
-        line(points, |point| point.right, ("right", "", -26.0)),
+        line(points, |point| point.right, ("right", "none", -26.0)),
         line(points, |point| point.confirmed, ("confirmed", "5 4", -10.0)),
     );
     svg
