@@ -253,6 +253,10 @@ mod tests {
             let program = Program::open(&name).unwrap_or_else(|error| panic!("{error:#}"));
             let lines = fs::read_to_string(&program.source).unwrap().lines().count();
             assert!((40..=150).contains(&lines), "{name} has {lines} lines");
+            let bugs = [Some(program.expectation), program.second];
+            for bug in bugs.into_iter().flatten() {
+                assert!(bug.kinds.len() < 2, "{name}: one class is true of a bug");
+            }
         }
     }
 

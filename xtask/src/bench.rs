@@ -15,8 +15,14 @@ pub enum Section {
     Trace,
     /// Per program: runs to the first failure, runs per second, replays, rank of the explanation
     Programs,
-    /// Per program, compiler and level of optimization: whether the first explanation is right
+    /// By compiler and level of optimization: how many first explanations are right; into docs/explain.md
     Levels,
+    /// Per program: whether ten recordings have the same first explanation; into docs/explain.md
+    Seeds,
+    /// Other thresholds for the experiments of the same recordings; into docs/explain.md
+    Sensitivity,
+    /// By `--run-budget`: how many first explanations are right, processor time; into docs/explain.md
+    Budget,
     /// Hits per 1,000 runs and strategy for every program, rates, sizes, replays; then `rates` and `overhead`
     Recorder,
     /// Controlled runs per second of processor time, started anew and copied, in C and C++
@@ -37,14 +43,15 @@ pub enum Section {
     Dsp,
     /// Error invariants: Table 1 of their paper on kernels of the same bugs, growth; into docs/engines/invariants.md
     Invariants,
-    /// Explanations of all programs: class, lines, what running both orders shows, fixes, time; into docs/explain.md
+    /// Explanations of all programs: class, lines, what experiments show, fixes, time; into docs/explain.md
     Explain,
     /// Suggested fixes of all programs: offered, refused, and whether they hold; into docs/fixes.md
     Fixes,
     /// Fixes of programs whose locks stand behind functions, macros and classes, each one built; into docs/fixes.md
     Wrapped,
     /// Mutants of correct programs: place and class of the first explanation, fixes, claims; `jobs=N`, `limit=N`,
-    /// `half=development`, `half=held-back`, `list`, `alarms`, names of programs, operators and mutants
+    /// `half=development`, `half=held-back`, `list`, `alarms`, names of programs, operators and mutants; without words
+    /// into docs/explain.md
     Mutants,
     /// The language server: landing runs, hovers, a workspace with 1,000 runs, memory; into docs/editor-speed.md
     Editor,
@@ -90,6 +97,9 @@ fn measure(section: Section, names: &[String]) -> Result<()> {
         Section::Trace => example("bench_trace"),
         Section::Programs => end_to_end("programs"),
         Section::Levels => end_to_end("levels"),
+        Section::Seeds => end_to_end("seeds"),
+        Section::Sensitivity => end_to_end("sensitivity"),
+        Section::Budget => end_to_end("budget"),
         Section::Recorder => end_to_end("recorder"),
         Section::Rates => end_to_end("rates"),
         Section::Overhead => end_to_end("overhead"),

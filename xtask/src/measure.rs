@@ -3,6 +3,7 @@
 //! The files are those that git tracks. Each Rust source is parsed once, so the time is linear in the size of the tree.
 
 mod commits;
+mod constants;
 mod figures;
 mod report;
 mod source;
@@ -28,6 +29,12 @@ pub fn run() -> Result<()> {
         "{}",
         report::tables(&measured, &commits::measure(&subjects))
     );
+    let docs = fs::read_to_string(shell::project().join("docs/explain.md"))?;
+    let mut numbers = Vec::new();
+    for file in &files {
+        numbers.extend(constants::constants(&file.path, &file.text)?);
+    }
+    print!("{}", constants::summary(&numbers, &docs));
     Ok(())
 }
 

@@ -6,11 +6,11 @@
 //
 // After the program "Account" of the ConTest benchmark of concurrent programs.
 //
-// expect kind: atomicity-violation data-race
-// expect cause: to->amount += sum;
-// expect cause: account->amount += sum;
-// expect cause: account->amount -= sum;
-// expect cause: from->amount -= sum;
+// expect kind: atomicity-violation
+// expect cause 1: to->amount += sum;
+// expect cause 2: account->amount += sum;
+// expect cause 2: account->amount -= sum;
+// expect cause 2: from->amount -= sum;
 // expect interference: to->amount += sum;
 // expect interference: account->amount += sum;
 // expect interference: account->amount -= sum;

@@ -6,13 +6,11 @@
 //
 // After the "Airlines" program of the ConTest benchmarks.
 //
-// expect kind: order-violation atomicity-violation multi-variable-atomicity-violation
+// expect kind: order-violation
 // expect cause: bool full = stop_sales;
-// expect cause: stop_sales = true;
 // expect interference: stop_sales = true;
-// expect interference: bool full = stop_sales;
+// expect interference: sold++;
 // expect also: if (sold == seats)
-// expect also: sold++;
 
 #include <assert.h>
 #include <pthread.h>

@@ -6,13 +6,9 @@
 //
 // After a bug of MySQL, a database server, in the binary log.
 //
-// expect kind: multi-variable-atomicity-violation order-violation atomicity-violation
-// expect cause: reader_name = log_name;
-// expect cause: reader_position = log_position;
-// expect cause: log_name = name;
-// expect cause: log_position = HEADER;
-// expect interference: log_name = name;
-// expect interference: log_position = HEADER;
+// expect kind: multi-variable-atomicity-violation
+// expect cause 1: log_name = name;
+// expect cause 2: log_position = HEADER;
 // expect interference: reader_name = log_name;
 // expect interference: reader_position = log_position;
 

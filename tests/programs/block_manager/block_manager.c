@@ -6,7 +6,7 @@
 //
 // After the program "Manager" of the ConTest benchmark of concurrent programs.
 //
-// expect kind: multi-variable-atomicity-violation order-violation
+// expect kind: multi-variable-atomicity-violation
 // expect cause 1: manager.is_free[block] = true;
 // expect cause 2: manager.free_blocks++;
 // expect interference: if (manager.is_free[i])

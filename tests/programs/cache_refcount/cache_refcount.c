@@ -6,14 +6,10 @@
 //
 // After bug 21287 of the Apache web server.
 //
-// expect kind: atomicity-violation multi-variable-atomicity-violation
-// expect cause: object->references--;
-// expect cause: if (object->references == 0)
+// expect kind: atomicity-violation
+// expect cause 1: object->references--;
+// expect cause 2: if (object->references == 0)
 // expect interference: object->references--;
-// expect interference: if (object->references == 0)
-// expect also: free_object(object);
-// expect also: bool was_free = atomic_exchange(&object->is_free, true);
-// expect also: assert(!was_free);
 
 #include <assert.h>
 #include <pthread.h>

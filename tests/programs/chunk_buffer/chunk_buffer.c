@@ -6,16 +6,12 @@
 //
 // After the input buffers of a parallel bzip2.
 //
-// expect kind: multi-variable-atomicity-violation order-violation atomicity-violation
-// expect cause: int slot = tail++ % SLOTS;
-// expect cause: chunks[slot] = chunk;
-// expect cause: int chunk = chunks[head % SLOTS];
-// expect cause: while (head == tail && !finished)
+// expect kind: multi-variable-atomicity-violation
+// expect cause 1: int slot = tail++ % SLOTS;
+// expect cause 2: chunks[slot] = chunk;
 // expect interference: int chunk = chunks[head % SLOTS];
-// expect interference: chunks[slot] = chunk;
-// expect interference: int slot = tail++ % SLOTS;
-// expect interference: if (head == tail)
-// expect interference: while (head == tail && !finished)
+// expect also: while (head == tail && !finished)
+// expect also: if (head == tail)
 
 #include <assert.h>
 #include <pthread.h>

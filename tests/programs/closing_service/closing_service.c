@@ -6,8 +6,8 @@
 // where the mistake is.
 //
 // expect kind: multi-variable-atomicity-violation
-// expect cause: bool closing = service.closing;
-// expect cause: service.users++;
+// expect cause 1: bool closing = service.closing;
+// expect cause 2: service.users++;
 // expect interference: service.closing = true;
 // expect interference: if (service.users == 0)
 

@@ -4,12 +4,9 @@
 // connection before either marks it as taken.
 //
 // expect kind: atomicity-violation
-// expect cause: if (!connections[i].taken) {
-// expect cause: connections[i].taken = true;
-// expect cause: connection->owner = number;
+// expect cause 1: if (!connections[i].taken) {
+// expect cause 2: connections[i].taken = true;
 // expect interference: connections[i].taken = true;
-// expect interference: connection->owner = number;
-// expect also: assert(connection->owner == number);
 //
 // With optimization the compiler leaves the second check of `owner` out: it has just set it.
 //

@@ -3,7 +3,7 @@
 // What is wrong: page() asks whether the page is there, loads it if not, and stores it. Each step
 // holds the lock, but two readers can both miss the same page, and both load and store it.
 //
-// expect kind: atomicity-violation multi-variable-atomicity-violation
+// expect kind: multi-variable-atomicity-violation
 // expect cause 1: if (slots_[i].used && slots_[i].number == number)
 // expect cause 2: slots_[used_].number = number;
 // expect cause 2: slots_[used_].used = true;

@@ -3,11 +3,11 @@
 // What is wrong: publish() copies the list of listeners under the lock and calls them without it, so
 // that a listener may take itself off. One that leaves in between is called after it was closed.
 //
-// expect kind: order-violation atomicity-violation multi-variable-atomicity-violation
-// expect cause: assert(!closed_);
+// expect kind: multi-variable-atomicity-violation
+// expect cause 1: called = listeners_;
+// expect cause 2: assert(!closed_);
 // expect interference: closed_ = true;
-// expect also: called = listeners_;
-// expect also: listeners_.erase(
+// expect interference: listeners_.erase(
 
 #include <algorithm>
 #include <cassert>

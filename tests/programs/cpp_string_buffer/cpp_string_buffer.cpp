@@ -5,7 +5,7 @@
 //
 // After the C++ form of java.lang.StringBuffer of JDK 1.4 in the literature on atomicity.
 //
-// expect kind: atomicity-violation order-violation
+// expect kind: atomicity-violation
 // expect cause 1: return count_;
 // expect cause 2: assert(end <= count_);
 // expect interference: count_ -= end - start;

@@ -3,7 +3,7 @@
 // What is wrong: greet() asks whether the session has expired, and then takes hold of it. The client can
 // leave in between, and what greet() gets is empty.
 //
-// expect kind: atomicity-violation order-violation
+// expect kind: atomicity-violation
 // expect cause 1: return known.expired();
 // expect interference: session.reset();
 // expect cause 2: return known.lock();

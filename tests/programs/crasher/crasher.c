@@ -6,13 +6,10 @@
 //
 // After the "crasher" program of the literature on schedules that fail.
 //
-// expect kind: atomicity-violation order-violation
+// expect kind: atomicity-violation
 // expect cause 1: bool there = current != NULL;
-// expect cause 1: current = NULL;
 // expect cause 2: assert(current != NULL);
-// expect cause 2: current = NULL;
 // expect interference: current = NULL;
-// expect interference: assert(current != NULL);
 
 #include <assert.h>
 #include <pthread.h>

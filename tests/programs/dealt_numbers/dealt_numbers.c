@@ -6,10 +6,9 @@
 // After "BuggyProgram" of the ConTest benchmark of concurrent programs, in which each thread generates
 // numbers that are to be different.
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause 1: bool is_free = !game.dealt[number];
 // expect cause 2: game.dealt[number] = true;
-// expect interference: bool is_free = !game.dealt[number];
 // expect interference: game.dealt[number] = true;
 
 #include <assert.h>

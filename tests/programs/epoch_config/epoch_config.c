@@ -6,8 +6,8 @@
 // wait for it. It takes three preemptions.
 //
 // expect kind: multi-variable-atomicity-violation
-// expect cause: unsigned mine = atomic_load(&epoch) % 2;
-// expect cause: atomic_fetch_add(&readers[mine], 1);
+// expect cause 1: unsigned mine = atomic_load(&epoch) % 2;
+// expect cause 2: atomic_fetch_add(&readers[mine], 1);
 // expect interference: unsigned before = atomic_fetch_add(&epoch, 1) % 2;
 // expect interference: while (atomic_load(&readers[before]) > 0)
 

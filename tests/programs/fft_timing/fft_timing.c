@@ -5,7 +5,7 @@
 //
 // After a bug of FFT in a suite of parallel programs.
 //
-// expect kind: order-violation atomicity-violation
+// expect kind: order-violation
 // expect cause: ended = started + 100 + worker;
 // expect interference: long elapsed = ended - started;
 // expect also: int last = ++finished == WORKERS;

@@ -10,11 +10,9 @@
 // expect cause: free(old);
 // expect interference: int shade = image->shade;
 // and expect kind: atomicity-violation
-// and expect cause: long hits = atomic_load(&cache.hits);
-// and expect cause: atomic_store(&cache.hits, hits + 1);
+// and expect cause 1: long hits = atomic_load(&cache.hits);
+// and expect cause 2: atomic_store(&cache.hits, hits + 1);
 // and expect interference: atomic_store(&cache.hits, hits + 1);
-// and expect also: long hits = atomic_load(&cache.hits);
-// and expect also: atomic_store(&cache.hits, hits + 1);
 
 #include <assert.h>
 #include <pthread.h>

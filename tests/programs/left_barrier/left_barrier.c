@@ -4,8 +4,8 @@
 // out of the sum again. One leaves, the other waits at the barrier for ever.
 //
 // expect kind: deadlock
-// expect cause: int done = change <= 0;
-// expect cause: pthread_barrier_wait(&barrier); // all have read it
+// expect cause 1: int done = change <= 0;
+// expect cause 2: pthread_barrier_wait(&barrier); // all have read it
 // expect interference: change += delta;
 
 #include <assert.h>

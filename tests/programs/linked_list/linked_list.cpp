@@ -5,7 +5,7 @@
 //
 // After java.util.LinkedList of JDK 1.4 behind Collections.synchronizedList.
 //
-// expect kind: atomicity-violation multi-variable-atomicity-violation order-violation data-race
+// expect kind: multi-variable-atomicity-violation
 // expect cause: node = node->next;
 // expect interference: node->next = nullptr;
 // expect also: first->next = node->next;

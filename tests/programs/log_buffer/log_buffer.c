@@ -5,18 +5,15 @@
 //
 // After bug 25520 of the Apache web server.
 //
-// expect kind: atomicity-violation multi-variable-atomicity-violation
+// expect kind: atomicity-violation
 // expect cause 1: char *end = log->text + log->used;
-// expect cause 1: log->used += total;
 // expect cause 2: log->used += total;
-// expect cause 2: memcpy(end, parts[i], length[i]);
-// expect interference: char *end = log->text + log->used;
-// expect interference: memcpy(end, parts[i], length[i]);
 // expect interference: log->used += total;
+// expect also: memcpy(end, parts[i], length[i]);
 //
 // With optimization `used` is read once for the question whether the line fits and for where it goes.
 //
-// expect also: if (log->used + total > BUFFER)
+// expect cause 1: if (log->used + total > BUFFER)
 //
 // More lines make longer runs: compile with -DLINES=10.
 

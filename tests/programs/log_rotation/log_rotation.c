@@ -5,9 +5,9 @@
 //
 // After bug 791 of MySQL, a database server.
 //
-// expect kind: atomicity-violation order-violation
-// expect cause: log_state = CLOSED;
-// expect cause: log_state = OPEN;
+// expect kind: atomicity-violation
+// expect cause 1: log_state = CLOSED;
+// expect cause 2: log_state = OPEN;
 // expect interference: if (log_state == OPEN)
 //
 // With optimization the compiler leaves out that the log is closed: it is opened again at once.

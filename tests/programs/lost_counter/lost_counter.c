@@ -3,7 +3,7 @@
 // What is wrong: `words++` is a read and a write. When both threads read the same number, one word
 // is not counted.
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause: words++;
 // expect interference: words++;
 

@@ -4,8 +4,8 @@
 // comes in between is gone, and the worker goes on for ever: a livelock.
 //
 // expect kind: atomicity-violation
-// expect cause: unsigned seen = worker.flags;
-// expect cause: worker.flags = seen & ~(unsigned)REFRESH;
+// expect cause 1: unsigned seen = worker.flags;
+// expect cause 2: worker.flags = seen & ~(unsigned)REFRESH;
 // expect interference: worker.flags |= STOP;
 
 #include <pthread.h>

@@ -6,11 +6,9 @@
 //
 // After a bug of cache4j, in which a thread is interrupted outside of its try block.
 //
-// expect kind: order-violation atomicity-violation
+// expect kind: order-violation
 // expect cause: assert(cleaner.sleeps);
 // expect interference: cleaner.sleeps = true;
-// expect interference: cleaner.sleeps = false;
-// expect also: cleaner.sleeps = true;
 // expect also: cleaner.sleeps = false;
 
 #include <assert.h>

@@ -3,7 +3,7 @@
 // What is wrong: one barrier per step is not enough. A thread that has stored its cells goes on to the next
 // step and reads its neighbour's cell before the neighbour has stored it.
 //
-// expect kind: order-violation atomicity-violation multi-variable-atomicity-violation
+// expect kind: order-violation
 // expect cause: next[i] = (cells[left(i)] + cells[right(i)]) / 2;
 // expect interference: cells[i] = next[i];
 

@@ -4,9 +4,9 @@
 // What is wrong: a sale is tried twice, and sell() returns as if it had succeeded when the second attempt
 // failed too. It takes a note in between at both attempts: four preemptions.
 //
-// expect kind: atomicity-violation order-violation
-// expect cause: unsigned seen = atomic_load(&hall.state);
-// expect cause: if (atomic_compare_exchange_strong(&hall.state, &seen, with_sale(seen)))
+// expect kind: atomicity-violation
+// expect cause 1: unsigned seen = atomic_load(&hall.state);
+// expect cause 2: if (atomic_compare_exchange_strong(&hall.state, &seen, with_sale(seen)))
 // expect interference: while (!atomic_compare_exchange_strong(&hall.state, &before, with_note(before, note)))
 
 #include <assert.h>

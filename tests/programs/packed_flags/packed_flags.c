@@ -3,9 +3,9 @@
 // What is wrong: bit-fields that are neighbours share a word of memory. `link.dirty = 1` reads the word,
 // changes one bit and writes the word back; when `link.up = 1` comes in between it is undone.
 //
-// expect kind: atomicity-violation data-race
-// expect cause: link.dirty = 1;
-// expect cause: link.up = 1;
+// expect kind: atomicity-violation
+// expect cause 1: link.dirty = 1;
+// expect cause 2: link.up = 1;
 // expect interference: link.up = 1;
 // expect interference: link.dirty = 1;
 

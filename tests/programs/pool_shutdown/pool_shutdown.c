@@ -3,10 +3,10 @@
 // What is wrong: the worker stops as soon as it is asked to, with jobs still queued: shut_down() can come
 // between a job's being queued and its being taken.
 //
-// expect kind: order-violation atomicity-violation multi-variable-atomicity-violation
+// expect kind: order-violation
 // expect cause: pool.stopping = true;
-// expect interference: while (pool.queued == 0 && !pool.stopping)
 // expect interference: bool stop = pool.stopping;
+// expect also: while (pool.queued == 0 && !pool.stopping)
 
 #include <assert.h>
 #include <pthread.h>

@@ -12,7 +12,7 @@
 // expect cause 2: pthread_mutex_lock(&spool.queue); // of the log
 // expect interference: pthread_mutex_lock(&spool.queue); // of a job
 // expect interference: pthread_mutex_lock(&spool.log); // of the log
-// and expect kind: atomicity-violation data-race
+// and expect kind: atomicity-violation
 // and expect cause: pages += count; // of all jobs
 
 #include <assert.h>

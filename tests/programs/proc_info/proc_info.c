@@ -5,7 +5,7 @@
 //
 // After bug 3596 of MySQL, a database server.
 //
-// expect kind: atomicity-violation order-violation
+// expect kind: atomicity-violation
 // expect cause 1: if (connections[i].info != NULL)
 // expect cause 2: length += strlen(connections[i].info);
 // expect interference: connection->info = NULL;

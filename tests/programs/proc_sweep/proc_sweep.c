@@ -5,7 +5,7 @@
 //
 // After a kernel of bugs of the kind "look at a pointer, then follow it".
 //
-// expect kind: atomicity-violation order-violation
+// expect kind: atomicity-violation
 // expect cause 1: if (slots[i] == NULL)
 // expect cause 2: used += slots[i]->pages;
 // expect interference: slots[i] = NULL;

@@ -7,17 +7,12 @@
 //
 // After a bug of Mozilla's script engine (its property cache).
 //
-// expect kind: multi-variable-atomicity-violation atomicity-violation order-violation
-// expect cause: table[slot] = value;
-// expect cause: filled = true;
-// expect cause: table[i] = 0;
-// expect cause: filled = false;
-// expect cause: if (!filled)
+// expect kind: multi-variable-atomicity-violation
+// expect cause 1: table[i] = 0;
+// expect cause 2: filled = false;
 // expect interference: table[slot] = value;
 // expect interference: filled = true;
-// expect interference: table[i] = 0;
-// expect interference: filled = false;
-// expect interference: if (!filled)
+// expect also: if (!filled)
 //
 // With optimization the compiler sets `filled` once, after both entries.
 //

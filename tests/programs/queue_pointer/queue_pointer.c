@@ -7,7 +7,7 @@
 //
 // After a bug of pbzip2 0.9.4, a parallel file compressor.
 //
-// expect kind: order-violation use-after-free
+// expect kind: order-violation
 // expect cause: fifo = NULL;
 // expect interference: pthread_mutex_lock(&fifo->lock);
 // expect interference: while (fifo->queued == 0 && !fifo->finished)

@@ -6,15 +6,15 @@
 //
 // After a bug of aget, a download accelerator.
 //
-// expect kind: multi-variable-atomicity-violation atomicity-violation order-violation
-// expect cause: offsets[part] += CHUNK;
-// expect cause: written += CHUNK;
-// expect cause: saved.offsets[i] = offsets[i];
-// expect cause: saved.written = written;
-// expect interference: saved.offsets[i] = offsets[i];
-// expect interference: saved.written = written;
-// expect interference: offsets[part] += CHUNK;
-// expect interference: written += CHUNK;
+// expect kind: multi-variable-atomicity-violation
+// expect cause 1: offsets[part] += CHUNK;
+// expect cause 1: saved.offsets[i] = offsets[i];
+// expect cause 2: written += CHUNK;
+// expect cause 2: saved.written = written;
+// expect interference 1: offsets[part] += CHUNK;
+// expect interference 1: written += CHUNK;
+// expect interference 2: saved.offsets[i] = offsets[i];
+// expect interference 2: saved.written = written;
 
 #include <assert.h>
 #include <pthread.h>

@@ -8,8 +8,8 @@
 // -DFIRST_FIXED and -DSECOND_FIXED build it without the one or the other.
 //
 // expect kind: multi-variable-atomicity-violation
-// expect cause: hub.sum += reading;
-// expect cause: hub.count++;
+// expect cause 1: hub.sum += reading;
+// expect cause 2: hub.count++;
 // expect interference: long sum = hub.sum;
 // expect interference: long count = hub.count;
 // and expect kind: order-violation

@@ -5,13 +5,9 @@
 //
 // After a bug of Mozilla's script engine (totals of the string pool).
 //
-// expect kind: multi-variable-atomicity-violation atomicity-violation order-violation
-// expect cause: total_strings++;
-// expect cause: total_length += LENGTH;
-// expect cause: report->strings = total_strings;
-// expect cause: report->length = total_length;
-// expect interference: total_strings++;
-// expect interference: total_length += LENGTH;
+// expect kind: multi-variable-atomicity-violation
+// expect cause 1: total_strings++;
+// expect cause 2: total_length += LENGTH;
 // expect interference: report->strings = total_strings;
 // expect interference: report->length = total_length;
 

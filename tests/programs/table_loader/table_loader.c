@@ -7,7 +7,7 @@
 // After the program "Loader" of the ConTest benchmark of concurrent programs, where a sleep was to make
 // sure that everything is initialized.
 //
-// expect kind: order-violation data-race
+// expect kind: order-violation
 // expect cause: sum += table[i];
 // expect interference: table[number] = 10 * (number + 1);
 // expect also: done++;

@@ -5,13 +5,9 @@
 //
 // After a bug of Mozilla's text frames.
 //
-// expect kind: multi-variable-atomicity-violation atomicity-violation order-violation
-// expect cause: offset = TEXT - 3;
-// expect cause: length = 3;
-// expect cause: int from = offset;
-// expect cause: int count = length;
-// expect interference: offset = TEXT - 3;
-// expect interference: length = 3;
+// expect kind: multi-variable-atomicity-violation
+// expect cause 1: offset = TEXT - 3;
+// expect cause 2: length = 3;
 // expect interference: int from = offset;
 // expect interference: int count = length;
 

@@ -5,7 +5,7 @@
 //
 // After the "WrongAccessOrder" example of the literature on order violations.
 //
-// expect kind: order-violation use-after-free
+// expect kind: order-violation
 // expect cause: table = NULL;
 // expect interference: assert(table != NULL);
 // expect interference: return table->cells[row];

@@ -1,87 +1,136 @@
-//! Correctness of the first explanation of each bug of `tests/programs` at every level of optimization. Wrong
-//! explanations are printed on standard error.
+//! Correctness of the first explanation of each bug of `tests/programs` at every level of optimization.
 
-use crate::table::Table;
-use anyhow::{Context, Result, ensure};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use crate::{
+    answers::{Answers, PLAIN, Question},
+    docs,
+    judged::{Judged, expectations, in_short, with_bug},
+    table::Table,
+};
+use anyhow::Result;
+use unsnarl_e2e::{Compiler, Program};
 
 /// The compilers that are measured.
 const COMPILERS: [Compiler; 2] = [Compiler::Gcc, Compiler::Clang];
 /// Levels of optimization.
 const LEVELS: [&str; 3] = ["-O0", "-O1", "-O2"];
-/// Runs at most.
-const RUNS: &str = "2000";
 
-/// Judges the programs of these names, all that have a bug when there are none.
+/// Judges the programs of these names, all that have a bug when there are none; the numbers go into the docs then.
 pub fn run(names: &[String]) -> Result<()> {
-    let all = Program::names()?;
-    let names = if names.is_empty() { &all } else { names };
-    let columns: Vec<(Compiler, &str)> = COMPILERS
-        .into_iter()
-        .flat_map(|compiler| LEVELS.map(|level| (compiler, level)))
-        .collect();
-    let titles: Vec<String> = columns
-        .iter()
-        .map(|(compiler, level)| format!("{compiler:?} {level}"))
-        .collect();
-    let head: Vec<&str> = std::iter::once("program")
-        .chain(titles.iter().map(String::as_str))
-        .collect();
-    let mut table = Table::new(&head);
-    let mut right = vec![0; columns.len()];
-    let mut programs = 0;
-    for name in names {
-        let program = Program::open(name)?;
-        if program.expectation.parts.is_empty() {
-            continue;
+    let programs = with_bug(names)?;
+    let mut answers = Answers::open()?;
+    let builds = COMPILERS.map(|compiler| LEVELS.map(|level| Build::new(compiler, level)));
+    let mut builds: Vec<Build> = builds.into_iter().flatten().collect();
+    for build in &mut builds {
+        for program in &programs {
+            build.add(program, &mut answers)?;
         }
-        programs += 1;
-        eprintln!("{name} ...");
-        let mut row = vec![format!("`{name}`")];
-        for ((compiler, level), right) in columns.iter().zip(&mut right) {
-            let judged = judge(&program, *compiler, level)
-                .with_context(|| format!("{name} {compiler:?} {level}"))?;
-            *right += u32::from(judged == "right" || judged == "no bug");
-            row.push(judged);
-        }
-        table.row(row);
     }
-    let sums = right.iter().map(|sum| format!("{sum} of {programs}"));
-    table.row(std::iter::once("right".to_owned()).chain(sums).collect());
-    println!("{table}");
-    println!(
-        "The first explanation after `unsnarl record -n {RUNS} --until-failing 3`; a number is the rank of \
-         the right one; no bug: the program's header says that the compiler leaves it out, and it never failed."
-    );
-    Ok(())
+    let text = in_words(&builds);
+    println!("{text}");
+    match names.is_empty() {
+        true => docs::replace("explain.md", "builds", &text),
+        false => Ok(()),
+    }
 }
 
-fn judge(program: &Program, compiler: Compiler, level: &str) -> Result<String> {
-    let workspace = Workspace::new()?;
-    let command = program.compile_with(&workspace, compiler, &[level])?;
-    let options = [
-        &["-n", RUNS, "--until-failing", "3"],
-        &program.recording()[..],
-    ];
-    let recorded = workspace.record(&options.concat(), &command)?;
-    ensure!(matches!(recorded.status, Some(0 | 1)), "{recorded}");
-    match (recorded.status, program.has_bug(compiler, level)) {
-        (Some(0), false) => return Ok("no bug".to_owned()),
-        (Some(0), true) => return Ok("never fails".to_owned()),
-        (_, false) => return Ok("fails".to_owned()),
-        (_, true) => {}
+/// A compiler with a level of optimization, and the verdicts on its programs.
+struct Build {
+    compiler: Compiler,
+    level: &'static str,
+    judged: Vec<Judged>,
+    /// Programs that the compiler leaves the bug out of, and that never failed.
+    without: usize,
+    /// The answers that are not right.
+    wrong: Vec<String>,
+}
+
+impl Build {
+    fn new(compiler: Compiler, level: &'static str) -> Build {
+        Build {
+            compiler,
+            level,
+            judged: Vec::new(),
+            without: 0,
+            wrong: Vec::new(),
+        }
     }
-    let (_, explanations) = workspace.explain()?;
-    let expectation = &program.expectation;
-    let rank = expectation.rank(&explanations, &program.source);
-    if rank == Some(1) {
-        return Ok("right".to_owned());
+
+    fn add(&mut self, program: &Program, answers: &mut Answers) -> Result<()> {
+        let question = Question {
+            compiler: self.compiler,
+            level: self.level,
+            ..PLAIN
+        };
+        let answer = answers.get(program, &question)?;
+        if !answer.fails && !program.has_bug(self.compiler, self.level) {
+            self.without += 1;
+            return Ok(());
+        }
+        for expectation in expectations(program) {
+            let judged = answer.judge(program, expectation);
+            self.judged.push(judged);
+            if judged != Judged::Right {
+                let told = answer.told(program, expectation);
+                let told = told.and_then(|told| answer.explanations.get(told));
+                let told = told.map_or(String::new(), |told| format!(": {}", in_short(Some(told))));
+                self.wrong
+                    .push(format!("`{}` ({judged}{told})", program.name));
+            }
+        }
+        Ok(())
     }
-    if let Some(first) = explanations.first()
-        && let Err(wrong) = expectation.check(first, &program.source)
-    {
-        eprintln!("{} {compiler:?} {level}: {wrong:#}", program.name);
+
+    fn row(&self) -> Vec<String> {
+        let number = |wanted: Judged| {
+            let counted = self.judged.iter().filter(|judged| **judged == wanted);
+            counted.count().to_string()
+        };
+        let columns = [
+            Judged::Right,
+            Judged::WrongClass,
+            Judged::WrongLines,
+            Judged::Nothing,
+            Judged::NeverFails,
+        ];
+        let mut row = vec![self.to_string(), self.judged.len().to_string()];
+        row.extend(columns.map(number));
+        row.push(self.without.to_string());
+        row
     }
-    eprintln!("{}", workspace.unsnarl(&["explain"])?);
-    Ok(rank.map_or("wrong".to_owned(), |rank| rank.to_string()))
+}
+
+impl std::fmt::Display for Build {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let compiler = match self.compiler {
+            Compiler::Gcc => "gcc",
+            Compiler::Clang | Compiler::Clang14 => "clang",
+        };
+        write!(f, "{compiler} {}", self.level)
+    }
+}
+
+fn in_words(builds: &[Build]) -> String {
+    let mut table = Table::new(&[
+        "build",
+        "bugs",
+        "right",
+        "wrong class",
+        "wrong lines",
+        "nothing told",
+        "never fails",
+        "without the bug",
+    ]);
+    builds.iter().for_each(|build| table.row(build.row()));
+    let wrong = builds.iter().filter(|build| !build.wrong.is_empty());
+    let wrong: Vec<String> = wrong
+        .map(|build| format!("- {build}: {}.", build.wrong.join(", ")))
+        .collect();
+    let not_right = match wrong.is_empty() {
+        true => "All are right.".to_owned(),
+        false => format!(
+            "Not right, with the lines that are blamed:\n\n{}",
+            wrong.join("\n")
+        ),
+    };
+    format!("{table}\n{not_right}")
 }

@@ -3,7 +3,10 @@
 //!
 //! ```text
 //! bench programs [NAME...]   how soon each bug is found, replayed and explained
-//! bench levels [NAME...]     how many first explanations are right by compiler and level of optimization
+//! bench levels [NAME...]     how many first explanations are right by compiler and level of optimization, into the docs
+//! bench seeds [NAME...]      whether ten recordings of a program have the same first explanation, into the docs
+//! bench sensitivity [NAME..] whether other thresholds would change what is confirmed in these recordings, into the docs
+//! bench budget [NAME...]     right explanations and processor time by `--run-budget`, into the docs
 //! bench rates                controlled runs per second of processor time
 //! bench overhead             recording beside the compiler's own thread sanitizer
 //! bench recorder [NAME...]   hits per 1,000 runs and strategy, rates, sizes, replays; then rates and overhead
@@ -16,14 +19,17 @@
 //! bench predict [WHAT]       predicted anomalies: the subjects of their paper, speed, into the docs
 //! bench dsp [WHAT]           differential schedule projections: the tables of their paper, growth, into the docs
 //! bench invariants [WHAT]     error invariants: the kernels of their paper, growth, into the docs
-//! bench explain [NAME...]    what `unsnarl explain` says of each program, and what running it shows, into the docs
+//! bench explain [NAME...]    what `unsnarl explain` says of each program, and what experiments show, into the docs
 //! bench fixes [NAME...]      suggested fixes: offered, refused, and whether they hold, into the docs
 //! bench wrapped [NAME...]    fixes of programs whose locks stand behind functions and classes, into the docs
-//! bench mutants [WHAT...]    mutants of correct programs: whether the explanations of those that fail are right
+//! bench mutants [WHAT...]    mutants of correct programs: whether the explanations of those that fail are right, into the docs
 //! bench editor [NAME...]     the language server: landing runs, hovers, 1,000 runs, memory, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
+mod answers;
+mod budget;
+mod budget_plot;
 mod cases;
 mod docs;
 mod dsp;
@@ -34,6 +40,8 @@ mod explain;
 mod fixes;
 mod hits;
 mod invariants;
+mod judged;
+mod kept;
 mod latency;
 mod levels;
 mod measure;
@@ -55,6 +63,8 @@ mod predict_table;
 mod predict_traces;
 mod programs;
 mod rates;
+mod seeds;
+mod sensitivity;
 mod synthetic;
 mod table;
 mod wrapped;
@@ -66,6 +76,9 @@ fn main() -> Result<()> {
     match words.split_first() {
         Some((what, names)) if what == "programs" => programs::run(names),
         Some((what, names)) if what == "levels" => levels::run(names),
+        Some((what, names)) if what == "seeds" => seeds::run(names),
+        Some((what, names)) if what == "sensitivity" => sensitivity::run(names),
+        Some((what, names)) if what == "budget" => budget::run(names),
         Some((what, names)) if what == "recorder" => {
             hits::run(names)?;
             rates::run()?;
@@ -89,7 +102,7 @@ fn main() -> Result<()> {
         Some((what, names)) if what == "editor" => editor::run(names),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

@@ -60,3 +60,15 @@ pub fn scan(run: &Run) -> u64 {
     };
     narrow.zip(wide).map(sum).fold(0, u64::wrapping_add)
 }
+
+/// Processor time of the children that have ended, with theirs.
+pub fn of_children() -> Result<Duration> {
+    // SAFETY: `rusage` is plain numbers, for which zeros are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the call writes one `rusage`, which lives here.
+    let failed = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    ensure!(failed == 0, "no processor time of children");
+    let parts = [usage.ru_utime, usage.ru_stime];
+    let time = |part: libc::timeval| Duration::new(part.tv_sec as u64, 1000 * part.tv_usec as u32);
+    Ok(parts.into_iter().map(time).sum())
+}

@@ -1,12 +1,13 @@
 //! Mutants of the programs under `tests/mutants`: those that fail, and unsnarl's answers for them.
 //!
 //! Judgements are kept in `target/mutants`, so an interrupted measurement continues where it was. Of the held-back
-//! half only totals are printed.
+//! half only totals are printed. A measurement of all mutants goes into the docs.
 
 mod options;
 mod store;
 mod tally;
 
+use crate::docs;
 use anyhow::{Context, Result};
 use options::Options;
 use std::{
@@ -48,10 +49,13 @@ pub fn run(words: &[String]) -> Result<()> {
     }
     let store = Mutex::new(Store::open()?);
     let judged = judge_all(&work, &store, &options)?;
-    tally::print(&judged);
-    print_not_shown(&bases)?;
-    match options.alarms {
-        true => print_alarms(&bases),
+    let mut text = format!("{}\n{}", tally::table(&judged), not_shown(&bases)?);
+    if options.alarms || options.is_whole() {
+        text += &format!(" {}", alarms(&bases)?);
+    }
+    println!("{text}");
+    match options.is_whole() {
+        true => docs::replace("explain.md", "mutants", &text),
         false => Ok(()),
     }
 }
@@ -116,33 +120,31 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints the number of mutants that no schedule can show.
-fn print_not_shown(bases: &[Base]) -> Result<()> {
+/// The number of mutants that no schedule can show, in a sentence.
+fn not_shown(bases: &[Base]) -> Result<String> {
     let (name, _) = NOT_SHOWN;
     let counts: Vec<usize> = bases.iter().map(Base::not_shown).collect::<Result<_>>()?;
     let count: usize = counts.iter().sum();
-    println!(
+    Ok(format!(
         "{count} mutants by `{name}` are not counted: no schedule shows what a weaker memory order allows."
-    );
-    Ok(())
+    ))
 }
 
-/// Prints the explanations of the unchanged programs.
-fn print_alarms(bases: &[Base]) -> Result<()> {
-    let mut alarms = 0;
+/// The number of explanations of the unchanged programs, in a sentence; each one is told on standard error.
+fn alarms(bases: &[Base]) -> Result<String> {
+    let mut count = 0;
     for base in bases {
         eprintln!("{} ...", base.name);
         for alarm in judge::alarms(base)? {
-            println!("{}: {alarm}", base.name);
-            alarms += 1;
+            eprintln!("{}: {alarm}", base.name);
+            count += 1;
         }
     }
-    println!(
-        "{alarms} explanations of {} correct programs, {} runs each.",
+    Ok(format!(
+        "{count} explanations of {} correct programs, {} runs each.",
         bases.len(),
         judge::BASE_RUNS
-    );
-    Ok(())
+    ))
 }
 
 /// Returns whether the judgement is about a held-back mutant.

@@ -14,7 +14,7 @@ pub struct Options {
     pub list: bool,
     /// Folder into which the texts of the chosen mutants are written, instead of judging them.
     pub texts: Option<PathBuf>,
-    /// Examines the unchanged programs, too.
+    /// Examines the unchanged programs, too; a measurement of all mutants always does.
     pub alarms: bool,
     half: Option<Half>,
     names: Vec<String>,
@@ -49,6 +49,11 @@ impl Options {
             }
         }
         Ok(options)
+    }
+
+    /// Returns whether all mutants are measured.
+    pub fn is_whole(&self) -> bool {
+        self.names.is_empty() && self.half.is_none() && self.limit == usize::MAX && !self.list
     }
 
     /// Returns whether mutants of this program are among the chosen ones.

@@ -46,8 +46,8 @@ fn word<'w>(is_right: bool, right: &'w str, wrong: &'w str) -> &'w str {
     if is_right { right } else { wrong }
 }
 
-/// Prints the tables of both halves, and the totals.
-pub fn print(judged: &[Judgement]) {
+/// The table: the development half by operator, and the totals of both halves.
+pub fn table(judged: &[Judgement]) -> Table {
     let development: Vec<&Judgement> = judged.iter().filter(|one| !is_held_back(one)).collect();
     let held_back: Vec<&Judgement> = judged.iter().filter(|one| is_held_back(one)).collect();
     let mut table = Table::new(&[
@@ -81,7 +81,7 @@ pub fn print(judged: &[Judgement]) {
         let name = format!("of these, those that also pass, {}", half.word());
         table.row(row(&name, &by_schedule));
     }
-    println!("{table}");
+    table
 }
 
 fn row(name: &str, judged: &[&Judgement]) -> Vec<String> {
