@@ -201,6 +201,11 @@ impl<'c> Choice<'c> {
         let Some(leads_to) = best else {
             return Ok(());
         };
+        // What two threads change together may take more than that both were let in. An order is what its guard leads to.
+        let is_interrupted = matches!(
+            told.kind,
+            BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
+        );
         let mut cause: Option<(Tried, Explanation, Against)> = None;
         for guard in guards {
             let trial = self.experiment(&guard, Some(&leads_to))?;
@@ -216,8 +221,13 @@ impl<'c> Choice<'c> {
             let tried = Tried::new(made, &guard, self.trials.run(), self.decision);
             let known = cause.as_ref().map(|(known, ..)| known);
             let is_best = known.is_none_or(|known| tried.decides_before(known));
+            let is_rare = self
+                .best
+                .as_ref()
+                .is_some_and(|met| tried.is_rarer_than(met));
             let evidence = tried.experiment.evidence;
-            if !is_best || !evidence.tells() || evidence.without.fails > 0 {
+            let is_no_guard = is_rare && !is_interrupted;
+            if is_no_guard || !is_best || !evidence.tells() || evidence.without.fails > 0 {
                 self.pass_over(&guard, Some(&tried), trial.against);
             } else if let Some((known, other, against)) =
                 cause.replace((tried, guard, trial.against))

@@ -76,6 +76,12 @@ impl Tried {
         more > BETTER / 2.0 || is_earlier && more > -BETTER / 2.0
     }
 
+    /// Returns whether it makes clearly less of a difference.
+    pub fn is_rarer_than(&self, other: &Tried) -> bool {
+        let less = other.experiment.evidence.effect() - self.experiment.evidence.effect();
+        less > BETTER / 2.0
+    }
+
     /// Returns whether nothing else has to be examined.
     pub fn is_settled(&self) -> bool {
         const ENOUGH: f64 = 0.7;
