@@ -1,0 +1,11 @@
+//! The semantics of synchronization, once for all: rules, their checker, clocks.
+//!
+//! Everything works on numbered steps ([`SyncSteps`]): the rows of a run, or the steps of a symbolic trace.
+//! The numbers of a thread's steps rise in program order.
+
+pub(crate) mod checker;
+mod rule;
+mod steps;
+
+pub use rule::{Rule, Violation};
+pub(crate) use steps::{NONE, SyncOp, SyncSteps};
