@@ -4,8 +4,10 @@
 //! The numbers of a thread's steps rise in program order.
 
 pub(crate) mod checker;
+mod clock;
 mod rule;
 mod steps;
 
+pub(crate) use clock::{ClockTable, VectorClock};
 pub use rule::{Rule, Violation};
 pub(crate) use steps::{NONE, SyncOp, SyncSteps};

@@ -6,6 +6,7 @@
 
 use super::anomaly::{Anomaly, AnomalyKind};
 use super::signals::Told;
+use crate::order::VectorClock;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use unsnarl_trace::{EventId, EventKind, MemoryOrder, Run, Value};
@@ -149,34 +150,22 @@ pub enum Atomics {
     All,
 }
 
-/// One entry per thread; missing entries are 0.
-pub(super) type Clock = Vec<u32>;
-
-fn join(into: &mut Clock, from: &[u32]) {
-    if into.len() < from.len() {
-        into.resize(from.len(), 0);
-    }
-    for (mine, &theirs) in into.iter_mut().zip(from) {
-        *mine = (*mine).max(theirs);
-    }
-}
-
 /// A synchronization object (lock, condition, barrier, semaphore, once, atomic).
 #[derive(Default)]
 pub(super) struct Object {
-    /// Clock released by exclusive unlock, signal, post, release store.
-    released: Clock,
+    /// VectorClock released by exclusive unlock, signal, post, release store.
+    released: VectorClock,
     /// Thread and entry of a single release that covers all of `released`, if there is one.
     epoch: Option<(u16, u32)>,
-    /// Clock released by shared unlock.
-    shared: Clock,
+    /// VectorClock released by shared unlock.
+    shared: VectorClock,
     /// Barrier: joined clock of the arrivals in the generation that is filling up.
-    arriving: Clock,
+    arriving: VectorClock,
     /// Barrier: number of that generation, and of its arrivals.
     generation: u32,
     arrived: u32,
     /// Barrier: generations that some threads have still to leave: number, clock, remaining threads.
-    leaving: Vec<(u32, Clock, u32)>,
+    leaving: Vec<(u32, VectorClock, u32)>,
     /// Condition: signals whose wakeups are still to come.
     pub(super) signals: VecDeque<Told>,
 }
@@ -184,17 +173,17 @@ pub(super) struct Object {
 /// State of one thread.
 #[derive(Default)]
 pub(super) struct Thread {
-    pub(super) clock: Clock,
+    pub(super) clock: VectorClock,
     forked: bool,
     begun: bool,
     ended: bool,
     told_after_end: bool,
     /// Barrier generation in which it arrived.
     generation: u32,
-    /// Clock at the last release fence, which later relaxed stores publish.
-    fence: Clock,
+    /// VectorClock at the last release fence, which later relaxed stores publish.
+    fence: VectorClock,
     /// Clocks seen by relaxed loads, which a later acquire fence joins.
-    pending: Clock,
+    pending: VectorClock,
     /// Row at which it last began to wait for a condition.
     pub(super) waiting: u32,
 }
@@ -352,7 +341,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The object, with the clock of `t` whose own entry includes `row`.
-    pub(super) fn publish(&mut self, row: u32, t: u16) -> Option<(&mut Object, &Clock)> {
+    pub(super) fn publish(&mut self, row: u32, t: u16) -> Option<(&mut Object, &VectorClock)> {
         let object = self.object(row)?;
         let clock = own_entry(&mut self.threads, t, row + 1)?;
         Some((self.objects.get_mut(object)?, clock))
@@ -360,14 +349,14 @@ impl<'a> Pass<'a> {
 
     pub(super) fn release(&mut self, row: u32, t: u16) {
         if let Some((object, clock)) = self.publish(row, t) {
-            join(&mut object.released, clock);
+            object.released.join(clock.entries());
             object.epoch = None;
         }
     }
 
     fn release_shared(&mut self, row: u32, t: u16) {
         if let Some((object, clock)) = self.publish(row, t) {
-            join(&mut object.shared, clock);
+            object.shared.join(clock.entries());
         }
     }
 
@@ -378,14 +367,12 @@ impl<'a> Pass<'a> {
             return;
         };
         let knows_all = object.released.is_empty()
-            || object
-                .epoch
-                .is_some_and(|(u, upto)| entry(clock, u) >= upto);
+            || object.epoch.is_some_and(|(u, upto)| clock.get(u) >= upto);
         if knows_all {
             object.released.clone_from(clock);
             object.epoch = Some((t, row + 1));
         } else {
-            join(&mut object.released, clock);
+            object.released.join(clock.entries());
             object.epoch = None;
         }
     }
@@ -414,7 +401,7 @@ impl<'a> Pass<'a> {
         };
         let news = object
             .epoch
-            .is_none_or(|(u, upto)| u != t && entry(&thread.clock, u) < upto);
+            .is_none_or(|(u, upto)| u != t && thread.clock.get(u) < upto);
         if news {
             learn(
                 &mut thread.clock,
@@ -433,7 +420,7 @@ impl<'a> Pass<'a> {
         let Some((object, clock)) = self.publish(row, t) else {
             return;
         };
-        join(&mut object.arriving, clock);
+        object.arriving.join(clock.entries());
         object.arrived += 1;
         let generation = object.generation;
         if let Some(thread) = self.threads.get_mut(usize::from(t)) {
@@ -458,7 +445,7 @@ impl<'a> Pass<'a> {
             object.leaving.push((object.generation, clock, arrived));
             object.generation += 1;
         }
-        let mine = |(generation, ..): &(u32, Clock, u32)| *generation == thread.generation;
+        let mine = |(generation, ..): &(u32, VectorClock, u32)| *generation == thread.generation;
         let Some(at) = object.leaving.iter().position(mine) else {
             return;
         };
@@ -566,7 +553,7 @@ impl<'a> Pass<'a> {
                 &object.released,
             );
         } else {
-            join(&mut thread.pending, &object.released);
+            thread.pending.join(object.released.entries());
         }
     }
 
@@ -581,14 +568,11 @@ impl<'a> Pass<'a> {
         if !keeps {
             object.released.clear();
         }
-        join(
-            &mut object.released,
-            if releases {
-                &thread.clock
-            } else {
-                &thread.fence
-            },
-        );
+        let published = match releases {
+            true => &thread.clock,
+            false => &thread.fence,
+        };
+        object.released.join(published.entries());
         object.epoch = None;
     }
 
@@ -619,44 +603,26 @@ fn releases(order: MemoryOrder) -> bool {
     )
 }
 
-fn entry(clock: &[u32], t: u16) -> u32 {
-    clock.get(usize::from(t)).copied().unwrap_or(0)
-}
-
 /// Raises the thread's own entry.
-fn own_entry(threads: &mut [Thread], t: u16, upto: u32) -> Option<&Clock> {
+fn own_entry(threads: &mut [Thread], t: u16, upto: u32) -> Option<&VectorClock> {
     let thread = threads.get_mut(usize::from(t))?;
-    if thread.clock.len() <= usize::from(t) {
-        thread.clock.resize(usize::from(t) + 1, 0);
-    }
-    if let Some(own) = thread.clock.get_mut(usize::from(t)) {
-        *own = (*own).max(upto);
-    }
+    thread.clock.raise(t, upto);
     Some(&thread.clock)
 }
 
 /// Joins `news` into the clock of `t` and notes the entries that grew.
 pub(super) fn learn(
-    clock: &mut Clock,
+    clock: &mut VectorClock,
     learned: &mut FxHashMap<(u16, u16), Learned>,
     row: u32,
     t: u16,
-    news: &[u32],
+    news: &VectorClock,
 ) {
-    if clock.len() < news.len() {
-        clock.resize(news.len(), 0);
-    }
-    for (u, (mine, &theirs)) in clock.iter_mut().zip(news).enumerate() {
-        if theirs > *mine {
-            *mine = theirs;
-            if u != usize::from(t) {
-                learned
-                    .entry((t, u as u16))
-                    .or_default()
-                    .push((row, theirs));
-            }
+    clock.learn(news.entries(), |u, upto| {
+        if u != t {
+            learned.entry((t, u)).or_default().push((row, upto));
         }
-    }
+    });
 }
 
 /// The thread that a fork creates or a join waits for.

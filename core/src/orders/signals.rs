@@ -1,13 +1,14 @@
 //! Matching of signals with the threads they woke, for orders that keep communication only: a wakeup is
 //! ordered after the one signal that explains it, not after all earlier signals of the condition.
 
-use super::clocks::{Clock, Pass, learn};
+use super::clocks::{Pass, learn};
+use crate::order::VectorClock;
 use unsnarl_trace::EventKind;
 
 /// A signal or broadcast whose wakeups are still to come.
 pub(super) struct Told {
     row: u32,
-    clock: Clock,
+    clock: VectorClock,
     wakes: u64,
 }
 

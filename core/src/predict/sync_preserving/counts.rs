@@ -1,6 +1,6 @@
 //! Racy accesses as RAPID counts them: each access that races with any earlier one.
 
-use super::clocks::{Clocks, Edges};
+use super::clocks::{Edges, Prerequisites};
 use crate::orders::{Accesses, Locks, Orders};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run};
@@ -20,7 +20,7 @@ pub fn hb_racy(run: &Run, orders: &Orders) -> Racy {
 /// (Mathur, Kini, Viswanathan, *What happens-after the first race?*, OOPSLA 2018): all of these are races of
 /// some execution.
 pub fn shb_racy(run: &Run) -> Racy {
-    let clocks = Clocks::new(run, Edges::ReadsFromAndLocks);
+    let clocks = Prerequisites::new(run, Edges::ReadsFromAndLocks);
     racy(run, |u, first, second| {
         let place = clocks.step_of(second).zip(clocks.step_of(first));
         place

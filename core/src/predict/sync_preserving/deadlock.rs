@@ -65,10 +65,7 @@ fn instance(these: &SyncPreserving<'_>, cycle: &[&Request]) -> Option<Vec<EventI
         }
         let mut moved = false;
         for (at, &(_, thread, step)) in at.iter_mut().zip(&places) {
-            if ideal
-                .get(usize::from(thread))
-                .is_none_or(|&reached| reached > step)
-            {
+            if ideal.get(thread) > step {
                 *at += 1;
                 moved = true;
             }
