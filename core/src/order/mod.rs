@@ -5,9 +5,11 @@
 
 pub(crate) mod checker;
 mod clock;
+mod cycles;
 mod rule;
 mod steps;
 
 pub(crate) use clock::{ClockTable, VectorClock};
+pub(crate) use cycles::{Requests, cycles};
 pub use rule::{Rule, Violation};
 pub(crate) use steps::{NONE, SyncOp, SyncSteps};

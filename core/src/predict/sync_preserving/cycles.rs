@@ -1,7 +1,10 @@
 //! Cycles of requests: each wants a lock that the next one holds, all by different threads, and no two hold a
 //! common lock (the abstract deadlock patterns of the PLDI paper).
 
-use crate::orders::{Locks, Section};
+use crate::{
+    order::{self, Requests},
+    orders::{Locks, Section},
+};
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
@@ -75,56 +78,57 @@ fn last_requests(run: &Run) -> impl Iterator<Item = (EventId, unsnarl_trace::Eve
 }
 
 /// Calls back for each cycle, as request numbers from the lowest on, until it returns `false`.
-pub(super) fn cycles(requests: &[Request], mut found: impl FnMut(&[usize]) -> bool) {
+pub(super) fn cycles(requests: &[Request], found: impl FnMut(&[usize]) -> bool) {
     let waits_for = |from: &Request, to: &Request| {
         from.thread != to.thread && to.holds.iter().any(|&held| excludes(from.wants, held))
     };
-    let edges: Vec<Vec<usize>> = requests
-        .iter()
-        .map(|from| {
-            let to = requests.iter().enumerate();
-            let to = to.filter(|(_, to)| waits_for(from, to));
-            to.map(|(number, _)| number).collect()
-        })
-        .collect();
-    for first in 0..requests.len() {
-        let mut path = vec![first];
-        if !extend(requests, &edges, &mut path, &mut found) {
-            return;
-        }
-    }
+    let holders = requests.iter().map(|from| {
+        let to = requests.iter().enumerate();
+        let to = to.filter(|(_, to)| waits_for(from, to));
+        to.map(|(number, _)| number).collect()
+    });
+    order::cycles(&mut PatternSearch {
+        requests,
+        holders: holders.collect(),
+        found,
+    });
 }
 
-fn extend(
-    requests: &[Request],
-    edges: &[Vec<usize>],
-    path: &mut Vec<usize>,
-    found: &mut impl FnMut(&[usize]) -> bool,
-) -> bool {
-    let (Some(&first), Some(&last)) = (path.first(), path.last()) else {
-        return true;
-    };
-    for &next in edges.get(last).into_iter().flatten() {
-        if next == first && !found(path) {
+/// Search for abstract deadlock patterns.
+struct PatternSearch<'a, F> {
+    requests: &'a [Request],
+    /// By request: those that it waits for.
+    holders: Vec<Vec<usize>>,
+    found: F,
+}
+
+impl<F: FnMut(&[usize]) -> bool> Requests for PatternSearch<'_, F> {
+    fn count(&self) -> usize {
+        self.requests.len()
+    }
+
+    fn holders(&self, request: usize) -> &[usize] {
+        self.holders.get(request).map_or(&[], Vec::as_slice)
+    }
+
+    fn waits_for(&self, request: usize, holder: usize) -> bool {
+        self.holders(request).binary_search(&holder).is_ok()
+    }
+
+    /// Returns whether two requests are by different threads and hold no locks that exclude each other.
+    fn at_once(&self, a: usize, b: usize) -> bool {
+        let (Some(a), Some(b)) = (self.requests.get(a), self.requests.get(b)) else {
             return false;
-        }
-        if next > first && path.iter().all(|&on| fits(requests, on, next)) {
-            path.push(next);
-            let goes_on = extend(requests, edges, path, found);
-            path.pop();
-            if !goes_on {
-                return false;
-            }
-        }
+        };
+        let guards = |held: &Use| b.holds.iter().any(|&other| excludes(*held, other));
+        a.thread != b.thread && !a.holds.iter().any(guards)
     }
-    true
-}
 
-/// Returns whether two requests are by different threads and hold no locks that exclude each other.
-fn fits(requests: &[Request], a: usize, b: usize) -> bool {
-    let (Some(a), Some(b)) = (requests.get(a), requests.get(b)) else {
-        return false;
-    };
-    let guards = |held: &Use| b.holds.iter().any(|&other| excludes(*held, other));
-    a.thread != b.thread && !a.holds.iter().any(guards)
+    fn go_on(&mut self) -> bool {
+        true
+    }
+
+    fn found(&mut self, cycle: &[usize]) -> bool {
+        (self.found)(cycle)
+    }
 }
