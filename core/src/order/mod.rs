@@ -1,4 +1,5 @@
-//! The semantics of synchronization, once for all: rules, their checker, clocks.
+//! The semantics of synchronization, once for all: rules, their checker, the kernel for makers of orders,
+//! clocks.
 //!
 //! Everything works on numbered steps ([`SyncSteps`]): the rows of a run, or the steps of a symbolic trace.
 //! The numbers of a thread's steps rise in program order.
@@ -6,6 +7,7 @@
 pub(crate) mod checker;
 mod clock;
 mod cycles;
+pub(crate) mod kernel;
 mod rule;
 mod steps;
 
