@@ -10,10 +10,10 @@
 //! found.
 
 mod memory;
-mod numbered;
 #[cfg(test)]
 mod tests;
 
+use super::numbered::NumberedSteps;
 use crate::{
     order::{
         Rule, Violation,
@@ -23,7 +23,6 @@ use crate::{
 };
 use memory::InOrder;
 pub use memory::MemoryModel;
-use numbered::NumberedSteps;
 use unsnarl_trace::Run;
 
 /// Behaviour of a feasible order.
@@ -97,7 +96,7 @@ impl<'t> Checker<'t> {
 
     /// Prepares the trace for orders of effects under this memory model.
     pub fn under(trace: &'t SymbolicTrace, model: MemoryModel) -> Checker<'t> {
-        let steps = NumberedSteps::new(trace);
+        let steps = NumberedSteps::new(trace, &trace.order);
         Checker {
             trace,
             model,

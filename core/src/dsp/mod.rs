@@ -17,6 +17,7 @@ mod check;
 pub(crate) mod fixture;
 mod flows;
 mod model;
+mod numbered;
 mod pairs;
 mod program;
 mod project;

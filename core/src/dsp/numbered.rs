@@ -10,20 +10,26 @@ use unsnarl_trace::{EventKind, ThreadId};
 #[derive(Debug)]
 pub(super) struct NumberedSteps<'t> {
     trace: &'t SymbolicTrace,
+    /// The order that counts as the recorded one.
+    order: &'t [StepId],
     /// Number of each thread's first step, and of all steps.
     first: Vec<u32>,
 }
 
 impl<'t> NumberedSteps<'t> {
-    /// Numbers the steps.
-    pub fn new(trace: &'t SymbolicTrace) -> NumberedSteps<'t> {
+    /// Numbers the steps; `order` counts as the recorded order.
+    pub fn new(trace: &'t SymbolicTrace, order: &'t [StepId]) -> NumberedSteps<'t> {
         let mut first = vec![0];
         let mut steps = 0;
         for thread in &trace.threads {
             steps += thread.steps.len() as u32;
             first.push(steps);
         }
-        NumberedSteps { trace, first }
+        NumberedSteps {
+            trace,
+            order,
+            first,
+        }
     }
 
     /// The number of a step.
@@ -82,7 +88,7 @@ impl SyncSteps for NumberedSteps<'_> {
     }
 
     fn recorded(&self) -> impl Iterator<Item = u32> {
-        self.trace.order.iter().map(|&id| self.number(id))
+        self.order.iter().map(|&id| self.number(id))
     }
 
     fn is_own(&self, step: u32) -> bool {
