@@ -1,7 +1,7 @@
 //! Pairs of accesses to flip, nearest first ([symbiosis], section 3.4).
 
 use super::{
-    program::{NONE, Op, Program},
+    program::{NONE, Program, StepOp},
     slice::{Matters, Slice},
 };
 use crate::order::VectorClock;
@@ -116,8 +116,8 @@ fn accesses(program: &Program, base: &[u32], slice: &Slice) -> Vec<Access> {
         events += u32::from(event.is_some() && event != last);
         last = event;
         let (cell, writes) = match program.op(flat) {
-            Op::Read { cell, .. } => (cell, false),
-            Op::Write { cell, .. } => (cell, true),
+            StepOp::Read { cell, .. } => (cell, false),
+            StepOp::Write { cell, .. } => (cell, true),
             _ => continue,
         };
         accesses.push(Access {
@@ -151,13 +151,13 @@ impl Forced {
         for &flat in base {
             let id = program.id(flat);
             match program.op(flat) {
-                Op::Fork => {
+                StepOp::Fork => {
                     let children = (0..).zip(&program.fork);
                     for (child, _) in children.filter(|(_, fork)| **fork == flat) {
                         forced.learn(child, 0, id.thread.0, id.index + 1);
                     }
                 }
-                Op::Join(joined) => {
+                StepOp::Join(joined) => {
                     let own = program
                         .own
                         .get(usize::from(joined))

@@ -11,7 +11,7 @@ use unsnarl_trace::{EventKind, ThreadId};
 
 /// Effect of a step in the simulation.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Op {
+pub(super) enum StepOp {
     Read {
         cell: u32,
         symbol: u32,
@@ -35,7 +35,7 @@ pub(super) enum Op {
 #[derive(Debug)]
 pub(super) struct Program<'t> {
     pub trace: &'t SymbolicTrace,
-    pub ops: Vec<Op>,
+    pub ops: Vec<StepOp>,
     thread_of: Vec<u16>,
     first: Vec<u32>,
     /// Number of steps that each thread took itself.
@@ -97,8 +97,8 @@ impl<'t> Program<'t> {
     }
 
     /// Effect of the step.
-    pub fn op(&self, flat: u32) -> Op {
-        self.ops.get(flat as usize).copied().unwrap_or(Op::Sync)
+    pub fn op(&self, flat: u32) -> StepOp {
+        self.ops.get(flat as usize).copied().unwrap_or(StepOp::Sync)
     }
 
     /// First and last step of the event that the step belongs to.
@@ -150,40 +150,40 @@ impl<'t> Program<'t> {
         for (id, step) in self.trace.steps() {
             let flat = self.ops.len() as u32;
             let op = match step.action {
-                Action::Read { cell, symbol } => Op::Read {
+                Action::Read { cell, symbol } => StepOp::Read {
                     cell: cell.0,
                     symbol: symbol.0,
                 },
-                Action::Write { cell, value } => Op::Write {
+                Action::Write { cell, value } => StepOp::Write {
                     cell: cell.0,
                     value,
                 },
                 Action::Assume(condition) => match self.trace.bug {
-                    Bug::Condition { step, .. } if step == id => Op::Bug(condition),
-                    _ => Op::Assume(condition),
+                    Bug::Condition { step, .. } if step == id => StepOp::Bug(condition),
+                    _ => StepOp::Assume(condition),
                 },
                 Action::Release { .. } if self.effect(flat) == Some(SyncEffect::Give) => {
-                    Op::Release
+                    StepOp::Release
                 }
                 Action::Sync { kind, value, .. } => {
                     let thread = u16::try_from(value).unwrap_or(u16::MAX);
                     match kind {
                         EventKind::Fork => self.fork(thread, flat),
-                        EventKind::Join => Op::Join(thread),
-                        _ => Op::Sync,
+                        EventKind::Join => StepOp::Join(thread),
+                        _ => StepOp::Sync,
                     }
                 }
-                Action::Release { .. } => Op::Sync,
+                Action::Release { .. } => StepOp::Sync,
             };
             self.ops.push(op);
         }
     }
 
-    fn fork(&mut self, child: u16, flat: u32) -> Op {
+    fn fork(&mut self, child: u16, flat: u32) -> StepOp {
         if let Some(fork) = self.fork.get_mut(usize::from(child)) {
             *fork = flat;
         }
-        Op::Fork
+        StepOp::Fork
     }
 
     /// Effect of the step on its synchronization object.
@@ -196,7 +196,9 @@ impl<'t> Program<'t> {
         let mut by: Vec<u16> = vec![u16::MAX; self.trace.exprs.len()];
         for flat in 0..self.ops.len() as u32 {
             let from = self.code.len() as u32;
-            if let Op::Write { value, .. } | Op::Assume(value) | Op::Bug(value) = self.op(flat) {
+            if let StepOp::Write { value, .. } | StepOp::Assume(value) | StepOp::Bug(value) =
+                self.op(flat)
+            {
                 self.need(value, self.thread(flat), &mut by);
             }
             let new = self.code.get_mut(from as usize..).unwrap_or(&mut []);

@@ -6,7 +6,7 @@
 //! near the failure are cheap. Nothing is hashed per step.
 
 use super::{
-    program::{NONE, Op, Program},
+    program::{NONE, Program, StepOp},
     state::{Ready, SimulationState},
 };
 use crate::{
@@ -29,7 +29,7 @@ pub(super) struct Attempt {
 
 /// Result of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ended {
+pub(super) enum AttemptEnd {
     /// The run does not fail. `to_the_end`: all steps were taken.
     Passes { to_the_end: bool },
     /// The run fails as recorded.
@@ -71,7 +71,7 @@ const SNAPSHOTS: usize = 64;
 /// Result of a thread's attempt at its next step.
 enum Advance {
     Taken { wakes: bool },
-    Ends(Ended),
+    Ends(AttemptEnd),
     Waits(Option<u16>),
     Leaves,
 }
@@ -161,8 +161,10 @@ impl<'t> Simulator<'t> {
         }
         let is_last = program.own.get(usize::from(thread)) == Some(&next);
         match program.op(flat) {
-            Op::Read { .. } | Op::Write { .. } | Op::Assume(_) | Op::Bug(_) => is_last,
-            Op::Fork | Op::Join(_) | Op::Release | Op::Sync => {
+            StepOp::Read { .. } | StepOp::Write { .. } | StepOp::Assume(_) | StepOp::Bug(_) => {
+                is_last
+            }
+            StepOp::Fork | StepOp::Join(_) | StepOp::Release | StepOp::Sync => {
                 state.sync.apply(&program.transitions, flat, thread);
                 self.wakes(flat) || is_last
             }
@@ -171,13 +173,13 @@ impl<'t> Simulator<'t> {
 
     fn memory(&mut self, state: &mut SimulationState, flat: u32) {
         match self.program.op(flat) {
-            Op::Read { cell, symbol } => {
+            StepOp::Read { cell, symbol } => {
                 let found = state.memory.get(cell as usize).copied().flatten();
                 if let Some(symbol) = self.symbols.get_mut(symbol as usize) {
                     *symbol = found;
                 }
             }
-            Op::Write { cell, value } => {
+            StepOp::Write { cell, value } => {
                 let written = self.values.get(value.0 as usize).copied().flatten();
                 if let Some(cell) = state.memory.get_mut(cell as usize) {
                     *cell = written;
@@ -218,14 +220,14 @@ impl<'t> Simulator<'t> {
             *done = id.index + 1;
         }
         match self.program.op(flat) {
-            Op::Write { cell, value } => {
+            StepOp::Write { cell, value } => {
                 let written = self.base_values.get(value.0 as usize).copied().flatten();
                 if let Some(cell) = state.memory.get_mut(cell as usize) {
                     *cell = written;
                 }
             }
-            Op::Read { .. } | Op::Assume(_) | Op::Bug(_) => {}
-            Op::Fork | Op::Join(_) | Op::Release | Op::Sync => {
+            StepOp::Read { .. } | StepOp::Assume(_) | StepOp::Bug(_) => {}
+            StepOp::Fork | StepOp::Join(_) | StepOp::Release | StepOp::Sync => {
                 let thread = id.thread.0;
                 state.sync.apply(&self.program.transitions, flat, thread);
             }
@@ -234,7 +236,7 @@ impl<'t> Simulator<'t> {
 
     /// Makes an attempt. Until the next attempt, `self.order` holds its order, which replaces the base
     /// order's steps from [`Attempt::from`] on.
-    pub fn attempt(&mut self, attempt: &Attempt) -> Ended {
+    pub fn attempt(&mut self, attempt: &Attempt) -> AttemptEnd {
         self.order.clear();
         self.restart();
         let mut state = self.state_at(attempt.from as usize);
@@ -247,7 +249,7 @@ impl<'t> Simulator<'t> {
     }
 
     /// Takes all remaining steps, in the base order.
-    fn rest(&mut self, state: &mut SimulationState, attempt: &Attempt) -> Ended {
+    fn rest(&mut self, state: &mut SimulationState, attempt: &Attempt) -> AttemptEnd {
         self.waiting.clear();
         if let Some(ended) = self.pass(state, attempt, false) {
             return ended;
@@ -255,14 +257,14 @@ impl<'t> Simulator<'t> {
         let done: usize = state.next.iter().map(|&next| next as usize).sum();
         let to_the_end = done == self.base.len();
         if !to_the_end && self.departed.is_empty() {
-            return Ended::Stuck;
+            return AttemptEnd::Stuck;
         }
         match (&self.program.trace.bug, self.passed, self.guessed) {
-            (_, true, _) => Ended::Passes { to_the_end },
+            (_, true, _) => AttemptEnd::Passes { to_the_end },
             (Bug::Condition { .. } | Bug::AfterFree { .. }, false, Some(guess)) => {
-                Ended::Departs(guess)
+                AttemptEnd::Departs(guess)
             }
-            _ => Ended::Open,
+            _ => AttemptEnd::Open,
         }
     }
 
@@ -277,7 +279,7 @@ impl<'t> Simulator<'t> {
                     *value = *base;
                 }
             }
-            if let Op::Read { symbol, .. } = self.program.op(flat) {
+            if let StepOp::Read { symbol, .. } = self.program.op(flat) {
                 let at = symbol as usize;
                 if let (Some(value), Some(base)) =
                     (self.symbols.get_mut(at), self.base_symbols.get(at))
@@ -295,7 +297,7 @@ impl<'t> Simulator<'t> {
         state: &mut SimulationState,
         attempt: &Attempt,
         held: bool,
-    ) -> Option<Ended> {
+    ) -> Option<AttemptEnd> {
         let awaited = self.program.thread(attempt.until);
         let mut at = attempt.from as usize;
         while let Some(&flat) = self.base.get(at) {
@@ -309,7 +311,7 @@ impl<'t> Simulator<'t> {
                     Advance::Waits(by) => {
                         let hopeless = attempt.alone || by == Some(attempt.held);
                         if held && thread == awaited && hopeless {
-                            return Some(Ended::Stuck);
+                            return Some(AttemptEnd::Stuck);
                         }
                         if !self.waiting.contains(&(at as u32)) {
                             self.waiting.push(at as u32);
@@ -328,7 +330,7 @@ impl<'t> Simulator<'t> {
             }
             at = next_place;
         }
-        held.then_some(Ended::Stuck)
+        held.then_some(AttemptEnd::Stuck)
     }
 
     /// The first position at which a thread waited that can resume now.
@@ -355,15 +357,15 @@ impl<'t> Simulator<'t> {
         let wakes = self.apply(state, flat);
         let value = |id: crate::symbolic::ExprId| self.values.get(id.0 as usize).copied().flatten();
         match self.program.op(flat) {
-            Op::Bug(condition) => match value(condition) {
-                Some(1) => return Advance::Ends(Ended::Fails),
+            StepOp::Bug(condition) => match value(condition) {
+                Some(1) => return Advance::Ends(AttemptEnd::Fails),
                 Some(_) if self.guessed.is_none() => self.passed = true,
-                _ => return Advance::Ends(Ended::Departs(self.guessed.unwrap_or(flat))),
+                _ => return Advance::Ends(AttemptEnd::Departs(self.guessed.unwrap_or(flat))),
             },
-            Op::Assume(condition) if value(condition) != Some(1) => {
+            StepOp::Assume(condition) if value(condition) != Some(1) => {
                 return self.leaves(state, flat);
             }
-            Op::Release if !self.passed => self.guessed = self.guessed.or(Some(flat)),
+            StepOp::Release if !self.passed => self.guessed = self.guessed.or(Some(flat)),
             _ => {}
         }
         Advance::Taken { wakes }
@@ -373,7 +375,7 @@ impl<'t> Simulator<'t> {
     /// ends here.
     fn leaves(&mut self, state: &mut SimulationState, flat: u32) -> Advance {
         if !self.passed {
-            return Advance::Ends(Ended::Departs(flat));
+            return Advance::Ends(AttemptEnd::Departs(flat));
         }
         let id = self.program.id(flat);
         self.departed.push(id.thread.0);
@@ -387,7 +389,7 @@ impl<'t> Simulator<'t> {
     }
 
     /// Handles the free or the access of a block in an order opposite to that of the failing run.
-    fn freed(&mut self, state: &SimulationState, flat: u32) -> Option<Ended> {
+    fn freed(&mut self, state: &SimulationState, flat: u32) -> Option<AttemptEnd> {
         let Bug::AfterFree { step, freed } = self.program.trace.bug else {
             return None;
         };
@@ -398,7 +400,7 @@ impl<'t> Simulator<'t> {
                 .is_some_and(|&next| next > id.index)
         };
         if flat == self.program.flat(freed) && !has(step) {
-            return Some(Ended::Fails);
+            return Some(AttemptEnd::Fails);
         }
         self.passed |= flat == self.program.flat(step) && !has(freed);
         None

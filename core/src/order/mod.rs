@@ -7,11 +7,15 @@
 pub(crate) mod checker;
 mod clock;
 mod cycles;
+mod held;
 pub(crate) mod kernel;
 mod rule;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use clock::{ClockTable, VectorClock};
 pub(crate) use cycles::{Requests, cycles};
+pub(crate) use held::HeldLocks;
 pub use rule::{Rule, Violation};
 pub(crate) use steps::{NONE, SyncOp, SyncSteps};

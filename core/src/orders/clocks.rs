@@ -5,7 +5,7 @@
 //! them learned more about the other. A query is one binary search in that list.
 
 use super::anomaly::{Anomaly, AnomalyKind};
-use super::signals::Told;
+use super::signals::PendingSignal;
 use crate::order::VectorClock;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -26,14 +26,19 @@ pub struct HappensBefore {
 impl HappensBefore {
     /// Computes the relation. Anomalies of the trace are added to `anomalies`.
     pub fn new(run: &Run, anomalies: &mut Vec<Anomaly>) -> HappensBefore {
-        HappensBefore::of(run, anomalies, Kept::All, FxHashSet::default())
+        HappensBefore::of(run, anomalies, KeptOrders::All, FxHashSet::default())
     }
 
     /// Computes the relation from forced synchronization only, which no schedule can change: forks, joins,
     /// barriers and once-only initialization, but not the order in which threads reached a lock, a signal or
     /// an atomic.
     pub fn forced(run: &Run) -> HappensBefore {
-        HappensBefore::of(run, &mut Vec::new(), Kept::Forced, FxHashSet::default())
+        HappensBefore::of(
+            run,
+            &mut Vec::new(),
+            KeptOrders::Forced,
+            FxHashSet::default(),
+        )
     }
 
     /// Computes the relation from communication between threads only: forks, joins, signals and the wakeups
@@ -45,16 +50,16 @@ impl HappensBefore {
         locks: FxHashSet<u32>,
         anomalies: &mut Vec<Anomaly>,
     ) -> HappensBefore {
-        HappensBefore::of(run, anomalies, Kept::Communication(atomics), locks)
+        HappensBefore::of(run, anomalies, KeptOrders::Communication(atomics), locks)
     }
 
     fn of(
         run: &Run,
         anomalies: &mut Vec<Anomaly>,
-        kept: Kept,
+        kept: KeptOrders,
         semaphores_as_locks: FxHashSet<u32>,
     ) -> HappensBefore {
-        let mut pass = Pass::new(run, anomalies, kept);
+        let mut pass = HappensBeforePass::new(run, anomalies, kept);
         pass.semaphores_as_locks = semaphores_as_locks;
         let (threads, kinds) = (run.events.threads(), run.events.kinds());
         for (row, (&thread, &kind)) in threads.iter().zip(kinds).enumerate() {
@@ -128,7 +133,7 @@ impl HappensBefore {
 
 /// Synchronization that the relation keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum KeptOrders {
     /// All synchronization, in the order in which it happened.
     All,
     /// Synchronization that no schedule can change.
@@ -152,7 +157,7 @@ pub enum Atomics {
 
 /// A synchronization object (lock, condition, barrier, semaphore, once, atomic).
 #[derive(Default)]
-pub(super) struct Object {
+pub(super) struct ClockObject {
     /// VectorClock released by exclusive unlock, signal, post, release store.
     released: VectorClock,
     /// Thread and entry of a single release that covers all of `released`, if there is one.
@@ -167,12 +172,12 @@ pub(super) struct Object {
     /// Barrier: generations that some threads have still to leave: number, clock, remaining threads.
     leaving: Vec<(u32, VectorClock, u32)>,
     /// Condition: signals whose wakeups are still to come.
-    pub(super) signals: VecDeque<Told>,
+    pub(super) signals: VecDeque<PendingSignal>,
 }
 
 /// State of one thread.
 #[derive(Default)]
-pub(super) struct Thread {
+pub(super) struct ThreadClocks {
     pub(super) clock: VectorClock,
     forked: bool,
     begun: bool,
@@ -188,21 +193,25 @@ pub(super) struct Thread {
     pub(super) waiting: u32,
 }
 
-pub(super) struct Pass<'a> {
+pub(super) struct HappensBeforePass<'a> {
     run: &'a Run,
     anomalies: &'a mut Vec<Anomaly>,
-    kept: Kept,
+    kept: KeptOrders,
     /// Semaphores whose units order nothing.
     semaphores_as_locks: FxHashSet<u32>,
-    pub(super) threads: Vec<Thread>,
-    pub(super) objects: Vec<Object>,
+    pub(super) threads: Vec<ThreadClocks>,
+    pub(super) objects: Vec<ClockObject>,
     /// Object number plus one by location.
     object_of: Vec<u32>,
     pub(super) learned: FxHashMap<(u16, u16), Learned>,
 }
 
-impl<'a> Pass<'a> {
-    fn new(run: &'a Run, anomalies: &'a mut Vec<Anomaly>, kept: Kept) -> Pass<'a> {
+impl<'a> HappensBeforePass<'a> {
+    fn new(
+        run: &'a Run,
+        anomalies: &'a mut Vec<Anomaly>,
+        kept: KeptOrders,
+    ) -> HappensBeforePass<'a> {
         let most = run
             .events
             .threads()
@@ -219,9 +228,9 @@ impl<'a> Pass<'a> {
         let mut threads = Vec::new();
         threads.resize_with(
             most.max(run.meta.threads.len()).min(MAX_THREADS),
-            Thread::default,
+            ThreadClocks::default,
         );
-        Pass {
+        HappensBeforePass {
             run,
             anomalies,
             kept,
@@ -263,7 +272,9 @@ impl<'a> Pass<'a> {
         use EventKind::*;
         match kind {
             _ if self.orders_nothing(row, kind) => {}
-            Wait | Signal | Broadcast | Wake if matches!(self.kept, Kept::Communication(_)) => {
+            Wait | Signal | Broadcast | Wake
+                if matches!(self.kept, KeptOrders::Communication(_)) =>
+            {
                 self.communicate(row, t, kind);
             }
             Lock => self.acquire_exclusive(row, t),
@@ -290,17 +301,17 @@ impl<'a> Pass<'a> {
         use EventKind::*;
         let locking = matches!(kind, Lock | SharedLock | Unlock | SharedUnlock);
         match self.kept {
-            Kept::All => false,
-            Kept::Forced => {
+            KeptOrders::All => false,
+            KeptOrders::Forced => {
                 locking
                     || kind.is_atomic()
                     || matches!(kind, SemWait | SemPost | Signal | Broadcast | Wake | Fence)
             }
-            Kept::Communication(_) if matches!(kind, SemWait | SemPost) => {
+            KeptOrders::Communication(_) if matches!(kind, SemWait | SemPost) => {
                 let location = self.run.events.locations().get(row as usize);
                 location.is_some_and(|location| self.semaphores_as_locks.contains(location))
             }
-            Kept::Communication(atomics) => {
+            KeptOrders::Communication(atomics) => {
                 locking
                     || match atomics {
                         Atomics::Ignored => kind.is_atomic() || kind == Fence,
@@ -334,14 +345,14 @@ impl<'a> Pass<'a> {
             return None;
         };
         if *slot == 0 {
-            self.objects.push(Object::default());
+            self.objects.push(ClockObject::default());
             *slot = self.objects.len() as u32;
         }
         (*slot as usize).checked_sub(1)
     }
 
     /// The object, with the clock of `t` whose own entry includes `row`.
-    pub(super) fn publish(&mut self, row: u32, t: u16) -> Option<(&mut Object, &VectorClock)> {
+    pub(super) fn publish(&mut self, row: u32, t: u16) -> Option<(&mut ClockObject, &VectorClock)> {
         let object = self.object(row)?;
         let clock = own_entry(&mut self.threads, t, row + 1)?;
         Some((self.objects.get_mut(object)?, clock))
@@ -604,7 +615,7 @@ fn releases(order: MemoryOrder) -> bool {
 }
 
 /// Raises the thread's own entry.
-fn own_entry(threads: &mut [Thread], t: u16, upto: u32) -> Option<&VectorClock> {
+fn own_entry(threads: &mut [ThreadClocks], t: u16, upto: u32) -> Option<&VectorClock> {
     let thread = threads.get_mut(usize::from(t))?;
     thread.clock.raise(t, upto);
     Some(&thread.clock)

@@ -1,7 +1,7 @@
 //! Constraints from the record on all orders: predecessors of steps, resumptions of waits, initial units of
 //! semaphores, and objects used against the rules.
 
-use super::{meetings::Meetings, replay::Replay};
+use super::{meetings::BarrierMeetings, replay::Replay};
 use crate::order::{Rule, SyncOp, SyncSteps};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::EventKind;
@@ -134,7 +134,7 @@ impl Constraints {
 
     /// Finds the generations of barriers, or the number of threads that meet at one.
     fn barriers<S: SyncSteps>(&mut self, steps: &S) {
-        let mut meetings = Meetings::default();
+        let mut meetings = BarrierMeetings::default();
         for (step, sync) in syncs(steps) {
             let needs = meetings.note(step, steps.thread(step), sync);
             if S::AS_RECORDED {

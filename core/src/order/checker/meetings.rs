@@ -6,13 +6,13 @@ use unsnarl_trace::EventKind;
 
 /// The barriers of a record.
 #[derive(Default)]
-pub(super) struct Meetings {
-    barriers: FxHashMap<u32, Barrier>,
+pub(super) struct BarrierMeetings {
+    barriers: FxHashMap<u32, RecordedBarrier>,
 }
 
 /// A barrier's generations: the first thread to leave closes its generation.
 #[derive(Default)]
-struct Barrier {
+struct RecordedBarrier {
     generation: usize,
     /// Arrivals by generation.
     arrived: Vec<Vec<u32>>,
@@ -23,7 +23,7 @@ struct Barrier {
     left: bool,
 }
 
-impl Meetings {
+impl BarrierMeetings {
     /// Notes a step and returns the arrivals that it comes after.
     pub fn note(&mut self, step: u32, thread: u16, sync: SyncOp) -> Vec<u32> {
         match sync.kind {
@@ -35,7 +35,7 @@ impl Meetings {
 
     /// Numbers of threads that meet: those of the first generation when the order was recorded, else all.
     pub fn sizes(&self, is_recorded: bool) -> FxHashMap<u32, u64> {
-        let size = |barrier: &Barrier| match is_recorded {
+        let size = |barrier: &RecordedBarrier| match is_recorded {
             true => barrier.first,
             false => barrier.of.len() as u64,
         };
@@ -43,12 +43,12 @@ impl Meetings {
         barriers.map(|(&id, barrier)| (id, size(barrier))).collect()
     }
 
-    fn barrier(&mut self, sync: SyncOp) -> &mut Barrier {
+    fn barrier(&mut self, sync: SyncOp) -> &mut RecordedBarrier {
         self.barriers.entry(sync.object).or_default()
     }
 }
 
-impl Barrier {
+impl RecordedBarrier {
     fn arrive(&mut self, step: u32, thread: u16) -> Vec<u32> {
         self.first += u64::from(!self.left);
         self.arrived.resize_with(self.generation + 1, Vec::new);

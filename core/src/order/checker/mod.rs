@@ -24,4 +24,4 @@ pub(crate) use replay::Replay;
 use super::Rule;
 
 /// A violated rule: the object, the conflicting step, the rule.
-pub(crate) type Broken = (u32, Option<u32>, Rule);
+pub(crate) type BrokenRule = (u32, Option<u32>, Rule);

@@ -1,6 +1,6 @@
 //! The state of objects while an order is replayed.
 
-use super::{Broken, constraints::Constraints};
+use super::{BrokenRule, constraints::Constraints};
 use crate::order::{Rule, SyncOp, SyncSteps};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::EventKind;
@@ -10,7 +10,7 @@ type Refused = (Option<u32>, Rule);
 
 /// Holder of a lock.
 #[derive(Clone, Copy, Debug)]
-struct Holder {
+struct LockHolder {
     thread: u16,
     shared: bool,
     depth: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Replay<'a, S> {
     ends: FxHashMap<u32, usize>,
     /// By step: whether it has come.
     done: Vec<bool>,
-    locks: FxHashMap<u32, Vec<Holder>>,
+    locks: FxHashMap<u32, Vec<LockHolder>>,
     /// Units of semaphores, and the step that took the last.
     units: FxHashMap<u32, (u64, Option<u32>)>,
     /// Steps at which the threads waiting for a signal began to wait.
@@ -65,7 +65,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
     }
 
     /// Applies a step that comes first in its thread or synchronizes.
-    pub fn step(&mut self, step: u32) -> Result<(), Broken> {
+    pub fn step(&mut self, step: u32) -> Result<(), BrokenRule> {
         let missing = self.missing(step);
         self.pass(step);
         let Some(sync) = self.steps.sync(step) else {
@@ -81,7 +81,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         }
     }
 
-    fn missing(&self, step: u32) -> Result<(), Broken> {
+    fn missing(&self, step: u32) -> Result<(), BrokenRule> {
         let is_done = |step: u32| self.done.get(step as usize).copied().unwrap_or_default();
         let needs = self.constraints.needs(step).iter();
         let mut missing = needs.filter(|(need, _)| !is_done(*need));
@@ -92,7 +92,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
     }
 
     /// Applies the step to its object; one that violates a rule takes effect nevertheless.
-    pub(super) fn synchronize(&mut self, step: u32, sync: SyncOp) -> Result<(), Broken> {
+    pub(super) fn synchronize(&mut self, step: u32, sync: SyncOp) -> Result<(), BrokenRule> {
         let resumed = self.resume(step);
         let object = sync.object;
         if self.constraints.odd.contains(&object) {
@@ -120,7 +120,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         self.holder_beside(lock, thread).map(|holder| holder.shared)
     }
 
-    fn holder_beside(&self, lock: u32, thread: u16) -> Option<&Holder> {
+    fn holder_beside(&self, lock: u32, thread: u16) -> Option<&LockHolder> {
         let holders = self.locks.get(&lock)?.iter();
         holders.into_iter().find(|holder| holder.thread != thread)
     }
@@ -128,11 +128,11 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
     fn take(&mut self, lock: u32, step: u32, shared: bool) -> Result<(), Refused> {
         let thread = self.steps.thread(step);
         let holders = self.locks.entry(lock).or_default();
-        let others = |holder: &&Holder| holder.thread != thread && !(holder.shared && shared);
+        let others = |holder: &&LockHolder| holder.thread != thread && !(holder.shared && shared);
         let conflict = holders.iter().find(others).map(|holder| holder.step);
         match holders.iter_mut().find(|holder| holder.thread == thread) {
             Some(mine) => mine.depth += 1,
-            None => holders.push(Holder {
+            None => holders.push(LockHolder {
                 thread,
                 shared,
                 depth: 1,
@@ -145,7 +145,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
     fn give(&mut self, lock: u32, step: u32) -> Result<(), Refused> {
         let thread = self.steps.thread(step);
         let holders = self.locks.entry(lock).or_default();
-        let mine = |holder: &&mut Holder| holder.thread == thread;
+        let mine = |holder: &&mut LockHolder| holder.thread == thread;
         let Some(holder) = holders.iter_mut().find(mine) else {
             let taken = holders.pop();
             return Err((taken.map(|holder| holder.step), Rule::Unlock));
@@ -214,7 +214,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
     }
 
     /// Checks that a wait that ends with this step was signalled.
-    fn resume(&mut self, step: u32) -> Result<(), Broken> {
+    fn resume(&mut self, step: u32) -> Result<(), BrokenRule> {
         let Some(end) = self.constraints.wait_ends.get(&step).copied() else {
             return Ok(());
         };

@@ -23,12 +23,12 @@ pub(super) struct Reader<'a, S> {
     /// By thread and semaphore: the unit taken last.
     taken: FxHashMap<(u16, u32), u32>,
     units: FxHashMap<u32, i64>,
-    barriers: FxHashMap<u32, Barrier>,
+    barriers: FxHashMap<u32, BarrierGenerations>,
 }
 
 /// A barrier so far; the first thread to leave closes its generation.
 #[derive(Default)]
-struct Barrier {
+struct BarrierGenerations {
     /// Arrivals of the generation that fills up.
     arriving: Vec<u32>,
     /// Arrivals of the closed generations.

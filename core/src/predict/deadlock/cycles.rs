@@ -1,6 +1,6 @@
 //! Cycles of requests at which all threads could stand at once.
 
-use super::requests::Request;
+use super::requests::LockRequest;
 use crate::{
     Budget, StopReason,
     order::{self, Requests},
@@ -18,7 +18,7 @@ const STEPS: usize = 2_000_000;
 
 struct CycleSearch<'a> {
     graph: &'a Graph<'a>,
-    requests: &'a [Request],
+    requests: &'a [LockRequest],
     /// Requests by the location of the held lock.
     holding: FxHashMap<u32, Vec<usize>>,
     budget: &'a Budget,
@@ -30,7 +30,7 @@ struct CycleSearch<'a> {
 /// Finds the cycles, each once, of any length.
 pub(super) fn cycles(
     graph: &Graph,
-    requests: &[Request],
+    requests: &[LockRequest],
     budget: &Budget,
 ) -> (Vec<Cycle>, StopReason) {
     let mut holding: FxHashMap<u32, Vec<usize>> = FxHashMap::default();

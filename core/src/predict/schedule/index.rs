@@ -1,6 +1,9 @@
 //! Index of the effects of a run's rows on other threads, made once for a run.
 
-use crate::order::kernel::{SyncEffect, Transition, Transitions};
+use crate::order::{
+    HeldLocks,
+    kernel::{SyncEffect, Transition, Transitions},
+};
 use unsnarl_trace::{EventId, EventKind, Run};
 
 pub(super) use crate::order::NONE;
@@ -42,7 +45,7 @@ impl Index {
     /// The row at which the stretch begins in which the thread holds a lock just before `row`: that of the
     /// outermost lock, where locks are nested.
     pub fn outermost(&self, thread: u16, row: u32) -> Option<u32> {
-        let mut held: Vec<(u32, u32)> = Vec::new();
+        let mut held = HeldLocks::default();
         let mut begins = None;
         for &step in self.steps_of(thread).iter().take_while(|step| **step < row) {
             let Some(op) = self.op(step) else { continue };
@@ -51,10 +54,10 @@ impl Index {
                     if held.is_empty() {
                         begins = Some(step);
                     }
-                    hold(&mut held, op.object);
+                    held.take(op.object, ());
                 }
                 SyncEffect::Give | SyncEffect::Post => {
-                    give(&mut held, op.object);
+                    held.give(op.object);
                 }
                 _ => {}
             }
@@ -122,39 +125,17 @@ impl Index {
     fn note_nesting(&mut self) {
         let mut not_nested = false;
         for steps in &self.steps {
-            let mut held: Vec<(u32, u32)> = Vec::new();
+            let mut held = HeldLocks::default();
             for op in steps.iter().filter_map(|row| self.op(*row)) {
                 match op.effect {
-                    SyncEffect::Take { .. } => hold(&mut held, op.object),
-                    SyncEffect::Give => not_nested |= !give(&mut held, op.object),
+                    SyncEffect::Take { .. } => held.take(op.object, ()),
+                    SyncEffect::Give => not_nested |= !held.give(op.object),
                     _ => {}
                 }
             }
         }
         self.not_nested = not_nested;
     }
-}
-
-fn hold(held: &mut Vec<(u32, u32)>, object: u32) {
-    match held.iter_mut().find(|(lock, _)| *lock == object) {
-        Some((_, depth)) => *depth += 1,
-        None => held.push((object, 1)),
-    }
-}
-
-/// Releases a lock; `false` when a lock acquired later is still held.
-fn give(held: &mut Vec<(u32, u32)>, object: u32) -> bool {
-    let Some(at) = held.iter().position(|(lock, _)| *lock == object) else {
-        return true;
-    };
-    if let Some((_, depth)) = held.get_mut(at) {
-        *depth -= 1;
-        if *depth == 0 {
-            held.remove(at);
-            return at == held.len();
-        }
-    }
-    true
 }
 
 /// Returns whether the recorder makes no decision between these two rows of a thread.

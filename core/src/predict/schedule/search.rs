@@ -32,7 +32,7 @@ struct Move {
     wakes: Option<u16>,
 }
 
-/// SearchState of the search.
+/// State of the search.
 #[derive(Clone)]
 struct SearchState {
     machine: Machine,
@@ -40,7 +40,7 @@ struct SearchState {
 }
 
 /// Identity of a state.
-type Key = (Vec<u32>, Vec<Vec<(u16, u32)>>, Vec<Vec<u16>>);
+type StateKey = (Vec<u32>, Vec<Vec<(u16, u32)>>, Vec<Vec<u16>>);
 
 struct ScheduleSearch<'a> {
     run: &'a Run,
@@ -48,7 +48,7 @@ struct ScheduleSearch<'a> {
     goal: &'a Goal,
     /// Rows from this one on are not executed.
     end: u32,
-    seen: FxHashSet<Key>,
+    seen: FxHashSet<StateKey>,
 }
 
 /// Searches the orders that begin with the run's rows before `from` and have none from `end` on.

@@ -3,7 +3,7 @@
 
 use super::{
     SyncPreserving,
-    cycles::{Request, cycles, requests},
+    cycles::{PatternRequest, cycles, requests},
 };
 use crate::{
     budget::{Budget, Outcome, StopReason},
@@ -30,7 +30,7 @@ pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome
         if stopped != StopReason::Complete {
             return false;
         }
-        let cycle: Vec<&Request> = cycle.iter().filter_map(|&at| requests.get(at)).collect();
+        let cycle: Vec<&PatternRequest> = cycle.iter().filter_map(|&at| requests.get(at)).collect();
         if let Some(events) = instance(these, &cycle) {
             findings.push(Candidate {
                 class: Class::Deadlock,
@@ -45,7 +45,7 @@ pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome
 
 /// Advances through the requests of each thread at once: closures only grow, so an instance that was in one
 /// is never needed again. Linear in the requests.
-fn instance(these: &SyncPreserving<'_>, cycle: &[&Request]) -> Option<Vec<EventId>> {
+fn instance(these: &SyncPreserving<'_>, cycle: &[&PatternRequest]) -> Option<Vec<EventId>> {
     let SyncPreserving {
         clocks, sections, ..
     } = these;

@@ -109,7 +109,7 @@ struct List {
 }
 
 /// Position of a thread in a list.
-struct Walk {
+struct ListWalk {
     at: usize,
     /// The closure so far.
     ideal: VectorClock,
@@ -119,7 +119,7 @@ struct RaceSearch<'a, 'r> {
     these: &'a SyncPreserving<'r>,
     of_location: FxHashMap<LocationId, Vec<u32>>,
     lists: Vec<List>,
-    walks: FxHashMap<(u32, u16), Walk>,
+    walks: FxHashMap<(u32, u16), ListWalk>,
 }
 
 impl RaceSearch<'_, '_> {
@@ -153,7 +153,7 @@ impl RaceSearch<'_, '_> {
             clocks, sections, ..
         } = self.these;
         let (t, step) = clocks.step_of(row)?;
-        let walk = self.walks.entry((list, t)).or_insert_with(|| Walk {
+        let walk = self.walks.entry((list, t)).or_insert_with(|| ListWalk {
             at: 0,
             ideal: clocks.bottom(),
         });
