@@ -1,5 +1,5 @@
 //! A checker of orders: decides whether an order of a symbolic trace's steps is feasible, and whether the run
-//! fails in it. Shares no code with the search that makes orders.
+//! fails in it. Shares nothing but the numbers of steps with the search that makes orders.
 //!
 //! An order is feasible when each thread executes its trace from the beginning (up to a cut, see
 //! [`Feasible::cut`]), the rules of synchronization hold, every read takes the value of the last write before
