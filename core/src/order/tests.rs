@@ -1,7 +1,78 @@
-//! Tests of clocks, cycles and held locks against their definitions.
+//! Tests of clocks, cycles and held locks against their definitions, and of the kernel against the checker.
 
-use super::*;
+use super::{
+    checker::{Constraints, Replay},
+    kernel::{SyncEffect, SyncState, Transitions},
+    *,
+};
+use crate::fixture;
 use proptest::prelude::*;
+use unsnarl_trace::Run;
+
+/// The rows of a run, with the points that they leave open not settled by the record.
+struct Unsettled(Run);
+
+impl SyncSteps for Unsettled {
+    const AS_RECORDED: bool = false;
+
+    fn count(&self) -> u32 {
+        self.0.count()
+    }
+
+    fn thread(&self, step: u32) -> u16 {
+        self.0.thread(step)
+    }
+
+    fn sync(&self, step: u32) -> Option<SyncOp> {
+        self.0.sync(step)
+    }
+
+    fn recorded(&self) -> impl Iterator<Item = u32> {
+        self.0.recorded()
+    }
+}
+
+/// Returns whether the checker accepts all steps of the order.
+fn is_feasible(steps: &impl SyncSteps, constraints: &Constraints, order: &[u32]) -> bool {
+    let mut replay = Replay::new(constraints, steps, order.iter().copied());
+    order.iter().all(|step| replay.step(*step).is_ok())
+}
+
+/// Takes random steps, and checks before each that the kernel blocks those that the checker refuses. Ends
+/// before a signal that could wake several threads: the checker leaves that open.
+fn kernel_agrees(steps: &impl SyncSteps, picks: &[u8]) -> Result<(), TestCaseError> {
+    let (constraints, transitions) = (Constraints::new(steps), Transitions::new(steps));
+    let mut state = SyncState::new(&transitions);
+    let mut order: Vec<u32> = Vec::new();
+    for &pick in picks {
+        let mut able: Vec<u32> = Vec::new();
+        let mut seen: Vec<u16> = Vec::new();
+        for step in steps.steps().filter(|step| !order.contains(step)) {
+            let thread = steps.thread(step);
+            if seen.contains(&thread) {
+                continue;
+            }
+            seen.push(thread);
+            let done = |step: u32| order.contains(&step);
+            let blocked = state.blocked(&transitions, step, thread, done);
+            let extended = [order.as_slice(), &[step]].concat();
+            let allowed = is_feasible(steps, &constraints, &extended);
+            prop_assert_eq!(blocked.is_none(), allowed, "{:?}: {:?}", extended, blocked);
+            able.extend(blocked.is_none().then_some(step));
+        }
+        let Some(&step) = able.get(usize::from(pick) % able.len().max(1)) else {
+            break;
+        };
+        let signals = |of: &&kernel::Transition| of.effect == SyncEffect::Signal;
+        let signal = transitions.get(step).filter(signals);
+        if signal.is_some_and(|signal| state.waiters(signal.object).count() > 1) {
+            break;
+        }
+        state.apply(&transitions, step, steps.thread(step));
+        order.push(step);
+    }
+    Ok(())
+}
 
 /// Requests with the requests that each waits for.
 struct Listed {
@@ -57,6 +128,15 @@ fn all_cycles(holders: &[Vec<usize>]) -> Vec<Vec<usize>> {
 
 proptest! {
     #[test]
+    fn the_kernel_blocks_what_the_checker_refuses(
+        run in fixture::feasible(70),
+        picks in prop::collection::vec(any::<u8>(), 70),
+    ) {
+        kernel_agrees(&run, &picks)?;
+        kernel_agrees(&Unsettled(run), &picks)?;
+    }
+
+    #[test]
     fn cycles_are_found_once_each(edges in prop::collection::btree_set((0usize..6, 0usize..6), 0..16)) {
         let of = |from: usize| edges.iter().filter(move |edge| edge.0 == from).map(|edge| edge.1);
         let holders: Vec<Vec<usize>> = (0..6).map(|from| of(from).collect()).collect();
@@ -109,4 +189,22 @@ proptest! {
             prop_assert_eq!(held.iter().copied().collect::<Vec<_>>(), firsts);
         }
     }
+}
+
+#[test]
+fn a_thread_that_waits_for_ever_needs_no_signal() {
+    let run = fixture::run(
+        "main fork main.1 @1\nmain lock m @2\nmain.1 signal c =0 @9\nmain wait c @3\nmain unlock m @3\nmain blocked condition c @3\ndeadlocks\n",
+    );
+    let transitions = Transitions::new(&Unsettled(run));
+    let effect = |step| transitions.get(step).map(|one| one.effect);
+    let resumes = NONE;
+    let signalled = true;
+    assert_eq!(effect(2), Some(SyncEffect::Signal));
+    assert_eq!(effect(3), Some(SyncEffect::Wait { signalled, resumes }));
+    assert!(
+        transitions
+            .get(5)
+            .is_some_and(|blocked| blocked.ends.is_none())
+    );
 }

@@ -185,8 +185,8 @@ impl Constraints {
 #[derive(Default)]
 struct Lifetimes {
     forks: FxHashMap<u64, u32>,
-    begun: FxHashSet<u16>,
-    last: FxHashMap<u64, u32>,
+    /// By thread: whether its first step has come, and the last that it took itself.
+    threads: Vec<(bool, Option<u32>)>,
     once: FxHashMap<(u32, EventKind), u32>,
 }
 
@@ -198,7 +198,7 @@ impl Lifetimes {
             for step in steps.steps() {
                 self.step(steps, step);
             }
-            self.begun.clear();
+            self.threads.iter_mut().for_each(|thread| thread.0 = false);
         }
         for step in walk(steps) {
             let needs = self.step(steps, step);
@@ -214,22 +214,36 @@ impl Lifetimes {
     /// Steps that have to come before the step.
     fn step(&mut self, steps: &impl SyncSteps, step: u32) -> [Option<(u32, Rule)>; 2] {
         let thread = steps.thread(step);
-        let first = self.begun.insert(thread);
-        let fork = self.forks.get(&u64::from(thread)).filter(|_| first);
+        let is_first = self.take(thread, step, steps.is_own(step));
+        let fork = self.forks.get(&u64::from(thread)).filter(|_| is_first);
         let fork = fork.map(|&fork| (fork, Rule::Fork));
-        if steps.is_own(step) {
-            let last = self.last.entry(thread.into()).or_insert(step);
-            *last = step.max(*last);
-        }
         let own = steps.sync(step).and_then(|sync| match sync.kind {
             EventKind::Fork => {
                 self.forks.insert(sync.value, step);
                 None
             }
-            EventKind::Join => Some((*self.last.get(&sync.value)?, Rule::Join)),
+            EventKind::Join => {
+                let other = self.threads.get(usize::try_from(sync.value).ok()?)?;
+                Some((other.1?, Rule::Join))
+            }
             _ => self.once(step, sync),
         });
         [fork, own]
+    }
+
+    /// Notes a step of the thread; returns whether it is the first.
+    fn take(&mut self, thread: u16, step: u32, is_own: bool) -> bool {
+        let at = usize::from(thread);
+        if self.threads.len() <= at {
+            self.threads.resize(at + 1, (false, None));
+        }
+        let Some((begun, last)) = self.threads.get_mut(at) else {
+            return false;
+        };
+        if is_own {
+            *last = (*last).max(Some(step));
+        }
+        !std::mem::replace(begun, true)
     }
 
     fn once(&mut self, step: u32, sync: SyncOp) -> Option<(u32, Rule)> {
@@ -249,8 +263,8 @@ impl Lifetimes {
 /// The steps in their recorded order; thread by thread when none was recorded.
 fn walk(steps: &impl SyncSteps) -> impl Iterator<Item = u32> {
     let is_recorded = steps.recorded().next().is_some();
-    let otherwise = steps.steps().filter(move |_| !is_recorded);
-    steps.recorded().chain(otherwise)
+    let otherwise = if is_recorded { 0 } else { usize::MAX };
+    steps.recorded().chain(steps.steps().take(otherwise))
 }
 
 fn syncs(steps: &impl SyncSteps) -> impl Iterator<Item = (u32, SyncOp)> {

@@ -225,6 +225,10 @@ impl<'a, S: SyncSteps> Reader<'a, S> {
 
     /// Ends a wait at the thread's first synchronization step after the wait and its unlock.
     fn end_wait(&mut self, step: u32, thread: u16, sync: SyncOp, object: u32) {
+        // A thread that waits for ever does not resume. (In runs such a wait needs no signal.)
+        if sync.kind == EventKind::Blocked && !S::AS_RECORDED {
+            return;
+        }
         if let Some((wait, gave_back)) = self.waits.get(&thread).copied() {
             if sync.kind == EventKind::Unlock && !gave_back {
                 self.waits.insert(thread, (wait, true));
