@@ -2,7 +2,7 @@
 //! Shares no code with the makers of orders.
 //!
 //! The actions of threads are taken as recorded; program order, memory and paths are for the callers to check.
-//! Where the steps leave something open, the checker chooses:
+//! The checker settles what the steps leave open:
 //! * A failed attempt at a lock needs another thread that holds it, as it did in the record (the row of a run
 //!   does not hold the mode requested: then for writing if that was so); one that failed on a free lock may do
 //!   so anywhere.
