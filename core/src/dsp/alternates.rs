@@ -12,7 +12,7 @@ use super::{
     check::{Checker, Feasible, Infeasible},
     pairs::{Pair, Pairs},
     program::NONE,
-    simulate::{Attempt, Ended, Simulator},
+    simulate::{Attempt, AttemptEnd, Simulator},
     slice::{Matters, Slice},
 };
 use crate::{
@@ -364,19 +364,19 @@ impl Search<'_> {
             }
             self.result.simulated += 1;
             match self.simulator.attempt(&attempt) {
-                Ended::Passes { .. } => {
+                AttemptEnd::Passes { .. } => {
                     if self.keep(pair, &attempt) {
                         return;
                     }
                 }
-                Ended::Departs(at) => {
+                AttemptEnd::Departs(at) => {
                     undecided =
                         undecided.or_else(|| Some(self.candidate(pair, &attempt, Some(at))));
                 }
-                Ended::Open => {
+                AttemptEnd::Open => {
                     undecided = undecided.or_else(|| Some(self.candidate(pair, &attempt, None)));
                 }
-                Ended::Fails | Ended::Stuck => {}
+                AttemptEnd::Fails | AttemptEnd::Stuck => {}
             }
         }
         let program = &self.simulator.program;

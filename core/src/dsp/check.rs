@@ -1,36 +1,29 @@
 //! A checker of orders: decides whether an order of a symbolic trace's steps is feasible, and whether the run
-//! fails in it. Shares no code with the search that makes orders.
+//! fails in it. Shares nothing but the numbers of steps with the search that makes orders.
 //!
 //! An order is feasible when each thread executes its trace from the beginning (up to a cut, see
 //! [`Feasible::cut`]), the rules of synchronization hold, every read takes the value of the last write before
 //! it, and every path condition holds for the resulting values: Phi_path, Phi_sync, Phi_rw and Phi_mo of
 //! [symbiosis], section 3.2, for sequential consistency, or for total or partial store order
-//! ([`MemoryModel`]: an order is then one of effects). [`Rule`] lists the rules.
-//!
-//! The checker chooses where a trace leaves something open:
-//! * A signal wakes one of the threads that wait at that moment, the one that resumes first in the order.
-//!   Waits that ended by timeout or spuriously need no signal and take none.
-//! * A failed attempt at a lock needs another thread that holds it, unless it failed on a free lock when
-//!   recorded.
-//! * A semaphore starts with as many units as the recorded order needs (without one: as all steps together
-//!   need).
-//! * As many threads meet at a barrier as met when recorded (without an order: all that ever arrive at it).
-//! * Objects that were used against the rules in the recorded order (a lock released by another thread) keep
-//!   their recorded order.
-//! * A cell of unknown initial value holds the value that the recorded order's first read found.
+//! ([`MemoryModel`]: an order is then one of effects). [`Rule`] lists the rules; `order::checker` checks those
+//! of synchronization. A cell of unknown initial value holds the value that the recorded order's first read
+//! found.
 
 mod memory;
-mod objects;
 #[cfg(test)]
 mod tests;
-mod waits;
 
-use crate::symbolic::{Action, Bug, ExprId, Origin, StepId, SymbolId, SymbolicTrace, expr::Values};
+use super::numbered::NumberedSteps;
+use crate::{
+    order::{
+        Rule, Violation,
+        checker::{Constraints, Replay},
+    },
+    symbolic::{Action, Bug, ExprId, Origin, StepId, SymbolId, SymbolicTrace, expr::Values},
+};
 use memory::InOrder;
 pub use memory::MemoryModel;
-use objects::{Facts, Objects};
-use std::fmt;
-use unsnarl_trace::{EventKind, Run};
+use unsnarl_trace::Run;
 
 /// Behaviour of a feasible order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,89 +38,12 @@ pub struct Feasible {
 }
 
 /// Reason why an order is infeasible.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Infeasible {
-    /// The step that cannot come at its position in the order.
-    pub step: StepId,
-    /// The step that conflicts with it, if it is a single one.
-    pub other: Option<StepId>,
-    /// The violated rule.
-    pub rule: Rule,
-}
-
-/// The rules of a feasible order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Rule {
-    /// The step is in the trace.
-    Known,
-    /// Each thread's steps come in program order, each once, without gaps.
-    Program,
-    /// The steps of one event come together.
-    Whole,
-    /// A thread begins after it was created.
-    Fork,
-    /// A join comes after all steps of the joined thread.
-    Join,
-    /// A lock is acquired when no other thread holds it (by readers: for writing).
-    Lock,
-    /// A lock is released by a thread that holds it.
-    Unlock,
-    /// An attempt fails while another thread holds the lock.
-    Attempt,
-    /// A wait resumes after a signal that came while it waited.
-    Signal,
-    /// A semaphore's unit is taken when there is one.
-    Unit,
-    /// A barrier is left when all threads have arrived.
-    Barrier,
-    /// A once-only initialization happens once, and is passed when it is done.
-    Once,
-    /// Objects that were used against the rules keep the recorded order.
-    AsRecorded,
-    /// The thread takes the path that it took.
-    Path,
-    /// A path condition can be evaluated.
-    Value,
-}
-
-impl Rule {
-    /// The rule as a sentence.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Rule::Known => "an order has steps of the trace",
-            Rule::Program => "each thread's steps come in program order, each once",
-            Rule::Whole => "the steps of one event come together",
-            Rule::Fork => "a thread begins after it was created",
-            Rule::Join => "a join comes after all that the other thread does",
-            Rule::Lock => "a lock is taken when no other thread holds it",
-            Rule::Unlock => "a lock is given back by a thread that holds it",
-            Rule::Attempt => "an attempt at a lock fails only while another thread holds it",
-            Rule::Signal => "a wait goes on after a signal that came while it waited",
-            Rule::Unit => "a unit of a semaphore is taken when there is one",
-            Rule::Barrier => "a barrier is left when all have come",
-            Rule::Once => "a once-only initialization happens once and is passed when it is done",
-            Rule::AsRecorded => "what was used against the rules keeps its recorded order",
-            Rule::Path => "the thread takes the path that it took",
-            Rule::Value => "what a condition depends on is known",
-        }
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.sentence())
-    }
-}
+pub type Infeasible = Violation<StepId>;
 
 impl Infeasible {
     /// `a lock is taken when no other thread holds it: main.1, lock m at a.c:7, against main, lock m at a.c:3`
     pub fn in_words(&self, trace: &SymbolicTrace, run: &Run) -> String {
-        let mut words = format!("{}: {}", self.rule, step_in_words(trace, run, self.step));
-        if let Some(other) = self.other {
-            words.push_str(", against ");
-            words.push_str(&step_in_words(trace, run, other));
-        }
-        words
+        self.worded(|step| step_in_words(trace, run, *step))
     }
 }
 
@@ -167,7 +83,8 @@ pub fn check(trace: &SymbolicTrace, order: &[StepId]) -> Result<Feasible, Infeas
 pub struct Checker<'t> {
     trace: &'t SymbolicTrace,
     model: MemoryModel,
-    facts: Facts,
+    steps: NumberedSteps<'t>,
+    constraints: Constraints,
     first_values: Vec<Option<u128>>,
 }
 
@@ -179,10 +96,12 @@ impl<'t> Checker<'t> {
 
     /// Prepares the trace for orders of effects under this memory model.
     pub fn under(trace: &'t SymbolicTrace, model: MemoryModel) -> Checker<'t> {
+        let steps = NumberedSteps::new(trace, &trace.order);
         Checker {
             trace,
             model,
-            facts: Facts::new(trace),
+            constraints: Constraints::new(&steps),
+            steps,
             first_values: trace.first_values(),
         }
     }
@@ -221,11 +140,13 @@ impl<'t> Checker<'t> {
 
     /// Checks Phi_sync.
     fn synchronized(&self, order: &[StepId]) -> Result<(), Infeasible> {
-        let mut objects = Objects::of_order(&self.facts, order);
-        for &id in order {
-            objects
-                .step(self.trace, id)
-                .map_err(|(other, rule)| broken(id, other, rule))?;
+        let numbers = order.iter().map(|&id| self.steps.number(id));
+        let mut replay = Replay::new(&self.constraints, &self.steps, numbers.clone());
+        for step in numbers {
+            replay.step(step).map_err(|(_, other, rule)| {
+                let id = |step| self.steps.id(step);
+                broken(id(step), other.map(id), rule)
+            })?;
         }
         Ok(())
     }
@@ -309,12 +230,6 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// `true` for a synchronization step of this kind.
-fn is_kind(trace: &SymbolicTrace, id: StepId, wanted: EventKind) -> bool {
-    let step = trace.step(id);
-    step.is_some_and(|step| matches!(step.action, Action::Sync { kind, .. } if kind == wanted))
-}
-
 fn broken(step: StepId, other: Option<StepId>, rule: Rule) -> Infeasible {
-    Infeasible { step, other, rule }
+    Violation { step, other, rule }
 }

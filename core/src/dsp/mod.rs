@@ -17,6 +17,7 @@ mod check;
 pub(crate) mod fixture;
 mod flows;
 mod model;
+mod numbered;
 mod pairs;
 mod program;
 mod project;
@@ -32,7 +33,7 @@ pub use alternates::{
     Alternate, Alternates, Candidate, Options, Serial, Solve, Solved, alternates, check_of, events,
 };
 pub use brief::in_brief;
-pub use check::{Checker, Feasible, Infeasible, MemoryModel, Rule, check, step_in_words};
+pub use check::{Checker, Feasible, Infeasible, MemoryModel, check, step_in_words};
 pub use model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};
 pub use project::{Hints, hints, project, project_runs, project_waiting};
 pub use render::headline;

@@ -1,9 +1,10 @@
 //! Pairs of accesses to flip, nearest first ([symbiosis], section 3.4).
 
 use super::{
-    program::{NONE, Op, Program},
+    program::{NONE, Program, StepOp},
     slice::{Matters, Slice},
 };
+use crate::order::VectorClock;
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Two steps of different threads; the first comes first in the base order.
@@ -115,8 +116,8 @@ fn accesses(program: &Program, base: &[u32], slice: &Slice) -> Vec<Access> {
         events += u32::from(event.is_some() && event != last);
         last = event;
         let (cell, writes) = match program.op(flat) {
-            Op::Read { cell, .. } => (cell, false),
-            Op::Write { cell, .. } => (cell, true),
+            StepOp::Read { cell, .. } => (cell, false),
+            StepOp::Write { cell, .. } => (cell, true),
             _ => continue,
         };
         accesses.push(Access {
@@ -137,26 +138,26 @@ fn accesses(program: &Program, base: &[u32], slice: &Slice) -> Vec<Access> {
 #[derive(Debug, Default)]
 pub(super) struct Forced {
     /// Per thread: the index from which on it comes after a number of steps of the others.
-    clocks: Vec<Vec<(u32, Vec<u32>)>>,
+    clocks: Vec<Vec<(u32, VectorClock)>>,
 }
 
 impl Forced {
     /// Linear in the steps, and in threads for each creation and join.
     pub fn new(program: &Program, base: &[u32]) -> Forced {
-        let none = || vec![0; program.threads()];
+        let none = || VectorClock::of_width(program.threads());
         let mut forced = Forced {
             clocks: (0..program.threads()).map(|_| vec![(0, none())]).collect(),
         };
         for &flat in base {
             let id = program.id(flat);
             match program.op(flat) {
-                Op::Fork => {
+                StepOp::Fork => {
                     let children = (0..).zip(&program.fork);
                     for (child, _) in children.filter(|(_, fork)| **fork == flat) {
                         forced.learn(child, 0, id.thread.0, id.index + 1);
                     }
                 }
-                Op::Join(joined) => {
+                StepOp::Join(joined) => {
                     let own = program
                         .own
                         .get(usize::from(joined))
@@ -172,32 +173,26 @@ impl Forced {
 
     /// Orders a thread, from this index on, after these steps of another and their predecessors.
     fn learn(&mut self, thread: u16, index: u32, other: u16, steps: u32) {
-        let mut clock = self.clock(thread, index).to_vec();
-        let theirs = self.clock(other, steps.saturating_sub(1)).to_vec();
-        for (mine, theirs) in clock.iter_mut().zip(theirs) {
-            *mine = (*mine).max(theirs);
+        let mut clock = self.clock(thread, index).cloned().unwrap_or_default();
+        if let Some(theirs) = self.clock(other, steps.saturating_sub(1)) {
+            clock.join(theirs.entries());
         }
-        if let Some(known) = clock.get_mut(usize::from(other)) {
-            *known = (*known).max(steps);
-        }
+        clock.raise(other, steps);
         if let Some(clocks) = self.clocks.get_mut(usize::from(thread)) {
             clocks.push((index, clock));
         }
     }
 
-    fn clock(&self, thread: u16, index: u32) -> &[u32] {
-        let clocks = self
-            .clocks
-            .get(usize::from(thread))
-            .map_or(&[][..], Vec::as_slice);
+    fn clock(&self, thread: u16, index: u32) -> Option<&VectorClock> {
+        let clocks = self.clocks.get(usize::from(thread))?;
         let behind = clocks.partition_point(|(from, _)| *from <= index);
-        let clock = behind.checked_sub(1).and_then(|at| clocks.get(at));
-        clock.map_or(&[], |(_, clock)| clock)
+        let (_, clock) = clocks.get(behind.checked_sub(1)?)?;
+        Some(clock)
     }
 
     /// Returns whether the first always comes before the second, each given by thread and index.
     pub fn ordered(&self, first: (u16, u32), second: (u16, u32)) -> bool {
-        let known = self.clock(second.0, second.1).get(usize::from(first.0));
-        known.is_some_and(|&known| known > first.1)
+        let clock = self.clock(second.0, second.1);
+        clock.is_some_and(|clock| clock.get(first.0) > first.1)
     }
 }

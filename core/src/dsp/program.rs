@@ -1,16 +1,17 @@
 //! A symbolic trace prepared for repeated simulation: steps and objects have small numbers, and each step
 //! lists the expressions to evaluate there, in order.
 
-use crate::symbolic::{Action, Bug, ExprId, Node, StepId, SymbolicTrace};
-use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{EventKind, LocationId, ThreadId};
+use super::numbered::NumberedSteps;
+pub(super) use crate::order::NONE;
+use crate::{
+    order::kernel::{SyncEffect, Transitions},
+    symbolic::{Action, Bug, ExprId, Node, StepId, SymbolicTrace},
+};
+use unsnarl_trace::{EventKind, ThreadId};
 
-/// Marks the absence of a thread or a step.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// Effect of a step in the simulation, with objects by number.
+/// Effect of a step in the simulation.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Op {
+pub(super) enum StepOp {
     Read {
         cell: u32,
         symbol: u32,
@@ -22,50 +23,19 @@ pub(super) enum Op {
     Assume(ExprId),
     /// Evaluates the condition of the bug.
     Bug(ExprId),
-    Nothing,
     Fork,
-    Lock(u32),
-    SharedLock(u32),
-    Unlock(u32),
-    /// Releases a lock that the thread held at the end; an added step.
-    Release(u32),
-    Attempt(u32),
     Join(u16),
-    Wait(u32),
-    Signal(u32),
-    Broadcast(u32),
-    Arrive(u32),
-    Leave(u32),
-    TakeUnit(u32),
-    GiveUnit(u32),
-    OnceBegin(u32),
-    OnceEnd(u32),
-    OncePass(u32),
-    /// Takes the n-th turn on an object used against the rules, whose steps keep the recorded order.
-    Turn(u32, u32),
-}
-
-/// Violations of the rules in the base order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Exceptions {
-    /// Objects whose steps keep the recorded order.
-    pub odd: FxHashSet<LocationId>,
-    /// Attempts at a lock that failed although it was free.
-    pub on_free: FxHashSet<StepId>,
-}
-
-/// Resumption of a wait.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Return {
-    pub condition: u32,
-    pub signalled: bool,
+    /// Releases a lock that the thread held at the end; an added step.
+    Release,
+    /// Other synchronization; [`Program::transitions`] has the effect.
+    Sync,
 }
 
 /// A prepared trace. Steps are numbered thread by thread.
 #[derive(Debug)]
 pub(super) struct Program<'t> {
     pub trace: &'t SymbolicTrace,
-    pub ops: Vec<Op>,
+    pub ops: Vec<StepOp>,
     thread_of: Vec<u16>,
     first: Vec<u32>,
     /// Number of steps that each thread took itself.
@@ -76,14 +46,8 @@ pub(super) struct Program<'t> {
     unit: Vec<(u32, u32)>,
     /// By thread: the step that creates it.
     pub fork: Vec<u32>,
-    /// Resumptions of waits, by step.
-    pub returns: FxHashMap<u32, Return>,
-    pub objects: usize,
-    /// Initial units of semaphores, by object.
-    pub units: FxHashMap<u32, u32>,
-    pub meeting: FxHashMap<u32, u32>,
-    /// Once-only initializations that the trace has.
-    pub initialized: FxHashSet<u32>,
+    /// Effects of steps on synchronization objects.
+    pub transitions: Transitions,
     /// Sets of acquisitions, innermost first, and by step the set that the thread holds before it.
     held: Vec<Vec<u32>>,
     held_at: Vec<u32>,
@@ -91,7 +55,7 @@ pub(super) struct Program<'t> {
 
 impl<'t> Program<'t> {
     /// Prepares a trace; `order` counts as the recorded order.
-    pub fn new(trace: &'t SymbolicTrace, order: &[StepId], exceptions: &Exceptions) -> Program<'t> {
+    pub fn new(trace: &'t SymbolicTrace, order: &[StepId]) -> Program<'t> {
         let mut program = Program {
             trace,
             ops: Vec::new(),
@@ -102,22 +66,14 @@ impl<'t> Program<'t> {
             ranges: Vec::new(),
             unit: Vec::new(),
             fork: vec![NONE; trace.threads.len()],
-            returns: FxHashMap::default(),
-            objects: 0,
-            units: FxHashMap::default(),
-            meeting: FxHashMap::default(),
-            initialized: FxHashSet::default(),
+            transitions: Transitions::new(&NumberedSteps::new(trace, order)),
             held: vec![Vec::new()],
             held_at: Vec::new(),
         };
         program.number_steps();
-        let objects = program.translate(exceptions);
-        program.objects = objects.len();
-        program.turns(order, &exceptions.odd, &objects);
+        program.translate();
         program.compile();
         program.sections();
-        program.waits();
-        program.count(order);
         program
     }
 
@@ -141,8 +97,8 @@ impl<'t> Program<'t> {
     }
 
     /// Effect of the step.
-    pub fn op(&self, flat: u32) -> Op {
-        self.ops.get(flat as usize).copied().unwrap_or(Op::Nothing)
+    pub fn op(&self, flat: u32) -> StepOp {
+        self.ops.get(flat as usize).copied().unwrap_or(StepOp::Sync)
     }
 
     /// First and last step of the event that the step belongs to.
@@ -190,87 +146,49 @@ impl<'t> Program<'t> {
         }
     }
 
-    fn translate(&mut self, exceptions: &Exceptions) -> FxHashMap<LocationId, u32> {
-        let odd = &exceptions.odd;
-        let mut objects: FxHashMap<LocationId, u32> = FxHashMap::default();
+    fn translate(&mut self) {
         for (id, step) in self.trace.steps() {
-            let mut number = |object: LocationId| {
-                let next = objects.len() as u32;
-                *objects.entry(object).or_insert(next)
-            };
+            let flat = self.ops.len() as u32;
             let op = match step.action {
-                Action::Read { cell, symbol } => Op::Read {
+                Action::Read { cell, symbol } => StepOp::Read {
                     cell: cell.0,
                     symbol: symbol.0,
                 },
-                Action::Write { cell, value } => Op::Write {
+                Action::Write { cell, value } => StepOp::Write {
                     cell: cell.0,
                     value,
                 },
                 Action::Assume(condition) => match self.trace.bug {
-                    Bug::Condition { step, .. } if step == id => Op::Bug(condition),
-                    _ => Op::Assume(condition),
+                    Bug::Condition { step, .. } if step == id => StepOp::Bug(condition),
+                    _ => StepOp::Assume(condition),
                 },
-                Action::Release { object, .. } if odd.contains(&object) => Op::Nothing,
-                Action::Release { object, .. } => Op::Release(number(object)),
-                Action::Sync { object, .. } if odd.contains(&object) => {
-                    Op::Turn(number(object), NONE)
+                Action::Release { .. } if self.effect(flat) == Some(SyncEffect::Give) => {
+                    StepOp::Release
                 }
-                Action::Sync {
-                    kind,
-                    object,
-                    value,
-                } => {
+                Action::Sync { kind, value, .. } => {
                     let thread = u16::try_from(value).unwrap_or(u16::MAX);
-                    let op = match exceptions.on_free.contains(&id) {
-                        true => Op::Nothing,
-                        false => sync(kind, thread, || number(object)),
-                    };
-                    self.note(op, thread);
-                    op
+                    match kind {
+                        EventKind::Fork => self.fork(thread, flat),
+                        EventKind::Join => StepOp::Join(thread),
+                        _ => StepOp::Sync,
+                    }
                 }
+                Action::Release { .. } => StepOp::Sync,
             };
             self.ops.push(op);
         }
-        objects
     }
 
-    fn note(&mut self, op: Op, thread: u16) {
-        match op {
-            Op::Fork => {
-                if let Some(fork) = self.fork.get_mut(usize::from(thread)) {
-                    *fork = self.ops.len() as u32;
-                }
-            }
-            Op::OnceBegin(object) => {
-                self.initialized.insert(object);
-            }
-            _ => {}
+    fn fork(&mut self, child: u16, flat: u32) -> StepOp {
+        if let Some(fork) = self.fork.get_mut(usize::from(child)) {
+            *fork = flat;
         }
+        StepOp::Fork
     }
 
-    /// Gives each step of an object used against the rules its turn.
-    fn turns(
-        &mut self,
-        order: &[StepId],
-        odd: &FxHashSet<LocationId>,
-        objects: &FxHashMap<LocationId, u32>,
-    ) {
-        let mut next: FxHashMap<u32, u32> = FxHashMap::default();
-        for &id in order {
-            let Some(Action::Sync { object, .. }) = self.trace.step(id).map(|step| step.action)
-            else {
-                continue;
-            };
-            let flat = self.flat(id) as usize;
-            if let (true, Some(&number)) = (odd.contains(&object), objects.get(&object))
-                && let Some(op) = self.ops.get_mut(flat)
-            {
-                let turn = next.entry(number).or_default();
-                *op = Op::Turn(number, *turn);
-                *turn += 1;
-            }
-        }
+    /// Effect of the step on its synchronization object.
+    pub fn effect(&self, flat: u32) -> Option<SyncEffect> {
+        self.transitions.get(flat).map(|step| step.effect)
     }
 
     /// Lists for each step the expressions that its thread has not evaluated before.
@@ -278,7 +196,9 @@ impl<'t> Program<'t> {
         let mut by: Vec<u16> = vec![u16::MAX; self.trace.exprs.len()];
         for flat in 0..self.ops.len() as u32 {
             let from = self.code.len() as u32;
-            if let Op::Write { value, .. } | Op::Assume(value) | Op::Bug(value) = self.op(flat) {
+            if let StepOp::Write { value, .. } | StepOp::Assume(value) | StepOp::Bug(value) =
+                self.op(flat)
+            {
                 self.need(value, self.thread(flat), &mut by);
             }
             let new = self.code.get_mut(from as usize..).unwrap_or(&mut []);
@@ -316,10 +236,16 @@ impl<'t> Program<'t> {
             for flat in self.steps(thread) {
                 self.held_at.push(set);
                 let mut held = self.held.get(set as usize).cloned().unwrap_or_default();
-                match self.op(flat) {
-                    Op::Lock(_) | Op::SharedLock(_) => held.insert(0, flat),
-                    Op::Unlock(lock) => {
-                        let of = |&taken: &u32| matches!(self.op(taken), Op::Lock(of) | Op::SharedLock(of) if of == lock);
+                let Some(step) = self.transitions.get(flat) else {
+                    continue;
+                };
+                match step.effect {
+                    SyncEffect::Take { .. } => held.insert(0, flat),
+                    SyncEffect::Give => {
+                        let of = |taken: &u32| {
+                            let taken = self.transitions.get(*taken);
+                            taken.is_some_and(|taken| taken.object == step.object)
+                        };
                         let at = held.iter().position(of);
                         at.map(|at| held.remove(at));
                     }
@@ -329,97 +255,5 @@ impl<'t> Program<'t> {
                 self.held.push(held);
             }
         }
-    }
-
-    /// Finds the resumptions of waits: the thread's next synchronization step after it released the mutex.
-    fn waits(&mut self) {
-        for thread in 0..self.threads() as u16 {
-            let syncs: Vec<u32> = self
-                .steps(thread)
-                .filter(|&flat| self.kind(flat).is_some())
-                .collect();
-            for (at, &wait) in syncs.iter().enumerate() {
-                let Op::Wait(condition) = self.op(wait) else {
-                    continue;
-                };
-                let mut rest = syncs.iter().skip(at + 1).copied().peekable();
-                rest.next_if(|&flat| self.kind(flat) == Some(EventKind::Unlock));
-                // A thread that waits for ever does not resume.
-                let goes_on = |end: &&u32| self.kind(**end) != Some(EventKind::Blocked);
-                let Some(&end) = rest.peek().filter(goes_on) else {
-                    continue;
-                };
-                let wake = rest.find(|&flat| self.kind(flat) == Some(EventKind::Wake));
-                let signalled = wake.is_none_or(|wake| self.value(wake) == 0);
-                self.returns.insert(
-                    end,
-                    Return {
-                        condition,
-                        signalled,
-                    },
-                );
-            }
-        }
-    }
-
-    /// Event kind of a synchronization step.
-    pub fn kind(&self, flat: u32) -> Option<EventKind> {
-        match self.trace.step(self.id(flat))?.action {
-            Action::Sync { kind, .. } => Some(kind),
-            _ => None,
-        }
-    }
-
-    fn value(&self, flat: u32) -> u64 {
-        match self.trace.step(self.id(flat)).map(|step| step.action) {
-            Some(Action::Sync { value, .. }) => value,
-            _ => 0,
-        }
-    }
-
-    /// Counts the initial units of semaphores and the threads that meet at barriers.
-    fn count(&mut self, order: &[StepId]) {
-        let mut now: FxHashMap<u32, i64> = FxHashMap::default();
-        let mut left: FxHashSet<u32> = FxHashSet::default();
-        for &id in order {
-            match self.op(self.flat(id)) {
-                Op::GiveUnit(object) => *now.entry(object).or_default() += 1,
-                Op::TakeUnit(object) => {
-                    let units = now.entry(object).or_default();
-                    *units -= 1;
-                    let first = self.units.entry(object).or_default();
-                    *first = (*first).max(u32::try_from(-*units).unwrap_or(0));
-                }
-                Op::Arrive(object) if !left.contains(&object) => {
-                    *self.meeting.entry(object).or_default() += 1;
-                }
-                Op::Leave(object) => {
-                    left.insert(object);
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-fn sync(kind: EventKind, thread: u16, object: impl FnOnce() -> u32) -> Op {
-    match kind {
-        EventKind::Fork => Op::Fork,
-        EventKind::Lock => Op::Lock(object()),
-        EventKind::SharedLock => Op::SharedLock(object()),
-        EventKind::Unlock | EventKind::SharedUnlock => Op::Unlock(object()),
-        EventKind::TryLockFailed => Op::Attempt(object()),
-        EventKind::Join => Op::Join(thread),
-        EventKind::Wait => Op::Wait(object()),
-        EventKind::Signal => Op::Signal(object()),
-        EventKind::Broadcast => Op::Broadcast(object()),
-        EventKind::BarrierArrive => Op::Arrive(object()),
-        EventKind::BarrierLeave => Op::Leave(object()),
-        EventKind::SemWait => Op::TakeUnit(object()),
-        EventKind::SemPost => Op::GiveUnit(object()),
-        EventKind::OnceBegin => Op::OnceBegin(object()),
-        EventKind::OnceEnd => Op::OnceEnd(object()),
-        EventKind::OncePass => Op::OncePass(object()),
-        _ => Op::Nothing,
     }
 }

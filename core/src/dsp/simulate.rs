@@ -6,11 +6,13 @@
 //! near the failure are cheap. Nothing is hashed per step.
 
 use super::{
-    program::{Exceptions, NONE, Op, Program},
-    state::{Ready, State},
+    program::{NONE, Program, StepOp},
+    state::{Ready, SimulationState},
 };
-use crate::symbolic::{Bug, Origin, StepId, SymbolicTrace};
-use unsnarl_trace::LocationId;
+use crate::{
+    order::kernel::SyncEffect,
+    symbolic::{Bug, Origin, StepId, SymbolicTrace},
+};
 
 /// An attempt: from a position of the base order on, a thread is held back until a step has been taken.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -27,7 +29,7 @@ pub(super) struct Attempt {
 
 /// Result of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ended {
+pub(super) enum AttemptEnd {
     /// The run does not fail. `to_the_end`: all steps were taken.
     Passes { to_the_end: bool },
     /// The run fails as recorded.
@@ -52,7 +54,7 @@ pub(super) struct Simulator<'t> {
     symbols: Vec<Option<u128>>,
     base_values: Vec<Option<u128>>,
     base_symbols: Vec<Option<u128>>,
-    snapshots: Vec<State>,
+    snapshots: Vec<SimulationState>,
     every: usize,
     /// The attempt's order from its position on.
     pub order: Vec<u32>,
@@ -66,9 +68,10 @@ pub(super) struct Simulator<'t> {
 const SNAPSHOT: usize = 256;
 const SNAPSHOTS: usize = 64;
 
-enum Step {
+/// Result of a thread's attempt at its next step.
+enum Advance {
     Taken { wakes: bool },
-    Ends(Ended),
+    Ends(AttemptEnd),
     Waits(Option<u16>),
     Leaves,
 }
@@ -80,19 +83,7 @@ impl<'t> Simulator<'t> {
         order: &[StepId],
         first: Vec<Option<u128>>,
     ) -> Simulator<'t> {
-        let mut exceptions = Exceptions::default();
-        loop {
-            let mut simulator = Simulator::with(trace, order, &exceptions);
-            match simulator.run_base(first.clone()) {
-                // Each round takes one more object or attempt as recorded.
-                Some(flat) if simulator.except(flat, &mut exceptions) => {}
-                _ => return simulator,
-            }
-        }
-    }
-
-    fn with(trace: &'t SymbolicTrace, order: &[StepId], exceptions: &Exceptions) -> Simulator<'t> {
-        let program = Program::new(trace, order, exceptions);
+        let program = Program::new(trace, order);
         let base: Vec<u32> = order.iter().map(|&id| program.flat(id)).collect();
         let mut place = vec![NONE; program.ops.len()];
         for (at, &flat) in (0..).zip(&base) {
@@ -105,7 +96,7 @@ impl<'t> Simulator<'t> {
             Origin::Read(_) => None,
         });
         let symbols: Vec<Option<u128>> = outside.collect();
-        Simulator {
+        let mut simulator = Simulator {
             values: vec![None; trace.exprs.len()],
             base_values: Vec::new(),
             base_symbols: Vec::new(),
@@ -120,54 +111,24 @@ impl<'t> Simulator<'t> {
             program,
             base,
             place,
-        }
+        };
+        simulator.run_base(first);
+        simulator
     }
 
-    /// Takes the steps of the base order; returns the first that violates a rule of its object.
-    fn run_base(&mut self, first: Vec<Option<u128>>) -> Option<u32> {
-        let mut state = State::new(&self.program, first);
-        let mut breaks = None;
+    /// Takes the steps of the base order.
+    fn run_base(&mut self, first: Vec<Option<u128>>) {
+        let mut state = SimulationState::new(&self.program, first);
         for at in 0..self.base.len() {
             if at % self.every == 0 {
                 self.snapshots.push(state.clone());
             }
             let flat = self.base.get(at).copied().unwrap_or(NONE);
-            if state.ready(&self.program, flat) != Ready::Yes {
-                breaks = breaks.or(Some(flat));
-            }
             self.apply(&mut state, flat);
         }
         self.base_values = self.values.clone();
         self.base_symbols = self.symbols.clone();
         self.restart();
-        breaks
-    }
-
-    /// Notes that a step violated a rule; `false` when nothing is left to note.
-    fn except(&self, flat: u32, exceptions: &mut Exceptions) -> bool {
-        let id = self.program.id(flat);
-        if matches!(self.program.op(flat), Op::Attempt(_)) {
-            return exceptions.on_free.insert(id);
-        }
-        let objects = self.blamed(flat);
-        objects.is_some_and(|object| exceptions.odd.insert(object))
-    }
-
-    fn blamed(&self, flat: u32) -> Option<LocationId> {
-        use crate::symbolic::Action;
-        let object = |flat: u32| match self.program.trace.step(self.program.id(flat))?.action {
-            Action::Sync { object, .. } | Action::Release { object, .. } => Some(object),
-            _ => None,
-        };
-        match self.program.returns.get(&flat) {
-            // A wakeup without a signal: the condition that it waited on.
-            Some(end) if end.signalled => {
-                let first = self.program.steps(self.program.thread(flat)).start;
-                let is_wait = |step: &u32| matches!(self.program.op(*step), Op::Wait(condition) if condition == end.condition);
-                (first..flat).rev().find(is_wait).and_then(object)
-            }
-            _ => object(flat),
-        }
     }
 
     fn restart(&mut self) {
@@ -178,7 +139,7 @@ impl<'t> Simulator<'t> {
     }
 
     /// Evaluates the step's expressions and takes it; `true` when a waiting thread may resume.
-    fn apply(&mut self, state: &mut State, flat: u32) -> bool {
+    fn apply(&mut self, state: &mut SimulationState, flat: u32) -> bool {
         let program = &self.program;
         let exprs = &program.trace.exprs;
         for &id in program.code(flat) {
@@ -200,24 +161,25 @@ impl<'t> Simulator<'t> {
         }
         let is_last = program.own.get(usize::from(thread)) == Some(&next);
         match program.op(flat) {
-            Op::Read { .. } | Op::Write { .. } | Op::Assume(_) | Op::Bug(_) => is_last,
-            Op::Fork => true,
-            _ => {
-                let place = |thread| self.goes_on(thread, flat);
-                state.sync(program, flat, place) || is_last
+            StepOp::Read { .. } | StepOp::Write { .. } | StepOp::Assume(_) | StepOp::Bug(_) => {
+                is_last
+            }
+            StepOp::Fork | StepOp::Join(_) | StepOp::Release | StepOp::Sync => {
+                state.sync.apply(&program.transitions, flat, thread);
+                self.wakes(flat) || is_last
             }
         }
     }
 
-    fn memory(&mut self, state: &mut State, flat: u32) {
+    fn memory(&mut self, state: &mut SimulationState, flat: u32) {
         match self.program.op(flat) {
-            Op::Read { cell, symbol } => {
+            StepOp::Read { cell, symbol } => {
                 let found = state.memory.get(cell as usize).copied().flatten();
                 if let Some(symbol) = self.symbols.get_mut(symbol as usize) {
                     *symbol = found;
                 }
             }
-            Op::Write { cell, value } => {
+            StepOp::Write { cell, value } => {
                 let written = self.values.get(value.0 as usize).copied().flatten();
                 if let Some(cell) = state.memory.get_mut(cell as usize) {
                     *cell = written;
@@ -227,26 +189,23 @@ impl<'t> Simulator<'t> {
         }
     }
 
-    /// The position in the base order at which the thread resumes from the wait that begins at this step.
-    /// Waits that need no signal take none while others do.
-    fn goes_on(&self, thread: u16, wait: u32) -> u32 {
-        let mut later = self.program.steps(thread).filter(|&flat| flat > wait);
-        let end = later.find(|flat| self.program.returns.contains_key(flat));
-        let end = end.filter(|flat| {
-            self.program
-                .returns
-                .get(flat)
-                .is_some_and(|end| end.signalled)
-        });
-        end.and_then(|flat| self.place.get(flat as usize).copied())
-            .unwrap_or(NONE)
+    /// Returns whether a waiting thread may resume after the step.
+    fn wakes(&self, flat: u32) -> bool {
+        let only_takes = |effect| {
+            use SyncEffect::{Attempt, Leave, Take, TakeUnit, Wait};
+            matches!(
+                effect,
+                Attempt { .. } | Leave | Take { .. } | TakeUnit { .. } | Wait { .. }
+            )
+        };
+        !self.program.effect(flat).is_some_and(only_takes)
     }
 
     /// The state before this place of the base order.
-    fn state_at(&self, place: usize) -> State {
+    fn state_at(&self, place: usize) -> SimulationState {
         let nearest = (place / self.every).min(self.snapshots.len().saturating_sub(1));
         let Some(mut state) = self.snapshots.get(nearest).cloned() else {
-            return State::new(&self.program, Vec::new());
+            return SimulationState::new(&self.program, Vec::new());
         };
         for &flat in self.base.get(nearest * self.every..place).unwrap_or(&[]) {
             self.redo(&mut state, flat);
@@ -255,28 +214,29 @@ impl<'t> Simulator<'t> {
     }
 
     /// Repeats a step of the base order with its known values.
-    fn redo(&self, state: &mut State, flat: u32) {
+    fn redo(&self, state: &mut SimulationState, flat: u32) {
         let id = self.program.id(flat);
         if let Some(done) = state.next.get_mut(id.thread.index()) {
             *done = id.index + 1;
         }
         match self.program.op(flat) {
-            Op::Write { cell, value } => {
+            StepOp::Write { cell, value } => {
                 let written = self.base_values.get(value.0 as usize).copied().flatten();
                 if let Some(cell) = state.memory.get_mut(cell as usize) {
                     *cell = written;
                 }
             }
-            Op::Read { .. } | Op::Assume(_) | Op::Bug(_) => {}
-            _ => {
-                state.sync(&self.program, flat, |thread| self.goes_on(thread, flat));
+            StepOp::Read { .. } | StepOp::Assume(_) | StepOp::Bug(_) => {}
+            StepOp::Fork | StepOp::Join(_) | StepOp::Release | StepOp::Sync => {
+                let thread = id.thread.0;
+                state.sync.apply(&self.program.transitions, flat, thread);
             }
         }
     }
 
     /// Makes an attempt. Until the next attempt, `self.order` holds its order, which replaces the base
     /// order's steps from [`Attempt::from`] on.
-    pub fn attempt(&mut self, attempt: &Attempt) -> Ended {
+    pub fn attempt(&mut self, attempt: &Attempt) -> AttemptEnd {
         self.order.clear();
         self.restart();
         let mut state = self.state_at(attempt.from as usize);
@@ -289,7 +249,7 @@ impl<'t> Simulator<'t> {
     }
 
     /// Takes all remaining steps, in the base order.
-    fn rest(&mut self, state: &mut State, attempt: &Attempt) -> Ended {
+    fn rest(&mut self, state: &mut SimulationState, attempt: &Attempt) -> AttemptEnd {
         self.waiting.clear();
         if let Some(ended) = self.pass(state, attempt, false) {
             return ended;
@@ -297,14 +257,14 @@ impl<'t> Simulator<'t> {
         let done: usize = state.next.iter().map(|&next| next as usize).sum();
         let to_the_end = done == self.base.len();
         if !to_the_end && self.departed.is_empty() {
-            return Ended::Stuck;
+            return AttemptEnd::Stuck;
         }
         match (&self.program.trace.bug, self.passed, self.guessed) {
-            (_, true, _) => Ended::Passes { to_the_end },
+            (_, true, _) => AttemptEnd::Passes { to_the_end },
             (Bug::Condition { .. } | Bug::AfterFree { .. }, false, Some(guess)) => {
-                Ended::Departs(guess)
+                AttemptEnd::Departs(guess)
             }
-            _ => Ended::Open,
+            _ => AttemptEnd::Open,
         }
     }
 
@@ -319,7 +279,7 @@ impl<'t> Simulator<'t> {
                     *value = *base;
                 }
             }
-            if let Op::Read { symbol, .. } = self.program.op(flat) {
+            if let StepOp::Read { symbol, .. } = self.program.op(flat) {
                 let at = symbol as usize;
                 if let (Some(value), Some(base)) =
                     (self.symbols.get_mut(at), self.base_symbols.get(at))
@@ -332,7 +292,12 @@ impl<'t> Simulator<'t> {
 
     /// Goes through the base order and takes the steps that are possible; a waiting thread resumes when it
     /// can. With `held`, until the attempt's step has been taken (`None`), else to the end.
-    fn pass(&mut self, state: &mut State, attempt: &Attempt, held: bool) -> Option<Ended> {
+    fn pass(
+        &mut self,
+        state: &mut SimulationState,
+        attempt: &Attempt,
+        held: bool,
+    ) -> Option<AttemptEnd> {
         let awaited = self.program.thread(attempt.until);
         let mut at = attempt.from as usize;
         while let Some(&flat) = self.base.get(at) {
@@ -342,17 +307,17 @@ impl<'t> Simulator<'t> {
                 || self.departed.contains(&thread);
             if state.next.get(id.thread.index()) == Some(&id.index) && !is_held {
                 match self.take(state, flat) {
-                    Step::Ends(ended) => return Some(ended),
-                    Step::Waits(by) => {
+                    Advance::Ends(ended) => return Some(ended),
+                    Advance::Waits(by) => {
                         let hopeless = attempt.alone || by == Some(attempt.held);
                         if held && thread == awaited && hopeless {
-                            return Some(Ended::Stuck);
+                            return Some(AttemptEnd::Stuck);
                         }
                         if !self.waiting.contains(&(at as u32)) {
                             self.waiting.push(at as u32);
                         }
                     }
-                    Step::Taken { wakes } => {
+                    Advance::Taken { wakes } => {
                         if held && flat == attempt.until {
                             return None;
                         }
@@ -360,16 +325,16 @@ impl<'t> Simulator<'t> {
                             next_place = earlier;
                         }
                     }
-                    Step::Leaves => {}
+                    Advance::Leaves => {}
                 }
             }
             at = next_place;
         }
-        held.then_some(Ended::Stuck)
+        held.then_some(AttemptEnd::Stuck)
     }
 
     /// The first position at which a thread waited that can resume now.
-    fn woken(&mut self, state: &State) -> Option<usize> {
+    fn woken(&mut self, state: &SimulationState) -> Option<usize> {
         let may = |&&at: &&u32| {
             let flat = self.base.get(at as usize).copied().unwrap_or(NONE);
             !matches!(state.ready(&self.program, flat), Ready::Waits(_))
@@ -379,38 +344,38 @@ impl<'t> Simulator<'t> {
         Some(first as usize)
     }
 
-    fn take(&mut self, state: &mut State, flat: u32) -> Step {
+    fn take(&mut self, state: &mut SimulationState, flat: u32) -> Advance {
         match state.ready(&self.program, flat) {
             Ready::Yes => {}
-            Ready::Waits(by) => return Step::Waits(by),
+            Ready::Waits(by) => return Advance::Waits(by),
             Ready::Departs => return self.leaves(state, flat),
         }
         if let Some(ended) = self.freed(state, flat) {
-            return Step::Ends(ended);
+            return Advance::Ends(ended);
         }
         self.order.push(flat);
         let wakes = self.apply(state, flat);
         let value = |id: crate::symbolic::ExprId| self.values.get(id.0 as usize).copied().flatten();
         match self.program.op(flat) {
-            Op::Bug(condition) => match value(condition) {
-                Some(1) => return Step::Ends(Ended::Fails),
+            StepOp::Bug(condition) => match value(condition) {
+                Some(1) => return Advance::Ends(AttemptEnd::Fails),
                 Some(_) if self.guessed.is_none() => self.passed = true,
-                _ => return Step::Ends(Ended::Departs(self.guessed.unwrap_or(flat))),
+                _ => return Advance::Ends(AttemptEnd::Departs(self.guessed.unwrap_or(flat))),
             },
-            Op::Assume(condition) if value(condition) != Some(1) => {
+            StepOp::Assume(condition) if value(condition) != Some(1) => {
                 return self.leaves(state, flat);
             }
-            Op::Release(_) if !self.passed => self.guessed = self.guessed.or(Some(flat)),
+            StepOp::Release if !self.passed => self.guessed = self.guessed.or(Some(flat)),
             _ => {}
         }
-        Step::Taken { wakes }
+        Advance::Taken { wakes }
     }
 
     /// Handles a thread that leaves its path. Once it is decided that the run does not fail, only this thread
     /// ends here.
-    fn leaves(&mut self, state: &mut State, flat: u32) -> Step {
+    fn leaves(&mut self, state: &mut SimulationState, flat: u32) -> Advance {
         if !self.passed {
-            return Step::Ends(Ended::Departs(flat));
+            return Advance::Ends(AttemptEnd::Departs(flat));
         }
         let id = self.program.id(flat);
         self.departed.push(id.thread.0);
@@ -420,11 +385,11 @@ impl<'t> Simulator<'t> {
         if let Some(next) = state.next.get_mut(id.thread.index()) {
             *next = id.index;
         }
-        Step::Leaves
+        Advance::Leaves
     }
 
     /// Handles the free or the access of a block in an order opposite to that of the failing run.
-    fn freed(&mut self, state: &State, flat: u32) -> Option<Ended> {
+    fn freed(&mut self, state: &SimulationState, flat: u32) -> Option<AttemptEnd> {
         let Bug::AfterFree { step, freed } = self.program.trace.bug else {
             return None;
         };
@@ -435,7 +400,7 @@ impl<'t> Simulator<'t> {
                 .is_some_and(|&next| next > id.index)
         };
         if flat == self.program.flat(freed) && !has(step) {
-            return Some(Ended::Fails);
+            return Some(AttemptEnd::Fails);
         }
         self.passed |= flat == self.program.flat(step) && !has(freed);
         None

@@ -5,7 +5,7 @@
 use super::{
     alternates::Candidate,
     program::NONE,
-    simulate::{Attempt, Ended, Simulator},
+    simulate::{Attempt, AttemptEnd, Simulator},
 };
 use crate::symbolic::{Action, Bug, CellId, StepId, SymbolicTrace};
 use rustc_hash::FxHashMap;
@@ -53,7 +53,7 @@ fn made(simulator: &mut Simulator, turn: &Turn) -> Option<Candidate> {
         };
         if !matches!(
             simulator.attempt(&attempt),
-            Ended::Open | Ended::Passes { .. }
+            AttemptEnd::Open | AttemptEnd::Passes { .. }
         ) {
             continue;
         }

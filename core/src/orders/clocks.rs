@@ -5,7 +5,8 @@
 //! them learned more about the other. A query is one binary search in that list.
 
 use super::anomaly::{Anomaly, AnomalyKind};
-use super::signals::Told;
+use super::signals::PendingSignal;
+use crate::order::VectorClock;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use unsnarl_trace::{EventId, EventKind, MemoryOrder, Run, Value};
@@ -25,14 +26,19 @@ pub struct HappensBefore {
 impl HappensBefore {
     /// Computes the relation. Anomalies of the trace are added to `anomalies`.
     pub fn new(run: &Run, anomalies: &mut Vec<Anomaly>) -> HappensBefore {
-        HappensBefore::of(run, anomalies, Kept::All, FxHashSet::default())
+        HappensBefore::of(run, anomalies, KeptOrders::All, FxHashSet::default())
     }
 
     /// Computes the relation from forced synchronization only, which no schedule can change: forks, joins,
     /// barriers and once-only initialization, but not the order in which threads reached a lock, a signal or
     /// an atomic.
     pub fn forced(run: &Run) -> HappensBefore {
-        HappensBefore::of(run, &mut Vec::new(), Kept::Forced, FxHashSet::default())
+        HappensBefore::of(
+            run,
+            &mut Vec::new(),
+            KeptOrders::Forced,
+            FxHashSet::default(),
+        )
     }
 
     /// Computes the relation from communication between threads only: forks, joins, signals and the wakeups
@@ -44,16 +50,16 @@ impl HappensBefore {
         locks: FxHashSet<u32>,
         anomalies: &mut Vec<Anomaly>,
     ) -> HappensBefore {
-        HappensBefore::of(run, anomalies, Kept::Communication(atomics), locks)
+        HappensBefore::of(run, anomalies, KeptOrders::Communication(atomics), locks)
     }
 
     fn of(
         run: &Run,
         anomalies: &mut Vec<Anomaly>,
-        kept: Kept,
+        kept: KeptOrders,
         semaphores_as_locks: FxHashSet<u32>,
     ) -> HappensBefore {
-        let mut pass = Pass::new(run, anomalies, kept);
+        let mut pass = HappensBeforePass::new(run, anomalies, kept);
         pass.semaphores_as_locks = semaphores_as_locks;
         let (threads, kinds) = (run.events.threads(), run.events.kinds());
         for (row, (&thread, &kind)) in threads.iter().zip(kinds).enumerate() {
@@ -127,7 +133,7 @@ impl HappensBefore {
 
 /// Synchronization that the relation keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum KeptOrders {
     /// All synchronization, in the order in which it happened.
     All,
     /// Synchronization that no schedule can change.
@@ -149,71 +155,63 @@ pub enum Atomics {
     All,
 }
 
-/// One entry per thread; missing entries are 0.
-pub(super) type Clock = Vec<u32>;
-
-fn join(into: &mut Clock, from: &[u32]) {
-    if into.len() < from.len() {
-        into.resize(from.len(), 0);
-    }
-    for (mine, &theirs) in into.iter_mut().zip(from) {
-        *mine = (*mine).max(theirs);
-    }
-}
-
 /// A synchronization object (lock, condition, barrier, semaphore, once, atomic).
 #[derive(Default)]
-pub(super) struct Object {
-    /// Clock released by exclusive unlock, signal, post, release store.
-    released: Clock,
+pub(super) struct ClockObject {
+    /// VectorClock released by exclusive unlock, signal, post, release store.
+    released: VectorClock,
     /// Thread and entry of a single release that covers all of `released`, if there is one.
     epoch: Option<(u16, u32)>,
-    /// Clock released by shared unlock.
-    shared: Clock,
+    /// VectorClock released by shared unlock.
+    shared: VectorClock,
     /// Barrier: joined clock of the arrivals in the generation that is filling up.
-    arriving: Clock,
+    arriving: VectorClock,
     /// Barrier: number of that generation, and of its arrivals.
     generation: u32,
     arrived: u32,
     /// Barrier: generations that some threads have still to leave: number, clock, remaining threads.
-    leaving: Vec<(u32, Clock, u32)>,
+    leaving: Vec<(u32, VectorClock, u32)>,
     /// Condition: signals whose wakeups are still to come.
-    pub(super) signals: VecDeque<Told>,
+    pub(super) signals: VecDeque<PendingSignal>,
 }
 
 /// State of one thread.
 #[derive(Default)]
-pub(super) struct Thread {
-    pub(super) clock: Clock,
+pub(super) struct ThreadClocks {
+    pub(super) clock: VectorClock,
     forked: bool,
     begun: bool,
     ended: bool,
     told_after_end: bool,
     /// Barrier generation in which it arrived.
     generation: u32,
-    /// Clock at the last release fence, which later relaxed stores publish.
-    fence: Clock,
+    /// VectorClock at the last release fence, which later relaxed stores publish.
+    fence: VectorClock,
     /// Clocks seen by relaxed loads, which a later acquire fence joins.
-    pending: Clock,
+    pending: VectorClock,
     /// Row at which it last began to wait for a condition.
     pub(super) waiting: u32,
 }
 
-pub(super) struct Pass<'a> {
+pub(super) struct HappensBeforePass<'a> {
     run: &'a Run,
     anomalies: &'a mut Vec<Anomaly>,
-    kept: Kept,
+    kept: KeptOrders,
     /// Semaphores whose units order nothing.
     semaphores_as_locks: FxHashSet<u32>,
-    pub(super) threads: Vec<Thread>,
-    pub(super) objects: Vec<Object>,
+    pub(super) threads: Vec<ThreadClocks>,
+    pub(super) objects: Vec<ClockObject>,
     /// Object number plus one by location.
     object_of: Vec<u32>,
     pub(super) learned: FxHashMap<(u16, u16), Learned>,
 }
 
-impl<'a> Pass<'a> {
-    fn new(run: &'a Run, anomalies: &'a mut Vec<Anomaly>, kept: Kept) -> Pass<'a> {
+impl<'a> HappensBeforePass<'a> {
+    fn new(
+        run: &'a Run,
+        anomalies: &'a mut Vec<Anomaly>,
+        kept: KeptOrders,
+    ) -> HappensBeforePass<'a> {
         let most = run
             .events
             .threads()
@@ -230,9 +228,9 @@ impl<'a> Pass<'a> {
         let mut threads = Vec::new();
         threads.resize_with(
             most.max(run.meta.threads.len()).min(MAX_THREADS),
-            Thread::default,
+            ThreadClocks::default,
         );
-        Pass {
+        HappensBeforePass {
             run,
             anomalies,
             kept,
@@ -274,7 +272,9 @@ impl<'a> Pass<'a> {
         use EventKind::*;
         match kind {
             _ if self.orders_nothing(row, kind) => {}
-            Wait | Signal | Broadcast | Wake if matches!(self.kept, Kept::Communication(_)) => {
+            Wait | Signal | Broadcast | Wake
+                if matches!(self.kept, KeptOrders::Communication(_)) =>
+            {
                 self.communicate(row, t, kind);
             }
             Lock => self.acquire_exclusive(row, t),
@@ -301,17 +301,17 @@ impl<'a> Pass<'a> {
         use EventKind::*;
         let locking = matches!(kind, Lock | SharedLock | Unlock | SharedUnlock);
         match self.kept {
-            Kept::All => false,
-            Kept::Forced => {
+            KeptOrders::All => false,
+            KeptOrders::Forced => {
                 locking
                     || kind.is_atomic()
                     || matches!(kind, SemWait | SemPost | Signal | Broadcast | Wake | Fence)
             }
-            Kept::Communication(_) if matches!(kind, SemWait | SemPost) => {
+            KeptOrders::Communication(_) if matches!(kind, SemWait | SemPost) => {
                 let location = self.run.events.locations().get(row as usize);
                 location.is_some_and(|location| self.semaphores_as_locks.contains(location))
             }
-            Kept::Communication(atomics) => {
+            KeptOrders::Communication(atomics) => {
                 locking
                     || match atomics {
                         Atomics::Ignored => kind.is_atomic() || kind == Fence,
@@ -345,14 +345,14 @@ impl<'a> Pass<'a> {
             return None;
         };
         if *slot == 0 {
-            self.objects.push(Object::default());
+            self.objects.push(ClockObject::default());
             *slot = self.objects.len() as u32;
         }
         (*slot as usize).checked_sub(1)
     }
 
     /// The object, with the clock of `t` whose own entry includes `row`.
-    pub(super) fn publish(&mut self, row: u32, t: u16) -> Option<(&mut Object, &Clock)> {
+    pub(super) fn publish(&mut self, row: u32, t: u16) -> Option<(&mut ClockObject, &VectorClock)> {
         let object = self.object(row)?;
         let clock = own_entry(&mut self.threads, t, row + 1)?;
         Some((self.objects.get_mut(object)?, clock))
@@ -360,14 +360,14 @@ impl<'a> Pass<'a> {
 
     pub(super) fn release(&mut self, row: u32, t: u16) {
         if let Some((object, clock)) = self.publish(row, t) {
-            join(&mut object.released, clock);
+            object.released.join(clock.entries());
             object.epoch = None;
         }
     }
 
     fn release_shared(&mut self, row: u32, t: u16) {
         if let Some((object, clock)) = self.publish(row, t) {
-            join(&mut object.shared, clock);
+            object.shared.join(clock.entries());
         }
     }
 
@@ -378,14 +378,12 @@ impl<'a> Pass<'a> {
             return;
         };
         let knows_all = object.released.is_empty()
-            || object
-                .epoch
-                .is_some_and(|(u, upto)| entry(clock, u) >= upto);
+            || object.epoch.is_some_and(|(u, upto)| clock.get(u) >= upto);
         if knows_all {
             object.released.clone_from(clock);
             object.epoch = Some((t, row + 1));
         } else {
-            join(&mut object.released, clock);
+            object.released.join(clock.entries());
             object.epoch = None;
         }
     }
@@ -414,7 +412,7 @@ impl<'a> Pass<'a> {
         };
         let news = object
             .epoch
-            .is_none_or(|(u, upto)| u != t && entry(&thread.clock, u) < upto);
+            .is_none_or(|(u, upto)| u != t && thread.clock.get(u) < upto);
         if news {
             learn(
                 &mut thread.clock,
@@ -433,7 +431,7 @@ impl<'a> Pass<'a> {
         let Some((object, clock)) = self.publish(row, t) else {
             return;
         };
-        join(&mut object.arriving, clock);
+        object.arriving.join(clock.entries());
         object.arrived += 1;
         let generation = object.generation;
         if let Some(thread) = self.threads.get_mut(usize::from(t)) {
@@ -458,7 +456,7 @@ impl<'a> Pass<'a> {
             object.leaving.push((object.generation, clock, arrived));
             object.generation += 1;
         }
-        let mine = |(generation, ..): &(u32, Clock, u32)| *generation == thread.generation;
+        let mine = |(generation, ..): &(u32, VectorClock, u32)| *generation == thread.generation;
         let Some(at) = object.leaving.iter().position(mine) else {
             return;
         };
@@ -566,7 +564,7 @@ impl<'a> Pass<'a> {
                 &object.released,
             );
         } else {
-            join(&mut thread.pending, &object.released);
+            thread.pending.join(object.released.entries());
         }
     }
 
@@ -581,14 +579,11 @@ impl<'a> Pass<'a> {
         if !keeps {
             object.released.clear();
         }
-        join(
-            &mut object.released,
-            if releases {
-                &thread.clock
-            } else {
-                &thread.fence
-            },
-        );
+        let published = match releases {
+            true => &thread.clock,
+            false => &thread.fence,
+        };
+        object.released.join(published.entries());
         object.epoch = None;
     }
 
@@ -619,44 +614,26 @@ fn releases(order: MemoryOrder) -> bool {
     )
 }
 
-fn entry(clock: &[u32], t: u16) -> u32 {
-    clock.get(usize::from(t)).copied().unwrap_or(0)
-}
-
 /// Raises the thread's own entry.
-fn own_entry(threads: &mut [Thread], t: u16, upto: u32) -> Option<&Clock> {
+fn own_entry(threads: &mut [ThreadClocks], t: u16, upto: u32) -> Option<&VectorClock> {
     let thread = threads.get_mut(usize::from(t))?;
-    if thread.clock.len() <= usize::from(t) {
-        thread.clock.resize(usize::from(t) + 1, 0);
-    }
-    if let Some(own) = thread.clock.get_mut(usize::from(t)) {
-        *own = (*own).max(upto);
-    }
+    thread.clock.raise(t, upto);
     Some(&thread.clock)
 }
 
 /// Joins `news` into the clock of `t` and notes the entries that grew.
 pub(super) fn learn(
-    clock: &mut Clock,
+    clock: &mut VectorClock,
     learned: &mut FxHashMap<(u16, u16), Learned>,
     row: u32,
     t: u16,
-    news: &[u32],
+    news: &VectorClock,
 ) {
-    if clock.len() < news.len() {
-        clock.resize(news.len(), 0);
-    }
-    for (u, (mine, &theirs)) in clock.iter_mut().zip(news).enumerate() {
-        if theirs > *mine {
-            *mine = theirs;
-            if u != usize::from(t) {
-                learned
-                    .entry((t, u as u16))
-                    .or_default()
-                    .push((row, theirs));
-            }
+    clock.learn(news.entries(), |u, upto| {
+        if u != t {
+            learned.entry((t, u)).or_default().push((row, upto));
         }
-    }
+    });
 }
 
 /// The thread that a fork creates or a join waits for.

@@ -38,7 +38,7 @@ pub struct Dependency {
 /// Of the reads before a write only the last of each thread is direct; a read-modify-write counts as a write
 /// whose flow dependency is its read.
 pub fn dependencies(run: &Run, accesses: &Accesses, mut found: impl FnMut(Dependency)) {
-    let mut state = State::default();
+    let mut state = LastAccesses::default();
     for location in accesses.shared() {
         state.clear();
         for &row in accesses.of(location) {
@@ -56,7 +56,7 @@ pub fn dependencies(run: &Run, accesses: &Accesses, mut found: impl FnMut(Depend
 
 /// Accesses to one location so far: its last write, and the reads since.
 #[derive(Default)]
-struct State {
+struct LastAccesses {
     writer: Option<(u16, EventId)>,
     /// Last read since then, by thread.
     readers: Vec<Option<EventId>>,
@@ -66,7 +66,7 @@ struct State {
     earlier: Vec<(u16, EventId)>,
 }
 
-impl State {
+impl LastAccesses {
     fn clear(&mut self) {
         self.writer = None;
         self.forget_readers();

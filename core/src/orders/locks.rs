@@ -39,7 +39,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// The held locks of a thread as a list that shares its tail with the lists before: `(section, rest)`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldList {
     pub(super) section: u32,
     pub(super) rest: u32,
 }
@@ -48,7 +48,7 @@ pub(super) struct Held {
 #[derive(Debug, Default)]
 pub struct Locks {
     sections: Vec<Section>,
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<HeldList>,
     /// Per thread: the row from which on it holds a list.
     pub(super) changes: Vec<Vec<(u32, u32)>>,
     order: Vec<LockOrder>,
@@ -66,7 +66,7 @@ impl Locks {
         semaphores: &FxHashSet<u32>,
         anomalies: &mut Vec<Anomaly>,
     ) -> Locks {
-        let mut pass = Pass {
+        let mut pass = LockPass {
             run,
             anomalies,
             locks: Locks::default(),
@@ -120,7 +120,7 @@ impl Locks {
     }
 }
 
-struct Pass<'a> {
+struct LockPass<'a> {
     run: &'a Run,
     anomalies: &'a mut Vec<Anomaly>,
     locks: Locks,
@@ -129,7 +129,7 @@ struct Pass<'a> {
     seen: FxHashSet<(u16, u32, u32)>,
 }
 
-impl Pass<'_> {
+impl LockPass<'_> {
     fn step(&mut self, row: u32, kind: u8) {
         let thread = self
             .run
@@ -209,7 +209,7 @@ impl Pass<'_> {
     fn push(&mut self, row: u32, section: Section) {
         let thread = section.thread.0;
         let rest = self.list(thread);
-        self.locks.held.push(Held {
+        self.locks.held.push(HeldList {
             section: self.locks.sections.len() as u32,
             rest,
         });
@@ -273,7 +273,7 @@ impl Pass<'_> {
             above.push(node.section);
         }
         for section in above.into_iter().rev() {
-            self.locks.held.push(Held { section, rest: at });
+            self.locks.held.push(HeldList { section, rest: at });
             at = self.locks.held.len() as u32 - 1;
         }
         at

@@ -10,12 +10,12 @@ use unsnarl_trace::{EventId, LocationId, ThreadId};
 pub struct LocksetId(pub u32);
 
 /// A lock and whether it is held for reading only.
-type Entry = (u32, bool);
+type HeldLock = (u32, bool);
 
 /// The locksets of a run, in memory that grows with the sections, not with the events.
 #[derive(Debug, Default)]
 pub struct Locksets {
-    sets: Vec<Box<[Entry]>>,
+    sets: Vec<Box<[HeldLock]>>,
     /// Per list of held locks: its set and its outermost section.
     of_list: Vec<(LocksetId, u32)>,
     /// Per thread: the row from which on it holds a list.
@@ -25,8 +25,8 @@ pub struct Locksets {
 impl Locksets {
     /// Numbers the sets, in one step per section.
     pub fn new(locks: &Locks) -> Locksets {
-        let mut numbers: FxHashMap<Box<[Entry]>, LocksetId> = FxHashMap::default();
-        let mut steps: FxHashMap<(LocksetId, Entry), LocksetId> = FxHashMap::default();
+        let mut numbers: FxHashMap<Box<[HeldLock]>, LocksetId> = FxHashMap::default();
+        let mut steps: FxHashMap<(LocksetId, HeldLock), LocksetId> = FxHashMap::default();
         let mut locksets = Locksets {
             sets: vec![Box::default()],
             of_list: Vec::with_capacity(locks.held.len()),
@@ -52,8 +52,8 @@ impl Locksets {
     fn with(
         &mut self,
         rest: LocksetId,
-        entry: Entry,
-        numbers: &mut FxHashMap<Box<[Entry]>, LocksetId>,
+        entry: HeldLock,
+        numbers: &mut FxHashMap<Box<[HeldLock]>, LocksetId>,
     ) -> LocksetId {
         let mut set = self.locks(rest).to_vec();
         if let Err(at) = set.binary_search(&entry) {
@@ -70,7 +70,7 @@ impl Locksets {
     }
 
     /// The locks of a set with whether they are held for reading only, sorted.
-    pub fn locks(&self, set: LocksetId) -> &[Entry] {
+    pub fn locks(&self, set: LocksetId) -> &[HeldLock] {
         self.sets.get(set.0 as usize).map_or(&[], |set| set)
     }
 
@@ -110,7 +110,7 @@ impl Locksets {
     /// A lock that is in both sets, and not held for reading in both.
     pub fn common(&self, a: LocksetId, b: LocksetId) -> Option<LocationId> {
         let theirs = self.locks(b);
-        let excludes = |mine: &&Entry| {
+        let excludes = |mine: &&HeldLock| {
             let mut theirs = theirs.iter();
             theirs.any(|theirs| theirs.0 == mine.0 && !(theirs.1 && mine.1))
         };

@@ -6,7 +6,7 @@ use unsnarl_trace::{EventKind, Run};
 
 /// Use of a semaphore's units so far.
 #[derive(Default)]
-struct Use {
+struct SemaphoreUse {
     holder: Option<u16>,
     otherwise: bool,
 }
@@ -14,7 +14,7 @@ struct Use {
 /// The semaphores (locations) that this run uses as locks: a thread that waited posts before any thread waits
 /// or posts again. One pass over the kinds; their units order nothing then, they only exclude.
 pub fn semaphores_as_locks(run: &Run) -> FxHashSet<u32> {
-    let mut uses: FxHashMap<u32, Use> = FxHashMap::default();
+    let mut uses: FxHashMap<u32, SemaphoreUse> = FxHashMap::default();
     let (wait, post) = (EventKind::SemWait as u8, EventKind::SemPost as u8);
     let events = &run.events;
     let rows = events

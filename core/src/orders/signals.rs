@@ -1,17 +1,18 @@
 //! Matching of signals with the threads they woke, for orders that keep communication only: a wakeup is
 //! ordered after the one signal that explains it, not after all earlier signals of the condition.
 
-use super::clocks::{Clock, Pass, learn};
+use super::clocks::{HappensBeforePass, learn};
+use crate::order::VectorClock;
 use unsnarl_trace::EventKind;
 
 /// A signal or broadcast whose wakeups are still to come.
-pub(super) struct Told {
+pub(super) struct PendingSignal {
     row: u32,
-    clock: Clock,
+    clock: VectorClock,
     wakes: u64,
 }
 
-impl Pass<'_> {
+impl HappensBeforePass<'_> {
     /// Processes an event on a condition variable. The trace does not say which waiter a signal woke: the
     /// first thread to wake is matched with the first signal that came while it waited.
     pub(super) fn communicate(&mut self, row: u32, t: u16, kind: EventKind) {
@@ -27,7 +28,7 @@ impl Pass<'_> {
                 self.release(row, t);
                 if let Some((object, clock)) = self.publish(row, t) {
                     let clock = clock.clone();
-                    object.signals.push_back(Told {
+                    object.signals.push_back(PendingSignal {
                         row,
                         clock,
                         wakes: woken,
@@ -46,7 +47,7 @@ impl Pass<'_> {
         let Some(thread) = self.threads.get_mut(usize::from(t)) else {
             return;
         };
-        let explains = |told: &Told| told.row > thread.waiting;
+        let explains = |told: &PendingSignal| told.row > thread.waiting;
         let Some(told) = object.signals.iter_mut().find(|told| explains(told)) else {
             return self.acquire(row, t);
         };

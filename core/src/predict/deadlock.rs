@@ -20,7 +20,7 @@ mod tests;
 use super::{Candidate, Class, Graph, schedule::Scheduler};
 use crate::{Budget, Outcome, StopReason, facts};
 use cycles::Cycle;
-use requests::Request;
+use requests::LockRequest;
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, Run};
 
@@ -69,7 +69,7 @@ fn best(scheduler: &Scheduler, same: Vec<Candidate>) -> Option<Candidate> {
     shown.or(same.first()).cloned()
 }
 
-fn candidate(requests: &[Request], cycle: &Cycle) -> Candidate {
+fn candidate(requests: &[LockRequest], cycle: &Cycle) -> Candidate {
     let asked = cycle.iter().filter_map(|at| requests.get(*at));
     Candidate {
         class: Class::Deadlock,
@@ -84,7 +84,7 @@ type Lines = Vec<(Line, Line)>;
 /// File and line; the number of the site where these are not known.
 type Line = (String, u32, u32);
 
-fn lines(run: &Run, requests: &[Request], cycle: &Cycle) -> Lines {
+fn lines(run: &Run, requests: &[LockRequest], cycle: &Cycle) -> Lines {
     let asked = cycle.iter().filter_map(|at| requests.get(*at));
     let mut lines: Lines = asked
         .map(|request| (line(run, request.taken), line(run, request.asked)))

@@ -12,7 +12,6 @@
 mod goal;
 mod index;
 mod machine;
-mod reader;
 mod search;
 #[cfg(test)]
 mod tests;

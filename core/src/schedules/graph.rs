@@ -6,6 +6,7 @@
 //! keeps its reason, so that a contradiction is reported as the choices that cause it.
 
 use super::problem::{NodeId, Problem, Read};
+use crate::order::ClockTable;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
@@ -63,7 +64,7 @@ pub(super) struct Graph<'p, 't> {
     edges: Vec<Edge>,
     /// By node: the outgoing edges.
     out: Vec<Vec<u32>>,
-    clocks: Vec<u32>,
+    clocks: ClockTable,
 }
 
 impl<'p, 't> Graph<'p, 't> {
@@ -79,7 +80,7 @@ impl<'p, 't> Graph<'p, 't> {
             chosen,
             edges: Vec::new(),
             out: vec![Vec::new(); problem.nodes.len()],
-            clocks: Vec::new(),
+            clocks: ClockTable::default(),
         };
         for &(from, to) in &problem.edges {
             graph.push(from, to, Why::Always);
@@ -136,14 +137,9 @@ impl<'p, 't> Graph<'p, 't> {
         self.edges.len() as u32
     }
 
-    fn width(&self) -> usize {
-        self.problem.chains.len()
-    }
-
     /// Number of nodes of a chain that are before a node, or are the node itself.
     pub fn clock(&self, id: NodeId, chain: usize) -> u32 {
-        let at = id as usize * self.width() + chain;
-        self.clocks.get(at).copied().unwrap_or(0)
+        self.clocks.entry(id, chain)
     }
 
     /// Returns whether a node is before another in every order.
@@ -180,8 +176,7 @@ impl<'p, 't> Graph<'p, 't> {
 
     /// Sets all clocks, or finds a cycle.
     fn tell_time(&mut self) -> Result<(), Conflict> {
-        let width = self.width();
-        let mut clocks = vec![0; self.problem.nodes.len() * width];
+        let mut clocks = ClockTable::new(self.problem.chains.len(), self.problem.nodes.len());
         let mut arrivals = self.arrivals();
         let mut ready: Vec<NodeId> = (0..)
             .zip(&arrivals)
@@ -191,13 +186,10 @@ impl<'p, 't> Graph<'p, 't> {
         let mut done = 0;
         while let Some(id) = ready.pop() {
             done += 1;
-            let start = id as usize * width;
             let (chain, at) = self.problem.spot(id);
-            if let Some(clock) = clocks.get_mut(start + chain) {
-                *clock = at + 1;
-            }
+            clocks.set(id, chain, at + 1);
             for next in self.after(id) {
-                join(&mut clocks, start, next as usize * width, width);
+                clocks.join(next, id);
                 if let Some(left) = arrivals.get_mut(next as usize) {
                     *left -= 1;
                     if *left == 0 {
@@ -328,15 +320,5 @@ impl<'p, 't> Graph<'p, 't> {
             }
         }
         edges
-    }
-}
-
-/// The clock at `to` becomes the later of both.
-fn join(clocks: &mut [u32], from: usize, to: usize, width: usize) {
-    for i in 0..width {
-        let other = clocks.get(from + i).copied().unwrap_or(0);
-        if let Some(clock) = clocks.get_mut(to + i) {
-            *clock = (*clock).max(other);
-        }
     }
 }

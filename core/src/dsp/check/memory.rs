@@ -20,14 +20,14 @@ pub enum MemoryModel {
 
 /// Progress of a thread.
 #[derive(Debug, Default)]
-struct Progress {
+struct ThreadProgress {
     /// The index before which all steps have taken effect.
     first: u32,
     /// Later steps that have taken effect.
     later: BTreeSet<u32>,
 }
 
-impl Progress {
+impl ThreadProgress {
     fn is_done(&self, index: u32) -> bool {
         index < self.first || self.later.contains(&index)
     }
@@ -56,7 +56,7 @@ enum Nature {
 pub(super) struct InOrder<'t> {
     trace: &'t SymbolicTrace,
     model: MemoryModel,
-    threads: FxHashMap<ThreadId, Progress>,
+    threads: FxHashMap<ThreadId, ThreadProgress>,
     before: Option<StepId>,
 }
 

@@ -55,7 +55,7 @@ fn rules() {
     check(
         locks,
         &[0, 1, 1],
-        "each thread's steps come in program order, each once: main, unlock m at test.c:2, against main, unlock m at test.c:2",
+        "each thread's steps come in program order and without gaps: main, unlock m at test.c:2, against main, unlock m at test.c:2",
     );
     let shared = "main shared-lock m @1\nmain.1 shared-lock m @2\nmain shared-unlock m @3\nmain.1 shared-unlock m @4\nmain.2 lock m @5\nmain.2 unlock m @6";
     check(shared, &[0, 2, 4, 5, 1, 3], "None, 0 cut");
@@ -69,7 +69,7 @@ fn rules() {
     check(
         recursive,
         &[0, 1, 2, 4],
-        "a lock is taken when no other thread holds it: main.1, lock m at test.c:5, against main, lock m at test.c:2",
+        "a lock is taken when no other thread holds it: main.1, lock m at test.c:5, against main, lock m at test.c:1",
     );
     let attempt = "main lock m @1\nmain.1 trylock-failed m @2\nmain unlock m @3";
     check(attempt, &[0, 1, 2], "None, 0 cut");
@@ -111,12 +111,12 @@ fn rules() {
     check(
         once,
         &[0, 2],
-        "a once-only initialization happens once and is passed when it is done: main.1, once-pass o at test.c:3, against main, once-begin o at test.c:1",
+        "a once-only initialization is passed when it is done: main.1, once-pass o at test.c:3, against main, once-end o at test.c:2",
     );
     check(
         once,
         &[2],
-        "a once-only initialization happens once and is passed when it is done: main.1, once-pass o at test.c:3",
+        "a once-only initialization is passed when it is done: main.1, once-pass o at test.c:3, against main, once-end o at test.c:2",
     );
     check(once, &[0, 1], "None, 1 cut");
 }

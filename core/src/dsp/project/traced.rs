@@ -11,7 +11,7 @@ use crate::{
         alternates::Alternate,
         check::{self, Feasible},
         model::{Does, Dsp, Operation},
-        simulate::{Attempt, Ended, Simulator},
+        simulate::{Attempt, AttemptEnd, Simulator},
         slice::{Matters, Slice},
     },
     explanation::Place,
@@ -348,9 +348,9 @@ impl Source for Traced<'_> {
         let ended = attempts
             .iter()
             .map(|attempt| self.simulator.borrow_mut().attempt(attempt));
-        match ended.into_iter().find(|ended| *ended != Ended::Stuck) {
-            Some(Ended::Fails) => known,
-            Some(Ended::Departs(at)) => self.is_about_address(at),
+        match ended.into_iter().find(|ended| *ended != AttemptEnd::Stuck) {
+            Some(AttemptEnd::Fails) => known,
+            Some(AttemptEnd::Departs(at)) => self.is_about_address(at),
             _ => false,
         }
     }

@@ -1,45 +1,46 @@
 //! Edges of the lock-order graph: a thread requests a lock while it holds another one.
 
+use crate::order::HeldLocks;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventKind, Run, raw::WaitsFor};
 
 /// A lock that is held or requested.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Lock {
+pub(super) struct LockUse {
     pub location: u32,
     /// `true` for reading only.
     pub shared: bool,
 }
 
-impl Lock {
+impl LockUse {
     /// Returns whether two threads cannot hold both at once.
-    pub fn excludes(self, other: Lock) -> bool {
+    pub fn excludes(self, other: LockUse) -> bool {
         self.location == other.location && !(self.shared && other.shared)
     }
 }
 
 /// A request of a thread for a lock while it holds others.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Request {
+pub(super) struct LockRequest {
     pub thread: u16,
     /// One of the locks that it holds.
-    pub held: Lock,
+    pub held: LockUse,
     /// Row at which it acquired that lock.
     pub taken: u32,
-    pub wanted: Lock,
+    pub wanted: LockUse,
     /// Row of the request.
     pub asked: u32,
     /// All locks that it holds.
-    pub all: Vec<Lock>,
+    pub all: Vec<LockUse>,
 }
 
 /// Identity of a request: thread, held, wanted, all held, sites of both, the thread's communication count.
-type Key = (u16, Lock, Lock, Vec<Lock>, u32, u32, u32);
+type RequestKey = (u16, LockUse, LockUse, Vec<LockUse>, u32, u32, u32);
 
 #[derive(Default)]
-struct Thread {
-    /// Lock, row of its acquisition, recursion depth.
-    held: Vec<(Lock, u32, u32)>,
+struct RequestingThread {
+    /// Locks with the rows of their acquisitions.
+    held: HeldLocks<(LockUse, u32)>,
     /// The row of a wait for a lock that has just begun.
     waits: Option<u32>,
     /// Number of events so far that order the thread with others.
@@ -47,8 +48,8 @@ struct Thread {
 }
 
 /// Finds all requests, each once by identity: linear in the events times the locks held at once.
-pub(super) fn requests(run: &Run) -> Vec<Request> {
-    let mut pass = Pass {
+pub(super) fn requests(run: &Run) -> Vec<LockRequest> {
+    let mut pass = RequestPass {
         run,
         threads: FxHashMap::default(),
         seen: FxHashSet::default(),
@@ -63,17 +64,17 @@ pub(super) fn requests(run: &Run) -> Vec<Request> {
     pass.found
 }
 
-struct Pass<'r> {
+struct RequestPass<'r> {
     run: &'r Run,
-    threads: FxHashMap<u16, Thread>,
-    seen: FxHashSet<Key>,
-    found: Vec<Request>,
+    threads: FxHashMap<u16, RequestingThread>,
+    seen: FxHashSet<RequestKey>,
+    found: Vec<LockRequest>,
 }
 
-impl Pass<'_> {
+impl RequestPass<'_> {
     fn step(&mut self, row: u32, thread: u16, kind: EventKind) {
         let location = column(self.run.events.locations(), row);
-        let lock = |shared| Lock { location, shared };
+        let lock = |shared| LockUse { location, shared };
         match kind {
             EventKind::LockWait => {
                 self.threads.entry(thread).or_default().waits = Some(row);
@@ -89,25 +90,19 @@ impl Pass<'_> {
         self.threads.entry(thread).or_default().waits = None;
     }
 
-    fn take(&mut self, row: u32, thread: u16, wanted: Lock) {
+    fn take(&mut self, row: u32, thread: u16, wanted: LockUse) {
         let state = self.threads.entry(thread).or_default();
-        let mut held = state.held.iter_mut();
-        if let Some((.., depth)) = held.find(|(lock, ..)| lock.location == wanted.location) {
-            *depth += 1;
+        if state.held.deepen(wanted.location) {
             return;
         }
         let asked = state.waits.unwrap_or(row);
         self.ask(asked, thread, wanted);
         let state = self.threads.entry(thread).or_default();
-        state.held.push((wanted, row, 1));
+        state.held.take(wanted.location, (wanted, row));
     }
 
     fn give(&mut self, thread: u16, location: u32) {
-        let held = &mut self.threads.entry(thread).or_default().held;
-        if let Some((.., depth)) = held.iter_mut().find(|(lock, ..)| lock.location == location) {
-            *depth -= 1;
-        }
-        held.retain(|(.., depth)| *depth > 0);
+        self.threads.entry(thread).or_default().held.give(location);
     }
 
     /// Handles a thread that waits for a lock when the run ends.
@@ -118,17 +113,17 @@ impl Pass<'_> {
             _ => return,
         };
         if let Some(asked) = self.threads.entry(thread).or_default().waits {
-            self.ask(asked, thread, Lock { location, shared });
+            self.ask(asked, thread, LockUse { location, shared });
         }
     }
 
-    fn ask(&mut self, asked: u32, thread: u16, wanted: Lock) {
+    fn ask(&mut self, asked: u32, thread: u16, wanted: LockUse) {
         let Some(state) = self.threads.get(&thread) else {
             return;
         };
-        let all: Vec<Lock> = state.held.iter().map(|(lock, ..)| *lock).collect();
+        let all: Vec<LockUse> = state.held.iter().map(|(lock, _)| *lock).collect();
         let site = |row| column(self.run.events.sites(), row);
-        for &(held, taken, _) in &state.held {
+        for &(held, taken) in state.held.iter() {
             let key = (
                 thread,
                 held,
@@ -139,7 +134,7 @@ impl Pass<'_> {
                 state.communicated,
             );
             if self.seen.insert(key) {
-                self.found.push(Request {
+                self.found.push(LockRequest {
                     thread,
                     held,
                     taken,

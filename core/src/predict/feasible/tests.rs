@@ -22,9 +22,9 @@ fn threads_keep_their_program_order() {
     let script = "main W x @1\nmain W y @2\nmain.1 R x @3\n";
     assert_eq!(told(script, &[2, 0, 1]), "feasible");
     assert_eq!(told(script, &[0, 2]), "feasible");
-    let words = "each thread's events come in program order and without gaps: main: write y at test.c:2, against main: write x at test.c:1";
+    let words = "each thread's steps come in program order and without gaps: main: write y at test.c:2, against main: write x at test.c:1";
     assert_eq!(told(script, &[1]), words);
-    assert!(told(script, &[0, 0]).starts_with("an order has events of the run, each once"));
+    assert!(told(script, &[0, 0]).starts_with("an order has steps of the run, each once"));
     assert!(told(script, &[7]).contains("event 7, which the run does not have"));
 }
 
@@ -210,7 +210,7 @@ proptest! {
     fn recorded_orders_are_feasible(run in fixture::feasible(120)) {
         let checker = Checker::new(&run);
         prop_assert_eq!(checker.check(&all(&run)), Ok(()));
-        prop_assert!(checker.recorded.odd.is_empty());
+        prop_assert!(checker.constraints.odd().is_empty());
     }
 
     #[test]

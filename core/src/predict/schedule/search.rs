@@ -6,9 +6,10 @@
 
 use super::{
     goal::{Goal, Point, Shape},
-    index::{Does, Index, NONE},
-    machine::{Blocked, Machine},
+    index::{Index, NONE},
+    machine::Machine,
 };
+use crate::order::kernel::{Blocked, SyncEffect};
 use rustc_hash::FxHashSet;
 use unsnarl_trace::Run;
 
@@ -33,21 +34,21 @@ struct Move {
 
 /// State of the search.
 #[derive(Clone)]
-struct State {
+struct SearchState {
     machine: Machine,
     shown: usize,
 }
 
 /// Identity of a state.
-type Key = (Vec<u32>, Vec<Vec<u16>>, Vec<Vec<u16>>);
+type StateKey = (Vec<u32>, Vec<Vec<(u16, u32)>>, Vec<Vec<u16>>);
 
-struct Search<'a> {
+struct ScheduleSearch<'a> {
     run: &'a Run,
     index: &'a Index,
     goal: &'a Goal,
     /// Rows from this one on are not executed.
     end: u32,
-    seen: FxHashSet<Key>,
+    seen: FxHashSet<StateKey>,
 }
 
 /// Searches the orders that begin with the run's rows before `from` and have none from `end` on.
@@ -57,14 +58,14 @@ pub(super) fn search(
     goal: &Goal,
     (from, end): (u32, u32),
 ) -> Result<Vec<u32>, Ended> {
-    let mut search = Search {
+    let mut search = ScheduleSearch {
         run,
         index,
         goal,
         end,
         seen: FxHashSet::default(),
     };
-    let mut start = State {
+    let mut start = SearchState {
         machine: Machine::new(index),
         shown: 0,
     };
@@ -77,9 +78,9 @@ pub(super) fn search(
     Ok(search.merge(start, prefix, &steps))
 }
 
-impl Search<'_> {
+impl ScheduleSearch<'_> {
     /// Finds the steps that lead to the candidate.
-    fn find(&mut self, mut start: State) -> Result<Vec<u32>, Ended> {
+    fn find(&mut self, mut start: SearchState) -> Result<Vec<u32>, Ended> {
         self.settle(&mut start);
         let moves = self.moves(&start);
         let mut stack = vec![(start, moves)];
@@ -102,8 +103,8 @@ impl Search<'_> {
             let machine = &state.machine;
             let key = (
                 machine.next.clone(),
-                sorted(&machine.waiting),
-                sorted(&machine.woken),
+                sorted(machine.sync.waiting()),
+                sorted(machine.sync.woken()),
             );
             if !self.seen.insert(key) {
                 continue;
@@ -127,7 +128,7 @@ impl Search<'_> {
     }
 
     /// Lets all threads execute rows that matter to no other thread.
-    fn settle(&self, state: &mut State) {
+    fn settle(&self, state: &mut SearchState) {
         for thread in 0..state.machine.next.len() as u16 {
             while let Some(row) = state
                 .machine
@@ -140,7 +141,7 @@ impl Search<'_> {
     }
 
     /// Possible moves, the best last.
-    fn moves(&self, state: &State) -> Vec<Move> {
+    fn moves(&self, state: &SearchState) -> Vec<Move> {
         let threads = 0..state.machine.next.len() as u16;
         let mut able: Vec<(u32, u16)> = threads
             .filter_map(|thread| {
@@ -155,7 +156,7 @@ impl Search<'_> {
         moves.collect()
     }
 
-    fn may(&self, state: &State, thread: u16, row: u32) -> bool {
+    fn may(&self, state: &SearchState, thread: u16, row: u32) -> bool {
         if row >= self.end {
             return false;
         }
@@ -168,11 +169,11 @@ impl Search<'_> {
     }
 
     /// The alternatives of a step: a signal can wake any of the waiting threads.
-    fn ways(&self, state: &State, thread: u16, row: u32) -> Vec<Move> {
+    fn ways(&self, state: &SearchState, thread: u16, row: u32) -> Vec<Move> {
         if let Some(op) = self.index.op(row)
-            && op.does == Does::Signal
+            && op.effect == SyncEffect::Signal
         {
-            let waiters: Vec<u16> = state.machine.waiters(op.object).collect();
+            let waiters: Vec<u16> = state.machine.sync.waiters(op.object).collect();
             if waiters.len() > 1 {
                 let wakes = waiters.into_iter().map(Some);
                 return wakes.map(|wakes| Move { thread, wakes }).collect();
@@ -185,12 +186,12 @@ impl Search<'_> {
     }
 
     /// Executes the step and the rows that follow it without a decision.
-    fn go(&self, state: &mut State, next: Move, row: u32) {
+    fn go(&self, state: &mut SearchState, next: Move, row: u32) {
         let waiting = next
             .wakes
             .and_then(|waiter| Some((waiter, self.index.op(row)?.object)));
         if let Some((waiter, condition)) = waiting {
-            state.machine.wake(condition, Some(waiter));
+            state.machine.sync.wake(condition as usize, waiter);
             state.machine.skip(self.index, next.thread, row);
         } else {
             state.machine.step(self.index, next.thread, row);
@@ -205,7 +206,7 @@ impl Search<'_> {
         }
     }
 
-    fn note_shown(&self, state: &mut State, row: u32) {
+    fn note_shown(&self, state: &mut SearchState, row: u32) {
         while self.goal.shape == Shape::Sequence
             && self
                 .goal
@@ -217,7 +218,7 @@ impl Search<'_> {
         }
     }
 
-    fn stands(&self, state: &State, point: &Point) -> bool {
+    fn stands(&self, state: &SearchState, point: &Point) -> bool {
         let blocked = || state.machine.blocked(self.index, self.run, point.gate);
         state.machine.next_of(point.thread) == Some(point.gate)
             && match self.goal.shape {
@@ -226,7 +227,7 @@ impl Search<'_> {
             }
     }
 
-    fn is_shown(&self, state: &State) -> bool {
+    fn is_shown(&self, state: &SearchState) -> bool {
         match self.goal.shape {
             Shape::Sequence => state.shown == self.goal.points.len(),
             _ => self
@@ -238,7 +239,7 @@ impl Search<'_> {
     }
 
     /// Merges the steps with all other rows, as close to the run as possible.
-    fn merge(&self, start: State, prefix: Vec<u32>, steps: &[u32]) -> Vec<u32> {
+    fn merge(&self, start: SearchState, prefix: Vec<u32>, steps: &[u32]) -> Vec<u32> {
         let mut next = start.machine.next;
         let mut order = prefix;
         let mut steps = steps.iter().copied().peekable();
@@ -282,7 +283,7 @@ impl Search<'_> {
     }
 }
 
-fn sorted(threads: &[Vec<u16>]) -> Vec<Vec<u16>> {
+fn sorted<T: Ord + Clone>(threads: &[Vec<T>]) -> Vec<Vec<T>> {
     let mut sorted = threads.to_vec();
     sorted
         .iter_mut()

@@ -11,8 +11,9 @@ mod give_way;
 use super::{
     goal::{Goal, Point, Shape},
     index::{Index, NONE},
-    machine::{Blocked, Machine},
+    machine::Machine,
 };
+use crate::order::kernel::Blocked;
 use unsnarl_trace::Run;
 
 /// End of a walk before the candidate was shown.

@@ -3,8 +3,10 @@
 //! A *step* is an event, or all rows of one access. A clock has for each thread the number of its steps that
 //! are needed. A thread's clock is stored where another thread's entry changes; its own entry is the step.
 
-use super::closure::Ideal;
-use crate::orders::other_thread;
+use crate::{
+    order::{ClockTable, VectorClock},
+    orders::other_thread,
+};
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
 /// Edges that clocks follow.
@@ -16,30 +18,27 @@ pub(super) enum Edges {
     ReadsFromAndLocks,
 }
 
-/// Clocks of all steps.
+/// Prerequisites of all steps.
 #[derive(Default)]
-pub(super) struct Clocks {
-    /// Number of entries of a clock.
-    width: usize,
-    threads: Vec<Steps>,
+pub(super) struct Prerequisites {
+    threads: Vec<ThreadSteps>,
     /// Step and thread of each row.
     places: Vec<(u16, u32)>,
-    /// Stored clocks, each `width` long.
-    stored: Vec<u32>,
+    stored: ClockTable,
 }
 
 /// The steps of one thread.
 #[derive(Default)]
-struct Steps {
+struct ThreadSteps {
     /// First and last row of each step.
     rows: Vec<(u32, u32)>,
     /// `(step, stored)`, rising: from this step on, the stored clock is needed before the step.
     changes: Vec<(u32, u32)>,
 }
 
-impl Clocks {
-    pub(super) fn new(run: &Run, edges: Edges) -> Clocks {
-        let mut pass = Pass::new(run, edges);
+impl Prerequisites {
+    pub(super) fn new(run: &Run, edges: Edges) -> Prerequisites {
+        let mut pass = PrerequisitePass::new(run, edges);
         for (row, event) in run.events.iter() {
             pass.row(row, &event);
         }
@@ -47,8 +46,8 @@ impl Clocks {
     }
 
     /// The empty clock.
-    pub(super) fn bottom(&self) -> Ideal {
-        vec![0; self.width]
+    pub(super) fn bottom(&self) -> VectorClock {
+        VectorClock::of_width(self.stored.width())
     }
 
     /// Thread and step of a row.
@@ -66,16 +65,10 @@ impl Clocks {
     }
 
     /// Joins the steps of `thread` before `step` and their prerequisites. Returns whether an entry rose.
-    pub(super) fn join_before(&self, into: &mut [u32], thread: u16, step: u32) -> bool {
-        let mut rose = false;
-        if let Some(stored) = self.needed_before(thread, step) {
-            rose = raise_all(into, stored);
-        }
-        if let Some(entry) = into.get_mut(usize::from(thread)) {
-            rose |= *entry < step;
-            *entry = (*entry).max(step);
-        }
-        rose
+    pub(super) fn join_before(&self, into: &mut VectorClock, thread: u16, step: u32) -> bool {
+        let stored = self.needed_before(thread, step);
+        let rose = into.join(stored.unwrap_or(&[]));
+        into.raise(thread, step) || rose
     }
 
     /// Number of steps of `other` that are needed before `step` of `thread`.
@@ -89,66 +82,55 @@ impl Clocks {
         let changes = &self.threads.get(usize::from(thread))?.changes;
         let upto = changes.partition_point(|&(change, _)| change <= step);
         let &(_, stored) = changes.get(upto.checked_sub(1)?)?;
-        let start = stored as usize * self.width;
-        self.stored.get(start..start + self.width)
+        Some(self.stored.get(stored))
     }
 }
 
-/// Raises every entry to the other's; returns whether one rose.
-fn raise_all(into: &mut [u32], from: &[u32]) -> bool {
-    let mut rose = false;
-    for (mine, &theirs) in into.iter_mut().zip(from) {
-        rose |= theirs > *mine;
-        *mine = (*mine).max(theirs);
-    }
-    rose
-}
-
-struct Pass {
+struct PrerequisitePass {
     edges: Edges,
-    clocks: Clocks,
-    states: Vec<State>,
+    clocks: Prerequisites,
+    states: Vec<ThreadState>,
     /// Step of the last write of each location.
     written: Vec<Option<(u16, u32)>>,
-    /// Clocks left at each object.
-    objects: Vec<Object>,
+    /// Prerequisites left at each object.
+    objects: Vec<LeftClocks>,
 }
 
 #[derive(Default)]
-struct State {
-    clock: Ideal,
+struct ThreadState {
+    clock: VectorClock,
     seq: Option<u64>,
     /// The condition that it waits on.
     waits: Option<usize>,
 }
 
 #[derive(Default)]
-struct Object {
+struct LeftClocks {
     /// Clock of the events that others wait for: signals, posts, arrivals, ends of initializations, exclusive
     /// unlocks.
-    given: Ideal,
+    given: VectorClock,
     /// Locks: clock of acquisitions; barriers: clock of departures.
-    other: Ideal,
+    other: VectorClock,
 }
 
-impl Pass {
-    fn new(run: &Run, edges: Edges) -> Pass {
+impl PrerequisitePass {
+    fn new(run: &Run, edges: Edges) -> PrerequisitePass {
         let threads = run.events.threads().iter().max();
         let width = threads.map_or(0, |&most| usize::from(most) + 1);
-        let mut clocks = Clocks {
-            width,
+        let mut clocks = Prerequisites {
+            stored: ClockTable::new(width, 0),
             places: Vec::with_capacity(run.events.len()),
-            ..Clocks::default()
+            ..Prerequisites::default()
         };
-        clocks.threads.resize_with(width, Steps::default);
+        clocks.threads.resize_with(width, ThreadSteps::default);
         let mut states = Vec::new();
-        states.resize_with(width, || State {
-            clock: vec![0; width],
-            ..State::default()
+        states.resize_with(width, || ThreadState {
+            clock: VectorClock::of_width(width),
+            ..ThreadState::default()
         });
         let mut objects = Vec::new();
-        objects.resize_with(run.locations.len(), Object::default);
-        Pass {
+        objects.resize_with(run.locations.len(), LeftClocks::default);
+        PrerequisitePass {
             edges,
             clocks,
             states,
@@ -162,15 +144,10 @@ impl Pass {
         let step = self.place(row, event);
         self.end_wait(t, step, event.kind);
         self.needs(t, step, event);
-        if let Some(own) = self.own(t) {
-            *own = step + 1;
+        if let Some(state) = self.states.get_mut(usize::from(t)) {
+            state.clock.raise(t, step + 1);
         }
         self.gives(t, event);
-    }
-
-    fn own(&mut self, t: u16) -> Option<&mut u32> {
-        let state = self.states.get_mut(usize::from(t))?;
-        state.clock.get_mut(usize::from(t))
     }
 
     /// The step of the row: rows of one access share their number.
@@ -202,7 +179,7 @@ impl Pass {
         }
         if let Some(condition) = state.waits.take()
             && let Some(object) = self.objects.get(condition)
-            && raise_all(&mut state.clock, &object.given)
+            && state.clock.join(object.given.entries())
         {
             self.note(t, step);
         }
@@ -235,10 +212,7 @@ impl Pass {
         let Some(state) = self.states.get_mut(usize::from(t)) else {
             return false;
         };
-        let knows = state
-            .clock
-            .get(usize::from(u))
-            .is_some_and(|&entry| entry > step);
+        let knows = state.clock.get(u) > step;
         u != t && !knows && self.clocks.join_before(&mut state.clock, u, step + 1)
     }
 
@@ -249,7 +223,7 @@ impl Pass {
             return false;
         };
         let state = self.states.get_mut(usize::from(t));
-        state.is_some_and(|state| raise_all(&mut state.clock, &theirs))
+        state.is_some_and(|state| state.clock.join(theirs.entries()))
     }
 
     fn takes(&mut self, t: u16, event: &Event, given: bool, other: bool) -> bool {
@@ -258,8 +232,8 @@ impl Pass {
         let (Some(object), Some(state)) = (object, state) else {
             return false;
         };
-        let rose = given && raise_all(&mut state.clock, &object.given);
-        rose | (other && raise_all(&mut state.clock, &object.other))
+        let rose = given && state.clock.join(object.given.entries());
+        rose | (other && state.clock.join(object.other.entries()))
     }
 
     /// Publishes the thread's clock where others will need it.
@@ -267,10 +241,10 @@ impl Pass {
         use EventKind::*;
         let (kind, location) = (event.kind, event.location.index());
         if kind.writes()
-            && let Some(step) = self.own(t).map(|own| own.saturating_sub(1))
+            && let Some(state) = self.states.get(usize::from(t))
             && let Some(written) = self.written.get_mut(location)
         {
-            *written = Some((t, step));
+            *written = Some((t, state.clock.get(t).saturating_sub(1)));
         }
         match kind {
             Fork => self.forks(t, event),
@@ -290,13 +264,11 @@ impl Pass {
         }
     }
 
-    fn leaves(&mut self, t: u16, location: usize, place: fn(&mut Object) -> &mut Ideal) {
+    fn leaves(&mut self, t: u16, location: usize, place: fn(&mut LeftClocks) -> &mut VectorClock) {
         let object = self.objects.get_mut(location);
         let state = self.states.get(usize::from(t));
         if let (Some(object), Some(state)) = (object, state) {
-            let clock = place(object);
-            clock.resize(state.clock.len(), 0);
-            raise_all(clock, &state.clock);
+            place(object).join(state.clock.entries());
         }
     }
 
@@ -314,7 +286,7 @@ impl Pass {
         let Some(state) = self.states.get_mut(usize::from(child)) else {
             return;
         };
-        if raise_all(&mut state.clock, &mine) {
+        if state.clock.join(mine.entries()) {
             let steps = self.clocks.threads.get(usize::from(child));
             self.note(child, steps.map_or(0, |steps| steps.rows.len() as u32));
         }
@@ -328,19 +300,10 @@ impl Pass {
         ) else {
             return;
         };
-        let width = self.clocks.width;
+        let (stored, clock) = (&mut self.clocks.stored, state.clock.entries());
         match steps.changes.last() {
-            Some(&(last, stored)) if last == step => {
-                let start = stored as usize * width;
-                if let Some(place) = self.clocks.stored.get_mut(start..start + width) {
-                    place.copy_from_slice(&state.clock);
-                }
-            }
-            _ => {
-                let stored = (self.clocks.stored.len() / width.max(1)) as u32;
-                steps.changes.push((step, stored));
-                self.clocks.stored.extend_from_slice(&state.clock);
-            }
+            Some(&(last, number)) if last == step => stored.replace(number, clock),
+            _ => steps.changes.push((step, stored.push(clock))),
         }
     }
 }

@@ -1,13 +1,10 @@
 //! The closure: the events that an order must have so that the sections of each lock can come in the run's
 //! order.
 
-use super::clocks::Clocks;
-use crate::orders::Locks;
+use super::clocks::Prerequisites;
+use crate::{order::VectorClock, orders::Locks};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{LocationId, Run};
-
-/// Ideal: the number of steps of each thread that an order has.
-pub(super) type Ideal = Vec<u32>;
 
 /// A section of a lock that more than one thread acquires.
 struct Section {
@@ -34,7 +31,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    pub(super) fn new(run: &Run, clocks: &Clocks) -> Sections {
+    pub(super) fn new(run: &Run, clocks: &Prerequisites) -> Sections {
         let all = Locks::new(run, &mut Vec::new());
         let numbers = contended(&all);
         let mut these = Sections {
@@ -43,7 +40,9 @@ impl Sections {
             taken: Vec::new(),
         };
         these.locks.resize_with(numbers.len(), Vec::new);
-        these.taken.resize_with(clocks.bottom().len(), Vec::new);
+        these
+            .taken
+            .resize_with(clocks.bottom().entries().len(), Vec::new);
         for section in all.sections() {
             let number = numbers.get(&section.lock);
             let place = clocks.step_of(section.acquired);
@@ -85,13 +84,22 @@ impl Sections {
     ///
     /// Examines the locks acquired in the new part, until there is none: at most each lock once per round,
     /// however often it was acquired.
-    pub(super) fn close(&self, clocks: &Clocks, from: &[u32], ideal: &mut Ideal) -> bool {
-        let mut done = from.to_vec();
+    pub(super) fn close(
+        &self,
+        clocks: &Prerequisites,
+        from: &VectorClock,
+        ideal: &mut VectorClock,
+    ) -> bool {
+        let mut done = from.clone();
         let mut touched: Vec<u32> = Vec::new();
         loop {
             touched.clear();
             let mut news = 0;
-            for (taken, (done, &upto)) in self.taken.iter().zip(done.iter().zip(ideal.iter())) {
+            for (taken, (done, &upto)) in self
+                .taken
+                .iter()
+                .zip(done.entries().iter().zip(ideal.entries()))
+            {
                 news += acquired(taken, *done, upto).len();
             }
             if news == 0 {
@@ -102,16 +110,18 @@ impl Sections {
                 // cheaper than collecting the others.
                 touched.extend(0..self.locks.len() as u32);
             } else {
-                for (taken, (done, &upto)) in self.taken.iter().zip(done.iter().zip(ideal.iter())) {
+                for (taken, (done, &upto)) in self
+                    .taken
+                    .iter()
+                    .zip(done.entries().iter().zip(ideal.entries()))
+                {
                     let locks = acquired(taken, *done, upto).iter().map(|(_, lock)| *lock);
                     touched.extend(locks);
                 }
                 touched.sort_unstable();
                 touched.dedup();
             }
-            for (done, &upto) in done.iter_mut().zip(ideal.iter()) {
-                *done = (*done).max(upto);
-            }
+            done.join(ideal.entries());
             for &lock in &touched {
                 if !self.close_lock(clocks, lock, ideal) {
                     return false;
@@ -121,15 +131,14 @@ impl Sections {
     }
 
     /// Adds the ends of sections that come before another one that they exclude.
-    fn close_lock(&self, clocks: &Clocks, lock: u32, ideal: &mut Ideal) -> bool {
+    fn close_lock(&self, clocks: &Prerequisites, lock: u32, ideal: &mut VectorClock) -> bool {
         let lock = self.locks.get(lock as usize).map_or(&[][..], Vec::as_slice);
         let last = |steps: &[(u32, u32)], upto: u32| -> Option<&Section> {
             let count = steps.partition_point(|&(step, _)| step < upto);
             let &(_, id) = steps.get(count.checked_sub(1)?)?;
             self.sections.get(id as usize)
         };
-        let upto =
-            |ideal: &Ideal, of: &OfThread| ideal.get(usize::from(of.thread)).copied().unwrap_or(0);
+        let upto = |ideal: &VectorClock, of: &OfThread| ideal.get(of.thread);
         let exclusive = lock
             .iter()
             .filter_map(|of| last(&of.exclusive, upto(ideal, of)));

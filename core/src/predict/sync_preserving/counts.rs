@@ -1,6 +1,6 @@
 //! Racy accesses as RAPID counts them: each access that races with any earlier one.
 
-use super::clocks::{Clocks, Edges};
+use super::clocks::{Edges, Prerequisites};
 use crate::orders::{Accesses, Locks, Orders};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run};
@@ -20,7 +20,7 @@ pub fn hb_racy(run: &Run, orders: &Orders) -> Racy {
 /// (Mathur, Kini, Viswanathan, *What happens-after the first race?*, OOPSLA 2018): all of these are races of
 /// some execution.
 pub fn shb_racy(run: &Run) -> Racy {
-    let clocks = Clocks::new(run, Edges::ReadsFromAndLocks);
+    let clocks = Prerequisites::new(run, Edges::ReadsFromAndLocks);
     racy(run, |u, first, second| {
         let place = clocks.step_of(second).zip(clocks.step_of(first));
         place
@@ -65,17 +65,19 @@ fn note(last: &mut Last, event: &Event, row: EventId) {
 /// access on.
 pub fn lockset_racy(run: &Run) -> Racy {
     let locks = Locks::new(run, &mut Vec::new());
-    let mut guards: FxHashMap<LocationId, Guards> = FxHashMap::default();
+    let mut guards: FxHashMap<LocationId, CandidateLockset> = FxHashMap::default();
     let mut racy = Vec::new();
     let rows = run.events.iter();
     for (row, event) in rows.filter(|(_, event)| event.kind.is_access()) {
         let held = locks.held_at(event.thread, row).map(|section| section.lock);
         let held: Vec<LocationId> = held.collect();
-        let guards = guards.entry(event.location).or_insert_with(|| Guards {
-            locks: held.clone(),
-            thread: Some(event.thread.0),
-            only_read: !event.kind.writes(),
-        });
+        let guards = guards
+            .entry(event.location)
+            .or_insert_with(|| CandidateLockset {
+                locks: held.clone(),
+                thread: Some(event.thread.0),
+                only_read: !event.kind.writes(),
+            });
         guards.locks.retain(|lock| held.contains(lock));
         guards.thread = guards.thread.filter(|&thread| thread == event.thread.0);
         guards.only_read &= !event.kind.writes();
@@ -87,7 +89,7 @@ pub fn lockset_racy(run: &Run) -> Racy {
 }
 
 /// Candidate lockset of a location so far.
-struct Guards {
+struct CandidateLockset {
     locks: Vec<LocationId>,
     /// The only thread with accesses so far.
     thread: Option<u16>,

@@ -3,7 +3,7 @@
 
 use super::{
     SyncPreserving,
-    cycles::{Request, cycles, requests},
+    cycles::{PatternRequest, cycles, requests},
 };
 use crate::{
     budget::{Budget, Outcome, StopReason},
@@ -30,7 +30,7 @@ pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome
         if stopped != StopReason::Complete {
             return false;
         }
-        let cycle: Vec<&Request> = cycle.iter().filter_map(|&at| requests.get(at)).collect();
+        let cycle: Vec<&PatternRequest> = cycle.iter().filter_map(|&at| requests.get(at)).collect();
         if let Some(events) = instance(these, &cycle) {
             findings.push(Candidate {
                 class: Class::Deadlock,
@@ -45,7 +45,7 @@ pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome
 
 /// Advances through the requests of each thread at once: closures only grow, so an instance that was in one
 /// is never needed again. Linear in the requests.
-fn instance(these: &SyncPreserving<'_>, cycle: &[&Request]) -> Option<Vec<EventId>> {
+fn instance(these: &SyncPreserving<'_>, cycle: &[&PatternRequest]) -> Option<Vec<EventId>> {
     let SyncPreserving {
         clocks, sections, ..
     } = these;
@@ -65,10 +65,7 @@ fn instance(these: &SyncPreserving<'_>, cycle: &[&Request]) -> Option<Vec<EventI
         }
         let mut moved = false;
         for (at, &(_, thread, step)) in at.iter_mut().zip(&places) {
-            if ideal
-                .get(usize::from(thread))
-                .is_none_or(|&reached| reached > step)
-            {
+            if ideal.get(thread) > step {
                 *at += 1;
                 moved = true;
             }

@@ -30,9 +30,12 @@ mod tests;
 pub use counts::{Racy, hb_racy, lockset_racy, shb_racy};
 
 use super::{Candidate, Order};
-use crate::budget::{Budget, Outcome};
-use clocks::{Clocks, Edges};
-use closure::{Ideal, Sections};
+use crate::{
+    budget::{Budget, Outcome},
+    order::VectorClock,
+};
+use clocks::{Edges, Prerequisites};
+use closure::Sections;
 use unsnarl_trace::{EventId, Run};
 
 /// Races that a sync-preserving order shows, one for each two places in the program, in the run's order of
@@ -49,14 +52,14 @@ pub fn deadlocks(run: &Run, budget: &Budget) -> Outcome<Candidate> {
 /// The sync-preserving orders of a run.
 pub struct SyncPreserving<'a> {
     run: &'a Run,
-    clocks: Clocks,
+    clocks: Prerequisites,
     sections: Sections,
 }
 
 impl<'a> SyncPreserving<'a> {
     /// Prepares a run. Linear in the events, times the threads at events where one learns of another.
     pub fn new(run: &'a Run) -> SyncPreserving<'a> {
-        let clocks = Clocks::new(run, Edges::ReadsFrom);
+        let clocks = Prerequisites::new(run, Edges::ReadsFrom);
         let sections = Sections::new(run, &clocks);
         SyncPreserving {
             run,
@@ -93,10 +96,9 @@ impl<'a> SyncPreserving<'a> {
         }
         for &event in &candidate.events {
             let (thread, step) = self.clocks.step_of(event)?;
-            let reached = ideal.get_mut(usize::from(thread))?;
-            if *reached == step {
+            if ideal.get(thread) == step {
                 events.extend(self.clocks.rows_of(thread, step));
-                *reached += 1;
+                ideal.raise(thread, step + 1);
             }
         }
         Some(Order {
@@ -106,7 +108,7 @@ impl<'a> SyncPreserving<'a> {
     }
 
     /// The closure of the predecessors of the events; none when it contains one of them.
-    fn before(&self, events: &[EventId]) -> Option<Ideal> {
+    fn before(&self, events: &[EventId]) -> Option<VectorClock> {
         let mut ideal = self.clocks.bottom();
         let mut steps = Vec::new();
         for &event in events {
@@ -118,24 +120,16 @@ impl<'a> SyncPreserving<'a> {
         self.sections
             .close(&self.clocks, &bottom, &mut ideal)
             .then_some(())?;
-        let is_out = |(thread, step): &(u16, u32)| {
-            ideal
-                .get(usize::from(*thread))
-                .is_some_and(|reached| reached <= step)
-        };
+        let is_out = |(thread, step): &(u16, u32)| ideal.get(*thread) <= *step;
         steps.iter().all(is_out).then_some(ideal)
     }
 
     /// The rows of an ideal in the run's order.
-    fn rows(&self, ideal: &[u32]) -> Vec<EventId> {
+    fn rows(&self, ideal: &VectorClock) -> Vec<EventId> {
         let all = (0..self.run.events.len() as u32).map(EventId);
         let is_in = |event: &EventId| {
             let step = self.clocks.step_of(*event);
-            step.is_some_and(|(thread, step)| {
-                ideal
-                    .get(usize::from(thread))
-                    .is_some_and(|reached| step < *reached)
-            })
+            step.is_some_and(|(thread, step)| step < ideal.get(thread))
         };
         all.filter(is_in).collect()
     }

@@ -4,9 +4,10 @@
 //! Closures only grow along both threads. So an earlier access that was in one closure never races with a
 //! later access of the same thread: each thread passes once through each list of accesses.
 
-use super::{SyncPreserving, closure::Ideal};
+use super::SyncPreserving;
 use crate::{
     budget::{Budget, Outcome, StopReason},
+    order::VectorClock,
     orders::Accesses,
     predict::{Candidate, Class},
 };
@@ -74,9 +75,9 @@ fn candidate(
 fn search(
     these: &SyncPreserving<'_>,
     budget: &Budget,
-    mut visit: impl FnMut(&mut Search<'_, '_>, EventId, &Event),
+    mut visit: impl FnMut(&mut RaceSearch<'_, '_>, EventId, &Event),
 ) -> StopReason {
-    let mut search = Search {
+    let mut search = RaceSearch {
         these,
         of_location: FxHashMap::default(),
         lists: Vec::new(),
@@ -108,20 +109,20 @@ struct List {
 }
 
 /// Position of a thread in a list.
-struct Walk {
+struct ListWalk {
     at: usize,
     /// The closure so far.
-    ideal: Ideal,
+    ideal: VectorClock,
 }
 
-struct Search<'a, 'r> {
+struct RaceSearch<'a, 'r> {
     these: &'a SyncPreserving<'r>,
     of_location: FxHashMap<LocationId, Vec<u32>>,
     lists: Vec<List>,
-    walks: FxHashMap<(u32, u16), Walk>,
+    walks: FxHashMap<(u32, u16), ListWalk>,
 }
 
-impl Search<'_, '_> {
+impl RaceSearch<'_, '_> {
     /// The lists of accesses that conflict with this one.
     fn against(&self, event: &Event) -> Vec<u32> {
         let lists = self.of_location.get(&event.location);
@@ -152,12 +153,11 @@ impl Search<'_, '_> {
             clocks, sections, ..
         } = self.these;
         let (t, step) = clocks.step_of(row)?;
-        let walk = self.walks.entry((list, t)).or_insert_with(|| Walk {
+        let walk = self.walks.entry((list, t)).or_insert_with(|| ListWalk {
             at: 0,
             ideal: clocks.bottom(),
         });
         let list = self.lists.get(list as usize)?;
-        let u = usize::from(list.thread);
         let mut reached = clocks.entry_before(t, step, list.thread);
         loop {
             let rest = list.accesses.get(walk.at..)?;
@@ -172,14 +172,10 @@ impl Search<'_, '_> {
             }
             walk.ideal = ideal;
             // If locks are released by other threads, the prerequisites can include the row itself.
-            if walk
-                .ideal
-                .get(usize::from(t))
-                .is_some_and(|&own| own > step)
-            {
+            if walk.ideal.get(t) > step {
                 return None;
             }
-            reached = walk.ideal.get(u).copied()?;
+            reached = walk.ideal.get(list.thread);
             if reached <= first_step {
                 return Some(first);
             }

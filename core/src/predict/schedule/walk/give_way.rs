@@ -1,10 +1,9 @@
 //! Resolution of a standstill: choice of the thread that has to go on.
 
 use super::{Gate, Stuck, Walk};
-use crate::predict::schedule::{
-    goal::Shape,
-    index::{Does, NONE},
-    machine::Blocked,
+use crate::{
+    order::kernel::{Blocked, SyncEffect},
+    predict::schedule::{goal::Shape, index::NONE},
 };
 
 impl Walk<'_> {
@@ -124,16 +123,22 @@ impl Walk<'_> {
         let of = |row: u32| self.run.events.threads().get(row as usize).copied();
         match blocked {
             Blocked::Lock(holder) => Some((holder, self.taken(holder, row))),
-            Blocked::Row(need) => Some((of(need)?, Some(need))),
-            Blocked::Unit(object) => self.next_that(thread, |does| does == Does::Post, object),
+            Blocked::Step(need) => Some((of(need)?, Some(need))),
+            Blocked::Unit(object) => {
+                self.next_that(thread, |does| does == SyncEffect::Post, object)
+            }
             Blocked::Signal(object) => self.next_that(
                 thread,
-                |does| matches!(does, Does::Signal | Does::Broadcast),
+                |does| matches!(does, SyncEffect::Signal | SyncEffect::Broadcast),
                 object,
             ),
-            Blocked::Attempt(object) => {
-                self.next_that(thread, |does| matches!(does, Does::Take { .. }), object)
-            }
+            // Runs keep the generations of barriers, so that single arrivals are missing.
+            Blocked::Barrier(_) => None,
+            Blocked::Attempt(object) => self.next_that(
+                thread,
+                |does| matches!(does, SyncEffect::Take { .. }),
+                object,
+            ),
         }
     }
 
@@ -145,9 +150,9 @@ impl Walk<'_> {
         let mut steps = steps.filter(|step| **step < upto);
         steps
             .find(|step| {
-                self.index
-                    .op(**step)
-                    .is_some_and(|op| op.object == object && matches!(op.does, Does::Take { .. }))
+                self.index.op(**step).is_some_and(|op| {
+                    op.object == object && matches!(op.effect, SyncEffect::Take { .. })
+                })
             })
             .copied()
     }
@@ -156,7 +161,7 @@ impl Walk<'_> {
     fn next_that(
         &self,
         thread: u16,
-        does: impl Fn(Does) -> bool,
+        does: impl Fn(SyncEffect) -> bool,
         object: u32,
     ) -> Option<(u16, Option<u32>)> {
         let threads = (0..self.index.first.len()).map(|other| other as u16);
@@ -169,7 +174,7 @@ impl Walk<'_> {
                 let mut after = after
                     .iter()
                     .filter_map(|row| Some((*row, self.index.op(*row)?)));
-                let (row, _) = after.find(|(_, op)| op.object == object && does(op.does))?;
+                let (row, _) = after.find(|(_, op)| op.object == object && does(op.effect))?;
                 Some((row, other))
             });
         rows.min().map(|(row, other)| (other, Some(row)))
