@@ -69,6 +69,8 @@ pub struct Program {
     options: Vec<String>,
     /// Compilers and levels that leave the bug out of the program: the words behind `// without the bug: `.
     without: Vec<String>,
+    /// Compilers and levels whose builds unsnarl still explains wrongly: the words behind `// still wrong: `.
+    still_wrong: Vec<String>,
 }
 
 impl Program {
@@ -103,10 +105,8 @@ impl Program {
             expectation,
             second,
             options: options(&text),
-            without: behind(&text, "// without the bug: ")
-                .flat_map(|line| line.split(", "))
-                .map(str::to_owned)
-                .collect(),
+            without: builds(&text, "// without the bug: "),
+            still_wrong: builds(&text, "// still wrong: "),
         })
     }
 
@@ -147,6 +147,12 @@ impl Program {
     pub fn has_bug(&self, compiler: Compiler, level: &str) -> bool {
         let build = format!("{} {level}", compiler.word());
         !self.without.contains(&build)
+    }
+
+    /// Returns whether unsnarl is known to explain this build wrongly.
+    pub fn is_still_wrong(&self, compiler: Compiler, level: &str) -> bool {
+        let build = format!("{} {level}", compiler.word());
+        self.still_wrong.contains(&build)
     }
 
     /// Returns whether it is written in C++.
@@ -192,6 +198,12 @@ fn behind<'s>(source: &'s str, words: &'s str) -> impl Iterator<Item = &'s str> 
     source
         .lines()
         .filter_map(move |line| line.strip_prefix(words))
+}
+
+/// The compilers and levels that the lines behind a word name.
+fn builds(text: &str, word: &str) -> Vec<String> {
+    let all = behind(text, word).flat_map(|line| line.split(", "));
+    all.map(str::to_owned).collect()
 }
 
 /// Compiles a source file for recording.

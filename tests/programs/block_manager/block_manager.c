@@ -12,6 +12,8 @@
 // expect interference: if (manager.is_free[i])
 // expect interference: assert(manager.free_blocks > 0);
 // expect also: manager.is_free[found] = false;
+//
+// still wrong: gcc -O0, gcc -O2, clang -O0, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

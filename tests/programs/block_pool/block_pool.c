@@ -11,6 +11,8 @@
 // expect interference: } while (!atomic_compare_exchange_strong(&pool.head, &head, block));
 // expect interference: atomic_store(&pool.next[block], head);
 // expect also: int first = atomic_load(&pool.head);
+//
+// still wrong: gcc -O0, gcc -O2, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

@@ -12,6 +12,8 @@
 // expect interference: int chunk = chunks[head % SLOTS];
 // expect also: while (head == tail && !finished)
 // expect also: if (head == tail)
+//
+// still wrong: gcc -O0, gcc -O2, clang -O0, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

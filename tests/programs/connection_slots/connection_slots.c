@@ -8,6 +8,8 @@
 // expect cause 2: connections[i].taken = true;
 // expect interference: connections[i].taken = true;
 //
+// still wrong: gcc -O0, clang -O0
+//
 // With optimization the compiler leaves the second check of `owner` out: it has just set it.
 //
 // without the bug: gcc -O1, gcc -O2, clang -O1, clang -O2

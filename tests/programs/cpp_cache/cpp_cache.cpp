@@ -11,6 +11,8 @@
 // expect interference: slots_[used_].number = number;
 // expect interference: slots_[used_].used = true;
 // expect interference: used_++;
+//
+// still wrong: clang -O2
 
 #include <array>
 #include <cassert>

@@ -10,6 +10,8 @@
 // expect cause 2: wants[self] = 1;
 // expect interference: while (wants[other])
 // expect interference: wants[self] = 1;
+//
+// still wrong: gcc -O0, gcc -O2, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

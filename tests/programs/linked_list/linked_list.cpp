@@ -9,6 +9,8 @@
 // expect cause: node = node->next;
 // expect interference: node->next = nullptr;
 // expect also: first->next = node->next;
+//
+// still wrong: gcc -O0, gcc -O2, clang -O0, clang -O2
 
 #include <cassert>
 #include <cstdio>

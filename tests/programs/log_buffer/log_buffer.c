@@ -15,6 +15,8 @@
 //
 // expect cause 1: if (log->used + total > BUFFER)
 //
+// still wrong: clang -O0
+//
 // More lines make longer runs: compile with -DLINES=10.
 
 #include <assert.h>

