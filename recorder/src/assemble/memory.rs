@@ -35,6 +35,8 @@ pub(super) struct Found {
     pub place: Place,
     pub rest: u64,
     pub own_stack: bool,
+    /// It is the same until memory is taken or given back, or a thread begins.
+    pub is_settled: bool,
 }
 
 /// A variable or function of a module: it does not move.
@@ -66,6 +68,7 @@ impl Fixed {
             },
             rest: self.end - address,
             own_stack: false,
+            is_settled: true,
         })
     }
 }
@@ -76,6 +79,13 @@ pub(super) struct Asker {
     pub thread: u16,
     /// Number of a label in [`Regions`].
     pub label: u32,
+}
+
+/// Returns whether a value can be the address of something.
+#[inline(always)]
+pub(super) fn may_be_address(value: u64) -> bool {
+    const LOWEST: u64 = 1 << 16;
+    (LOWEST..1 << 47).contains(&value)
 }
 
 /// Variable number of places that are not in a variable.
@@ -222,8 +232,7 @@ impl<'a> Memory<'a> {
         threads: &[Calls],
         entries: &EntryPoints,
     ) -> Option<Place> {
-        const LOWEST: u64 = 1 << 16;
-        if !(LOWEST..1 << 47).contains(&value) {
+        if !may_be_address(value) {
             return None;
         }
         if let Some(found) = self.known(value, by, threads, entries) {
@@ -263,6 +272,7 @@ impl<'a> Memory<'a> {
                 place,
                 rest: block.end - address,
                 own_stack: false,
+                is_settled: true,
             });
         }
         if let Some(found) = self.in_module(address) {
@@ -332,6 +342,7 @@ impl<'a> Memory<'a> {
             place: Place { region, offset },
             rest,
             own_stack: false,
+            is_settled: true,
         })
     }
 
@@ -365,6 +376,7 @@ impl<'a> Memory<'a> {
             },
             rest: object.end - at.address,
             own_stack: false,
+            is_settled: false,
         })
     }
 
@@ -401,6 +413,7 @@ impl<'a> Memory<'a> {
             place,
             rest: part.rest.max(1),
             own_stack: false,
+            is_settled: false,
         }
     }
 
@@ -448,6 +461,7 @@ impl<'a> Memory<'a> {
             place: Place { region, offset },
             rest: ARGUMENTS,
             own_stack: false,
+            is_settled: false,
         }
     }
 
@@ -476,6 +490,7 @@ impl<'a> Memory<'a> {
             place,
             rest: ENVIRONMENT_REACH,
             own_stack: false,
+            is_settled: false,
         })
     }
 
@@ -498,6 +513,7 @@ impl<'a> Memory<'a> {
             place,
             rest: MAPPING_REACH,
             own_stack: false,
+            is_settled: false,
         }
     }
 }

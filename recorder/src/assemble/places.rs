@@ -18,7 +18,7 @@ use unsnarl_trace::LocationId;
 pub(super) struct RegionId(pub u32);
 
 /// A byte of a region. Offsets may be negative: a stack grows down from its base.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub region: RegionId,
     pub offset: i64,
@@ -129,6 +129,8 @@ pub(super) struct Regions {
     /// The first leaf that got a name.
     named: FxHashMap<LocationId, (RegionId, i64)>,
     parts: FxHashMap<(RegionId, i64), LocationId>,
+    /// Types of some region have bit-fields.
+    pub has_bit_fields: bool,
 }
 
 impl Regions {
@@ -144,6 +146,7 @@ impl Regions {
             recent: vec![((RegionId(u32::MAX), 0), LocationId(0)); RECENT],
             named: FxHashMap::default(),
             parts: FxHashMap::default(),
+            has_bit_fields: false,
         };
         regions.add(RegionName::Text(String::new()), None);
         regions
@@ -151,6 +154,8 @@ impl Regions {
 
     pub fn add(&mut self, name: RegionName, layout: Option<Layout>) -> RegionId {
         let id = RegionId(self.list.len() as u32);
+        let types = layout.as_ref().map(|layout| &layout.image.types);
+        self.has_bit_fields |= types.is_some_and(|types| types.has_bit_fields());
         self.list.push(Region {
             name,
             layout,
