@@ -109,9 +109,20 @@ impl Tables {
             kinds: strings(schema::kind_names()),
             threads: strings(schema::thread_names(&run.meta)),
             sites: strings(rooted(schema::site_names(&run.meta))),
-            locations: strings(rooted(schema::unique(run.locations.iter().cloned()))),
+            locations: locations(&run.locations),
         }
     }
+}
+
+/// The dictionary of locations, without a copy of their names where no two are equal.
+fn locations(names: &[String]) -> ArrayRef {
+    if names.is_empty() {
+        return Arc::new(StringArray::from(vec![String::new()]));
+    }
+    Arc::new(match schema::are_unique(names) {
+        true => StringArray::from_iter_values(names),
+        false => StringArray::from(schema::unique(names.iter().cloned())),
+    })
 }
 
 /// The events of one batch.

@@ -18,6 +18,11 @@ pub(super) struct OriginId(u32);
 impl OriginId {
     /// Not known.
     pub const NONE: OriginId = OriginId(0);
+
+    /// The number.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// Properties of a draft that most drafts have or lack.
@@ -72,6 +77,7 @@ impl Drafts {
     /// Takes memory for this many.
     pub fn reserve(&mut self, rows: usize) {
         self.rows.reserve_exact(rows);
+        self.spots.expect(rows);
     }
 
     /// Number of drafts.
@@ -92,6 +98,11 @@ impl Drafts {
     /// The origin with this number.
     pub fn origin(&self, id: OriginId) -> Origin {
         self.origins.get(id.0)
+    }
+
+    /// Number of origins.
+    pub fn origins(&self) -> usize {
+        self.origins.rows.len()
     }
 
     /// The place that a row's value points to.

@@ -99,6 +99,8 @@ pub(super) struct Memory<'a> {
     pub regions: Regions,
     heap: Heap,
     stacks: Vec<StackRange>,
+    /// Memory that means something else to the thread that it is the stack of; sorted.
+    own: Vec<(u64, u64)>,
     by_object: FxHashMap<(u32, u64), RegionId>,
     by_frame: FxHashMap<FrameKey, RegionId>,
     by_stack: FxHashMap<u16, RegionId>,
@@ -137,6 +139,7 @@ impl<'a> Memory<'a> {
             main.has_begun = true;
         }
         Memory {
+            own: own_memory(&stacks, modules.thread_locals_reach()),
             thread_locals_reach: modules.thread_locals_reach(),
             by_thread_local: FxHashMap::default(),
             modules,
@@ -220,8 +223,20 @@ impl<'a> Memory<'a> {
                 ..found
             };
         }
-        self.known(address, by, threads, entries)
-            .unwrap_or_else(|| self.unknown(address, by))
+        let found = self
+            .known(address, by, threads, entries)
+            .unwrap_or_else(|| self.unknown(address, by));
+        Found {
+            is_settled: found.is_settled && !self.is_own(address),
+            ..found
+        }
+    }
+
+    /// Returns whether the address may mean something else to another thread.
+    fn is_own(&self, address: u64) -> bool {
+        let after = self.own.partition_point(|(start, _)| *start <= address);
+        let range = after.checked_sub(1).and_then(|at| self.own.get(at));
+        range.is_some_and(|(_, end)| address < *end)
     }
 
     /// The place that a value points to, if it looks like the address of something.
@@ -516,6 +531,22 @@ impl<'a> Memory<'a> {
             is_settled: false,
         }
     }
+}
+
+/// The ranges of all stacks and thread-local variables, those that overlap together.
+fn own_memory(stacks: &[StackRange], reach: u64) -> Vec<(u64, u64)> {
+    let stack = stacks.iter().map(|stack| (stack.low, stack.high));
+    let below = |stack: &StackRange| (stack.pointer.saturating_sub(reach), stack.pointer);
+    let mut ranges: Vec<(u64, u64)> = stack.chain(stacks.iter().map(below)).collect();
+    ranges.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::with_capacity(ranges.len());
+    for (start, end) in ranges {
+        match merged.last_mut().filter(|last| start <= last.1) {
+            Some(last) => last.1 = last.1.max(end),
+            None => merged.push((start, end)),
+        }
+    }
+    merged
 }
 
 /// A variable in a frame, or the gap between two variables.

@@ -6,7 +6,7 @@
 //! code does, that one is the access's place in the source. Code that was compiled without optimization is
 //! left alone: what its lines access without a name they access by a pointer or a reference.
 
-use super::{image::Image, walk::Walk};
+use super::{drafts::OriginId, image::Image, walk::Walk};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use unsnarl_trace::{Event, EventKind, LocationId, SiteId, StackId, model::flags};
@@ -19,14 +19,16 @@ pub(super) struct Moved {
     variables: Vec<u32>,
     numbers: FxHashMap<(String, Option<String>), u32>,
     known: FxHashMap<(SiteId, u32, EventKind), Option<u64>>,
+    /// Variable and kind of the last access of each origin that stands on its own line.
+    in_place: Vec<(u32, Option<EventKind>)>,
 }
 
 /// Number of locations that have no name in the source.
 const NO_VARIABLE: u32 = 1;
 
 impl Moved {
-    /// Looks up the program counters of a run's sites.
-    pub fn of(walk: &Walk<'_>) -> Moved {
+    /// Looks up the program counters of a run's sites; its steps have so many origins.
+    pub fn of(walk: &Walk<'_>, origins: usize) -> Moved {
         let mut counters = FxHashMap::default();
         for (&pc, site) in &walk.site_ids {
             if let Some(known) = site.filter(|known| known.is_user) {
@@ -39,22 +41,43 @@ impl Moved {
             variables: Vec::new(),
             numbers: FxHashMap::default(),
             known: FxHashMap::default(),
+            in_place: vec![(0, None); origins],
         }
     }
 
-    /// Gives a moved access its original line.
+    /// Gives an access to a variable its original line, if it was moved.
     #[inline(always)]
-    pub fn put_back(&mut self, walk: &mut Walk<'_>, row: &mut Event) {
+    pub fn put_back_to(
+        &mut self,
+        walk: &mut Walk<'_>,
+        row: &mut Event,
+        origin: OriginId,
+        variable: u32,
+    ) {
         let is_plain = matches!(row.kind, EventKind::Read | EventKind::Write);
-        if !is_plain || row.flags & flags::RANGE != 0 {
+        if variable == NO_VARIABLE || !is_plain || row.flags & flags::RANGE != 0 {
             return;
         }
-        let variable = match self.variables.get(row.location.index()) {
+        let here = (variable, Some(row.kind));
+        if self.in_place.get(origin.index()) == Some(&here) {
+            return;
+        }
+        self.put_back_access(walk, row, variable);
+        let is_in_place = row.flags & flags::MOVED == 0;
+        if let Some(place) = self
+            .in_place
+            .get_mut(origin.index())
+            .filter(|_| is_in_place)
+        {
+            *place = here;
+        }
+    }
+
+    /// Number of the variable that a location belongs to.
+    pub fn variable(&mut self, walk: &Walk<'_>, location: LocationId) -> u32 {
+        match self.variables.get(location.index()) {
             Some(known) if *known != 0 => *known,
-            _ => self.new_variable(walk, row.location),
-        };
-        if variable != NO_VARIABLE {
-            self.put_back_access(walk, row, variable);
+            _ => self.new_variable(walk, location),
         }
     }
 
@@ -79,7 +102,6 @@ impl Moved {
         }
     }
 
-    /// Number of the variable that a location belongs to.
     fn new_variable(&mut self, walk: &Walk<'_>, location: LocationId) -> u32 {
         let locations = &walk.memory.regions.locations;
         let name = locations.get(location.index()).map_or("", String::as_str);

@@ -81,6 +81,16 @@ impl Step {
     }
 }
 
+/// Number of steps that are found without a look into the tables.
+pub(super) const RECENT_STEPS: usize = 1024;
+
+/// The place of a step among the recent ones: in a recursion the same one comes with many stacks.
+#[inline(always)]
+fn step_slot(pc: u64, stack: StackId) -> usize {
+    let mixed = (pc ^ u64::from(stack.0) << 5).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 48) as usize % RECENT_STEPS
+}
+
 /// The place of a program counter among the recent ones.
 #[inline(always)]
 fn slot(pc: u64) -> usize {
@@ -170,8 +180,8 @@ impl Walk<'_> {
     pub fn origin_id(&mut self, thread: usize, pc: u64, step: Step) -> OriginId {
         let calls = self.calls.get_mut(thread);
         let top = calls.and_then(|calls| calls.frames.last_mut());
-        let known = self.recent_steps.get(slot(pc));
-        if let Some((top, known)) = top.zip(known)
+        if let Some(top) = top
+            && let Some(known) = self.recent_steps.get(step_slot(pc, top.stack))
             && known.pc == pc
             && known.entry == top.entry
             && known.stack == top.stack
@@ -194,7 +204,7 @@ impl Walk<'_> {
         let code = self.entries.get(top.entry).and_then(|entry| entry.code);
         if let Some(known) = self
             .recent_steps
-            .get_mut(slot(pc))
+            .get_mut(step_slot(pc, top.stack))
             .filter(|_| code == Some(function))
         {
             *known = KnownStep {

@@ -9,8 +9,8 @@ use super::{
     image::Image,
     types::{At, Holds, Leaf, TypeId},
 };
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::{hash::BuildHasher, sync::Arc};
 use unsnarl_trace::LocationId;
 
 /// The index of a region; 0 is "none".
@@ -122,7 +122,7 @@ pub(super) struct Regions {
     thread_names: Vec<String>,
     /// The location table; row 0 is "none".
     pub locations: Vec<String>,
-    by_name: FxHashMap<String, LocationId>,
+    names: NameIndex,
     leaves: FxHashMap<(RegionId, i64), LocationId>,
     /// The leaves that were looked up last.
     recent: Vec<((RegionId, i64), LocationId)>,
@@ -141,7 +141,7 @@ impl Regions {
             label_ids: FxHashMap::default(),
             thread_names,
             locations: vec![String::new()],
-            by_name: FxHashMap::default(),
+            names: NameIndex::default(),
             leaves: FxHashMap::default(),
             recent: vec![((RegionId(u32::MAX), 0), LocationId(0)); RECENT],
             named: FxHashMap::default(),
@@ -247,8 +247,8 @@ impl Regions {
 
     fn new_leaf(&mut self, region: RegionId, piece: Piece) -> LocationId {
         let name = self.leaf_name(region, piece.location);
-        let known = self.by_name.get(&name);
-        let first = known.and_then(|id| self.named.get(id).copied());
+        let known = self.names.get(&self.locations, &name);
+        let first = known.and_then(|id| self.named.get(&id).copied());
         // Two bases of a class may have members of the same name, such as the pointers to their tables.
         let name = match first.filter(|(of, at)| *of == region && *at != piece.location) {
             Some(_) => format!("{name}@{}", piece.location),
@@ -289,13 +289,7 @@ impl Regions {
     }
 
     fn intern(&mut self, name: String) -> LocationId {
-        if let Some(id) = self.by_name.get(&name) {
-            return *id;
-        }
-        let id = LocationId(self.locations.len() as u32);
-        self.locations.push(name.clone());
-        self.by_name.insert(name, id);
-        id
+        self.names.id(&mut self.locations, name)
     }
 
     fn leaf_name(&self, id: RegionId, start: i64) -> String {
@@ -346,6 +340,43 @@ impl Regions {
             .get(usize::from(thread))
             .map_or("?", String::as_str)
     }
+}
+
+/// Locations by name, without a copy of the names: there may be as many as the program has memory.
+#[derive(Default)]
+struct NameIndex {
+    by_hash: FxHashMap<u64, LocationId>,
+    /// Names with the hash of another one.
+    others: FxHashMap<String, LocationId>,
+}
+
+impl NameIndex {
+    /// The location with this name.
+    fn get(&self, table: &[String], name: &str) -> Option<LocationId> {
+        let first = *self.by_hash.get(&hash(name))?;
+        match table.get(first.index()) {
+            Some(known) if known == name => Some(first),
+            _ => self.others.get(name).copied(),
+        }
+    }
+
+    /// The location with this name, which may be new.
+    fn id(&mut self, table: &mut Vec<String>, name: String) -> LocationId {
+        if let Some(known) = self.get(table, &name) {
+            return known;
+        }
+        let id = LocationId(table.len() as u32);
+        let first = *self.by_hash.entry(hash(&name)).or_insert(id);
+        if first != id {
+            self.others.insert(name.clone(), id);
+        }
+        table.push(name);
+        id
+    }
+}
+
+fn hash(name: &str) -> u64 {
+    FxBuildHasher.hash_one(name)
 }
 
 /// `+8`, `-16`, or nothing for 0.

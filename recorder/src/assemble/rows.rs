@@ -4,7 +4,7 @@ use super::{
     drafts::{Drafts, Row},
     kinds::mask,
     moved::Moved,
-    places::{Piece, Place, RegionId, Regions},
+    places::{Piece, Place, Regions},
     spots::{Spot, Use},
     types::Holds,
     walk::{Draft, High, Walk},
@@ -22,9 +22,19 @@ enum Located {
     #[default]
     Unknown,
     /// All of its bytes belong to this location.
-    Whole { location: LocationId, holds: Holds },
+    Whole(Whole),
     /// Anything else.
     Apart,
+}
+
+/// A spot that is one location.
+#[derive(Clone, Copy)]
+struct Whole {
+    location: LocationId,
+    /// As [`Moved::variable`] gives it.
+    variable: u32,
+    size: u8,
+    holds: Holds,
 }
 
 /// Turns drafts into rows.
@@ -48,7 +58,7 @@ pub(super) struct Rows<'w, 'a> {
 impl<'w, 'a> Rows<'w, 'a> {
     pub fn new(walk: &'w mut Walk<'a>, drafts: &'w Drafts) -> Rows<'w, 'a> {
         Rows {
-            moved: Moved::of(walk),
+            moved: Moved::of(walk, drafts.origins()),
             walk,
             drafts,
             columns: EventColumns::with_capacity(drafts.len()),
@@ -68,9 +78,7 @@ impl<'w, 'a> Rows<'w, 'a> {
         for (number, row) in drafts.rows().iter().enumerate() {
             let located = self.located.get(row.spot.index()).copied();
             match located {
-                Some(Located::Whole { location, holds }) if row.is_plain() => {
-                    self.plain(row, location, holds);
-                }
+                Some(Located::Whole(whole)) if row.is_plain() => self.plain(row, &whole),
                 _ => self.any(number, row),
             }
         }
@@ -79,8 +87,8 @@ impl<'w, 'a> Rows<'w, 'a> {
 
     /// Builds the row of an access to one location, of which no more is known than the draft holds.
     #[inline(always)]
-    fn plain(&mut self, row: &Row, location: LocationId, holds: Holds) {
-        let size = self.drafts.spots.get(row.spot).size;
+    fn plain(&mut self, row: &Row, whole: &Whole) {
+        let (size, holds) = (u64::from(whole.size), whole.holds);
         let value = match row.value() {
             Some(bits) if row.pointee == 0 || is_number(holds, bits) => {
                 Some(Value::Bits(bits & mask(size)))
@@ -88,7 +96,10 @@ impl<'w, 'a> Rows<'w, 'a> {
             Some(_) if size >= 8 => Some(Value::Address(self.pointed_to(row))),
             _ => None,
         };
-        self.push(row, location, size as u32, value, None);
+        let mut event = self.event(row, whole.location, u32::from(whole.size), value, None);
+        self.moved
+            .put_back_to(self.walk, &mut event, row.origin, whole.variable);
+        self.columns.push(&event);
     }
 
     /// The location that a row's value points to.
@@ -191,20 +202,19 @@ impl<'w, 'a> Rows<'w, 'a> {
             }),
             _ => None,
         };
-        let known = match whole {
-            Some(piece) => Located::Whole {
-                location: self.location(place.region, piece),
+        let known = whole.map(|piece| {
+            let location = self.regions().piece_location(place.region, *piece);
+            Located::Whole(Whole {
+                location,
+                variable: self.moved.variable(self.walk, location),
+                size: size as u8,
                 holds: piece.holds,
-            },
-            None => Located::Apart,
-        };
+            })
+        });
+        let known = known.unwrap_or(Located::Apart);
         if let Some(located) = self.located.get_mut(row.spot.index()) {
             *located = known;
         }
-    }
-
-    fn location(&mut self, region: RegionId, piece: &Piece) -> LocationId {
-        self.regions().piece_location(region, *piece)
     }
 
     fn value(&mut self, draft: &Draft, piece: &Piece, from: u64, size: u64) -> Option<Value> {
@@ -233,7 +243,6 @@ impl<'w, 'a> Rows<'w, 'a> {
             .flatten()
     }
 
-    #[inline(always)]
     fn push(
         &mut self,
         row: &Row,
@@ -242,9 +251,25 @@ impl<'w, 'a> Rows<'w, 'a> {
         value: Option<Value>,
         old: Option<u64>,
     ) {
+        let mut event = self.event(row, location, size, value, old);
+        let variable = self.moved.variable(self.walk, location);
+        self.moved
+            .put_back_to(self.walk, &mut event, row.origin, variable);
+        self.columns.push(&event);
+    }
+
+    #[inline(always)]
+    fn event(
+        &self,
+        row: &Row,
+        location: LocationId,
+        size: u32,
+        value: Option<Value>,
+        old: Option<u64>,
+    ) -> Event {
         let is_unfinished = row.flags & flags::UNFINISHED != 0;
         let origin = self.drafts.origin(row.origin);
-        let mut event = Event {
+        Event {
             seq: row.seq.into(),
             thread: ThreadId(row.thread),
             kind: row.kind,
@@ -256,9 +281,7 @@ impl<'w, 'a> Rows<'w, 'a> {
             old,
             stack: origin.stack,
             point: origin.point,
-        };
-        self.moved.put_back(self.walk, &mut event);
-        self.columns.push(&event);
+        }
     }
 }
 

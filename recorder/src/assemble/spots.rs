@@ -1,4 +1,4 @@
-//! The places of accesses by number, and a memo of the addresses that were looked up last.
+//! The places of accesses by number, and notes of the addresses that they were found at.
 
 use super::{
     memory::Found,
@@ -38,43 +38,49 @@ pub(super) struct Spot {
     pub used: Use,
 }
 
-/// An access that was looked up.
-#[derive(Clone, Copy)]
+/// The access at which a spot was noted last.
+#[derive(Clone, Copy, Default)]
 struct Known {
     address: u64,
     size: u32,
-    thread: u16,
     used: Use,
-    /// The state of the memory map that it was looked up in.
+    /// The state of the memory map; 0 for none.
     epoch: u32,
-    spot: SpotId,
 }
 
-/// Number of accesses that are found without a look at the memory map.
-const RECENT: usize = 1 << 13;
+/// Bytes of a page of the program's memory.
+const PAGE: u64 = 1 << 10;
+/// Number of pages that are found without a look into the table.
+const RECENT: usize = 256;
+
+/// The spots that were noted last at each byte of a page; 0 for none, otherwise one more than the number.
+type Page = [u32; PAGE as usize];
 
 /// All spots of a run.
 pub(super) struct Spots {
     rows: Vec<Spot>,
     ids: FxHashMap<Spot, SpotId>,
-    recent: Vec<Known>,
+    /// Where each spot was noted.
+    known: Vec<Known>,
+    pages: Vec<Page>,
+    /// Numbers of pages by address.
+    numbers: FxHashMap<u64, u32>,
+    recent: Box<[(u64, u32); RECENT]>,
+    /// Bound for the pages: a program that touches much and uses it little is looked up each time.
+    most: usize,
     epoch: u32,
 }
 
 impl Default for Spots {
     fn default() -> Spots {
-        let none = Known {
-            address: 0,
-            size: 0,
-            thread: 0,
-            used: Use::Access,
-            epoch: 0,
-            spot: SpotId(0),
-        };
         Spots {
             rows: Vec::new(),
             ids: FxHashMap::default(),
-            recent: vec![none; RECENT],
+            known: Vec::new(),
+            pages: Vec::new(),
+            numbers: FxHashMap::default(),
+            recent: Box::new([(u64::MAX, 0); RECENT]),
+            most: 16,
             epoch: 1,
         }
     }
@@ -85,15 +91,7 @@ impl Default for Spots {
 pub(super) struct Sought {
     pub address: u64,
     pub size: u32,
-    pub thread: u16,
     pub used: Use,
-}
-
-impl Sought {
-    fn slot(&self) -> usize {
-        // Elements of an array come one after the other, and several arrays are used at a time.
-        ((self.address >> 2) ^ (self.address >> 15)) as usize % RECENT
-    }
 }
 
 impl Spots {
@@ -107,12 +105,18 @@ impl Spots {
         self.rows.len()
     }
 
+    /// Allows notes on as much memory as a run of this many events may need.
+    pub fn expect(&mut self, events: usize) {
+        self.most = 16 + events / 512;
+    }
+
     /// Number of a spot.
     pub fn id(&mut self, spot: Spot) -> SpotId {
         let next = SpotId(self.rows.len() as u32);
         let id = *self.ids.entry(spot).or_insert(next);
         if id == next {
             self.rows.push(spot);
+            self.known.push(Known::default());
         }
         id
     }
@@ -121,42 +125,78 @@ impl Spots {
     pub fn forget(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {
-            // As after 2^32 changes: what is known may come from a state of the same number.
-            self.recent.iter_mut().for_each(|known| known.epoch = 0);
+            // What is known may come from a state of the same number, 2^32 changes ago.
+            self.known.iter_mut().for_each(|known| known.epoch = 0);
             self.epoch = 1;
         }
     }
 
-    /// The spot of an access, if it was looked up a short while ago.
+    /// The spot of an access, if one like it was noted in this state of the memory map.
     #[inline(always)]
     pub fn recent(&self, sought: &Sought) -> Option<SpotId> {
-        let known = self.recent.get(sought.slot())?;
+        let page = sought.address / PAGE;
+        let (of, number) = *self.recent.get(page as usize % RECENT)?;
+        if of != page {
+            return None;
+        }
+        let page = self.pages.get(number as usize)?;
+        let spot = page.get((sought.address % PAGE) as usize)?;
+        let spot = SpotId(spot.checked_sub(1)?);
+        let known = self.known.get(spot.index())?;
         let is_it = known.address == sought.address
             && known.epoch == self.epoch
             && known.size == sought.size
-            && known.thread == sought.thread
             && known.used == sought.used;
-        is_it.then_some(known.spot)
+        is_it.then_some(spot)
+    }
+
+    /// The spot of an access whose page was not among the recent ones.
+    pub fn on_page(&mut self, sought: &Sought) -> Option<SpotId> {
+        let page = sought.address / PAGE;
+        let slot = self.recent.get_mut(page as usize % RECENT)?;
+        if slot.0 == page {
+            return None;
+        }
+        *slot = (page, *self.numbers.get(&page)?);
+        self.recent(sought)
     }
 
     /// Notes the spot of an access that was found, if it stays there until the memory map changes.
     pub fn note(&mut self, sought: &Sought, found: &Found, spot: SpotId) {
-        let epoch = self.epoch;
         let is_whole = found.rest >= u64::from(sought.size);
-        if let Some(known) = self
-            .recent
-            .get_mut(sought.slot())
-            .filter(|_| found.is_settled && is_whole)
-        {
+        if !found.is_settled || !is_whole {
+            return;
+        }
+        let number = self.page(sought.address / PAGE);
+        let page = number.and_then(|number| self.pages.get_mut(number as usize));
+        let at = page.and_then(|page| page.get_mut((sought.address % PAGE) as usize));
+        if let Some((at, known)) = at.zip(self.known.get_mut(spot.index())) {
+            *at = spot.0 + 1;
             *known = Known {
                 address: sought.address,
                 size: sought.size,
-                thread: sought.thread,
                 used: sought.used,
-                epoch,
-                spot,
+                epoch: self.epoch,
             };
         }
+    }
+
+    /// Number of a page, which is made if there may be one more.
+    fn page(&mut self, page: u64) -> Option<u32> {
+        let number = match self.numbers.get(&page) {
+            Some(known) => *known,
+            None if self.pages.len() >= self.most => return None,
+            None => {
+                self.pages.push([0; PAGE as usize]);
+                let number = self.pages.len() as u32 - 1;
+                self.numbers.insert(page, number);
+                number
+            }
+        };
+        if let Some(slot) = self.recent.get_mut(page as usize % RECENT) {
+            *slot = (page, number);
+        }
+        Some(number)
     }
 
     /// Tells the regions how they were accessed.

@@ -10,7 +10,7 @@ use super::{
     drafts::{Drafts, OriginId},
     kinds::{event_kind, mask, object_size, order_flags},
     memory::{Asker, Memory, may_be_address},
-    origins::{KnownSite, KnownStep, RECENT, Step},
+    origins::{KnownSite, KnownStep, RECENT, RECENT_STEPS, Step},
     places::{Layout, Place},
     points::PointTable,
     problems::Problems,
@@ -120,7 +120,7 @@ pub(super) struct Walk<'a> {
     /// The program counters that were looked up last.
     pub(super) recent_sites: Box<[(u64, Option<KnownSite>); RECENT]>,
     /// The steps that were looked up last.
-    pub(super) recent_steps: Box<[KnownStep; RECENT]>,
+    pub(super) recent_steps: Box<[KnownStep; RECENT_STEPS]>,
     labels: FxHashMap<SiteId, u32>,
     pub library_calls: FxHashMap<(u64, u64), Option<u64>>,
     allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
@@ -151,7 +151,7 @@ impl<'a> Walk<'a> {
             problems: Problems::default(),
             site_ids: FxHashMap::default(),
             recent_sites: Box::new([(0, None); RECENT]),
-            recent_steps: Box::new([KnownStep::NONE; RECENT]),
+            recent_steps: Box::new([KnownStep::NONE; RECENT_STEPS]),
             labels: FxHashMap::default(),
             library_calls: FxHashMap::default(),
             allocations: FxHashMap::default(),
@@ -464,10 +464,10 @@ impl<'a> Walk<'a> {
         let sought = Sought {
             address: record.addr,
             size,
-            thread: record.thread,
             used: if is_range { Use::Range } else { Use::Access },
         };
-        match self.drafts.spots.recent(&sought) {
+        let spots = &mut self.drafts.spots;
+        match spots.recent(&sought).or_else(|| spots.on_page(&sought)) {
             Some(spot) => self.drafts.push_at(&whole, spot),
             None => self.parts(record.addr, whole, Some(&sought)),
         }
