@@ -162,12 +162,8 @@ impl Rows<'_> {
 
     fn known(&self, bit: u8) -> NullBuffer {
         let known = self.events.known.slice(self.start, self.length);
-        NullBuffer::new(
-            known
-                .iter()
-                .map(|bits| bits & bit != 0)
-                .collect::<BooleanBuffer>(),
-        )
+        let is_known = |row: usize| known.get(row).is_some_and(|bits| bits & bit != 0);
+        NullBuffer::new(BooleanBuffer::collect_bool(self.length, is_known))
     }
 
     fn numbers<T: ArrowPrimitiveType>(
