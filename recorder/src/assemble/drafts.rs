@@ -257,3 +257,60 @@ impl<T: Copy + Default + Eq + std::hash::Hash> Table<T> {
         self.rows.get(id as usize).copied().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::places::RegionId;
+    use super::*;
+
+    fn draft(seq: u64, old: Option<u64>) -> Draft {
+        Draft {
+            place: Place {
+                region: RegionId(2),
+                offset: -8,
+            },
+            is_object: false,
+            size: 8,
+            skipped: seq % 2,
+            value: (seq != 3).then_some(seq),
+            pointee: Place {
+                region: RegionId(seq as u32 % 3),
+                offset: 16,
+            },
+            old,
+            ..Draft::new(seq, 5, EventKind::Rmw, OriginId::NONE)
+        }
+    }
+
+    #[test]
+    fn drafts_come_back_as_they_were() {
+        let mut drafts = Drafts::default();
+        let all: Vec<Draft> = (1..6).map(|seq| draft(seq, Some(seq * 10))).collect();
+        for one in &all {
+            drafts.push(one);
+        }
+        for (number, expected) in all.iter().enumerate() {
+            let found = drafts.get(number).unwrap();
+            let pointee = match expected.pointee.region.0 {
+                0 => Place::default(),
+                _ => expected.pointee,
+            };
+            assert_eq!((found.seq, found.thread), (expected.seq, 5));
+            assert_eq!((found.place, found.size), (expected.place, 8));
+            assert_eq!((found.value, found.old), (expected.value, expected.old));
+            assert_eq!((found.skipped, found.pointee), (expected.skipped, pointee));
+        }
+    }
+
+    #[test]
+    fn a_draft_that_is_inserted_moves_all_of_the_last_one() {
+        let mut drafts = Drafts::default();
+        drafts.push(&draft(1, None));
+        drafts.push(&draft(5, Some(50)));
+        drafts.insert_before_last(&draft(4, None));
+        let seen = [0, 1, 2].map(|number| drafts.get(number).unwrap());
+        assert_eq!(seen.map(|draft| draft.seq), [1, 4, 5]);
+        assert_eq!(seen.map(|draft| draft.old), [None, None, Some(50)]);
+        assert_eq!(seen.map(|draft| draft.skipped), [1, 0, 1]);
+    }
+}

@@ -575,6 +575,19 @@ mod tests {
         );
     }
 
+    #[test]
+    fn names_with_one_hash_are_told_apart() {
+        let mut table = vec![String::new()];
+        let mut names = NameIndex::default();
+        let first = names.id(&mut table, "first".to_owned());
+        names.by_hash.insert(hash("second"), first);
+        let second = names.id(&mut table, "second".to_owned());
+        assert_ne!(first, second);
+        assert_eq!(names.get(&table, "first"), Some(first));
+        assert_eq!(names.id(&mut table, "second".to_owned()), second);
+        assert_eq!(table, ["", "first", "second"]);
+    }
+
     proptest! {
         /// Components are disjoint, cover exactly the bytes that are touched, no access cuts through
         /// one that another non-range access touches, and no range cuts one that only ranges touch.

@@ -209,3 +209,71 @@ impl Spots {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::places::RegionId;
+    use super::*;
+
+    fn spot(offset: i64, size: u64) -> Spot {
+        Spot {
+            place: Place {
+                region: RegionId(1),
+                offset,
+            },
+            size,
+            used: Use::Access,
+        }
+    }
+
+    fn sought(address: u64, size: u32) -> Sought {
+        Sought {
+            address,
+            size,
+            used: Use::Access,
+        }
+    }
+
+    fn found(rest: u64, is_settled: bool) -> Found {
+        Found {
+            place: Place::default(),
+            rest,
+            own_stack: false,
+            is_settled,
+        }
+    }
+
+    #[test]
+    fn a_note_holds_for_one_access_until_the_memory_map_changes() {
+        let mut spots = Spots::default();
+        let id = spots.id(spot(8, 4));
+        assert_eq!(spots.id(spot(8, 4)), id);
+        spots.note(&sought(4096, 4), &found(16, true), id);
+        assert_eq!(spots.recent(&sought(4096, 4)), Some(id));
+        assert_eq!(spots.recent(&sought(4096, 8)), None);
+        assert_eq!(spots.recent(&sought(4097, 4)), None);
+        spots.forget();
+        assert_eq!(spots.recent(&sought(4096, 4)), None);
+    }
+
+    #[test]
+    fn what_may_move_or_lies_in_two_regions_is_not_noted() {
+        let mut spots = Spots::default();
+        let id = spots.id(spot(8, 4));
+        spots.note(&sought(4096, 4), &found(16, false), id);
+        spots.note(&sought(4096, 4), &found(2, true), id);
+        assert_eq!(spots.recent(&sought(4096, 4)), None);
+    }
+
+    #[test]
+    fn pages_that_share_a_place_among_the_recent_ones_are_found_again() {
+        let mut spots = Spots::default();
+        let (near, far) = (4096, 4096 + PAGE * RECENT as u64);
+        let ids = [spots.id(spot(0, 4)), spots.id(spot(64, 4))];
+        spots.note(&sought(near, 4), &found(4, true), ids[0]);
+        spots.note(&sought(far, 4), &found(4, true), ids[1]);
+        assert_eq!(spots.recent(&sought(near, 4)), None);
+        assert_eq!(spots.on_page(&sought(near, 4)), Some(ids[0]));
+        assert_eq!(spots.on_page(&sought(far, 4)), Some(ids[1]));
+    }
+}
