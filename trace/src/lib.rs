@@ -69,7 +69,7 @@ pub use crate::{
     path::{PathRow, PathStep},
     proposal::{Occurrences, Policy, Proposal, ProposalError, Wanted},
     read::{ReadError, begins_as_run, read_run, read_run_bytes},
-    run::{Events, Run},
+    run::{EventColumns, Events, Run},
     schedule::Schedule,
     write::{WriteError, write_run},
 };

@@ -62,7 +62,7 @@ pub(crate) const OLD_KNOWN: u8 = 2;
 impl Events {
     /// Columns from rows.
     pub fn from_rows(rows: &[Event]) -> Events {
-        let mut columns = Columns::with_capacity(rows.len());
+        let mut columns = EventColumns::with_capacity(rows.len());
         rows.iter().for_each(|row| columns.push(row));
         columns.finish()
     }
@@ -169,8 +169,8 @@ impl Events {
     }
 }
 
-/// Columns that grow row by row: rows are larger than what a processor holds of them at once.
-struct Columns {
+/// Event columns that grow row by row: rows are larger than what a processor holds of them at once.
+pub struct EventColumns {
     seq: Vec<u64>,
     thread: Vec<u16>,
     kind: Vec<u8>,
@@ -186,9 +186,10 @@ struct Columns {
     known: Vec<u8>,
 }
 
-impl Columns {
-    fn with_capacity(rows: usize) -> Columns {
-        Columns {
+impl EventColumns {
+    /// Empty columns with room for this many rows.
+    pub fn with_capacity(rows: usize) -> EventColumns {
+        EventColumns {
             seq: Vec::with_capacity(rows),
             thread: Vec::with_capacity(rows),
             kind: Vec::with_capacity(rows),
@@ -205,7 +206,9 @@ impl Columns {
         }
     }
 
-    fn push(&mut self, row: &Event) {
+    /// Appends a row.
+    #[inline(always)]
+    pub fn push(&mut self, row: &Event) {
         let (bits, pointee, is_known) = match row.value {
             Some(Value::Bits(bits)) => (bits, 0, VALUE_KNOWN),
             Some(Value::Address(location)) => (0, location.0, 0),
@@ -227,7 +230,45 @@ impl Columns {
         self.known.push(is_known | has_old);
     }
 
-    fn finish(self) -> Events {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.kind.len()
+    }
+
+    /// Returns whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.kind.is_empty()
+    }
+
+    /// Sets the site of a row, if there is one with this number.
+    pub fn set_site(&mut self, row: usize, site: SiteId) {
+        if let Some(place) = self.site.get_mut(row) {
+            *place = site.0;
+        }
+    }
+
+    /// The `thread` column.
+    pub fn threads(&self) -> &[u16] {
+        &self.thread
+    }
+
+    /// The `kind` column.
+    pub fn kinds(&self) -> &[u8] {
+        &self.kind
+    }
+
+    /// The `site` column.
+    pub fn sites(&self) -> &[u32] {
+        &self.site
+    }
+
+    /// The `size` column.
+    pub fn sizes(&self) -> &[u32] {
+        &self.size
+    }
+
+    /// The events in these columns.
+    pub fn finish(self) -> Events {
         Events {
             seq: self.seq.into(),
             thread: self.thread.into(),

@@ -6,6 +6,7 @@ use crate::{
     run::Events,
 };
 use arrow_schema::{DataType, Field, Schema};
+use rustc_hash::FxHashSet;
 use std::collections::{HashMap, HashSet};
 
 /// Schema metadata: the version of the format.
@@ -163,6 +164,21 @@ fn site_name(site: &SiteRow) -> String {
 
 /// Makes texts unique by appending ` (2)` and so on: data frames refuse a dictionary in which a text occurs twice.
 pub(crate) fn unique(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let texts: Vec<String> = texts.collect();
+    match are_unique(&texts) {
+        true => texts,
+        false => told_apart(texts),
+    }
+}
+
+/// Returns whether no text occurs twice: there may be as many as a program has memory.
+pub(crate) fn are_unique(texts: &[String]) -> bool {
+    let mut seen: FxHashSet<&str> = FxHashSet::default();
+    seen.reserve(texts.len());
+    texts.iter().all(|text| seen.insert(text))
+}
+
+fn told_apart(texts: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut counts: HashMap<String, u64> = HashMap::new();
     let mut names = Vec::new();

@@ -109,9 +109,20 @@ impl Tables {
             kinds: strings(schema::kind_names()),
             threads: strings(schema::thread_names(&run.meta)),
             sites: strings(rooted(schema::site_names(&run.meta))),
-            locations: strings(rooted(schema::unique(run.locations.iter().cloned()))),
+            locations: locations(&run.locations),
         }
     }
+}
+
+/// The dictionary of locations, without a copy of their names where no two are equal.
+fn locations(names: &[String]) -> ArrayRef {
+    if names.is_empty() {
+        return Arc::new(StringArray::from(vec![String::new()]));
+    }
+    Arc::new(match schema::are_unique(names) {
+        true => StringArray::from_iter_values(names),
+        false => StringArray::from(schema::unique(names.iter().cloned())),
+    })
 }
 
 /// The events of one batch.
@@ -151,12 +162,8 @@ impl Rows<'_> {
 
     fn known(&self, bit: u8) -> NullBuffer {
         let known = self.events.known.slice(self.start, self.length);
-        NullBuffer::new(
-            known
-                .iter()
-                .map(|bits| bits & bit != 0)
-                .collect::<BooleanBuffer>(),
-        )
+        let is_known = |row: usize| known.get(row).is_some_and(|bits| bits & bit != 0);
+        NullBuffer::new(BooleanBuffer::collect_bool(self.length, is_known))
     }
 
     fn numbers<T: ArrowPrimitiveType>(

@@ -24,22 +24,26 @@ impl Walk<'_> {
     /// Notes the access whose drafts begin at `first`; returns the number of drafts that were inserted before it.
     pub fn note_bit_field(&mut self, record: &Record, kind: RecordKind, first: usize) -> usize {
         let is_plain = matches!(kind, RecordKind::Read | RecordKind::Write);
-        let Some(draft) = self.drafts.get(first).copied() else {
+        if !self.memory.regions.has_bit_fields {
+            return 0;
+        }
+        let Some(draft) = self.drafts.get(first) else {
             return 0;
         };
+        let site = self.drafts.origin(draft.origin).site;
         let is_whole = self.drafts.len() == first + 1;
         if !is_plain || !is_whole || !self.memory.regions.is_within_bits(draft.place, draft.size) {
             return 0;
         }
         let of = (record.thread, record.addr);
         let was_read = match kind {
-            RecordKind::Read => self.bit_fields.read.insert(of, (draft.size, draft.site)),
+            RecordKind::Read => self.bit_fields.read.insert(of, (draft.size, site)),
             _ => self.bit_fields.read.remove(&of),
         };
         let unit = (draft.place.region, draft.place.offset, draft.size);
         let before = self.bit_fields.last.get(&unit).copied();
         let line = |site: SiteId| self.sites.rows.get(site.index()).map(|row| row.line);
-        let is_told = |(size, site)| size == draft.size && line(site) == line(draft.site);
+        let is_told = |(size, of)| size == draft.size && line(of) == line(site);
         let is_told = kind == RecordKind::Read || was_read.is_some_and(is_told);
         if !is_told {
             let known = before.and_then(|at| self.drafts.get(at));
@@ -48,7 +52,7 @@ impl Walk<'_> {
                 value: known.and_then(|known| known.value),
                 ..draft
             };
-            self.drafts.insert(first, read);
+            self.drafts.insert_before_last(&read);
         }
         let added = usize::from(!is_told);
         self.bit_fields.last.insert(unit, first + added);

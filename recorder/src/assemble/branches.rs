@@ -60,8 +60,8 @@ impl Walk<'_> {
             return;
         };
         let Some(id) = self.block_id(pc) else { return };
-        let origin = Origin { site, stack, point };
-        self.drafts.push(Draft {
+        let origin = self.drafts.origin_id(Origin { site, stack, point });
+        self.drafts.push(&Draft {
             value: Some(id),
             ..Draft::new(self.seq, thread, EventKind::Branch, origin)
         });

@@ -5,7 +5,8 @@ use super::{
 };
 use std::collections::BTreeMap;
 use unsnarl_trace::{
-    Event, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId, ThreadRow,
+    EventColumns, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId,
+    ThreadRow,
     raw::{End, WaitsFor},
 };
 
@@ -253,16 +254,17 @@ fn signal_message(signal: u32, address: Option<u64>) -> String {
 }
 
 /// Lines in which the threads go round in circles: `; main.1 goes round at lost_stop.c:38 to 42`.
-pub(super) fn circles(rows: &[Event], sites: &[SiteRow], threads: &[ThreadRow]) -> String {
+pub(super) fn circles(rows: &EventColumns, sites: &[SiteRow], threads: &[ThreadRow]) -> String {
     // Many times round, for what is noticed has gone on for much longer.
     const LAST: usize = 2_000;
     let mut lines: BTreeMap<(u16, &str), (u32, u32)> = BTreeMap::new();
-    for row in rows.iter().rev().take(LAST) {
-        let site = sites.get(row.site.index()).filter(|site| site.line != 0);
-        if let Some(site) = site.filter(|_| row.kind != EventKind::Failure) {
+    let all = rows.threads().iter().zip(rows.kinds()).zip(rows.sites());
+    for ((&thread, &kind), &site) in all.rev().take(LAST) {
+        let site = sites.get(site as usize).filter(|site| site.line != 0);
+        if let Some(site) = site.filter(|_| kind != EventKind::Failure as u8) {
             let file = names::file_name(&site.file);
             let (first, last) = lines
-                .entry((row.thread.0, file))
+                .entry((thread, file))
                 .or_insert((site.line, site.line));
             *first = site.line.min(*first);
             *last = site.line.max(*last);
@@ -286,12 +288,11 @@ pub(super) fn place(
     log: &RawLog<'_>,
     program: &Program,
     walk: &mut Walk<'_>,
-    rows: &mut [Event],
+    rows: &mut EventColumns,
 ) -> Failure {
     let event = event(kind, rows);
-    let row = event.and_then(|event| rows.get(event));
-    let mut thread = row.map(|row| row.thread);
-    let mut site = row.map(|row| row.site);
+    let mut thread = event.and_then(|event| Some(ThreadId(*rows.threads().get(event)?)));
+    let mut site = event.and_then(|event| Some(SiteId(*rows.sites().get(event)?)));
     if matches!(kind, FailureKind::Assert | FailureKind::UndefinedBehavior) {
         let failed = log.fail_thread() as usize;
         let origin = walk.origin(failed, log.fail_pc(), Step::Continued);
@@ -301,12 +302,9 @@ pub(super) fn place(
     if matches!(kind, FailureKind::Deadlock | FailureKind::Timeout) {
         thread = None;
     }
-    let failure_row = event.and_then(|event| rows.get_mut(event));
-    if let (Some(row), Some(site)) = (
-        failure_row.filter(|row| row.kind == EventKind::Failure),
-        site,
-    ) {
-        row.site = site;
+    let is_failure = |event: &usize| rows.kinds().get(*event) == Some(&(EventKind::Failure as u8));
+    if let Some((row, site)) = event.filter(is_failure).zip(site) {
+        rows.set_site(row, site);
     }
     Failure {
         kind,
@@ -318,25 +316,30 @@ pub(super) fn place(
 }
 
 /// The row of the failure, or the closest one to it.
-fn event(kind: FailureKind, rows: &[Event]) -> Option<usize> {
-    let last = |wanted: &dyn Fn(&Event) -> bool| rows.iter().rposition(wanted);
+fn event(kind: FailureKind, rows: &EventColumns) -> Option<usize> {
     if kind == FailureKind::Deadlock {
         return blocked(rows);
     }
-    last(&|row| row.kind == EventKind::Failure)
-        .or_else(|| last(&|row| row.kind.is_access() && row.site != SiteId(0)))
+    let is_access = |kind: u8| EventKind::from_u8(kind).is_some_and(EventKind::is_access);
+    let (kinds, sites) = (rows.kinds(), rows.sites());
+    let failure = |kind: &u8| *kind == EventKind::Failure as u8;
+    let access = |(kind, site): (&u8, &u32)| is_access(*kind) && *site != 0;
+    kinds
+        .iter()
+        .rposition(failure)
+        .or_else(|| kinds.iter().zip(sites).rposition(access))
         .or_else(|| rows.len().checked_sub(1))
 }
 
 /// The first thread that waits for something other than the end of another thread: those who join
 /// wait because of the others.
-fn blocked(rows: &[Event]) -> Option<usize> {
-    let joins = |row: &Event| row.size == WaitsFor::Join as u32;
-    let find = |wanted: &dyn Fn(&Event) -> bool| {
-        rows.iter()
-            .position(|row| row.kind == EventKind::Blocked && wanted(row))
+fn blocked(rows: &EventColumns) -> Option<usize> {
+    let joins = |size: u32| size == WaitsFor::Join as u32;
+    let find = |wanted: &dyn Fn(u32) -> bool| {
+        let mut all = rows.kinds().iter().zip(rows.sizes());
+        all.position(|(kind, size)| *kind == EventKind::Blocked as u8 && wanted(*size))
     };
-    find(&|row| !joins(row)).or_else(|| find(&|_| true))
+    find(&|size| !joins(size)).or_else(|| find(&|_| true))
 }
 
 /// Completes a file name as the code at `pc` has it with the folder that it was compiled in.

@@ -35,6 +35,8 @@ pub(super) struct Found {
     pub place: Place,
     pub rest: u64,
     pub own_stack: bool,
+    /// It is the same until memory is taken or given back, or a thread begins.
+    pub is_settled: bool,
 }
 
 /// A variable or function of a module: it does not move.
@@ -66,6 +68,7 @@ impl Fixed {
             },
             rest: self.end - address,
             own_stack: false,
+            is_settled: true,
         })
     }
 }
@@ -76,6 +79,13 @@ pub(super) struct Asker {
     pub thread: u16,
     /// Number of a label in [`Regions`].
     pub label: u32,
+}
+
+/// Returns whether a value can be the address of something.
+#[inline(always)]
+pub(super) fn may_be_address(value: u64) -> bool {
+    const LOWEST: u64 = 1 << 16;
+    (LOWEST..1 << 47).contains(&value)
 }
 
 /// Variable number of places that are not in a variable.
@@ -89,6 +99,8 @@ pub(super) struct Memory<'a> {
     pub regions: Regions,
     heap: Heap,
     stacks: Vec<StackRange>,
+    /// Memory that means something else to the thread that it is the stack of; sorted.
+    own: Vec<(u64, u64)>,
     by_object: FxHashMap<(u32, u64), RegionId>,
     by_frame: FxHashMap<FrameKey, RegionId>,
     by_stack: FxHashMap<u16, RegionId>,
@@ -127,6 +139,7 @@ impl<'a> Memory<'a> {
             main.has_begun = true;
         }
         Memory {
+            own: own_memory(&stacks, modules.thread_locals_reach()),
             thread_locals_reach: modules.thread_locals_reach(),
             by_thread_local: FxHashMap::default(),
             modules,
@@ -210,8 +223,20 @@ impl<'a> Memory<'a> {
                 ..found
             };
         }
-        self.known(address, by, threads, entries)
-            .unwrap_or_else(|| self.unknown(address, by))
+        let found = self
+            .known(address, by, threads, entries)
+            .unwrap_or_else(|| self.unknown(address, by));
+        Found {
+            is_settled: found.is_settled && !self.is_own(address),
+            ..found
+        }
+    }
+
+    /// Returns whether the address may mean something else to another thread.
+    fn is_own(&self, address: u64) -> bool {
+        let after = self.own.partition_point(|(start, _)| *start <= address);
+        let range = after.checked_sub(1).and_then(|at| self.own.get(at));
+        range.is_some_and(|(_, end)| address < *end)
     }
 
     /// The place that a value points to, if it looks like the address of something.
@@ -222,8 +247,7 @@ impl<'a> Memory<'a> {
         threads: &[Calls],
         entries: &EntryPoints,
     ) -> Option<Place> {
-        const LOWEST: u64 = 1 << 16;
-        if !(LOWEST..1 << 47).contains(&value) {
+        if !may_be_address(value) {
             return None;
         }
         if let Some(found) = self.known(value, by, threads, entries) {
@@ -263,6 +287,7 @@ impl<'a> Memory<'a> {
                 place,
                 rest: block.end - address,
                 own_stack: false,
+                is_settled: true,
             });
         }
         if let Some(found) = self.in_module(address) {
@@ -332,6 +357,7 @@ impl<'a> Memory<'a> {
             place: Place { region, offset },
             rest,
             own_stack: false,
+            is_settled: true,
         })
     }
 
@@ -365,6 +391,7 @@ impl<'a> Memory<'a> {
             },
             rest: object.end - at.address,
             own_stack: false,
+            is_settled: false,
         })
     }
 
@@ -401,6 +428,7 @@ impl<'a> Memory<'a> {
             place,
             rest: part.rest.max(1),
             own_stack: false,
+            is_settled: false,
         }
     }
 
@@ -448,6 +476,7 @@ impl<'a> Memory<'a> {
             place: Place { region, offset },
             rest: ARGUMENTS,
             own_stack: false,
+            is_settled: false,
         }
     }
 
@@ -476,6 +505,7 @@ impl<'a> Memory<'a> {
             place,
             rest: ENVIRONMENT_REACH,
             own_stack: false,
+            is_settled: false,
         })
     }
 
@@ -498,8 +528,25 @@ impl<'a> Memory<'a> {
             place,
             rest: MAPPING_REACH,
             own_stack: false,
+            is_settled: false,
         }
     }
+}
+
+/// The ranges of all stacks and thread-local variables, those that overlap together.
+fn own_memory(stacks: &[StackRange], reach: u64) -> Vec<(u64, u64)> {
+    let stack = stacks.iter().map(|stack| (stack.low, stack.high));
+    let below = |stack: &StackRange| (stack.pointer.saturating_sub(reach), stack.pointer);
+    let mut ranges: Vec<(u64, u64)> = stack.chain(stacks.iter().map(below)).collect();
+    ranges.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::with_capacity(ranges.len());
+    for (start, end) in ranges {
+        match merged.last_mut().filter(|last| start <= last.1) {
+            Some(last) => last.1 = last.1.max(end),
+            None => merged.push((start, end)),
+        }
+    }
+    merged
 }
 
 /// A variable in a frame, or the gap between two variables.

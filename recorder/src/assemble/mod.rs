@@ -22,6 +22,7 @@ mod cfi;
 mod clusters;
 mod code;
 mod course;
+mod drafts;
 mod dwarf;
 mod dwarf_types;
 mod failure;
@@ -47,6 +48,7 @@ mod returns;
 mod rows;
 mod sites;
 mod sources;
+mod spots;
 mod stuck;
 mod threads;
 mod types;
@@ -73,8 +75,8 @@ use self::{
 };
 use crate::launch::calls::InCall;
 use unsnarl_trace::{
-    Chances, Criteria, EventKind, Events, FailureKind, Mode, Outcome, Run, RunMeta, Schedule,
-    SiteRow, SourceRow,
+    Chances, Criteria, EventKind, FailureKind, Mode, Outcome, Run, RunMeta, Schedule, SiteRow,
+    SourceRow,
     input::Variable,
     meta::FORMAT,
     raw::{End, RecordKind},
@@ -173,13 +175,12 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     let paths = walk.run_paths(log);
     let thread_rows = threads::rows(&threads, &names, &mut walk);
 
-    walk.memory.regions.divide();
     let drafts = std::mem::take(&mut walk.drafts);
-    let mut rows = Rows::new(&mut walk.memory.regions, &mut walk.problems, &walk.high);
-    rows.build(&drafts);
-    let (mut rows, locks) = (rows.rows, rows.locks);
+    drafts.spots.touch(&mut walk.memory.regions);
+    walk.memory.regions.divide();
+    let rows = Rows::new(&mut walk, &drafts).build();
+    let (mut rows, locks) = (rows.columns, rows.locks);
     drop(drafts);
-    moved::put_back(&mut walk, &mut rows);
 
     let ended = ended(log, program, launch);
     let mut failure = ended
@@ -209,7 +210,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     Run {
         meta,
         locations: walk.memory.regions.locations,
-        events: Events::from_rows(&rows),
+        events: rows.finish(),
         damage: Vec::new(),
     }
 }

@@ -6,48 +6,87 @@
 //! code does, that one is the access's place in the source. Code that was compiled without optimization is
 //! left alone: what its lines access without a name they access by a pointer or a reference.
 
-use super::{image::Image, walk::Walk};
+use super::{drafts::OriginId, image::Image, walk::Walk};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use unsnarl_trace::{Event, EventKind, LocationId, SiteId, StackId, model::flags};
 
-/// The real places of a run's accesses, worked out once per site, location and kind.
-struct Moved<'w, 'a> {
-    walk: &'w mut Walk<'a>,
+/// The real places of a run's accesses, worked out once per site, variable and kind.
+pub(super) struct Moved {
     /// A program counter of each site.
     counters: FxHashMap<SiteId, u64>,
-    known: FxHashMap<(SiteId, LocationId, EventKind), Option<u64>>,
+    /// Numbers of the variables that locations belong to, by location; 0 where it was not looked.
+    variables: Vec<u32>,
+    numbers: FxHashMap<(String, Option<String>), u32>,
+    known: FxHashMap<(SiteId, u32, EventKind), Option<u64>>,
+    /// Variable and kind of the last access of each origin that stands on its own line.
+    in_place: Vec<(u32, Option<EventKind>)>,
 }
 
-/// Gives moved accesses their original line.
-pub(super) fn put_back(walk: &mut Walk<'_>, rows: &mut [Event]) {
-    let mut counters = FxHashMap::default();
-    for (&pc, site) in &walk.site_ids {
-        if let Some(known) = site.filter(|known| known.is_user) {
-            let first = counters.entry(known.site).or_insert(pc);
-            *first = pc.min(*first);
+/// Number of locations that have no name in the source.
+const NO_VARIABLE: u32 = 1;
+
+impl Moved {
+    /// Looks up the program counters of a run's sites; its steps have so many origins.
+    pub fn of(walk: &Walk<'_>, origins: usize) -> Moved {
+        let mut counters = FxHashMap::default();
+        for (&pc, site) in &walk.site_ids {
+            if let Some(known) = site.filter(|known| known.is_user) {
+                let first = counters.entry(known.site).or_insert(pc);
+                *first = pc.min(*first);
+            }
+        }
+        Moved {
+            counters,
+            variables: Vec::new(),
+            numbers: FxHashMap::default(),
+            known: FxHashMap::default(),
+            in_place: vec![(0, None); origins],
         }
     }
-    let mut moved = Moved {
-        walk,
-        counters,
-        known: FxHashMap::default(),
-    };
-    let plain = |row: &&mut Event| {
-        matches!(row.kind, EventKind::Read | EventKind::Write) && row.flags & flags::RANGE == 0
-    };
-    for row in rows.iter_mut().filter(plain) {
-        moved.put_back(row);
-    }
-}
 
-impl Moved<'_, '_> {
-    fn put_back(&mut self, row: &mut Event) {
-        let key = (row.site, row.location, row.kind);
+    /// Gives an access to a variable its original line, if it was moved.
+    #[inline(always)]
+    pub fn put_back_to(
+        &mut self,
+        walk: &mut Walk<'_>,
+        row: &mut Event,
+        origin: OriginId,
+        variable: u32,
+    ) {
+        let is_plain = matches!(row.kind, EventKind::Read | EventKind::Write);
+        if variable == NO_VARIABLE || !is_plain || row.flags & flags::RANGE != 0 {
+            return;
+        }
+        let here = (variable, Some(row.kind));
+        if self.in_place.get(origin.index()) == Some(&here) {
+            return;
+        }
+        self.put_back_access(walk, row, variable);
+        let is_in_place = row.flags & flags::MOVED == 0;
+        if let Some(place) = self
+            .in_place
+            .get_mut(origin.index())
+            .filter(|_| is_in_place)
+        {
+            *place = here;
+        }
+    }
+
+    /// Number of the variable that a location belongs to.
+    pub fn variable(&mut self, walk: &Walk<'_>, location: LocationId) -> u32 {
+        match self.variables.get(location.index()) {
+            Some(known) if *known != 0 => *known,
+            _ => self.new_variable(walk, location),
+        }
+    }
+
+    fn put_back_access(&mut self, walk: &mut Walk<'_>, row: &mut Event, variable: u32) {
+        let key = (row.site, variable, row.kind);
         let home = match self.known.get(&key) {
             Some(home) => *home,
             None => {
-                let home = self.home(key);
+                let home = self.home(walk, (row.site, row.location, row.kind));
                 self.known.insert(key, home);
                 home
             }
@@ -55,46 +94,52 @@ impl Moved<'_, '_> {
         let Some((home, from)) = home.zip(self.counters.get(&row.site).copied()) else {
             return;
         };
-        if let Some(site) = self.walk.user_site(home) {
-            let outside = self.without_inlined(row.stack, from);
-            row.stack = self.walk.with_inlined(outside, home);
+        if let Some(site) = walk.user_site(home) {
+            let outside = walk.without_inlined(row.stack, from);
+            row.stack = walk.with_inlined(outside, home);
             row.site = site;
             row.flags |= flags::MOVED;
         }
     }
 
-    /// The stack of the function with machine code.
-    fn without_inlined(&mut self, stack: StackId, pc: u64) -> StackId {
-        let point = self.walk.memory.modules.point(pc);
-        let calls = point.map_or(0, |point| point.inlined.len());
-        (0..calls).fold(stack, |stack, _| {
-            let row = self.walk.stacks.rows.get(stack.index());
-            row.map_or(stack, |row| row.0)
-        })
+    fn new_variable(&mut self, walk: &Walk<'_>, location: LocationId) -> u32 {
+        let locations = &walk.memory.regions.locations;
+        let name = locations.get(location.index()).map_or("", String::as_str);
+        let next = self.numbers.len() as u32 + NO_VARIABLE + 1;
+        let number = Variable::of(name).map_or(NO_VARIABLE, |variable| {
+            let base = variable.base.map(str::to_owned);
+            let names = (variable.last.to_owned(), base);
+            *self.numbers.entry(names).or_insert(next)
+        });
+        if self.variables.len() <= location.index() {
+            self.variables.resize(locations.len(), 0);
+        }
+        if let Some(place) = self.variables.get_mut(location.index()) {
+            *place = number;
+        }
+        number
     }
 
     /// A program counter on the line that the access belongs to; `None` if it stands there already.
-    fn home(&mut self, (site, location, kind): (SiteId, LocationId, EventKind)) -> Option<u64> {
+    fn home(
+        &self,
+        walk: &mut Walk<'_>,
+        (site, location, kind): (SiteId, LocationId, EventKind),
+    ) -> Option<u64> {
         let pc = *self.counters.get(&site)?;
-        let name = self
-            .walk
-            .memory
-            .regions
-            .locations
-            .get(location.index())?
-            .clone();
+        let name = walk.memory.regions.locations.get(location.index())?.clone();
         let variable = Variable::of(&name)?;
-        let row = self.walk.sites.rows.get(site.index())?;
+        let row = walk.sites.rows.get(site.index())?;
         let text = row.text.clone();
         if text.is_empty() || variable.is_in(&text) || is_constructor(&row.function) {
             return None;
         }
-        let at = self.walk.memory.modules.locate(pc.wrapping_sub(1))?;
-        if !at.image.function(at.address)?.1.is_optimized || self.may_be_macro(site, &text) {
+        let at = walk.memory.modules.locate(pc.wrapping_sub(1))?;
+        if !at.image.function(at.address)?.1.is_optimized || walk.may_be_macro(site, &text) {
             return None;
         }
         let bias = pc.wrapping_sub(1).wrapping_sub(at.address);
-        let lines = self.lines(&at.image, at.address);
+        let lines = walk.lines(&at.image, at.address);
         let writes = kind == EventKind::Write;
         let fits = |text: &str| variable.is_in(text) && (!writes || variable.is_set_in(text));
         let fitting = lines
@@ -110,13 +155,25 @@ impl Moved<'_, '_> {
         near.or(far)
             .map(|from| from.wrapping_add(bias).wrapping_add(1))
     }
+}
+
+impl Walk<'_> {
+    /// The stack of the function with machine code.
+    fn without_inlined(&mut self, stack: StackId, pc: u64) -> StackId {
+        let point = self.memory.modules.point(pc);
+        let calls = point.map_or(0, |point| point.inlined.len());
+        (0..calls).fold(stack, |stack, _| {
+            let row = self.stacks.rows.get(stack.index());
+            row.map_or(stack, |row| row.0)
+        })
+    }
 
     /// Lines of the machine code around an address with their text, by their first address.
     fn lines(&self, image: &Arc<Image>, address: u64) -> Vec<(u64, String)> {
         let Some((symbol, _)) = image.code_symbol(address) else {
             return Vec::new();
         };
-        let sources = &self.walk.memory.modules.program().sources;
+        let sources = &self.memory.modules.program().sources;
         let lines = image.lines(symbol.start, symbol.start.saturating_add(symbol.size));
         let lines = lines
             .into_iter()
@@ -128,10 +185,10 @@ impl Moved<'_, '_> {
 
     /// Returns whether the file defines a name on the line as a macro: then the line may mean anything.
     fn may_be_macro(&self, site: SiteId, text: &str) -> bool {
-        let Some(row) = self.walk.sites.rows.get(site.index()) else {
+        let Some(row) = self.sites.rows.get(site.index()) else {
             return true;
         };
-        let source = self.walk.memory.modules.program().sources.file(&row.file);
+        let source = self.memory.modules.program().sources.file(&row.file);
         words(text).any(|word| source.defines(word))
     }
 }

@@ -1,10 +1,10 @@
 //! Origin of a step in the user's code, when its program counter is in a header or a library.
 
-use super::{calls::Frame, walk::Walk};
+use super::{calls::Frame, drafts::OriginId, walk::Walk};
 use unsnarl_trace::{PointId, SiteId, StackId, raw::RecordKind};
 
 /// The origin of a step.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Origin {
     /// The place in the user's code.
     pub site: SiteId,
@@ -25,6 +25,26 @@ pub(super) struct KnownSite {
     pub is_inlined: bool,
     /// Start of the function with machine code that holds it.
     pub function: Option<u64>,
+}
+
+/// A step of the user's code within the innermost function that its thread has entered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownStep {
+    pc: u64,
+    /// Entry point and stack of that call.
+    entry: u32,
+    stack: StackId,
+    origin: OriginId,
+}
+
+impl KnownStep {
+    /// No step: no function has this number.
+    pub const NONE: KnownStep = KnownStep {
+        pc: 0,
+        entry: u32::MAX,
+        stack: StackId(0),
+        origin: OriginId::NONE,
+    };
 }
 
 /// Number of program counters that are found without a look into the table.
@@ -61,6 +81,22 @@ impl Step {
     }
 }
 
+/// Number of steps that are found without a look into the tables.
+pub(super) const RECENT_STEPS: usize = 1024;
+
+/// The place of a step among the recent ones: in a recursion the same one comes with many stacks.
+#[inline(always)]
+fn step_slot(pc: u64, stack: StackId) -> usize {
+    let mixed = (pc ^ u64::from(stack.0) << 5).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 48) as usize % RECENT_STEPS
+}
+
+/// The place of a program counter among the recent ones.
+#[inline(always)]
+fn slot(pc: u64) -> usize {
+    (pc ^ pc >> 8) as usize % RECENT
+}
+
 impl Walk<'_> {
     /// Site of the call that returns to `pc`, if that is in user code.
     pub fn user_site(&mut self, pc: u64) -> Option<SiteId> {
@@ -70,7 +106,7 @@ impl Walk<'_> {
 
     /// The source place of the call that returns to `pc`.
     fn site(&mut self, pc: u64) -> Option<KnownSite> {
-        let slot = (pc ^ pc >> 8) as usize % RECENT;
+        let slot = slot(pc);
         match self.recent_sites.get(slot) {
             Some((known, site)) if *known == pc => return *site,
             _ => {}
@@ -137,6 +173,57 @@ impl Walk<'_> {
         if function.is_some() && function == code {
             top.last_pc = pc;
         }
+    }
+
+    /// Number of the origin of a step at `pc`.
+    #[inline(always)]
+    pub fn origin_id(&mut self, thread: usize, pc: u64, step: Step) -> OriginId {
+        let calls = self.calls.get_mut(thread);
+        let top = calls.and_then(|calls| calls.frames.last_mut());
+        if let Some(top) = top
+            && let Some(known) = self.recent_steps.get(step_slot(pc, top.stack))
+            && known.pc == pc
+            && known.entry == top.entry
+            && known.stack == top.stack
+        {
+            top.last_pc = pc;
+            return known.origin;
+        }
+        self.new_origin_id(thread, pc, step)
+    }
+
+    fn new_origin_id(&mut self, thread: usize, pc: u64, step: Step) -> OriginId {
+        let origin = self.origin(thread, pc, step);
+        let origin = self.drafts.origin_id(origin);
+        let site = self.site(pc).filter(|known| known.is_user);
+        let calls = self.calls.get(thread);
+        let top = calls.and_then(|calls| calls.frames.last());
+        let Some((top, function)) = top.zip(site.and_then(|known| known.function)) else {
+            return origin;
+        };
+        let code = self.entries.get(top.entry).and_then(|entry| entry.code);
+        if let Some(known) = self
+            .recent_steps
+            .get_mut(step_slot(pc, top.stack))
+            .filter(|_| code == Some(function))
+        {
+            *known = KnownStep {
+                pc,
+                entry: top.entry,
+                stack: top.stack,
+                origin,
+            };
+        }
+        origin
+    }
+
+    /// Number of the origin of a thread's first step: the start routine itself is no instruction.
+    pub fn origin_of_start(&mut self, thread: usize, pc: u64) -> OriginId {
+        let origin = Origin {
+            point: PointId(0),
+            ..self.origin(thread, pc, Step::of(RecordKind::Begin))
+        };
+        self.drafts.origin_id(origin)
     }
 
     /// The place in the user's code for a step at `pc`, with its stack and its instruction.

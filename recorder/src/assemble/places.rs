@@ -9,8 +9,8 @@ use super::{
     image::Image,
     types::{At, Holds, Leaf, TypeId},
 };
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::{hash::BuildHasher, sync::Arc};
 use unsnarl_trace::LocationId;
 
 /// The index of a region; 0 is "none".
@@ -18,7 +18,7 @@ use unsnarl_trace::LocationId;
 pub(super) struct RegionId(pub u32);
 
 /// A byte of a region. Offsets may be negative: a stack grows down from its base.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub region: RegionId,
     pub offset: i64,
@@ -122,13 +122,15 @@ pub(super) struct Regions {
     thread_names: Vec<String>,
     /// The location table; row 0 is "none".
     pub locations: Vec<String>,
-    by_name: FxHashMap<String, LocationId>,
+    names: NameIndex,
     leaves: FxHashMap<(RegionId, i64), LocationId>,
     /// The leaves that were looked up last.
     recent: Vec<((RegionId, i64), LocationId)>,
     /// The first leaf that got a name.
     named: FxHashMap<LocationId, (RegionId, i64)>,
     parts: FxHashMap<(RegionId, i64), LocationId>,
+    /// Types of some region have bit-fields.
+    pub has_bit_fields: bool,
 }
 
 impl Regions {
@@ -139,11 +141,12 @@ impl Regions {
             label_ids: FxHashMap::default(),
             thread_names,
             locations: vec![String::new()],
-            by_name: FxHashMap::default(),
+            names: NameIndex::default(),
             leaves: FxHashMap::default(),
             recent: vec![((RegionId(u32::MAX), 0), LocationId(0)); RECENT],
             named: FxHashMap::default(),
             parts: FxHashMap::default(),
+            has_bit_fields: false,
         };
         regions.add(RegionName::Text(String::new()), None);
         regions
@@ -151,6 +154,8 @@ impl Regions {
 
     pub fn add(&mut self, name: RegionName, layout: Option<Layout>) -> RegionId {
         let id = RegionId(self.list.len() as u32);
+        let types = layout.as_ref().map(|layout| &layout.image.types);
+        self.has_bit_fields |= types.is_some_and(|types| types.has_bit_fields());
         self.list.push(Region {
             name,
             layout,
@@ -242,8 +247,8 @@ impl Regions {
 
     fn new_leaf(&mut self, region: RegionId, piece: Piece) -> LocationId {
         let name = self.leaf_name(region, piece.location);
-        let known = self.by_name.get(&name);
-        let first = known.and_then(|id| self.named.get(id).copied());
+        let known = self.names.get(&self.locations, &name);
+        let first = known.and_then(|id| self.named.get(&id).copied());
         // Two bases of a class may have members of the same name, such as the pointers to their tables.
         let name = match first.filter(|(of, at)| *of == region && *at != piece.location) {
             Some(_) => format!("{name}@{}", piece.location),
@@ -284,13 +289,7 @@ impl Regions {
     }
 
     fn intern(&mut self, name: String) -> LocationId {
-        if let Some(id) = self.by_name.get(&name) {
-            return *id;
-        }
-        let id = LocationId(self.locations.len() as u32);
-        self.locations.push(name.clone());
-        self.by_name.insert(name, id);
-        id
+        self.names.id(&mut self.locations, name)
     }
 
     fn leaf_name(&self, id: RegionId, start: i64) -> String {
@@ -341,6 +340,43 @@ impl Regions {
             .get(usize::from(thread))
             .map_or("?", String::as_str)
     }
+}
+
+/// Locations by name, without a copy of the names: there may be as many as the program has memory.
+#[derive(Default)]
+struct NameIndex {
+    by_hash: FxHashMap<u64, LocationId>,
+    /// Names with the hash of another one.
+    others: FxHashMap<String, LocationId>,
+}
+
+impl NameIndex {
+    /// The location with this name.
+    fn get(&self, table: &[String], name: &str) -> Option<LocationId> {
+        let first = *self.by_hash.get(&hash(name))?;
+        match table.get(first.index()) {
+            Some(known) if known == name => Some(first),
+            _ => self.others.get(name).copied(),
+        }
+    }
+
+    /// The location with this name, which may be new.
+    fn id(&mut self, table: &mut Vec<String>, name: String) -> LocationId {
+        if let Some(known) = self.get(table, &name) {
+            return known;
+        }
+        let id = LocationId(table.len() as u32);
+        let first = *self.by_hash.entry(hash(&name)).or_insert(id);
+        if first != id {
+            self.others.insert(name.clone(), id);
+        }
+        table.push(name);
+        id
+    }
+}
+
+fn hash(name: &str) -> u64 {
+    FxBuildHasher.hash_one(name)
 }
 
 /// `+8`, `-16`, or nothing for 0.
@@ -537,6 +573,19 @@ mod tests {
             shown(&[], &[(0, 16), (8, 16)]),
             [(0, 8, true), (8, 16, true), (16, 24, true)]
         );
+    }
+
+    #[test]
+    fn names_with_one_hash_are_told_apart() {
+        let mut table = vec![String::new()];
+        let mut names = NameIndex::default();
+        let first = names.id(&mut table, "first".to_owned());
+        names.by_hash.insert(hash("second"), first);
+        let second = names.id(&mut table, "second".to_owned());
+        assert_ne!(first, second);
+        assert_eq!(names.get(&table, "first"), Some(first));
+        assert_eq!(names.id(&mut table, "second".to_owned()), second);
+        assert_eq!(table, ["", "first", "second"]);
     }
 
     proptest! {

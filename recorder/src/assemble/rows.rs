@@ -1,68 +1,143 @@
 //! Drafts to rows: one row for each location that an access touches.
 
 use super::{
+    drafts::{Drafts, Row},
     kinds::mask,
+    moved::Moved,
     places::{Piece, Place, Regions},
-    problems::Problems,
+    spots::{Spot, Use},
     types::Holds,
-    walk::{Draft, High},
+    walk::{Draft, High, Walk},
 };
-use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{Event, EventKind, LocationId, ThreadId, Value, model::flags};
+use rustc_hash::FxHashSet;
+use unsnarl_trace::{Event, EventColumns, EventKind, LocationId, ThreadId, Value, model::flags};
 
 /// Bound for the number of rows that one access becomes.
 const MAX_PIECES: usize = 4096;
 
+/// The location of a spot.
+#[derive(Clone, Copy, Default)]
+enum Located {
+    /// Not looked up.
+    #[default]
+    Unknown,
+    /// All of its bytes belong to this location.
+    Whole(Whole),
+    /// Anything else.
+    Apart,
+}
+
+/// A spot that is one location.
+#[derive(Clone, Copy)]
+struct Whole {
+    location: LocationId,
+    /// As [`Moved::variable`] gives it.
+    variable: u32,
+    size: u8,
+    holds: Holds,
+}
+
 /// Turns drafts into rows.
-pub(super) struct Rows<'a> {
-    regions: &'a mut Regions,
-    problems: &'a mut Problems,
-    high: &'a FxHashMap<u64, High>,
-    pub rows: Vec<Event>,
+pub(super) struct Rows<'w, 'a> {
+    walk: &'w mut Walk<'a>,
+    drafts: &'w Drafts,
+    moved: Moved,
+    pub columns: EventColumns,
     /// Rows beyond one per access that may still be made.
     budget: usize,
     pieces: Vec<Piece>,
+    /// Locations of spots.
+    located: Vec<Located>,
+    /// Locations that values point to.
+    pointees: Vec<LocationId>,
     /// Locations used as locks, in the order of first use.
     pub locks: Vec<LocationId>,
     known_locks: FxHashSet<LocationId>,
 }
 
-impl<'a> Rows<'a> {
-    pub fn new(
-        regions: &'a mut Regions,
-        problems: &'a mut Problems,
-        high: &'a FxHashMap<u64, High>,
-    ) -> Rows<'a> {
+impl<'w, 'a> Rows<'w, 'a> {
+    pub fn new(walk: &'w mut Walk<'a>, drafts: &'w Drafts) -> Rows<'w, 'a> {
         Rows {
-            regions,
-            problems,
-            high,
-            rows: Vec::new(),
+            moved: Moved::of(walk, drafts.origins()),
+            walk,
+            drafts,
+            columns: EventColumns::with_capacity(drafts.len()),
             budget: 0,
             pieces: Vec::new(),
+            located: vec![Located::Unknown; drafts.spots.len()],
+            pointees: vec![LocationId(0); drafts.pointees()],
             locks: Vec::new(),
             known_locks: FxHashSet::default(),
         }
     }
 
     /// Builds all rows.
-    pub fn build(&mut self, drafts: &[Draft]) {
-        self.rows.reserve(drafts.len());
+    pub fn build(mut self) -> Rows<'w, 'a> {
+        let drafts = self.drafts;
         self.budget = drafts.len().saturating_mul(8).max(1 << 20);
-        for draft in drafts {
-            if draft.is_object {
-                self.object(draft);
-            } else {
-                self.access(draft);
+        for (number, row) in drafts.rows().iter().enumerate() {
+            let located = self.located.get(row.spot.index()).copied();
+            match located {
+                Some(Located::Whole(whole)) if row.is_plain() => self.plain(row, &whole),
+                _ => self.any(number, row),
             }
+        }
+        self
+    }
+
+    /// Builds the row of an access to one location, of which no more is known than the draft holds.
+    #[inline(always)]
+    fn plain(&mut self, row: &Row, whole: &Whole) {
+        let (size, holds) = (u64::from(whole.size), whole.holds);
+        let value = match row.value() {
+            Some(bits) if row.pointee == 0 || is_number(holds, bits) => {
+                Some(Value::Bits(bits & mask(size)))
+            }
+            Some(_) if size >= 8 => Some(Value::Address(self.pointed_to(row))),
+            _ => None,
+        };
+        let mut event = self.event(row, whole.location, u32::from(whole.size), value, None);
+        self.moved
+            .put_back_to(self.walk, &mut event, row.origin, whole.variable);
+        self.columns.push(&event);
+    }
+
+    /// The location that a row's value points to.
+    fn pointed_to(&mut self, row: &Row) -> LocationId {
+        let number = row.pointee as usize;
+        match self.pointees.get(number) {
+            Some(known) if *known != LocationId(0) => return *known,
+            _ => {}
+        }
+        let place = self.drafts.pointee(row);
+        let location = self.regions().part_location(place);
+        if let Some(known) = self.pointees.get_mut(number) {
+            *known = location;
+        }
+        location
+    }
+
+    fn regions(&mut self) -> &mut Regions {
+        &mut self.walk.memory.regions
+    }
+
+    /// Builds the rows of a draft of any kind.
+    fn any(&mut self, number: usize, row: &Row) {
+        let Some(draft) = self.drafts.get(number) else {
+            return;
+        };
+        if draft.is_object {
+            self.object(row, &draft);
+        } else {
+            self.access(row, &draft);
         }
     }
 
-    fn object(&mut self, draft: &Draft) {
+    fn object(&mut self, row: &Row, draft: &Draft) {
         let location = match draft.kind {
-            EventKind::Alloc | EventKind::Free => self.regions.part_location(draft.place),
+            EventKind::Alloc | EventKind::Free => self.regions().part_location(draft.place),
             _ if draft.place.region.0 == 0 => LocationId(0),
-            _ => self.regions.object_location(draft.place),
+            _ => self.regions().object_location(draft.place),
         };
         let is_lock = matches!(
             draft.kind,
@@ -75,15 +150,33 @@ impl<'a> Rows<'a> {
             self.locks.push(location);
         }
         let value = draft.value.map(Value::Bits);
-        self.push(draft, location, draft.size as u32, value, None);
+        self.push(row, location, draft.size as u32, value, None);
     }
 
-    fn access(&mut self, draft: &Draft) {
+    fn access(&mut self, row: &Row, draft: &Draft) {
         let mut pieces = std::mem::take(&mut self.pieces);
+        self.divide(draft, &mut pieces);
+        self.locate(row, &pieces);
+        for piece in &pieces {
+            let region = draft.place.region;
+            let location = self.regions().piece_location(region, *piece);
+            let size = piece.end.abs_diff(piece.start);
+            let from = draft.skipped + piece.start.abs_diff(draft.place.offset);
+            let value = self.value(draft, piece, from, size);
+            let old_high = self.high_half(draft, from, size).and_then(|high| high.old);
+            let old = cut(draft.old, old_high, from, size);
+            self.push(row, location, size as u32, value, old);
+        }
+        self.pieces = pieces;
+    }
+
+    /// Divides an access into the locations that it touches.
+    fn divide(&mut self, draft: &Draft, pieces: &mut Vec<Piece>) {
         pieces.clear();
         let most = MAX_PIECES.min(self.budget.saturating_add(1));
         let mut is_shortened = false;
-        self.regions.pieces(draft.place, draft.size, |piece| {
+        let regions = &self.walk.memory.regions;
+        regions.pieces(draft.place, draft.size, |piece| {
             is_shortened = pieces.len() == most;
             if !is_shortened {
                 pieces.push(piece);
@@ -91,26 +184,40 @@ impl<'a> Rows<'a> {
             !is_shortened
         });
         if is_shortened && most == MAX_PIECES {
-            self.problems.shortened(draft.site);
+            let site = self.drafts.origin(draft.origin).site;
+            self.walk.problems.shortened(site);
         } else if is_shortened {
-            self.problems.rows_left_out += 1;
+            self.walk.problems.rows_left_out += 1;
         }
         self.budget = self.budget.saturating_sub(pieces.len().saturating_sub(1));
-        for piece in &pieces {
-            let location = self.regions.piece_location(draft.place.region, *piece);
-            let size = piece.end.abs_diff(piece.start);
-            let from = draft.skipped + piece.start.abs_diff(draft.place.offset);
-            let value = self.value(draft, piece, from, size);
-            let old_high = self.high_half(draft, from, size).and_then(|high| high.old);
-            let old = cut(draft.old, old_high, from, size);
-            self.push(draft, location, size as u32, value, old);
+    }
+
+    /// Notes the location of a spot that has one only, for the next draft there.
+    fn locate(&mut self, row: &Row, pieces: &[Piece]) {
+        let Spot { place, size, used } = self.drafts.spots.get(row.spot);
+        let whole = match pieces {
+            // Of larger ones a second record has the upper half.
+            [piece] if size <= 8 && used != Use::Object => Some(piece).filter(|piece| {
+                piece.start == place.offset && piece.end.abs_diff(piece.start) == size
+            }),
+            _ => None,
+        };
+        let known = whole.map(|piece| {
+            let location = self.regions().piece_location(place.region, *piece);
+            Located::Whole(Whole {
+                location,
+                variable: self.moved.variable(self.walk, location),
+                size: size as u8,
+                holds: piece.holds,
+            })
+        });
+        let known = known.unwrap_or(Located::Apart);
+        if let Some(located) = self.located.get_mut(row.spot.index()) {
+            *located = known;
         }
-        self.pieces = pieces;
     }
 
     fn value(&mut self, draft: &Draft, piece: &Piece, from: u64, size: u64) -> Option<Value> {
-        /// Smallest value that is taken for an address in a number's type: smaller ones are more likely numbers.
-        const FIRST_CERTAIN_ADDRESS: u64 = 1 << 32;
         let low = draft.value?;
         let high = self.high_half(draft, from, size);
         let is_in_high = from == 8;
@@ -118,52 +225,71 @@ impl<'a> Rows<'a> {
             Some(high) => (high.value?, high.pointee),
             None => (low, draft.pointee),
         };
-        let is_number =
-            matches!(piece.holds, Holds::Number | Holds::Bits) && bits < FIRST_CERTAIN_ADDRESS;
-        let holds_address = |place: Place| place != Place::default() && !is_number;
+        let holds_address =
+            |place: Place| place != Place::default() && !is_number(piece.holds, bits);
         if !holds_address(pointee) {
             // No part of an address, which means nothing.
             let high = high.filter(|high| is_in_high || !holds_address(high.pointee));
             return cut(Some(low), high.and_then(|high| high.value), from, size).map(Value::Bits);
         }
         let is_address = (from == 0 || is_in_high) && size >= 8;
-        is_address.then(|| Value::Address(self.regions.part_location(pointee)))
+        is_address.then(|| Value::Address(self.regions().part_location(pointee)))
     }
 
     /// The high half of an access of 16 bytes, if it is known and `from..from + size` reaches it.
     fn high_half(&self, draft: &Draft, from: u64, size: u64) -> Option<High> {
         (from.saturating_add(size) > 8)
-            .then(|| self.high.get(&draft.seq).copied())
+            .then(|| self.walk.high.get(&draft.seq).copied())
             .flatten()
     }
 
     fn push(
         &mut self,
-        draft: &Draft,
+        row: &Row,
         location: LocationId,
         size: u32,
         value: Option<Value>,
         old: Option<u64>,
     ) {
-        let value = if draft.flags & flags::UNFINISHED != 0 {
-            None
-        } else {
-            value
-        };
-        self.rows.push(Event {
-            seq: draft.seq,
-            thread: ThreadId(draft.thread),
-            kind: draft.kind,
-            site: draft.site,
+        let mut event = self.event(row, location, size, value, old);
+        let variable = self.moved.variable(self.walk, location);
+        self.moved
+            .put_back_to(self.walk, &mut event, row.origin, variable);
+        self.columns.push(&event);
+    }
+
+    #[inline(always)]
+    fn event(
+        &self,
+        row: &Row,
+        location: LocationId,
+        size: u32,
+        value: Option<Value>,
+        old: Option<u64>,
+    ) -> Event {
+        let is_unfinished = row.flags & flags::UNFINISHED != 0;
+        let origin = self.drafts.origin(row.origin);
+        Event {
+            seq: row.seq.into(),
+            thread: ThreadId(row.thread),
+            kind: row.kind,
+            site: origin.site,
             location,
             size,
-            flags: draft.flags,
-            value,
+            flags: row.flags,
+            value: value.filter(|_| !is_unfinished),
             old,
-            stack: draft.stack,
-            point: draft.point,
-        });
+            stack: origin.stack,
+            point: origin.point,
+        }
     }
+}
+
+/// Returns whether these bits of a location are a number, whatever they point to.
+fn is_number(holds: Holds, bits: u64) -> bool {
+    /// Smallest value that is taken for an address in a number's type: smaller ones are more likely numbers.
+    const FIRST_CERTAIN_ADDRESS: u64 = 1 << 32;
+    matches!(holds, Holds::Number | Holds::Bits) && bits < FIRST_CERTAIN_ADDRESS
 }
 
 /// The bytes `from..from + size` of a value, as far as they are known; of more than eight the low ones.

@@ -21,14 +21,10 @@ pub(crate) fn names(threads: &[LogThread]) -> Vec<String> {
 /// The thread table.
 pub(super) fn rows(threads: &[LogThread], names: &[String], walk: &mut Walk<'_>) -> Vec<ThreadRow> {
     let mut created_at = vec![SiteId(0); threads.len()];
-    for draft in walk
-        .drafts
-        .iter()
-        .filter(|draft| draft.kind == EventKind::Fork)
-    {
-        let child = draft.value.and_then(|child| usize::try_from(child).ok());
+    for (site, child) in walk.drafts.of_kind(EventKind::Fork) {
+        let child = child.and_then(|child| usize::try_from(child).ok());
         if let Some(place) = child.and_then(|child| created_at.get_mut(child)) {
-            *place = draft.site;
+            *place = site;
         }
     }
     let table = threads.iter().zip(names).zip(created_at).enumerate();

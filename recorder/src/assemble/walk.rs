@@ -7,19 +7,21 @@ use super::{
     bit_fields::BitFields,
     branches::Blocks,
     calls::{Calls, EntryPoints, StackTable},
+    drafts::{Drafts, OriginId},
     kinds::{event_kind, mask, object_size, order_flags},
-    memory::{Asker, Memory},
-    origins::{KnownSite, Origin, RECENT, Step},
+    memory::{Asker, Memory, may_be_address},
+    origins::{KnownSite, KnownStep, RECENT, RECENT_STEPS, Step},
     places::{Layout, Place},
     points::PointTable,
     problems::Problems,
     raw_log::RawLog,
     sites::SiteTable,
+    spots::{Sought, Use},
     types::TypeId,
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{
-    EventKind, PointId, SiteId, StackId,
+    EventKind, SiteId, StackId,
     model::flags,
     raw::{MAPPED, Record, RecordKind, WaitsFor, flag},
 };
@@ -31,9 +33,7 @@ pub(super) struct Draft {
     pub thread: u16,
     pub kind: EventKind,
     pub flags: u16,
-    pub site: SiteId,
-    pub stack: StackId,
-    pub point: PointId,
+    pub origin: OriginId,
     /// Region 0 when there is no location.
     pub place: Place,
     /// `true` if the location is an object used as a whole, which does not divide untyped memory.
@@ -50,16 +50,13 @@ pub(super) struct Draft {
 
 impl Draft {
     /// A draft without a place.
-    pub fn new(seq: u64, thread: u16, kind: EventKind, origin: Origin) -> Draft {
-        let Origin { site, stack, point } = origin;
+    pub fn new(seq: u64, thread: u16, kind: EventKind, origin: OriginId) -> Draft {
         Draft {
             seq,
             thread,
             kind,
             flags: 0,
-            site,
-            stack,
-            point,
+            origin,
             place: Place::default(),
             is_object: true,
             size: 0,
@@ -115,13 +112,15 @@ pub(super) struct Walk<'a> {
     states: Vec<ThreadState>,
     pub sites: SiteTable,
     pub stacks: StackTable,
-    pub drafts: Vec<Draft>,
+    pub drafts: Drafts,
     /// High halves of wide accesses by their number.
     pub high: FxHashMap<u64, High>,
     pub problems: Problems,
     pub site_ids: FxHashMap<u64, Option<KnownSite>>,
     /// The program counters that were looked up last.
     pub(super) recent_sites: Box<[(u64, Option<KnownSite>); RECENT]>,
+    /// The steps that were looked up last.
+    pub(super) recent_steps: Box<[KnownStep; RECENT_STEPS]>,
     labels: FxHashMap<SiteId, u32>,
     pub library_calls: FxHashMap<(u64, u64), Option<u64>>,
     allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
@@ -147,11 +146,12 @@ impl<'a> Walk<'a> {
             states: (0..threads).map(|_| ThreadState::default()).collect(),
             sites: SiteTable::default(),
             stacks: StackTable::default(),
-            drafts: Vec::new(),
+            drafts: Drafts::default(),
             high: FxHashMap::default(),
             problems: Problems::default(),
             site_ids: FxHashMap::default(),
             recent_sites: Box::new([(0, None); RECENT]),
+            recent_steps: Box::new([KnownStep::NONE; RECENT_STEPS]),
             labels: FxHashMap::default(),
             library_calls: FxHashMap::default(),
             allocations: FxHashMap::default(),
@@ -170,12 +170,8 @@ impl<'a> Walk<'a> {
         for record in log.records() {
             self.record(&record);
         }
-        for state in &self.states {
-            for draft in &state.pending {
-                if let Some(draft) = self.drafts.get_mut(*draft) {
-                    draft.flags |= flags::UNFINISHED;
-                }
-            }
+        for draft in self.states.iter().flat_map(|state| &state.pending) {
+            self.drafts.set_unfinished(*draft);
         }
     }
 
@@ -255,9 +251,7 @@ impl<'a> Walk<'a> {
                 }
                 let size = self.drafts.get(draft).map_or(0, |draft| draft.size);
                 let old = self.old_number(record, size);
-                if let Some(draft) = self.drafts.get_mut(draft) {
-                    draft.old = old;
-                }
+                self.drafts.set_old(draft, old);
             }
             Awaits::High(seq, is_rmw) => {
                 if let Some(state) = self.states.get_mut(thread).filter(|_| is_rmw) {
@@ -330,26 +324,33 @@ impl<'a> Walk<'a> {
     fn event(&mut self, record: &Record, kind: RecordKind) {
         let thread = usize::from(record.thread);
         if kind == RecordKind::Begin {
-            self.memory.begin(record.thread);
+            self.begin(record.thread);
         }
         // The first step has the start routine itself, all others what follows a call.
         let pc = record
             .pc
             .wrapping_add(u64::from(kind == RecordKind::Begin && record.pc != 0));
-        let mut origin = self.origin(thread, pc, Step::of(kind));
-        if kind == RecordKind::Begin {
-            // The start routine itself is no instruction.
-            origin.point = PointId(0);
-        }
-        let site = origin.site;
+        let origin = match kind {
+            RecordKind::Begin => self.origin_of_start(thread, pc),
+            kind => self.origin_id(thread, pc, Step::of(kind)),
+        };
         let draft = Draft::new(self.seq, record.thread, event_kind(kind), origin);
         self.seq += 1;
-        let by = self.asker(record.thread, site);
         use RecordKind as K;
         match kind {
             K::Read | K::Write | K::AtomicRead | K::AtomicWrite | K::Rmw => {
-                self.access(record, kind, draft, by);
+                self.access(record, kind, draft);
             }
+            _ => self.operation(record, kind, draft),
+        }
+    }
+
+    /// Handles a record that is no access to a single value.
+    fn operation(&mut self, record: &Record, kind: RecordKind, draft: Draft) {
+        let site = self.drafts.origin(draft.origin).site;
+        let by = self.asker(record.thread, site);
+        use RecordKind as K;
+        match kind {
             K::ReadRange | K::WriteRange => {
                 let size = record.value.min(MAX_RANGE);
                 let flags = flags::RANGE | order_flags(record, false);
@@ -360,47 +361,52 @@ impl<'a> Walk<'a> {
                         flags,
                         ..draft
                     },
-                    by,
+                    None,
                 );
             }
             K::Fence => {
                 let order = (record.value & 7) as u16;
-                self.drafts.push(Draft {
+                self.drafts.push(&Draft {
                     flags: (order + 1) << flags::ORDER_SHIFT,
                     ..draft
                 });
             }
             K::Fork | K::Join => {
                 if let (K::Fork, Ok(child)) = (kind, u16::try_from(record.value)) {
-                    self.memory.begin(child);
+                    self.begin(child);
                 }
-                self.drafts.push(Draft {
+                self.drafts.push(&Draft {
                     value: Some(record.value),
                     ..draft
                 });
             }
-            K::Begin | K::End | K::Yield => self.drafts.push(draft),
+            K::Begin | K::End | K::Yield => {
+                self.drafts.push(&draft);
+            }
             // There was no memory.
-            K::Alloc if record.addr == 0 => self.drafts.push(Draft {
-                value: Some(record.value),
-                ..draft
-            }),
+            K::Alloc if record.addr == 0 => {
+                self.drafts.push(&Draft {
+                    value: Some(record.value),
+                    ..draft
+                });
+            }
             K::Alloc => {
                 let layout = self.allocated(record.pc, site, record.value);
                 let is_mapping = record.size == MAPPED;
+                self.drafts.spots.forget();
                 let place = match is_mapping.then(|| self.memory.mapped_in(record)).flatten() {
                     Some(place) => place,
                     None => self.memory.allocate(by, record, layout),
                 };
-                self.drafts.push(Draft {
+                self.drafts.push(&Draft {
                     place,
                     value: Some(record.value),
                     ..draft
                 });
             }
             // What is left of a mapping keeps its name.
-            K::Free if record.size == MAPPED && !self.memory.unmap(record) => {
-                self.drafts.push(draft);
+            K::Free if record.size == MAPPED && !self.unmap(record) => {
+                self.drafts.push(&draft);
             }
             K::Blocked => self.blocked(record, draft, by),
             _ => self.object(record, kind, draft, by),
@@ -427,31 +433,60 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn access(&mut self, record: &Record, kind: RecordKind, draft: Draft, by: Asker) {
-        let thread = usize::from(record.thread);
+    /// Removes unmapped memory; returns whether that is a whole mapping.
+    fn unmap(&mut self, record: &Record) -> bool {
+        self.drafts.spots.forget();
+        self.memory.unmap(record)
+    }
+
+    /// Notes that the thread exists.
+    fn begin(&mut self, thread: u16) {
+        self.memory.begin(thread);
+        self.drafts.spots.forget();
+    }
+
+    fn access(&mut self, record: &Record, kind: RecordKind, draft: Draft) {
         let is_atomic = !matches!(kind, RecordKind::Read | RecordKind::Write);
         let has_value = record.flags & (flag::VALUE | flag::PENDING) == flag::VALUE;
-        let size = u64::from(record.size.min(1 << 16));
-        let value = has_value.then_some(record.value & mask(size));
-        let pointee = match value {
-            Some(value) if size >= 8 => self.pointee(value, by).unwrap_or_default(),
-            _ => Place::default(),
-        };
+        let size = record.size.min(1 << 16);
+        let value = has_value.then_some(record.value & mask(size.into()));
         let flags = order_flags(record, is_atomic);
+        let whole = Draft {
+            size: size.into(),
+            flags,
+            value,
+            pointee: self.value_place(value.filter(|_| size >= 8), &draft),
+            is_object: false,
+            ..draft
+        };
         let first = self.drafts.len();
-        self.parts(
-            record.addr,
-            Draft {
-                size,
-                flags,
-                value,
-                pointee,
-                ..draft
-            },
-            by,
-        );
+        let is_range = flags & flags::RANGE != 0;
+        let sought = Sought {
+            address: record.addr,
+            size,
+            used: if is_range { Use::Range } else { Use::Access },
+        };
+        let spots = &mut self.drafts.spots;
+        match spots.recent(&sought).or_else(|| spots.on_page(&sought)) {
+            Some(spot) => self.drafts.push_at(&whole, spot),
+            None => self.parts(record.addr, whole, Some(&sought)),
+        }
         let first = first + self.note_bit_field(record, kind, first);
-        let Some(state) = self.states.get_mut(thread) else {
+        self.note_awaited(record, kind, draft.seq, first);
+    }
+
+    /// The place that a value of eight bytes points to.
+    fn value_place(&mut self, value: Option<u64>, draft: &Draft) -> Place {
+        let Some(value) = value.filter(|value| may_be_address(*value)) else {
+            return Place::default();
+        };
+        let by = self.asker(draft.thread, self.drafts.origin(draft.origin).site);
+        self.pointee(value, by).unwrap_or_default()
+    }
+
+    /// Notes what later records of the thread will say of an access whose drafts begin at `first`.
+    fn note_awaited(&mut self, record: &Record, kind: RecordKind, seq: u64, first: usize) {
+        let Some(state) = self.states.get_mut(usize::from(record.thread)) else {
             return;
         };
         if record.flags & flag::PENDING != 0 {
@@ -459,38 +494,42 @@ impl<'a> Walk<'a> {
         } else if kind == RecordKind::Write {
             state.pending.clear();
         }
-        let is_wide = size == WIDE;
+        let is_wide = u64::from(record.size) == WIDE;
         if kind == RecordKind::Rmw {
             state.awaits = Awaits::Old(first, is_wide);
         } else if is_wide {
-            state.awaits = Awaits::High(draft.seq, false);
+            state.awaits = Awaits::High(seq, false);
         }
     }
 
-    /// Adds a draft for every region that an access runs through.
-    fn parts(&mut self, address: u64, whole: Draft, by: Asker) {
+    /// Adds a draft for every region that an access runs through; `sought` is the access where its spot may be noted.
+    fn parts(&mut self, address: u64, whole: Draft, sought: Option<&Sought>) {
+        let site = self.drafts.origin(whole.origin).site;
+        let by = self.asker(whole.thread, site);
         let mut done = 0;
         for _ in 0..MAX_PARTS {
             let at = address.wrapping_add(done);
             let found = self.memory.place(at, by, &self.calls, &self.entries);
             let size = (whole.size - done).min(found.rest.max(1));
             let own = if found.own_stack { flags::OWN_STACK } else { 0 };
-            let is_range = whole.flags & flags::RANGE != 0;
-            self.memory.regions.touch(found.place, size, is_range);
-            self.drafts.push(Draft {
+            let draft = Draft {
                 place: found.place,
                 is_object: false,
                 size,
                 skipped: done,
                 flags: whole.flags | own,
                 ..whole
-            });
+            };
+            let spot = self.drafts.push(&draft);
+            if let Some(sought) = sought.filter(|_| done == 0) {
+                self.drafts.spots.note(sought, &found, spot);
+            }
             done += size;
             if done >= whole.size {
                 return;
             }
         }
-        self.problems.shortened(whole.site);
+        self.problems.shortened(site);
     }
 
     /// An operation on an object as a whole: lock, condition, semaphore, block.
@@ -501,7 +540,7 @@ impl<'a> Walk<'a> {
             _ => None,
         };
         if record.addr == 0 {
-            self.drafts.push(Draft { value, ..draft });
+            self.drafts.push(&Draft { value, ..draft });
             return;
         }
         let found = self
@@ -512,7 +551,7 @@ impl<'a> Walk<'a> {
                 .regions
                 .touch(found.place, object_size(record, kind), false);
         }
-        self.drafts.push(Draft {
+        self.drafts.push(&Draft {
             place: found.place,
             value,
             ..draft
@@ -526,7 +565,7 @@ impl<'a> Walk<'a> {
         };
         match WaitsFor::from_u32(record.size) {
             Some(WaitsFor::Join) => {
-                self.drafts.push(Draft {
+                self.drafts.push(&Draft {
                     value: Some(record.addr),
                     ..draft
                 });
@@ -538,7 +577,9 @@ impl<'a> Walk<'a> {
                 | WaitsFor::Signal
                 | WaitsFor::Connection,
             )
-            | None => self.drafts.push(draft),
+            | None => {
+                self.drafts.push(&draft);
+            }
             Some(_) => self.object(record, RecordKind::Blocked, draft, by),
         }
     }

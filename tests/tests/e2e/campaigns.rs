@@ -64,6 +64,22 @@ fn a_full_log_ends_the_campaign_and_leaves_nothing() -> Result<()> {
 }
 
 #[test]
+fn a_log_is_as_long_as_was_asked_for() -> Result<()> {
+    let workspace = compiled("counts.c", COUNTS)?;
+    let record = |most: &str, steps: &str| {
+        let words = ["record", "-n", "1", "--max-events", most];
+        workspace.unsnarl(&[&words[..], &["--", "./prog", steps]].concat())
+    };
+    // No whole number of pages.
+    record("40001", "50000")?
+        .exits(2)?
+        .says(&["more events than the 40001"])?;
+    record("80001", "4000")?.exits(0)?;
+    ensure!(workspace.runs()?.len() == 1);
+    Ok(())
+}
+
+#[test]
 fn one_sequential_run_is_all() -> Result<()> {
     let workspace = compiled("counts.c", COUNTS)?;
     let words = ["record", "--strategy", "sequential", "--", "./prog", "3"];

@@ -3,7 +3,8 @@
 //! All variants of a program are built from the same source by the same compiler at -O1 and take turns in one loop,
 //! so that other work of the machine affects all of them. The figures are processor time of all processes, the least
 //! of all rounds. *Program part* is the program under the recorder alone, *whole* the command `unsnarl record -n 1`
-//! including assembling and storing the run, *not kept* one more run of a campaign that keeps none.
+//! including assembling and storing the run, *not kept* one more run of a campaign that keeps none. Memory is the peak of
+//! that command or of the program, whichever has more; both hold the log.
 
 use crate::{docs, paths::children, table::Table};
 use anyhow::{Context, Result, ensure};
@@ -25,7 +26,7 @@ use unsnarl_recorder::{
 use unsnarl_trace::raw::{RawMode, RawStrategy};
 
 /// Programs under `tests/bench`.
-const PROGRAMS: [(&str, &str); 7] = [
+const PROGRAMS: [(&str, &str); 9] = [
     ("matrix", "two threads, 100 x 100 matrices"),
     ("counter", "two threads, 100,000 locked increments each"),
     ("queue", "producer and consumer, 60,000 items"),
@@ -33,6 +34,8 @@ const PROGRAMS: [(&str, &str); 7] = [
     ("sort", "merge sort of 20,000 numbers by four threads"),
     ("radix", "radix sort of 30,000 numbers by two threads"),
     ("lu", "LU of 96 x 96 by two threads"),
+    ("fft", "FFT of 8,192 numbers by two threads"),
+    ("deflate", "two threads compress 20,000 bytes each"),
 ];
 /// Times that each variant runs.
 const ROUNDS: usize = 5;
@@ -50,6 +53,8 @@ struct Times {
     not_kept: Option<Duration>,
     events: u64,
     file: u64,
+    /// Most bytes that `record` and the program have had at a time, beyond those of a command that does nothing.
+    memory: u64,
 }
 
 /// Measures the programs; the table goes into `docs/recording.md`.
@@ -69,6 +74,7 @@ pub fn run() -> Result<()> {
         "ns/event part",
         "ns/event whole",
         "file bytes/event",
+        "memory bytes/event",
     ]);
     for (name, what) in PROGRAMS {
         for compiler in [Compiler::Gcc, Compiler::Clang] {
@@ -109,6 +115,7 @@ fn row(names: [&str; 2], times: &Times) -> Vec<String> {
     cells.push(times.events.to_string());
     cells.extend([part, whole].map(|time| format!("{:.0}", (time - native) * 1e6 / events)));
     cells.push(format!("{:.1}", times.file as f64 / events));
+    cells.push(format!("{:.0}", times.memory as f64 / events));
     cells
 }
 
@@ -214,7 +221,7 @@ fn measure(name: &str, compiler: &str) -> Result<Times> {
         let more = used(|| campaign(&workspace, 1 + MORE, false))?;
         least(&mut times.not_kept, more.saturating_sub(one) / MORE);
     }
-    (times.events, times.file) = stored(&workspace)?;
+    (times.events, times.file, times.memory) = stored(&workspace)?;
     Ok(times)
 }
 
@@ -252,17 +259,39 @@ fn campaign(workspace: &Workspace, runs: u32, keep: bool) -> Result<()> {
     }
 }
 
-/// Events and bytes of the run file of one recorded run.
-fn stored(workspace: &Workspace) -> Result<(u64, u64)> {
+/// Events and bytes of the run file of one recorded run, and the memory that recording it took.
+fn stored(workspace: &Workspace) -> Result<(u64, u64, u64)> {
     let words = ["record", "-n", "1", "--strategy", "sequential"];
-    workspace
-        .unsnarl(&[&words[..], &["--", "./recorded"]].concat())?
-        .exits(0)?;
+    let idle = peak(workspace.unsnarl_command(&["--version"])?)?;
+    let recording = [&words[..], &["--", "./recorded"]].concat();
+    let memory = peak(workspace.unsnarl_command(&recording)?)?.saturating_sub(idle);
     let runs = workspace.runs()?;
     let name = runs.first().context("no run was kept")?;
     let path = workspace.path().join(workspace.run_path(name));
     let events = unsnarl_trace::read_run(&path)?.events.len() as u64;
-    Ok((events, std::fs::metadata(&path)?.len()))
+    Ok((events, std::fs::metadata(&path)?.len(), memory))
+}
+
+/// Most bytes of memory that a command, or a process that it has waited for, has had.
+fn peak(mut command: Command) -> Result<u64> {
+    let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+    #[allow(
+        clippy::zombie_processes,
+        reason = "wait4 waits for it, and tells its memory"
+    )]
+    let child = quiet.spawn()?;
+    let mut status = 0;
+    // SAFETY: valid places for both answers; nobody else waits for this child.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        let waited = libc::wait4(child.id() as i32, &mut status, 0, &mut usage);
+        ensure!(
+            waited == child.id() as i32 && status == 0,
+            "the command failed"
+        );
+        usage
+    };
+    Ok(usage.ru_maxrss as u64 * 1024)
 }
 
 fn plain(program: &Path) -> Result<()> {

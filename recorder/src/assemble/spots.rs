@@ -1,0 +1,279 @@
+//! The places of accesses by number, and notes of the addresses that they were found at.
+
+use super::{
+    memory::Found,
+    places::{Place, Regions},
+};
+use rustc_hash::FxHashMap;
+
+/// Number of a [`Spot`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SpotId(u32);
+
+impl SpotId {
+    /// The number.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The way in which memory is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Use {
+    /// Accessed as one.
+    #[default]
+    Access,
+    /// Accessed as a part of a range.
+    Range,
+    /// As an object that is used as a whole, or not at all.
+    Object,
+}
+
+/// Memory that was used in some way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Spot {
+    pub place: Place,
+    /// Number of bytes.
+    pub size: u64,
+    pub used: Use,
+}
+
+/// The access at which a spot was noted last.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    address: u64,
+    size: u32,
+    used: Use,
+    /// The state of the memory map; 0 for none.
+    epoch: u32,
+}
+
+/// Bytes of a page of the program's memory.
+const PAGE: u64 = 1 << 10;
+/// Number of pages that are found without a look into the table.
+const RECENT: usize = 256;
+
+/// The spots that were noted last at each byte of a page; 0 for none, otherwise one more than the number.
+type Page = [u32; PAGE as usize];
+
+/// All spots of a run.
+pub(super) struct Spots {
+    rows: Vec<Spot>,
+    ids: FxHashMap<Spot, SpotId>,
+    /// Where each spot was noted.
+    known: Vec<Known>,
+    pages: Vec<Page>,
+    /// Numbers of pages by address.
+    numbers: FxHashMap<u64, u32>,
+    recent: Box<[(u64, u32); RECENT]>,
+    /// Bound for the pages: a program that touches much and uses it little is looked up each time.
+    most: usize,
+    epoch: u32,
+}
+
+impl Default for Spots {
+    fn default() -> Spots {
+        Spots {
+            rows: Vec::new(),
+            ids: FxHashMap::default(),
+            known: Vec::new(),
+            pages: Vec::new(),
+            numbers: FxHashMap::default(),
+            recent: Box::new([(u64::MAX, 0); RECENT]),
+            most: 16,
+            epoch: 1,
+        }
+    }
+}
+
+/// An access before it is known where it goes.
+#[derive(Clone, Copy)]
+pub(super) struct Sought {
+    pub address: u64,
+    pub size: u32,
+    pub used: Use,
+}
+
+impl Spots {
+    /// The spot with this number.
+    pub fn get(&self, id: SpotId) -> Spot {
+        self.rows.get(id.index()).copied().unwrap_or_default()
+    }
+
+    /// Number of spots.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Allows notes on as much memory as a run of this many events may need.
+    pub fn expect(&mut self, events: usize) {
+        self.most = 16 + events / 512;
+    }
+
+    /// Number of a spot.
+    pub fn id(&mut self, spot: Spot) -> SpotId {
+        let next = SpotId(self.rows.len() as u32);
+        let id = *self.ids.entry(spot).or_insert(next);
+        if id == next {
+            self.rows.push(spot);
+            self.known.push(Known::default());
+        }
+        id
+    }
+
+    /// The memory map has changed.
+    pub fn forget(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
+        if self.epoch == 0 {
+            // What is known may come from a state of the same number, 2^32 changes ago.
+            self.known.iter_mut().for_each(|known| known.epoch = 0);
+            self.epoch = 1;
+        }
+    }
+
+    /// The spot of an access, if one like it was noted in this state of the memory map.
+    #[inline(always)]
+    pub fn recent(&self, sought: &Sought) -> Option<SpotId> {
+        let page = sought.address / PAGE;
+        let (of, number) = *self.recent.get(page as usize % RECENT)?;
+        if of != page {
+            return None;
+        }
+        let page = self.pages.get(number as usize)?;
+        let spot = page.get((sought.address % PAGE) as usize)?;
+        let spot = SpotId(spot.checked_sub(1)?);
+        let known = self.known.get(spot.index())?;
+        let is_it = known.address == sought.address
+            && known.epoch == self.epoch
+            && known.size == sought.size
+            && known.used == sought.used;
+        is_it.then_some(spot)
+    }
+
+    /// The spot of an access whose page was not among the recent ones.
+    pub fn on_page(&mut self, sought: &Sought) -> Option<SpotId> {
+        let page = sought.address / PAGE;
+        let slot = self.recent.get_mut(page as usize % RECENT)?;
+        if slot.0 == page {
+            return None;
+        }
+        *slot = (page, *self.numbers.get(&page)?);
+        self.recent(sought)
+    }
+
+    /// Notes the spot of an access that was found, if it stays there until the memory map changes.
+    pub fn note(&mut self, sought: &Sought, found: &Found, spot: SpotId) {
+        let is_whole = found.rest >= u64::from(sought.size);
+        if !found.is_settled || !is_whole {
+            return;
+        }
+        let number = self.page(sought.address / PAGE);
+        let page = number.and_then(|number| self.pages.get_mut(number as usize));
+        let at = page.and_then(|page| page.get_mut((sought.address % PAGE) as usize));
+        if let Some((at, known)) = at.zip(self.known.get_mut(spot.index())) {
+            *at = spot.0 + 1;
+            *known = Known {
+                address: sought.address,
+                size: sought.size,
+                used: sought.used,
+                epoch: self.epoch,
+            };
+        }
+    }
+
+    /// Number of a page, which is made if there may be one more.
+    fn page(&mut self, page: u64) -> Option<u32> {
+        let number = match self.numbers.get(&page) {
+            Some(known) => *known,
+            None if self.pages.len() >= self.most => return None,
+            None => {
+                self.pages.push([0; PAGE as usize]);
+                let number = self.pages.len() as u32 - 1;
+                self.numbers.insert(page, number);
+                number
+            }
+        };
+        if let Some(slot) = self.recent.get_mut(page as usize % RECENT) {
+            *slot = (page, number);
+        }
+        Some(number)
+    }
+
+    /// Tells the regions how they were accessed.
+    pub fn touch(&self, regions: &mut Regions) {
+        for spot in &self.rows {
+            match spot.used {
+                Use::Object => {}
+                used => regions.touch(spot.place, spot.size, used == Use::Range),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::places::RegionId;
+    use super::*;
+
+    fn spot(offset: i64, size: u64) -> Spot {
+        Spot {
+            place: Place {
+                region: RegionId(1),
+                offset,
+            },
+            size,
+            used: Use::Access,
+        }
+    }
+
+    fn sought(address: u64, size: u32) -> Sought {
+        Sought {
+            address,
+            size,
+            used: Use::Access,
+        }
+    }
+
+    fn found(rest: u64, is_settled: bool) -> Found {
+        Found {
+            place: Place::default(),
+            rest,
+            own_stack: false,
+            is_settled,
+        }
+    }
+
+    #[test]
+    fn a_note_holds_for_one_access_until_the_memory_map_changes() {
+        let mut spots = Spots::default();
+        let id = spots.id(spot(8, 4));
+        assert_eq!(spots.id(spot(8, 4)), id);
+        spots.note(&sought(4096, 4), &found(16, true), id);
+        assert_eq!(spots.recent(&sought(4096, 4)), Some(id));
+        assert_eq!(spots.recent(&sought(4096, 8)), None);
+        assert_eq!(spots.recent(&sought(4097, 4)), None);
+        spots.forget();
+        assert_eq!(spots.recent(&sought(4096, 4)), None);
+    }
+
+    #[test]
+    fn what_may_move_or_lies_in_two_regions_is_not_noted() {
+        let mut spots = Spots::default();
+        let id = spots.id(spot(8, 4));
+        spots.note(&sought(4096, 4), &found(16, false), id);
+        spots.note(&sought(4096, 4), &found(2, true), id);
+        assert_eq!(spots.recent(&sought(4096, 4)), None);
+    }
+
+    #[test]
+    fn pages_that_share_a_place_among_the_recent_ones_are_found_again() {
+        let mut spots = Spots::default();
+        let (near, far) = (4096, 4096 + PAGE * RECENT as u64);
+        let ids = [spots.id(spot(0, 4)), spots.id(spot(64, 4))];
+        spots.note(&sought(near, 4), &found(4, true), ids[0]);
+        spots.note(&sought(far, 4), &found(4, true), ids[1]);
+        assert_eq!(spots.recent(&sought(near, 4)), None);
+        assert_eq!(spots.on_page(&sought(near, 4)), Some(ids[0]));
+        assert_eq!(spots.on_page(&sought(far, 4)), Some(ids[1]));
+    }
+}
