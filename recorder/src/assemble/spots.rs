@@ -60,7 +60,7 @@ type Page = [u32; PAGE as usize];
 pub(super) struct Spots {
     rows: Vec<Spot>,
     ids: FxHashMap<Spot, SpotId>,
-    /// The notes of spots.
+    /// The access at which each spot was noted.
     known: Vec<Known>,
     pages: Vec<Page>,
     /// Numbers of pages by address.
