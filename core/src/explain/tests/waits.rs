@@ -1,8 +1,11 @@
 //! Tests of waits: spurious wakeups, relevant signals, and conditions that never come true.
 
 use super::check;
-use crate::{Budget, explain, fixture::corpus};
+use crate::{
+    Budget, BugKind, Explanation, explain, explain::missing_signal, fixture::corpus,
+};
 use expect_test::expect;
+use std::collections::BTreeSet;
 
 #[test]
 fn a_spurious_wakeup_behind_which_nothing_is_looked_at_again() {
@@ -532,4 +535,71 @@ fn a_condition_that_comes_and_goes_before_the_waiting_thread_looks_again() {
           Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
     "#]],
     );
+}
+
+/// A signal, the wakeup by it, and the change only then: the thread sleeps again, for ever.
+const CHANGED_TOO_LATE: &str = "
+    start main.1 drive
+    start main.2 ride
+    main fork main.1 @40 main
+    main fork main.2 @41 main
+    main.1 lock m @10 drive
+    main.1 R waiting =0 @11 drive \"while (!waiting)\"
+    main.1 wait called @13 drive \"pthread_cond_wait(&called, &m);\"
+    main.1 unlock m @13 drive
+    main.2 lock m @20 ride
+    main.2 signal called =1 @21 ride \"pthread_cond_signal(&called);\"
+    main.2 unlock m @22 ride
+    main.1 lock m @13 drive
+    main.1 wake called =0 @13 drive
+    main.1 R waiting =0 @11 drive \"while (!waiting)\"
+    main.1 wait called @13 drive \"pthread_cond_wait(&called, &m);\"
+    main.1 unlock m @13 drive
+    main.2 lock m @23 ride
+    main.2 W waiting =1 @24 ride \"waiting = 1;\"
+    main.2 unlock m @25 ride
+    main.2 end
+    main.1 blocked condition called @13
+    main blocked join main.1 @50
+    deadlocks";
+
+#[test]
+fn a_signal_before_its_change_is_a_lost_wakeup() {
+    let corpus = corpus(&[], &[CHANGED_TOO_LATE]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    assert_eq!(told[0].kind, BugKind::LostWakeup, "{}", told[0].headline);
+}
+
+#[test]
+fn a_change_that_a_fix_signals_is_the_cause() {
+    let corpus = corpus(&[], &[CHANGED_TOO_LATE]);
+    let told = |line| missing_signal(&corpus, "failed-0", &BTreeSet::from([("test.c", line)]));
+    let headline = "drive (main.1) is not woken after `waiting` was changed";
+    assert_eq!(told(24).map(|told| told.headline).as_deref(), Some(headline));
+    assert_eq!(told(25), None);
+}
+
+/// The loop comes to its last look only if the first finds nothing.
+#[test]
+fn a_loop_that_begins_anew_looks_again() {
+    let text = "
+        start main.1 drive
+        main fork main.1 @40 main
+        main.1 lock m @10 drive
+        main.1 R calls =0 @11 drive \"if (calls)\"
+        main.1 R closed =0 @12 drive \"if (closed)\"
+        main.1 wait called @13 drive \"pthread_cond_wait(&called, &m);\"
+        main.1 unlock m @13 drive
+        main lock m @42 main
+        main W calls =1 @43 main
+        main unlock m @44 main
+        main.1 lock m @13 drive
+        main.1 wake called =2 @13 drive
+        main.1 R calls =1 @11 drive \"if (calls)\"
+        main.1 R open =0 @15 drive \"assert(open);\"
+        main.1 fails @15 assertion `open` failed";
+    let corpus = corpus(&[], &[text]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    let is_unchecked = |told: &Explanation| told.headline.contains("did not check");
+    assert!(!told.iter().any(is_unchecked), "{told:?}");
 }
