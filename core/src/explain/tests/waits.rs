@@ -1,9 +1,7 @@
 //! Tests of waits: spurious wakeups, relevant signals, and conditions that never come true.
 
 use super::check;
-use crate::{
-    Budget, BugKind, Explanation, explain, explain::missing_signal, fixture::corpus,
-};
+use crate::{Budget, BugKind, Explanation, explain, explain::missing_signal, fixture::corpus};
 use expect_test::expect;
 use std::collections::BTreeSet;
 
@@ -575,7 +573,10 @@ fn a_change_that_a_fix_signals_is_the_cause() {
     let corpus = corpus(&[], &[CHANGED_TOO_LATE]);
     let told = |line| missing_signal(&corpus, "failed-0", &BTreeSet::from([("test.c", line)]));
     let headline = "drive (main.1) is not woken after `waiting` was changed";
-    assert_eq!(told(24).map(|told| told.headline).as_deref(), Some(headline));
+    assert_eq!(
+        told(24).map(|told| told.headline).as_deref(),
+        Some(headline)
+    );
     assert_eq!(told(25), None);
 }
 
