@@ -4,6 +4,7 @@ use crate::{
     corpus::{Corpus, RunSummary},
     explanation::{BugKind, Certainty, Explanation, Role, SiteMark},
     facts::short,
+    render,
 };
 use std::collections::BTreeSet;
 
@@ -81,10 +82,13 @@ fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
         role: Role::Failure,
         step: None,
     });
-    let what = match failure.message.starts_with("assertion") {
-        true => "the assertion",
-        false => "the program",
+    let is_assertion = failure.message.starts_with("assertion");
+    let what = if is_assertion {
+        "the assertion"
+    } else {
+        "the program"
     };
+    let detail = format!("Each run ends with: {}.", render::failure(&failure));
     Some(Explanation {
         id: format!(
             "{:08x}",
@@ -92,7 +96,7 @@ fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
         ),
         kind: BugKind::Sequential,
         headline: format!("{what}{at} {told}: this does not depend on the schedule"),
-        detail: String::new(),
+        detail,
         remark: String::new(),
         contrast: String::new(),
         claims: Vec::new(),

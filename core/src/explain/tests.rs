@@ -467,6 +467,7 @@ fn sequential_bug() {
         expect![[r#"
             note: the assertion at test.c:27 fails in every one of 25 different orders: this does not depend on
               the schedule
+              Each run ends with: assertion `sum == 5` failed at test.c:27.
         "#]],
     );
     check(
@@ -484,6 +485,7 @@ fn sequential_bug() {
         expect![[r#"
             note: the assertion at test.c:27 fails in all 30 runs, which have one order of conflicting steps:
               this does not depend on the schedule
+              Each run ends with: assertion `sum == 5` failed at test.c:27.
         "#]],
     );
     let alone = "main R sum =4 @26\nmain fails @27 assertion `sum == 5` failed";
@@ -493,6 +495,7 @@ fn sequential_bug() {
         expect![[r#"
             note: the assertion at test.c:27 fails before a second thread has done anything: this does not
               depend on the schedule
+              Each run ends with: assertion `sum == 5` failed at test.c:27.
         "#]],
     );
 }

@@ -119,7 +119,7 @@ fn a_region_over_several_variables() -> Result<()> {
     says(
         "chunk_buffer",
         &[
-            "When read_input (main.1) writes chunks[0] at chunk_buffer.c:36 before compress (main.3) reads",
+            "When read_input (main.1) writes chunks[0] at chunk_buffer.c:38 before compress (main.3) reads",
         ],
     )
 }
