@@ -11,6 +11,7 @@ pub mod dsp;
 pub mod edited;
 pub mod executable;
 pub mod load;
+mod mended;
 pub mod offer;
 pub mod permission;
 pub mod pipeline;

@@ -4,13 +4,12 @@ use crate::{
     Executing,
     confirm::{self, Counterexamples, Share},
     load::Loaded,
-    offer, sources, trial,
+    mended, offer, sources, trial,
 };
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 use unsnarl_core::{
-    Budget, BugKind, Certainty, Corpora, Corpus, CorpusKey, Explanation, StopReason,
-    explain::{Material, Proposers, explain_by, missing_signal, rank_in_words},
-    fixes::{FixKind, TrialVerdict},
+    Budget, Corpora, Corpus, CorpusKey, Explanation, StopReason,
+    explain::{Material, Proposers, explain_by, rank_in_words},
     suppressions::Suppressed,
     unexplained,
 };
@@ -117,23 +116,7 @@ fn confirm(
 
 fn try_fixes(finding: &mut Finding<'_>, with: &Executing<'_>, time: Duration) {
     trial::try_fixes(finding.corpus, &mut finding.explanations, with, time);
-    for explanation in &mut finding.explanations {
-        if let Some(lines) = lacked_a_signal(explanation)
-            && let Some(told) = missing_signal(finding.corpus, &explanation.run, &lines)
-        {
-            *explanation = Explanation {
-                certainty: Certainty::Likely,
-                runs: std::mem::take(&mut explanation.runs),
-                also_fails: std::mem::take(&mut explanation.also_fails),
-                fixes: std::mem::take(&mut explanation.fixes),
-                not_fixed: std::mem::take(&mut explanation.not_fixed),
-                decisive: std::mem::take(&mut explanation.decisive),
-                curve: std::mem::take(&mut explanation.curve),
-                passed_over: std::mem::take(&mut explanation.passed_over),
-                ..told
-            };
-        }
-    }
+    mended::retell(finding.corpus, &mut finding.explanations);
     let suppressed = finding.suppressed.iter().map(|row| row.explanation.clone());
     let told: Vec<Explanation> = finding
         .explanations
@@ -142,17 +125,6 @@ fn try_fixes(finding: &mut Finding<'_>, with: &Executing<'_>, time: Duration) {
         .chain(suppressed)
         .collect();
     finding.unexplained = unexplained(finding.corpus, &told);
-}
-
-/// The lines after which one more signal has mended a program whose explanation blames accesses.
-fn lacked_a_signal(explanation: &Explanation) -> Option<BTreeSet<(&str, u32)>> {
-    let waits = matches!(explanation.kind, BugKind::Deadlock | BugKind::LostWakeup);
-    let best = explanation.fixes.first();
-    let fix = best.filter(|fix| fix.kind == FixKind::Signal && !waits)?;
-    let trial = fix.tried.as_ref()?;
-    let lines = fix.edits.iter();
-    let lines = lines.map(|edit| (edit.file.as_str(), edit.from.line));
-    (trial.built && trial.verdict == TrialVerdict::Holds).then(|| lines.collect())
 }
 
 /// The engines that propose causes of a corpus's failures, with its runs and the model of its program.

@@ -12,7 +12,6 @@ use crate::{
     facts,
 };
 use rustc_hash::FxHashSet;
-use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value, raw::WaitsFor};
 
 /// Fate of the signal that a waiting thread needed.
@@ -91,37 +90,24 @@ pub(super) fn lost_wakeup(view: &View, waiters: &[Waiting], holders: &[ThreadId]
     })
 }
 
-/// Explains that a thread waits for ever for a change that came after its check, and of which nobody told it: the
-/// order of the two is right, what is missing is the signal. `None` if the read led to no such wait.
-pub(super) fn unwoken(view: &View, read: EventId, write: EventId) -> Option<Explanation> {
+/// Explains that a thread waits for ever for a change that came after its check, and of which no signal told it.
+/// `matters` is asked of the check and the change: there may be several such waits.
+pub(super) fn forgotten(
+    view: &View,
+    matters: impl Fn(EventId, EventId) -> bool,
+) -> Option<Explanation> {
     let waiters = waiting(view);
-    let waiter = waiters.iter().find(|one| {
-        let wait = request(view, one);
-        one.waits_for == WaitsFor::Condition
-            && one.thread == view.thread(read)
-            && checked_before(view, wait).is_some_and(|check| {
-                view.event(check).location == view.event(read).location && check >= read
-            })
-            && wait < write
-            && !is_signalled_after(view, one.object, write)
-    })?;
-    let is_change = view.event(write).kind.writes() && view.event(read).kind.reads();
-    is_change.then(|| explain(view, waiter, &waiters, Sent::Forgotten(write)))
-}
-
-/// Explains a hang by a change on one of the lines (of files) after the check of a waiting thread, of which no signal
-/// told it.
-pub(super) fn forgotten(view: &View, lines: &BTreeSet<(&str, u32)>) -> Option<Explanation> {
-    let mut waiters = waiting(view);
-    waiters.retain(|one| one.waits_for == WaitsFor::Condition);
-    waiters.iter().find_map(|waiter| {
-        let read = checked_before(view, request(view, waiter))?;
-        let write = changed_since(view, read)?;
+    let conditions = waiters
+        .iter()
+        .filter(|one| one.waits_for == WaitsFor::Condition);
+    let mut changes = conditions.filter_map(|waiter| {
+        let check = checked_before(view, request(view, waiter))?;
+        let write = changed_since(view, check)?;
         let is_told = is_signalled_after(view, waiter.object, write);
-        let place = view.place(write);
-        let is_there = lines.contains(&(place.file.as_str(), place.line));
-        (is_there && !is_told).then(|| explain(view, waiter, &waiters, Sent::Forgotten(write)))
-    })
+        (!is_told && matters(check, write)).then_some((waiter, write))
+    });
+    let (waiter, write) = changes.next()?;
+    Some(explain(view, waiter, &waiters, Sent::Forgotten(write)))
 }
 
 fn explain(view: &View, waiter: &Waiting, waiters: &[Waiting], sent: Sent) -> Explanation {

@@ -120,7 +120,7 @@ pub fn explain_by(proposers: &Proposers<'_>, budget: &Budget) -> Outcome<Explana
             findings.push(new);
         }
     }
-    if findings.is_empty() {
+    if findings.is_empty() && stopped == StopReason::Complete {
         findings.extend(sequential::in_few_orders(corpus));
     }
     rank_in_words(&mut findings);
@@ -137,7 +137,11 @@ pub fn missing_signal(
 ) -> Option<Explanation> {
     let run = corpus.failing().find(|one| one.name == run)?;
     let hangs = run.outcome == unsnarl_trace::Outcome::Deadlocked;
-    lost_wakeup::forgotten(&View::new(corpus, run).filter(|_| hangs)?, lines)
+    let view = View::new(corpus, run).filter(|_| hangs)?;
+    lost_wakeup::forgotten(&view, |_, write| {
+        let place = view.place(write);
+        lines.contains(&(place.file.as_str(), place.line))
+    })
 }
 
 /// Names of failing runs without an explanation.

@@ -34,7 +34,14 @@ pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation
     if let Some(found) = late_entry(view, early, late) {
         return not_counted(view, found, early, late);
     }
-    if let Some(unwoken) = lost_wakeup::unwoken(view, early, late) {
+    // The order of the two is right where the first is the check before a wait: what is missing is the signal.
+    let is_check = |check: EventId, write: EventId| {
+        let location = |row: EventId| view.event(row).location;
+        view.thread(check) == view.thread(early)
+            && check >= early
+            && [check, write].map(location) == [early, late].map(location)
+    };
+    if let Some(unwoken) = lost_wakeup::forgotten(view, is_check) {
         return unwoken;
     }
     let name = view.variable_of(&[late, early]);

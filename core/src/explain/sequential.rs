@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 /// Number of different orders that have to fail before a failure counts as sequential.
 const ENOUGH: usize = 20;
 
-/// Number of runs that have to fail where there are fewer orders and nothing else explains them.
+/// Number of runs that have to fail where there are fewer orders and nothing else explains them: as many as an
+/// experiment draws.
 const ENOUGH_RUNS: usize = 30;
 
 /// Explains that the program fails in every order; none when a run passed or too few orders were seen.
@@ -36,8 +37,10 @@ pub(super) fn in_few_orders(corpus: &Corpus) -> Option<Explanation> {
     }
     let runs = corpus.failing().count();
     let told = match orders(corpus) {
-        1 => format!("fails in all {runs} runs, which have one order of conflicting steps"),
-        orders => format!("fails in all {runs} runs, in {orders} different orders"),
+        1 => {
+            format!("fails in all {runs} recorded runs, which have one order of conflicting steps")
+        }
+        orders => format!("fails in all {runs} recorded runs, in {orders} different orders"),
     };
     (runs >= ENOUGH_RUNS).then(|| note(corpus, &told))?
 }

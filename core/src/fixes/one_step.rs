@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     explanation::{Role, SiteMark},
-    facts::family,
+    facts::{self, family},
 };
 use unsnarl_trace::EventKind;
 
@@ -40,13 +40,11 @@ fn edited(case: &Case<'_>, load: &SiteMark, store: &SiteMark) -> Result<Fix, Ref
         .edits(&Changes::from([(file.clone(), changes)]))?;
     let lines = match reads == writes {
         true => format!("on line {writes}"),
-        false => format!("of lines {reads} and {writes}"),
+        false => format!("instead of lines {reads} and {writes}"),
     };
     let variable = family(&load.location);
-    let title = format!(
-        "change `{}` in one atomic step {lines}",
-        crate::facts::in_block(&variable)
-    );
+    let name = facts::in_block(facts::stack_variable(&variable));
+    let title = format!("change `{name}` in one atomic step {lines}");
     Ok(Fix::edit(
         FixKind::AtomicUpdate,
         title,

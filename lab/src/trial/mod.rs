@@ -17,7 +17,7 @@ use std::{
 };
 use unsnarl_core::{
     Corpus, Explanation,
-    fixes::{self, Fix, Trial, TrialVerdict, constraint},
+    fixes::{self, Fix, FixKind, Trial, TrialVerdict, constraint},
 };
 use unsnarl_recorder::{permit::Deed, record::Observed, target};
 use unsnarl_trace::{Mode, Run, input::RunInput};
@@ -247,8 +247,12 @@ fn note(explanations: &mut [Explanation], mut trials: impl Iterator<Item = Trial
         }
         // Where no schedule of the program as it is keeps to the fix, building it may still tell.
         drop_refuted(explanation, |trial| trial.allowed > 0);
-        let verdict = |fix: &Fix| fix.tried.as_ref().map(|trial| trial.verdict);
-        explanation.fixes.sort_by_key(verdict);
+        // One atomic operation costs nothing: it is built before a lock, which a constraint may have shown to hold.
+        let order = |fix: &Fix| {
+            let verdict = fix.tried.as_ref().map(|trial| trial.verdict);
+            (fix.kind != FixKind::AtomicUpdate, verdict)
+        };
+        explanation.fixes.sort_by_key(order);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Drafts of a run in little memory: there are as many as events, and each would take four times as much as a struct.
 //!
-//! What repeats is a number in a table: the places of accesses ([`Spots`]), where steps come from, what values point to.
+//! Parts that repeat are numbers in tables: the places of accesses ([`Spots`]), where steps come from, what values point to.
 
 use super::{
     origins::Origin,

@@ -253,13 +253,7 @@ fn loaded(source: &Source, node: Node<'_>) -> Option<Form> {
     ) {
         return Some(Form::Plain(source.str(node).to_owned()));
     }
-    let (form, arguments) = called(source, node, "load")?;
-    let most = if matches!(form, Form::Method(_)) {
-        0
-    } else {
-        1
-    };
-    (arguments.len() >= most).then_some(form)
+    called(source, node, "load").map(|(form, _)| form)
 }
 
 fn store<'t>(source: &Source, node: Node<'t>) -> Option<Store<'t>> {
