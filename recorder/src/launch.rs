@@ -2,6 +2,7 @@
 
 pub mod addresses;
 pub mod calls;
+pub mod check;
 pub(crate) mod command;
 mod company;
 mod filter;
@@ -28,7 +29,7 @@ use rustix::{
 use std::{
     ffi::OsString,
     fs::File,
-    io::{self, Read},
+    io::{self, Read, Write},
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     sync::{
@@ -66,7 +67,7 @@ pub struct Request {
 pub enum Output {
     /// Read, with only its beginning and end kept.
     Kept,
-    /// Passed on to unsnarl's own output.
+    /// The same, and passed on to unsnarl's own output.
     Shown,
 }
 
@@ -192,6 +193,7 @@ impl Starter {
             log,
             gate: gate.as_deref(),
             text: self.company().text.as_deref(),
+            output: request.output,
             timeout: request.timeout,
             stop,
         };
@@ -245,7 +247,7 @@ fn waits_outside(log: &Log) -> bool {
 /// A child of this process that leads a process group.
 struct Process {
     pid: Pid,
-    /// Read end of its standard output, when that is kept.
+    /// Read end of its standard output.
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
 }
@@ -298,6 +300,7 @@ struct Watching<'a> {
     gate: Option<&'a Gate>,
     /// To be looked for in its output.
     text: Option<&'a [u8]>,
+    output: Output,
     timeout: Duration,
     stop: &'a AtomicBool,
 }
@@ -317,8 +320,11 @@ fn watch(
 ) -> io::Result<Watched> {
     let (begin, pid) = (Instant::now(), process.pid);
     let ends = pidfd_open(pid, PidfdFlags::empty()).ok();
+    let is_shown = watching.output == Output::Shown;
     let mut stdout = Stream::new(process.stdout, watching.text)?;
     let mut stderr = Stream::new(process.stderr, watching.text)?;
+    stdout.own = is_shown.then(|| Box::new(io::stdout()) as Box<dyn Write>);
+    stderr.own = is_shown.then(|| Box::new(io::stderr()) as Box<dyn Write>);
     let ending = loop {
         // Asked before the pipes are read: what was written before the end is read after it.
         let ended = has_ended(pid)?;
@@ -401,10 +407,12 @@ fn span(time: Duration) -> Timespec {
 
 /// One of the program's outputs.
 struct Stream {
-    /// The read end; `None` when the output is not kept or has been closed.
+    /// The read end; `None` when the output has been closed.
     pipe: Option<File>,
     excerpt: Excerpt,
     search: Option<Search>,
+    /// The output of unsnarl that it is passed on to.
+    own: Option<Box<dyn Write>>,
 }
 
 /// A text that is looked for in an output.
@@ -438,6 +446,7 @@ impl Stream {
                 tail: Vec::new(),
                 has_found: false,
             }),
+            own: None,
         })
     }
 
@@ -450,6 +459,12 @@ impl Stream {
         self.excerpt.add(bytes);
         if let Some(search) = &mut self.search {
             search.add(bytes);
+        }
+        if let Some(own) = &mut self.own
+            && own.write_all(bytes).and_then(|()| own.flush()).is_err()
+        {
+            // Nobody reads it any more; the run is not less worth for that.
+            self.own = None;
         }
     }
 

@@ -55,9 +55,9 @@ unsafe fn wait_until(
         }
     };
     let taken = if is_robust {
-        robust::take(this, lock, pc)
+        robust::take(this, lock, pc, mutex::WAITED)
     } else {
-        mutex::take(this, lock, pc, LockType::Mutex);
+        mutex::take(this, lock, pc, LockType::Mutex, mutex::WAITED);
         0
     };
     objects::at(lock).depth.set(depth.max(1));

@@ -12,7 +12,7 @@ use crate::{
     time,
 };
 use core::ffi::c_int;
-use unsnarl_trace::raw::{LockType, RecordKind};
+use unsnarl_trace::raw::{LockType, RecordKind, flag};
 
 /// Offset of the kind in glibc's `pthread_mutex_t` on x86-64.
 const KIND_OFFSET: usize = 16;
@@ -42,12 +42,17 @@ pub fn me(this: &Thread) -> u32 {
     u32::from(this.number.get()) + 1
 }
 
-/// Makes `this` the owner and logs it.
-pub fn take(this: &Thread, lock: usize, pc: u64, of: LockType) {
+/// The way to a lock, as [`flag`] has it: one that waits.
+pub const WAITED: u8 = 0;
+/// An attempt.
+pub const TRIED: u8 = flag::TRIED;
+
+/// Makes `this` the owner and logs it, with the way there.
+pub fn take(this: &Thread, lock: usize, pc: u64, of: LockType, way: u8) {
     let object = objects::at(lock);
     object.owner.set(me(this));
     object.depth.set(1);
-    log::push(this, RecordKind::Lock, 0, of as u32, pc, lock as u64, 0);
+    log::push(this, RecordKind::Lock, way, of as u32, pc, lock as u64, 0);
 }
 
 /// Logs that the thread has to wait, if it has to.
@@ -61,7 +66,7 @@ fn note_wait(this: &Thread, object: &Object, lock: usize, pc: u64) {
 pub fn acquire(this: &Thread, lock: usize, deadline: u64, pc: u64, of: LockType) -> bool {
     let is_free = wait_until_free(this, lock, deadline, pc);
     if is_free {
-        take(this, lock, pc, of);
+        take(this, lock, pc, of, WAITED);
     }
     is_free
 }
@@ -139,27 +144,28 @@ pub fn ready_at(object: usize, pc: u64) -> Option<&'static Thread> {
     Some(this)
 }
 
-/// Calls the library's own function on a lock of this type and logs `kind`, or a failed attempt.
+/// Calls the library's own function on a lock of this type and logs `kind` with the way there, or a failed attempt.
 pub fn through_library(
     this: Option<&Thread>,
     lock: usize,
-    (kind, of): (RecordKind, LockType),
+    (kind, of, way): (RecordKind, LockType, u8),
     pc: u64,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(this) = this else { return call() };
     let result = unrecorded(this, call);
-    let kind = if result == 0 {
-        kind
-    } else {
-        RecordKind::TryFailed
+    let (kind, way) = match result {
+        0 => (kind, way),
+        _ => (RecordKind::TryFailed, 0),
     };
-    log::push(this, kind, 0, of as u32, pc, lock as u64, 0);
+    log::push(this, kind, way, of as u32, pc, lock as u64, 0);
     result
 }
 
-const MUTEX: (RecordKind, LockType) = (RecordKind::Lock, LockType::Mutex);
-const SPIN: (RecordKind, LockType) = (RecordKind::Lock, LockType::Spin);
+const MUTEX: (RecordKind, LockType, u8) = (RecordKind::Lock, LockType::Mutex, WAITED);
+const TRIED_MUTEX: (RecordKind, LockType, u8) = (RecordKind::Lock, LockType::Mutex, TRIED);
+const SPIN: (RecordKind, LockType, u8) = (RecordKind::Lock, LockType::Spin, WAITED);
+const TRIED_SPIN: (RecordKind, LockType, u8) = (RecordKind::Lock, LockType::Spin, TRIED);
 
 pub unsafe extern "C-unwind" fn lock(mutex: usize, pc: u64) -> c_int {
     let library = real!("pthread_mutex_lock", fn(usize) -> c_int);
@@ -212,7 +218,7 @@ unsafe extern "C-unwind" fn clock_lock(
 pub fn attempt(this: &Thread, lock: usize, pc: u64, of: LockType) -> bool {
     let is_free = is_free_to_try(this, lock, pc);
     if is_free {
-        take(this, lock, pc, of);
+        take(this, lock, pc, of, TRIED);
     }
     is_free
 }
@@ -262,7 +268,7 @@ pub unsafe extern "C-unwind" fn try_lock(mutex: usize, pc: u64) -> c_int {
             }
         }
         // SAFETY: the program's own call.
-        this => through_library(this, mutex, MUTEX, pc, || unsafe { library(mutex) }),
+        this => through_library(this, mutex, TRIED_MUTEX, pc, || unsafe { library(mutex) }),
     }
 }
 
@@ -363,7 +369,7 @@ unsafe extern "C-unwind" fn spin_try_lock(lock: usize, pc: u64) -> c_int {
             }
         }
         // SAFETY: the program's own call.
-        this => through_library(this, lock, SPIN, pc, || unsafe { library(lock) }),
+        this => through_library(this, lock, TRIED_SPIN, pc, || unsafe { library(lock) }),
     }
 }
 

@@ -41,7 +41,7 @@ pub unsafe fn is_robust(mutex: usize) -> bool {
 /// Takes the mutex; returns the result of `pthread_mutex_lock`.
 pub fn lock(this: &Thread, mutex: usize, deadline: u64, pc: u64) -> c_int {
     match mutex::wait_until_free(this, mutex, deadline, pc) {
-        true => take(this, mutex, pc),
+        true => take(this, mutex, pc, mutex::WAITED),
         false => libc::ETIMEDOUT,
     }
 }
@@ -49,19 +49,19 @@ pub fn lock(this: &Thread, mutex: usize, deadline: u64, pc: u64) -> c_int {
 /// Takes the mutex if it is free; returns the result of `pthread_mutex_trylock`.
 pub fn try_lock(this: &Thread, mutex: usize, pc: u64) -> c_int {
     match mutex::is_free_to_try(this, mutex, pc) {
-        true => take(this, mutex, pc),
+        true => take(this, mutex, pc, mutex::TRIED),
         false => libc::EBUSY,
     }
 }
 
-/// Takes the mutex, which is free, unless it is not recoverable.
-pub fn take(this: &Thread, mutex: usize, pc: u64) -> c_int {
+/// Takes the mutex, which is free, unless it is not recoverable, and logs the way there.
+pub fn take(this: &Thread, mutex: usize, pc: u64, way: u8) -> c_int {
     let object = objects::at(mutex);
     if object.state.get() == State::NotRecoverable {
         log::sync(this, RecordKind::TryFailed, pc, mutex, 0);
         return libc::ENOTRECOVERABLE;
     }
-    mutex::take(this, mutex, pc, LockType::Mutex);
+    mutex::take(this, mutex, pc, LockType::Mutex, way);
     object.next_held.set(this.robust.replace(mutex));
     if object.state.get() != State::OwnerDied {
         return 0;

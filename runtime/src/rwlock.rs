@@ -3,7 +3,7 @@
 use crate::{
     entry::entry,
     failure, log,
-    mutex::{self, ready_at, through_library},
+    mutex::{self, TRIED, WAITED, ready_at, through_library},
     next::Next,
     objects,
     real::real,
@@ -27,17 +27,17 @@ fn acquire_shared(this: &Thread, lock: usize, deadline: u64, pc: u64) -> bool {
             return false;
         }
     }
-    take_shared(this, lock, pc);
+    take_shared(this, lock, pc, WAITED);
     true
 }
 
-fn take_shared(this: &Thread, lock: usize, pc: u64) {
+fn take_shared(this: &Thread, lock: usize, pc: u64, way: u8) {
     let object = objects::at(lock);
     object.readers.set(object.readers.get() + 1);
     log::push(
         this,
         RecordKind::SharedLock,
-        0,
+        way,
         LockType::ReadWrite as u32,
         pc,
         lock as u64,
@@ -45,8 +45,10 @@ fn take_shared(this: &Thread, lock: usize, pc: u64) {
     );
 }
 
-const SHARED: (RecordKind, LockType) = (RecordKind::SharedLock, LockType::ReadWrite);
-const EXCLUSIVE: (RecordKind, LockType) = (RecordKind::Lock, LockType::ReadWrite);
+const SHARED: (RecordKind, LockType, u8) = (RecordKind::SharedLock, LockType::ReadWrite, WAITED);
+const EXCLUSIVE: (RecordKind, LockType, u8) = (RecordKind::Lock, LockType::ReadWrite, WAITED);
+const TRIED_SHARED: (RecordKind, LockType, u8) = (SHARED.0, SHARED.1, TRIED);
+const TRIED_EXCLUSIVE: (RecordKind, LockType, u8) = (EXCLUSIVE.0, EXCLUSIVE.1, TRIED);
 
 fn status(taken: bool, otherwise: c_int) -> c_int {
     if taken { 0 } else { otherwise }
@@ -92,11 +94,11 @@ unsafe extern "C-unwind" fn try_read_lock(lock: usize, pc: u64) -> c_int {
                 log::sync(this, RecordKind::TryFailed, pc, lock, 0);
                 return libc::EBUSY;
             }
-            take_shared(this, lock, pc);
+            take_shared(this, lock, pc, TRIED);
             0
         }
         // SAFETY: the program's own call.
-        this => through_library(this, lock, SHARED, pc, || unsafe { library(lock) }),
+        this => through_library(this, lock, TRIED_SHARED, pc, || unsafe { library(lock) }),
     }
 }
 
@@ -143,7 +145,7 @@ unsafe extern "C-unwind" fn try_write_lock(lock: usize, pc: u64) -> c_int {
             libc::EBUSY,
         ),
         // SAFETY: the program's own call.
-        this => through_library(this, lock, EXCLUSIVE, pc, || unsafe { library(lock) }),
+        this => through_library(this, lock, TRIED_EXCLUSIVE, pc, || unsafe { library(lock) }),
     }
 }
 

@@ -582,7 +582,7 @@ unsafe extern "C-unwind" fn on_ftrylockfile(stream: *mut Stream, pc: u64) -> c_i
         return 0;
     }
     if objects::at(lock).is_free_for_writing() {
-        mutex::take(this, lock, pc, LockType::Mutex);
+        mutex::take(this, lock, pc, LockType::Mutex, mutex::TRIED);
         return 0;
     }
     -1

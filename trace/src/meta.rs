@@ -10,7 +10,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 
 /// Version of the run file that this crate writes. Readers refuse newer ones.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// The way in which a run ended.
 #[derive(
@@ -74,6 +74,9 @@ pub enum FailureKind {
     Abort,
     /// A fatal signal.
     Signal,
+    /// A check of a test framework, which printed its place before the program ended with an exit status that was not
+    /// expected.
+    Check,
     /// An exit status that was not expected.
     Exit,
     /// A block was freed twice.

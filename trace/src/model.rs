@@ -277,6 +277,8 @@ pub mod flags {
     pub const UNFINISHED: u16 = 8;
     /// The compiler moved the access away from its line: the instruction stands elsewhere in the function.
     pub const MOVED: u16 = 16;
+    /// The lock was taken by an attempt that would not have waited.
+    pub const TRIED: u16 = 32;
     /// Bits 8 to 10: memory order plus one of an atomic access or fence; 0 when it is neither.
     pub const ORDER_SHIFT: u16 = 8;
 }

@@ -619,6 +619,8 @@ pub mod flag {
     pub const VOLATILE: u8 = 4;
     /// One word of a range access (`memcpy`, structure copy).
     pub const RANGE_WORD: u8 = 8;
+    /// The lock was taken by an attempt that would not have waited, such as `pthread_mutex_trylock`.
+    pub const TRIED: u8 = 16;
     /// The lowest of the three bits that hold the memory order of an atomic access (0 relaxed, 1
     /// consume, 2 acquire, 3 release, 4 acq_rel, 5 seq_cst).
     pub const ORDER_SHIFT: u8 = 5;

@@ -267,6 +267,16 @@ impl EventColumns {
         &self.size
     }
 
+    /// The `location` column.
+    pub fn locations(&self) -> &[u32] {
+        &self.location
+    }
+
+    /// The `stack` column.
+    pub fn stacks(&self) -> &[u32] {
+        &self.stack
+    }
+
     /// The events in these columns.
     pub fn finish(self) -> Events {
         Events {

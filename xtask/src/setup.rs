@@ -67,7 +67,7 @@ enum How {
     VsCode,
 }
 
-const NEEDS: [Need; 18] = [
+const NEEDS: [Need; 19] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -109,6 +109,13 @@ const NEEDS: [Need; 18] = [
         scope: Scope::Tests,
         how: How::Apt(&["zlib1g-dev"]),
         is_there: || preprocesses("gcc", "c", "#include <zlib.h>"),
+    },
+    Need {
+        what: "GoogleTest",
+        why: "is the framework of a test that is recorded",
+        scope: Scope::Tests,
+        how: How::Apt(&["libgtest-dev"]),
+        is_there: || preprocesses("g++", "c++", "#include <gtest/gtest.h>"),
     },
     Need {
         what: "Graphviz",

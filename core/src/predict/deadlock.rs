@@ -8,8 +8,7 @@
 //! A wakeup can be lost when the last signal on a condition variable can come before the wait that it ended,
 //! and the waiter reads the same values under its lock as before: then nothing tells it not to wait.
 //!
-//! Rows do not say whether a lock that was taken would have been waited for: one that was only tried
-//! (`pthread_mutex_trylock`) makes a candidate that an execution of its order does not confirm.
+//! A lock that was only tried (`pthread_mutex_trylock`) is held, but was not waited for.
 
 mod cycles;
 mod lost;

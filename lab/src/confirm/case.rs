@@ -3,8 +3,12 @@
 use super::{attempt::is_whole, decide::Decision, directed::Directed};
 use crate::dsp::{Executor, Projection};
 use unsnarl_core::{
-    BugKind, Execution, Explanation, Role, Tally, Verdict, diagnosis::Share, dsp::Advice,
-    explain::Turn, facts::short, findings::projection_agrees,
+    BugKind, Execution, Explanation, Role, Tally, Verdict,
+    diagnosis::Share,
+    dsp::Advice,
+    explain::Turn,
+    facts::{basename, short},
+    findings::projection_agrees,
 };
 
 /// Results of executing an explanation so far.
@@ -169,12 +173,19 @@ pub(super) fn is_guard(explanation: &Explanation) -> bool {
     explanation.passed_over.iter().any(|other| other.follows)
 }
 
-/// `lines 46 to 54`.
+/// `lines 46 to 54`, with the file where steps of another one are blamed: `lines 11 to 12 of main.c`.
 pub(super) fn piece(explanation: &Explanation) -> String {
-    match &explanation.region {
-        Some(region) if region.first == region.last => format!("line {}", region.first),
-        Some(region) => format!("lines {} to {}", region.first, region.last),
-        None => "the two accesses".to_owned(),
+    let Some(region) = &explanation.region else {
+        return "the two accesses".to_owned();
+    };
+    let lines = match region.first == region.last {
+        true => format!("line {}", region.first),
+        false => format!("lines {} to {}", region.first, region.last),
+    };
+    let mut blamed = explanation.sites.iter();
+    match blamed.all(|mark| mark.place.file == region.file) {
+        true => lines,
+        false => format!("{lines} of {}", basename(&region.file)),
     }
 }
 

@@ -1,8 +1,10 @@
 //! The end of a run, in the words of a run file.
 
 use super::{
-    Exit, Launch, names, origins::Step, program::Program, raw_log::RawLog, waiting, walk::Walk,
+    Exit, Launch, check, names, origins::Step, program::Program, raw_log::RawLog, waiting,
+    walk::Walk,
 };
+use crate::launch::check::FailedCheck;
 use std::collections::BTreeMap;
 use unsnarl_trace::{
     EventColumns, EventId, EventKind, Failure, FailureKind, Outcome, SiteId, SiteRow, ThreadId,
@@ -184,10 +186,16 @@ fn exited(logged: Exit, launch: &Launch) -> Ending {
     match exit {
         Exit::Unknown => Ending::passed(),
         Exit::Code(code) if launch.criteria.expects(code) => Ending::passed(),
-        Exit::Code(code) => {
-            let message = format!("exit status {code} (counted as a failure)");
-            Ending::failed(Outcome::Failed, FailureKind::Exit, message)
-        }
+        Exit::Code(code) => match &launch.failed_check {
+            Some(FailedCheck { file, line }) => {
+                let message = format!("the check at {}:{line} failed", names::file_name(file));
+                Ending::failed(Outcome::Failed, FailureKind::Check, message)
+            }
+            None => {
+                let message = format!("exit status {code} (counted as a failure)");
+                Ending::failed(Outcome::Failed, FailureKind::Exit, message)
+            }
+        },
         Exit::Signal(signal) => {
             let message = signal_message(signal.unsigned_abs(), None);
             Ending::failed(Outcome::Failed, FailureKind::Signal, message)
@@ -282,15 +290,22 @@ pub(super) fn circles(rows: &EventColumns, sites: &[SiteRow], threads: &[ThreadR
     places.collect()
 }
 
-/// Combines the failure with its place in the run; `rows` get the site of an assertion.
+/// Combines the failure with its place in the run; `rows` get the site of an assertion. `check` is the check that the
+/// program printed as failed.
 pub(super) fn place(
     (kind, message): (FailureKind, String),
+    check: Option<&FailedCheck>,
     log: &RawLog<'_>,
     program: &Program,
     walk: &mut Walk<'_>,
     rows: &mut EventColumns,
 ) -> Failure {
-    let event = event(kind, rows);
+    let mut event = event(kind, rows);
+    let check = check.filter(|_| kind == FailureKind::Check);
+    let check = check.map(|check| check::place(check, program, walk, rows));
+    if let Some((_, Some(last))) = check {
+        event = Some(last);
+    }
     let mut thread = event.and_then(|event| Some(ThreadId(*rows.threads().get(event)?)));
     let mut site = event.and_then(|event| Some(SiteId(*rows.sites().get(event)?)));
     if matches!(kind, FailureKind::Assert | FailureKind::UndefinedBehavior) {
@@ -298,6 +313,9 @@ pub(super) fn place(
         let origin = walk.origin(failed, log.fail_pc(), Step::Continued);
         thread = u16::try_from(failed).ok().map(ThreadId);
         site = Some(reported_site(log, program, walk, origin.site));
+    }
+    if let Some((at, _)) = check {
+        site = Some(at);
     }
     if matches!(kind, FailureKind::Deadlock | FailureKind::Timeout) {
         thread = None;

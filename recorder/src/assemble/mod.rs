@@ -19,6 +19,7 @@ mod bit_fields;
 mod branches;
 mod calls;
 mod cfi;
+mod check;
 mod clusters;
 mod code;
 mod course;
@@ -73,7 +74,7 @@ pub use self::{
 use self::{
     memory::Memory, modules::Modules, places::Regions, rows::Rows, sources::Source, walk::Walk,
 };
-use crate::launch::calls::InCall;
+use crate::launch::{calls::InCall, check::FailedCheck};
 use unsnarl_trace::{
     Chances, Criteria, EventKind, FailureKind, Mode, Outcome, Run, RunMeta, Schedule, SiteRow,
     SourceRow,
@@ -135,6 +136,8 @@ pub struct Launch {
     pub asked: bool,
     /// Failure that was reported by the driver, which uses the program from outside.
     pub driver_failure: Option<String>,
+    /// The first check that the program printed as failed.
+    pub failed_check: Option<FailedCheck>,
     /// The way in which the process ended.
     pub exit: Exit,
 }
@@ -183,9 +186,16 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     drop(drafts);
 
     let ended = ended(log, program, launch);
-    let mut failure = ended
-        .failure
-        .map(|failure| failure::place(failure, log, program, &mut walk, &mut rows));
+    let mut failure = ended.failure.map(|failure| {
+        failure::place(
+            failure,
+            launch.failed_check.as_ref(),
+            log,
+            program,
+            &mut walk,
+            &mut rows,
+        )
+    });
     if let Some(failure) = failure.as_mut().filter(|_| log.end() == End::Livelock) {
         failure.message += &failure::circles(&rows, &walk.sites.rows, &thread_rows);
     }

@@ -551,9 +551,14 @@ impl<'a> Walk<'a> {
                 .regions
                 .touch(found.place, object_size(record, kind), false);
         }
+        let flags = match record.flags & flag::TRIED {
+            0 => draft.flags,
+            _ => draft.flags | flags::TRIED,
+        };
         self.drafts.push(&Draft {
             place: found.place,
             value,
+            flags,
             ..draft
         });
     }

@@ -1,7 +1,7 @@
 //! Ways to start a program: anew, or as a copy of one that was started before.
 
 use super::{
-    Company, LaunchError, Output, Process, Request, addresses,
+    Company, LaunchError, Process, Request, addresses,
     command::command,
     gate::Gate,
     server::{NoServer, Server},
@@ -198,27 +198,19 @@ fn copied(
         }
         None => File::open("/dev/null")?,
     };
-    let pipes = match request.output {
-        Output::Kept => Some((
-            pipe_with(PipeFlags::CLOEXEC)?,
-            pipe_with(PipeFlags::CLOEXEC)?,
-        )),
-        Output::Shown => None,
-    };
-    let (own_output, own_errors) = (io::stdout(), io::stderr());
-    let (output, errors) = match &pipes {
-        Some(((_, output), (_, errors))) => (output.as_fd(), errors.as_fd()),
-        None => (own_output.as_fd(), own_errors.as_fd()),
-    };
-    let descriptors = [input.as_fd(), output, errors, log.descriptor()];
+    let (stdout, output) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (stderr, errors) = pipe_with(PipeFlags::CLOEXEC)?;
+    let descriptors = [
+        input.as_fd(),
+        output.as_fd(),
+        errors.as_fd(),
+        log.descriptor(),
+    ];
     let pid = server.copy(descriptors, request.timeout, stop)?;
-    let (stdout, stderr) = pipes
-        .map(|((output, _), (errors, _))| (output, errors))
-        .unzip();
     Ok(Process {
         pid,
-        stdout,
-        stderr,
+        stdout: Some(stdout),
+        stderr: Some(stderr),
     })
 }
 
@@ -227,12 +219,11 @@ fn anew(request: &Request, log: &Log) -> Result<Process, LaunchError> {
         Some(path) => Stdio::from(File::open(path).map_err(super::unreadable(path))?),
         None => Stdio::null(),
     };
-    let output = || match request.output {
-        Output::Kept => Stdio::piped(),
-        Output::Shown => Stdio::inherit(),
-    };
     let mut command = command(request, log.descriptor());
-    command.stdin(stdin).stdout(output()).stderr(output());
+    command
+        .stdin(stdin)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let watch = |error| LaunchError::Watch(io::Error::from(error));
     let child = spawning(|| {
         fcntl_setfd(log.descriptor(), FdFlags::empty()).map_err(watch)?;

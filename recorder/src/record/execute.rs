@@ -4,7 +4,7 @@ use super::{Attempt, Details, Job, RecordError};
 use crate::{
     assemble::{EndOfRun, Launch, Program, RawLog, assemble, ended},
     digest::{self, Places},
-    launch::{Driven, Finished, Given, LaunchError, Request, stack},
+    launch::{Driven, Finished, Given, LaunchError, Request, check::FailedCheck, stack},
     log::{Config, Log},
 };
 use sha2::{Digest, Sha256};
@@ -250,6 +250,7 @@ pub(crate) fn seen(
         killed: finished.stopped,
         asked: finished.asked,
         driver_failure: finished.driven.as_ref().and_then(Driven::failure),
+        failed_check: FailedCheck::of(finished),
         exit: finished.exit,
     })
 }

@@ -26,6 +26,7 @@ mod exports;
 mod filter;
 mod fixes;
 mod formats;
+mod frameworks;
 mod free_mode;
 mod heap;
 mod hermetic;

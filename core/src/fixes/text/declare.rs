@@ -26,19 +26,28 @@ pub fn declare(source: &Source, data: &str, line: u32) -> Result<(Mutex, Vec<Cha
             && node.start_byte() < first.start_byte()
             && names(source, *node, data)
     });
-    let text = match style {
-        Style::Guard => format!("static std::mutex {};", mutex.object),
-        _ => format!(
-            "static pthread_mutex_t {} = PTHREAD_MUTEX_INITIALIZER;",
-            mutex.object
-        ),
-    };
+    let text = declaration(source, &mutex)?;
     let mut changes = header(source, style);
     changes.push(match declared {
         Some(node) => Change::insert(source.line_end(node.end_byte()), format!("\n{text}")),
         None => Change::insert(before(source, first), format!("{text}\n\n")),
     });
     Ok((mutex, changes))
+}
+
+/// The declaration of a mutex that the whole program has once.
+fn declaration(source: &Source, mutex: &Mutex) -> Result<String, Refusal> {
+    let name = &mutex.object;
+    match (mutex.style, source.is_header()) {
+        (Style::Guard, true) => Ok(format!("inline std::mutex {name};")),
+        (Style::Guard, false) => Ok(format!("static std::mutex {name};")),
+        (_, true) => Err(format!(
+            "`{name}` would be declared in a header, and each source file that includes it would have a mutex of its own"
+        )),
+        (_, false) => Ok(format!(
+            "static pthread_mutex_t {name} = PTHREAD_MUTEX_INITIALIZER;"
+        )),
+    }
 }
 
 /// Style of a new mutex in this file.

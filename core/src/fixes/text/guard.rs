@@ -157,9 +157,12 @@ fn mutable(source: &Source, function: Node<'_>, mutex: &Mutex) -> Result<Option<
         let declarator = node.child_by_field_name("declarator");
         let declares = declarator.is_some_and(|it| source.str(it) == name);
         if declares && node.kind() == "field_declaration" {
-            let is_mutable = source.str(node).starts_with("mutable");
+            // What belongs to the class is not constant in a constant object.
+            let needs_none = ["mutable", "static"];
+            let mut words = super::source::children(node).into_iter();
+            let can_lock = words.any(|word| needs_none.contains(&source.str(word)));
             let change = Change::insert(node.start_byte(), "mutable ".to_owned());
-            return Ok((!is_mutable).then_some(change));
+            return Ok((!can_lock).then_some(change));
         }
         if declares && node.kind() == "declaration" {
             return Ok(None);

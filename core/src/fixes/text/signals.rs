@@ -44,37 +44,57 @@ const WAITS: [(&str, Style, usize); 7] = [
 /// # Errors
 /// An error when there is none, or nothing checks again after it.
 pub fn waiting(source: &Source, line: u32) -> Result<Waiting, Refusal> {
-    let unseen = || format!("no wait is seen on line {line}");
-    let mut around = source.function(line);
-    // A predicate on the same line is a function of its own, within the call.
-    let (call, style, predicate) = loop {
-        let node = around.ok_or_else(unseen)?;
-        let mut waits = calls(node).filter(|call| lines(*call).contains(&line));
-        match waits.find_map(|call| known_wait(source, call)) {
-            Some(found) => break found,
-            None => around = node.parent(),
-        }
-    };
-    let condition = of_call(source, call).ok_or_else(unseen)?;
-    let arguments = call.child_by_field_name("arguments").map(children);
-    let looks = match arguments.is_some_and(|all| all.len() >= predicate) {
-        true => lines(call),
-        false => loop_around(call)
+    let wait = call_on(source, line)?;
+    let unseen = || format!("it is not seen what the wait on line {line} waits for");
+    let condition = of_call(source, wait.call).ok_or_else(unseen)?;
+    let looks = match wait.has_predicate {
+        true => lines(wait.call),
+        false => loop_around(wait.call)
             .map(lines)
             .ok_or_else(|| format!("nothing looks again after the wait on line {line}"))?,
     };
     Ok(Waiting {
         name: last_name(&condition).to_owned(),
         looks,
-        style,
+        style: wait.style,
     })
 }
 
-fn known_wait<'t>(source: &Source, call: Node<'t>) -> Option<(Node<'t>, Style, usize)> {
+/// A call that waits on a condition.
+pub(super) struct WaitCall<'t> {
+    pub call: Node<'t>,
+    style: Style,
+    /// The call looks at a predicate again and again.
+    pub has_predicate: bool,
+}
+
+/// The call on a line that waits on a condition.
+///
+/// # Errors
+/// An error when there is none.
+pub(super) fn call_on(source: &Source, line: u32) -> Result<WaitCall<'_>, Refusal> {
+    let mut around = source.function(line);
+    // A predicate on the same line is a function of its own, within the call.
+    while let Some(node) = around {
+        let mut waits = calls(node).filter(|call| lines(*call).contains(&line));
+        if let Some(found) = waits.find_map(|call| known_wait(source, call)) {
+            return Ok(found);
+        }
+        around = node.parent();
+    }
+    Err(format!("no wait is seen on line {line}"))
+}
+
+fn known_wait<'t>(source: &Source, call: Node<'t>) -> Option<WaitCall<'t>> {
     let name = callee(source, call);
     let mut known = WAITS.iter();
     let (_, style, predicate) = known.find(|(word, ..)| *word == name)?;
-    Some((call, *style, *predicate))
+    let arguments = call.child_by_field_name("arguments").map(children);
+    Some(WaitCall {
+        call,
+        style: *style,
+        has_predicate: arguments.is_some_and(|all| all.len() >= *predicate),
+    })
 }
 
 /// The innermost loop around a node, in its function.

@@ -9,6 +9,7 @@ pub struct Source {
     text: String,
     tree: Tree,
     is_cpp: bool,
+    is_header: bool,
     lock_calls: LockCalls,
     left_out: Vec<std::ops::Range<usize>>,
 }
@@ -35,6 +36,7 @@ impl Source {
             text: text.to_owned(),
             tree,
             is_cpp,
+            is_header: ending.starts_with(['h', 'H']),
             lock_calls: LockCalls::default(),
             left_out: Vec::new(),
         })
@@ -71,6 +73,11 @@ impl Source {
     /// Returns whether it is C++.
     pub fn is_cpp(&self) -> bool {
         self.is_cpp
+    }
+
+    /// Returns whether it is a header, by its name: every source file that includes it has what it declares.
+    pub fn is_header(&self) -> bool {
+        self.is_header
     }
 
     /// The root node of the file.

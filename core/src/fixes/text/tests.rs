@@ -630,6 +630,19 @@ fn new_mutexes() {
 }
 
 #[test]
+fn a_new_mutex_in_a_header_is_the_same_in_all_sources() {
+    let declared = |file: &str, text: &str| {
+        let source = Source::parse(file, text).unwrap();
+        declare(&source, "words", 2).map(|(_, changes)| edited(file, text, &changes))
+    };
+    let cpp = declared("a.hpp", "#include <mutex>\ninline int f() { return 1; }\n").unwrap();
+    assert!(cpp.contains("inline std::mutex words_lock;"), "{cpp}");
+    let c = "#include <pthread.h>\nstatic int f(void) { return 1; }\n";
+    let refused = declared("a.h", c).unwrap_err();
+    assert!(refused.contains("a mutex of its own"), "{refused}");
+}
+
+#[test]
 fn waits_look_again() {
     let check = |text: &str, line: u32, expected: Expect| {
         let source = Source::parse("a.c", text).unwrap();
@@ -812,6 +825,8 @@ fn a_const_function_locks_a_mutable_member() {
     let mutable = "    mutable std::mutex m;\n";
     assert!(held("const", "std::mutex").contains(mutable));
     assert!(held("const", "mutable std::mutex").contains(mutable));
+    assert!(!held("const", "static std::mutex").contains("mutable"));
+    assert!(!held("const", "inline static std::mutex").contains("mutable"));
     assert!(!held("", "std::mutex").contains("mutable"));
 }
 

@@ -3,33 +3,22 @@
 use super::{
     Refusal,
     change::Change,
-    locks::{callee, calls},
+    signals,
     source::{Source, bodies, lines},
 };
-
-/// Calls that wait on a condition variable.
-const WAITS: [&str; 6] = [
-    "pthread_cond_wait",
-    "pthread_cond_timedwait",
-    "cnd_wait",
-    "cnd_timedwait",
-    "wait",
-    "wait_for",
-];
 
 /// Replaces `if` by `while` around the wait on `line`.
 ///
 /// # Errors
 /// An error when the wait is not the body of an `if` without `else`, or the `if` does more than waiting.
 pub fn look_again(source: &Source, line: u32) -> Result<(Vec<Change>, u32), Refusal> {
-    let function = source
-        .function(line)
-        .ok_or_else(|| format!("line {line} is in no function of this file"))?;
-    let mut waits = calls(function)
-        .filter(|call| WAITS.contains(&callee(source, *call)) && lines(*call).contains(&line));
-    let mut node = waits
-        .next()
-        .ok_or_else(|| format!("no wait is seen on line {line}"))?;
+    let wait = signals::call_on(source, line)?;
+    if wait.has_predicate {
+        return Err(format!(
+            "the wait on line {line} looks at its predicate again already"
+        ));
+    }
+    let mut node = wait.call;
     while let Some(parent) = node.parent() {
         match parent.kind() {
             "while_statement" | "do_statement" | "for_statement" => {

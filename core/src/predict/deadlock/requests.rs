@@ -2,7 +2,7 @@
 
 use crate::order::HeldLocks;
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{EventKind, Run, raw::WaitsFor};
+use unsnarl_trace::{EventKind, Run, flags, raw::WaitsFor};
 
 /// A lock that is held or requested.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -96,7 +96,11 @@ impl RequestPass<'_> {
             return;
         }
         let asked = state.waits.unwrap_or(row);
-        self.ask(asked, thread, wanted);
+        let flags = self.run.events.flags().get(row as usize);
+        // Nobody waits in an attempt.
+        if flags.is_none_or(|flags| flags & flags::TRIED == 0) {
+            self.ask(asked, thread, wanted);
+        }
         let state = self.threads.entry(thread).or_default();
         state.held.take(wanted.location, (wanted, row));
     }

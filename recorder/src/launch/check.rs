@@ -1,0 +1,157 @@
+//! The check that failed, in what a program has printed: test frameworks name its file and line and go on, so that the
+//! exit status is all that the process itself tells.
+
+use super::Finished;
+use crate::assemble::Exit;
+
+/// A check of a test framework, or of the program's own making, that printed where it failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FailedCheck {
+    /// The source file as printed: as the compiler was given it.
+    pub file: String,
+    /// Line of the check, from 1.
+    pub line: u32,
+}
+
+/// Endings of the names of source files.
+const ENDINGS: [&str; 11] = [
+    "c", "cc", "cpp", "cxx", "c++", "C", "h", "hh", "hpp", "hxx", "inl",
+];
+
+impl FailedCheck {
+    /// Returns the first failed check that a program printed before it ended with a status other than 0.
+    pub(crate) fn of(finished: &Finished) -> Option<FailedCheck> {
+        let Exit::Code(1..) = finished.exit else {
+            return None;
+        };
+        let streams = [&finished.stdout, &finished.stderr];
+        streams
+            .into_iter()
+            .find_map(|stream| FailedCheck::first_in(&stream.text()))
+    }
+
+    /// Returns the first failed check in a program's output. Takes time linear in the text.
+    fn first_in(text: &str) -> Option<FailedCheck> {
+        text.lines().find_map(FailedCheck::in_line)
+    }
+
+    fn in_line(text: &str) -> Option<FailedCheck> {
+        let dots = text.match_indices('.').map(|(dot, _)| dot);
+        dots.filter_map(|dot| at_ending(text, dot))
+            .find(|(before, _, rest)| says_failed(before, rest))
+            .map(|(_, check, _)| check)
+    }
+}
+
+/// Splits a line at `FILE:LINE` or `FILE(LINE)`, whose ending begins with the dot: what stands before it, the place, and
+/// what follows.
+fn at_ending(text: &str, dot: usize) -> Option<(&str, FailedCheck, &str)> {
+    let (name, rest) = text.split_at_checked(dot)?;
+    let rest = rest.get(1..)?;
+    let end = rest.find([':', '('])?;
+    let (ending, rest) = rest.split_at_checked(end)?;
+    let rest = rest.get(1..)?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+    let (line, rest) = rest.split_at_checked(digits)?;
+    let line = line.parse().ok().filter(|line| *line > 0)?;
+    let begin = name.rfind(|c: char| c.is_whitespace() || "[('\"".contains(c));
+    let begin = begin.map_or(0, |at| at + 1);
+    let (before, name) = name.split_at_checked(begin)?;
+    let file = (!name.is_empty()).then(|| format!("{name}.{ending}"))?;
+    let check = FailedCheck { file, line };
+    ENDINGS
+        .contains(&ending)
+        .then_some((before, check, rest.trim_start_matches(')')))
+}
+
+/// Returns whether the texts around a place say that a check failed there, in the words of a framework or of a macro as
+/// programs have their own.
+fn says_failed(before: &str, rest: &str) -> bool {
+    let text = rest.trim_start_matches(':').trim();
+    let google_test = text == "Failure";
+    let catch = text == "FAILED:";
+    let doctest = text.starts_with("ERROR: ") || text.starts_with("FATAL ERROR: ");
+    let boost = text.starts_with("error: in \"") || text.starts_with("fatal error: in \"");
+    let cmocka = text == "error: Failure!";
+    let unity = text.split(':').nth(1) == Some("FAIL");
+    let check = text.starts_with("F:");
+    let cunit = text.starts_with("- CU_");
+    let qt_test = before.trim_end().ends_with("Loc: [") && text == "]";
+    let frameworks = [
+        google_test,
+        catch,
+        doctest,
+        boost,
+        cmocka,
+        unity,
+        check,
+        cunit,
+        qt_test,
+    ];
+    frameworks.contains(&true) || is_own_macro(before, text)
+}
+
+/// Returns whether the words are those of a macro such as `CHECK failed: n == 2`.
+fn is_own_macro(before: &str, after: &str) -> bool {
+    const CHECKS: [&str; 5] = ["check", "assert", "expect", "require", "test"];
+    let text = format!("{before} {after}").to_ascii_lowercase();
+    text.contains("fail") && CHECKS.iter().any(|check| text.contains(check))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FailedCheck;
+
+    fn first(text: &str) -> Option<(String, u32)> {
+        FailedCheck::first_in(text).map(|check| (check.file, check.line))
+    }
+
+    #[test]
+    fn the_check_of_each_framework_is_found() {
+        let printed = [
+            "[ RUN      ] Queue.Empty\n/src/a b/../queue_test.cpp:7: Failure\nExpected equality",
+            "queue_test.cpp:7: FAILED:\n  REQUIRE( n == 2 )\nwith expansion:\n  1 == 2",
+            "queue_test.cpp:7: ERROR: CHECK( n == 2 ) is NOT correct!\n  values: CHECK( 1 == 2 )",
+            "queue_test.cpp(7): error: in \"queue/empty\": check n == 2 has failed [1 != 2]",
+            "[  ERROR   ] --- 0x1 != 0x2\n[   LINE   ] --- queue_test.cpp:7: error: Failure!",
+            "queue_test.cpp:7:test_empty:FAIL: Expected 2 Was 1",
+            "queue_test.cpp:7:F:core:test_empty:0: Assertion 'n == 2' failed: n == 1, 2 == 2",
+            "    1. queue_test.cpp:7  - CU_ASSERT_EQUAL(n,2)",
+            "FAIL!  : TestQueue::empty() Compared values are not the same\n   Loc: [queue_test.cpp(7)]",
+            "[----] queue_test.cpp:7: Assertion Failed\n[----]   The expression n == 2 is false.",
+            "CHECK failed at queue_test.cpp:7: n == 2",
+            "queue_test.cpp:7: test failed: n == 2",
+        ];
+        for text in printed {
+            let (file, line) = first(text).unwrap_or_default();
+            assert!(file.ends_with("queue_test.cpp"), "{text}: {file}");
+            assert_eq!(line, 7, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_merely_logged_is_no_check() {
+        let logged = [
+            "",
+            "all checks failed",
+            "queue.cpp:7: connected to 127.0.0.1:80",
+            "server.log:7: test failed",
+            "queue.cpp:7:3: runtime error: signed integer overflow",
+            "queue.cpp:0: test failed",
+            "queue.cpp:99999999999: test failed",
+            ".c:7: test failed",
+            "queue.cpp:",
+            "queue.cpp:7",
+            "é.cpp(",
+        ];
+        for text in logged {
+            assert_eq!(first(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_several_is_told() {
+        let text = "a.c:1: connected\nb.c:2: Failure\nc.c:3: Failure\n";
+        assert_eq!(first(text), Some(("b.c".to_owned(), 2)));
+    }
+}
