@@ -83,7 +83,7 @@ fn address(mutex: &Mutex) -> String {
     }
 }
 
-/// A condition variable that is signalled where the data of an assertion changes.
+/// Place of a condition variable among those that are signalled where the data of an assertion changes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     /// `true` if threads wait on it elsewhere.
@@ -128,7 +128,7 @@ fn conditions(source: &Source, asserted: &Asserted<'_>) -> Vec<String> {
     all.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Whether a call of this name wakes only one of those who wait; `None` for other calls.
+/// Returns whether a call of this name wakes only one of those who wait; `None` for other calls.
 fn wakes(name: &str) -> Option<bool> {
     match name {
         "pthread_cond_signal" | "cnd_signal" | "notify_one" => Some(true),

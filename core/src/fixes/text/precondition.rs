@@ -195,7 +195,7 @@ fn closed(fails_if: &[String], declared: &[String]) -> Result<(), Refusal> {
 struct Write<'t> {
     node: Node<'t>,
     target: String,
-    /// What it holds afterwards, in terms of before.
+    /// Value that it holds afterwards, in terms of before; `None` when that is not known.
     value: Option<String>,
 }
 
