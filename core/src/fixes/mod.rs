@@ -5,6 +5,7 @@
 //! is a refusal, with the reason. Whether a fix holds is not known before it was tried (`unsnarl verify`).
 
 mod arguments;
+mod asserted;
 mod atomic;
 pub mod constraint;
 mod deadlock;
@@ -106,6 +107,7 @@ pub fn offer(
         let is_last = offered.fixes.is_empty();
         let held = locking::held(&case, is_last, refused);
         offered.fixes.extend(held);
+        offered.fixes.extend(asserted::waits(&case));
         if offered.fixes.is_empty() && refused.is_empty() {
             refused.push("which lines belong together is not known".to_owned());
         }

@@ -22,6 +22,8 @@ pub enum FixKind {
     LockOrder,
     /// Checks again after a wait: `while` instead of `if`.
     LookAgain,
+    /// Waits on a condition variable until what is asserted later is going to hold.
+    Wait,
     /// Signals a change of which waiting threads were not notified.
     Signal,
     /// Releases a lock on ways out that forget it.

@@ -51,6 +51,7 @@ pub fn try_fixes(
                 build_fixes(corpus, explanation, without, with, begin + left);
                 drop_refuted(explanation, |_| true);
             }
+            drop_guesses(explanations);
         }
         Err(error) => {
             let reason = format!("{error:#}");
@@ -117,6 +118,7 @@ fn build_fixes(
 
 /// Says of each fix why it was not tried.
 pub fn leave_out(explanations: &mut [Explanation], reason: &str) {
+    drop_guesses(explanations);
     for explanation in explanations {
         fixes::without_alternatives(&mut explanation.fixes);
         for fix in &mut explanation.fixes {
@@ -267,4 +269,20 @@ fn drop_refuted(explanation: &mut Explanation, matters: impl Fn(&Trial) -> bool)
         not_fixed.extend(refuted.map(|trial| format!("{}: {}", fix.title, trial.in_words())));
         refuted.is_none()
     });
+}
+
+/// Makes waits that have not held when built reasons why they are not offered: no run and no text tells that the
+/// condition is the right one.
+fn drop_guesses(explanations: &mut [Explanation]) {
+    for explanation in explanations {
+        let not_fixed = &mut explanation.not_fixed;
+        explanation.fixes.retain(|fix| {
+            let held = |trial: &Trial| trial.built && trial.verdict == TrialVerdict::Holds;
+            let stays = fix.kind != FixKind::Wait || fix.tried.as_ref().is_some_and(held);
+            if !stays {
+                not_fixed.push(format!("{}: only building it can tell", fix.title));
+            }
+            stays
+        });
+    }
 }

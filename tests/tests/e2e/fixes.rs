@@ -269,6 +269,27 @@ fn a_lock_that_a_way_out_forgets_is_released() -> Result<()> {
     Ok(())
 }
 
+/// `put` does not wait for room, although `get` says when there is some.
+#[test]
+fn a_wait_for_what_is_asserted_is_put_where_it_is_missing() -> Result<()> {
+    let store = "#include <assert.h>\n#include <pthread.h>\n#define MOST 2\nstatic struct store { pthread_mutex_t lock; pthread_cond_t filled, emptied; int used; } store = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };\nstatic void put(struct store *s)\n{\n    pthread_mutex_lock(&s->lock);\n    s->used++;\n    assert(s->used <= MOST);\n    pthread_cond_signal(&s->filled);\n    pthread_mutex_unlock(&s->lock);\n}\nstatic void get(struct store *s)\n{\n    pthread_mutex_lock(&s->lock);\n    while (s->used == 0)\n        pthread_cond_wait(&s->filled, &s->lock);\n    s->used--;\n    pthread_cond_signal(&s->emptied);\n    pthread_mutex_unlock(&s->lock);\n}\nstatic void *taker(void *unused)\n{\n    for (int i = 0; i < 4; i++)\n        get(&store);\n    return unused;\n}\nint main(void)\n{\n    pthread_t other;\n    pthread_create(&other, 0, taker, 0);\n    for (int i = 0; i < 4; i++)\n        put(&store);\n    pthread_join(other, 0);\n}\n";
+    let build: &[&str] = &["cc", "-g", "store.c", "-o", "prog", "-pthread"];
+    let (_workspace, first) = of_sources(&[("store.c", store)], &[build])?;
+    let waits = |fix: &&unsnarl_core::fixes::Fix| fix.kind == FixKind::Wait;
+    let mut fixes = first.fixes.iter();
+    let fix = fixes.find(waits).context("no wait")?;
+    let edit = fix.edits.first().context("no edit")?;
+    let text =
+        "\n    while (s->used + 1 > MOST)\n        pthread_cond_wait(&s->emptied, &s->lock);";
+    ensure!(edit.text == text, "{edit:?}");
+    let tried = fix.tried.as_ref().context("it was not tried")?;
+    ensure!(
+        tried.built && tried.verdict == TrialVerdict::Holds,
+        "{tried:?}"
+    );
+    Ok(())
+}
+
 #[test]
 fn a_join_that_would_wait_for_ever_is_not_offered() -> Result<()> {
     for name in ["object_cache", "pool_shutdown"] {

@@ -14,9 +14,11 @@ pub mod locks;
 pub mod move_behind;
 pub mod move_statement;
 pub mod one_step;
+pub mod precondition;
 pub mod signals;
 pub mod source;
 mod spin;
+mod substitute;
 #[cfg(test)]
 mod tests;
 mod unjoined;
