@@ -158,9 +158,9 @@ fn explored(
 }
 
 fn only_built(explanation: &Explanation, at: usize) -> String {
-    let id = &explanation.id;
-    let number = explanation.fixes.get(at).map_or(1, |fix| fix.number);
-    format!("only building it can tell, as unsnarl verify {id}:{number} --build \"make\" does")
+    let fix = explanation.fixes.get(at);
+    let name = fix.map_or_else(|| explanation.id.clone(), |fix| explanation.name_of(fix));
+    format!("only building it can tell, as unsnarl verify {name} --build \"make\" does")
 }
 
 fn search(
