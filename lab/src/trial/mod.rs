@@ -198,6 +198,7 @@ fn limits(with: &Executing<'_>, time: Duration) -> Limits {
         random: RANDOM,
         one: with.given.timeout.min(time),
         stdin: with.given.stdin.clone(),
+        driver: with.given.driver.clone(),
         word: with.given.word.clone(),
     }
 }
