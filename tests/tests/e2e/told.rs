@@ -90,7 +90,7 @@ fn built(source: &str) -> Result<Workspace> {
 }
 
 fn record(workspace: &Workspace, options: &[&str]) -> Result<()> {
-    let words = [&["record"], options, &["--", "./prog"]].concat();
+    let words = [&["record"][..], options, &["--", "./prog"]].concat();
     workspace.unsnarl(&words)?;
     ensure!(!workspace.runs()?.is_empty(), "nothing was recorded");
     Ok(())
