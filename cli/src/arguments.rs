@@ -266,6 +266,10 @@ pub struct Explain {
     /// File for the program's standard input, if the runs had one
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
+    /// The command that used the program when it was recorded (record --driver): started beside each execution, in place of
+    /// the input that was recorded
+    #[arg(long, value_name = "COMMAND")]
+    pub driver: Option<OsString>,
     /// Time that one execution may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
@@ -279,6 +283,7 @@ impl Explain {
     pub fn given(&self) -> Given {
         Given {
             stdin: self.stdin.clone(),
+            driver: self.driver.clone(),
             timeout: self.timeout,
             word: self.trusting.word(),
         }
@@ -477,6 +482,10 @@ pub struct Verify {
     /// File for the program's standard input, if the runs had one
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
+    /// The command that used the program when it was recorded (record --driver): started beside each execution, in place of
+    /// the input that was recorded
+    #[arg(long, value_name = "COMMAND")]
+    pub driver: Option<OsString>,
     /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,
@@ -509,6 +518,10 @@ pub struct Replay {
     /// File for the program's standard input, if the run had one
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
+    /// The command that used the program when it was recorded (record --driver): started beside each execution, in place of
+    /// the input that was recorded
+    #[arg(long, value_name = "COMMAND")]
+    pub driver: Option<OsString>,
     /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,

@@ -30,6 +30,7 @@ use unsnarl_lab::{
     load::{self, Loaded},
     pipeline::{self, Finding, Rerun},
     sources::is_other,
+    told,
 };
 use unsnarl_trace::{Mode, shell};
 
@@ -66,6 +67,12 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     for finding in &mut findings {
         finding.suppressed = suppressions.take(&mut finding.explanations);
     }
+    settle(&mut findings, arguments, &loaded, &budget)?;
+    // Experiments may have told what somebody has called harmless.
+    for finding in &mut findings {
+        let told = suppressions.take(&mut finding.explanations);
+        finding.suppressed.extend(told);
+    }
     // Without a failure nothing tells whether a suppression is of use.
     if corpora
         .iter()
@@ -78,7 +85,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
             .iter()
             .for_each(|unused| message::note(unused));
     }
-    settle(&mut findings, arguments, &loaded, &budget)?;
+    keep(&findings, &loaded);
     match arguments.format {
         ExplainFormat::Json => json::print(&findings, &loaded)?,
         ExplainFormat::Markdown => print_markdown(&findings),
@@ -88,6 +95,16 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
         ExplainFormat::Text | ExplainFormat::Svg => print_text(&findings, &sources, arguments.why),
     }
     Ok(ExitCode::from(status(&findings)))
+}
+
+/// Keeps what is told, so that other commands find it by its name.
+fn keep(findings: &[Finding<'_>], loaded: &Loaded) {
+    let explanations = findings.iter().flat_map(|finding| &finding.explanations);
+    if let Err(error) = told::keep(loaded, explanations) {
+        message::warning(&format!(
+            "explanations that experiments have found are not known by their ids to other commands: {error:#}"
+        ));
+    }
 }
 
 /// Checks that the engines that answer support the format.

@@ -43,6 +43,7 @@ pub fn run(arguments: Replay) -> Result<ExitCode> {
     let options = Options {
         times: arguments.times,
         stdin: arguments.stdin,
+        driver: arguments.driver,
         timeout: arguments.timeout,
         output: if arguments.show_output {
             Output::Shown

@@ -7,7 +7,10 @@ use std::{
     process::ExitCode,
 };
 use unsnarl_core::{Budget, Corpora, Explanation, RunSummary, explain};
-use unsnarl_lab::load::{self, Loaded};
+use unsnarl_lab::{
+    load::{self, Loaded},
+    told,
+};
 
 /// Writes down that a finding is harmless.
 pub fn run(arguments: &Suppress) -> Result<ExitCode> {
@@ -37,6 +40,9 @@ pub fn project(place: Option<&Path>) -> PathBuf {
 
 /// The explanation with this id, or the one of this run.
 fn find(loaded: &Loaded, named: &str) -> Result<Explanation> {
+    if let Some(told) = told::named(loaded, named) {
+        return Ok(told);
+    }
     let mut corpora = Corpora::default();
     for (name, run) in &loaded.runs {
         corpora.insert(RunSummary::new(name.clone(), run.clone()));

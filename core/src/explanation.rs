@@ -381,3 +381,11 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_fixed: Vec<String>,
 }
+
+impl Explanation {
+    /// The name of one of its fixes, as `unsnarl verify` takes it: the same wherever the fix stands among those that hold.
+    #[must_use]
+    pub fn name_of(&self, fix: &Fix) -> String {
+        format!("{}:{}", self.id, fix.number)
+    }
+}

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 use unsnarl_recorder::{
-    launch::{Output, Starter},
+    launch::{Company, Output, Starter},
     log::Limits,
     permit::{Deed, LedgerError, Permit, Trust},
     proposal::{ProposalError, Verdict, execute_proposal},
@@ -23,6 +23,8 @@ use unsnarl_trace::{Event, EventId, EventKind, Mode, Proposal, Run, RunFolder, T
 pub struct Given {
     /// File for standard input, if the run had one.
     pub stdin: Option<PathBuf>,
+    /// Command that uses the program from outside, started beside each execution in place of the recorded input.
+    pub driver: Option<OsString>,
     /// Time that one execution may take.
     pub timeout: Duration,
     /// The user's word about the program.
@@ -125,7 +127,7 @@ impl Executable {
             timeout: given.timeout,
             limits: limits(run),
             criteria: run.meta.criteria.clone(),
-            starter: Starter::default(),
+            starter: Starter::default().with_company(Company::of_driver(given.driver.clone())),
         };
         Executable {
             target,

@@ -16,6 +16,7 @@ pub mod offer;
 pub mod permission;
 pub mod pipeline;
 pub mod sources;
+pub mod told;
 pub mod trial;
 
 use executable::Given;

@@ -6,7 +6,7 @@ pub mod registers;
 mod verbs;
 
 use crate::{
-    launch::{LaunchError, Output, Starter},
+    launch::{Company, LaunchError, Output, Starter},
     log::Limits,
     permit::{Deed, Permit, Refused, Trust},
     record::{Attempt, Executed, Job, RecordError, execute, input_hash},
@@ -29,6 +29,8 @@ pub struct Options {
     pub times: u64,
     /// File for standard input, if the run had one.
     pub stdin: Option<PathBuf>,
+    /// Command that uses the program from outside, started beside each run in place of the recorded input.
+    pub driver: Option<OsString>,
     /// Time that each may take.
     pub timeout: Duration,
     /// Treatment of the program's output.
@@ -206,7 +208,7 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
         timeout: options.timeout,
         limits: limits(recorded, options.branches),
         criteria: meta.criteria.clone(),
-        starter: Starter::default(),
+        starter: Starter::default().with_company(Company::of_driver(options.driver.clone())),
     };
     if input_hash(&job)? != meta.input_hash {
         return Err(ReplayError::OtherInput);

@@ -10,7 +10,10 @@ use crate::{
     paths::Root,
 };
 use std::{ops::Range, path::Path};
-use unsnarl_core::fixes::{Fix, TrialVerdict};
+use unsnarl_core::{
+    Explanation,
+    fixes::{Fix, TrialVerdict},
+};
 
 /// An action that a person may choose.
 #[derive(Clone, PartialEq, Debug)]
@@ -72,7 +75,7 @@ fn fixes(state: &State, root: &Root, explained: &Explained) -> Vec<Action> {
         .map(|(at, fix)| {
             let edits = edits::of_fix(state, root, explained, fix);
             Action {
-                title: title(fix, &explained.explanation.id),
+                title: title(fix, &explained.explanation),
                 explanation: explained.explanation.id.clone(),
                 preferred: at == 0 && edits.is_ok(),
                 doing: edits.map_or_else(Doing::Nothing, Doing::Edits),
@@ -86,18 +89,15 @@ fn fixes(state: &State, root: &Root, explained: &Explained) -> Vec<Action> {
 }
 
 /// The title of a fix, with the result of trying it, or with the command that tries it.
-fn title(fix: &Fix, id: &str) -> String {
+fn title(fix: &Fix, explanation: &Explanation) -> String {
     let tried = fix.tried.as_ref();
     if let Some(trial) = tried.filter(|trial| trial.verdict != TrialVerdict::NotTried) {
         return format!("unsnarl: {} ({})", fix.title, trial.in_words());
     }
-    let number = match fix.number {
-        ..=1 => String::new(),
-        other => format!(":{other}"),
-    };
     format!(
-        "unsnarl: {} (not tried: unsnarl verify {id}{number})",
-        fix.title
+        "unsnarl: {} (not tried: unsnarl verify {})",
+        fix.title,
+        explanation.name_of(fix)
     )
 }
 

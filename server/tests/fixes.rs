@@ -100,7 +100,7 @@ async fn a_fix_is_offered_at_the_lines_of_its_explanation() {
     let explanation = &all["explanations"][0];
     let (title, id) = (&explanation["fixes"][0]["title"], &explanation["id"]);
     let told = format!(
-        "unsnarl: {} (not tried: unsnarl verify {})",
+        "unsnarl: {} (not tried: unsnarl verify {}:1)",
         title.as_str().unwrap(),
         id.as_str().unwrap()
     );

@@ -16,6 +16,7 @@ pub fn script(path: &Path, run: &Run, arguments: &Export) -> Result<String> {
     }
     let given = Given {
         stdin: arguments.stdin.clone(),
+        driver: None,
         timeout: arguments.timeout,
         word: arguments.trusting.word(),
     };

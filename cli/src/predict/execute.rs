@@ -41,6 +41,7 @@ impl<'a> Executor<'a> {
     ) -> Result<Executor<'a>> {
         let given = Given {
             stdin: arguments.stdin.clone(),
+            driver: None,
             timeout: arguments.timeout,
             word: arguments.trusting.word(),
         };

@@ -44,7 +44,7 @@ pub fn build(chosen: &Chosen, command: &str) -> Result<Built> {
     let project = project.canonicalize()?;
     let root = project
         .join(COPIES)
-        .join(format!("{}-{}", chosen.explanation.id, chosen.number));
+        .join(format!("{}-{}", chosen.explanation.id, chosen.fix.number));
     if root.exists() {
         fs::remove_dir_all(&root)?;
     }

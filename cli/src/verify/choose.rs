@@ -4,15 +4,16 @@ use crate::{arguments::Verify, explain::name_left_out};
 use anyhow::{Context, Result, bail};
 use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_core::{
-    Budget, Corpus, Explanation,
+    Budget, Corpora, Corpus, Explanation,
     explain::{Proposers, explain_by, guarding},
-    fixes::Fix,
+    fixes::{Fix, constraint},
 };
 use unsnarl_lab::{
     load::{self, Loaded},
     offer,
     pipeline::proposers,
     sources::sources,
+    told,
     trial::Failures,
 };
 use unsnarl_trace::Run;
@@ -23,8 +24,6 @@ pub struct Chosen {
     pub explanation: Explanation,
     /// The fix.
     pub fix: Fix,
-    /// Its number among those of the explanation, from 1.
-    pub number: u32,
     /// The failures of its bug, and those of others.
     pub failures: Failures,
     /// A failing run with its name.
@@ -36,26 +35,26 @@ pub struct Chosen {
 impl Chosen {
     /// The name of the fix as on the command line.
     pub fn name(&self) -> String {
-        match self.number {
-            1 => self.explanation.id.clone(),
-            number => format!("{}:{number}", self.explanation.id),
-        }
+        self.explanation.name_of(&self.fix)
     }
 }
 
-/// Explains the runs again and takes the fix that was named.
+/// Takes the fix that was named: of the explanation as it was told last, or of one that comparing the runs again gives.
 pub fn choose(arguments: &Verify) -> Result<Chosen> {
     let (id, number) = named(&arguments.fix)?;
     let mut loaded = load::load_within(arguments.place.as_deref(), arguments.memory)?;
     let budget = Budget::lasting(arguments.budget);
     let corpora = loaded.summarize(&budget);
     name_left_out(&loaded);
+    if let Some((told, corpus)) = told_before(&corpora, &loaded, id) {
+        return chosen(corpus, &loaded, told, number, arguments, &budget);
+    }
     let mut known = Vec::new();
     for corpus in corpora.iter() {
         let proposers = proposers(corpus, &loaded);
         let found = explain_by(&proposers, &budget).findings;
-        if let Some(explanation) = told(&proposers, &found, id, &budget) {
-            return chosen(corpus, &loaded, explanation, number, &budget);
+        if let Some(explanation) = made_again(&proposers, &found, id, &budget) {
+            return chosen(corpus, &loaded, explanation, number, arguments, &budget);
         }
         known.extend(found.into_iter().map(|one| one.id));
     }
@@ -69,19 +68,31 @@ pub fn choose(arguments: &Verify) -> Result<Chosen> {
     )
 }
 
-/// An id, and the number behind the colon.
-fn named(fix: &str) -> Result<(&str, u32)> {
+/// The explanation of this id as it was told last, with the corpus of its run.
+fn told_before<'c>(
+    corpora: &'c Corpora,
+    loaded: &Loaded,
+    id: &str,
+) -> Option<(Explanation, &'c Corpus)> {
+    let told = told::named(loaded, id)?;
+    let mut corpora = corpora.iter();
+    let corpus = corpora.find(|corpus| corpus.get(&told.run).is_some())?;
+    Some((told, corpus))
+}
+
+/// An id, and the number behind the colon; without one the first fix is meant.
+fn named(fix: &str) -> Result<(&str, Option<u32>)> {
     let Some((id, number)) = fix.split_once(':') else {
-        return Ok((fix, 1));
+        return Ok((fix, None));
     };
     let number = number.parse().ok().filter(|number| *number > 0);
     let number = number
         .with_context(|| format!("`{fix}` is no fix: expected an explanation's id, or id:N"))?;
-    Ok((id, number))
+    Ok((id, Some(number)))
 }
 
 /// The explanation of this id: one of those that the runs tell, or what executing may have put into the place of one.
-fn told(
+fn made_again(
     proposers: &Proposers<'_>,
     found: &[Explanation],
     id: &str,
@@ -109,16 +120,25 @@ fn chosen(
     corpus: &Corpus,
     loaded: &Loaded,
     mut explanation: Explanation,
-    number: u32,
+    number: Option<u32>,
+    arguments: &Verify,
     budget: &Budget,
 ) -> Result<Chosen> {
     let runs = offer::runs(corpus, loaded);
     let sources = sources(&runs);
+    let told = std::mem::take(&mut explanation.fixes);
     offer::offer(&mut explanation, &runs, &sources, budget);
-    let mut fixes = explanation.fixes.iter();
-    let Some(fix) = fixes.find(|fix| fix.number == number).cloned() else {
-        bail!("{}", no_fix(&explanation, number));
+    let Some(fix) = fix(&told, &explanation.fixes, number) else {
+        bail!("{}", no_fix(&explanation, number.unwrap_or(1)));
     };
+    let is_derived = explanation.fixes.iter().any(|one| one.edits == fix.edits);
+    let is_tried_as_order = arguments.build.is_none() && !arguments.diff;
+    if !is_derived && is_tried_as_order && constraint::is_order(&fix) {
+        bail!(
+            "the runs and sources do not lead to {} any more\n  next: unsnarl explain, or --build \"make\" (the command that builds the program)",
+            explanation.name_of(&fix)
+        );
+    }
     let name = explanation.runs.first().cloned().unwrap_or_default();
     let run = runs.iter().find(|(known, _)| *known == name).cloned();
     let run = run.with_context(|| format!("there is no run {name}"))?;
@@ -126,9 +146,27 @@ fn chosen(
         failures: Failures::of(corpus, &explanation),
         explanation,
         fix,
-        number,
         run,
         sources,
+    })
+}
+
+/// The fix of this number, or the first one, of those that were told; one that was not told is named by its number among
+/// all that can be derived. Only derived fixes have what defines them as constraints, so the derived one is returned where
+/// both make the same edits.
+fn fix(told: &[Fix], derived: &[Fix], number: Option<u32>) -> Option<Fix> {
+    let of = |fixes: &[Fix]| {
+        let mut fixes = fixes.iter();
+        let is_it = |fix: &&Fix| number.is_none_or(|number| fix.number == number);
+        fixes.find(is_it).cloned()
+    };
+    let named = of(told).or_else(|| of(derived))?;
+    let mut derived = derived.iter();
+    let same = derived.find(|fix| fix.edits == named.edits).cloned();
+    let number = named.number;
+    Some(Fix {
+        number,
+        ..same.unwrap_or(named)
     })
 }
 

@@ -65,6 +65,7 @@ fn limits(arguments: &Verify) -> Limits {
         random: arguments.random,
         one: arguments.timeout,
         stdin: arguments.stdin.clone(),
+        driver: arguments.driver.clone(),
         word: arguments.trusting.word(),
     }
 }

@@ -120,7 +120,7 @@ pub struct Share {
 /// A suggested change of the program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Fix {
-    /// Its number among the fixes of the explanation, from 1: `unsnarl verify ID:2` tries the second. It
+    /// Its number among the fixes of the explanation, from 1: `unsnarl verify ID:2` tries that of number 2. It
     /// stays when others turn out not to hold.
     pub number: u32,
     /// Kind of the fix.

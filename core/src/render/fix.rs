@@ -22,6 +22,15 @@ pub fn fix(explanation: &Explanation) -> Option<String> {
     Some(std::iter::once(sentence).chain(more).collect())
 }
 
+/// The command that tries the best fix at length.
+pub fn name_of_fix(explanation: &Explanation) -> Option<String> {
+    let fix = explanation.fixes.first()?;
+    Some(format!(
+        "To verify it: unsnarl verify {}",
+        explanation.name_of(fix)
+    ))
+}
+
 /// Reasons why tried fixes were rejected, when none holds; empty otherwise.
 pub fn not_fixed(explanation: &Explanation) -> &[String] {
     let holds = |fix: &Fix| {

@@ -17,7 +17,7 @@ pub const MOST_COLUMN: usize = 1000;
 
 pub use dot::dot;
 pub(crate) use dot::quoted;
-pub use fix::{cost, fix, not_fixed};
+pub use fix::{cost, fix, name_of_fix, not_fixed};
 pub use html::{Section, html};
 pub use lanes::lanes;
 pub use markdown::markdown;

@@ -54,7 +54,10 @@ pub fn text(explanation: &Explanation) -> String {
         lines.extend(wrapped(&progress, "  ", "  "));
     }
     match (super::fix(explanation), no_fix(explanation)) {
-        (Some(fix), _) => lines.extend(wrapped(&fix, "  Fix: ", "  ")),
+        (Some(fix), _) => {
+            lines.extend(wrapped(&fix, "  Fix: ", "  "));
+            lines.extend(super::name_of_fix(explanation).map(|name| format!("  {name}")));
+        }
         (None, Some(why)) => lines.extend(wrapped(&why, "  No fix is offered: ", "  ")),
         (None, None) => {}
     }

@@ -118,6 +118,7 @@ impl<'a> Executor<'a> {
         let options = Options {
             times: self.times,
             stdin: self.given.stdin.clone(),
+            driver: self.given.driver.clone(),
             timeout: self.given.timeout,
             output: Output::Kept,
             branches: false,

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 use unsnarl_recorder::{
-    launch::{Output, Starter},
+    launch::{Company, Output, Starter},
     log,
     permit::Permit,
     record::{
@@ -34,6 +34,8 @@ pub struct Limits {
     pub one: Duration,
     /// File for standard input, if the runs had one.
     pub stdin: Option<PathBuf>,
+    /// Command that uses the program from outside, started beside each run in place of the recorded input.
+    pub driver: Option<OsString>,
     /// The user's word about the program.
     pub word: Word,
 }
@@ -86,7 +88,7 @@ pub fn job(
         timeout: limits.one,
         limits: log::Limits::default(),
         criteria: run.meta.criteria.clone(),
-        starter: Starter::default(),
+        starter: Starter::default().with_company(Company::of_driver(limits.driver.clone())),
     }
 }
 

@@ -160,9 +160,9 @@ fn explored(
 }
 
 fn only_built(explanation: &Explanation, at: usize) -> String {
-    let id = &explanation.id;
-    let number = explanation.fixes.get(at).map_or(1, |fix| fix.number);
-    format!("only building it can tell, as unsnarl verify {id}:{number} --build \"make\" does")
+    let fix = explanation.fixes.get(at);
+    let name = fix.map_or_else(|| explanation.id.clone(), |fix| explanation.name_of(fix));
+    format!("only building it can tell, as unsnarl verify {name} --build \"make\" does")
 }
 
 fn search(
@@ -200,6 +200,7 @@ fn limits(with: &Executing<'_>, time: Duration) -> Limits {
         random: RANDOM,
         one: with.given.timeout.min(time),
         stdin: with.given.stdin.clone(),
+        driver: with.given.driver.clone(),
         word: with.given.word.clone(),
     }
 }

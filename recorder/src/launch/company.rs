@@ -25,6 +25,17 @@ pub struct Company {
     pub text: Option<Vec<u8>>,
 }
 
+impl Company {
+    /// A driver for each run, if there is one.
+    #[must_use]
+    pub fn of_driver(driver: Option<OsString>) -> Company {
+        Company {
+            driver,
+            ..Company::default()
+        }
+    }
+}
+
 /// A driver that has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Driven {

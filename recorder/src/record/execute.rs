@@ -9,7 +9,10 @@ use crate::{
 };
 use sha2::{Digest, Sha256};
 use std::{ffi::OsString, io, os::unix::ffi::OsStrExt, sync::atomic::AtomicBool};
-use unsnarl_trace::{Mode, Run, input::Variable};
+use unsnarl_trace::{
+    Mode, Run,
+    input::{RunInput, Variable},
+};
 
 /// One executed run.
 pub struct Executed {
@@ -194,6 +197,15 @@ fn kept(attempt: &Attempt) -> Vec<Variable> {
     set.collect()
 }
 
+/// What came from outside in a recorded run, to be given back. A driver beside the run says it anew: on another schedule
+/// the answers of the recorded one would be those to other requests.
+fn given_back(job: &Job, attempt: &Attempt) -> RunInput {
+    match job.starter.company().driver {
+        Some(_) => RunInput::default(),
+        None => attempt.input.clone().unwrap_or_default(),
+    }
+}
+
 /// The configuration of the runtime for an attempt.
 pub(crate) fn config(job: &Job, attempt: &Attempt) -> Config {
     Config {
@@ -211,7 +223,7 @@ pub(crate) fn config(job: &Job, attempt: &Attempt) -> Config {
         follow: attempt.follow.clone(),
         branches: attempt.branches,
         input_seed: attempt.input_seed(),
-        input: attempt.input.clone().unwrap_or_default(),
+        input: given_back(job, attempt),
         is_debugged: false,
         allow_use_after_free: job.criteria.allow_use_after_free,
         limits: job.limits,

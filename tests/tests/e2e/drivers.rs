@@ -116,3 +116,54 @@ fn a_program_that_goes_on_for_ever_is_asked_to_end() -> Result<()> {
     ensure!(runs(&program)?.iter().all(|run| !run.events.is_empty()));
     Ok(())
 }
+
+/// A run that failed: by itself, or as the driver says.
+fn failing(program: &Modes, by_itself: bool) -> Result<String> {
+    for name in program.workspace.runs()? {
+        let path = program.workspace.run_path(&name);
+        let run = read_run(&program.workspace.path().join(&path))?;
+        let failure = run.meta.failure;
+        if failure.is_some_and(|one| (one.kind != FailureKind::Exit) == by_itself) {
+            return Ok(path);
+        }
+    }
+    anyhow::bail!("no run failed so")
+}
+
+/// Only the driver notices the failure, so it is there again with the driver only.
+#[test]
+fn what_the_driver_notices_is_repeated_and_executed_with_it() -> Result<()> {
+    let program = compile()?;
+    record(&program, &["-n", "40", "--driver", "./client"], &[])?.exits(1)?;
+    let run = failing(&program, false)?;
+    let unsnarl = |words: &[&str]| program.workspace.unsnarl(words);
+    unsnarl(&["replay", &run])?.exits(1)?;
+    let said = unsnarl(&["replay", &run, "-n", "2", "--driver", "./client"])?.exits(0)?;
+    said.says(&["reproduced 2 of 2 times: failed"])?;
+    let explain = ["explain", "--times", "2", "--run-budget", "8s"];
+    let without = unsnarl(&explain)?.exits(1)?;
+    without.says(&["Not reproduced"])?;
+    let with = unsnarl(&[&explain[..], &["--driver", "./client"]].concat())?.exits(1)?;
+    ensure!(!format!("{with}").contains("Not reproduced"), "{with}");
+    with.says(&["order fails 2/2"])?;
+    Ok(())
+}
+
+/// What the driver has sent is in the run: a failure of the program itself needs no driver.
+#[test]
+fn a_failure_of_the_program_itself_is_repeated_without_the_driver() -> Result<()> {
+    let program = compile()?;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/counting_server.c");
+    let answer = "char answer = (char)requests;";
+    let checked = format!("if (wish == '?' && requests != 2) abort(); {answer}");
+    let text = fs::read_to_string(source)?.replace(answer, &checked);
+    program.workspace.write("checked.c", &text)?;
+    let build = ["cc", "-g", "checked.c", "-o", "prog", "-pthread"];
+    program.workspace.unsnarl(&build)?.exits(0)?;
+    record(&program, &["-n", "40", "--driver", "./client"], &[])?.exits(1)?;
+    let run = failing(&program, true)?;
+    let replay = ["replay", &run, "-n", "2"];
+    let said = program.workspace.unsnarl(&replay)?.exits(0)?;
+    said.says(&["the same run 2 of 2 times: failed"])?;
+    Ok(())
+}

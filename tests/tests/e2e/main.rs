@@ -65,6 +65,7 @@ mod suppression;
 mod surroundings;
 mod symbolic;
 mod timers;
+mod told;
 mod unusual;
 mod vscode;
 mod wrapped_locks;
