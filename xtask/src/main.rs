@@ -42,6 +42,9 @@ enum Task {
         /// Install what is missing without asking
         #[arg(short)]
         yes: bool,
+        /// Leave out what records and explains whole programs, and editors
+        #[arg(long)]
+        quick: bool,
     },
     /// Measures and prints tables
     Bench {
@@ -66,7 +69,8 @@ fn main() -> Result<()> {
     match Arguments::parse().task {
         Task::Setup { yes } => setup::run(Scope::Tests, Answer::from_flag(yes)),
         Task::Demo { yes } => demo::run(Answer::from_flag(yes)),
-        Task::Test { yes } => test::run(Answer::from_flag(yes)),
+        Task::Test { yes, quick: true } => test::quick(Answer::from_flag(yes)),
+        Task::Test { yes, quick: false } => test::run(Answer::from_flag(yes)),
         Task::Bench { words } => bench::run(&words),
         Task::Codegen { check } => test::codegen(check),
         Task::Gate => gate::run(),
