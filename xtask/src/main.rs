@@ -8,6 +8,7 @@ mod demo;
 mod gate;
 mod language;
 mod measure;
+mod prose;
 mod setup;
 mod shell;
 mod test;
