@@ -4,7 +4,7 @@
 //! dependency that breaks that is refused here, not found out later.
 
 use crate::{
-    language,
+    language, prose,
     shell::{self, cargo},
 };
 use anyhow::{Context, Result, bail};
@@ -48,8 +48,10 @@ pub fn run() -> Result<()> {
     dependencies("unsnarl-runtime", RUNTIME)?;
     ban_list_works()?;
     language::check()?;
+    prose::check()?;
     eprintln!(
-        "gate: core and runtime depend on nothing else, core's ban list works, doc comments say what items are"
+        "gate: core and runtime depend on nothing else, core's ban list works, doc comments say what items are, no text \
+         is read back"
     );
     Ok(())
 }

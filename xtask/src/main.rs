@@ -1,13 +1,15 @@
-//! The project's own commands: `cargo xtask setup | demo | test | bench | codegen | gate | measure`.
+//! The project's own commands: `cargo xtask setup | demo | test | fuzz | bench | codegen | gate | measure`.
 //!
 //! Everything here works from a clone in any folder, keeps to `CARGO_TARGET_DIR`, and leaves nothing
 //! outside of the project but what the set-up installed and a cache in the user's cache folder.
 
 mod bench;
 mod demo;
+mod fuzz;
 mod gate;
 mod language;
 mod measure;
+mod prose;
 mod setup;
 mod shell;
 mod test;
@@ -42,6 +44,17 @@ enum Task {
         /// Install what is missing without asking
         #[arg(short)]
         yes: bool,
+        /// Leave out what records and explains whole programs, and editors
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Feeds mutated valid inputs to what reads them, until one makes it panic or the time is over
+    Fuzz {
+        /// The target; an unknown one lists all
+        name: String,
+        /// Time to look for: 30s, 10m, 2h
+        #[arg(long = "for", value_name = "TIME", default_value = "1m", value_parser = fuzz::time)]
+        time: std::time::Duration,
     },
     /// Measures and prints tables
     Bench {
@@ -66,7 +79,9 @@ fn main() -> Result<()> {
     match Arguments::parse().task {
         Task::Setup { yes } => setup::run(Scope::Tests, Answer::from_flag(yes)),
         Task::Demo { yes } => demo::run(Answer::from_flag(yes)),
-        Task::Test { yes } => test::run(Answer::from_flag(yes)),
+        Task::Test { yes, quick: true } => test::quick(Answer::from_flag(yes)),
+        Task::Test { yes, quick: false } => test::run(Answer::from_flag(yes)),
+        Task::Fuzz { name, time } => fuzz::run(&name, time),
         Task::Bench { words } => bench::run(&words),
         Task::Codegen { check } => test::codegen(check),
         Task::Gate => gate::run(),

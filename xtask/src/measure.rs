@@ -10,6 +10,8 @@ mod source;
 mod tree;
 
 pub use figures::Share;
+pub use source::{attributes, is_for_tests};
+pub use tree::TrackedFile;
 
 use crate::shell::{self, command};
 use anyhow::{Context, Result};
@@ -17,12 +19,7 @@ use std::{fs, path::PathBuf};
 
 /// Measures the working tree and prints the tables.
 pub fn run() -> Result<()> {
-    let mut files = Vec::new();
-    for path in tracked()? {
-        let text = fs::read_to_string(shell::project().join(&path));
-        let text = text.with_context(|| format!("{} cannot be read", path.display()))?;
-        files.push(tree::TrackedFile { path, text });
-    }
+    let files = tracked_files()?;
     let measured = tree::measure(&files)?;
     let subjects = shell::output(command("git", &["log", "--no-merges", "--format=%s"]))?;
     print!(
@@ -36,6 +33,24 @@ pub fn run() -> Result<()> {
     }
     print!("{}", constants::summary(&numbers, &docs));
     Ok(())
+}
+
+/// Rust sources that are not built for tests only. They may contain tests.
+pub fn product_sources() -> Result<Vec<TrackedFile>> {
+    let files = tracked_files()?;
+    let sources = tree::rust_sources(&files)?;
+    let product = sources.iter().filter(|source| !source.is_test);
+    Ok(product.map(|source| source.file.clone()).collect())
+}
+
+fn tracked_files() -> Result<Vec<TrackedFile>> {
+    let mut files = Vec::new();
+    for path in tracked()? {
+        let text = fs::read_to_string(shell::project().join(&path));
+        let text = text.with_context(|| format!("{} cannot be read", path.display()))?;
+        files.push(TrackedFile { path, text });
+    }
+    Ok(files)
 }
 
 /// Paths of the tracked manifests and of the sources in the languages that the project is written in. The programs that

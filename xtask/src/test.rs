@@ -11,6 +11,22 @@ use std::process::Command;
 /// Set-up, checks, tests. The last lines are the test runner's summary.
 pub fn run(answer: Answer) -> Result<()> {
     setup::run(Scope::Tests, answer)?;
+    checks()?;
+    setup::vscode::package_extension()?;
+    shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
+    shell_run(with_tools(cargo(&["test", "--workspace", "--doc"]))?)?;
+    shell_run(with_tools(runner(Extent::Everything))?)
+}
+
+/// The checks, and the tests that need neither recorded programs nor editors. Needs the tools of the demo only.
+pub fn quick(answer: Answer) -> Result<()> {
+    setup::run(Scope::Demo, answer)?;
+    checks()?;
+    shell_run(with_tools(runner(Extent::Quick))?)
+}
+
+/// Format, lints, the gate and the generated files.
+fn checks() -> Result<()> {
     shell_run(cargo(&["fmt", "--all", "--check"]))?;
     shell_run(cargo(&[
         "clippy",
@@ -32,18 +48,36 @@ pub fn run(answer: Answer) -> Result<()> {
         "warnings",
     ]))?;
     gate::run()?;
-    codegen(true)?;
-    setup::vscode::package_extension()?;
-    shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
-    shell_run(with_tools(cargo(&["test", "--workspace", "--doc"]))?)?;
-    shell_run(with_tools(runner())?)
+    codegen(true)
 }
 
-fn runner() -> Command {
-    if shell::succeeds(cargo(&["nextest", "--version"])) {
-        return cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]);
-    }
-    cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"])
+/// The set of tests to run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Everything,
+    /// Those of the profile `quick` in `.config/nextest.toml`.
+    Quick,
+}
+
+/// The test runner. All packages are built in either case: with fewer of them cargo unites fewer features, and builds
+/// the dependencies again.
+fn runner(extent: Extent) -> Command {
+    let nextest = shell::succeeds(cargo(&["nextest", "--version"]));
+    let arguments: &[&str] = match (nextest, extent) {
+        (true, Extent::Everything) => &["nextest", "run", "--workspace", "--no-fail-fast"],
+        (true, Extent::Quick) => &[
+            "nextest",
+            "run",
+            "--workspace",
+            "--no-fail-fast",
+            "--profile",
+            "quick",
+        ],
+        (false, Extent::Everything) => &["test", "--workspace", "--all-targets", "--no-fail-fast"],
+        // Without nextest there is no filter by test program: unit tests only.
+        (false, Extent::Quick) => &["test", "--workspace", "--lib", "--no-fail-fast"],
+    };
+    cargo(arguments)
 }
 
 /// Random tests draw the same cases in every run, so that a change is judged by itself. A run with another

@@ -194,7 +194,7 @@ fn has_doc(attributes: &[Attribute]) -> bool {
 }
 
 /// Returns whether only tests have an item with these attributes.
-pub(super) fn is_for_tests(attributes: &[Attribute]) -> bool {
+pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::Path(path) => path.is_ident("test"),
         Meta::List(list) if list.path.is_ident("cfg") => requires_test(list.tokens.clone()),
@@ -217,7 +217,7 @@ fn requires_test(condition: proc_macro2::TokenStream) -> bool {
 }
 
 /// The attributes of an item.
-pub(super) fn attributes(item: &Item) -> &[Attribute] {
+pub fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,

@@ -14,6 +14,7 @@ use std::{
 const LARGE: usize = 500;
 
 /// A tracked file.
+#[derive(Clone)]
 pub struct TrackedFile {
     /// Its path from the project's folder.
     pub path: PathBuf,
@@ -47,22 +48,46 @@ pub struct TreeFigures {
     pub large: Vec<(PathBuf, usize)>,
 }
 
-/// Measures tracked files: Rust sources as such, other ones by their lines.
-pub fn measure(files: &[TrackedFile]) -> Result<TreeFigures> {
+/// A Rust source with its crate.
+pub struct RustSource<'a> {
+    /// The file.
+    pub file: &'a TrackedFile,
+    /// The folder of its crate.
+    pub name: &'a Path,
+    /// Its measurements.
+    pub figures: SourceFigures,
+    /// True if cargo builds it for tests only.
+    pub is_test: bool,
+}
+
+/// Measures the Rust sources among tracked files.
+pub fn rust_sources(files: &[TrackedFile]) -> Result<Vec<RustSource<'_>>> {
     let crates = crates(files);
     let mut sources = Vec::new();
     for file in files.iter().filter(|file| is_rust(&file.path)) {
-        sources.push((&file.path, source::measure(&file.path, &file.text)?));
+        sources.push(RustSource {
+            file,
+            name: crate_of(&file.path, &crates),
+            figures: source::measure(&file.path, &file.text)?,
+            is_test: false,
+        });
     }
     let test_modules = sources
         .iter()
-        .flat_map(|(_, figures)| &figures.test_modules);
-    let test_modules: BTreeSet<&Path> = test_modules.map(PathBuf::as_path).collect();
+        .flat_map(|source| source.figures.test_modules.clone());
+    let test_modules: BTreeSet<PathBuf> = test_modules.collect();
+    for source in &mut sources {
+        let path = &source.file.path;
+        source.is_test = is_test_file(path, source.name) || is_in_module(path, &test_modules);
+    }
+    Ok(sources)
+}
+
+/// Measures tracked files: Rust sources as such, other ones by their lines.
+pub fn measure(files: &[TrackedFile]) -> Result<TreeFigures> {
     let mut tree = TreeFigures::default();
-    for (path, figures) in &sources {
-        let name = crate_of(path, &crates);
-        let is_test = is_test_file(path, name) || is_in_module(path, &test_modules);
-        tree.add(name, figures, is_test);
+    for source in rust_sources(files)? {
+        tree.add(source.name, &source.figures, source.is_test);
     }
     tree.functions.sort_unstable();
     tree.large = large(files);
@@ -139,7 +164,7 @@ fn is_test_file(path: &Path, name: &Path) -> bool {
 }
 
 /// Returns whether a file belongs to one of these modules, which are paths without `.rs`.
-fn is_in_module(path: &Path, modules: &BTreeSet<&Path>) -> bool {
+fn is_in_module(path: &Path, modules: &BTreeSet<PathBuf>) -> bool {
     let stem = path.with_extension("");
     stem.ancestors().any(|folder| modules.contains(folder))
 }

@@ -1,0 +1,160 @@
+//! Files that may look for words in texts, with the reason. A file that does not need its exception any more is reported.
+
+/// Texts that others make: reasons with their files.
+pub(super) const OTHERS: &[(&str, &[&str])] = &[
+    (
+        "The script language of traces, which tests and people write.",
+        &[
+            "trace/src/script/build.rs",
+            "trace/src/script/event.rs",
+            "trace/src/script/words.rs",
+        ],
+    ),
+    ("Paths of system headers.", &["trace/src/meta.rs"]),
+    (
+        "Names of functions in program models: the compiler's and the C and C++ libraries'.",
+        &[
+            "core/src/symbolic/walk/branch.rs",
+            "core/src/symbolic/walk/callbacks.rs",
+            "core/src/symbolic/walk/calls.rs",
+            "core/src/symbolic/walk/copies.rs",
+            "core/src/symbolic/walk/exceptions.rs",
+            "core/src/symbolic/walk/heap.rs",
+            "core/src/symbolic/walk/intrinsics.rs",
+            "core/src/symbolic/walk/regain.rs",
+            "core/src/symbolic/walk/synchronization.rs",
+            "core/src/symbolic/walk/text.rs",
+        ],
+    ),
+    (
+        "Names of symbols in debug information and object files, by compilers and linkers.",
+        &[
+            "core/src/explain/draft.rs",
+            "core/src/explain/slice.rs",
+            "recorder/src/assemble/dwarf.rs",
+            "recorder/src/assemble/dwarf_types.rs",
+            "recorder/src/assemble/failure.rs",
+            "recorder/src/assemble/image.rs",
+            "recorder/src/assemble/imports.rs",
+            "recorder/src/assemble/names.rs",
+            "recorder/src/assemble/unseen.rs",
+            "recorder/src/program/debug_types.rs",
+        ],
+    ),
+    (
+        "Assembly and LLVM's text, by compilers.",
+        &[
+            "recorder/src/program/globals.rs",
+            "recorder/src/program/lines.rs",
+            "recorder/src/program/metadata.rs",
+            "recorder/src/program/mod.rs",
+            "recorder/src/program/numbers.rs",
+            "recorder/src/wrapper/assembler.rs",
+            "recorder/src/wrapper/assembly/exceptions.rs",
+            "recorder/src/wrapper/assembly/liveness.rs",
+            "recorder/src/wrapper/assembly/notes.rs",
+            "recorder/src/wrapper/assembly/plan.rs",
+            "recorder/src/wrapper/assembly/registers.rs",
+            "recorder/src/wrapper/assembly/text.rs",
+            "recorder/src/wrapper/model/points.rs",
+        ],
+    ),
+    (
+        "Command lines of compilers, and what they print.",
+        &[
+            "lab/src/compiles.rs",
+            "recorder/src/wrapper/arguments.rs",
+            "recorder/src/wrapper/compiler.rs",
+            "recorder/src/wrapper/flags/kept.rs",
+            "recorder/src/wrapper/flags/refusal.rs",
+            "recorder/src/wrapper/model/plan.rs",
+            "recorder/src/wrapper/rebuild.rs",
+        ],
+    ),
+    (
+        "The kernel's files and other programs' output.",
+        &[
+            "recorder/src/launch/calls.rs",
+            "recorder/src/record/finish.rs",
+            "recorder/src/replay/registers.rs",
+        ],
+    ),
+    (
+        "Names of files.",
+        &[
+            "recorder/src/record/marker.rs",
+            "recorder/src/runtime_library.rs",
+            "server/src/confirmer.rs",
+        ],
+    ),
+    ("Messages of the solver.", &["core/src/schedules/solver.rs"]),
+    (
+        "The user's source.",
+        &[
+            "cli/src/predict/engine.rs",
+            "core/src/dsp/render/mod.rs",
+            "core/src/fixes/lock_calls.rs",
+            "core/src/fixes/mutexes.rs",
+            "core/src/fixes/sections.rs",
+            "core/src/fixes/text/conditions.rs",
+            "core/src/fixes/text/declare.rs",
+            "core/src/fixes/text/expression.rs",
+            "core/src/fixes/text/flow.rs",
+            "core/src/fixes/text/guard.rs",
+            "core/src/fixes/text/move_behind.rs",
+            "core/src/fixes/text/move_statement.rs",
+            "core/src/fixes/text/one_step.rs",
+            "core/src/fixes/text/unjoined.rs",
+            "recorder/src/assemble/sources.rs",
+        ],
+    ),
+    (
+        "The report that is printed is coloured line by line.",
+        &["cli/src/explain.rs"],
+    ),
+];
+
+/// Texts of our own that are still read back. Nothing joins this list; it goes when they are types.
+pub(super) const OURS: &[(&str, &[&str])] = &[
+    (
+        "Locations are text in the run file until they are an enum: `heap(malloc#1).next`, `main.1:f.x`.",
+        &[
+            "core/src/facts.rs",
+            "core/src/findings/mod.rs",
+            "core/src/suppressions.rs",
+            "core/src/symbolic/walk/access.rs",
+            "core/src/symbolic/walk/names.rs",
+            "core/src/symbolic/walk/paths.rs",
+            "recorder/src/assemble/moved.rs",
+            "server/src/words.rs",
+        ],
+    ),
+    (
+        "Steps, marks and values of explanations are text until they are types.",
+        &[
+            "cli/src/pin/trial.rs",
+            "core/src/beside.rs",
+            "core/src/explain/atomicity.rs",
+            "core/src/explain/sequential.rs",
+            "core/src/explain/view.rs",
+            "core/src/fixes/deadlock.rs",
+            "core/src/fixes/publish.rs",
+            "core/src/fixes/wait.rs",
+            "core/src/invariants/told.rs",
+            "core/src/invariants/words.rs",
+            "core/src/render/text.rs",
+        ],
+    ),
+    (
+        "The advice behind a reason, after `next: `, is part of the text of errors.",
+        &[
+            "cli/src/doctor.rs",
+            "lab/src/confirm/case.rs",
+            "lab/src/confirm/mod.rs",
+        ],
+    ),
+    (
+        "Marks of our own among the client's.",
+        &["server/src/actions.rs"],
+    ),
+];
