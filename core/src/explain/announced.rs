@@ -49,7 +49,8 @@ impl Needs {
         }
     }
 
-    fn is_at(&self, place: &Place) -> bool {
+    /// Returns whether the write stands there.
+    pub fn is_at(&self, place: &Place) -> bool {
         (&place.file, place.line) == (&self.setter.file, self.setter.line)
     }
 }
@@ -131,7 +132,8 @@ pub(super) fn is_one_section(view: &View, given: &Publication, needs: &Needs) ->
         || is_one_look(view, given, needs)
 }
 
-fn is_one_look(view: &View, given: &Publication, needs: &Needs) -> bool {
+/// Returns whether the reader makes both accesses in one critical section, where locks guard both.
+pub(super) fn is_one_look(view: &View, given: &Publication, needs: &Needs) -> bool {
     let (load, reader) = (given.load, needs.reader);
     let sections = view.orders.locks_held(load);
     let mut locks = sections.iter().map(|section| section.lock);
@@ -189,7 +191,7 @@ fn always_set_before(view: &View, needs: &Needs) -> bool {
 
 /// Returns whether the thread has reached the setter between its announcement and the write that the reader
 /// needs.
-fn has_come(view: &View, store: EventId, needs: &Needs) -> bool {
+pub(super) fn has_come(view: &View, store: EventId, needs: &Needs) -> bool {
     let wanted = view.event(needs.reader).location;
     let end = needs.written.unwrap_or(needs.reader);
     let since = view.rows.before(view.thread(store), end).iter().rev();

@@ -96,6 +96,18 @@ pub(super) fn wait(
     wait.map(|(row, _)| row)
 }
 
+/// The wait that ends with the acquisition of its lock at a row, if one does.
+pub(super) fn waited(run: &Run, acquired: EventId) -> Option<EventId> {
+    /// The request and the release of the lock.
+    const STEPS: usize = 2;
+    let site = run.events.get(acquired)?.site;
+    let mut own = own_before(run, acquired).take(STEPS);
+    own.find(|row| {
+        let event = run.events.get(*row);
+        event.is_some_and(|event| event.kind == EventKind::Wait && event.site == site)
+    })
+}
+
 /// The preceding rows of a row's thread, the latest first, without an index: linear in the rows in between.
 pub(super) fn own_before(run: &Run, row: EventId) -> impl Iterator<Item = EventId> {
     let thread = run.events.get(row).map(|event| event.thread);

@@ -2,7 +2,7 @@
 //! Everything else is left to chance, so that many different schedules satisfy each order.
 
 use super::begins;
-use super::turned::{Blamed, blamed, missing, outermost, region, thread, update_begins};
+use super::turned::{Blamed, blamed, half, missing, outermost, region, thread, update_begins};
 use crate::explanation::{Absent, BugKind, Explanation, Role};
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
@@ -15,9 +15,10 @@ pub struct Intervention {
     pub without: Vec<Vec<EventId>>,
     /// The row at which the blamed behaviour is complete.
     pub complete: EventId,
-    /// A write that passing runs have: with the blamed behaviour it comes after those events, if it comes;
-    /// without it, before.
+    /// A write that passing runs have: with the blamed behaviour it comes after those events, if it comes.
     pub absent: Option<Absent>,
+    /// Alternatives without the blamed behaviour in which that write comes before this row.
+    pub after_absent: Vec<EventId>,
     /// A thread whose end before the last event of the first alternative is another way without the blamed
     /// behaviour: any repetition by it also comes in time.
     pub ends: Option<ThreadId>,
@@ -39,6 +40,9 @@ pub fn intervention(explanation: &Explanation, run: &Run) -> Option<Intervention
     if let Some(absent) = missing(explanation) {
         return too_late(run, &blamed, absent);
     }
+    if let Some(absent) = half(explanation) {
+        return half_done(run, &blamed, absent);
+    }
     match region(explanation, &blamed, run) {
         Some((first, between, last)) => interrupted(run, first, &between, last),
         None => swapped(run, &blamed),
@@ -50,11 +54,45 @@ fn too_late(run: &Run, blamed: &[Blamed<'_>], absent: Absent) -> Option<Interven
     let reader = blamed.last()?.row;
     Some(Intervention {
         with: vec![reader],
-        without: vec![vec![outermost(run, reader)?]],
+        without: Vec::new(),
         complete: reader,
         absent: Some(absent),
+        after_absent: entries(run, outermost(run, reader)?),
         ends: None,
     })
+}
+
+/// The intervention for two changes of one thread with reads of both in between, where the failing run never reached the
+/// second change: without it the reads come after that, or before the first.
+fn half_done(run: &Run, blamed: &[Blamed<'_>], absent: Absent) -> Option<Intervention> {
+    let of = |role| blamed.iter().filter(move |one| one.role == role);
+    let written = of(Role::Cause).next()?.row;
+    let mut reads = of(Role::Interference).map(|one| one.row);
+    let enters = reads.next()?;
+    let leaves = reads.next_back().unwrap_or(enters);
+    let mut with = vec![written, held_after(run, written, enters)?, leaves];
+    with.dedup();
+    Some(Intervention {
+        with,
+        without: vec![vec![
+            begins::leads_to(run, leaves),
+            outermost(run, update_begins(run, written))?,
+        ]],
+        complete: leaves,
+        absent: Some(absent),
+        after_absent: entries(run, outermost(run, begins::decided_by(run, enters))?),
+        ends: None,
+    })
+}
+
+/// The rows at which a thread can be held before it goes on with what begins at a row: this one, and where it came from a
+/// wait, the acquisition of the lock before that: it may not have to wait then.
+fn entries(run: &Run, from: EventId) -> Vec<EventId> {
+    let before = std::iter::successors(Some(from), |from| {
+        outermost(run, begins::waited(run, *from)?)
+    });
+    let last = before.last().filter(|row| *row != from);
+    [from].into_iter().chain(last).collect()
 }
 
 /// The intervention for a signal that came before its wait, and perhaps after the check that led to the wait;
@@ -105,6 +143,7 @@ fn interrupted(
         ],
         complete: last,
         absent: None,
+        after_absent: Vec::new(),
         ends: None,
     })
 }
@@ -119,6 +158,7 @@ fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
         without: vec![vec![late, outermost(run, update_begins(run, early))?]],
         complete: late,
         absent: None,
+        after_absent: Vec::new(),
         ends: thread(run, late),
     })
 }
@@ -182,10 +222,14 @@ mod tests {
         let early = "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain.1 fails @20";
         let fine = "main fork main.1 @1\nmain W p =5 @7\nmain.1 R p =5 @20 use";
         let (with, without) = lines(&[fine; 6], early);
-        assert_eq!((with, without), (vec![20], vec![vec![20]]));
+        assert_eq!((with, without), (vec![20], Vec::new()));
         let found = explain(&corpus(&[fine; 6], &[early]), &Budget::unlimited());
         let orders = intervention(found.findings.first().unwrap(), &run(early)).unwrap();
         assert_eq!(orders.absent.unwrap().place.line, 7);
+        let failing = run(early);
+        let mut rows = failing.events.iter();
+        let read = rows.find(|(_, event)| event.kind == EventKind::Read);
+        assert_eq!(orders.after_absent, [read.unwrap().0]);
     }
 
     #[test]

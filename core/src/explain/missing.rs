@@ -5,6 +5,7 @@ use super::{
     draft::Draft,
     order::{and, publication, ran_before, too_visible},
     too_early::too_early,
+    torn,
     view::View,
 };
 use crate::{
@@ -24,8 +25,37 @@ pub(super) fn missing(
     reader: EventId,
     by: Option<ThreadId>,
 ) -> Explanation {
+    let half = half_done(view, original, reader, by);
+    half.unwrap_or_else(|| alone(view, original, reader, by))
+}
+
+/// Explains that the thread had seen another change already, to which the missing write belongs.
+pub(super) fn half_done(
+    view: &View,
+    original: PairKey,
+    reader: EventId,
+    by: Option<ThreadId>,
+) -> Option<Explanation> {
+    let needs = Needs::absent(reader, setter_of(view, original), by);
+    let seen = torn::seen_before(view, &needs)?;
+    let other = (seen.store, seen.load);
+    Some(half_new(view, original, reader, other))
+}
+
+/// Place of the write of passing runs.
+fn setter_of(view: &View, original: PairKey) -> Place {
     let site = view.corpus.counts().site(original.head);
-    let setter = site.map(|site| site.place.clone()).unwrap_or_default();
+    site.map(|site| site.place.clone()).unwrap_or_default()
+}
+
+/// Explains the missing write without another change that it belongs to.
+pub(super) fn alone(
+    view: &View,
+    original: PairKey,
+    reader: EventId,
+    by: Option<ThreadId>,
+) -> Explanation {
+    let setter = setter_of(view, original);
     let needs = Needs::absent(reader, setter.clone(), by);
     if let Some(by) = by {
         return match announcement(view, &needs) {
@@ -214,7 +244,8 @@ pub(super) fn never_comes(view: &View, setter: &Place, reader: EventId) -> bool 
     !writers.is_empty() && writers.iter().all(|&thread| end_of(view, thread) < reader)
 }
 
-fn could_write(view: &View, setter: &Place, reader: EventId) -> Vec<ThreadId> {
+/// The threads that could do a write before a read: those that were in its function, or all others when none was.
+pub(super) fn could_write(view: &View, setter: &Place, reader: EventId) -> Vec<ThreadId> {
     let own = view.thread(reader);
     let others = (0..view.run.meta.threads.len() as u16).map(ThreadId);
     let others: Vec<ThreadId> = others.filter(|&thread| thread != own).collect();
@@ -397,10 +428,7 @@ fn half_new(
 ) -> Explanation {
     let counts = view.corpus.counts();
     let (written, seen) = other;
-    let setter = counts
-        .site(original.head)
-        .map(|site| site.place.clone())
-        .unwrap_or_default();
+    let setter = setter_of(view, original);
     let (x, y) = (view.variable_of(&[seen, written]), view.variable(reader));
     let headline = format!("`{x}` and `{y}` were read while only one of them was new");
     let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);

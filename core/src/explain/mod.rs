@@ -32,6 +32,7 @@ mod symptom;
 #[cfg(test)]
 mod tests;
 mod too_early;
+mod torn;
 mod turned;
 mod view;
 mod waiting;

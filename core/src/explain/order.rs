@@ -7,6 +7,7 @@ use super::{
     lost_wakeup,
     missing::absent,
     too_early::{is_unset, too_early},
+    torn,
     view::View,
 };
 use crate::{
@@ -19,6 +20,11 @@ use unsnarl_trace::{EventId, EventKind, ThreadId};
 
 /// Explains that `early` ran before `late`.
 pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation {
+    torn::half_done(view, early, late).unwrap_or_else(|| ordered(view, early, late))
+}
+
+/// Explains the same where no other change belongs to the two.
+pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation {
     if let Some(published) = publication(view, early)
         && view.thread(published.store) == view.thread(late)
         && published.comes_before(view, &view.place(late))

@@ -1,6 +1,7 @@
 //! Tests of explanations of traces, as text.
 
 mod given_away;
+mod torn;
 mod waits;
 
 use crate::{

@@ -208,6 +208,14 @@ pub(super) fn missing(explanation: &Explanation) -> Option<Absent> {
     who.find(|one| one.place == mark.place).cloned()
 }
 
+/// The write that, according to the explanation, belongs to another one and had not come when both were read.
+pub(super) fn half(explanation: &Explanation) -> Option<Absent> {
+    let is_couple = explanation.kind == BugKind::MultiVariableAtomicityViolation;
+    let mark = never_came(explanation).filter(|mark| is_couple && mark.role == Role::Cause)?;
+    let mut who = explanation.absent.iter();
+    who.find(|one| one.place == mark.place).cloned()
+}
+
 /// The order for a read that came before a write which the failing run never reached.
 fn awaited(explanation: &Explanation, run: &Run) -> Option<Turned> {
     let absent = never_came(explanation)?;
@@ -295,6 +303,11 @@ pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
     let blamed = blamed(explanation);
     if let (Some(absent), Some(reader)) = (missing(explanation), blamed.last()) {
         return Some(comes_too_early(run, reader.step, &absent));
+    }
+    if let (Some(absent), Some(reader)) = (half(explanation), blamed.last())
+        && !comes_too_early(run, reader.step, &absent)
+    {
+        return Some(false);
     }
     let mut last: BTreeMap<&str, &Step> = BTreeMap::new();
     let mut wanted: BTreeSet<(Key<'_>, Key<'_>)> = BTreeSet::new();

@@ -186,8 +186,10 @@ impl Trials<'_> {
                 optional: true,
                 ..anywhere(run, outermost(run, row)?)?
             });
-            for way in &mut without {
+            for entry in &orders.after_absent {
+                let mut way = way(&[*entry], then);
                 way.proposal.events.insert(0, anywhere(run, row)?);
+                without.push(way);
             }
         }
         without.extend(self.after_its_end(orders));

@@ -13,7 +13,7 @@
 // expect interference: assert(manager.free_blocks > 0);
 // expect also: manager.is_free[found] = false;
 //
-// still wrong: gcc -O0, gcc -O2, clang -O0, clang -O2
+// still wrong: gcc -O0, gcc -O2, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

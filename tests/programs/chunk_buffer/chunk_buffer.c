@@ -13,7 +13,7 @@
 // expect also: while (head == tail && !finished)
 // expect also: if (head == tail)
 //
-// still wrong: gcc -O0, gcc -O2, clang -O0, clang -O2
+// still wrong: gcc -O0, gcc -O2, clang -O2
 
 #include <assert.h>
 #include <pthread.h>

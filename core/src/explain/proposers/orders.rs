@@ -7,7 +7,7 @@ use crate::{
     explain::{
         after_free, atomicity,
         candidates::{Candidate, Story, candidates},
-        causes, missing, no_memory, order, refused, spurious,
+        causes, missing, no_memory, order, refused, spurious, torn,
         view::View,
     },
     explanation::{Certainty, Explanation},
@@ -35,7 +35,11 @@ impl Proposer for Orders {
     fn propose(&self, failing: &Failing<'_>, budget: &Budget) -> Vec<Explanation> {
         let found = candidates(failing.view, budget).into_iter();
         let found = found.take(LOOKED_AT);
-        found.map(|one| write(failing.view, &one)).collect()
+        let told = found.flat_map(|one| {
+            let view = failing.view;
+            [Some(write(view, &one)), write_alone(view, &one)]
+        });
+        told.flatten().collect()
     }
 
     /// It says nothing of what others propose: what it finds is told first.
@@ -53,7 +57,27 @@ pub(super) fn nearly(failing: &Failing<'_>, budget: &Budget) -> Vec<Explanation>
 
 /// An order as an explanation.
 pub(in crate::explain) fn write(view: &View, candidate: &Candidate) -> Explanation {
-    let mut explanation = told(view, &candidate.story);
+    finished(view, candidate, told(view, &candidate.story))
+}
+
+/// An order that is told together with another one, without that one: experiments tell whether the two belong together.
+fn write_alone(view: &View, candidate: &Candidate) -> Option<Explanation> {
+    let alone = match candidate.story {
+        Story::Order { early, late } => {
+            torn::half_done(view, early, late).map(|_| order::ordered(view, early, late))
+        }
+        Story::Missing {
+            original,
+            reader,
+            by,
+        } => missing::half_done(view, original, reader, by)
+            .map(|_| missing::alone(view, original, reader, by)),
+        _ => None,
+    };
+    alone.map(|alone| finished(view, candidate, alone))
+}
+
+fn finished(view: &View, candidate: &Candidate, mut explanation: Explanation) -> Explanation {
     explanation.certainty = certainty(view.corpus, candidate);
     name(view, &mut explanation);
     explanation

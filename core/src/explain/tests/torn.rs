@@ -1,0 +1,49 @@
+//! Tests of two changes that belong together, of which a thread saw one.
+
+use crate::{Budget, BugKind, Explanation, Role, explain, fixture::corpus};
+use std::collections::BTreeSet;
+
+const BEGIN: &str = "main fork main.1 @40\nmain fork main.2 @41\n";
+
+fn change(line: u32, variable: &str) -> String {
+    format!(
+        "main.1 lock m @{line} change\nmain.1 W {variable} =1 @{} change\nmain.1 unlock m @{} change\n",
+        line + 1,
+        line + 2
+    )
+}
+
+/// The reader's look at `a` and, under the same lock or after it, at `b`.
+fn look(a: u32, b: u32, is_one: bool) -> String {
+    let first = format!("main.2 lock m @20 look\nmain.2 R a ={a} @21 look\n");
+    let second = format!("main.2 R b ={b} @23 look\nmain.2 unlock m @24 look\n");
+    let between = match is_one {
+        true => "",
+        false => "main.2 unlock m @22 look\nmain.2 lock m @22 look\n",
+    };
+    [&first, between, &second].concat()
+}
+
+fn told(is_one: bool) -> Explanation {
+    let (a, b) = (change(5, "a"), change(8, "b"));
+    let after = [BEGIN, &a, &b, &look(1, 1, is_one)].concat();
+    let torn = [BEGIN, &a, &look(1, 0, is_one), "main.2 fails @25 look\n"].concat();
+    let runs = corpus(&[&*after; 6], &[&torn]);
+    let mut found = explain(&runs, &Budget::unlimited()).findings;
+    found.remove(0)
+}
+
+#[test]
+fn a_look_in_one_section_needs_both_changes() {
+    let told = told(true);
+    assert_eq!(told.kind, BugKind::MultiVariableAtomicityViolation);
+    let sites = told.sites.iter();
+    let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let lines: BTreeSet<u32> = blamed.map(|mark| mark.place.line).collect();
+    assert_eq!(lines, BTreeSet::from([6, 9, 21, 23]));
+}
+
+#[test]
+fn a_look_in_two_sections_is_told_by_an_order() {
+    assert_eq!(told(false).kind, BugKind::OrderViolation);
+}
