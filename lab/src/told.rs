@@ -94,7 +94,7 @@ fn place(state: &Path, loaded: &Loaded) -> io::Result<(PathBuf, PathBuf)> {
     Ok((state.join(format!("{name}.json")), folder))
 }
 
-/// What is kept of a folder. A file of another version of this program is none.
+/// The notes that are kept of a folder. A file that is missing, or written by another version, holds none.
 fn read(place: &Path, folder: &Path) -> Told {
     let text = read_text(place).unwrap_or_default();
     let told: Told = serde_json::from_str(&text).unwrap_or_default();

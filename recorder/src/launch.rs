@@ -319,6 +319,7 @@ fn watch(
     companion: &mut Companion<'_>,
 ) -> io::Result<Watched> {
     let (begin, pid) = (Instant::now(), process.pid);
+    // Kernels before 5.3 have none: then the end is asked for, a little later.
     let ends = pidfd_open(pid, PidfdFlags::empty()).ok();
     let is_shown = watching.output == Output::Shown;
     let mut stdout = Stream::new(process.stdout, watching.text)?;

@@ -191,7 +191,11 @@ pub fn help(chosen: &'static Thread) -> bool {
     if !waits.is_empty() && waits.outside {
         let given = waits.given.is_some();
         let patience = if given { PATIENCE } else { REPLAY_PATIENCE };
-        if waits.wait_for(chosen, patience) {
+        // Who starts a client beside the program starts it now.
+        header().waits_outside.store(u32::from(!given), Release);
+        let came = waits.wait_for(chosen, patience);
+        header().waits_outside.store(0, Release);
+        if came {
             return true;
         }
         chosen.forced.set(given);

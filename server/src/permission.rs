@@ -98,16 +98,28 @@ impl Permissions {
         if let Some(above) = file.parent() {
             own_folder::claim(above)?;
         }
-        let mut answers = self.read();
+        let mut answers = load(file)?;
         change(&mut answers);
         replace(file, &serde_json::to_string_pretty(&answers)?)
     }
 
+    /// The stored answers; none where they cannot be read: then the user is asked again.
     fn read(&self) -> Answers {
-        let text = self.file.as_ref().map(|file| read_text(file));
-        let text = text.and_then(Result::ok).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or_default()
+        let stored = self.file.as_ref().map(|file| load(file));
+        stored.and_then(Result::ok).unwrap_or_default()
     }
+}
+
+/// Reads the answers of a file, which need not be there.
+fn load(file: &Path) -> io::Result<Answers> {
+    let text = match read_text(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Answers::default()),
+        text => text?,
+    };
+    serde_json::from_str(&text).map_err(|error| {
+        let said = format!("{} holds no answers: {error}", file.display());
+        io::Error::new(io::ErrorKind::InvalidData, said)
+    })
 }
 
 /// `may-run.json` in the folder of this user's state; none where there is no folder that belongs to the user.
@@ -138,6 +150,21 @@ mod tests {
         );
         std::fs::write(&file, "{").unwrap();
         assert_eq!(second.of(one), None);
+    }
+
+    #[test]
+    fn answers_that_cannot_be_read_are_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("state/may-run.json");
+        let here = Path::new("/w/one");
+        let mut permissions = Permissions::kept_in(Some(file.clone()));
+        permissions.keep(here, true).unwrap();
+        std::fs::write(&file, "{\"folders\": {\"/w/other\": true},").unwrap();
+        let error = permissions.keep(here, false).unwrap_err().to_string();
+        assert!(error.contains("may-run.json holds no answers"), "{error}");
+        assert_eq!(permissions.of(here), Some(false), "for this session");
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains("/w/other"), "{text}");
     }
 
     #[test]

@@ -484,8 +484,8 @@ fn sequential_bug() {
         &[],
         &many,
         expect![[r#"
-            note: the assertion at test.c:27 fails in all 30 runs, which have one order of conflicting steps:
-              this does not depend on the schedule
+            note: the assertion at test.c:27 fails in all 30 recorded runs, which have one order of conflicting
+              steps: this does not depend on the schedule
               Each run ends with: assertion `sum == 5` failed at test.c:27.
         "#]],
     );

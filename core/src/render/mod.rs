@@ -202,6 +202,10 @@ pub fn certainty(explanation: &Explanation) -> Option<String> {
             tally.passes,
             tally.of_passes
         ),
+        Verdict::Unsettled if tally.of_fails == 0 => format!(
+            "{}. This order was not run again: {reason}.",
+            recorded(explanation.certainty)
+        ),
         Verdict::Unsettled => format!(
             "{}. Run again this order fails {}/{}, but no other order confirms it: {reason}.",
             recorded(explanation.certainty),

@@ -197,7 +197,7 @@ fn kept(attempt: &Attempt) -> Vec<Variable> {
     set.collect()
 }
 
-/// What came from outside in a recorded run, to be given back. A driver beside the run says it anew: on another schedule
+/// The input from outside of a recorded run, to be given back. A driver beside the run says it anew: on another schedule
 /// the answers of the recorded one would be those to other requests.
 fn given_back(job: &Job, attempt: &Attempt) -> RunInput {
     match job.starter.company().driver {

@@ -28,7 +28,7 @@ fn the_first_check_that_fails_is_where_the_run_fails() -> Result<()> {
     let words = "record --seed 3 -n 200 --until-failing 2 --show-output -- ./prog";
     let words: Vec<&str> = words.split(' ').collect();
     let said = workspace.unsnarl(&words)?.exits(1)?;
-    let text = format!("{said}");
+    let text = format!("{}{}", said.stdout, said.stderr);
     ensure!(
         text.contains("[  FAILED  ] Stats.AddsUpWhatThreadsAdd"),
         "{said}"
