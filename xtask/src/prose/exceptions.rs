@@ -75,6 +75,7 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
         "The kernel's files and other programs' output.",
         &[
             "recorder/src/launch/calls.rs",
+            "recorder/src/launch/check.rs",
             "recorder/src/record/finish.rs",
             "recorder/src/replay/registers.rs",
         ],
@@ -82,6 +83,7 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
     (
         "Names of files.",
         &[
+            "lab/src/told.rs",
             "recorder/src/record/marker.rs",
             "recorder/src/runtime_library.rs",
             "server/src/confirmer.rs",
@@ -93,6 +95,7 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
         &[
             "cli/src/predict/engine.rs",
             "core/src/dsp/render/mod.rs",
+            "core/src/fixes/asserted.rs",
             "core/src/fixes/lock_calls.rs",
             "core/src/fixes/mutexes.rs",
             "core/src/fixes/sections.rs",
@@ -104,6 +107,7 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
             "core/src/fixes/text/move_behind.rs",
             "core/src/fixes/text/move_statement.rs",
             "core/src/fixes/text/one_step.rs",
+            "core/src/fixes/text/precondition.rs",
             "core/src/fixes/text/unjoined.rs",
             "recorder/src/assemble/sources.rs",
         ],
