@@ -49,7 +49,7 @@ pub fn sarif(
         .iter()
         .copied()
         .chain(left)
-        .map(|explanation| rule_id(explanation.kind))
+        .map(|explanation| explanation.kind.word())
         .collect();
     let driver = ToolComponent::builder()
         .name("unsnarl")
@@ -98,7 +98,7 @@ fn result(explanation: &Explanation, places: &mut Places) -> Row {
         })
         .collect();
     let mut row = Row::builder()
-        .rule_id(rule_id(explanation.kind))
+        .rule_id(explanation.kind.word())
         .kind(kind)
         .level(level)
         .message(message(&said(explanation)))
@@ -210,20 +210,6 @@ fn message(text: &str) -> Message {
     Message::builder().text(text).build()
 }
 
-/// The id of the class as in the JSON of explanations.
-fn rule_id(kind: BugKind) -> &'static str {
-    match kind {
-        BugKind::AtomicityViolation => "atomicity-violation",
-        BugKind::MultiVariableAtomicityViolation => "multi-variable-atomicity-violation",
-        BugKind::OrderViolation => "order-violation",
-        BugKind::DataRace => "data-race",
-        BugKind::Deadlock => "deadlock",
-        BugKind::LostWakeup => "lost-wakeup",
-        BugKind::UseAfterFree => "use-after-free",
-        BugKind::Sequential => "sequential",
-    }
-}
-
 fn rule(id: &'static str) -> ReportingDescriptor {
     let short = match id {
         "atomicity-violation" => "Accesses that were meant as one step were interrupted.",
@@ -231,7 +217,6 @@ fn rule(id: &'static str) -> ReportingDescriptor {
             "Accesses of several variables that were meant as one step were interrupted."
         }
         "order-violation" => "Two accesses ran in the order that was not meant.",
-        "data-race" => "Conflicting accesses that nothing orders.",
         "deadlock" => "Threads wait for each other.",
         "lost-wakeup" => "A thread waits for a signal that was sent before.",
         "use-after-free" => "Memory is used after it was given back.",

@@ -17,8 +17,6 @@ pub enum BugKind {
     MultiVariableAtomicityViolation,
     /// Two accesses ran in an unintended order.
     OrderViolation,
-    /// Unordered conflicting accesses.
-    DataRace,
     /// Threads wait for each other in a cycle.
     Deadlock,
     /// A thread waits for a signal that was sent before.
@@ -36,7 +34,6 @@ impl BugKind {
             Self::AtomicityViolation => "atomicity-violation",
             Self::MultiVariableAtomicityViolation => "multi-variable-atomicity-violation",
             Self::OrderViolation => "order-violation",
-            Self::DataRace => "data-race",
             Self::Deadlock => "deadlock",
             Self::LostWakeup => "lost-wakeup",
             Self::UseAfterFree => "use-after-free",

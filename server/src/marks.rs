@@ -486,7 +486,7 @@ mod tests {
 
     #[test]
     fn one_line_is_marked_once() {
-        let mut one = explanation(BugKind::DataRace, Certainty::Confirmed);
+        let mut one = explanation(BugKind::OrderViolation, Certainty::Confirmed);
         one.sites.push(site(4, Role::Cause));
         one.sites.push(site(3, Role::Step));
         check(

@@ -171,12 +171,12 @@ fn blamed_lines(explanation: &Explanation, file: &Path) -> Result<BTreeSet<u32>>
 mod tests {
     use super::*;
 
-    const SOURCE: &str = "// expect kind: deadlock data-race\n// expect cause 1: a++;\n// expect cause 1: b++;\nint a, b;\na++;\nb++;\nb--; a--;\n";
+    const SOURCE: &str = "// expect kind: deadlock lost-wakeup\n// expect cause 1: a++;\n// expect cause 1: b++;\nint a, b;\na++;\nb++;\nb--; a--;\n";
 
     #[test]
     fn quotations_become_lines() {
         let expectation = Expectation::parse(SOURCE, SOURCE).unwrap();
-        assert_eq!(expectation.kinds, [BugKind::Deadlock, BugKind::DataRace]);
+        assert_eq!(expectation.kinds, [BugKind::Deadlock, BugKind::LostWakeup]);
         let lines: Vec<_> = expectation.parts["cause 1"].iter().copied().collect();
         assert_eq!(lines, [5, 6]);
     }

@@ -106,7 +106,6 @@ fn kind(kind: BugKind) -> &'static str {
         BugKind::AtomicityViolation => "atomicity violation",
         BugKind::MultiVariableAtomicityViolation => "atomicity violation over several variables",
         BugKind::OrderViolation => "order violation",
-        BugKind::DataRace => "data race",
         BugKind::Deadlock => "deadlock",
         BugKind::LostWakeup => "lost wakeup",
         BugKind::UseAfterFree => "use after free",

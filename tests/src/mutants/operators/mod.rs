@@ -59,7 +59,6 @@ fn broken_section(program: &Program, section: &Section) -> Vec<BugKind> {
     let mut classes = vec![
         BugKind::AtomicityViolation,
         BugKind::MultiVariableAtomicityViolation,
-        BugKind::DataRace,
     ];
     if program.frees_under(&section.acquire.lock) {
         classes.push(BugKind::UseAfterFree);

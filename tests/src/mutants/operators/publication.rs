@@ -60,11 +60,7 @@ pub(super) fn draft<'s>(
     Draft {
         edits,
         region,
-        classes: vec![
-            BugKind::OrderViolation,
-            BugKind::DataRace,
-            BugKind::UseAfterFree,
-        ],
+        classes: vec![BugKind::OrderViolation, BugKind::UseAfterFree],
     }
 }
 

@@ -45,11 +45,7 @@ pub fn drop_join(program: &Program) -> Vec<Draft> {
             Some(Draft {
                 edits,
                 region: program.reach(&program.after(place)),
-                classes: vec![
-                    BugKind::OrderViolation,
-                    BugKind::DataRace,
-                    BugKind::UseAfterFree,
-                ],
+                classes: vec![BugKind::OrderViolation, BugKind::UseAfterFree],
             })
         })
         .collect()

@@ -72,11 +72,7 @@ pub fn drop_wait(program: &Program) -> Vec<Draft> {
         edits.remove(program.source, place);
         let mut region = around(program, place);
         region.extend(program.reach(&program.after(place)));
-        let mut classes = vec![
-            BugKind::OrderViolation,
-            BugKind::DataRace,
-            BugKind::UseAfterFree,
-        ];
+        let mut classes = vec![BugKind::OrderViolation, BugKind::UseAfterFree];
         if matches!(wait.name, "sem_wait" | "acquire") {
             // A semaphore may be a lock.
             classes.push(BugKind::AtomicityViolation);
