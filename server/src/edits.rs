@@ -79,7 +79,7 @@ fn in_file(
     let now = sources.current(&found.path).ok_or(UNSEEN)?;
     let document = sources.open.get(&found.path);
     let follower = Follower {
-        before,
+        before: &before,
         now,
         lines: &found.lines,
     };

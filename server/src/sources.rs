@@ -6,8 +6,12 @@ use crate::{
     paths::{Root, candidates},
     text::Text,
 };
+use dashmap::DashMap;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use unsnarl_trace::files::read_regular;
 
 /// Size above which a file is not taken for a source that a person reads.
@@ -20,8 +24,9 @@ pub struct Sources {
     pub open: FxHashMap<PathBuf, Document>,
     /// Texts read from disk; `None` for files that cannot be read.
     disk: FxHashMap<PathBuf, Option<DiskText>>,
-    /// Texts by the hash under which runs know them.
-    baselines: FxHashMap<String, Text>,
+    /// Texts by the hash under which runs know them. A text never changes under its hash, so that all snapshots share
+    /// one table: what one handler has found serves the others.
+    baselines: Arc<DashMap<String, Text>>,
 }
 
 #[derive(Clone, Debug)]
@@ -98,20 +103,25 @@ impl Sources {
         let baseline = recorded
             .sha256
             .as_ref()
-            .and_then(|hash| self.baselines.get(hash));
+            .and_then(|hash| self.baseline(hash));
         let document = self.open.get(path);
-        let followed = document.and_then(|document| document.followed(baseline?));
+        let followed = document.and_then(|document| document.followed(baseline.as_ref()?));
         let current = self.current(path)?;
         Some(Found {
             path: path.clone(),
-            lines: LineMap::new(recorded, baseline, followed, current),
-            recorded: baseline.cloned(),
+            lines: LineMap::new(recorded, baseline.as_ref(), followed, current),
+            recorded: baseline,
         })
     }
 
     /// The text from which a run was recorded, if it was seen.
-    pub fn recorded(&self, recorded: &Recorded) -> Option<&Text> {
-        self.baselines.get(recorded.sha256.as_ref()?)
+    pub fn recorded(&self, recorded: &Recorded) -> Option<Text> {
+        self.baseline(recorded.sha256.as_ref()?)
+    }
+
+    /// The text with this hash. It is cloned, which shares it: a guard into the table would block who adds to it.
+    fn baseline(&self, hash: &str) -> Option<Text> {
+        Some(self.baselines.get(hash)?.value().clone())
     }
 
     /// The files on disk that were searched for, found or not.
