@@ -19,6 +19,8 @@ const CORE: &[&str] = &[
     // The syntax of C and C++, for fixes: parsers of texts that are given to them.
     "tree-sitter tree-sitter-c tree-sitter-cpp tree-sitter-language streaming-iterator regex regex-automata",
     "regex-syntax aho-corasick",
+    // Pages of HTML, checked when they are compiled.
+    "maud maud_macros proc-macro2-diagnostics yansi",
     // Derive macros, at build time.
     "proc-macro2 quote syn unicode-ident",
     // The run file: Arrow, its bodies compressed by LZ4, and the map of the file.

@@ -8,6 +8,7 @@ use crate::{
     beside::Passing,
     explanation::{BugKind, Explanation},
 };
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 
 /// Explanations of the runs of one program.
@@ -25,61 +26,59 @@ pub struct Section<'a> {
 
 /// Renders the page.
 pub fn html(sections: &[Section<'_>]) -> String {
-    let mut page = String::from(HEAD);
-    for section in sections {
-        page.push_str(&format!("<h1>{}</h1>\n", escaped(&section.title)));
-        if section.explanations.len() > 1 {
-            page.push_str(&contents(section.explanations));
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                title { "unsnarl: why the failing runs fail" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                @for section in sections { (self::section(section)) }
+            }
         }
-        for explanation in section.explanations {
-            article(explanation, section.passing.get(&explanation.id), &mut page);
-        }
-        for remark in &section.remarks {
-            page.push_str(&format!("<p class=\"remark\">{}</p>\n", prose(remark)));
-        }
-    }
-    page.push_str("</body>\n</html>\n");
-    page
+    };
+    page.into_string()
 }
 
-fn contents(explanations: &[Explanation]) -> String {
-    let rows: Vec<String> = explanations
-        .iter()
-        .map(|explanation| {
-            format!(
-                "<li><a href=\"#{}\">{}</a></li>\n",
-                escaped(&explanation.id),
-                prose(&explanation.headline)
-            )
-        })
-        .collect();
-    format!("<ol class=\"contents\">\n{}</ol>\n", rows.concat())
+fn section(section: &Section<'_>) -> Markup {
+    html! {
+        h1 { (section.title) }
+        @if section.explanations.len() > 1 {
+            ol.contents {
+                @for explanation in section.explanations {
+                    li { a href={ "#" (explanation.id) } { (prose(&explanation.headline)) } }
+                }
+            }
+        }
+        @for explanation in section.explanations {
+            (article(explanation, section.passing.get(&explanation.id)))
+        }
+        @for remark in &section.remarks { p.remark { (prose(remark)) } }
+    }
 }
 
-fn article(explanation: &Explanation, passing: Option<&Passing>, page: &mut String) {
-    let id = escaped(&explanation.id);
-    page.push_str(&format!(
-        "<article id=\"{id}\">\n<h2>{}</h2>\n",
-        prose(&explanation.headline)
-    ));
-    page.push_str(&format!(
-        "<p class=\"failure\">{} · {}</p>\n",
-        kind(explanation.kind),
-        prose(&failure(&explanation.failure))
-    ));
-    let detail = explanation.detail.lines().map(prose);
-    page.push_str(&format!(
-        "<p>{}</p>\n",
-        detail.collect::<Vec<_>>().join("<br>\n")
-    ));
-    if !explanation.steps.is_empty() {
-        page.push_str(&board::boards(explanation, passing));
-        page.push_str(&curve::curve(explanation));
+fn article(explanation: &Explanation, passing: Option<&Passing>) -> Markup {
+    html! {
+        article id=(explanation.id) {
+            h2 { (prose(&explanation.headline)) }
+            p.failure { (kind(explanation.kind)) " · " (prose(&failure(&explanation.failure))) }
+            p {
+                @for (at, line) in explanation.detail.lines().enumerate() {
+                    @if at > 0 { br; }
+                    (prose(line))
+                }
+            }
+            @if !explanation.steps.is_empty() {
+                (board::boards(explanation, passing))
+                (curve::curve(explanation))
+            }
+            @for line in facts(explanation) { p { (prose(&line)) } }
+        }
     }
-    for line in facts(explanation) {
-        page.push_str(&format!("<p>{}</p>\n", prose(&line)));
-    }
-    page.push_str("</article>\n");
 }
 
 fn facts(explanation: &Explanation) -> Vec<String> {
@@ -114,39 +113,15 @@ fn kind(kind: BugKind) -> &'static str {
 }
 
 /// A sentence in HTML; text in backticks is code.
-fn prose(text: &str) -> String {
-    let mut result = String::new();
-    for (at, part) in text.split('`').enumerate() {
-        match at % 2 {
-            0 => result.push_str(&escaped(part)),
-            _ => result.push_str(&format!("<code>{}</code>", escaped(part))),
+fn prose(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 0 { (part) } @else { code { (part) } }
         }
     }
-    result
 }
 
-fn escaped(text: &str) -> String {
-    let mut result = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => result.push_str("&amp;"),
-            '<' => result.push_str("&lt;"),
-            '>' => result.push_str("&gt;"),
-            '"' => result.push_str("&quot;"),
-            other => result.push(other),
-        }
-    }
-    result
-}
-
-const HEAD: &str = r#"<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>unsnarl: why the failing runs fail</title>
-<style>
+const STYLE: &str = "\
 :root { color-scheme: light dark; --text: #1d1d1f; --mild: #62626a; --page: #fbfbfa; --card: #fff; --line: #dcdce0; --mark: #fff1c4; --bad: #b3261e; --good: #1b7f3b; --region: #e9e9f6; }
 @media (prefers-color-scheme: dark) { :root { --text: #e6e6ea; --mild: #a0a0aa; --page: #17171a; --card: #202024; --line: #3a3a42; --mark: #4a3d12; --bad: #ff8a80; --good: #7fd69a; --region: #2b2b3a; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 92rem; margin: 2rem auto; padding: 0 1rem; }
@@ -179,7 +154,4 @@ figcaption { font-weight: 600; color: var(--good); }
 .head { fill: var(--mild); }
 .bad { stroke: var(--bad); stroke-width: 2; }
 .head.bad { fill: var(--bad); stroke: none; }
-</style>
-</head>
-<body>
-"#;
+";

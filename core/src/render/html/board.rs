@@ -3,7 +3,7 @@
 //!
 //! All positions are fixed in pixels, so that arrows need no script.
 
-use super::{escaped, prose};
+use super::prose;
 use crate::{
     beside::Passing,
     callers,
@@ -11,6 +11,7 @@ use crate::{
     facts::short,
     render::lanes,
 };
+use maud::{Markup, html};
 
 /// Width of a lane and of its cards.
 const LANE: usize = 204;
@@ -23,28 +24,22 @@ const LEFT: usize = 26;
 const TOP: usize = 28;
 
 /// The failing order and, if there is one, that of a passing run.
-pub(super) fn boards(explanation: &Explanation, passing: Option<&Passing>) -> String {
+pub(super) fn boards(explanation: &Explanation, passing: Option<&Passing>) -> Markup {
     let lanes = lanes::lanes(explanation);
-    let board = |class, caption: String, steps: &[Step], fails| {
-        Board {
-            explanation,
-            lanes: &lanes,
-            steps,
-            fails,
-        }
-        .figure(class, &caption)
+    let board = |steps, fails| Board {
+        explanation,
+        lanes: &lanes,
+        steps,
+        fails,
     };
-    let fails = "The order that fails".to_owned();
-    let mut text = format!(
-        "<div class=\"boards\">\n{}",
-        board("fails", fails, &explanation.steps, true)
-    );
-    if let Some(Passing { run, steps, .. }) = passing {
-        let caption = format!("An order that passes, as in {run}");
-        text.push_str(&board("passes", caption, steps, false));
+    html! {
+        div.boards {
+            (board(&explanation.steps, true).figure("fails", "The order that fails"))
+            @if let Some(Passing { run, steps, .. }) = passing {
+                (board(steps, false).figure("passes", &format!("An order that passes, as in {run}")))
+            }
+        }
     }
-    text.push_str("</div>\n");
-    text
 }
 
 struct Board<'a> {
@@ -56,28 +51,25 @@ struct Board<'a> {
 }
 
 impl Board<'_> {
-    fn figure(&self, class: &str, caption: &str) -> String {
+    fn figure(&self, class: &str, caption: &str) -> Markup {
         let (width, height) = (LEFT + self.lanes.len() * LANE, TOP + self.steps.len() * ROW);
-        let mut text = format!(
-            "<figure class=\"{class}\">\n<figcaption>{}</figcaption>\n<div class=\"board\" style=\"width:{width}px;height:{height}px\">\n<svg width=\"{width}\" height=\"{height}\" aria-hidden=\"true\">\n",
-            escaped(caption)
-        );
-        text.push_str(&self.behind(height));
-        text.push_str(&self.arrows());
-        text.push_str("</svg>\n");
-        for (lane, (_, name)) in self.lanes.iter().enumerate() {
-            text.push_str(&format!(
-                "<div class=\"lane\" style=\"left:{}px;top:0;width:{CARD}px\" title=\"{}\">{}</div>\n",
-                LEFT + lane * LANE,
-                escaped(name),
-                escaped(name)
-            ));
+        html! {
+            figure class=(class) {
+                figcaption { (caption) }
+                div.board style={ "width:" (width) "px;height:" (height) "px" } {
+                    svg width=(width) height=(height) aria-hidden="true" {
+                        (self.behind(height))
+                        (self.arrows())
+                    }
+                    @for (lane, (_, name)) in self.lanes.iter().enumerate() {
+                        div.lane style={ "left:" (LEFT + lane * LANE) "px;top:0;width:" (CARD) "px" } title=(name) {
+                            (name)
+                        }
+                    }
+                    @for (row, step) in self.steps.iter().enumerate() { (self.card(row, step)) }
+                }
+            }
         }
-        for (row, step) in self.steps.iter().enumerate() {
-            text.push_str(&self.card(row, step));
-        }
-        text.push_str("</div>\n</figure>\n");
-        text
     }
 
     fn lane(&self, step: &Step) -> usize {
@@ -88,23 +80,18 @@ impl Board<'_> {
     }
 
     /// The threads' lines, and the region that was meant as one step.
-    fn behind(&self, height: usize) -> String {
-        let rails = (0..self.lanes.len()).map(|lane| {
-            let x = LEFT + lane * LANE + CARD / 2;
-            format!("<path class=\"rail\" d=\"M{x} {TOP}V{height}\"/>\n")
-        });
-        let mut text: String = rails.collect();
-        for lane in 0..self.lanes.len() {
-            let rows: Vec<usize> = self.in_region(lane);
-            if let [first, .., last] = rows.as_slice() {
-                let (x, y) = (LEFT + lane * LANE - 6, TOP + first * ROW - 6);
-                let (width, height) = (CARD + 12, (last - first) * ROW + TALL + 12);
-                text.push_str(&format!(
-                    "<rect class=\"region\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n"
-                ));
+    fn behind(&self, height: usize) -> Markup {
+        html! {
+            @for lane in 0..self.lanes.len() {
+                path.rail d={ "M" (LEFT + lane * LANE + CARD / 2) " " (TOP) "V" (height) } {}
+            }
+            @for lane in 0..self.lanes.len() {
+                @if let [first, .., last] = self.in_region(lane).as_slice() {
+                    rect.region x=(LEFT + lane * LANE - 6) y=(TOP + first * ROW - 6)
+                        width=(CARD + 12) height=((last - first) * ROW + TALL + 12) rx="8" {}
+                }
             }
         }
-        text
     }
 
     /// Rows of a lane's steps that belong to the region.
@@ -124,58 +111,55 @@ impl Board<'_> {
     }
 
     /// Arrows from each step to the next one of another thread on the same data, if one of them writes.
-    fn arrows(&self) -> String {
-        let mut text = String::new();
-        for (row, step) in self.steps.iter().enumerate() {
-            let later = self.steps.iter().enumerate().skip(row + 1);
-            let mut meets = later.filter(|(_, other)| {
-                other.thread != step.thread
-                    && !step.location.is_empty()
-                    && other.location == step.location
-            });
-            if let Some((to, other)) = meets.next()
-                && (step.access != "read" || other.access != "read")
-            {
-                let bad = self.fails && [step, other].into_iter().any(lanes::intrudes);
-                text.push_str(&arrow((row, self.lane(step)), (to, self.lane(other)), bad));
+    fn arrows(&self) -> Markup {
+        html! {
+            @for (row, step) in self.steps.iter().enumerate() {
+                @if let Some((to, other)) = self.meets(row, step) {
+                    (arrow((row, self.lane(step)), (to, self.lane(other)), self.is_bad(step, other)))
+                }
             }
         }
-        text
     }
 
-    fn card(&self, row: usize, step: &Step) -> String {
-        let class = match (
-            lanes::intrudes(step),
-            self.fails && row + 1 == self.steps.len(),
-        ) {
-            (true, _) => " intrudes",
-            (_, true) => " last",
-            _ => "",
-        };
+    /// The next step of another thread on the same data, if it or `step` writes.
+    fn meets(&self, row: usize, step: &Step) -> Option<(usize, &Step)> {
+        let mut later = self.steps.iter().enumerate().skip(row + 1);
+        let met = later.find(|(_, other)| {
+            other.thread != step.thread
+                && !step.location.is_empty()
+                && other.location == step.location
+        })?;
+        (step.access != "read" || met.1.access != "read").then_some(met)
+    }
+
+    fn is_bad(&self, step: &Step, other: &Step) -> bool {
+        self.fails && [step, other].into_iter().any(lanes::intrudes)
+    }
+
+    fn card(&self, row: usize, step: &Step) -> Markup {
+        let intrudes = lanes::intrudes(step);
+        let is_last = !intrudes && self.fails && row + 1 == self.steps.len();
         let (x, y) = (LEFT + self.lane(step) * LANE, TOP + row * ROW);
-        let note = match step.note.is_empty() {
-            true => String::new(),
-            false => format!("<span class=\"note\">{}</span>", prose(&step.note)),
-        };
         let mut whole = format!("{}\n{}", step.place.text, step.effect);
         if !step.via.is_empty() {
             whole.push_str(&format!("\n{}", callers::in_words(&step.via)));
         }
-        format!(
-            "<div class=\"number\" style=\"left:0;top:{y}px;width:{}px\">{}</div>\n<div class=\"step{class}\" style=\"left:{x}px;top:{y}px;width:{CARD}px;height:{TALL}px\" title=\"{}\"><span class=\"place\">{}</span><code>{}</code><span class=\"effect\">{}</span>{note}</div>\n",
-            LEFT - 8,
-            row + 1,
-            escaped(&whole),
-            escaped(&short(&step.place)),
-            escaped(&step.place.text),
-            prose(&step.effect)
-        )
+        html! {
+            div.number style={ "left:0;top:" (y) "px;width:" (LEFT - 8) "px" } { (row + 1) }
+            div.step.intrudes[intrudes].last[is_last]
+                style={ "left:" (x) "px;top:" (y) "px;width:" (CARD) "px;height:" (TALL) "px" } title=(whole)
+            {
+                span.place { (short(&step.place)) }
+                code { (step.place.text) }
+                span.effect { (prose(&step.effect)) }
+                @if !step.note.is_empty() { span.note { (prose(&step.note)) } }
+            }
+        }
     }
 }
 
 /// A curved arrow from the side of one card to the side of the other, with a head.
-fn arrow(from: (usize, usize), to: (usize, usize), bad: bool) -> String {
-    let class = if bad { " bad" } else { "" };
+fn arrow(from: (usize, usize), to: (usize, usize), bad: bool) -> Markup {
     let right = to.1 > from.1;
     let side =
         |lane: usize, outgoing: bool| LEFT + lane * LANE + if right == outgoing { CARD } else { 0 };
@@ -188,13 +172,10 @@ fn arrow(from: (usize, usize), to: (usize, usize), bad: bool) -> String {
         1 => (LANE - CARD) * 2 / 3,
         _ => LANE / 3,
     };
-    format!(
-        "<path class=\"arrow{class}\" d=\"M{x1} {y1}C{} {y1} {} {y2} {} {y2}\"/>\n<path class=\"head{class}\" d=\"M{x2} {y2}L{} {}V{}Z\"/>\n",
-        ahead(x1, bend),
-        back(x2, bend),
-        back(x2, 6),
-        back(x2, 8),
-        y2.saturating_sub(5),
-        y2 + 5
-    )
+    let (out, into) = (ahead(x1, bend), back(x2, bend));
+    let (above, below) = (y2.saturating_sub(5), y2 + 5);
+    html! {
+        path.arrow.bad[bad] d={ "M" (x1) " " (y1) "C" (out) " " (y1) " " (into) " " (y2) " " (back(x2, 6)) " " (y2) } {}
+        path.head.bad[bad] d={ "M" (x2) " " (y2) "L" (back(x2, 8)) " " (above) "V" (below) "Z" } {}
+    }
 }

@@ -1,9 +1,9 @@
 //! The share of failing continuations along the failing run, as a small plot under its lanes.
 
-use super::escaped;
 use crate::{
     diagnosis::CurvePoint, explanation::Explanation, facts::short, render::share_in_words,
 };
+use maud::{Markup, html};
 
 /// Size of the plot, and its margins, in pixels.
 const WIDTH: f64 = 640.0;
@@ -11,10 +11,10 @@ const HEIGHT: f64 = 90.0;
 const ROOM: f64 = 22.0;
 
 /// The plot; empty when nothing was measured.
-pub(super) fn curve(explanation: &Explanation) -> String {
+pub(super) fn curve(explanation: &Explanation) -> Markup {
     let points = explanation.curve.as_slice();
     let Some(last) = points.last().filter(|_| points.len() > 1) else {
-        return String::new();
+        return Markup::default();
     };
     let place = |point: &CurvePoint| {
         let along = f64::from(point.kept) / f64::from(last.kept.max(1));
@@ -29,29 +29,26 @@ pub(super) fn curve(explanation: &Explanation) -> String {
         .map(place)
         .map(|(x, y)| format!("{x:.1},{y:.1}"))
         .collect();
-    let dots: String = points
-        .iter()
-        .map(|point| dot(point, place(point)))
-        .collect();
-    format!(
-        "<figure class=\"curve\"><figcaption>Continuations that fail, along the failing run</figcaption>\n\
-         <svg width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{}\">\n\
-         <polyline class=\"arrow\" points=\"{}\"/>\n{dots}</svg></figure>\n",
-        escaped(&decided(explanation)),
-        line.join(" ")
-    )
+    html! {
+        figure.curve {
+            figcaption { "Continuations that fail, along the failing run" }
+            svg width=(WIDTH) height=(HEIGHT) role="img" aria-label=(decided(explanation)) {
+                polyline.arrow points=(line.join(" ")) {}
+                @for point in points { (dot(point, place(point))) }
+            }
+        }
+    }
 }
 
 /// One point, with its numbers as a tooltip.
-fn dot(point: &CurvePoint, (x, y): (f64, f64)) -> String {
+fn dot(point: &CurvePoint, (x, y): (f64, f64)) -> Markup {
     let share = point.share;
-    let class = if share.is_all() { "head bad" } else { "head" };
-    format!(
-        "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"><title>{} choices kept: {} of {} fail</title></circle>\n",
-        point.kept,
-        share_in_words(share),
-        share.of
-    )
+    let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
+    html! {
+        circle.head.bad[share.is_all()] cx=(x) cy=(y) r="3.5" {
+            title { (point.kept) " choices kept: " (share_in_words(share)) " of " (share.of) " fail" }
+        }
+    }
 }
 
 fn decided(explanation: &Explanation) -> String {
