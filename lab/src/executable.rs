@@ -205,7 +205,7 @@ fn limits(run: &Run) -> Limits {
     Limits {
         steps: usual
             .steps
-            .min(run.meta.steps.saturating_mul(TIMES).max(LEAST)),
+            .min(run.length().saturating_mul(TIMES).max(LEAST)),
         ..usual
     }
 }
@@ -213,7 +213,7 @@ fn limits(run: &Run) -> Limits {
 fn drawn_steps(run: &Run) -> u64 {
     const TIMES: u64 = 20;
     const LEAST: u64 = 2_000;
-    run.meta.steps.saturating_mul(TIMES).max(LEAST)
+    run.length().saturating_mul(TIMES).max(LEAST)
 }
 
 /// The events of an order that a schedule has to name: synchronization, those that are important, and where

@@ -27,6 +27,12 @@ impl Run {
     pub fn location(&self, id: LocationId) -> &str {
         self.locations.get(id.index()).map_or("", String::as_str)
     }
+
+    /// Number of steps of a schedule in which every access is one. A filter that lets others go on at some places only
+    /// counts fewer (`meta.steps`), so that limits for schedules without it cannot rest on that alone.
+    pub fn length(&self) -> u64 {
+        self.meta.steps.max(self.events.len() as u64)
+    }
 }
 
 /// Event columns. All have the same length; row `i` is the `i`-th event of the run.

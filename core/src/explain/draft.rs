@@ -186,6 +186,12 @@ impl<'v, 'a> Draft<'v, 'a> {
         let callers = Callers::of(&self.view.run);
         for step in &mut self.explanation.steps {
             step.via = callers.via(EventId(step.event));
+            // The last step of a failed check may lie in a function that the check has called.
+            let is_own =
+                |call: &Place| (&call.file, call.line) == (&step.place.file, step.place.line);
+            if let Some(own) = step.via.iter().position(is_own) {
+                step.via.drain(..=own);
+            }
         }
         shorten(&mut self.explanation.steps);
         for step in &self.explanation.steps {

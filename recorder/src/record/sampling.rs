@@ -155,7 +155,7 @@ impl<'a> Sampler<'a> {
 fn limits(job: &Job, failing: &Run) -> Limits {
     const TIMES: u64 = 20;
     const LEAST: u64 = 30_000;
-    let steps = failing.meta.steps.saturating_mul(TIMES).max(LEAST);
+    let steps = failing.length().saturating_mul(TIMES).max(LEAST);
     match failing.meta.outcome {
         Outcome::TimedOut => job.limits,
         _ => Limits {

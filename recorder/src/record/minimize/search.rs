@@ -56,11 +56,7 @@ impl<'a> Search<'a> {
         let mut job = job.clone();
         // What has become endless is not waited for.
         if failing.meta.outcome != Outcome::TimedOut {
-            let steps = failing
-                .meta
-                .steps
-                .saturating_mul(20)
-                .saturating_add(100_000);
+            let steps = failing.length().saturating_mul(20).saturating_add(100_000);
             job.limits = Limits {
                 steps: job.limits.steps.min(steps),
                 ..job.limits
