@@ -146,7 +146,7 @@ fn with_headers(
     }
 }
 
-/// How each of the linked files that are no sources was compiled.
+/// The compilations of the linked files that are no sources.
 fn compilations(linked: &[PathBuf]) -> Result<BTreeMap<PathBuf, Noted>, RebuildError> {
     let mut found: BTreeMap<PathBuf, Vec<Noted>> = BTreeMap::new();
     for noted in noted::all() {
