@@ -146,7 +146,8 @@ fn pointer(declarator: Node<'_>) -> Option<Node<'_>> {
 /// A name that the file does not use.
 fn free_name(source: &Source) -> Option<&'static str> {
     let all = every(source).into_iter();
-    let names = all.filter(|node| node.kind().ends_with("identifier"));
+    let kinds = ["identifier", "field_identifier", "type_identifier"];
+    let names = all.filter(|node| kinds.contains(&node.kind()));
     let used: BTreeSet<&str> = names.map(|node| source.str(node)).collect();
     let names = ["made", "fresh", "made_object"].into_iter();
     names.into_iter().find(|name| !used.contains(name))
