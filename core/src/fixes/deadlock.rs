@@ -4,6 +4,7 @@ use super::{
     Case,
     atomic::Changes,
     model::{Fix, FixKind, Ordered},
+    right,
     text::{Refusal, change::Change, lock_order},
 };
 use crate::{
@@ -88,7 +89,9 @@ fn two(case: &Case<'_>, one: &Nested<'_>, other: &Nested<'_>) -> Result<Fix, Ref
     if (&one.file, one.held, one.wanted) == (&other.file, other.held, other.wanted) {
         return by_address(case, one);
     }
-    earlier(case, one).or_else(|_| earlier(case, other))
+    // What the text allows in one thread, a run may contradict: others nest the locks as that thread does.
+    let first = right(case, earlier(case, one));
+    first.or_else(|_| earlier(case, other))
 }
 
 /// Makes one of the threads acquire the lock it wants before the one it holds.

@@ -8,6 +8,7 @@ use super::{
     mutexes::lock_name,
     recorded::Recorded,
     sections::Span,
+    seen::frames,
     text::{Refusal, change::Change, gap},
 };
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
     orders::Section,
 };
 use std::collections::BTreeMap;
-use unsnarl_trace::{EventId, EventKind, Run};
+use unsnarl_trace::{EventId, Run};
 
 /// Lines of a function between which it has given a lock up: from the release to the next acquisition.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -40,6 +41,22 @@ pub(super) fn between(calls: &Invocations<'_>, one: &Section, other: EventId) ->
         function: at.function,
         gives: at.lines.0,
         takes: at.lines.1,
+    })
+}
+
+/// The gap in which a thread was when its run ended, after its last section: its function takes the lock again, as the
+/// text tells.
+pub(super) fn unfinished(case: &Case<'_>, run: &Run, last: &Section) -> Option<Gap> {
+    let mut frames = frames(run, last.released?).into_iter();
+    frames.find_map(|at| {
+        let source = case.files.get(&at.file).ok()?;
+        let takes = gap::taken_again(source, at.line)?;
+        Some(Gap {
+            file: at.file,
+            function: at.function,
+            gives: at.line,
+            takes,
+        })
     })
 }
 
@@ -118,7 +135,6 @@ fn before(calls: &Invocations<'_>, row: EventId) -> Option<(Gap, String)> {
 pub(super) fn sections(fix: &Fix, run: &Run, recorded: &Recorded) -> Vec<Span> {
     let mut spans: Vec<Span> = recorded.spans().to_vec();
     spans.sort_by_key(|span| (span.first, span.last));
-    let waited = waits(run);
     let mut last: BTreeMap<(u16, Option<u32>), usize> = BTreeMap::new();
     let mut all: Vec<Span> = Vec::new();
     for span in spans {
@@ -135,12 +151,10 @@ pub(super) fn sections(fix: &Fix, run: &Run, recorded: &Recorded) -> Vec<Span> {
             }
         }
     }
-    // A thread that still waits at the end of a gap has held the lock all the time.
-    for ((thread, lock), at) in last {
-        let row = lock.and_then(|lock| waited.get(&(thread, lock)));
-        if let (Some(row), Some(span)) = (row, all.get_mut(at))
-            && span.last < *row
-            && is_gap(fix, run, span.last, *row)
+    // A thread that has not reached the end of a gap, or waits there, has held the lock all the time.
+    for at in last.into_values() {
+        if let Some(span) = all.get_mut(at)
+            && begins(fix, run, span.last)
         {
             span.last = run.events.len() as u32;
             span.is_new = true;
@@ -149,12 +163,15 @@ pub(super) fn sections(fix: &Fix, run: &Run, recorded: &Recorded) -> Vec<Span> {
     all
 }
 
-/// The row at which a thread last began to wait for a lock, by thread and lock.
-fn waits(run: &Run) -> BTreeMap<(u16, u32), u32> {
-    let rows = run.events.iter();
-    rows.filter(|(_, event)| event.kind == EventKind::LockWait)
-        .map(|(row, event)| ((event.thread.0, event.location.0), row.0))
-        .collect()
+/// Returns whether one of the fix's gaps begins with the release at a row.
+fn begins(fix: &Fix, run: &Run, released: u32) -> bool {
+    let sites = call_sites(run, EventId(released)).into_iter();
+    let mut sites = sites.map(|site| run.meta.site(site));
+    sites.any(|site| {
+        fix.gaps.iter().any(|gap| {
+            (&site.file, &site.function, site.line) == (&gap.file, &gap.function, gap.gives)
+        })
+    })
 }
 
 /// Returns whether a lock that was released at one row and wanted again at the other is in one of the fix's gaps.

@@ -96,6 +96,16 @@ impl<'a> Invocations<'a> {
         found
     }
 
+    /// The last section of each lock and thread that ended, by a release of the thread's own.
+    pub fn last_sections(&self) -> Vec<&Section> {
+        let mut last: BTreeMap<(LocationId, ThreadId), &Section> = BTreeMap::new();
+        for section in self.locks.sections() {
+            last.insert((section.lock, section.thread), section);
+        }
+        let own = |section: &&Section| section.released.is_some_and(|at| !self.waits.contains(&at));
+        last.into_values().filter(own).collect()
+    }
+
     /// The sections of a thread for locks of the queried name.
     pub fn named<'s>(
         &'s self,

@@ -132,8 +132,14 @@ pub(super) fn in_function(
         let names = seen.taken.get(&(file.to_owned(), at)).into_iter().flatten();
         names.into_iter().any(|name| family(name) == lock)
     };
-    if let Some((_, mutex)) = inner.iter().find(|(at, _)| taken(*at)) {
-        return Ok(mutex.clone());
+    let own: Vec<&Mutex> = inner
+        .iter()
+        .filter(|(at, _)| taken(*at))
+        .map(|(_, mutex)| mutex)
+        .collect();
+    if let Some(mutex) = own.first() {
+        return of_element(source, function, line, lock, &own)
+            .map(|found| found.unwrap_or(mutex).clone());
     }
     if let Some(mutex) = everywhere(source, file, lock, &all, seen) {
         return Ok(mutex);
@@ -144,6 +150,47 @@ pub(super) fn in_function(
         .unwrap_or_else(|| guard_style(source));
     let object = object_at(source, function, line, lock)?;
     Ok(Mutex { object, style })
+}
+
+/// The lock, among those that a function takes, of the array's element that a line uses; `None` where it names no element.
+///
+/// # Errors
+/// An error when the function takes only locks of elements that it names otherwise.
+fn of_element<'m>(
+    source: &Source,
+    function: Node<'_>,
+    line: u32,
+    lock: &str,
+    own: &[&'m Mutex],
+) -> Result<Option<&'m Mutex>, Refusal> {
+    let beside = match lock.contains("[]") {
+        true => sibling(source, function, line, last_name(lock))
+            .ok()
+            .flatten(),
+        false => None,
+    };
+    let Some((name, (array, _))) = beside
+        .as_deref()
+        .and_then(|it| Some((it, it.split_once('[')?)))
+    else {
+        return Ok(None);
+    };
+    if let Some(found) = own.iter().find(|mutex| locks::same(&mutex.object, name)) {
+        return Ok(Some(found));
+    }
+    let is_other = |mutex: &&&Mutex| {
+        mutex
+            .object
+            .split_once('[')
+            .is_some_and(|(it, _)| it == array)
+    };
+    match own.iter().find(is_other) {
+        Some(other) => Err(format!(
+            "line {line} needs `{name}`, and `{}`, which the function takes, may be the same lock, or be waited for with that one held",
+            other.object
+        )),
+        None => Ok(None),
+    }
 }
 
 /// Name in a function for an object that the runs call `lock`, at a line that uses data beside it.

@@ -6,7 +6,7 @@ use super::{
     model::{Fix, FixKind, Ordered},
     right,
     seen::{self, At, frames},
-    text::{Refusal, move_statement},
+    text::{Refusal, move_statement, unjoined},
 };
 use crate::{
     explanation::{BugKind, Role, SiteMark},
@@ -50,10 +50,16 @@ pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
     match (joined, starts, other) {
         (Some(joins), ..) => fixes.extend(joins),
         (None, Some((name, own)), _) => fixes.push(set(case, &name, &own, late)),
-        (None, None, Some((name, created))) => fixes.push(Err(format!(
-            "{} created {name} on line {}, and its handle is not known on line {}",
-            created.function, created.line, early.place.line
-        ))),
+        (None, None, Some((name, created))) => {
+            let unknown = || {
+                format!(
+                    "{} created {name} on line {}, and its handle is not known on line {}",
+                    created.function, created.line, early.place.line
+                )
+            };
+            let joined = instead_of_detach(case, &name, &created);
+            fixes.push(joined.unwrap_or_else(|| Err(unknown())));
+        }
         (None, None, None) => {}
     }
     fixes
@@ -99,6 +105,33 @@ fn created_at(run: &Run, thread: &str) -> Option<SiteRow> {
         .iter()
         .find(|row| row.name == thread && row.parent.is_some())?;
     Some(run.meta.site(row.created_at).clone()).filter(|site| site.line != 0)
+}
+
+/// Joins a thread where another function detaches it by its stored handle; `None` unless one line does.
+fn instead_of_detach(
+    case: &Case<'_>,
+    thread: &str,
+    created: &SiteRow,
+) -> Option<Result<Fix, Refusal>> {
+    let handle = unjoined::stored_handle(case.files.get(&created.file).ok()?, created.line)?;
+    let all = case.files.parsed.iter().flat_map(|(file, source)| {
+        let own = unjoined::detaches(source, handle).into_iter();
+        own.map(move |(line, changes)| (*file, line, changes))
+    });
+    let all: Vec<_> = all.collect();
+    let [(file, line, changes)] = all.as_slice() else {
+        return None;
+    };
+    let name = basename(file);
+    let edits = (case.files).edits(&Changes::from([((*file).to_owned(), changes.clone())]));
+    Some(edits.map(|edits| {
+        Fix::edit(
+            FixKind::JoinBefore,
+            format!("join {thread} on line {line} of {name} instead of detaching it"),
+            edits,
+            format!("line {line} of {name} waits until {thread} has ended"),
+        )
+    }))
 }
 
 /// Joins before the blamed line, before the first line that depends on the thread where waiting for it

@@ -39,6 +39,7 @@ pub(super) fn rejoined(case: &Case<'_>, seen: &Seen) -> Vec<Result<Fix, Refusal>
         let calls = Invocations::of(run);
         count(&mut found, splits(&calls, &data));
         count(&mut given_up, gaps_of(&calls, &data));
+        count(&mut given_up, unfinished_gaps(case, &calls, &data));
     }
     let gaps = best(given_up).into_iter().filter_map(|(gap, lock)| {
         let fix = gaps::closed(case, &gap, &lock)?;
@@ -84,6 +85,36 @@ fn gaps_of(calls: &Invocations<'_>, data: &BTreeSet<String>) -> Vec<((Gap, Strin
             (gap, lock_name(calls.run, one.acquired)),
             is_blamed(calls.run, &met, data),
         ))
+    });
+    found.collect()
+}
+
+/// The gaps in which threads were when the run ended, where another thread has changed or used meanwhile what such a thread
+/// accessed before; with the lock's name and whether that is the data.
+fn unfinished_gaps(
+    case: &Case<'_>,
+    calls: &Invocations<'_>,
+    data: &BTreeSet<String>,
+) -> Vec<((Gap, String), bool)> {
+    let run = calls.run;
+    let end = EventId(run.events.len() as u32);
+    let last = calls.last_sections().into_iter();
+    let found = last.filter_map(|one| {
+        let whole = Section {
+            acquired: end,
+            ..*one
+        };
+        let own = accesses(run, one);
+        let later = calls.between(one, &whole).into_iter();
+        let others = later.filter(|section| section.thread != one.thread);
+        let met = others.flat_map(|section| conflicts(&own, &accesses(run, section)));
+        let met: BTreeSet<LocationId> = met.collect();
+        if met.is_empty() {
+            return None;
+        }
+        let gap = gaps::unfinished(case, run, one)?;
+        let lock = lock_name(run, one.acquired);
+        Some(((gap, lock), is_blamed(run, &met, data)))
     });
     found.collect()
 }

@@ -250,10 +250,12 @@ fn note(explanations: &mut [Explanation], mut trials: impl Iterator<Item = Trial
         }
         // Where no schedule of the program as it is keeps to the fix, building it may still tell.
         drop_refuted(explanation, |trial| trial.allowed > 0);
-        // One atomic operation costs nothing: it is built before a lock, which a constraint may have shown to hold.
+        // An atomic operation or another order costs nothing: it is built before a lock, which a constraint may have
+        // shown to hold.
         let order = |fix: &Fix| {
             let verdict = fix.tried.as_ref().map(|trial| trial.verdict);
-            (fix.kind != FixKind::AtomicUpdate, verdict)
+            let is_free = matches!(fix.kind, FixKind::AtomicUpdate | FixKind::MoveBehind);
+            (!is_free, verdict)
         };
         explanation.fixes.sort_by_key(order);
     }

@@ -11,6 +11,7 @@ pub mod build;
 pub mod compiler;
 pub mod flags;
 mod linker;
+mod mirror;
 pub mod model;
 pub mod noted;
 pub mod rebuild;

@@ -57,6 +57,24 @@ pub fn of(source: &Path) -> Option<Noted> {
     within(&cache.join(FOLDER), source)
 }
 
+/// All notes of this user's compiler wrapper, in no particular order. Those that cannot be read are left out, as if the
+/// wrapper had not been used.
+pub fn all() -> Vec<Noted> {
+    let folder = Purpose::Cache.folder().map(|cache| cache.join(FOLDER));
+    let entries = folder.ok().and_then(|folder| fs::read_dir(folder).ok());
+    let files = entries.into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| read_text(&file.path()).ok());
+    texts
+        .filter_map(|text| serde_json::from_str(&text).ok())
+        .collect()
+}
+
+/// Returns whether a file is compiled by itself, by its name.
+pub fn is_source(file: &Path) -> bool {
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| SOURCES.contains(&ending))
+}
+
 fn within(folder: &Path, source: &Path) -> Option<Noted> {
     let source = absolute(source).ok()?;
     let text = read_text(&folder.join(name(&source))).ok()?;
@@ -67,10 +85,7 @@ fn within(folder: &Path, source: &Path) -> Option<Noted> {
 fn sources(words: &[Word]) -> impl Iterator<Item = PathBuf> {
     let inputs = words.iter().filter(|word| word.argument.is_none());
     let paths = inputs.map(|word| PathBuf::from(&word.text));
-    paths.filter(|path| {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        ending.is_some_and(|ending| SOURCES.contains(&ending))
-    })
+    paths.filter(|path| is_source(path))
 }
 
 fn write(folder: &Path, directory: &Path, source: &Path, words: &[String]) -> io::Result<()> {

@@ -3,15 +3,16 @@
 
 use super::{
     arguments::{self, Word},
+    mirror::Mirror,
     noted::{self, Noted},
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Time after which a compiler counts as failed.
@@ -54,7 +55,7 @@ struct Object {
     new: PathBuf,
 }
 
-/// Builds `program` with these texts in place of the files, if no step takes longer than `time`. The new program lies
+/// Builds `program` with these texts in place of the files, in so much `time` at most. The new program lies
 /// in `folder`; `unsnarl` is this program's own file, which stands in for the compiler.
 ///
 /// # Errors
@@ -65,8 +66,15 @@ pub fn rebuild(
     texts: &BTreeMap<PathBuf, String>,
     (folder, time): (&Path, Duration),
 ) -> Result<PathBuf, RebuildError> {
-    let compiler = Compiler { unsnarl, time };
+    let compiler = Compiler {
+        unsnarl,
+        end: Instant::now() + time,
+    };
     let link = noted::of(program).ok_or_else(|| RebuildError::NotLinked(program.to_owned()))?;
+    let known = |file: &PathBuf| noted::is_source(file) && noted::of(file).is_some();
+    if !texts.keys().all(known) {
+        return with_headers(&compiler, &link, texts, folder);
+    }
     let mut edited = Vec::new();
     for (number, (file, text)) in texts.iter().enumerate() {
         edited.push(write(number, file, text, folder)?);
@@ -79,8 +87,92 @@ pub fn rebuild(
     }
     let new = folder.join("program");
     let words = replaced(&link, &edited, &new);
-    compiler.start(&link, words, &edited)?;
+    let place = Place::beside(&link, &edited);
+    compiler.start(&link, words, &place)?;
     Ok(new)
+}
+
+/// Builds the program with edited headers: everything that is linked is compiled again, in a mirror of its folders.
+fn with_headers(
+    compiler: &Compiler<'_>,
+    link: &Noted,
+    texts: &BTreeMap<PathBuf, String>,
+    folder: &Path,
+) -> Result<PathBuf, RebuildError> {
+    let folder = folder.canonicalize()?;
+    let texts = texts
+        .iter()
+        .map(|(file, text)| Ok((file.canonicalize()?, text.clone())));
+    let texts: BTreeMap<PathBuf, String> = texts.collect::<io::Result<_>>()?;
+    let linked = inputs(link);
+    let compiled = compilations(&linked)?;
+    let all = || compiled.values().chain([link]);
+    let sources = all().flat_map(inputs).filter(|file| noted::is_source(file));
+    let sources: BTreeSet<PathBuf> = sources.collect();
+    let folders = sources
+        .iter()
+        .filter_map(|file| file.parent().map(Path::to_owned));
+    let given = all().map(|noted| noted.directory.canonicalize());
+    let given: Vec<PathBuf> = given.collect::<io::Result<_>>()?;
+    let mirror = Mirror::new(
+        folder.join("mirror"),
+        &texts,
+        &folders.chain(given).collect(),
+    )?;
+    let mut seen = BTreeSet::new();
+    let mut objects = Vec::new();
+    for (number, (known, noted)) in compiled.iter().enumerate() {
+        let new = folder.join(format!("{number}.o"));
+        let words = replaced(noted, &[], &new);
+        seen.extend(compiler.mirrored(noted, words, (&mirror, &texts))?);
+        objects.push(Edited {
+            file: noted.file.clone(),
+            copy: mirror.place(&noted.file),
+            object: Some(Object {
+                known: known.clone(),
+                new,
+            }),
+        });
+    }
+    let new = folder.join("program");
+    let words = replaced(link, &objects, &new);
+    seen.extend(compiler.mirrored(link, words, (&mirror, &texts))?);
+    match texts
+        .keys()
+        .find(|file| !sources.contains(*file) && !seen.contains(*file))
+    {
+        Some(file) => Err(RebuildError::NoObject(file.clone())),
+        None => Ok(new),
+    }
+}
+
+/// The compilations of the linked files that are no sources.
+fn compilations(linked: &[PathBuf]) -> Result<BTreeMap<PathBuf, Noted>, RebuildError> {
+    let mut found: BTreeMap<PathBuf, Vec<Noted>> = BTreeMap::new();
+    for noted in noted::all() {
+        if let Some(object) = object(&noted).filter(|object| linked.contains(object)) {
+            found.entry(object).or_default().push(noted);
+        }
+    }
+    let objects = linked.iter().filter(|file| !noted::is_source(file));
+    let one = |file: &PathBuf| match found.get(file).map(Vec::as_slice) {
+        Some([noted]) => Ok((file.clone(), noted.clone())),
+        _ => Err(RebuildError::NoObject(file.clone())),
+    };
+    objects.map(one).collect()
+}
+
+/// The object that a compilation made of its source, if both are there.
+fn object(noted: &Noted) -> Option<PathBuf> {
+    let words = words(noted);
+    let output = words.iter().find_map(|word| word.value_of("-o"));
+    let name = match output {
+        Some(name) => PathBuf::from(name),
+        None => PathBuf::from(noted.file.file_stem()?).with_extension("o"),
+    };
+    let is_there = noted::is_source(&noted.file) && noted.file.exists();
+    let object = noted.directory.join(name).canonicalize().ok();
+    object.filter(|_| is_there)
 }
 
 fn write(number: usize, file: &Path, text: &str, folder: &Path) -> Result<Edited, RebuildError> {
@@ -126,18 +218,12 @@ fn compile(
 ) -> Result<(), RebuildError> {
     let unknown = || RebuildError::NoObject(edited.file.clone());
     let noted = noted::of(&edited.file).ok_or_else(unknown)?;
-    let words = words(&noted);
-    let output = words.iter().find_map(|word| word.value_of("-o"));
-    let name = match output {
-        Some(name) => PathBuf::from(name),
-        None => PathBuf::from(edited.file.file_stem().ok_or_else(unknown)?).with_extension("o"),
-    };
-    let known = noted.directory.join(name).canonicalize();
-    let known = known.ok().filter(|object| linked.contains(object));
+    let known = object(&noted).filter(|object| linked.contains(object));
     let known = known.ok_or_else(unknown)?;
     let new = edited.copy.with_extension("new.o");
     let words = replaced(&noted, std::slice::from_ref(edited), &new);
-    compiler.start(&noted, words, std::slice::from_ref(edited))?;
+    let place = Place::beside(&noted, std::slice::from_ref(edited));
+    compiler.start(&noted, words, &place)?;
     edited.object = Some(Object { known, new });
     Ok(())
 }
@@ -174,41 +260,98 @@ fn instead(file: &Path, edited: &[Edited]) -> Option<PathBuf> {
 /// Unsnarl itself as a compiler.
 struct Compiler<'a> {
     unsnarl: &'a Path,
-    time: Duration,
+    /// Time at which it has to be done.
+    end: Instant,
+}
+
+/// The folder in which a compiler is started, and the options that make it the user's for what is compiled.
+struct Place {
+    directory: PathBuf,
+    options: Vec<OsString>,
+}
+
+impl Place {
+    /// The user's own folder: headers beside the user's file are found, and debug info names that file.
+    fn beside(noted: &Noted, edited: &[Edited]) -> Place {
+        Place {
+            directory: noted.directory.clone(),
+            options: edited.iter().flat_map(as_if_in_place).collect(),
+        }
+    }
 }
 
 impl Compiler<'_> {
-    /// Starts it in its folder. Headers beside the user's file are found, and debug info names that file.
+    /// Starts it; returns what it prints for people.
     fn start(
         &self,
         noted: &Noted,
         words: Vec<OsString>,
-        edited: &[Edited],
-    ) -> Result<(), RebuildError> {
+        place: &Place,
+    ) -> Result<String, RebuildError> {
         let compiler = noted.arguments.first().map_or("cc", String::as_str);
-        let time = self.time.min(LONGEST).as_secs_f64();
+        let left = self.end.saturating_duration_since(Instant::now());
+        // No time at all would mean no limit.
+        let time = left.clamp(Duration::from_millis(1), LONGEST).as_secs_f64();
         let mut command = Command::new("timeout");
         command
             .arg(format!("{time:.3}"))
             .arg(self.unsnarl)
             .arg("cc");
         command.args(compiler.split_whitespace()).args(words);
-        for one in edited {
-            command.args(as_if_in_place(one));
-        }
+        command.args(&place.options);
         command.env(noted::UNNOTED, "1");
-        let command = command.current_dir(&noted.directory).stdin(Stdio::null());
+        let command = command.current_dir(&place.directory).stdin(Stdio::null());
         let output = command.output()?;
-        if output.status.success() {
-            return Ok(());
-        }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let mut errors = said.lines().filter(|line| line.contains("error"));
-        let first = errors
-            .next()
-            .or(said.lines().next())
-            .unwrap_or("it takes too long");
+        if output.status.success() {
+            return Ok(said);
+        }
+        // Lines with points name headers.
+        let mut lines = said.lines().filter(|line| !line.starts_with('.'));
+        let first = lines.clone().find(|line| line.contains("error"));
+        let first = first.or(lines.next()).unwrap_or("it takes too long");
         Err(RebuildError::Refused(first.to_owned()))
+    }
+
+    /// Starts it in a mirror; returns the user's files whose edited texts it included.
+    fn mirrored(
+        &self,
+        noted: &Noted,
+        words: Vec<OsString>,
+        (mirror, texts): (&Mirror, &BTreeMap<PathBuf, String>),
+    ) -> Result<BTreeSet<PathBuf>, RebuildError> {
+        let mut map = OsString::from("-ffile-prefix-map=");
+        map.push(&mirror.folder);
+        map.push("=");
+        map.push(&mirror.root);
+        let place = Place {
+            directory: mirror.place(&noted.directory.canonicalize()?),
+            options: vec!["-H".into(), map],
+        };
+        let words = words.iter().map(|word| mirror.word(word)).collect();
+        let said = self.start(noted, words, &place)?;
+        let mut seen = BTreeSet::new();
+        for line in said.lines() {
+            let other = |why: &str| Err(RebuildError::Refused(format!("{why}: {line}")));
+            // A precompiled header holds what was included when it was made.
+            if line.starts_with("! ") {
+                return other("a precompiled header is used");
+            }
+            let named = line.trim_start_matches('.').strip_prefix(' ');
+            let Some(named) = named.filter(|_| line.starts_with('.')) else {
+                continue;
+            };
+            let Ok(file) = place.directory.join(named).canonicalize() else {
+                continue;
+            };
+            if texts.contains_key(&file) {
+                return other("the edited header is not the one that is included");
+            }
+            if let Ok(rest) = file.strip_prefix(&mirror.folder) {
+                seen.insert(mirror.root.join(rest));
+            }
+        }
+        Ok(seen)
     }
 }
 

@@ -248,6 +248,54 @@ fn what_is_built_in_steps_is_built_again() -> Result<()> {
     Ok(())
 }
 
+/// The program is built again with edits in a header: a lock is kept in a loop that gave it back for each element, and a
+/// thread is joined where a destructor detached it.
+#[test]
+fn what_is_in_a_header_is_built_again() -> Result<()> {
+    let registry = "#include <functional>\n#include <mutex>\n#include <vector>\nclass Subject {\npublic:\n    void attach(std::function<void(int)> one)\n    {\n        std::lock_guard<std::mutex> g(m_);\n        all_.push_back(std::move(one));\n    }\n    void notify(int value)\n    {\n        std::unique_lock<std::mutex> g(m_);\n        for (auto &one : all_) {\n            g.unlock();\n            one(value);\n            g.lock();\n        }\n    }\nprivate:\n    std::mutex m_;\n    std::vector<std::function<void(int)>> all_;\n};\n";
+    let main = "#include \"registry.hpp\"\n#include <atomic>\n#include <thread>\nint main()\n{\n    std::atomic<int> seen{0};\n    Subject s;\n    s.attach([&](int) { ++seen; });\n    std::thread one([&] { s.notify(1); }), other([&] { s.attach([&](int) { ++seen; }); });\n    one.join();\n    other.join();\n}\n";
+    let compile: &[&str] = &["c++", "-std=c++17", "-g", "-c", "main.cpp"];
+    let link: &[&str] = &["c++", "main.o", "-o", "prog", "-pthread"];
+    let sources = [("registry.hpp", registry), ("main.cpp", main)];
+    let (workspace, first) = of_sources(&sources, &[compile, link])?;
+    let fix = first.fixes.first();
+    let fix = fix.with_context(|| format!("{:?}", first.not_fixed))?;
+    ensure!(fix.title.contains("do not release"), "{fix:?}");
+    let holds = |fix: &unsnarl_core::fixes::Fix| {
+        let tried = fix.tried.as_ref();
+        tried.is_some_and(|trial| trial.built && trial.verdict == TrialVerdict::Holds)
+    };
+    ensure!(holds(fix), "{fix:?}");
+    let header = fs::read(workspace.path().join("registry.hpp"))?;
+    ensure!(header == registry.as_bytes(), "a header was written");
+
+    let session = "#include <atomic>\n#include <thread>\nclass Heartbeat {\npublic:\n    void start() { thread_ = std::thread([this] { loop(); }); }\n    ~Heartbeat()\n    {\n        running_ = false;\n        thread_.detach();\n    }\nprivate:\n    void loop()\n    {\n        for (int i = 0; i < 3; i++)\n            if (running_)\n                beats_ = i;\n    }\n    int beats_ = 0;\n    std::atomic<bool> running_{true};\n    std::thread thread_;\n};\n";
+    let main = "#include \"session.hpp\"\nint main()\n{\n    Heartbeat *h = new Heartbeat;\n    h->start();\n    delete h;\n}\n";
+    let sources = [("session.hpp", session), ("main.cpp", main)];
+    let (_workspace, first) = of_sources(&sources, &[compile, link])?;
+    let fix = first.fixes.first();
+    let fix = fix.with_context(|| format!("{:?}", first.not_fixed))?;
+    ensure!(fix.kind == FixKind::JoinBefore && holds(fix), "{fix:?}");
+    Ok(())
+}
+
+/// A pointer is published before what it points to is built: both are done in a local variable first.
+#[test]
+fn what_is_built_late_is_built_before_it_is_seen() -> Result<()> {
+    let codec = "#include <pthread.h>\n#include <stdlib.h>\nstruct codec { int (*encode)(int); };\nstatic pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\nstatic struct codec *codec;\nstatic int plus(int x) { return x + 3; }\nstatic void setup(struct codec *c) { c->encode = plus; }\nstatic struct codec *get(void)\n{\n    if (codec == NULL) {\n        pthread_mutex_lock(&lock);\n        if (codec == NULL) {\n            codec = calloc(1, sizeof *codec);\n            setup(codec);\n        }\n        pthread_mutex_unlock(&lock);\n    }\n    return codec;\n}\nstatic void *encoder(void *unused)\n{\n    struct codec *c = get();\n    c->encode(2);\n    return unused;\n}\nint main(void)\n{\n    pthread_t one, other;\n    pthread_create(&one, 0, encoder, 0);\n    pthread_create(&other, 0, encoder, 0);\n    pthread_join(one, 0);\n    pthread_join(other, 0);\n}\n";
+    let build: &[&str] = &["cc", "-g", "codec.c", "-o", "prog", "-pthread"];
+    let (_workspace, first) = of_sources(&[("codec.c", codec)], &[build])?;
+    let fix = first.fixes.first();
+    let fix = fix.with_context(|| format!("{:?}", first.not_fixed))?;
+    ensure!(fix.kind == FixKind::MoveBehind, "{fix:?}");
+    let tried = fix.tried.as_ref().context("it was not tried")?;
+    ensure!(
+        tried.built && tried.verdict == TrialVerdict::Holds,
+        "{tried:?}"
+    );
+    Ok(())
+}
+
 /// A function that returns early keeps its lock, and others wait for it for ever.
 #[test]
 fn a_lock_that_a_way_out_forgets_is_released() -> Result<()> {

@@ -36,6 +36,15 @@ pub fn close(source: &Source, gives: u32, takes: u32) -> Option<Result<Vec<Chang
     Some(without(source, release, acquire))
 }
 
+/// The line on which the block that gives a lock back on line `gives` takes it again.
+pub fn taken_again(source: &Source, gives: u32) -> Option<u32> {
+    let function = source.function(gives)?;
+    let releases = on_line(source, function, gives, Operation::Unlock);
+    let block = releases.first()?.statement.parent()?;
+    let mut after = lines(block).filter(|line| *line >= gives);
+    after.find(|line| close(source, gives, *line).is_some())
+}
+
 /// Removes the two statements.
 fn without(
     source: &Source,

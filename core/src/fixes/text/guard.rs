@@ -4,7 +4,7 @@ use super::{
     Refusal,
     change::{Change, line_before, remove},
     hold::{Kept, parts},
-    locks::{self, Mutex, callee, calls, same},
+    locks::{self, Mutex, Operation, callee, calls, same},
     source::{Range, Source, descendants, lines},
     watch::Watch,
 };
@@ -18,7 +18,8 @@ pub(super) fn hold(
     function: Node<'_>,
     at: Range<'_>,
 ) -> Result<Kept, Refusal> {
-    if is_held(source, mutex, function, &at) {
+    if let Some((_, name)) = around_all(source, mutex, function, &at) {
+        stays_held(source, name, at.statements())?;
         return Ok(kept(source, &at, at.last, Vec::new(), 1));
     }
     let braces = needs_braces(source, &at)?;
@@ -233,20 +234,42 @@ fn guards<'t, 's>(
     .collect()
 }
 
-/// Returns whether a guard before the statements holds the mutex over all of them.
-fn is_held(source: &Source, mutex: &Mutex, function: Node<'_>, at: &Range<'_>) -> bool {
+/// The guard before the statements whose scope they are in, with its name.
+fn around_all<'t, 's>(
+    source: &'s Source,
+    mutex: &Mutex,
+    function: Node<'t>,
+    at: &Range<'t>,
+) -> Option<(Node<'t>, &'s str)> {
     let before = at.list.get(..=at.first).unwrap_or(&[]);
-    let own: Vec<Node<'_>> = before
+    let own: Vec<Node<'t>> = before
         .iter()
         .filter(|node| node.kind() == "declaration")
         .copied()
         .collect();
     let mut here = guards(source, mutex, &own).into_iter();
-    let is_whole = |(guard, name): (Node<'_>, &str)| given_by_hand(source, guard, name).is_empty();
-    here.any(is_whole)
-        || at
-            .outer(function)
-            .is_some_and(|outer| is_held(source, mutex, function, &outer))
+    let is_whole =
+        |(guard, name): &(Node<'_>, &str)| given_by_hand(source, *guard, name).is_empty();
+    here.find(is_whole).or_else(|| {
+        let outer = at.outer(function)?;
+        around_all(source, mutex, function, &outer)
+    })
+}
+
+/// Refuses statements in which a guard gives its mutex up for a moment.
+fn stays_held(source: &Source, name: &str, within: &[Node<'_>]) -> Result<(), Refusal> {
+    let mut all = within.iter().flat_map(|node| calls(*node));
+    let gives = all.find(|call| {
+        let found = locks::operation(source, *call);
+        found.is_some_and(|it| it.what == Operation::Unlock && same(&it.object, name))
+    });
+    match gives {
+        Some(call) => Err(format!(
+            "`{name}` gives the lock back on line {}",
+            lines(call).start()
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Statements of a guard's own block that release its mutex before the scope ends, or reacquire it.
@@ -386,6 +409,19 @@ mod tests {
         locks::{Mutex, Style},
         source::Source,
     };
+
+    #[test]
+    fn a_guard_that_is_given_back_in_a_loop_does_not_hold() {
+        let text = "void tell(int n)\n{\n    std::unique_lock<std::mutex> hold(mutex_);\n    for (auto &one : all_) {\n        hold.unlock();\n        one.tell(n);\n        hold.lock();\n    }\n}\n";
+        let source = Source::parse("a.cpp", text).unwrap();
+        let mutex = Mutex {
+            object: "mutex_".to_owned(),
+            style: Style::Guard,
+        };
+        let over = |first, last| hold(&source, &mutex, &Lines { first, last });
+        let gives = over(4, 6).unwrap_err();
+        assert_eq!(gives, "`hold` gives the lock back on line 5");
+    }
 
     #[test]
     fn a_guard_that_is_given_back_by_hand_is_kept() {

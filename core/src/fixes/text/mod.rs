@@ -9,6 +9,7 @@ mod flow;
 pub mod gap;
 pub mod guard;
 pub mod hold;
+mod local;
 pub mod lock_order;
 pub mod locks;
 pub mod move_behind;
@@ -21,7 +22,7 @@ mod spin;
 mod substitute;
 #[cfg(test)]
 mod tests;
-mod unjoined;
+pub mod unjoined;
 pub mod unlock;
 pub mod uses;
 pub mod waits;

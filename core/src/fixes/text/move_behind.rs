@@ -3,6 +3,7 @@
 use super::{
     Refusal,
     change::{Change, line_after, remove},
+    local,
     locks::{self, callee, calls},
     move_statement::at,
     source::{Source, children, descendants, lines},
@@ -31,17 +32,21 @@ pub fn set_behind(source: &Source, early: u32, after: u32) -> Result<Vec<Change>
     let passed = setting.list.iter();
     let passed =
         passed.filter(|node| (what.end_byte()..=anchor.start_byte()).contains(&node.start_byte()));
-    for node in passed.copied() {
+    let passed: Vec<Node<'_>> = passed.copied().collect();
+    let user = passed.iter().find(|node| names(source, **node, target));
+    for node in passed.iter().copied() {
         let line = *lines(node).start();
-        if names(source, node, target) {
-            return Err(format!(
-                "line {line} uses `{target}`, which line {early} sets"
-            ));
-        }
         let locks = calls(node).any(|call| locks::operation(source, call).is_some());
         if node != anchor && (leaves(node) || locks) {
             return Err(format!("line {line} locks or leaves in between"));
         }
+    }
+    if let Some(user) = user {
+        let used = || {
+            let line = *lines(*user).start();
+            format!("line {line} uses `{target}`, which line {early} sets")
+        };
+        return local::made_first(source, what, (target, &passed)).ok_or_else(used);
     }
     Ok(vec![
         remove(source, what.start_byte(), what.end_byte()),
@@ -92,7 +97,7 @@ fn pointee(node: Node<'_>) -> Node<'_> {
     inner.map_or(node, pointee)
 }
 
-fn names(source: &Source, node: Node<'_>, name: &str) -> bool {
+pub(super) fn names(source: &Source, node: Node<'_>, name: &str) -> bool {
     let mut all = descendants(node).into_iter();
     all.any(|node| {
         matches!(node.kind(), "identifier" | "field_identifier") && source.str(node) == name
@@ -162,6 +167,53 @@ mod tests {
                     a->n -= 2;
                     b->n += 2;
                     return 1;
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_object_is_built_before_its_pointer_is_seen() {
+        let build = "static void build(struct box *b)\n{\n    b->n = 2;\n}\n";
+        let get = "void get(int i)\n{\n    if (boxes[i] == NULL) {\n        boxes[i] = calloc(1, 4); /*1*/\n        build(boxes[i]); /*2*/\n    }\n}\n";
+        check(
+            "a.c",
+            &format!("static struct box *boxes[2];\n{build}{get}"),
+            expect![[r#"
+                static struct box *boxes[2];
+                static void build(struct box *b)
+                {
+                    b->n = 2;
+                }
+                void get(int i)
+                {
+                    if (boxes[i] == NULL) {
+                        struct box *made = calloc(1, 4);
+                        build(made);
+                        boxes[i] = made;
+                    }
+                }
+            "#]],
+        );
+        // What it calls looks at the variable itself.
+        let build = build.replace("b->n = 2", "boxes[0]->n = 2");
+        check(
+            "a.c",
+            &format!("static struct box *boxes[2];\n{build}{get}"),
+            expect![[r#"
+                refused: line 10 uses `boxes`, which line 9 sets
+            "#]],
+        );
+        check(
+            "a.cpp",
+            "void get()\n{\n    box_ = new Box; /*1*/\n    box_->n = 4;\n    box_->ready = true; /*2*/\n}\n",
+            expect![[r#"
+                void get()
+                {
+                    auto *made = new Box;
+                    made->n = 4;
+                    made->ready = true;
+                    box_ = made;
                 }
             "#]],
         );

@@ -2,7 +2,8 @@
 
 use super::{
     change::Change,
-    locks::{callee, calls},
+    guard::every,
+    locks::{callee, calls, last_name},
     move_statement::{Joined, argument, family, is_loop},
     source::{Source, children, descendants, lines},
 };
@@ -19,6 +20,62 @@ pub fn instead_of_detach(source: &Source, created: u32, before: u32) -> Option<J
             && detached(source, *call).is_some_and(|name| names(source, *call, name, &handle))
     };
     let call = calls(function).find(is_it)?;
+    Some(Joined {
+        changes: joined(source, call)?,
+        at: Some(*lines(call).start()),
+        is_loop: loop_around(call, function).is_some(),
+    })
+}
+
+/// The calls of a file that detach the thread whose handle is the member or the global `handle`, as changes to a join, by
+/// line.
+pub fn detaches(source: &Source, handle: &str) -> Vec<(u32, Vec<Change>)> {
+    let all = every(source).into_iter();
+    let calls = all.filter(|node| node.kind() == "call_expression");
+    let own = calls.filter(|call| {
+        let name = detached(source, *call);
+        name.is_some_and(|name| last_name(name) == handle)
+    });
+    own.filter_map(|call| Some((*lines(call).start(), joined(source, call)?)))
+        .collect()
+}
+
+/// The member or the global that gets the handle of the thread that is created on a line: its last name.
+pub fn stored_handle(source: &Source, created: u32) -> Option<&str> {
+    let all = every(source);
+    let on_line = |node: &&Node<'_>| lines(**node).contains(&created);
+    let is_thread = |node: &&Node<'_>| {
+        let right = node.child_by_field_name("right");
+        let made = right.and_then(|right| right.child_by_field_name("function"));
+        let is_made = made.is_some_and(|made| source.str(made).ends_with("thread"));
+        node.kind() == "assignment_expression" && is_made
+    };
+    let names = ["pthread_create", "thrd_create"];
+    let creates = |node: &&Node<'_>| {
+        node.kind() == "call_expression" && names.contains(&callee(source, **node))
+    };
+    let (node, handle) = match all.iter().filter(on_line).find(is_thread) {
+        Some(node) => (node, source.str(node.child_by_field_name("left")?)),
+        None => {
+            let call = all.iter().filter(on_line).find(creates)?;
+            (call, argument(source, *call, 0)?)
+        }
+    };
+    let name = last_name(handle.trim_start_matches('&'));
+    // The innermost function of the line may be a lambda in the call.
+    let is_around = |one: &&Node<'_>| {
+        one.kind() == "function_definition" && one.byte_range().contains(&node.start_byte())
+    };
+    let function = all.iter().find(is_around)?;
+    let is_local = descendants(*function).into_iter().any(|node| {
+        let declarator = node.child_by_field_name("declarator");
+        node.kind() == "declaration" && declarator.is_some_and(|it| source.str(it) == name)
+    });
+    (!is_local).then_some(name)
+}
+
+/// Turns a call that detaches a thread into one that joins it.
+fn joined(source: &Source, call: Node<'_>) -> Option<Vec<Change>> {
     let name = call.child_by_field_name("function")?;
     let place = name.child_by_field_name("field").unwrap_or(name);
     let mut changes = vec![Change {
@@ -30,11 +87,7 @@ pub fn instead_of_detach(source: &Source, created: u32, before: u32) -> Option<J
         let last = argument_node(call)?;
         changes.push(Change::insert(last.end_byte(), ", NULL".to_owned()));
     }
-    Some(Joined {
-        changes,
-        at: Some(*lines(call).start()),
-        is_loop: loop_around(call, function).is_some(),
-    })
+    Some(changes)
 }
 
 /// The loop that joins the threads that the loop around a call creates: with the same head, for indexed
