@@ -434,6 +434,26 @@ impl<'a> View<'a> {
     }
 }
 
+impl View<'_> {
+    /// Returns whether nothing that the failure saw can come of a step: it is behind the failure, or behind the failing
+    /// thread's last step, and its thread changes nothing from there on.
+    pub fn is_past(&self, row: EventId) -> bool {
+        let Some(failed) = self.failed else {
+            return false;
+        };
+        let changes = |row: &EventId| {
+            let kind = self.event(*row).kind;
+            kind.writes() || kind == EventKind::Free
+        };
+        let last = self.rows.before(failed, self.failure).last();
+        let thread = self.thread(row);
+        let own = self.rows.before(thread, self.failure).iter().rev();
+        let mut from_there = own.take_while(|other| **other >= row);
+        let is_behind_last = thread != failed && last.is_none_or(|last| row > *last);
+        row > self.failure || is_behind_last && !from_there.any(changes)
+    }
+}
+
 /// The failing thread, and the row of the failure.
 fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
     let failure = run.meta.failure.as_ref();

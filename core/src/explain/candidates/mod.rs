@@ -146,7 +146,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     let woken = Woken::all(view);
     found.retain(|one| !woken.iter().any(|woken| woken.explains(view, one)));
     found.extend(woken.into_iter().map(|woken| woken.story));
-    found.retain(|candidate| !candidate.is_usual);
+    found.retain(|candidate| !candidate.is_usual && !is_past(view, &candidate.story));
     if found.is_empty() {
         found = seldom(view);
     }
@@ -190,6 +190,21 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
         Story::NoMemory { alloc } => (*alloc, view.failure),
         Story::AfterFree { free, used } => (*free, *used),
     }
+}
+
+/// Returns whether a step of a story comes too late for the failure.
+fn is_past(view: &View, story: &Story) -> bool {
+    let last = match story {
+        Story::Atomicity(triple) => triple.second,
+        Story::MultiVariable(couple) => couple.first.tail.max(couple.second.tail),
+        Story::Order { late, .. } => *late,
+        Story::Missing { reader, .. } => *reader,
+        Story::Refused { attempt, .. } | Story::HalfWay { attempt, .. } => *attempt,
+        Story::Unchecked { wake, .. } => *wake,
+        Story::NoMemory { alloc } => *alloc,
+        Story::AfterFree { used, .. } => *used,
+    };
+    view.is_past(last)
 }
 
 /// Returns whether most passing runs have it, out of enough runs to tell.

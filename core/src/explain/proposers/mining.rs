@@ -91,6 +91,9 @@ fn told(
         return None;
     }
     let links = in_run(view, finding)?;
+    if links.iter().any(|link| view.is_past(link.tail)) {
+        return None;
+    }
     let share = Share {
         passing: finding.passing,
         ..*share

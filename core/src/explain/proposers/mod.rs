@@ -21,7 +21,7 @@ mod predict;
 #[cfg(test)]
 mod tests;
 
-use super::view::View;
+use super::{turned::blamed, view::View};
 use crate::{
     Budget,
     corpus::{Corpus, RunSummary},
@@ -228,11 +228,20 @@ impl Proposals<'_> {
         })
     }
 
+    /// Returns whether a step is blamed that comes too late for the failure.
+    fn blames_what_is_past(&self, proposal: &Explanation) -> bool {
+        let mut blamed = blamed(proposal).into_iter();
+        self.view
+            .as_ref()
+            .is_some_and(|view| blamed.any(|one| view.is_past(one.row)))
+    }
+
     /// Those of some proposals that are new, told of the same runs.
     fn fresh(&mut self, proposals: Vec<Explanation>) -> Vec<Explanation> {
         let mut new = Vec::new();
         for mut proposal in proposals {
-            if self.known.iter().any(|known| known.blames_as(&proposal)) {
+            let is_known = self.known.iter().any(|known| known.blames_as(&proposal));
+            if is_known || self.blames_what_is_past(&proposal) {
                 continue;
             }
             proposal.runs.clone_from(&self.told.runs);

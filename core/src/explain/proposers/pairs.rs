@@ -97,7 +97,8 @@ fn is_foreign(view: &View, pair: &SeenPair) -> bool {
     rows.iter().all(|&row| view.named(row).is_none()) || facts::own_part(&name) != name
 }
 
-/// A pair as an explanation; none where other columns of the same lines have it in passing runs.
+/// A pair as an explanation; none where other columns of the same lines have it in passing runs, or where it comes too late
+/// for the failure.
 fn told(failing: &Failing<'_>, pair: &SeenPair, with: Vec<String>) -> Option<Explanation> {
     let view = failing.view;
     let follows = Claim::Follows {
@@ -105,7 +106,7 @@ fn told(failing: &Failing<'_>, pair: &SeenPair, with: Vec<String>) -> Option<Exp
         tail: view.operation(pair.tail),
     };
     let counted = follows.count(view.corpus);
-    if counted.holds_in > 0 {
+    if counted.holds_in > 0 || view.is_past(pair.tail) {
         return None;
     }
     let links = [Link::new(view, pair.head, pair.tail)];

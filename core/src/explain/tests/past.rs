@@ -1,0 +1,72 @@
+//! Tests of steps that come too late for the failure.
+
+use crate::{
+    Explanation,
+    budget::Budget,
+    corpus::Corpus,
+    explain::{Proposers, explain, view::View},
+    fixture::corpus,
+};
+use unsnarl_trace::EventId;
+
+const BEGIN: &str = "main fork main.1 @40\nmain fork main.2 @41\n";
+
+/// The failing run, in which `main.2` goes on behind the last look of `main.1`.
+fn failing(behind: &str) -> String {
+    [
+        BEGIN,
+        "main.2 W a =1 @20 put\nmain.1 W b =1 @10 take\nmain.1 R a =1 @11 take\n",
+        behind,
+        "main.1 fails @12 take\n",
+    ]
+    .concat()
+}
+
+const FINE: &str = "main fork main.1 @40\nmain fork main.2 @41\nmain.2 R b =0 @21 put\nmain.2 W a =1 @20 put\nmain.1 W b =1 @10 take\nmain.1 R a =1 @11 take\n";
+
+fn failing_corpus(behind: &str) -> Corpus {
+    corpus(&[FINE; 6], &[&failing(behind)])
+}
+
+/// Returns which rows of the failing run are past.
+fn past(behind: &str) -> Vec<u32> {
+    let corpus = failing_corpus(behind);
+    let summary = corpus.failing().next().expect("the failing run");
+    let view = View::new(&corpus, summary).expect("it is kept");
+    let rows = view.run.events.iter().map(|(row, _)| row);
+    rows.filter(|row| view.is_past(*row))
+        .map(|row| row.0)
+        .collect()
+}
+
+#[test]
+fn what_only_looks_behind_the_last_step_is_past() {
+    assert_eq!(past("main.2 R b =1 @21 put\n").len(), 1);
+    assert!(past("main.2 W b =2 @21 put\n").is_empty());
+    assert!(past("main.2 R b =1 @21 put\nmain.2 W a =3 @22 put\n").is_empty());
+    assert!(past("").is_empty());
+}
+
+#[test]
+fn no_story_blames_what_is_past() {
+    let corpus = failing_corpus("main.2 R b =1 @21 put\n");
+    let budget = Budget::unlimited();
+    let row = past("main.2 R b =1 @21 put\n")
+        .into_iter()
+        .map(EventId)
+        .next()
+        .expect("one is past");
+    let blames = |one: &Explanation| one.steps.iter().any(|step| step.event == row.0);
+    let told = explain(&corpus, &budget).findings;
+    assert!(!told.iter().any(blames), "{told:?}");
+    let Some(first) = told.first() else {
+        return;
+    };
+    let proposers = Proposers::comparing(&corpus);
+    let mut proposals = proposers.instead_of(first, &[]);
+    let engines = proposers.all();
+    let others: Vec<Explanation> = engines
+        .flat_map(|engine| proposals.by(engine, &budget))
+        .collect();
+    assert!(!others.iter().any(blames), "{others:?}");
+}
