@@ -5,7 +5,7 @@
 //
 // After a bug of FreeBSD's audit of arguments.
 //
-// expect kind: atomicity-violation data-race multi-variable-atomicity-violation
+// expect kind: atomicity-violation multi-variable-atomicity-violation
 // expect cause: record.descriptor = descriptor;
 // expect cause: int noted = record.descriptor;
 // expect interference: record.descriptor = descriptor;

@@ -4,7 +4,7 @@
 //
 // After a bug of the industrial I/O drivers of Linux (linux-iio).
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause: if (device.is_busy)
 // expect cause: device.is_busy = true;
 // expect interference: device.is_busy = true;

@@ -4,7 +4,7 @@
 //
 // After the "account" kernel of the literature on model checking.
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause: int before = balance;
 // expect cause: balance = before + 10;
 // expect cause: int available = balance;

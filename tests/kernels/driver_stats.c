@@ -5,7 +5,7 @@
 //
 // After a bug of the driver of the Tigon3 card in Linux (tg3).
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause: if (card.stats)
 // expect cause: struct stats *stats = card.stats;
 // expect interference: card.stats = NULL;

@@ -4,7 +4,7 @@
 //
 // After bug 40518 of libstdc++ (std::string).
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause: empty.references++;
 // expect cause: empty.references--;
 // expect interference: empty.references = 0;

@@ -4,7 +4,7 @@
 //
 // After "fibbench" of the software verification competition.
 //
-// expect kind: order-violation atomicity-violation data-race
+// expect kind: order-violation atomicity-violation
 // expect cause: left += right;
 // expect interference: right += left;
 

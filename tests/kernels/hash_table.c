@@ -5,7 +5,7 @@
 //
 // After the "hash_table" kernel of the literature on concurrent data structures.
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause: entry->next = *bucket;
 // expect cause: *bucket = entry;
 // expect interference: *bucket = entry;

@@ -4,7 +4,7 @@
 //
 // After "VectPrime" of the literature on concurrency benchmarks.
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause: int place = count;
 // expect cause: count = place + 1;
 // expect interference: count = place + 1;

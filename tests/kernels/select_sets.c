@@ -5,7 +5,7 @@
 //
 // After JETTY-1187, a bug of a web server.
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause: int set = next_set;
 // expect cause: next_set = set + 1;
 // expect interference: next_set = set + 1;

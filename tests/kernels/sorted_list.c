@@ -5,7 +5,7 @@
 //
 // After the "list_seq" kernel of the literature on concurrent data structures.
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause: while (place->next && place->next->key < node->key)
 // expect cause: node->next = place->next;
 // expect cause: place->next = node;

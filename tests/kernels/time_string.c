@@ -5,7 +5,7 @@
 //
 // After a bug of the Cherokee web server 0.9.2.
 //
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause: now.length = 0;
 // expect cause: now.text[now.length] = digit;
 // expect cause: now.length += 1;

@@ -245,8 +245,8 @@ fn too_little_memory_is_said() -> Result<()> {
         );
         workspace.run("sh", &["-c", &line])
     };
-    limited("250000", "")?.exits(2)?.says(&["--max-events"])?;
-    let small = limited("250000", "--max-events 100000")?;
+    limited("300000", "")?.exits(2)?.says(&["--max-events"])?;
+    let small = limited("300000", "--max-events 100000")?;
     ensure!(small.status != Some(2), "{small}");
     Ok(())
 }

@@ -130,10 +130,9 @@ fn a_fix_is_called_by_the_name_that_was_told_wherever_it_stands() -> Result<()> 
     let workspace = built(ORDER)?;
     record_failing(&workspace, "5")?;
     let (finished, explanations) = workspace.explain()?;
-    let is_other = |fix: &Fix| fix.number != 1;
     let mut explanations = explanations.into_iter();
-    let told = explanations.find(|one| one.fixes.first().is_some_and(is_other));
-    let told = told.with_context(|| format!("no trial has changed the order: {finished}"))?;
+    let told = explanations.find(|one| one.fixes.len() > 1);
+    let told = told.with_context(|| format!("there are no two fixes: {finished}"))?;
     let best = told.fixes.first().context("no fix")?;
     let by_id = diff(&workspace, &told.id)?;
     is_diff_of(best, &by_id)?;
@@ -147,10 +146,10 @@ fn a_fix_is_called_by_the_name_that_was_told_wherever_it_stands() -> Result<()> 
         "To verify it: unsnarl verify {}",
         told.name_of(best)
     )])?;
-    // As a constraint, with what only the runs tell.
+    // Without a build: a move is not tried as a constraint on schedules, but it is the fix that was named.
     let name = told.name_of(best);
     let said = workspace.unsnarl(&["verify", &name, "--budget", "5s"])?;
-    said.says(&[&format!("fix: {}", best.title), "schedule"])?;
+    said.says(&[&format!("fix: {}", best.title)])?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
  *
  * With SEEDED_BUG the workers add to the totals without the lock:
  */
-// expect kind: atomicity-violation data-race
+// expect kind: atomicity-violation
 // expect cause 1: pipeline->totals.blocks++;
 // expect cause 1: pipeline->totals.bytes_in += job->in->size;
 // expect cause 1: pipeline->totals.bytes_out += job->out->size;

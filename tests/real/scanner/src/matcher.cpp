@@ -1,6 +1,6 @@
 // With SEEDED_BUG the table is announced before it is made:
 //
-// expect kind: order-violation data-race
+// expect kind: order-violation
 // expect cause 1: assert(fold_['Z'] == 'z');
 // expect also: fold_[c] = lower(c);
 // expect also: ready_ = true; // too early
