@@ -38,7 +38,7 @@ fn instead(told: Explanation, old: Explanation) -> Explanation {
         headline: old.headline,
         engines: old.engines,
         evidence: old.evidence,
-        needed: false,
+        needed: None,
         follows: false,
         ochiai: None,
         counterexample: None,

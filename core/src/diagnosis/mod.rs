@@ -31,10 +31,10 @@ pub struct PassedOver {
     /// Result of the experiments; none when its orders are infeasible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// `true` if nothing fails without it either, and the chosen explanation does not suffice by itself: the
-    /// failure takes both.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub needed: bool,
+    /// Failures among schedules with the chosen explanation but without this one, where there are none: the failure
+    /// takes both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<Share>,
     /// `true` if it follows from the chosen explanation, without which it does not occur.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,

@@ -49,6 +49,7 @@ pub use guards::guarding;
 pub use intervention::{Intervention, intervention};
 pub use proposers::{Failing, Material, Proposals, Proposer, Proposers};
 use proposers::{name_orders, write};
+pub use spurious::is_spurious_wakeup;
 pub(crate) use statistic::in_words as ochiai_in_words;
 pub use statistic::{by_statistic, in_order_of_statistic};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,15 +5,20 @@ use crate::{
     claims::line,
     explanation::{BugKind, Explanation, Role},
 };
-use unsnarl_trace::{EventId, EventKind, Value};
+use unsnarl_trace::{Event, EventId, EventKind, Value};
 
 /// The value of a wakeup by neither a signal nor a timeout: see `docs/run-file.md`.
 const SPURIOUS: Value = Value::Bits(2);
 
+/// Returns whether a wait ended spuriously at an event.
+#[must_use]
+pub fn is_spurious_wakeup(event: &Event) -> bool {
+    event.kind == EventKind::Wake && event.value == Some(SPURIOUS)
+}
+
 /// Returns whether a wait ended spuriously at this row.
 pub(super) fn is_spurious(view: &View, row: EventId) -> bool {
-    let event = view.event(row);
-    event.kind == EventKind::Wake && event.value == Some(SPURIOUS)
+    is_spurious_wakeup(&view.event(row))
 }
 
 /// Explains that a thread took the end of a wait for the condition it had waited for.

@@ -1,14 +1,14 @@
 //! Orders in which the blamed behaviour is reversed, to be executed: if the explanation is right, the program
 //! passes in them.
 
-use super::begins;
+use super::{begins, spurious::is_spurious_wakeup};
 use crate::{
     explanation::{Absent, BugKind, Explanation, Role, SiteMark, Step},
     facts::{self, short},
     orders::{Accesses, dependencies, other_thread},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, Value};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
 /// Change that such an order makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -68,9 +68,8 @@ pub fn turned(explanation: &Explanation, run: &Run) -> Vec<Turned> {
 /// The order up to the row where a wait ended spuriously, which it does not when the order is executed.
 fn not_woken(run: &Run, blamed: &[Blamed<'_>]) -> Option<Turned> {
     let is_spurious = |row: EventId| {
-        run.events.get(row).is_some_and(|event| {
-            event.kind == EventKind::Wake && event.value == Some(Value::Bits(2))
-        })
+        let event = run.events.get(row);
+        event.is_some_and(|event| is_spurious_wakeup(&event))
     };
     let wake = blamed.iter().find(|one| is_spurious(one.row))?.row;
     // The waiting thread gets its lock before it says that it woke up.

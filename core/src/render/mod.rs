@@ -37,7 +37,7 @@ pub fn decided(explanation: &Explanation) -> Option<String> {
     let evidence = explanation.evidence.map(shares);
     let said = [decisive_in_words(explanation), evidence];
     let others = || explanation.passed_over.iter();
-    let needed = others().filter(|other| other.needed).map(also_takes);
+    let needed = others().filter_map(also_takes);
     let follows = others().filter(|other| other.follows).map(came_of_it);
     let said = said.into_iter().flatten().chain(needed).chain(follows);
     let said: Vec<String> = said.collect();
@@ -45,14 +45,15 @@ pub fn decided(explanation: &Explanation) -> Option<String> {
 }
 
 /// A second necessary condition in a sentence: ``It also takes this: `done` was changed before main had read
-/// it; without it none of 30 fail.``
-fn also_takes(other: &PassedOver) -> String {
-    let without = other.evidence.map(|evidence| evidence.without);
-    let without = without.map_or_else(String::new, |share| {
-        let fails = share_in_words(share);
-        format!("; of {} schedules without it {fails} fail", share.of)
-    });
-    format!("It also takes this: {}{without}.", other.headline)
+/// it; of 30 schedules with the one but without the other none fail.``
+fn also_takes(other: &PassedOver) -> Option<String> {
+    let share = other.needed?;
+    Some(format!(
+        "It also takes this: {}; of {} schedules with the one but without the other {} fail.",
+        other.headline,
+        share.of,
+        share_in_words(share)
+    ))
 }
 
 /// ``It leads to this, to which all these schedules went on where they could: another thread's update of `head` was lost.``

@@ -106,7 +106,7 @@ pub fn why(explanation: &Explanation) -> String {
         _ => {}
     }
     let others = explanation.passed_over.iter();
-    for other in others.filter(|one| !one.needed && !one.follows) {
+    for other in others.filter(|one| one.needed.is_none() && !one.follows) {
         lines.extend(wrapped(&passed_over(other), "  - ", "    "));
     }
     for line in explanation.progress.iter().flat_map(attempts) {

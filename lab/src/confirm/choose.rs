@@ -59,8 +59,7 @@ pub fn choose(
             choice.try_guards(explanation, guards)?;
         }
     }
-    choice.note(explanation);
-    Ok(())
+    choice.note(explanation)
 }
 
 /// State of experiments for which there was no time at all.
@@ -138,7 +137,8 @@ impl<'c> Choice<'c> {
     }
 
     fn is_settled(&self) -> bool {
-        self.best.as_ref().is_some_and(Tried::is_settled)
+        let best = self.best.as_ref();
+        best.is_some_and(|best| best.is_settled() && !best.may_have_parts())
     }
 
     fn tells(&self) -> bool {
@@ -226,7 +226,11 @@ impl<'c> Choice<'c> {
                 .as_ref()
                 .is_some_and(|met| tried.is_rarer_than(met));
             let evidence = tried.experiment.evidence;
-            let is_no_guard = is_rare && !is_interrupted;
+            let is_farther = self
+                .best
+                .as_ref()
+                .is_some_and(|met| met.is_nearer_than(&tried));
+            let is_no_guard = is_rare && !is_interrupted || is_farther;
             if is_no_guard || !is_best || !evidence.tells() || evidence.without.fails > 0 {
                 self.pass_over(&guard, Some(&tried), trial.against);
             } else if let Some((known, other, against)) =
@@ -330,18 +334,19 @@ impl<'c> Choice<'c> {
     }
 
     /// Says on what is told how it was chosen.
-    fn note(mut self, told: &mut Explanation) {
+    fn note(mut self, told: &mut Explanation) -> Result<()> {
         if self.is_contradicted() {
             told.certainty = Certainty::Possible;
         }
         if let Some(best) = self.best.as_ref().filter(|_| self.is_part()) {
-            needed(told, best, &mut self.others);
+            needed(told, best, &mut self.others, (self.trials, self.budget))?;
         }
         let others = self.others.into_iter();
         told.passed_over = others.map(|other| other.passed_over).collect();
         if self.is_cut {
             told.progress = Some(self.progress);
         }
+        Ok(())
     }
 }
 

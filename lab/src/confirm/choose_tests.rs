@@ -4,12 +4,14 @@ use super::{
     choose::choose,
     decide::Decision,
     experiment::{Experiment, Experiments, Trial},
+    others::{Other, needed},
+    tried::Tried,
 };
 use anyhow::Result;
 use std::{cell::RefCell, sync::Arc};
 use unsnarl_core::{
-    Budget, Certainty, Corpora, Explanation, RunSummary,
-    diagnosis::{Counterexample, Evidence, Share, Shows},
+    Budget, Certainty, Corpora, Explanation, Place, RunSummary,
+    diagnosis::{Counterexample, DecisiveStep, Evidence, Share, Shows},
     explain::{Intervention, Proposers, explain, intervention},
 };
 use unsnarl_trace::{EventId, Run, script};
@@ -61,10 +63,25 @@ fn summary(name: &str, text: &str) -> RunSummary {
 struct Given<'a> {
     run: &'a Run,
     outcomes: &'a [(&'a str, u32, u32)],
+    /// Stories that what is told can be had without, and failures among such schedules.
+    parted: &'a [(&'a str, u32)],
     asked: RefCell<Vec<String>>,
     /// The experiment after which the time is over.
     last: usize,
     over: Budget,
+}
+
+impl<'a> Given<'a> {
+    fn of(run: &'a Run, outcomes: &'a [(&'a str, u32, u32)]) -> Given<'a> {
+        Given {
+            run,
+            outcomes,
+            parted: &[],
+            asked: RefCell::default(),
+            last: usize::MAX,
+            over: Budget::unlimited(),
+        }
+    }
 }
 
 impl Experiments for Given<'_> {
@@ -113,6 +130,22 @@ impl Experiments for Given<'_> {
         self.experiment(explanation, budget)
     }
 
+    fn but_without(
+        &self,
+        _: &Explanation,
+        without: &Explanation,
+        _: &Budget,
+    ) -> Result<Option<Share>> {
+        let parted = self.parted.iter();
+        let mut parted = parted.filter(|(about, _)| without.headline.contains(about));
+        let fails = parted.next().map(|(_, fails)| *fails);
+        Ok(fails.map(|fails| Share {
+            fails,
+            of: 30,
+            orders: 30,
+        }))
+    }
+
     fn keep(&self, (shows, _): (Shows, Box<Run>)) -> Option<Counterexample> {
         let run = format!("kept-{}", self.asked.borrow().len());
         Some(Counterexample { run, shows })
@@ -134,6 +167,16 @@ fn chosen_until(
     outcomes: &[(&str, u32, u32)],
     known: &[&str],
 ) -> (Explanation, usize) {
+    chosen_where(last, outcomes, known, |_| Vec::new())
+}
+
+/// The same where these steps decide.
+fn chosen_where(
+    last: usize,
+    outcomes: &[(&str, u32, u32)],
+    known: &[&str],
+    decisive: fn(&Run) -> Vec<DecisiveStep>,
+) -> (Explanation, usize) {
     let corpora = corpora();
     let corpus = corpora.iter().next().expect("a corpus");
     let budget = Budget::unlimited();
@@ -145,17 +188,44 @@ fn chosen_until(
     let ids = stories.filter(|one| known.iter().any(|about| one.headline.contains(about)));
     let ids: Vec<String> = ids.map(|one| one.id).collect();
     let run = corpus.get(&told.run).and_then(|run| run.run.clone());
+    let run = run.expect("the failing run");
     let given = Given {
-        run: &run.expect("the failing run"),
-        outcomes,
-        asked: RefCell::default(),
         last,
         over: budget.clone(),
+        ..Given::of(&run, outcomes)
     };
-    let decision = Decision::default();
+    let decision = Decision {
+        steps: decisive(given.run),
+        curve: Vec::new(),
+    };
     choose(&proposers, &ids, &given, &mut told, &decision, &budget)
         .expect("no program is executed");
     (told, given.asked.into_inner().len())
+}
+
+/// The same where the write of `done` by the thread that writes it first decides.
+fn chosen_around(outcomes: &[(&str, u32, u32)]) -> Explanation {
+    chosen_where(usize::MAX, outcomes, &[], first_done).0
+}
+
+fn first_done(run: &Run) -> Vec<DecisiveStep> {
+    let share = |fails| Share {
+        fails,
+        of: 40,
+        orders: 40,
+    };
+    let mut rows = run.events.iter();
+    let at = rows.find(|(_, event)| run.meta.site(event.site).line == 13);
+    let step = at.map(|(row, _)| DecisiveStep {
+        event: row.0,
+        thread: "main.1".to_owned(),
+        place: Place::default(),
+        access: "write".to_owned(),
+        location: "done".to_owned(),
+        before: share(10),
+        after: share(40),
+    });
+    step.into_iter().collect()
 }
 
 #[test]
@@ -187,6 +257,17 @@ fn a_little_more_of_a_difference_is_no_reason() {
 }
 
 #[test]
+fn what_has_a_step_that_decides_comes_before_what_has_none() {
+    let outcomes = [(HITS, 20, 0), (DONE, 21, 0), (BOTH, 2, 0)];
+    let (without, _) = chosen(&outcomes, &[]);
+    assert!(without.headline.contains(HITS), "{}", without.headline);
+    let told = chosen_around(&outcomes);
+    assert!(told.headline.contains(DONE), "{}", told.headline);
+    let refuted = chosen_around(&[(HITS, 20, 0), (DONE, 21, 20), (BOTH, 2, 0)]);
+    assert!(refuted.headline.contains(HITS), "{}", refuted.headline);
+}
+
+#[test]
 fn without_the_cause_nothing_fails() {
     let (told, _) = chosen(&[(HITS, 24, 4), (DONE, 25, 0)], &[]);
     assert!(told.headline.contains(DONE), "{}", told.headline);
@@ -214,6 +295,28 @@ fn a_cause_that_is_known_is_told_of_other_failures_too() {
     assert_eq!(asked, 1);
     let (told, _) = chosen(&[(HITS, 30, 0), (DONE, 15, 14)], &[DONE]);
     assert!(told.headline.contains(HITS), "{}", told.headline);
+}
+
+/// The story of both variables, tried first, and that of one of them.
+fn part_and_whole(part: u32, whole: u32) -> bool {
+    let [mut hits, mut both] = [HITS, BOTH].map(story);
+    let run = failing_run();
+    let decision = Decision::default();
+    let [part, whole] = [(&mut hits, part), (&mut both, whole)].map(|(story, fails)| {
+        let outcomes = [("`hits`", fails, 0)];
+        let given = Given::of(&run, &outcomes);
+        let made = given
+            .experiment(story, &Budget::unlimited())
+            .expect("an outcome");
+        Tried::new(made.made.expect("orders"), story, &run, &decision)
+    });
+    part.is_better_than(Some(&whole))
+}
+
+#[test]
+fn what_is_left_over_is_not_told() {
+    assert!(part_and_whole(25, 26));
+    assert!(!part_and_whole(12, 26));
 }
 
 #[test]
@@ -261,4 +364,54 @@ fn what_the_meeting_can_be_had_without_is_no_guard() {
     let (told, _) = chosen(&[(HITS, 12, 1), (DONE, 30, 0)], &[]);
     assert!(told.headline.contains(DONE), "{}", told.headline);
     assert!(told.passed_over.iter().all(|one| !one.follows));
+}
+
+fn failing_run() -> Arc<Run> {
+    let corpora = corpora();
+    let corpus = corpora.iter().next().expect("a corpus");
+    let run = corpus.get("failed-0").and_then(|run| run.run.clone());
+    run.expect("the failing run")
+}
+
+/// The story about this that is told, or proposed instead.
+fn story(about: &str) -> Explanation {
+    let corpora = corpora();
+    let corpus = corpora.iter().next().expect("a corpus");
+    let budget = Budget::unlimited();
+    let first = explain(corpus, &budget).findings.remove(0);
+    let proposers = Proposers::comparing(corpus);
+    let mut proposals = proposers.instead_of(&first, &[]);
+    let engines = proposers.all();
+    let others = engines.flat_map(|engine| proposals.by(engine, &budget));
+    let mut all = std::iter::once(first.clone()).chain(others);
+    let found = all.find(|one| one.headline.contains(about));
+    found.expect("a story")
+}
+
+/// Does the lost update of `done` take that of `hits` as well, when so many schedules with it but without the other fail?
+fn takes_hits(parted: &[(&str, u32)]) -> bool {
+    let [mut hits, mut done] = [HITS, DONE].map(story);
+    let (run, budget) = (failing_run(), Budget::unlimited());
+    let given = Given {
+        parted,
+        ..Given::of(&run, &[(HITS, 12, 0), (DONE, 12, 0)])
+    };
+    let decision = Decision::default();
+    let [hit, best] = [&mut hits, &mut done].map(|story| {
+        let trial = given.experiment(story, &budget).expect("an outcome");
+        let made = trial.made.expect("orders");
+        story.evidence = Some(made.evidence);
+        Tried::new(made, story, &run, &decision)
+    });
+    let mut others = [Other::of(&hits, Some(&hit))];
+    needed(&done, &best, &mut others, (&given, &budget)).expect("no program is executed");
+    others[0].passed_over.needed.is_some()
+}
+
+#[test]
+fn what_the_failure_takes_as_well_can_be_left_out_and_nothing_fails() {
+    assert!(takes_hits(&[(HITS, 0)]));
+    assert!(!takes_hits(&[(HITS, 3)]));
+    // It is a part of the way to what is told.
+    assert!(!takes_hits(&[]));
 }

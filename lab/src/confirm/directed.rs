@@ -8,9 +8,9 @@ use anyhow::Result;
 use unsnarl_core::{
     SiteMark,
     corpus::failure_place,
-    explain::{Turn, Turned, bears_out, turned},
+    explain::{Turn, Turned, bears_out, is_spurious_wakeup, turned},
 };
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, Value};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run};
 
 /// Results of executing these orders.
 #[derive(Default)]
@@ -123,7 +123,7 @@ fn decides(
 fn has_injected(run: &Run, until: EventId) -> bool {
     let mut events = run.events.iter().take_while(|(row, _)| *row <= until);
     events.any(|(_, event)| match event.kind {
-        EventKind::Wake => matches!(event.value, Some(Value::Bits(2))),
+        EventKind::Wake => is_spurious_wakeup(&event),
         EventKind::Alloc => event.location == LocationId(0),
         _ => false,
     })

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use unsnarl_core::{
     Budget, Explanation,
     diagnosis::{Counterexample, Evidence, Share, Shows},
-    explain::{Intervention, bears_out, intervention, outermost},
+    explain::{Intervention, bears_out, intervention, is_spurious_wakeup, outermost},
 };
 use unsnarl_recorder::{
     proposal::{Ended, ProposalError},
@@ -86,6 +86,18 @@ pub trait Experiments {
         budget: &Budget,
     ) -> Result<Trial>;
 
+    /// Failures among schedules that have what one explanation blames, but not what the other one does; none when they
+    /// cannot be had, or the time is over.
+    ///
+    /// # Errors
+    /// The program cannot be executed.
+    fn but_without(
+        &self,
+        with: &Explanation,
+        without: &Explanation,
+        budget: &Budget,
+    ) -> Result<Option<Share>>;
+
     /// Keeps a run that speaks against a proposal, if there is room.
     fn keep(&self, against: (Shows, Box<Run>)) -> Option<Counterexample>;
 }
@@ -108,9 +120,43 @@ impl Experiments for Trials<'_> {
         self.compared(explanation, &leads_to.with, budget)
     }
 
+    fn but_without(
+        &self,
+        with: &Explanation,
+        without: &Explanation,
+        budget: &Budget,
+    ) -> Result<Option<Share>> {
+        let run = self.executor.run;
+        let Some(then) = intervention(with, run) else {
+            return Ok(None);
+        };
+        let Some(set) = self.set(without, &then.with) else {
+            return Ok(None);
+        };
+        let mut samples = Samples {
+            having: Some(with),
+            ..set.without
+        };
+        // The first that fails decides.
+        while samples.of < SAMPLES && samples.fails == 0 {
+            if samples.take(samples.of + 1, budget)? != Drawn::All {
+                return Ok(None);
+            }
+        }
+        Ok(Some(samples.share()))
+    }
+
     fn keep(&self, (shows, run): (Shows, Box<Run>)) -> Option<Counterexample> {
         self.counterexamples.keep(self.executor, shows, &run)
     }
+}
+
+/// What an experiment is made of.
+struct Set<'a> {
+    with: Samples<'a>,
+    without: Samples<'a>,
+    orders: Intervention,
+    begins: EventId,
 }
 
 impl Trials<'_> {
@@ -120,43 +166,51 @@ impl Trials<'_> {
         then: &[EventId],
         budget: &Budget,
     ) -> Result<Trial> {
+        let Some(mut set) = self.set(explanation, then) else {
+            return Ok(Trial::default());
+        };
+        let compared = compare(&mut set.with, &mut set.without, budget)?;
+        let evidence = Evidence {
+            with: set.with.share(),
+            without: set.without.share(),
+        };
+        Ok(Trial {
+            schedules: set.with.tried() + set.without.tried(),
+            is_unfinished: compared == Drawn::Over,
+            against: set.without.against().or_else(|| set.with.against()),
+            made: (compared == Drawn::All).then_some(Experiment {
+                evidence,
+                orders: set.orders,
+                begins: set.begins,
+            }),
+        })
+    }
+
+    /// The schedules to draw for an explanation, before any was; none when it names no orders, or they cannot be had.
+    fn set<'a>(&'a self, explanation: &'a Explanation, then: &[EventId]) -> Option<Set<'a>> {
         let run = self.executor.run;
-        let Some(orders) = intervention(explanation, run) else {
-            return Ok(Trial::default());
-        };
+        let orders = intervention(explanation, run)?;
         let begins = orders.with.iter().filter_map(|row| outermost(run, *row));
-        let begins = begins.min();
-        let choices = begins.and_then(|begins| self.sampler.choices_before(begins));
-        let ways = self.proposals(&orders, then);
-        let (Some(begins), Some(choices), Some((with, without))) = (begins, choices, ways) else {
-            return Ok(Trial::default());
-        };
+        let begins = begins.min()?;
+        let choices = self.sampler.choices_before(begins)?;
+        let (with, without) = self.proposals(&orders, then)?;
         let samples = |ways, is_with| Samples {
             executor: self.executor,
             ways,
             explanation,
             is_with,
+            having: None,
             choices,
             fails: 0,
             of: 0,
             orders: BTreeSet::new(),
             against: None,
         };
-        let (mut with, mut without) = (samples(with, true), samples(without, false));
-        let compared = compare(&mut with, &mut without, budget)?;
-        let evidence = Evidence {
-            with: with.share(),
-            without: without.share(),
-        };
-        Ok(Trial {
-            schedules: with.tried() + without.tried(),
-            is_unfinished: compared == Drawn::Over,
-            made: (compared == Drawn::All).then_some(Experiment {
-                evidence,
-                orders,
-                begins,
-            }),
-            against: without.against().or_else(|| with.against()),
+        Some(Set {
+            with: samples(with, true),
+            without: samples(without, false),
+            orders,
+            begins,
         })
     }
 
@@ -247,6 +301,8 @@ struct Samples<'a> {
     explanation: &'a Explanation,
     /// `true` if what is blamed happens in them.
     is_with: bool,
+    /// Another explanation that has to hold of them.
+    having: Option<&'a Explanation>,
     /// The choices of the run up to where the orders begin.
     choices: &'a [u16],
     fails: u32,
@@ -302,6 +358,14 @@ impl Way {
         order.sort_by_key(|at| self.missed.get(*at).copied());
         let second = usize::from(self.tried % 4 == 3);
         order.get(second).copied().unwrap_or(0)
+    }
+
+    /// Notes that the order was had with this beginning.
+    fn is_had(&mut self, beginning: usize) {
+        self.of += 1;
+        if let Some(missed) = self.missed.get_mut(beginning) {
+            *missed -= 1;
+        }
     }
 
     fn misses(&self) -> u32 {
@@ -368,15 +432,23 @@ impl Samples<'_> {
         }
         let run = verdict.run;
         let fails = FailureMode::of(&run).is_like(&FailureMode::of(self.executor.run));
-        // Without what is blamed a run may have it all the same, at other occurrences: then it is no run without it.
-        if !fails || self.is_with || bears_out(self.explanation, &run) != Some(true) {
-            way.of += 1;
-            if let Some(missed) = way.missed.get_mut(beginning) {
-                *missed -= 1;
+        if self.is_one(&run, fails) {
+            if let Some(way) = self.ways.get_mut(at) {
+                way.is_had(beginning);
             }
             self.count(run, fails);
         }
         Ok(Drawn::All)
+    }
+
+    /// Returns whether a run that followed an order is one of those to compare. Not so if a wait in it ended by itself,
+    /// which the explained failure does without. Without what is blamed it may have that all the same, at other
+    /// occurrences, if it fails.
+    fn is_one(&self, run: &Run, fails: bool) -> bool {
+        let wakes = wakes_by_itself(run) && !wakes_by_itself(self.executor.run);
+        let has = |it: &Explanation| bears_out(it, run) == Some(true);
+        let has_both = fails && !self.is_with && has(self.explanation);
+        !wakes && !has_both && self.having.is_none_or(has)
     }
 
     /// Takes in a run that has the order.
@@ -414,6 +486,12 @@ impl Samples<'_> {
             orders: u32::try_from(self.orders.len()).unwrap_or(u32::MAX),
         }
     }
+}
+
+/// Returns whether a wait ended without a signal.
+fn wakes_by_itself(run: &Run) -> bool {
+    let mut events = run.events.iter();
+    events.any(|(_, event)| is_spurious_wakeup(&event))
 }
 
 /// Random walks, and PCT with no, one and two preemptions in turn: walks make threads meet everywhere, so that hardly any

@@ -1,9 +1,10 @@
 //! Stories that were tried and are not told.
 
-use super::tried::Tried;
+use super::{experiment::Experiments, tried::Tried};
+use anyhow::Result;
 use std::collections::BTreeSet;
 use unsnarl_core::{
-    Explanation, Role,
+    Budget, Explanation, Role,
     diagnosis::{Evidence, PassedOver},
 };
 use unsnarl_trace::EventId;
@@ -16,6 +17,8 @@ pub(super) struct Other {
     lines: Lines,
     /// Event at which what it blames is complete, if experiments could be made.
     complete: Option<EventId>,
+    /// The story itself.
+    story: Explanation,
 }
 
 /// Files and lines.
@@ -32,11 +35,13 @@ impl Other {
             },
             lines: lines(explanation),
             complete: tried.map(|tried| tried.experiment.orders.complete),
+            story: explanation.clone(),
         }
     }
 
-    /// Does nothing fail without it either, though it is complete before `end`?
-    fn is_needed(&self, end: EventId) -> bool {
+    /// Does nothing fail without it either, though it is complete before `end`? The failure may take it, or it is just a
+    /// part of the way to what is told.
+    fn may_be_needed(&self, end: EventId) -> bool {
         self.passed_over.evidence.is_some_and(Evidence::is_cause)
             && self.complete.is_some_and(|at| at < end)
     }
@@ -49,15 +54,25 @@ fn lines(explanation: &Explanation) -> Lines {
     lines.collect()
 }
 
-/// Marks the stories that the failure takes as well: as far as each blames a line that none before it does, and what comes
-/// of what is told apart.
-pub(super) fn needed(told: &Explanation, best: &Tried, others: &mut [Other]) {
+/// Marks the stories that the failure takes as well, as far as each blames a line that none before it does: what is told can
+/// be had without them, and then nothing fails.
+pub(super) fn needed(
+    told: &Explanation,
+    best: &Tried,
+    others: &mut [Other],
+    (trials, budget): (&dyn Experiments, &Budget),
+) -> Result<()> {
     let mut known = lines(told);
     let end = best.experiment.orders.complete;
-    for other in others.iter_mut().filter(|other| other.is_needed(end)) {
-        if !other.lines.is_subset(&known) {
-            other.passed_over.needed = true;
+    for other in others.iter_mut().filter(|other| other.may_be_needed(end)) {
+        if other.lines.is_subset(&known) {
+            continue;
+        }
+        let share = trials.but_without(told, &other.story, budget)?;
+        if let Some(share) = share.filter(|share| share.fails == 0) {
+            other.passed_over.needed = Some(share);
             known.append(&mut other.lines);
         }
     }
+    Ok(())
 }

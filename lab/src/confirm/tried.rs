@@ -1,7 +1,10 @@
 //! Comparison of stories by their experiments.
 
 use super::{decide::Decision, experiment::Experiment};
-use unsnarl_core::{BugKind, Explanation, diagnosis::DecisiveStep, explain::ends_in_the_check};
+use std::collections::BTreeSet;
+use unsnarl_core::{
+    BugKind, Explanation, Role, diagnosis::DecisiveStep, explain::ends_in_the_check,
+};
 use unsnarl_trace::{EventId, Run};
 
 /// Least lead in effect that another story needs to be told instead: two standard deviations of the difference of two
@@ -14,6 +17,13 @@ fn ends_with_a_look(kind: BugKind) -> bool {
         kind,
         BugKind::OrderViolation | BugKind::MultiVariableAtomicityViolation
     )
+}
+
+/// The locations of the accesses that an explanation blames.
+fn blamed_locations(explanation: &Explanation) -> BTreeSet<String> {
+    let sites = explanation.sites.iter();
+    let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    blamed.map(|mark| mark.location.clone()).collect()
 }
 
 /// A story that was tried.
@@ -29,6 +39,10 @@ pub(super) struct Tried {
     is_symptom: bool,
     /// A step that decides lies within it, as far as any is known.
     spans: bool,
+    /// One of its own steps decides.
+    decides: bool,
+    /// The locations that it blames accesses of.
+    locations: BTreeSet<String>,
 }
 
 impl Tried {
@@ -48,7 +62,11 @@ impl Tried {
         // Where the share of failing continuations grows step by step, no single one decides.
         let is_gradual = !decision.steps.iter().any(DecisiveStep::is_jump);
         let mut steps = decision.steps.iter();
+        let orders = &experiment.orders;
+        let own = |row: EventId| row == complete || orders.with.contains(&row);
         Tried {
+            locations: blamed_locations(explanation),
+            decides: steps.clone().any(|step| own(EventId(step.event))),
             ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
             is_interruption: matches!(
                 explanation.kind,
@@ -90,6 +108,28 @@ impl Tried {
         evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !is_open
     }
 
+    /// Returns whether an interruption with fewer locations may be all that it takes.
+    pub fn may_have_parts(&self) -> bool {
+        self.is_interruption && self.locations.len() > 1
+    }
+
+    /// Is it a part of the other one, and the rest adds nothing?
+    fn is_part_of(&self, other: &Tried) -> bool {
+        let evidence = self.experiment.evidence;
+        self.is_interruption
+            && other.is_interruption
+            && evidence.is_cause()
+            && self.locations.len() < other.locations.len()
+            && self.locations.is_subset(&other.locations)
+    }
+
+    /// Nothing fails without either, but only this one has a step that decides: the other may be a way there, or what
+    /// comes of it.
+    pub fn is_nearer_than(&self, other: &Tried) -> bool {
+        let evidence = self.experiment.evidence;
+        evidence.is_cause() && self.decides && !other.decides && !self.is_symptom
+    }
+
     /// Returns whether this story is told rather than the other one. A story of much more effect comes before one of
     /// less, and one without which nothing fails before one that the program fails without as well. A story that ends
     /// with what the check reads says no more than that the check fails: it gives way to one that was complete before
@@ -106,10 +146,12 @@ impl Tried {
         let explains_all = own.is_necessary() && !known.is_necessary() && more > 0.0;
         let is_cause = self.is_interruption && own.is_necessary() || more > -BETTER / 2.0;
         let says_less = self.is_symptom && !other.is_symptom && known.is_necessary();
+        let is_nearer = self.is_nearer_than(other) && known.is_necessary();
         let is_better = more >= BETTER && !says_less
+            || (is_nearer || self.is_part_of(other)) && more > -BETTER / 2.0
             || explains_all
             || replaces_symptom && self.spans && is_cause
             || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
-        own.tells() && is_better
+        own.tells() && is_better && !other.is_nearer_than(self)
     }
 }
