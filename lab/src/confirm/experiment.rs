@@ -432,7 +432,7 @@ impl Samples<'_> {
         }
         let run = verdict.run;
         let fails = FailureMode::of(&run).is_like(&FailureMode::of(self.executor.run));
-        if self.is_one(&run, fails) {
+        if self.is_one(&run) {
             if let Some(way) = self.ways.get_mut(at) {
                 way.is_had(beginning);
             }
@@ -441,13 +441,13 @@ impl Samples<'_> {
         Ok(Drawn::All)
     }
 
-    /// Returns whether a run that followed an order is one of those to compare. Not so if a wait in it ended by itself,
-    /// which the explained failure does without. Without what is blamed it may have that all the same, at other
-    /// occurrences, if it fails.
-    fn is_one(&self, run: &Run, fails: bool) -> bool {
+    /// Returns whether a run that followed an order is one of those to compare, whether it fails or not. Not so if a wait
+    /// in it ended by itself, which the explained failure does without. One without what is blamed may have that all the
+    /// same, at other occurrences: then it is no run without it.
+    fn is_one(&self, run: &Run) -> bool {
         let wakes = wakes_by_itself(run) && !wakes_by_itself(self.executor.run);
         let has = |it: &Explanation| bears_out(it, run) == Some(true);
-        let has_both = fails && !self.is_with && has(self.explanation);
+        let has_both = !self.is_with && has(self.explanation);
         !wakes && !has_both && self.having.is_none_or(has)
     }
 
