@@ -10,6 +10,7 @@ mod directed;
 mod experiment;
 mod judge;
 mod others;
+mod samples;
 mod time;
 mod tried;
 

@@ -1,0 +1,336 @@
+//! Schedules drawn with one of several orders, and the runs that they give.
+
+use crate::dsp::Executor;
+use anyhow::Result;
+use std::collections::BTreeSet;
+use unsnarl_core::{
+    Budget, Explanation,
+    diagnosis::{Share, Shows},
+    explain::{bears_out, is_spurious_wakeup},
+};
+use unsnarl_recorder::proposal::{Ended, ProposalError};
+use unsnarl_trace::{EventId, FailureMode, Outcome, Policy, Proposal, Run};
+
+/// Schedules that an experiment rests on, on each side.
+pub const SAMPLES: u32 = 30;
+
+/// Schedules after which a hypothesis that is no better than its opposite is given up.
+const FEW: u32 = 8;
+
+/// Schedules that may miss an order before it counts as one that cannot be had.
+const MISSES: u32 = 12;
+
+/// Success of drawing schedules with some order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drawn {
+    /// As many as are needed.
+    All,
+    /// The program does not have it, or too seldom.
+    CannotBeHad,
+    /// The time was over.
+    Over,
+}
+
+/// Draws schedules of both kinds until it is clear whether they differ.
+pub(super) fn compare<'a>(
+    with: &mut Samples<'a>,
+    without: &mut Samples<'a>,
+    budget: &Budget,
+) -> Result<Drawn> {
+    for least in [FEW, SAMPLES] {
+        for samples in [&mut *with, &mut *without] {
+            let drawn = samples.take(least, budget)?;
+            if drawn != Drawn::All {
+                return Ok(drawn);
+            }
+        }
+        // What fails as often without it is not it.
+        if without.share().value() >= with.share().value() {
+            break;
+        }
+    }
+    Ok(Drawn::All)
+}
+
+/// Schedules with one of several orders.
+pub(super) struct Samples<'a> {
+    executor: &'a Executor<'a>,
+    ways: Vec<Way>,
+    explanation: &'a Explanation,
+    /// `true` if what is blamed happens in them.
+    is_with: bool,
+    /// Another explanation that has to hold of them.
+    pub having: Option<&'a Explanation>,
+    /// The choices of the run up to where the orders begin.
+    choices: &'a [u16],
+    /// All that followed an order.
+    following: Tally,
+    /// Those of them that do not have what is blamed at other occurrences.
+    clean: Tally,
+    /// No runs are clean, or too few: those that follow an order have to do.
+    is_coarse: bool,
+}
+
+/// Runs with the same order, counted.
+#[derive(Default)]
+struct Tally {
+    fails: u32,
+    of: u32,
+    orders: BTreeSet<String>,
+    /// The first run that speaks against what is blamed.
+    against: Option<Box<Run>>,
+}
+
+impl Tally {
+    /// Takes in a run.
+    fn count(&mut self, run: &Run, fails: bool, is_against: bool) {
+        self.of += 1;
+        self.fails += u32::from(fails);
+        self.orders.insert(run.meta.order.clone());
+        if is_against && self.against.is_none() {
+            self.against = Some(Box::new(run.clone()));
+        }
+    }
+}
+
+/// One of the orders.
+pub(super) struct Way {
+    pub proposal: Proposal,
+    /// Schedules that were tried.
+    tried: u32,
+    /// Those of them that count.
+    of: u32,
+    /// Those of them that followed the order.
+    followed: u32,
+    /// Those that did not, by how much of the run's beginning they kept: see [`BEGINNINGS`].
+    missed: [u32; BEGINNINGS],
+}
+
+/// The choices before what is blamed that a schedule begins with: all, half, none.
+const BEGINNINGS: usize = 3;
+
+impl Way {
+    pub fn of(run: &Run, order: &[EventId]) -> Way {
+        Way {
+            proposal: Proposal {
+                only_order: true,
+                ..Proposal::of_events(run, order)
+            },
+            tried: 0,
+            of: 0,
+            followed: 0,
+            missed: [0; BEGINNINGS],
+        }
+    }
+
+    /// This order, and after it another one where that is feasible.
+    pub fn towards(run: &Run, order: &[EventId], then: &[EventId]) -> Way {
+        let then = then.iter().filter(|row| !order.contains(row));
+        let rows: Vec<EventId> = order.iter().chain(then).copied().collect();
+        let (wanted, mut way) = (Way::of(run, order), Way::of(run, &rows));
+        let wanted = wanted.proposal.events.len();
+        for event in way.proposal.events.iter_mut().skip(wanted) {
+            event.optional = true;
+        }
+        way
+    }
+
+    /// Index of the beginning that the next schedule has: the one that was missed least, and now and then the next,
+    /// since others may come there in another way.
+    fn beginning(&self) -> usize {
+        let mut order: [usize; BEGINNINGS] = [0, 1, 2];
+        order.sort_by_key(|at| self.missed.get(*at).copied());
+        let second = usize::from(self.tried % 4 == 3);
+        order.get(second).copied().unwrap_or(0)
+    }
+
+    /// Notes that the order was followed with this beginning.
+    fn is_followed(&mut self, beginning: usize, counts: bool) {
+        self.followed += 1;
+        self.of += u32::from(counts);
+        if let Some(missed) = self.missed.get_mut(beginning) {
+            *missed -= 1;
+        }
+    }
+
+    fn misses(&self) -> u32 {
+        self.tried - self.of
+    }
+
+    /// It cannot be had, or too seldom.
+    fn is_hopeless(&self) -> bool {
+        const FOR_EACH: u32 = 4;
+        self.misses() >= MISSES + FOR_EACH * self.of
+    }
+}
+
+impl<'a> Samples<'a> {
+    /// None yet.
+    pub fn new(
+        executor: &'a Executor<'a>,
+        explanation: &'a Explanation,
+        choices: &'a [u16],
+        (ways, is_with): (Vec<Way>, bool),
+    ) -> Samples<'a> {
+        Samples {
+            executor,
+            ways,
+            explanation,
+            is_with,
+            having: None,
+            choices,
+            following: Tally::default(),
+            clean: Tally::default(),
+            is_coarse: false,
+        }
+    }
+
+    /// Goes on until there are so many.
+    ///
+    /// # Errors
+    /// The program cannot be executed.
+    pub fn take(&mut self, least: u32, budget: &Budget) -> Result<Drawn> {
+        while self.counted().of < least {
+            if budget.stop().is_some() {
+                return Ok(Drawn::Over);
+            }
+            let tried = self.ways.iter().enumerate();
+            let hopeful = tried.filter(|(_, way)| !way.is_hopeless());
+            let next = hopeful.min_by_key(|(_, way)| way.tried).map(|(at, _)| at);
+            let Some(at) = next else {
+                if self.is_coarse || self.following.of < FEW {
+                    return Ok(Drawn::CannotBeHad);
+                }
+                self.take_all_that_follow();
+                continue;
+            };
+            let drawn = self.one_more(at)?;
+            if drawn != Drawn::All {
+                return Ok(drawn);
+            }
+        }
+        Ok(Drawn::All)
+    }
+
+    /// Tries one of the orders.
+    fn one_more(&mut self, at: usize) -> Result<Drawn> {
+        let Some(way) = self.ways.get_mut(at) else {
+            return Ok(Drawn::CannotBeHad);
+        };
+        let number = way.tried;
+        let beginning = way.beginning();
+        let kept = match beginning {
+            0 => self.choices.len(),
+            1 => self.choices.len() / 2,
+            _ => 0,
+        };
+        way.tried += 1;
+        if let Some(missed) = way.missed.get_mut(beginning) {
+            *missed += 1;
+        }
+        let proposal = Proposal {
+            choices: self.choices.iter().take(kept).copied().collect(),
+            then: policy(number, self.executor.run),
+            ..way.proposal.clone()
+        };
+        let verdict = match self.executor.once(&proposal) {
+            Ok(Some(verdict)) => verdict,
+            Ok(None) => return Ok(Drawn::Over),
+            Err(ProposalError::NoSite(..)) => return Ok(Drawn::CannotBeHad),
+            Err(error) => return Err(error.into()),
+        };
+        if verdict.ended != Ended::Reached {
+            return Ok(Drawn::All);
+        }
+        let run = verdict.run;
+        let fails = FailureMode::of(&run).is_like(&FailureMode::of(self.executor.run));
+        if self.is_comparable(&run) {
+            self.count(at, beginning, &run, fails);
+        }
+        Ok(Drawn::All)
+    }
+
+    /// Returns whether a run that followed an order can be compared with the explained one: no wait in it ended by itself if
+    /// none did there, and it has what all have to have.
+    fn is_comparable(&self, run: &Run) -> bool {
+        let wakes = wakes_by_itself(run) && !wakes_by_itself(self.executor.run);
+        let mut having = self.having.iter();
+        !wakes && having.all(|it| bears_out(it, run) == Some(true))
+    }
+
+    /// Takes in a run that followed an order. One without what is blamed may have it all the same, at other occurrences:
+    /// whether it fails or not, it is no run without it.
+    fn count(&mut self, at: usize, beginning: usize, run: &Run, fails: bool) {
+        let is_against = match self.is_with {
+            true => run.meta.outcome == Outcome::Passed,
+            false => fails,
+        };
+        let is_clean = self.is_with || bears_out(self.explanation, run) != Some(true);
+        self.following.count(run, fails, is_against);
+        if is_clean {
+            self.clean.count(run, fails, is_against);
+        }
+        if let Some(way) = self.ways.get_mut(at) {
+            way.is_followed(beginning, is_clean || self.is_coarse);
+        }
+    }
+
+    /// Lets all runs count that follow an order, where every run has what is blamed somewhere.
+    fn take_all_that_follow(&mut self) {
+        self.is_coarse = true;
+        self.ways.iter_mut().for_each(|way| way.of = way.followed);
+    }
+
+    /// The runs that count.
+    fn counted(&self) -> &Tally {
+        match self.is_coarse {
+            true => &self.following,
+            false => &self.clean,
+        }
+    }
+
+    /// Schedules that were executed.
+    pub fn tried(&self) -> u32 {
+        self.ways.iter().map(|way| way.tried).sum()
+    }
+
+    /// The first run that speaks against what is blamed, with what it shows.
+    pub fn against(&self) -> Option<(Shows, Box<Run>)> {
+        let shows = match self.is_with {
+            true => Shows::PassesWith,
+            false => Shows::FailsWithout,
+        };
+        Some((shows, self.counted().against.clone()?))
+    }
+
+    /// Failures among the runs that count.
+    pub fn share(&self) -> Share {
+        let counted = self.counted();
+        Share {
+            fails: counted.fails,
+            of: counted.of,
+            orders: u32::try_from(counted.orders.len()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// Returns whether a wait ended without a signal.
+fn wakes_by_itself(run: &Run) -> bool {
+    let mut events = run.events.iter();
+    events.any(|(_, event)| is_spurious_wakeup(&event))
+}
+
+/// Random walks, and PCT with no, one and two preemptions in turn: walks make threads meet everywhere, so that hardly any
+/// of them is without what is blamed.
+fn policy(number: u32, run: &Run) -> Policy {
+    const WAYS: u32 = 4;
+    let seed = u64::from(number);
+    match number % WAYS {
+        0 => Policy::Random { seed },
+        depth => Policy::Pct {
+            seed,
+            depth,
+            steps: run.meta.steps.max(1),
+        },
+    }
+}
