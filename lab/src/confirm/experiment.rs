@@ -4,7 +4,7 @@
 use super::{
     attempt::{anywhere, written},
     counterexamples::Counterexamples,
-    samples::{Drawn, SAMPLES, Samples, Way, compare},
+    samples::{Drawn, SAMPLES, Samples, Way, compare, evidence},
 };
 use crate::dsp::Executor;
 use anyhow::Result;
@@ -162,10 +162,7 @@ impl Trials<'_> {
             return Ok(Trial::default());
         };
         let compared = compare(&mut set.with, &mut set.without, budget)?;
-        let evidence = Evidence {
-            with: set.with.share(),
-            without: set.without.share(),
-        };
+        let evidence = evidence(&set.with, &set.without);
         Ok(Trial {
             schedules: set.with.tried() + set.without.tried(),
             is_unfinished: compared == Drawn::Over,

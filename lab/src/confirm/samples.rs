@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use unsnarl_core::{
     Budget, Explanation,
-    diagnosis::{Share, Shows},
+    diagnosis::{Evidence, Share, Shows},
     explain::{bears_out, is_spurious_wakeup},
 };
 use unsnarl_recorder::proposal::{Ended, ProposalError};
@@ -45,11 +45,28 @@ pub(super) fn compare<'a>(
             }
         }
         // What fails as often without it is not it.
-        if without.share().value() >= with.share().value() {
+        let evidence = evidence(with, without);
+        if evidence.without.value() >= evidence.with.value() {
             break;
         }
     }
     Ok(Drawn::All)
+}
+
+/// Failures on both sides. One cause may fail in several ways: where next to no schedule without it fails at all, all
+/// failures with it are of it; else only those like the explained one are compared.
+pub(super) fn evidence(with: &Samples<'_>, without: &Samples<'_>) -> Evidence {
+    let anyhow = Evidence {
+        with: with.counted().share_of_all(),
+        without: without.counted().share_of_all(),
+    };
+    match anyhow.is_necessary() {
+        true => anyhow,
+        false => Evidence {
+            with: with.share(),
+            without: without.share(),
+        },
+    }
 }
 
 /// Schedules with one of several orders.
@@ -74,7 +91,10 @@ pub(super) struct Samples<'a> {
 /// Runs with the same order, counted.
 #[derive(Default)]
 struct Tally {
+    /// Those that fail as the explained run does.
     fails: u32,
+    /// Those that fail in any way.
+    all_fails: u32,
     of: u32,
     orders: BTreeSet<String>,
     /// The first run that speaks against what is blamed.
@@ -84,11 +104,29 @@ struct Tally {
 impl Tally {
     /// Takes in a run.
     fn count(&mut self, run: &Run, fails: bool, is_against: bool) {
+        let ends_badly = matches!(run.meta.outcome, Outcome::Failed | Outcome::Deadlocked);
         self.of += 1;
         self.fails += u32::from(fails);
+        self.all_fails += u32::from(fails || ends_badly);
         self.orders.insert(run.meta.order.clone());
         if is_against && self.against.is_none() {
             self.against = Some(Box::new(run.clone()));
+        }
+    }
+
+    fn share(&self) -> Share {
+        self.share_with(self.fails)
+    }
+
+    fn share_of_all(&self) -> Share {
+        self.share_with(self.all_fails)
+    }
+
+    fn share_with(&self, fails: u32) -> Share {
+        Share {
+            fails,
+            of: self.of,
+            orders: u32::try_from(self.orders.len()).unwrap_or(u32::MAX),
         }
     }
 }
@@ -303,14 +341,9 @@ impl<'a> Samples<'a> {
         Some((shows, self.counted().against.clone()?))
     }
 
-    /// Failures among the runs that count.
+    /// Failures like the explained one among the runs that count.
     pub fn share(&self) -> Share {
-        let counted = self.counted();
-        Share {
-            fails: counted.fails,
-            of: counted.of,
-            orders: u32::try_from(counted.orders.len()).unwrap_or(u32::MAX),
-        }
+        self.counted().share()
     }
 }
 
