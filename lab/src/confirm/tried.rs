@@ -127,7 +127,8 @@ impl Tried {
     /// comes of it.
     pub fn is_nearer_than(&self, other: &Tried) -> bool {
         let evidence = self.experiment.evidence;
-        evidence.is_cause() && self.decides && !other.decides && !self.is_symptom
+        let may_come_of_it = self.is_symptom || self.is_use_after_free;
+        evidence.is_cause() && self.decides && !other.decides && !may_come_of_it
     }
 
     /// Returns whether this story is told rather than the other one. A story of much more effect comes before one of
