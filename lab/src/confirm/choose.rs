@@ -229,7 +229,7 @@ impl<'c> Choice<'c> {
             let is_farther = self
                 .best
                 .as_ref()
-                .is_some_and(|met| met.is_nearer_than(&tried));
+                .is_some_and(|met| met.is_nearer_than(&tried) || tried.ends_in_freed(met));
             let is_no_guard = is_rare && !is_interrupted || is_farther;
             if is_no_guard || !is_best || !evidence.tells() || evidence.without.fails > 0 {
                 self.pass_over(&guard, Some(&tried), trial.against);

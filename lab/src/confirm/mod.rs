@@ -16,6 +16,8 @@ mod tried;
 
 #[cfg(test)]
 mod choose_tests;
+#[cfg(test)]
+mod freed_tests;
 
 pub use counterexamples::Counterexamples;
 pub use time::{DEFAULT as DEFAULT_TIME, Share};

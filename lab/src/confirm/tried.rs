@@ -83,8 +83,15 @@ impl Tried {
     fn has_more_than(&self, other: &Tried) -> bool {
         self.is_interruption
             && !other.is_interruption
+            && !self.ends_in_freed(other)
             && self.experiment.begins < other.experiment.begins
             && self.ends_at == other.ends_at
+    }
+
+    /// Does it end with the very access that is a use after free? Freed memory changes, whatever was written before.
+    pub fn ends_in_freed(&self, other: &Tried) -> bool {
+        other.is_use_after_free
+            && self.experiment.orders.complete >= other.experiment.orders.complete
     }
 
     /// Returns whether it makes more of a difference, or about as much and is complete earlier.
