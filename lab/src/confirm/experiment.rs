@@ -143,7 +143,7 @@ impl Experiments for Trials<'_> {
     }
 }
 
-/// What an experiment is made of.
+/// Two kinds of schedules to compare.
 struct Set<'a> {
     with: Samples<'a>,
     without: Samples<'a>,
