@@ -600,3 +600,33 @@ fn a_value_that_one_line_sets_in_two_steps_comes_after_its_announcement() {
     "#]],
     );
 }
+
+/// The pump tells that it is done before it has looked at the session for the last time.
+#[test]
+fn a_block_is_freed_by_a_thread_that_was_let_go_too_early() {
+    let text = "
+        start main.1 pump
+        main alloc `heap(s.c:12 by main #0)` =32 @12 open \"s = malloc(sizeof *s);\"
+        main fork main.1 @44 main
+        main.1 sem-post done @33 pump \"sem_post(&done);\"
+        main sem-wait done @24 close_session \"sem_wait(&done);\"
+        main free `heap(s.c:12 by main #0)` @25 close_session \"free(s);\"
+        main.1 R `heap(s.c:12 by main #0)+8` =7 @34 pump \"total += s->bytes;\"
+        main.1 fails @34 segmentation fault";
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: `s->bytes` was freed while pump (main.1) still used it
+          open (main) freed it at test.c:25 before pump (main.1) read it at line 34.
+
+           main    test.c:25  free(s);            frees the block  <- too early
+           main.1  test.c:34  total += s->bytes;  reads 7          after it was freed
+           main.1  test.c:34                      fails
+
+          main.1 posts `done` at line 33, before this use: main takes a unit of it at line 24, and goes on.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
