@@ -1,6 +1,12 @@
 //! Memory used or freed again after it was freed.
 
-use super::{draft::Draft, view::View};
+use super::{
+    announced::{Needs, stands_above},
+    draft::Draft,
+    handovers::handovers,
+    order::Publication,
+    view::View,
+};
 use crate::claims::line;
 use crate::explanation::{BugKind, Explanation, Role};
 use unsnarl_trace::{EventId, EventKind};
@@ -31,7 +37,10 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
         line(&view.place(used), &view.place(free))
     ));
     if view.orders.concurrent(free, used) {
-        draft.set().remark = "Nothing orders the two.".to_owned();
+        draft.set().remark = match let_go(view, free, used) {
+            Some(given) => tell_let_go(view, &given, free),
+            None => "Nothing orders the two.".to_owned(),
+        };
     }
     if let Some(pointer) = pointer_read(view, used) {
         draft.step(pointer, "");
@@ -44,6 +53,43 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     draft.mark(used, Role::Interference);
     draft.fail();
     draft.finish()
+}
+
+/// The announcement by which the thread that frees went on, if the other thread makes it before it uses the block:
+/// a unit of a semaphore or an atomic write. Data that only happens to be read is none.
+fn let_go(view: &View, free: EventId, used: EventId) -> Option<Publication> {
+    let needs = Needs::written(view, free, used);
+    let announces = |row: EventId| {
+        let kind = view.event(row).kind;
+        kind == EventKind::SemPost || kind.is_atomic()
+    };
+    let since = |store: EventId| {
+        let rows = view.rows.before(view.thread(used), used).iter().rev();
+        rows.take_while(move |row| **row > store)
+    };
+    handovers(view, free).into_iter().find(|given| {
+        view.thread(given.store) == view.thread(used)
+            && announces(given.store)
+            && stands_above(view, given.store, &needs).is_some()
+            && !since(given.store).any(|row| needs.is_at(&view.place(*row)))
+    })
+}
+
+/// An announcement before the use in words.
+fn tell_let_go(view: &View, given: &Publication, free: EventId) -> String {
+    let (store, load) = (view.place(given.store), view.place(given.load));
+    let name = view.variable_of(&[given.store, given.load]);
+    let (gave, took) = match view.event(given.store).kind {
+        EventKind::SemPost => ("posts", "takes a unit of it"),
+        _ => ("changes", "reads it"),
+    };
+    format!(
+        "{} {gave} `{name}` at {}, before this use: {} {took} at {}, and goes on.",
+        view.name(given.store),
+        line(&store, &view.place(free)),
+        view.name(free),
+        line(&load, &store)
+    )
 }
 
 /// The read by which the thread that used the block had obtained a pointer to it.

@@ -14,7 +14,7 @@ use crate::{
     facts,
     pairs::{AccessClass, AccessKey, PairKey},
 };
-use unsnarl_trace::{EventId, LocationId, SiteId, SiteRow, ThreadId, Value};
+use unsnarl_trace::{EventId, EventKind, LocationId, SiteId, SiteRow, ThreadId, Value};
 
 /// A reader with a write that it depends on and that comes only after it.
 pub(super) struct Needs {
@@ -78,8 +78,35 @@ pub(super) fn announcement(view: &View, needs: &Needs) -> Option<Publication> {
         let mut rows = [given.store, given.load].into_iter();
         from(given) == from(last) && rows.any(|row| view.named(row).is_some())
     };
-    let named = given.iter().find(has_name);
-    named.or(Some(last)).copied()
+    let named = given.iter().find(has_name).unwrap_or(last);
+    let carrier = given.iter().find(|other| carries(view, other, named));
+    carrier.or(Some(named)).copied()
+}
+
+/// The announcement that let a thread read a pointer, if it was made after the pointer was stored: as long as it
+/// stands before the write, no other place of the store helps.
+pub(super) fn announcement_of(
+    view: &View,
+    pointer: &Publication,
+    needs: &Needs,
+) -> Option<Publication> {
+    let learned = handovers(view, needs.reader);
+    let mut given = learned.into_iter();
+    given.find(|given| carries(view, given, pointer) && gives_away(view, given, needs))
+}
+
+/// Returns whether a thread handed over something by an announcement: stored it before it announced, and the
+/// receiver read it after it had learned of that. A signal alone does not hold a receiver back that looks first.
+fn carries(view: &View, announced: &Publication, with: &Publication) -> bool {
+    let is_signal = matches!(
+        view.event(announced.store).kind,
+        EventKind::Signal | EventKind::Broadcast
+    );
+    let of = |one: &Publication| (view.thread(one.store), view.thread(one.load));
+    !is_signal
+        && of(announced) == of(with)
+        && with.store < announced.store
+        && announced.load < with.load
 }
 
 /// Returns whether it is a flag that all passing runs raise after the write. The write may then be in a
@@ -195,7 +222,10 @@ pub(super) fn has_come(view: &View, store: EventId, needs: &Needs) -> bool {
     let wanted = view.event(needs.reader).location;
     let end = needs.written.unwrap_or(needs.reader);
     let since = view.rows.before(view.thread(store), end).iter().rev();
-    let mut since = since.take_while(|row| **row > store);
+    let since = since.take_while(|row| **row > store);
+    // A line may set a variable part by part: these steps are one write.
+    let is_part = |row: &&EventId| needs.written.is_some() && needs.is_at(&view.place(**row));
+    let mut since = since.skip_while(is_part);
     since.any(|&row| {
         let event = view.event(row);
         event.kind.writes()

@@ -6,6 +6,7 @@ use super::{
     waiting::{Keeper, Keeps, Waiting, object_name, request, sends},
 };
 use crate::{
+    callers,
     explanation::{BugKind, Certainty, EdgeKind, Explanation, Role},
     facts,
 };
@@ -144,13 +145,16 @@ fn has(view: &View, thread: ThreadId, circle: &[Link]) -> Option<String> {
     ))
 }
 
-/// Remark for threads that all stand on the same lines, where only the names of the locks distinguish them.
+/// Remark for threads that all lock by the same lines, where only the names of the locks distinguish them. The
+/// lines of a lock's wrapper are the same for all locks: what counts is the function that leads to both calls.
 fn same_site_remark(view: &View, circle: &[Link]) -> String {
-    let place = |(waiting, _): &Link| view.place(request(view, waiting));
-    let places: Vec<_> = circle.iter().map(place).collect();
+    let places: Vec<_> = circle
+        .iter()
+        .map(|(waiting, _)| locking_places(view, waiting, circle))
+        .collect();
     let same = places
         .windows(2)
-        .all(|pair| matches!(pair, [a, b] if (&a.file, a.line) == (&b.file, b.line)));
+        .all(|pair| matches!(pair, [a, b] if a.is_some() && a == b));
     let locks_only = circle.iter().all(is_lock);
     let says = match (same && locks_only, circle.len()) {
         (false, _) | (_, 0 | 1) => "",
@@ -162,4 +166,18 @@ fn same_site_remark(view: &View, circle: &[Link]) -> String {
         }
     };
     says.to_owned()
+}
+
+/// Files and lines by which a thread of the cycle takes the lock that it holds and asks for the next one, in
+/// the innermost function that leads to both.
+fn locking_places(view: &View, waiting: &Waiting, circle: &[Link]) -> Option<[(String, u32); 2]> {
+    let held = circle.iter().find_map(|(_, keeper)| match keeper.by {
+        Keeps::Lock(row) if keeper.thread == waiting.thread => Some(row),
+        _ => None,
+    })?;
+    let (takes, asks) = callers::parting(&view.run, held, request(view, waiting))?;
+    Some([takes, asks].map(|site| {
+        let place = facts::place(&view.run, site);
+        (place.file, place.line)
+    }))
 }

@@ -8,6 +8,7 @@ use super::{
     waiting::{Waiting, changed_since, object_name, request, waiting},
 };
 use crate::{
+    callers,
     explanation::{BugKind, Certainty, Explanation, Role},
     facts,
 };
@@ -336,8 +337,9 @@ fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId>
     signals.map(|(row, _)| row).last()
 }
 
-/// The read by which the thread decided to wait: the last one of shared data in the function that waits,
-/// preferably one of data written afterwards, before the wait; else the last read of such data nearby.
+/// The read by which the thread decided to wait: the last one in the function that waits, or in a function
+/// that it called to look, of data written afterwards, before the wait; else the last one of shared data in
+/// the function itself; else the last one nearby of data written afterwards.
 pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     const NEAR: usize = 80;
     let thread = view.thread(wait);
@@ -371,8 +373,13 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         let read = view.place(**row);
         read.function == place.function || (&read.file, read.line) == (&place.file, place.line)
     };
+    let called_here = |row: &&EventId| {
+        let calls = callers::call_sites(&view.run, **row);
+        let mut calls = calls.into_iter().map(|site| view.run.meta.site(site));
+        calls.any(|site| (&site.file, &site.function) == (&place.file, &place.function))
+    };
     let last = |is_it: &dyn Fn(&&EventId) -> bool| reads.iter().find(is_it).copied();
-    last(&|row| here(row) && outdated(row))
+    last(&|row| (here(row) || called_here(row)) && outdated(row))
         .or_else(|| last(&here))
         .or_else(|| last(&outdated))
 }

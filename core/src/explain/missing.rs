@@ -3,7 +3,7 @@
 use super::{
     announced::{Needs, announcement},
     draft::Draft,
-    order::{and, publication, ran_before, too_visible},
+    order::{and, publication, published_early, ran_before},
     too_early::too_early,
     torn,
     view::View,
@@ -66,7 +66,7 @@ pub(super) fn alone(
     if let Some(published) = publication(view, reader)
         && published.comes_before(view, &setter)
     {
-        return too_visible(view, &published, reader, &setter, None);
+        return published_early(view, &published, &needs);
     }
     if let Some(announced) = announcement(view, &needs) {
         return too_early(view, &announced, &needs);

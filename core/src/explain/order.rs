@@ -1,7 +1,7 @@
 //! Order violations: two accesses in an unintended order, and writes that never happened.
 
 use super::{
-    announced::{Needs, announcement},
+    announced::{Needs, announcement, announcement_of},
     draft::Draft,
     late_entry::{late_entry, not_counted},
     lost_wakeup,
@@ -29,7 +29,7 @@ pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation
         && view.thread(published.store) == view.thread(late)
         && published.comes_before(view, &view.place(late))
     {
-        return too_visible(view, &published, early, &view.place(late), Some(late));
+        return published_early(view, &published, &Needs::written(view, early, late));
     }
     let needs = Needs::written(view, early, late);
     if view.event(late).kind.writes()
@@ -233,7 +233,16 @@ pub(super) fn handed_over(view: &View, couple: &CoupledPairs) -> Option<Explanat
     let (reader, setter) = (couple.second.head, couple.second.tail);
     let published = publication(view, reader)?;
     (published.store == couple.first.head && published.comes_before(view, &view.place(setter)))
-        .then(|| too_visible(view, &published, reader, &view.place(setter), Some(setter)))
+        .then(|| published_early(view, &published, &Needs::written(view, reader, setter)))
+}
+
+/// Explains that a thread reached a block before a write that it needs: by the announcement that came with the
+/// pointer, or else by the pointer itself.
+pub(super) fn published_early(view: &View, published: &Publication, needs: &Needs) -> Explanation {
+    match announcement_of(view, published, needs) {
+        Some(announced) => too_early(view, &announced, needs),
+        None => too_visible(view, published, needs.reader, &needs.setter, needs.written),
+    }
 }
 
 /// Publication of a pointer, through which another thread reached a block that was not ready.
@@ -282,7 +291,7 @@ pub(super) fn publication(view: &View, reader: EventId) -> Option<Publication> {
 }
 
 /// Explains that a pointer was stored before its target was ready.
-pub(super) fn too_visible(
+fn too_visible(
     view: &View,
     published: &Publication,
     reader: EventId,

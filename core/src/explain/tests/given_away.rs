@@ -456,3 +456,177 @@ fn two_stages_with_locks_of_their_own_are_no_announcement() {
     let kind = BugKind::MultiVariableAtomicityViolation;
     assert!(told.iter().all(|one| one.kind == kind), "{told:?}");
 }
+
+/// The flag is raised before the object is complete. Whoever sees the flag relies on the pointer beside it, so
+/// setting the pointer later helps nobody.
+#[test]
+fn a_flag_that_comes_with_a_pointer_is_blamed_before_the_pointer() {
+    let makes = "
+        start main.1 instance
+        start main.2 instance
+        main fork main.1 @10 main
+        main fork main.2 @10 main
+        main.1 W it =&`heap(l.c:18 by main.1 #0)` @18 instance \"it = new Locale;\"
+        main.1 atomic-write ready =1 @19 instance \"ready.store(true);\"";
+    let sets = "
+        main.1 W `heap(l.c:18 by main.1 #0)` =&point size=8 via=20@instance @9 load \"point_ = p;\"";
+    let uses = |point: &str| {
+        format!(
+            "
+        main.2 atomic-read ready =1 @15 instance \"if (!ready.load())\"
+        main.2 R it =&`heap(l.c:18 by main.1 #0)` @23 instance \"return *it;\"
+        main.2 R `heap(l.c:18 by main.1 #0)` ={point} size=8 @31 format \"return point_;\""
+        )
+    };
+    let fine = [makes, sets, &uses("&point")].concat();
+    let fails = [
+        makes,
+        &uses("0"),
+        sets,
+        "\nmain.2 fails @32 segmentation fault",
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+        error: `ready` was changed before `the heap block from l.c:18` was set
+          instance (main.1) set ready = 1 at test.c:19, instance (main.2) read it at line 15 and then the
+            heap block from l.c:18 = NULL at line 31;
+          main.1 sets the heap block from l.c:18 only at line 9.
+
+           main.1  test.c:19  ready.store(true);  writes 1          <- too early
+           main.2  test.c:15  if (!ready.load())  reads 1
+           main.2  test.c:31  return point_;      reads NULL        not set yet
+           main.1  test.c:9   point_ = p;         writes a pointer
+           main.2  test.c:32                      fails
+
+          In all 6 passing runs line 9 ran before line 31.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+    "#]],
+    );
+}
+
+/// The post comes after the pointer and before the sum: it is what lets the other thread look.
+#[test]
+fn a_semaphore_is_blamed_before_the_data_that_it_hands_over() {
+    let puts = "
+        start main.1 postman
+        main fork main.1 @50 main
+        main.1 W slot =5 @25 postman \"m->slot = msg;\"
+        main.1 sem-post filled @26 postman \"sem_post(&m->filled);\"";
+    let sums = "
+        main.1 W sum =262 @27 postman \"m->checksum = sum(msg);\"";
+    let takes = |sum: u32| {
+        format!(
+            "
+        main sem-wait filled @32 receive \"sem_wait(&m->filled);\"
+        main R slot =5 @33 receive \"msg = m->slot;\"
+        main R sum ={sum} @34 receive \"unsigned sum = m->checksum;\""
+        )
+    };
+    let fine = [puts, sums, &takes(262)].concat();
+    let fails = [
+        puts,
+        &takes(0),
+        sums,
+        "
+        main fails @35 assertion `sum == own` failed",
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+        error: `filled` was posted before `sum` was set
+          postman (main.1) posted filled at test.c:26, main took a unit of it at line 32 and then read sum =
+            0 at line 34;
+          main.1 sets sum only at line 27.
+
+           main.1  test.c:26  sem_post(&m->filled);        posts filled   <- too early
+           main    test.c:32  sem_wait(&m->filled);        passes filled
+           main    test.c:34  unsigned sum = m->checksum;  reads 0        not set yet
+           main.1  test.c:27  m->checksum = sum(msg);      writes 262
+           main    test.c:35                               fails
+
+          In all 6 passing runs line 27 ran before line 34.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+    "#]],
+    );
+}
+
+/// A line that sets a value and then the mark that there is one writes twice; both belong to one change.
+#[test]
+fn a_value_that_one_line_sets_in_two_steps_comes_after_its_announcement() {
+    let announces = "
+        start main.1 set_value
+        main fork main.1 @50 main
+        main.1 atomic-write state.status =1 @23 set_value \"state->status = 1;\"";
+    let sets = "
+        main.1 W state.value.payload =7 @25 set_value \"state->value = v;\"
+        main.1 W state.value.engaged =1 @25 set_value \"state->value = v;\"";
+    let gets = |engaged: u32| {
+        format!(
+            "
+        main atomic-read state.status =1 @34 get \"while (s->status == 0)\"
+        main R state.value.engaged ={engaged} @36 get \"return s->value.value();\""
+        )
+    };
+    let fine = [announces, sets, &gets(1)].concat();
+    let fails = [
+        announces,
+        &gets(0),
+        sets,
+        "
+        main fails @36 assertion `engaged` failed",
+    ]
+    .concat();
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+        error: `state.status` was changed before `state.value.engaged` was set
+          set_value (main.1) set state.status = 1 at test.c:23, main read it at line 34 and then
+            state.value.engaged = 0 at line 36;
+          main.1 sets state.value.engaged only at line 25.
+
+           main.1  test.c:23  state->status = 1;        writes 1        <- too early
+           main    test.c:34  while (s->status == 0)    reads 1
+           main    test.c:36  return s->value.value();  reads 0, fails  not set yet
+           main.1  test.c:25  state->value = v;         writes 1
+
+          In all 6 passing runs line 25 ran before line 36.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+    "#]],
+    );
+}
+
+/// The pump tells that it is done before it has looked at the session for the last time.
+#[test]
+fn a_block_is_freed_by_a_thread_that_was_let_go_too_early() {
+    let text = "
+        start main.1 pump
+        main alloc `heap(s.c:12 by main #0)` =32 @12 open \"s = malloc(sizeof *s);\"
+        main fork main.1 @44 main
+        main.1 sem-post done @33 pump \"sem_post(&done);\"
+        main sem-wait done @24 close_session \"sem_wait(&done);\"
+        main free `heap(s.c:12 by main #0)` @25 close_session \"free(s);\"
+        main.1 R `heap(s.c:12 by main #0)+8` =7 @34 pump \"total += s->bytes;\"
+        main.1 fails @34 segmentation fault";
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: `s->bytes` was freed while pump (main.1) still used it
+          open (main) freed it at test.c:25 before pump (main.1) read it at line 34.
+
+           main    test.c:25  free(s);            frees the block  <- too early
+           main.1  test.c:34  total += s->bytes;  reads 7          after it was freed
+           main.1  test.c:34                      fails
+
+          main.1 posts `done` at line 33, before this use: main takes a unit of it at line 24, and goes on.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}

@@ -604,3 +604,81 @@ fn a_loop_that_begins_anew_looks_again() {
     let is_unchecked = |told: &Explanation| told.headline.contains("did not check");
     assert!(!told.iter().any(is_unchecked), "{told:?}");
 }
+
+/// Both wrappers lock on their own line; which lock is whose is decided where they are called.
+#[test]
+fn locks_taken_by_one_wrapper_in_two_functions() {
+    let text = "
+        start main.1 till
+        start main.2 office
+        main fork main.1 @48 main
+        main fork main.2 @49 main
+        main.1 lock stock.m via=28@sell @5 Scoped \"m_.lock();\"
+        main.2 lock ledger.m via=19@value @5 Scoped \"m_.lock();\"
+        main.1 lock-wait ledger.m via=13@record,30@sell @5 Scoped \"m_.lock();\"
+        main.2 lock-wait stock.m via=35@count,23@value @5 Scoped \"m_.lock();\"
+        main blocked join main.1 @50 main \"till.join();\"
+        main.1 blocked lock ledger.m via=13@record,30@sell @5 Scoped \"m_.lock();\"
+        main.2 blocked lock stock.m via=35@count,23@value @5 Scoped \"m_.lock();\"
+        deadlocks";
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: main.1 and main.2 wait for each other's lock
+          till (main.1) holds `stock.m` (test.c:5) and waits for `ledger.m` (test.c:5);
+          office (main.2) holds `ledger.m` (test.c:5) and waits for `stock.m` (test.c:5).
+
+           main.1  test.c:5  m_.lock();  locks stock.m       holds it to the end
+                     called from sell at test.c:28
+           main.2  test.c:5  m_.lock();  locks ledger.m      holds it to the end
+                     called from value at test.c:19
+           main.1  test.c:5  m_.lock();  waits for ledger.m  for ever
+                     called from record at test.c:13
+           main.2  test.c:5  m_.lock();  waits for stock.m   for ever
+                     called from count at test.c:35
+
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+/// The condition is looked at by a small function; what the wait itself reads is no condition.
+#[test]
+fn a_check_in_a_function_that_the_waiting_one_calls() {
+    let text = "
+        start main.1 next
+        start main.2 cancel
+        main W task.ctx =&ctx @40 main
+        main fork main.1 @41 main
+        main fork main.2 @42 main
+        main.1 lock m @18 next
+        main.1 R task.ctx =&ctx @21 next \"if (ctx_.cancelled())\"
+        main.1 atomic-read ctx.cancelled =0 via=21@next @10 cancelled \"return cancelled_;\"
+        main.2 atomic-write ctx.cancelled =1 @5 cancel \"cancelled_ = true;\"
+        main.2 signal wake =0 @6 cancel \"wake_.notify_all();\"
+        main.1 R task.ctx =&ctx @23 next \"ctx_.wake_.wait(g);\"
+        main.1 wait wake @23 next \"ctx_.wake_.wait(g);\"
+        main.1 unlock m @23 next \"ctx_.wake_.wait(g);\"
+        main blocked join main.1 @44 main \"worker.join();\"
+        main.1 blocked condition wake @23 next \"ctx_.wake_.wait(g);\"
+        deadlocks";
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: next (main.1) waits for a signal that was already sent
+          cancel (main.2) signalled `wake` at test.c:6 while nobody waited;
+          main.1 began to wait at test.c:23.
+
+           main.1  test.c:10  return cancelled_;   reads 0
+           main.2  test.c:6   wake_.notify_all();  signals wake    nobody waits
+           main.1  test.c:23  ctx_.wake_.wait(g);  waits for wake  for ever
+
+          It last checked `ctx.cancelled` at test.c:10: the signal came between that and the wait.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
