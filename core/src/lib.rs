@@ -27,7 +27,6 @@ pub mod guarded;
 pub mod hover;
 pub mod invariants;
 pub mod mining;
-pub mod order;
 pub mod orders;
 pub mod pairs;
 pub mod predict;

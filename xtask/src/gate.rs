@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 /// Crates below `unsnarl-core` with their purpose. Any other one needs a reason and a line here.
 const CORE: &[&str] = &[
     // Its own: data types, JSON, errors, hashing, parallel loops.
-    "unsnarl-core unsnarl-trace serde serde_core serde_derive serde_json itoa memchr ryu zmij thiserror",
+    "unsnarl-core unsnarl-order unsnarl-trace serde serde_core serde_derive serde_json itoa memchr ryu zmij thiserror",
     "thiserror-impl rustc-hash rayon rayon-core crossbeam-deque crossbeam-epoch crossbeam-utils either",
     "smallvec",
     // The syntax of C and C++, for fixes: parsers of texts that are given to them.

@@ -14,15 +14,13 @@ mod memory;
 mod tests;
 
 use super::numbered::NumberedSteps;
-use crate::{
-    order::{
-        Rule, Violation,
-        checker::{Constraints, Replay},
-    },
-    symbolic::{Action, Bug, ExprId, Origin, StepId, SymbolId, SymbolicTrace, expr::Values},
-};
+use crate::symbolic::{Action, Bug, ExprId, Origin, StepId, SymbolId, SymbolicTrace, expr::Values};
 use memory::InOrder;
 pub use memory::MemoryModel;
+use unsnarl_order::{
+    Rule, Violation,
+    checker::{Constraints, Replay},
+};
 use unsnarl_trace::Run;
 
 /// Behaviour of a feasible order.
@@ -40,11 +38,9 @@ pub struct Feasible {
 /// Reason why an order is infeasible.
 pub type Infeasible = Violation<StepId>;
 
-impl Infeasible {
-    /// `a lock is taken when no other thread holds it: main.1, lock m at a.c:7, against main, lock m at a.c:3`
-    pub fn in_words(&self, trace: &SymbolicTrace, run: &Run) -> String {
-        self.worded(|step| step_in_words(trace, run, *step))
-    }
+/// `a lock is taken when no other thread holds it: main.1, lock m at a.c:7, against main, lock m at a.c:3`
+pub fn infeasible_in_words(why: &Infeasible, trace: &SymbolicTrace, run: &Run) -> String {
+    why.worded(|step| step_in_words(trace, run, *step))
 }
 
 /// `main.1, write balance at bank.c:7`.

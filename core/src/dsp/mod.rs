@@ -33,7 +33,9 @@ pub use alternates::{
     Alternate, Alternates, Candidate, Options, Serial, Solve, Solved, alternates, check_of, events,
 };
 pub use brief::in_brief;
-pub use check::{Checker, Feasible, Infeasible, MemoryModel, check, step_in_words};
+pub use check::{
+    Checker, Feasible, Infeasible, MemoryModel, check, infeasible_in_words, step_in_words,
+};
 pub use model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};
 pub use project::{Hints, hints, project, project_runs, project_waiting};
 pub use render::headline;

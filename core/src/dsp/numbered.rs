@@ -1,9 +1,7 @@
 //! The steps of a symbolic trace by number, for the rules of synchronization.
 
-use crate::{
-    order::{SyncOp, SyncSteps},
-    symbolic::{Action, StepId, SymbolicTrace},
-};
+use crate::symbolic::{Action, StepId, SymbolicTrace};
+use unsnarl_order::{SyncOp, SyncSteps};
 use unsnarl_trace::{EventKind, ThreadId};
 
 /// The steps of a symbolic trace, numbered thread by thread.

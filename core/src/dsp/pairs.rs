@@ -4,8 +4,8 @@ use super::{
     program::{NONE, Program, StepOp},
     slice::{Matters, Slice},
 };
-use crate::order::VectorClock;
 use std::{cmp::Reverse, collections::BinaryHeap};
+use unsnarl_order::VectorClock;
 
 /// Two steps of different threads; the first comes first in the base order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -2,11 +2,9 @@
 //! lists the expressions to evaluate there, in order.
 
 use super::numbered::NumberedSteps;
-pub(super) use crate::order::NONE;
-use crate::{
-    order::kernel::{SyncEffect, Transitions},
-    symbolic::{Action, Bug, ExprId, Node, StepId, SymbolicTrace},
-};
+use crate::symbolic::{Action, Bug, ExprId, Node, StepId, SymbolicTrace};
+pub(super) use unsnarl_order::NONE;
+use unsnarl_order::kernel::{SyncEffect, Transitions};
 use unsnarl_trace::{EventKind, ThreadId};
 
 /// Effect of a step in the simulation.

@@ -9,10 +9,8 @@ use super::{
     program::{NONE, Program, StepOp},
     state::{Ready, SimulationState},
 };
-use crate::{
-    order::kernel::SyncEffect,
-    symbolic::{Bug, Origin, StepId, SymbolicTrace},
-};
+use crate::symbolic::{Bug, Origin, StepId, SymbolicTrace};
+use unsnarl_order::kernel::SyncEffect;
 
 /// An attempt: from a position of the base order on, a thread is held back until a step has been taken.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

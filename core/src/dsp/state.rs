@@ -1,7 +1,7 @@
 //! The state of memory and objects within a simulated order.
 
 use super::program::Program;
-use crate::order::kernel::{Blocked, SyncState};
+use unsnarl_order::kernel::{Blocked, SyncState};
 
 /// Readiness of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,9 +6,9 @@
 //! keeps its reason, so that a contradiction is reported as the choices that cause it.
 
 use super::problem::{NodeId, Problem, Read};
-use crate::order::ClockTable;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
+use unsnarl_order::ClockTable;
 
 /// A choice of the solver: the number of its literal, and its consequence.
 #[derive(Clone, Debug)]

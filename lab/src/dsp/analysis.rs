@@ -71,7 +71,7 @@ impl<'a> Analysis<'a> {
         measured.symbolic_ms = milliseconds(begin.elapsed());
         let begin = Instant::now();
         let others = dsp::alternates(&trace, &trace.order, &options(&trace, run), None, budget);
-        let others = others.map_err(|infeasible| infeasible.in_words(&trace, run))?;
+        let others = others.map_err(|why| dsp::infeasible_in_words(&why, &trace, run))?;
         let waiting = dsp::waiting(&trace, run, &trace.order);
         measured.search_ms = milliseconds(begin.elapsed());
         measured.pairs = others.all_pairs;

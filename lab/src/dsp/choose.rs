@@ -207,7 +207,7 @@ impl Analysis<'_> {
             (Other::Found(alternate), passing) if !chosen.freely => {
                 let (trace, run) = (&self.trace, self.run);
                 dsp::project(trace, run, &trace.order, alternate, passing.as_deref())
-                    .map_err(|infeasible| anyhow!(infeasible.in_words(trace, run)))
+                    .map_err(|why| anyhow!(dsp::infeasible_in_words(&why, trace, run)))
             }
             (other, Some(passing)) => Ok(self.recorded(other, passing)),
             (_, None) => {

@@ -8,7 +8,7 @@ fn told(fixture: &Fixture, order: &[usize]) -> String {
         .collect();
     match check(&fixture.trace, &order) {
         Ok(Feasible { fails, cut, .. }) => format!("{fails:?}, {} cut", cut.len()),
-        Err(why) => why.in_words(&fixture.trace, &fixture.run),
+        Err(why) => infeasible_in_words(&why, &fixture.trace, &fixture.run),
     }
 }
 

@@ -138,7 +138,7 @@ fn an_order_of_effects_is_told_from_program_order() {
     let verdict = |model| Checker::under(&trace, model).check(&order).map(drop);
     assert_eq!(
         verdict(MemoryModel::Sequential).unwrap_err().rule,
-        crate::order::Rule::Program
+        unsnarl_order::Rule::Program
     );
     assert!(verdict(MemoryModel::TotalStore).is_ok());
     // Two writes of one thread change places in partial store order only.

@@ -1,7 +1,7 @@
 //! Cycles of requests for locks: each wants a lock that the next one holds.
 
 /// Requests whose cycles are searched, by number.
-pub(crate) trait Requests {
+pub trait Requests {
     /// Number of requests.
     fn count(&self) -> usize;
 
@@ -22,7 +22,7 @@ pub(crate) trait Requests {
 }
 
 /// Finds the cycles of at least two requests, in the order of their numbers.
-pub(crate) fn cycles(requests: &mut impl Requests) {
+pub fn cycles(requests: &mut impl Requests) {
     for first in 0..requests.count() {
         if !extend(requests, &mut vec![first]) {
             return;

@@ -82,7 +82,7 @@ pub struct Violation<S> {
 impl<S> Violation<S> {
     /// The violation in words, with `step` describing a step:
     /// `a lock is taken when no other thread holds it: main.1: lock m at a.c:7, against main: lock m at a.c:3`
-    pub(crate) fn worded(&self, step: impl Fn(&S) -> String) -> String {
+    pub fn worded(&self, step: impl Fn(&S) -> String) -> String {
         let words = format!("{}: {}", self.rule, step(&self.step));
         match &self.other {
             Some(other) => format!("{words}, against {}", step(other)),

@@ -1,11 +1,11 @@
 //! State of objects while an order is made.
 
 use super::{SyncEffect, Transitions};
-use crate::order::NONE;
+use crate::NONE;
 
 /// Reason why a step has to wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Blocked {
+pub enum Blocked {
     /// This thread holds the lock.
     Lock(u16),
     /// This step has to come first.
@@ -25,7 +25,7 @@ type Holder = (u16, bool, u32);
 
 /// State of all objects within an order.
 #[derive(Clone, Debug)]
-pub(crate) struct SyncState {
+pub struct SyncState {
     locks: Vec<Vec<Holder>>,
     units: Vec<i64>,
     /// By condition variable: threads that wait for a signal, with the place at which they resume.

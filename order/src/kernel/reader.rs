@@ -1,7 +1,7 @@
 //! The pass that makes the transitions of the steps.
 
 use super::{SyncEffect, Transition, Transitions};
-use crate::order::{NONE, SyncOp, SyncSteps};
+use crate::{NONE, SyncOp, SyncSteps};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::EventKind;
 

@@ -18,10 +18,10 @@ mod constraints;
 mod meetings;
 mod replay;
 
-pub(crate) use constraints::Constraints;
-pub(crate) use replay::Replay;
+pub use constraints::Constraints;
+pub use replay::Replay;
 
 use super::Rule;
 
 /// A violated rule: the object, the conflicting step, the rule.
-pub(crate) type BrokenRule = (u32, Option<u32>, Rule);
+pub type BrokenRule = (u32, Option<u32>, Rule);

@@ -1,7 +1,7 @@
 //! The state of objects while an order is replayed.
 
 use super::{BrokenRule, constraints::Constraints};
-use crate::order::{Rule, SyncOp, SyncSteps};
+use crate::{Rule, SyncOp, SyncSteps};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::EventKind;
 
@@ -18,7 +18,7 @@ struct LockHolder {
 }
 
 /// The state of all objects within an order.
-pub(crate) struct Replay<'a, S> {
+pub struct Replay<'a, S> {
     constraints: &'a Constraints,
     steps: &'a S,
     /// Positions in the order of the steps at which waits end.

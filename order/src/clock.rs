@@ -2,7 +2,7 @@
 
 /// A vector clock: an entry for each thread; missing entries are 0.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) struct VectorClock(Vec<u32>);
+pub struct VectorClock(Vec<u32>);
 
 impl VectorClock {
     /// The clock that knows nothing, with room for so many threads.
@@ -62,13 +62,13 @@ impl VectorClock {
 }
 
 /// The thread's entry of a clock.
-pub(crate) fn entry(clock: &[u32], thread: u16) -> u32 {
+pub fn entry(clock: &[u32], thread: u16) -> u32 {
     clock.get(usize::from(thread)).copied().unwrap_or(0)
 }
 
 /// ClockTable of one width that are kept together, by number.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct ClockTable {
+pub struct ClockTable {
     width: usize,
     entries: Vec<u32>,
 }

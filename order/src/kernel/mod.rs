@@ -4,7 +4,7 @@
 mod reader;
 mod state;
 
-pub(crate) use state::{Blocked, SyncState};
+pub use state::{Blocked, SyncState};
 
 use super::SyncSteps;
 use reader::Reader;
@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Effect of a step on its object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SyncEffect {
+pub enum SyncEffect {
     /// Acquires a lock.
     Take {
         /// `true` for reading only.
@@ -53,7 +53,7 @@ pub(crate) enum SyncEffect {
 
 /// A step that other threads affect or are affected by.
 #[derive(Clone, Debug)]
-pub(crate) struct Transition {
+pub struct Transition {
     /// Its effect.
     pub effect: SyncEffect,
     /// Number of the object.
@@ -66,7 +66,7 @@ pub(crate) struct Transition {
 
 /// The transitions of steps, which [`SyncState`] applies.
 #[derive(Debug, Default)]
-pub(crate) struct Transitions {
+pub struct Transitions {
     /// Index into `all` plus one, by step; 0 for steps that other threads do not affect.
     number: Vec<u32>,
     all: Vec<Transition>,

@@ -2,7 +2,7 @@
 
 /// Locks held, each once with its recursion depth; `T` is kept with the acquisition.
 #[derive(Clone, Debug)]
-pub(crate) struct HeldLocks<T> {
+pub struct HeldLocks<T> {
     /// Lock, depth, and data of the first acquisition.
     held: Vec<(u32, u32, T)>,
 }

@@ -1,6 +1,6 @@
 //! Meetings of threads at barriers, as recorded.
 
-use crate::order::SyncOp;
+use crate::SyncOp;
 use rustc_hash::FxHashMap;
 use unsnarl_trace::EventKind;
 

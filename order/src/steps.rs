@@ -3,11 +3,11 @@
 use unsnarl_trace::{EventKind, Run};
 
 /// Marks the absence of a step.
-pub(crate) const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 /// The synchronization of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SyncOp {
+pub struct SyncOp {
     /// Kind of the event.
     pub kind: EventKind,
     /// The object that is synchronized on.
@@ -17,7 +17,7 @@ pub(crate) struct SyncOp {
 }
 
 /// Numbered steps of several threads; the numbers of a thread's steps rise in program order.
-pub(crate) trait SyncSteps {
+pub trait SyncSteps {
     /// The points that a record leaves open are settled as the run settled them: barriers keep their
     /// generations, an attempt fails for the mode in which the lock was held, and a wait without a wakeup in
     /// the record needs no signal. Otherwise as many threads as met may meet at a barrier, any holder makes an

@@ -4,18 +4,20 @@
 //! Everything works on numbered steps ([`SyncSteps`]): the rows of a run, or the steps of a symbolic trace.
 //! The numbers of a thread's steps rise in program order.
 
-pub(crate) mod checker;
+pub mod checker;
 mod clock;
 mod cycles;
+#[cfg(any(test, feature = "testing"))]
+pub mod fixture;
 mod held;
-pub(crate) mod kernel;
+pub mod kernel;
 mod rule;
 mod steps;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use clock::{ClockTable, VectorClock};
-pub(crate) use cycles::{Requests, cycles};
-pub(crate) use held::HeldLocks;
+pub use clock::{ClockTable, VectorClock};
+pub use cycles::{Requests, cycles};
+pub use held::HeldLocks;
 pub use rule::{Rule, Violation};
-pub(crate) use steps::{NONE, SyncOp, SyncSteps};
+pub use steps::{NONE, SyncOp, SyncSteps};

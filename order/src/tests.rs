@@ -7,7 +7,7 @@ use super::{
 };
 use crate::fixture;
 use proptest::prelude::*;
-use unsnarl_trace::Run;
+use unsnarl_trace::{Run, script};
 
 /// The rows of a run, with the points that they leave open not settled by the record.
 struct Unsettled(Run);
@@ -193,10 +193,10 @@ proptest! {
 
 #[test]
 fn a_thread_that_waits_for_ever_needs_no_signal() {
-    let run = fixture::run(
+    let run = script::parse(
         "main fork main.1 @1\nmain lock m @2\nmain.1 signal c =0 @9\nmain wait c @3\nmain unlock m @3\nmain blocked condition c @3\ndeadlocks\n",
     );
-    let transitions = Transitions::new(&Unsettled(run));
+    let transitions = Transitions::new(&Unsettled(run.unwrap()));
     let effect = |step| transitions.get(step).map(|one| one.effect);
     let resumes = NONE;
     let signalled = true;

@@ -2,7 +2,7 @@
 //! semaphores, and objects used against the rules.
 
 use super::{meetings::BarrierMeetings, replay::Replay};
-use crate::order::{Rule, SyncOp, SyncSteps};
+use crate::{Rule, SyncOp, SyncSteps};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::EventKind;
 
@@ -20,7 +20,7 @@ pub(super) struct WaitEnd {
 /// Constraints on all orders of some steps: made once, in time linear in them (and in the square of the
 /// threads at a barrier).
 #[derive(Debug, Default)]
-pub(crate) struct Constraints {
+pub struct Constraints {
     /// Steps that must come before a step, beyond its thread's.
     needs: FxHashMap<u32, Vec<(u32, Rule)>>,
     /// Ends of waits by the step at which the thread resumes: the reacquisition of the mutex, or the wakeup
@@ -56,7 +56,7 @@ impl Constraints {
     }
 
     /// Objects that were used against the rules.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub fn odd(&self) -> &FxHashSet<u32> {
         &self.odd
     }
