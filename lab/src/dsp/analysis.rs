@@ -9,10 +9,12 @@ use std::{
 };
 use unsnarl_core::{
     Budget,
-    dsp::{self, Alternates, Candidate, Options},
     facts::{place, short},
+};
+use unsnarl_symbolic::{
+    SymbolicTrace,
+    dsp::{self, Alternates, Candidate, Options},
     schedules,
-    symbolic::{self, SymbolicTrace},
 };
 use unsnarl_trace::{Mode, Run, program::Program};
 
@@ -67,7 +69,7 @@ impl<'a> Analysis<'a> {
     ) -> Result<Analysis<'a>, String> {
         let mut measured = sizes(run);
         let begin = Instant::now();
-        let trace = symbolic::walk(run, models, budget).trace;
+        let trace = unsnarl_symbolic::walk(run, models, budget).trace;
         measured.symbolic_ms = milliseconds(begin.elapsed());
         let begin = Instant::now();
         let others = dsp::alternates(&trace, &trace.order, &options(&trace, run), None, budget);

@@ -7,11 +7,11 @@ use super::{
 };
 use anyhow::{Result, anyhow, bail};
 use std::time::Instant;
-use unsnarl_core::{
-    Budget, StopReason, Tally,
+use unsnarl_core::{Budget, StopReason, Tally};
+use unsnarl_symbolic::{
+    Bug, StepId,
     dsp::{self, Alternate, Candidate, Dsp, Options},
     schedules::{self, Flips},
-    symbolic::{Bug, StepId},
 };
 use unsnarl_trace::{EventId, Policy, Run};
 
