@@ -1,5 +1,8 @@
 //! Random runs for tests, feasible ones and others.
 
+// Only tests call it, and they may index.
+#![allow(clippy::indexing_slicing)]
+
 use proptest::prelude::*;
 use unsnarl_trace::{
     Event, EventKind, Events, LocationId, Run, SiteId, SiteRow, StackId, ThreadId, ThreadRow,
