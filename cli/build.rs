@@ -1,4 +1,4 @@
-//! Tells the linker where the solver is at run time: `core/build.rs` found it.
+//! Tells the linker where the solver is at run time: `symbolic/build.rs` found it.
 
 fn main() -> Result<(), std::env::VarError> {
     println!("cargo::rerun-if-changed=build.rs");

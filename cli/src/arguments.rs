@@ -3,10 +3,10 @@
 use crate::permission::Trusting;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
-use unsnarl_core::schedules::Options;
-use unsnarl_core::{findings::Engine, invariants::Level, pairs::Procedure};
+use unsnarl_core::{findings::Engine, pairs::Procedure};
 use unsnarl_lab::{confirm::DEFAULT_TIME, executable::Given, load};
 use unsnarl_recorder::record::strategy::Strategy;
+use unsnarl_symbolic::{invariants::Level, schedules::Options};
 
 /// Explains concurrency bugs of C and C++ programs.
 ///

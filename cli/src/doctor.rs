@@ -182,8 +182,8 @@ fn runs_folder() -> Finding {
 
 /// Checks the solver's library. Without it this binary would not have started; another one may hide it.
 fn solver() -> Finding {
-    let found = unsnarl_core::schedules::solver_version();
-    match unsnarl_core::schedules::solver_is_recent() {
+    let found = unsnarl_symbolic::schedules::solver_version();
+    match unsnarl_symbolic::schedules::solver_is_recent() {
         true => Good(found),
         false => Weak(
             format!("{found} is too old"),

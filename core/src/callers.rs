@@ -104,7 +104,7 @@ pub(crate) fn within(run: &Run, first: EventId, second: EventId) -> u64 {
 }
 
 /// The sites of the calls on a stack, innermost first.
-pub(crate) fn frames(run: &Run, stack: StackId) -> impl Iterator<Item = SiteId> {
+pub fn frames(run: &Run, stack: StackId) -> impl Iterator<Item = SiteId> {
     let mut stack = stack;
     std::iter::from_fn(move || {
         let FrameRow(caller, site) = *run

@@ -13,6 +13,7 @@ use unsnarl_core::{
     suppressions::Suppressed,
     unexplained,
 };
+use unsnarl_symbolic::engines::engines;
 use unsnarl_trace::{Mode, program};
 
 /// Hundredths of the time for analysis in which causes are looked for; what is left is for their fixes.
@@ -130,12 +131,10 @@ fn try_fixes(finding: &mut Finding<'_>, with: &Executing<'_>, time: Duration) {
 /// The engines that propose causes of a corpus's failures, with its runs and the model of its program.
 #[must_use]
 pub fn proposers<'a>(corpus: &'a Corpus, loaded: &'a Loaded) -> Proposers<'a> {
-    Proposers::new(Material {
-        corpus,
-        runs: &loaded.runs,
-        // Why none can be used is said by the engines that need one, when they are asked by themselves.
-        program: program::load(&loaded.folder, &corpus.key().build_id).unwrap_or_default(),
-    })
+    // Why none can be used is said by the engines that need one, when they are asked by themselves.
+    let program = program::load(&loaded.folder, &corpus.key().build_id).unwrap_or_default();
+    let runs = &loaded.runs;
+    Proposers::new(Material { corpus, runs }, engines(program))
 }
 
 fn look_at<'a>(corpus: &'a Corpus, loaded: &'a Loaded, budget: &Budget) -> Finding<'a> {

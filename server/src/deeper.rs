@@ -6,7 +6,8 @@ use std::{
     path::Path,
     sync::{Arc, Weak},
 };
-use unsnarl_core::{Budget, Explanation, InvariantMark, invariants};
+use unsnarl_core::{Budget, Explanation, InvariantMark};
+use unsnarl_symbolic::invariants;
 use unsnarl_trace::{Run, program};
 
 /// The results so far, by explanation.

@@ -1,7 +1,7 @@
 //! Checks the dependencies of the crates, and the functions that `core` calls.
 //!
-//! The analysis knows no files, processes, sockets or editors, and the runtime in the user's program stays tiny: a
-//! dependency that breaks that is refused here, not found out later.
+//! The analysis knows no files, processes, sockets or editors, one crate of it knows the solver, and the runtime in the
+//! user's program stays tiny: a dependency that breaks that is refused here, not found out later.
 
 use crate::{
     language, prose,
@@ -10,10 +10,10 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Crates below `unsnarl-core` with their purpose. Any other one needs a reason and a line here.
+/// Crates below `unsnarl-core`, and at most below `unsnarl-order`, with their purpose. Any other one needs a reason and a line here.
 const CORE: &[&str] = &[
     // Its own: data types, JSON, errors, hashing, parallel loops.
-    "unsnarl-core unsnarl-trace serde serde_core serde_derive serde_json itoa memchr ryu zmij thiserror",
+    "unsnarl-order unsnarl-trace serde serde_core serde_derive serde_json itoa memchr ryu zmij thiserror",
     "thiserror-impl rustc-hash rayon rayon-core crossbeam-deque crossbeam-epoch crossbeam-utils either",
     "smallvec",
     // The syntax of C and C++, for fixes: parsers of texts that are given to them.
@@ -31,8 +31,6 @@ const CORE: &[&str] = &[
     "foldhash equivalent allocator-api2 autocfg version_check rustc_version semver crunchy",
     // The user's patterns: TOML, read only.
     "toml toml_datetime toml_parser serde_spanned winnow",
-    // The solver's bindings: the library itself is linked when the program starts.
-    "z3 z3-sys log",
     // Program models as bytes.
     "postcard cobs",
     // Names of run files: SHA-256.
@@ -41,24 +39,35 @@ const CORE: &[&str] = &[
     "rustix linux-raw-sys errno",
 ];
 
+/// Crates below `unsnarl-symbolic`, beside those below core.
+const SYMBOLIC: &[&str] = &[
+    "unsnarl-symbolic unsnarl-core",
+    // The solver's bindings: the library itself is linked when the program starts.
+    "z3 z3-sys log",
+];
+
 /// Crates below `unsnarl-runtime`.
 const RUNTIME: &[&str] = &["unsnarl-runtime unsnarl-trace libc"];
 
 /// Runs all gates.
 pub fn run() -> Result<()> {
-    dependencies("unsnarl-core", CORE)?;
-    dependencies("unsnarl-runtime", RUNTIME)?;
+    dependencies("unsnarl-order", &[CORE])?;
+    dependencies("unsnarl-core", &[&["unsnarl-core"], CORE])?;
+    dependencies("unsnarl-symbolic", &[SYMBOLIC, CORE])?;
+    dependencies("unsnarl-runtime", &[RUNTIME])?;
+    solver()?;
     ban_list_works()?;
     language::check()?;
     prose::check()?;
     eprintln!(
-        "gate: core and runtime depend on nothing else, core's ban list works, doc comments say what items are, no text \
-         is read back"
+        "gate: order, core, symbolic and runtime depend on nothing else, symbolic alone calls the solver, core's ban list \
+         works, doc comments say what items are, no text is read back"
     );
     Ok(())
 }
 
-fn dependencies(package: &str, allowed: &[&str]) -> Result<()> {
+/// Refuses a crate below `package` that is in none of these lists.
+fn dependencies(package: &str, allowed: &[&[&str]]) -> Result<()> {
     let tree = [
         "tree",
         "--package",
@@ -71,7 +80,11 @@ fn dependencies(package: &str, allowed: &[&str]) -> Result<()> {
         "{p}",
     ];
     let tree = shell::output(cargo(&tree))?;
-    let allowed: BTreeSet<&str> = allowed.iter().flat_map(|line| line.split(' ')).collect();
+    let allowed: BTreeSet<&str> = allowed
+        .iter()
+        .flat_map(|list| list.iter())
+        .flat_map(|line| line.split(' '))
+        .collect();
     let found: BTreeSet<&str> = tree
         .lines()
         .filter_map(|line| line.split(' ').next())
@@ -89,6 +102,33 @@ fn dependencies(package: &str, allowed: &[&str]) -> Result<()> {
          or add it there with the reason (`cargo tree -p {package} -i {}` says who brings it)",
         strange.join(", "),
         strange.first().unwrap_or(&"")
+    )
+}
+
+/// Refuses a crate that calls the solver by itself: `unsnarl-symbolic` alone does.
+fn solver() -> Result<()> {
+    let tree = [
+        "tree",
+        "--workspace",
+        "--invert",
+        "z3",
+        "--depth",
+        "1",
+        "--prefix",
+        "none",
+        "--format",
+        "{p}",
+    ];
+    let tree = shell::output(cargo(&tree))?;
+    let users = tree.lines().filter_map(|line| line.split(' ').next());
+    let users: BTreeSet<&str> = users.filter(|name| !name.is_empty()).collect();
+    if users == ["unsnarl-symbolic", "z3"].into() {
+        return Ok(());
+    }
+    let users: Vec<&str> = users.into_iter().collect();
+    bail!(
+        "the solver has other users than unsnarl-symbolic: {}",
+        users.join(", ")
     )
 }
 

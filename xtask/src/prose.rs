@@ -12,8 +12,8 @@ use std::{collections::BTreeSet, path::Path};
 use syn::{Attribute, BinOp, Expr, ImplItem, Item, Lit, Pat, punctuated::Punctuated, visit::Visit};
 
 /// Folders of the crates that are checked: those that make texts.
-const CRATES: [&str; 7] = [
-    "cli", "core", "lab", "recorder", "runtime", "server", "trace",
+const CRATES: [&str; 9] = [
+    "cli", "core", "lab", "order", "recorder", "runtime", "server", "symbolic", "trace",
 ];
 
 /// Methods that look into a text.

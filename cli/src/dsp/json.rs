@@ -1,11 +1,9 @@
 //! Projections for programs; `docs/explain-json.md` describes them.
 
 use serde::Serialize;
-use unsnarl_core::{
-    Tally,
-    dsp::{self, Dsp},
-};
+use unsnarl_core::Tally;
 use unsnarl_lab::dsp::{Failure, Measured};
+use unsnarl_symbolic::dsp::{self, Dsp};
 
 /// One way to fail.
 #[derive(Serialize)]

@@ -3,8 +3,8 @@
 use crate::{explain::stopped, message};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
-use unsnarl_core::dsp::render;
 use unsnarl_lab::dsp::{Answer, Failure, Projection};
+use unsnarl_symbolic::dsp::render;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();

@@ -3,7 +3,7 @@
 use super::{Failure, Measured};
 use crate::explain::stopped;
 use serde::Serialize;
-use unsnarl_core::invariants::Told;
+use unsnarl_symbolic::invariants::Told;
 
 /// One way to fail.
 #[derive(Serialize)]

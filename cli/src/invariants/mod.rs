@@ -14,10 +14,9 @@ use std::{sync::atomic::AtomicBool, time::Instant};
 use unsnarl_core::{
     Budget, Corpus, StopReason,
     findings::{by_failure, weaknesses},
-    invariants::{self, Level, Options, Told, Unexplained},
-    symbolic,
 };
 use unsnarl_lab::{cancel::cancellable, load::Loaded};
+use unsnarl_symbolic::invariants::{self, Level, Options, Told, Unexplained};
 use unsnarl_trace::{
     Mode, Run,
     program::{self, LoadError, Program},
@@ -162,7 +161,7 @@ fn with(
     notes: &mut Vec<String>,
 ) -> Result<Explained, Unexplained> {
     let begin = Instant::now();
-    let walked = symbolic::walk_in_words(run, models, asked.budget);
+    let walked = unsnarl_symbolic::walk_in_words(run, models, asked.budget);
     if walked.stopped != StopReason::Complete {
         return Err(Unexplained::Stopped(walked.stopped));
     }

@@ -1,8 +1,8 @@
 //! The text of lines that have no recorded one: what a thread does with its own variables leaves no events.
 
 use std::collections::BTreeMap;
-use unsnarl_core::invariants::Told;
 use unsnarl_lab::sources::is_other;
+use unsnarl_symbolic::invariants::Told;
 use unsnarl_trace::Run;
 use unsnarl_trace::files::read_text;
 

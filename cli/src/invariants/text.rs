@@ -3,11 +3,8 @@
 use super::{Answer, Explained, Failure};
 use crate::{explain::stopped, message};
 use anstyle::{AnsiColor, Style};
-use unsnarl_core::{
-    facts::short,
-    invariants::{Held, Told},
-    render::MOST_COLUMN,
-};
+use unsnarl_core::{facts::short, render::MOST_COLUMN};
+use unsnarl_symbolic::invariants::{Held, Told};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();

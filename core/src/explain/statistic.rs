@@ -116,7 +116,6 @@ mod tests {
         fixture::run,
     };
     use std::sync::Arc;
-    use unsnarl_trace::program::Program;
 
     /// The runs by name, and what is told of them by the statistic, instead of what blames this variable if one is named.
     fn told(runs: &[(&str, String)], instead_of: &str) -> Explanation {
@@ -129,11 +128,13 @@ mod tests {
             corpus.insert(RunSummary::new(name.clone(), run.clone()));
         }
         let mut told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
-        let proposers = Proposers::new(Material {
-            corpus: &corpus,
-            runs: &runs,
-            program: Program::default(),
-        });
+        let proposers = Proposers::new(
+            Material {
+                corpus: &corpus,
+                runs: &runs,
+            },
+            Vec::new(),
+        );
         let is_wanted = |one: &Explanation| one.headline.contains(instead_of);
         if !is_wanted(&told) {
             let budget = Budget::unlimited();

@@ -3,7 +3,6 @@
 use super::{Finding, FoundSite, Seen, mining::Brief, pairs};
 use crate::{
     Budget, Corpus, RunSummary,
-    dsp::Dsp,
     explanation::{Explanation, Place, Role, SiteMark},
     facts::family,
     pairs::{Precision, Procedure},
@@ -53,26 +52,6 @@ pub(crate) fn mining_agrees(mined: &Brief, explanation: &Explanation) -> bool {
     let with: BTreeSet<&String> = about.flat_map(|finding| &finding.runs).collect();
     let with = with.intersection(&told).count();
     with > 0 && with * 2 >= told.len()
-}
-
-/// Returns whether a projection blames the same as an explanation: two operations of different threads on
-/// blamed lines that are flipped, or of which one takes the other's value in only one of the orders.
-pub fn projection_agrees(dsp: &Dsp, explanation: &Explanation) -> bool {
-    let lines: BTreeSet<(&str, u32)> = blamed(explanation).map(|mark| line(&mark.place)).collect();
-    let flows = dsp
-        .flows
-        .only_failing
-        .iter()
-        .chain(&dsp.flows.only_alternate);
-    let pairs = flows.filter_map(|flow| Some((flow.from?, flow.to?)));
-    let operation = |at: u32| dsp.operations.get(at as usize);
-    pairs.chain(dsp.flipped).any(|(first, second)| {
-        let (Some(first), Some(second)) = (operation(first), operation(second)) else {
-            return false;
-        };
-        let mut both = [first, second].into_iter();
-        first.thread != second.thread && both.all(|one| lines.contains(&line(&one.place)))
-    })
 }
 
 /// Anomalies by the built-in patterns that a run which passed lets expect, the likeliest to matter first. Runs of more than

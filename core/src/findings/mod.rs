@@ -11,7 +11,6 @@ pub mod pairs;
 #[cfg(test)]
 mod tests;
 
-pub use agree::projection_agrees;
 pub(crate) use agree::{mining_agrees, pairs_agree, predicted, prediction_agrees};
 
 use crate::{

@@ -6,9 +6,9 @@
 
 use super::anomaly::{Anomaly, AnomalyKind};
 use super::signals::PendingSignal;
-use crate::order::VectorClock;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
+use unsnarl_order::VectorClock;
 use unsnarl_trace::{EventId, EventKind, MemoryOrder, Run, Value};
 
 /// Bound on the threads; more of them would need clocks of gigabytes.

@@ -2,7 +2,7 @@
 //! ordered after the one signal that explains it, not after all earlier signals of the condition.
 
 use super::clocks::{HappensBeforePass, learn};
-use crate::order::VectorClock;
+use unsnarl_order::VectorClock;
 use unsnarl_trace::EventKind;
 
 /// A signal or broadcast whose wakeups are still to come.

@@ -2,31 +2,22 @@
 //! makers of orders.
 //!
 //! An order counts as feasible when each thread does what it did in the run, in its program order and from
-//! its beginning, and the rules of synchronization hold ([`crate::order::Rule`]). The actions of a thread are
+//! its beginning, and the rules of synchronization hold ([`unsnarl_order::Rule`]). The actions of a thread are
 //! taken as recorded: whether a read that sees another value takes another branch, only an execution shows.
 
 #[cfg(test)]
 mod tests;
 
 use super::Order;
-use crate::{
-    facts,
-    order::{
-        NONE, Rule, Violation,
-        checker::{Constraints, Replay},
-    },
+use crate::facts;
+use unsnarl_order::{
+    NONE, Rule, Violation,
+    checker::{Constraints, Replay},
 };
 use unsnarl_trace::{EventId, EventKind, Run};
 
 /// Reason why an order is infeasible.
 pub type Infeasible = Violation<EventId>;
-
-impl Infeasible {
-    /// `a lock is taken when no other thread holds it: main.1: lock m at a.c:7, against main: lock m at a.c:3`
-    pub fn in_words(&self, run: &Run) -> String {
-        self.worded(|event| event_in_words(run, *event))
-    }
-}
 
 /// `main.1: lock m at a.c:7`.
 pub(super) fn event_in_words(run: &Run, id: EventId) -> String {

@@ -22,7 +22,7 @@ pub(super) use tests::{brute, programs};
 
 use super::{
     Candidate, Order,
-    feasible::{self, Infeasible},
+    feasible::{self, Infeasible, event_in_words},
 };
 use crate::orders::HappensBefore;
 use goal::{Goal, Point, Shape};
@@ -107,7 +107,9 @@ impl NoOrder {
                 words(event),
                 against(other)
             ),
-            NoOrder::Infeasible(infeasible) => infeasible.in_words(run),
+            NoOrder::Infeasible(infeasible) => {
+                infeasible.worded(|event| event_in_words(run, *event))
+            }
         }
     }
 }

@@ -5,11 +5,10 @@ use crate::dsp::{Executor, Projection};
 use unsnarl_core::{
     BugKind, Execution, Explanation, Role, Tally, Verdict,
     diagnosis::Share,
-    dsp::Advice,
     explain::Turn,
     facts::{basename, short},
-    findings::projection_agrees,
 };
+use unsnarl_symbolic::{dsp::Advice, dsp::projection_agrees};
 
 /// Results of executing an explanation so far.
 pub(super) struct Case<'e, 'a> {

@@ -21,9 +21,8 @@ use unsnarl_core::{
     Budget, Certainty, Execution, Explanation, Place, Role, RunSummary, SiteMark, Tally, Verdict,
     diagnosis::Shows,
     explain::{Proposers, Turn, bears_out, never_came},
-    findings::projection_agrees,
-    schedules::Options,
 };
+use unsnarl_symbolic::{dsp::projection_agrees, schedules::Options};
 use unsnarl_trace::{EventKind, Mode, Outcome, Run};
 
 /// Recorded runs that passed and are looked at for one without what is blamed.

@@ -9,10 +9,12 @@ use std::{
 };
 use unsnarl_core::{
     Budget,
-    dsp::{self, Alternates, Candidate, Options},
     facts::{place, short},
+};
+use unsnarl_symbolic::{
+    SymbolicTrace,
+    dsp::{self, Alternates, Candidate, Options},
     schedules,
-    symbolic::{self, SymbolicTrace},
 };
 use unsnarl_trace::{Mode, Run, program::Program};
 
@@ -67,11 +69,11 @@ impl<'a> Analysis<'a> {
     ) -> Result<Analysis<'a>, String> {
         let mut measured = sizes(run);
         let begin = Instant::now();
-        let trace = symbolic::walk(run, models, budget).trace;
+        let trace = unsnarl_symbolic::walk(run, models, budget).trace;
         measured.symbolic_ms = milliseconds(begin.elapsed());
         let begin = Instant::now();
         let others = dsp::alternates(&trace, &trace.order, &options(&trace, run), None, budget);
-        let others = others.map_err(|infeasible| infeasible.in_words(&trace, run))?;
+        let others = others.map_err(|why| dsp::infeasible_in_words(&why, &trace, run))?;
         let waiting = dsp::waiting(&trace, run, &trace.order);
         measured.search_ms = milliseconds(begin.elapsed());
         measured.pairs = others.all_pairs;

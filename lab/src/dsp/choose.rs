@@ -7,11 +7,11 @@ use super::{
 };
 use anyhow::{Result, anyhow, bail};
 use std::time::Instant;
-use unsnarl_core::{
-    Budget, StopReason, Tally,
+use unsnarl_core::{Budget, StopReason, Tally};
+use unsnarl_symbolic::{
+    Bug, StepId,
     dsp::{self, Alternate, Candidate, Dsp, Options},
     schedules::{self, Flips},
-    symbolic::{Bug, StepId},
 };
 use unsnarl_trace::{EventId, Policy, Run};
 
@@ -207,7 +207,7 @@ impl Analysis<'_> {
             (Other::Found(alternate), passing) if !chosen.freely => {
                 let (trace, run) = (&self.trace, self.run);
                 dsp::project(trace, run, &trace.order, alternate, passing.as_deref())
-                    .map_err(|infeasible| anyhow!(infeasible.in_words(trace, run)))
+                    .map_err(|why| anyhow!(dsp::infeasible_in_words(&why, trace, run)))
             }
             (other, Some(passing)) => Ok(self.recorded(other, passing)),
             (_, None) => {

@@ -17,10 +17,9 @@ use serde::Serialize;
 use std::path::Path;
 use unsnarl_core::{
     Budget, Corpus, StopReason, Tally,
-    dsp::Dsp,
     findings::{by_failure, weaknesses},
-    schedules::Options,
 };
+use unsnarl_symbolic::{dsp::Dsp, schedules::Options};
 use unsnarl_trace::{
     Mode, Run,
     program::{self, LoadError, Program},

@@ -8,12 +8,11 @@ use crate::{
 };
 use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsStr;
-use unsnarl_core::{
-    dsp,
-    schedules::{self, Schedule, Verdict},
-    symbolic::{self, Bug, StepId, WalkedPaths},
-};
 use unsnarl_recorder::proposal::Ended;
+use unsnarl_symbolic::{
+    Bug, StepId, WalkedPaths, dsp,
+    schedules::{self, Schedule, Verdict},
+};
 use unsnarl_trace::{
     FailureKind, Outcome, Proposal, Run, RunFolder,
     program::{self, LoadError, Program},
@@ -31,7 +30,7 @@ pub fn about_paths(
 ) -> Result<Projection> {
     let models = models(asked, run)?;
     let (paths, schedule) = cancellable(asked.with.stop, asked.budget, || {
-        let paths = symbolic::walk_paths(run, &models, asked.budget)
+        let paths = unsnarl_symbolic::walk_paths(run, &models, asked.budget)
             .context("the program model does not know the blocks of this run\n  next: build again (UNSNARL_CC=clang unsnarl cc --path) and record again")?;
         notes.extend(paths.walked.trace.gaps.iter().cloned());
         let schedule = failing_order(&paths, asked)?;

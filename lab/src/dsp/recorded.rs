@@ -3,10 +3,8 @@
 
 use super::{Asked, Measured, Projection, choose::size, execute::Executor};
 use anyhow::{Result, anyhow};
-use unsnarl_core::{
-    Tally,
-    dsp::{Dsp, Hints, project_runs},
-};
+use unsnarl_core::Tally;
+use unsnarl_symbolic::dsp::{Dsp, Hints, project_runs};
 use unsnarl_trace::{Mode, Outcome, Run};
 
 /// Passing runs that are compared with a failing one; the first of the folder, which differ most.

@@ -3,8 +3,9 @@
 use super::execute::{Executor, WAYS, failure};
 use crate::executable::listed;
 use anyhow::Result;
-use unsnarl_core::{dsp::Dsp, explain::outermost};
+use unsnarl_core::explain::outermost;
 use unsnarl_recorder::proposal::{Ended, ProposalError};
+use unsnarl_symbolic::dsp::Dsp;
 use unsnarl_trace::{Event, EventId, Proposal, Run};
 
 impl Executor<'_> {

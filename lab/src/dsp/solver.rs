@@ -1,11 +1,11 @@
 //! `--solve`: the failing order and its root cause by constraint solving.
 
 use std::time::{Duration, Instant};
-use unsnarl_core::{
-    Budget, StopReason,
+use unsnarl_core::{Budget, StopReason};
+use unsnarl_symbolic::{
+    SymbolicTrace,
     dsp::step_in_words,
     schedules::{self, Counts, Options, Unknown, Verdict},
-    symbolic::SymbolicTrace,
 };
 use unsnarl_trace::Run;
 

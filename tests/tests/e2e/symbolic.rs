@@ -2,11 +2,9 @@
 //! followed through its model; the trace must agree with the recording.
 
 use anyhow::{Context, Result, anyhow, ensure};
-use unsnarl_core::{
-    Budget, dsp,
-    symbolic::{Action, Bug, SymbolId, SymbolicTrace, Walked, expr::Values, walk},
-};
+use unsnarl_core::Budget;
 use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_symbolic::{Action, Bug, SymbolId, SymbolicTrace, Walked, dsp, expr::Values, walk};
 use unsnarl_trace::{EventKind, Run, Value, program, read_run};
 
 /// Follows one run of a program: a failing one if there is one.

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use syn::{Item, Type, visit::Visit};
 
 /// The folders in which numbers decide between answers, with their names in the table.
-const FOLDERS: [(&str, &str); 3] = [
+const FOLDERS: [(&str, &str); 4] = [
     ("core/src/explain", "core"),
     ("core/src/diagnosis", "diagnosis"),
     ("lab/src/confirm", "confirm"),
+    ("symbolic/src/engines", "symbolic"),
 ];
 
 /// Types of constants that count.

@@ -4,16 +4,12 @@
 //! experiments bear it out, and an explanation names the engines that propose what it says.
 //!
 //! [`orders`] proposes what compares a run with the runs that passed, [`pairs`] and [`mining`] what these engines report by
-//! themselves; they need only what a [`Corpus`] keeps. The others look into whole runs: [`dsp`] and [`invariants`] follow
-//! them through the program model, [`predict`] asks a run that passed, and [`decisive`] has nothing to propose before
-//! experiments have found the steps that decide. What the engine dsp proposes here is the projection onto an order that
-//! passes as far as the model tells, with nothing executed. That an order which it finds by *executing* settles an
-//! explanation stays with the experiments (`lab/src/confirm/judge.rs`): it is an outcome, no proposal.
+//! themselves; they need only what a [`Corpus`] keeps. The others look into whole runs: [`predict`] asks a run that passed,
+//! and [`decisive`] has nothing to propose before experiments have found the steps that decide. Engines that follow runs
+//! through the program model stand in `unsnarl-symbolic`, since core knows no solver: the caller hands them over.
 
 mod among;
 mod decisive;
-mod dsp;
-mod invariants;
 mod mining;
 mod orders;
 mod pairs;
@@ -27,11 +23,12 @@ use crate::{
     corpus::{Corpus, RunSummary},
     explanation::Explanation,
 };
+use among::Among;
 use mining::Mining;
 pub(super) use orders::{name as name_orders, write};
 use pairs::Pairs;
-use std::sync::Arc;
-use unsnarl_trace::{EventId, Run, program::Program};
+use std::{collections::BTreeSet, sync::Arc};
+use unsnarl_trace::{EventId, Run};
 
 /// An engine that proposes causes of failures.
 pub trait Proposer {
@@ -62,13 +59,11 @@ pub struct Material<'a> {
     pub corpus: &'a Corpus,
     /// Whole runs of the corpus, with their names.
     pub runs: &'a [(String, Arc<Run>)],
-    /// The model of their program; empty where none was kept.
-    pub program: Program,
 }
 
 impl Material<'_> {
     /// A run, if it was read.
-    pub(super) fn run(&self, name: &str) -> Option<&Run> {
+    pub fn run(&self, name: &str) -> Option<&Run> {
         let mut runs = self.runs.iter();
         runs.find(|(known, _)| known == name).map(|(_, run)| &**run)
     }
@@ -98,6 +93,37 @@ impl<'a> Failing<'a> {
             decisive: &[],
         }
     }
+
+    /// The run's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.view.summary.name
+    }
+
+    /// The run, as far as it is kept.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.view.run
+    }
+
+    /// The data from which causes are proposed.
+    #[must_use]
+    pub fn material(&self) -> &Material<'a> {
+        self.material
+    }
+
+    /// Explanations of the orders that are between some rows only, and of `further` pairs of them, in an engine's name.
+    #[must_use]
+    pub fn orders_among(
+        &self,
+        rows: &BTreeSet<EventId>,
+        further: Option<(EventId, EventId)>,
+        (engine, says): (&str, &str),
+    ) -> Vec<Explanation> {
+        let mut among = Among::within(self.view, rows);
+        among.pairs.extend(further);
+        among.told(self.view, engine, says)
+    }
 }
 
 /// All engines, with what they propose from. What is dear is worked out once.
@@ -108,27 +134,20 @@ pub struct Proposers<'a> {
 
 impl<'a> Proposers<'a> {
     /// The list, in the order in which they are asked: what tells the runs apart, then what experiments have found, then
-    /// what follows values, then what counts.
-    pub fn new(material: Material<'a>) -> Proposers<'a> {
-        let list: Vec<Box<dyn Proposer>> = vec![
-            Box::new(orders::Orders),
-            Box::new(decisive::Decisive),
-            Box::<dsp::Dsp>::default(),
-            Box::<invariants::Invariants>::default(),
-            Box::<predict::Predict>::default(),
-            Box::new(Pairs),
-            Box::<Mining>::default(),
-        ];
+    /// what follows values (`following`, which core does not know), then what counts.
+    pub fn new(material: Material<'a>, following: Vec<Box<dyn Proposer>>) -> Proposers<'a> {
+        let mut list: Vec<Box<dyn Proposer>> =
+            vec![Box::new(orders::Orders), Box::new(decisive::Decisive)];
+        list.extend(following);
+        list.push(Box::<predict::Predict>::default());
+        list.push(Box::new(Pairs));
+        list.push(Box::<Mining>::default());
         Proposers { material, list }
     }
 
     /// The list for a corpus alone: engines that look into whole runs have none.
     pub fn comparing(corpus: &'a Corpus) -> Proposers<'a> {
-        Proposers::new(Material {
-            corpus,
-            runs: &[],
-            program: Program::default(),
-        })
+        Proposers::new(Material { corpus, runs: &[] }, Vec::new())
     }
 
     /// The data from which they propose.

@@ -1,12 +1,7 @@
 //! Proposals of the engines for small runs.
 
 use super::*;
-use crate::{
-    CorpusKey,
-    dsp::{self as projections, fixture::fixture},
-    fixture::run,
-    invariants as slices,
-};
+use crate::{CorpusKey, fixture::run};
 use std::collections::BTreeSet;
 
 /// `work` reads and writes `hits` and then `done`; nothing orders the two that do so.
@@ -56,14 +51,15 @@ fn recorded() -> (Corpus, Vec<(String, Arc<Run>)>) {
     (corpus, runs)
 }
 
+/// The engines that follow no values, for a corpus and its runs.
+fn comparing<'a>(corpus: &'a Corpus, runs: &'a [(String, Arc<Run>)]) -> Proposers<'a> {
+    Proposers::new(Material { corpus, runs }, Vec::new())
+}
+
 /// Proposals of an engine for the failing run, given decisive steps.
 fn proposed(name: &str, decisive: &[EventId]) -> Vec<Explanation> {
     let (corpus, runs) = recorded();
-    let proposers = Proposers::new(Material {
-        corpus: &corpus,
-        runs: &runs,
-        program: Program::default(),
-    });
+    let proposers = comparing(&corpus, &runs);
     let summary = corpus.get("failed-0").unwrap();
     let view = View::new(&corpus, summary).unwrap();
     let failing = Failing {
@@ -90,15 +86,7 @@ fn every_engine_is_in_the_list_once() {
     let names: Vec<&str> = proposers.all().map(|engine| engine.name()).collect();
     let different: BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(different.len(), names.len());
-    let wanted = [
-        "orders",
-        "pairs",
-        "mining",
-        "predict",
-        "dsp",
-        "invariants",
-        "decisive",
-    ];
+    let wanted = ["orders", "pairs", "mining", "predict", "decisive"];
     assert_eq!(different, wanted.into());
 }
 
@@ -134,11 +122,7 @@ fn orders_around_a_decisive_step_are_proposed() {
 #[test]
 fn nothing_is_proposed_twice() {
     let (corpus, runs) = recorded();
-    let proposers = Proposers::new(Material {
-        corpus: &corpus,
-        runs: &runs,
-        program: Program::default(),
-    });
+    let proposers = comparing(&corpus, &runs);
     let budget = Budget::unlimited();
     let told = crate::explain(&corpus, &budget).findings.remove(0);
     let steps: Vec<EventId> = (2..10).map(EventId).collect();
@@ -158,60 +142,4 @@ fn nothing_is_proposed_twice() {
     }
     let by: BTreeSet<&str> = all.iter().map(|one| one.engines[0].as_str()).collect();
     assert!(by.len() > 1, "{by:?}");
-}
-
-/// A lost deposit, followed through a program.
-const BANK: &str = r"
-    init balance = 0
-    main fork main.1 @90
-    main fork main.2 @91
-    main.1 R balance -> b1 @67
-    main.2 R balance -> c1 @100
-    main.2 W balance = c1 + 200 @107
-    main.1 W balance = b1 + 100 @74
-    main join main.1 @95
-    main join main.2 @96
-    main R balance -> end @120
-    main bug end < 300 @120
-";
-
-#[test]
-fn what_a_projection_turns_round_is_proposed() {
-    let fixture = fixture(BANK);
-    let (trace, run) = (fixture.trace, fixture.run);
-    let budget = Budget::unlimited();
-    let options = projections::Options {
-        check: projections::check_of(&trace, &run),
-        ..projections::Options::default()
-    };
-    let others = projections::alternates(&trace, &trace.order, &options, None, &budget).unwrap();
-    let nearest = others.found.first().unwrap();
-    let projection = projections::project(&trace, &run, &trace.order, nearest, None).unwrap();
-    let found = told_of(run, |failing| dsp::told(&projection, failing.view));
-    assert!(found.contains(&vec![67, 107, 74]), "{found:?}");
-}
-
-#[test]
-fn what_a_slice_has_is_proposed() {
-    let fixture = fixture(BANK);
-    let (trace, run) = (fixture.trace, fixture.run);
-    let options = slices::Options::default();
-    let sliced = slices::explain(&trace, &run, &trace.order, &options, &Budget::unlimited());
-    let told = slices::told(&sliced.unwrap(), &run);
-    let found = told_of(run, |failing| invariants::told(&told, failing.view));
-    assert!(found.contains(&vec![67, 107, 74]), "{found:?}");
-}
-
-/// The lines that proposals for a failing run blame.
-fn told_of(run: Run, told: impl Fn(&Failing<'_>) -> Vec<Explanation>) -> Vec<Vec<u32>> {
-    let mut corpus = Corpus::new(CorpusKey::default());
-    corpus.insert(RunSummary::new("failed-0", Arc::new(run)));
-    let proposers = Proposers::comparing(&corpus);
-    let summary = corpus.get("failed-0").unwrap();
-    let view = View::new(&corpus, summary).unwrap();
-    lines(&told(&Failing::new(
-        &proposers.material,
-        &view,
-        vec![summary],
-    )))
 }

@@ -1,12 +1,9 @@
 //! Cycles of requests at which all threads could stand at once.
 
 use super::requests::LockRequest;
-use crate::{
-    Budget, StopReason,
-    order::{self, Requests},
-    predict::Graph,
-};
+use crate::{Budget, StopReason, predict::Graph};
 use rustc_hash::FxHashMap;
+use unsnarl_order::Requests;
 use unsnarl_trace::EventId;
 
 /// Indices into the list of requests; each wants the lock that the next one holds, the last that of the
@@ -46,7 +43,7 @@ pub(super) fn cycles(
         stopped: budget.stop().unwrap_or(StopReason::Complete),
         found: Vec::new(),
     };
-    order::cycles(&mut search);
+    unsnarl_order::cycles(&mut search);
     (search.found, search.stopped)
 }
 

@@ -1,7 +1,7 @@
 //! Edges of the lock-order graph: a thread requests a lock while it holds another one.
 
-use crate::order::HeldLocks;
 use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_order::HeldLocks;
 use unsnarl_trace::{EventKind, Run, flags, raw::WaitsFor};
 
 /// A lock that is held or requested.

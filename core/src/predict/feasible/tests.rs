@@ -13,7 +13,7 @@ fn told(script: &str, rows: &[u32]) -> String {
     };
     match check(&run, &order) {
         Ok(()) => "feasible".to_owned(),
-        Err(infeasible) => infeasible.in_words(&run),
+        Err(infeasible) => infeasible.worded(|event| event_in_words(&run, *event)),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Index of the effects of a run's rows on other threads, made once for a run.
 
-use crate::order::{
+use unsnarl_order::{
     HeldLocks,
     kernel::{SyncEffect, Transition, Transitions},
 };
 use unsnarl_trace::{EventId, EventKind, Run};
 
-pub(super) use crate::order::NONE;
+pub(super) use unsnarl_order::NONE;
 
 /// Index of a run for the makers of orders.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! State of threads and objects while an order is made.
 
 use super::index::{Index, NONE};
-use crate::order::kernel::{Blocked, SyncState};
+use unsnarl_order::kernel::{Blocked, SyncState};
 use unsnarl_trace::Run;
 
 /// State of threads and objects within an order.

@@ -9,8 +9,8 @@ use super::{
     index::{Index, NONE},
     machine::Machine,
 };
-use crate::order::kernel::{Blocked, SyncEffect};
 use rustc_hash::FxHashSet;
+use unsnarl_order::kernel::{Blocked, SyncEffect};
 use unsnarl_trace::Run;
 
 /// Bound on the states of one search.

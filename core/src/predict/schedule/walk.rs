@@ -13,7 +13,7 @@ use super::{
     index::{Index, NONE},
     machine::Machine,
 };
-use crate::order::kernel::Blocked;
+use unsnarl_order::kernel::Blocked;
 use unsnarl_trace::Run;
 
 /// End of a walk before the candidate was shown.

@@ -3,10 +3,8 @@
 //! A *step* is an event, or all rows of one access. A clock has for each thread the number of its steps that
 //! are needed. A thread's clock is stored where another thread's entry changes; its own entry is the step.
 
-use crate::{
-    order::{ClockTable, VectorClock},
-    orders::other_thread,
-};
+use crate::orders::other_thread;
+use unsnarl_order::{ClockTable, VectorClock};
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
 /// Edges that clocks follow.

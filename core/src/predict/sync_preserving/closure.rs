@@ -2,8 +2,9 @@
 //! order.
 
 use super::clocks::Prerequisites;
-use crate::{order::VectorClock, orders::Locks};
+use crate::orders::Locks;
 use rustc_hash::FxHashMap;
+use unsnarl_order::VectorClock;
 use unsnarl_trace::{LocationId, Run};
 
 /// A section of a lock that more than one thread acquires.

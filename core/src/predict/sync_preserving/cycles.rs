@@ -1,11 +1,9 @@
 //! Cycles of requests: each wants a lock that the next one holds, all by different threads, and no two hold a
 //! common lock (the abstract deadlock patterns of the PLDI paper).
 
-use crate::{
-    order::{self, Requests},
-    orders::{Locks, Section},
-};
+use crate::orders::{Locks, Section};
 use std::collections::BTreeMap;
+use unsnarl_order::Requests;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
 /// A lock, and whether for reading only.
@@ -88,7 +86,7 @@ pub(super) fn cycles(requests: &[PatternRequest], found: impl FnMut(&[usize]) ->
         let to = to.filter(|(_, to)| waits_for(from, to));
         to.map(|(number, _)| number).collect()
     });
-    order::cycles(&mut DeadlockPatternSearch {
+    unsnarl_order::cycles(&mut DeadlockPatternSearch {
         requests,
         holders: holders.collect(),
         found,

@@ -30,12 +30,10 @@ mod tests;
 pub use counts::{Racy, hb_racy, lockset_racy, shb_racy};
 
 use super::{Candidate, Order};
-use crate::{
-    budget::{Budget, Outcome},
-    order::VectorClock,
-};
+use crate::budget::{Budget, Outcome};
 use clocks::{Edges, Prerequisites};
 use closure::Sections;
+use unsnarl_order::VectorClock;
 use unsnarl_trace::{EventId, Run};
 
 /// Races that a sync-preserving order shows, one for each two places in the program, in the run's order of

@@ -7,11 +7,11 @@
 use super::SyncPreserving;
 use crate::{
     budget::{Budget, Outcome, StopReason},
-    order::VectorClock,
     orders::Accesses,
     predict::{Candidate, Class},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_order::VectorClock;
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, SiteId};
 
 /// Number of accesses between two polls of the budget.

@@ -1,10 +1,8 @@
 //! Resolution of a standstill: choice of the thread that has to go on.
 
 use super::{Gate, Stuck, Walk};
-use crate::{
-    order::kernel::{Blocked, SyncEffect},
-    predict::schedule::{goal::Shape, index::NONE},
-};
+use crate::predict::schedule::{goal::Shape, index::NONE};
+use unsnarl_order::kernel::{Blocked, SyncEffect};
 
 impl Walk<'_> {
     /// Lets a thread go on that has to, when no other step is possible.

@@ -9,12 +9,9 @@ use crate::{docs, table::Table};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use unsnarl_core::{
-    Budget,
-    schedules::{self, Options, Verdict},
-    symbolic,
-};
+use unsnarl_core::Budget;
 use unsnarl_e2e::{Compiler, Finished, Workspace};
+use unsnarl_symbolic::schedules::{self, Options, Verdict};
 use unsnarl_trace::{RunFolder, program, read_run};
 
 /// Number of runs in which a failure is waited for: threads run freely there, and many programs seldom fail.
@@ -128,7 +125,7 @@ fn solve(workspace: &Workspace, run_file: &str) -> Result<[String; 6]> {
     let models = program::load(folder.path(), &run.meta.build_id)?;
     let budget = Budget::lasting(MOST);
     let begin = Instant::now();
-    let Some(paths) = symbolic::walk_paths(&run, &models, &budget) else {
+    let Some(paths) = unsnarl_symbolic::walk_paths(&run, &models, &budget) else {
         bail!("the program model does not know the paths of {run_file}");
     };
     let walking = begin.elapsed();

@@ -4,13 +4,13 @@
 use crate::{docs, table::Table};
 use anyhow::Result;
 use std::time::{Duration, Instant};
-use unsnarl_core::{
-    Budget,
+use unsnarl_core::Budget;
+use unsnarl_symbolic::{
+    StepId, SymbolicTrace,
     schedules::{
         Answer, Counts, Options, Verdict, alternate, root_cause, synthesize,
         synthetic::{Program, failing},
     },
-    symbolic::{StepId, SymbolicTrace},
 };
 
 /// Reads and writes.

@@ -1,0 +1,375 @@
+//! The projection of two orders of a symbolic trace.
+
+use super::{
+    Source,
+    continued::Continued,
+    describe, projection,
+    side::{Key, Lock, Op, Side, lock_of},
+};
+use crate::{
+    Action, Bug, Compare, ExprId, Node, Step, StepId, SymbolId, SymbolicTrace,
+    dsp::{
+        alternates::Alternate,
+        check::{self, Feasible},
+        model::{Does, Dsp, Operation},
+        simulate::{Attempt, AttemptEnd, Simulator},
+        slice::{Matters, Slice},
+    },
+    expr::Values,
+};
+use std::cell::RefCell;
+use unsnarl_core::explanation::Place;
+use unsnarl_trace::{Event, Run};
+
+/// The projection of a failing order and an alternate of it. Values of the failing order come from
+/// re-simulation; linear in the orders. When the alternate was executed, `passing` is that run: a region may
+/// then end at an operation that the failing run did not reach.
+pub fn project(
+    trace: &SymbolicTrace,
+    run: &Run,
+    failing: &[StepId],
+    alternate: &Alternate,
+    passing: Option<&Run>,
+) -> Result<Dsp, check::Infeasible> {
+    let feasible = check::check(trace, failing)?;
+    let simulator = Simulator::new(trace, failing, trace.first_values());
+    let source = Traced {
+        trace,
+        run,
+        slices: [
+            Slice::new(trace, failing),
+            Slice::new(trace, &alternate.order),
+        ],
+        failing: feasible,
+        alternate: alternate.feasible.clone(),
+        simulator: RefCell::new(simulator),
+        continued: passing.map(|passing| Continued::new(trace, run, &alternate.order, passing)),
+    };
+    let later = source.continued.as_ref().map(|continued| &continued.ops);
+    let sides = [
+        Side::new(source.ops(failing)),
+        Side::with_later(
+            source.ops(&alternate.order),
+            later.cloned().unwrap_or_default(),
+        ),
+    ];
+    let key = |id: StepId| source.simulator.borrow().program.unit(source.flat(id)).0;
+    let pair = (key(alternate.pair.0), key(alternate.pair.1));
+    let [failing, alternate] = &sides;
+    Ok(projection(&source, failing, alternate, Some(pair)))
+}
+
+struct Traced<'t> {
+    trace: &'t SymbolicTrace,
+    run: &'t Run,
+    slices: [Slice; 2],
+    failing: Feasible,
+    alternate: Feasible,
+    /// Simulator that decides whether a region would help; an attempt changes its buffers.
+    simulator: RefCell<Simulator<'t>>,
+    continued: Option<Continued<'t>>,
+}
+
+impl Traced<'_> {
+    fn flat(&self, id: StepId) -> u32 {
+        self.simulator.borrow().program.flat(id)
+    }
+
+    /// Operations of an order, by event: accesses, synchronization, and the failing condition.
+    fn ops(&self, order: &[StepId]) -> Vec<Op> {
+        let mut ops: Vec<Op> = Vec::new();
+        for &id in order {
+            let Some(step) = self.trace.step(id) else {
+                continue;
+            };
+            if matches!(step.action, Action::Assume(_)) && !self.is_bug(id) {
+                continue;
+            }
+            let key = self.simulator.borrow().program.unit(self.flat(id)).0;
+            if ops.last().map(|op| op.key) != Some(key) {
+                ops.push(Op {
+                    key,
+                    thread: id.thread.0,
+                    reads: Vec::new(),
+                    writes: Vec::new(),
+                    lock: Lock::None,
+                });
+            }
+            if let Some(op) = ops.last_mut() {
+                note(op, step);
+            }
+        }
+        ops
+    }
+
+    /// An operation from the continuation of the alternate.
+    fn later(&self, key: Key) -> Option<(&Run, Event)> {
+        self.continued.as_ref()?.event(key)
+    }
+
+    fn is_bug(&self, id: StepId) -> bool {
+        matches!(self.trace.bug, Bug::Condition { step, .. } if step == id)
+    }
+
+    /// The steps of an operation.
+    fn steps(&self, key: Key) -> Vec<(StepId, &Step)> {
+        let simulator = self.simulator.borrow();
+        let (first, last) = simulator.program.unit(key);
+        let ids = (first..=last).map(|flat| simulator.program.id(flat));
+        ids.filter_map(|id| Some((id, self.trace.step(id)?)))
+            .collect()
+    }
+
+    fn evaluate(&self, of: ExprId, failing: bool) -> Option<u128> {
+        let feasible = if failing {
+            &self.failing
+        } else {
+            &self.alternate
+        };
+        let symbol = |id: SymbolId| feasible.symbols.get(id.index()).copied().flatten();
+        self.trace.exprs.value(of, &mut Values::new(), &symbol)
+    }
+
+    /// Formats a number as the source would write it.
+    fn number(&self, bits: u128, width: u8, is_pointer: bool) -> String {
+        if let Ok(address) = u64::try_from(bits)
+            && width == 64
+            && address != 0
+            && let Some((object, offset)) = self.trace.object(address)
+        {
+            return match offset {
+                0 => format!("&{}", unsnarl_core::facts::in_block(&object.name)),
+                _ => "a pointer".to_owned(),
+            };
+        }
+        if bits == 0 && is_pointer {
+            return "NULL".to_owned();
+        }
+        let unused = 128 - u32::from(width.clamp(1, 128));
+        let signed = ((bits << unused) as i128) >> unused;
+        match (-1_000_000..0).contains(&signed) {
+            true => signed.to_string(),
+            false => bits.to_string(),
+        }
+    }
+
+    /// `true` if the cell holds an address at some time of the recorded run.
+    fn holds_pointers(&self, step: &Step) -> bool {
+        let (Action::Read { cell, .. } | Action::Write { cell, .. }) = step.action else {
+            return false;
+        };
+        if self.trace.cell(cell).is_none_or(|cell| cell.size != 8) {
+            return false;
+        }
+        let is_address = |bits: u128| {
+            let address = u64::try_from(bits).ok().filter(|&address| address != 0);
+            address.is_some_and(|address| self.trace.object(address).is_some())
+        };
+        self.trace.steps().any(|(_, step)| match step.action {
+            Action::Read { cell: of, symbol } if of == cell => {
+                let recorded = self.trace.symbol(symbol).and_then(|symbol| symbol.recorded);
+                recorded.is_some_and(is_address)
+            }
+            Action::Write { cell: of, value } if of == cell => {
+                self.trace.exprs.constant(value).is_some_and(is_address)
+            }
+            _ => false,
+        })
+    }
+
+    /// `true` for a condition that a pointer refers to a certain object. Following the pointer makes it, not
+    /// a branch of the program.
+    fn is_about_address(&self, flat: u32) -> bool {
+        let id = self.simulator.borrow().program.id(flat);
+        let Some(Action::Assume(condition)) = self.trace.step(id).map(|step| step.action) else {
+            return false;
+        };
+        let Node::Compare(Compare::Eq, a, b) = self.trace.exprs.node(condition) else {
+            return false;
+        };
+        [a, b].into_iter().any(|side| {
+            let bits = self.trace.exprs.constant(side);
+            let address = bits.and_then(|bits| u64::try_from(bits).ok());
+            address.is_some_and(|address| address != 0 && self.trace.object(address).is_some())
+        })
+    }
+}
+
+fn note(op: &mut Op, step: &Step) {
+    match step.action {
+        Action::Read { cell, .. } => op.reads.push(cell.0),
+        Action::Write { cell, .. } => op.writes.push(cell.0),
+        Action::Sync { kind, object, .. } => op.lock = lock_of(kind, object.0),
+        Action::Release { object, .. } => op.lock = Lock::Gives(object.0),
+        Action::Assume(_) => {}
+    }
+}
+
+impl Source for Traced<'_> {
+    fn describe(&self, key: Key) -> Operation {
+        if let Some(continued) = self.continued.as_ref()
+            && let Some(id) = continued.id(key)
+        {
+            let mut operation = describe::of_event(continued.run, id);
+            operation.event = None;
+            operation.alternate_event = Some(id);
+            return operation;
+        }
+        let steps = self.steps(key);
+        let Some(&(id, step)) = steps.first() else {
+            return describe::at(
+                self.run,
+                Default::default(),
+                Default::default(),
+                Does::Synchronizes,
+            );
+        };
+        let mut operation = match step.event {
+            Some(event) => describe::of_event(self.run, event),
+            None => describe::at(self.run, id.thread, step.site, Does::Synchronizes),
+        };
+        match step.action {
+            Action::Assume(condition) => {
+                operation.does = Does::Checks;
+                operation.expression = Some(self.trace.show(condition));
+            }
+            Action::Release { object, .. } => {
+                operation.does = Does::Unlocks;
+                operation.variable = self.lock(object.0);
+            }
+            _ => {}
+        }
+        let written = steps.iter().find_map(|(_, step)| match step.action {
+            Action::Write { value, .. } => Some(value),
+            _ => None,
+        });
+        if let Some(value) = written.filter(|&value| self.trace.exprs.constant(value).is_none()) {
+            operation.expression = Some(self.trace.show(value));
+        }
+        operation
+    }
+
+    fn calls(&self, key: Key) -> Vec<Place> {
+        if let Some((run, event)) = self.later(key) {
+            return describe::calls(run, &event);
+        }
+        let steps = self.steps(key);
+        let event = steps.first().and_then(|(_, step)| step.event);
+        match event.and_then(|event| self.run.events.get(event)) {
+            Some(event) => describe::calls(self.run, &event),
+            None => steps
+                .iter()
+                .map(|(_, step)| unsnarl_core::facts::place(self.run, step.site))
+                .collect(),
+        }
+    }
+
+    fn value(&self, key: Key, failing: bool) -> Option<String> {
+        if let Some((run, event)) = self.later(key) {
+            return describe::value_of(run, &event);
+        }
+        let feasible = if failing {
+            &self.failing
+        } else {
+            &self.alternate
+        };
+        let steps = self.steps(key);
+        let mut writes = steps.iter().rev();
+        let last = writes
+            .find(|(_, step)| matches!(step.action, Action::Write { .. }))
+            .or(steps.last())?;
+        match last.1.action {
+            Action::Read { symbol, .. } => {
+                let bits = feasible.symbols.get(symbol.index()).copied().flatten()?;
+                let width = self.trace.symbol(symbol)?.width;
+                Some(self.number(bits, width, bits == 0 && self.holds_pointers(last.1)))
+            }
+            Action::Write { value, .. } => {
+                let bits = self.evaluate(value, failing)?;
+                let width = self.trace.exprs.width(value);
+                Some(self.number(bits, width, bits == 0 && self.holds_pointers(last.1)))
+            }
+            _ => None,
+        }
+    }
+
+    fn cell(&self, cell: u32) -> String {
+        let cell = self.trace.cells.get(cell as usize);
+        cell.map_or_else(String::new, |cell| {
+            unsnarl_core::facts::in_block(&cell.name)
+        })
+    }
+
+    fn lock(&self, lock: u32) -> String {
+        let name = self.run.location(unsnarl_trace::LocationId(lock));
+        unsnarl_core::facts::in_block(unsnarl_core::facts::stack_variable(name))
+    }
+
+    fn matters(&self, key: Key) -> bool {
+        if self.later(key).is_some() {
+            return false;
+        }
+        let steps = self.steps(key);
+        let mut ids = steps.iter().map(|(id, _)| *id);
+        ids.any(|id| {
+            self.slices
+                .iter()
+                .any(|slice| slice.of(id) == Matters::Data)
+        })
+    }
+
+    /// Always `false`: in an alternate of the same steps no thread departs.
+    fn decides(&self, _: Key) -> bool {
+        false
+    }
+
+    fn fails_all_the_same(&self, first: Key, until: Key) -> bool {
+        if self.later(until).is_some() {
+            return false;
+        }
+        let (attempts, known) = {
+            let simulator = self.simulator.borrow();
+            let program = &simulator.program;
+            let holds = program.acquisitions(first).iter().rev().chain([&first]);
+            let attempts: Vec<Attempt> = holds
+                .map(|&hold| Attempt {
+                    from: simulator
+                        .place
+                        .get(hold as usize)
+                        .copied()
+                        .unwrap_or(u32::MAX),
+                    held: program.thread(first),
+                    until: program.unit(until).1,
+                    alone: false,
+                })
+                .collect();
+            (attempts, !simulator.base.is_empty())
+        };
+        // The thread is first held before its outermost lock, where it keeps no thread out.
+        let ended = attempts
+            .iter()
+            .map(|attempt| self.simulator.borrow_mut().attempt(attempt));
+        match ended.into_iter().find(|ended| *ended != AttemptEnd::Stuck) {
+            Some(AttemptEnd::Fails) => known,
+            Some(AttemptEnd::Departs(at)) => self.is_about_address(at),
+            _ => false,
+        }
+    }
+
+    fn failure(&self) -> Option<Key> {
+        match self.trace.bug {
+            Bug::Condition { step, .. } => Some(self.flat(step)),
+            Bug::AfterFree { step, .. } => {
+                let flat = self.flat(step);
+                Some(self.simulator.borrow().program.unit(flat).0)
+            }
+            _ => None,
+        }
+    }
+
+    fn events(&self) -> usize {
+        let events = self.trace.steps().filter_map(|(_, step)| step.event);
+        let events: std::collections::BTreeSet<_> = events.collect();
+        events.len()
+    }
+}

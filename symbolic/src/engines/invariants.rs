@@ -1,0 +1,73 @@
+//! Orders among the accesses that a failing run's slice keeps: those that the failure follows from.
+
+use crate::invariants::{self, Told};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
+use unsnarl_core::{
+    Budget, Explanation,
+    explain::{Failing, Material, Proposer},
+};
+use unsnarl_trace::{EventId, program::Program};
+
+/// The engine's name among those of an explanation.
+const NAME: &str = "invariants";
+
+/// The engine.
+pub(super) struct Invariants {
+    program: Rc<Program>,
+    /// Invariants along the runs that were asked about.
+    known: RefCell<BTreeMap<String, Option<Rc<Told>>>>,
+}
+
+impl Invariants {
+    /// The engine for runs of this program.
+    pub fn new(program: Rc<Program>) -> Invariants {
+        Invariants {
+            program,
+            known: RefCell::default(),
+        }
+    }
+
+    fn told(&self, material: &Material<'_>, name: &str, budget: &Budget) -> Option<Rc<Told>> {
+        if let Some(known) = self.known.borrow().get(name) {
+            return known.clone();
+        }
+        let run = material.run(name)?;
+        let told = invariants::in_brief(run, &self.program, budget).map(Rc::new);
+        self.known
+            .borrow_mut()
+            .insert(name.to_owned(), told.clone());
+        told
+    }
+}
+
+impl Proposer for Invariants {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn propose(&self, failing: &Failing<'_>, budget: &Budget) -> Vec<Explanation> {
+        let told = self.told(failing.material(), failing.name(), budget);
+        told.map_or_else(Vec::new, |told| self::told(&told, failing))
+    }
+
+    fn support(&self, explanation: &mut Explanation, material: &Material<'_>, budget: &Budget) {
+        let mut runs = explanation.runs.iter();
+        let Some(name) = runs.find(|name| material.run(name).is_some()) else {
+            return;
+        };
+        if let Some(told) = self.told(material, name, budget) {
+            invariants::beside(&told, explanation);
+        }
+    }
+}
+
+/// The orders among the accesses of a slice.
+pub(super) fn told(told: &Told, failing: &Failing<'_>) -> Vec<Explanation> {
+    let rows = told.lines.iter().flat_map(|line| &line.events);
+    let rows: BTreeSet<EventId> = rows.copied().map(EventId).collect();
+    failing.orders_among(&rows, None, (NAME, invariants::SAYS))
+}

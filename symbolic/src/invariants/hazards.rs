@@ -1,0 +1,249 @@
+//! Hazards, which hsenc adds to a slice: for each read in it the writes of other threads that came before the
+//! write it read from (WAW), and after the read (WAR), with the order that gives the read its value (DEP,
+//! Formula 7).
+//!
+//! In the full formula those writes and edges discharge the premise of the read's arbiter node, and nothing
+//! else in the formula mentions them; so they can be added to the slice of the values instead of being
+//! searched for by the solver. Accesses that thread creation and joining order in every execution are no
+//! hazards.
+
+use super::{
+    encode::Encoding,
+    model::{Fact, Hazard, Kind, Level, Reach},
+};
+use crate::Node;
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{EventKind, ThreadId};
+
+/// The order that thread creation and joining force in every execution.
+#[derive(Clone, Debug)]
+pub(super) struct Forced {
+    /// Per statement, a snapshot: for each thread the first statement not known to have come before.
+    known: Vec<usize>,
+    snapshots: Vec<Vec<usize>>,
+}
+
+impl Forced {
+    /// Linear in the path, and in the threads for each that is created or joined.
+    pub fn new(encoding: &Encoding) -> Forced {
+        let threads = encoding.statements.iter().map(|one| one.thread.index());
+        let threads = threads.max().map_or(0, |most| most + 1);
+        let mut forced = Forced {
+            known: Vec::with_capacity(encoding.statements.len()),
+            snapshots: vec![vec![0; threads]],
+        };
+        let mut current = vec![0; threads];
+        for (row, statement) in encoding.statements.iter().enumerate() {
+            let own = statement.thread.index();
+            forced.known.push(current.get(own).copied().unwrap_or(0));
+            let Some(other) = statement.other.map(ThreadId::index) else {
+                continue;
+            };
+            let (from, to) = match statement.kind {
+                Kind::Sync(EventKind::Fork) => (own, other),
+                _ => (other, own),
+            };
+            let joined = forced.joined(&current, from, to, row);
+            forced.snapshots.push(joined);
+            if let Some(slot) = current.get_mut(to) {
+                *slot = forced.snapshots.len() - 1;
+            }
+        }
+        forced
+    }
+
+    /// The knowledge of `to` after it learns all that `from` has done.
+    fn joined(&self, current: &[usize], from: usize, to: usize, row: usize) -> Vec<usize> {
+        let of = |thread: usize| current.get(thread).and_then(|at| self.snapshots.get(*at));
+        let mut joined = of(to).cloned().unwrap_or_default();
+        for (slot, known) in joined.iter_mut().zip(of(from).into_iter().flatten()) {
+            *slot = (*slot).max(*known);
+        }
+        if let Some(slot) = joined.get_mut(from) {
+            *slot = (*slot).max(row + 1);
+        }
+        joined
+    }
+
+    /// Returns whether the earlier statement comes first in every execution.
+    pub fn orders(&self, encoding: &Encoding, before: usize, after: usize) -> bool {
+        let thread = encoding.statement(before).map(|one| one.thread);
+        let later = encoding.statement(after).map(|one| one.thread);
+        if thread == later {
+            return true;
+        }
+        let snapshot = self.known.get(after).and_then(|at| self.snapshots.get(*at));
+        let known = snapshot
+            .zip(thread)
+            .and_then(|(known, of)| known.get(of.index()));
+        known.is_some_and(|known| before < *known)
+    }
+}
+
+/// The hazards of a slice.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hazards {
+    /// Statements that the hazards add.
+    pub rows: BTreeSet<usize>,
+    /// Order facts of the hazards.
+    pub reaches: Vec<Reach>,
+}
+
+/// The hazards of the reads among `rows`. Linear in the writes to each variable read, for each read.
+pub(super) fn hazards(
+    encoding: &Encoding,
+    forced: &Forced,
+    rows: &BTreeSet<usize>,
+    level: Level,
+    every_write: bool,
+) -> Hazards {
+    let mut writes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (row, statement) in encoding.statements.iter().enumerate() {
+        if statement.kind == Kind::Write
+            && let Some(variable) = accessed(encoding, row)
+        {
+            writes.entry(variable).or_default().push(row);
+        }
+    }
+    let mut found = Found {
+        encoding,
+        forced,
+        rows,
+        every_write,
+        pairs: BTreeSet::new(),
+        hazards: Hazards::default(),
+    };
+    for &read in rows {
+        let writes = accessed(encoding, read).and_then(|variable| writes.get(&variable));
+        if let Some(writes) = writes.filter(|_| is_read(encoding, read)) {
+            found.of_read(read, writes, level);
+        }
+    }
+    found.hazards.reaches.sort();
+    found.hazards
+}
+
+/// The variable that a read or a write accesses.
+pub(super) fn accessed(encoding: &Encoding, row: usize) -> Option<u32> {
+    let statement = encoding.statement(row)?;
+    let is_access = matches!(statement.kind, Kind::Read | Kind::Write);
+    encoding
+        .var(statement.makes.filter(|_| is_access)?)?
+        .variable
+}
+
+fn is_read(encoding: &Encoding, row: usize) -> bool {
+    encoding
+        .statement(row)
+        .is_some_and(|one| one.kind == Kind::Read)
+}
+
+/// The write that a read reads from.
+pub(super) fn source(encoding: &Encoding, read: usize) -> Option<usize> {
+    match encoding.exprs.node(encoding.statement(read)?.value?) {
+        Node::Symbol(symbol) => encoding.var(symbol)?.made_by,
+        _ => None,
+    }
+}
+
+struct Found<'a> {
+    encoding: &'a Encoding,
+    forced: &'a Forced,
+    rows: &'a BTreeSet<usize>,
+    every_write: bool,
+    pairs: BTreeSet<(usize, usize, Hazard)>,
+    hazards: Hazards,
+}
+
+impl Found<'_> {
+    fn of_read(&mut self, read: usize, writes: &[usize], level: Level) {
+        let source = source(self.encoding, read);
+        if let Some(source) = source.filter(|_| level.waw) {
+            let before = writes.iter().rev().filter(|write| **write < source);
+            for write in self.nearest(source, before) {
+                self.pair((write, source, Hazard::Waw), read);
+            }
+        }
+        if level.war {
+            let after = writes.iter().filter(|write| **write > read);
+            for write in self.nearest(read, after) {
+                self.pair((read, write, Hazard::War), self.resumed(read, write));
+            }
+        }
+    }
+
+    /// The nearest write of each other thread that is not ordered with `of` in every execution; all writes of
+    /// other threads if the options ask for them.
+    fn nearest<'w>(&self, of: usize, writes: impl Iterator<Item = &'w usize>) -> Vec<usize> {
+        let own = self.thread(of);
+        let mut seen = BTreeSet::new();
+        let mut nearest = Vec::new();
+        for &write in writes {
+            let thread = self.thread(write);
+            if thread == own {
+                continue;
+            }
+            let is_forced = self
+                .forced
+                .orders(self.encoding, write.min(of), write.max(of));
+            if self.every_write || (!is_forced && seen.insert(thread)) {
+                nearest.push(write);
+            }
+        }
+        nearest
+    }
+
+    fn thread(&self, row: usize) -> Option<ThreadId> {
+        self.encoding.statement(row).map(|one| one.thread)
+    }
+
+    /// The next statement in the slice of the reading thread after a write of another thread.
+    fn resumed(&self, read: usize, write: usize) -> usize {
+        let own = self.thread(read);
+        let mut later = self.rows.range(write + 1..).copied();
+        let resumed = later.find(|row| self.thread(*row) == own);
+        resumed.unwrap_or_else(|| self.encoding.failure())
+    }
+
+    fn pair(&mut self, (before, after, hazard): (usize, usize, Hazard), to: usize) {
+        self.hazards.rows.extend([before, after]);
+        if !self.pairs.insert((before, after, hazard)) {
+            // Several reads of one write: the fact holds until the last of them.
+            let same = self.hazards.reaches.iter_mut().find(|reach| {
+                matches!(reach.fact, Fact::Order { before: b, after: a, hazard: h } if (b, a, h) == (before, after, hazard))
+            });
+            if let Some(reach) = same {
+                reach.to = reach.to.max(to);
+            }
+            return;
+        }
+        let fact = Fact::Order {
+            before,
+            after,
+            hazard,
+        };
+        let from = after + 1;
+        if from <= to {
+            self.hazards.reaches.push(Reach { from, to, fact });
+        }
+    }
+}
+
+/// `true` if a slice has accesses of one variable by two threads, one of them a write, that no
+/// synchronization orders in every execution.
+pub(super) fn meets(encoding: &Encoding, forced: &Forced, rows: &BTreeSet<usize>) -> bool {
+    let mut by_variable: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for &row in rows {
+        if let Some(variable) = accessed(encoding, row) {
+            by_variable.entry(variable).or_default().push(row);
+        }
+    }
+    by_variable.values().any(|accesses| {
+        let pairs = accesses
+            .iter()
+            .enumerate()
+            .flat_map(|(at, a)| accesses.iter().skip(at + 1).map(move |b| (*a, *b)));
+        let mut pairs = pairs.filter(|(a, b)| !is_read(encoding, *a) || !is_read(encoding, *b));
+        pairs.any(|(a, b)| !forced.orders(encoding, a, b))
+    })
+}

@@ -1,0 +1,251 @@
+//! Error invariants: conditions that had to hold along a failing run for it to fail ([error-invariants]).
+//!
+//! [`explain()`] takes a failing run's symbolic trace, finds the statements that together make it fail (the
+//! *slice*), and for each position of the path the condition that has to hold there for the rest to fail (the
+//! *error invariant*). The [`Level`] says which dependencies are kept beyond the data flow. [`check()`]
+//! verifies all of it independently.
+//!
+//! `encode` makes formulas of the path, `minimal` the slice, `sequence` the invariants, `hazards` the
+//! dependencies on other threads' accesses, `words` the sentences.
+//!
+//! [error-invariants]: Holzer, Schwartz-Narbonne, Tabaei Befrouei, Weissenbacher and Wies, *Error Invariants
+//! for Concurrent Traces*, FM 2016.
+
+mod beside;
+mod check;
+mod encode;
+mod hazards;
+mod linear;
+mod minimal;
+mod model;
+mod range;
+mod rewrite;
+mod sequence;
+mod solve;
+#[cfg(test)]
+mod tests;
+mod told;
+mod trial;
+mod words;
+
+pub use beside::add_to;
+pub(crate) use beside::{SAYS, beside, in_brief};
+pub use check::{Broken, check};
+pub use model::{
+    Counts, Explanation, Fact, Hazard, Kind, Level, Minimality, Options, Reach, Statement,
+    Unexplained, Var, VarKind,
+};
+
+pub use told::{Held, Line, Sizes, Told, told};
+
+use crate::{StepId, SymbolicTrace};
+use encode::Encoding;
+use hazards::{Forced, Hazards, hazards, meets};
+use minimal::Core;
+use solve::Asker;
+use std::collections::BTreeSet;
+use unsnarl_core::{Budget, StopReason};
+use unsnarl_trace::Run;
+
+/// A failing path that can be explained at several levels.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    encoding: Encoding,
+    forced: Forced,
+}
+
+/// Reads a failing path: the steps of `order` up to the failure. Linear.
+pub fn prepare(
+    trace: &SymbolicTrace,
+    run: &Run,
+    order: &[StepId],
+) -> Result<Prepared, Unexplained> {
+    let encoding = Encoding::new(trace, run, order)?;
+    let forced = Forced::new(&encoding);
+    Ok(Prepared { encoding, forced })
+}
+
+/// Computes the slice and the error invariants of a failing run. See [`Prepared::explain`].
+pub fn explain(
+    trace: &SymbolicTrace,
+    run: &Run,
+    order: &[StepId],
+    options: &Options,
+    budget: &Budget,
+) -> Result<Explanation, Unexplained> {
+    prepare(trace, run, order)?.explain(options, budget)
+}
+
+/// A slice at a level.
+struct Sliced {
+    level: Level,
+    core: Core,
+    hazards: Hazards,
+    why: &'static str,
+}
+
+impl Sliced {
+    fn rows(&self) -> BTreeSet<usize> {
+        self.core.rows.union(&self.hazards.rows).copied().collect()
+    }
+}
+
+impl Prepared {
+    /// Computes the slice and the invariants, at the requested level or at the lightest one that contains an
+    /// inter-thread step. Quadratic in the slice at worst, linear in the path; the budget is polled between
+    /// statements, and a result that it cut short is marked partial.
+    pub fn explain(&self, options: &Options, budget: &Budget) -> Result<Explanation, Unexplained> {
+        let mut encoding = self.encoding.clone();
+        let mut asker = Asker::new(budget);
+        let mut sliced = match options.level {
+            Some(level) => self.at(&mut encoding, level, options, &mut asker, budget)?,
+            None => self.lightest(&mut encoding, options, &mut asker, budget)?,
+        };
+        let is_control = sliced.level.cs;
+        let found = sequence::sequence(
+            &mut encoding,
+            &mut sliced.core,
+            is_control,
+            &mut asker,
+            budget,
+        );
+        // The sequence may have needed more statements, whose reads have hazards of their own.
+        let rows = &sliced.core.rows;
+        sliced.hazards = hazards(
+            &encoding,
+            &self.forced,
+            rows,
+            sliced.level,
+            options.every_write,
+        );
+        let mut explanation = made(encoding, sliced, found);
+        explanation.counts.questions = asker.questions;
+        Ok(explanation)
+    }
+
+    fn core(
+        encoding: &mut Encoding,
+        is_control: bool,
+        asker: &mut Asker,
+        budget: &Budget,
+    ) -> Result<Core, Unexplained> {
+        if let Some(stopped) = budget.stop() {
+            return Err(Unexplained::Stopped(stopped));
+        }
+        let core = minimal::core(encoding, is_control, asker, budget);
+        core.ok_or_else(|| match budget.stop() {
+            Some(stopped) => Unexplained::Stopped(stopped),
+            None => Unexplained::Contradiction(
+                "with what is known of the path the run could have passed\n  next: look at what was taken as recorded, and at the gaps of the walk".into(),
+            ),
+        })
+    }
+
+    fn at(
+        &self,
+        encoding: &mut Encoding,
+        level: Level,
+        options: &Options,
+        asker: &mut Asker,
+        budget: &Budget,
+    ) -> Result<Sliced, Unexplained> {
+        let core = Prepared::core(encoding, level.cs, asker, budget)?;
+        let hazards = hazards(
+            encoding,
+            &self.forced,
+            &core.rows,
+            level,
+            options.every_write,
+        );
+        Ok(Sliced {
+            level,
+            core,
+            hazards,
+            why: "it was asked for",
+        })
+    }
+
+    /// The lightest level whose slice has accesses of several threads in an order that timing decided,
+    /// including every access that overwrote another of them.
+    fn lightest(
+        &self,
+        encoding: &mut Encoding,
+        options: &Options,
+        asker: &mut Asker,
+        budget: &Budget,
+    ) -> Result<Sliced, Unexplained> {
+        const FLOW: &str = "the flow of data alone contains all steps between threads";
+        const HAZARDS: &str = "the lightest that contains a step between threads: an access that another thread's came in between";
+        const NONE: &str = "no level contains a step between threads whose order timing decided: this does not look like a concurrency bug";
+        let mut first = None;
+        for light in [Level::DS, Level::CS] {
+            let mut sliced = self.at(encoding, light, options, asker, budget)?;
+            let level = Level {
+                cs: light.cs,
+                ..Level::HS
+            };
+            let with = hazards(
+                encoding,
+                &self.forced,
+                &sliced.core.rows,
+                level,
+                options.every_write,
+            );
+            let adds = !with.rows.is_subset(&sliced.core.rows);
+            if adds || meets(encoding, &self.forced, &sliced.core.rows) {
+                sliced.why = if adds { HAZARDS } else { FLOW };
+                if adds {
+                    (sliced.level, sliced.hazards) = (level, with);
+                }
+                return Ok(sliced);
+            }
+            first.get_or_insert(sliced);
+        }
+        let mut sliced = first.ok_or(Unexplained::Stopped(StopReason::Complete))?;
+        sliced.why = NONE;
+        Ok(sliced)
+    }
+}
+
+fn made(encoding: Encoding, sliced: Sliced, found: sequence::Sequence) -> Explanation {
+    let rows = sliced.rows();
+    let mut invariants = found.reaches;
+    invariants.extend(sliced.hazards.reaches);
+    invariants.sort();
+    let variables = |row: usize| -> Vec<u32> {
+        let Some(one) = encoding.statement(row) else {
+            return Vec::new();
+        };
+        let used = [one.value, one.condition].into_iter().flatten();
+        let used = used.flat_map(|used| encoding.exprs.symbols(used));
+        let all = used.chain(one.makes);
+        all.filter_map(|symbol| encoding.var(symbol)?.variable)
+            .collect()
+    };
+    let all: BTreeSet<u32> = (0..encoding.statements.len()).flat_map(variables).collect();
+    let kept: BTreeSet<u32> = rows.iter().copied().flat_map(variables).collect();
+    let counts = Counts {
+        instructions: encoding.statements.len(),
+        kept: rows.len(),
+        variables: all.len(),
+        kept_variables: kept.len(),
+        questions: 0,
+    };
+    Explanation {
+        exprs: encoding.exprs,
+        vars: encoding.vars,
+        variables: encoding.variables,
+        threads: encoding.threads,
+        objects: encoding.objects,
+        statements: encoding.statements,
+        slice: rows.into_iter().collect(),
+        invariants,
+        level: sliced.level,
+        why: sliced.why.into(),
+        minimality: sliced.core.minimality,
+        stopped: found.stopped,
+        is_concrete: encoding.is_concrete,
+        taken_as_recorded: encoding.taken_as_recorded,
+        counts,
+    }
+}

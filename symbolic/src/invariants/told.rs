@@ -1,0 +1,360 @@
+//! An explanation for people: the relevant lines in execution order, and between them the conditions that had
+//! to hold for the run to fail.
+
+use super::model::{Explanation, Fact, Kind, Minimality, Reach, Statement};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use unsnarl_core::{
+    explanation::{InvariantMark, Place},
+    facts::{thread_in_words, thread_name, value, verb},
+};
+use unsnarl_trace::{EventKind, Run, ThreadId};
+
+/// An explanation in words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Told {
+    /// The level of detail: `ds+hs`.
+    pub level: String,
+    /// Reason for this level, in words.
+    pub why: String,
+    /// The relevant lines in execution order; the last one fails.
+    pub lines: Vec<Line>,
+    /// The error invariants, in the order in which they begin to hold.
+    pub invariants: Vec<Held>,
+    /// Reason why invariants before the first line are missing; none when the whole run was examined.
+    pub is_partial: bool,
+    /// `true` without a program model: only recorded values are shown.
+    pub is_concrete: bool,
+    /// `true` if without any one of its statements the slice would not imply the failure.
+    pub is_minimal: bool,
+    /// Notes on values fixed to the recorded ones.
+    pub taken_as_recorded: Vec<String>,
+    /// Sizes of the trace and its slice.
+    pub counts: Sizes,
+}
+
+/// Sizes of a trace and its slice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Sizes {
+    /// Statements of the trace.
+    pub statements: usize,
+    /// Statements in the slice.
+    pub kept: usize,
+    /// Variables of the trace.
+    pub variables: usize,
+    /// Variables accessed by the slice.
+    pub kept_variables: usize,
+    /// Queries to the solver.
+    pub questions: usize,
+}
+
+/// Consecutive statements of one thread on one line.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Line {
+    /// Place in the source.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Thread, by its place in the fork tree: `main.2`.
+    pub thread: String,
+    /// Thread with its function: `withdraw (main.2)`.
+    pub who: String,
+    /// Action in the run: `reads 300`, `locks`, `fails`; empty for branches.
+    pub does: String,
+    /// The shared variables accessed.
+    pub variables: Vec<String>,
+    /// Indices of its statements in the trace.
+    pub statements: Vec<usize>,
+    /// Events of the statements in the run file, where recorded.
+    pub events: Vec<u32>,
+    /// `true` for the line where the run failed.
+    pub fails: bool,
+}
+
+/// An error invariant in words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Held {
+    /// The condition in the source's names: `main.2: available <= 300`.
+    pub text: String,
+    /// Recorded values: `available is 300`.
+    pub values: Option<String>,
+    /// The threads whose variables it mentions.
+    pub threads: Vec<String>,
+    /// Index in [`Told::lines`] of the line after which it begins to hold; none if it holds from the start.
+    pub after: Option<usize>,
+    /// The line up to which it has to hold.
+    pub until: usize,
+}
+
+/// Bound on the distance between the two statements of one event.
+const NEAR: usize = 4;
+
+/// Puts an explanation into words. Facts that an acquire or release line states itself are left out, and so
+/// are facts that begin and end within one line, where nobody can look.
+pub fn told(explanation: &Explanation, run: &Run) -> Told {
+    let lines = lines(explanation, run);
+    let invariants = held(explanation, run, &lines);
+    let counts = explanation.counts;
+    Told {
+        level: explanation.level.to_string(),
+        why: explanation.why.clone(),
+        lines,
+        invariants,
+        is_partial: explanation.is_partial(),
+        is_concrete: explanation.is_concrete,
+        is_minimal: explanation.minimality == Minimality::Proved,
+        taken_as_recorded: explanation.taken_as_recorded.clone(),
+        counts: Sizes {
+            statements: counts.instructions,
+            kept: counts.kept,
+            variables: counts.variables,
+            kept_variables: counts.kept_variables,
+            questions: counts.questions,
+        },
+    }
+}
+
+impl Told {
+    /// Source lines at which the invariants begin to hold.
+    pub fn marks(&self) -> Vec<InvariantMark> {
+        let marks = self.invariants.iter().filter_map(|held| {
+            let line = self.lines.get(held.after.unwrap_or(0))?;
+            Some(InvariantMark {
+                file: line.place.file.clone(),
+                line: line.place.line,
+                thread: line.thread.clone(),
+                text: held.text.clone(),
+            })
+        });
+        marks.filter(|mark| mark.line > 0).collect()
+    }
+}
+
+/// Groups the statements of the slice into lines: consecutive actions of a thread on one line.
+fn lines(explanation: &Explanation, run: &Run) -> Vec<Line> {
+    let texts = texts(run);
+    let mut lines: Vec<Line> = Vec::new();
+    let mut last: Option<&Statement> = None;
+    let mut sets: Vec<Vec<String>> = Vec::new();
+    for &at in &explanation.slice {
+        let Some(statement) = explanation.statements.get(at) else {
+            continue;
+        };
+        let is_same = last.is_some_and(|last| same_line(last, statement));
+        match lines.last_mut().filter(|_| is_same) {
+            Some(line) => extend(line, (explanation, run), at, statement),
+            None => {
+                let mut line = line(run, statement, &texts);
+                extend(&mut line, (explanation, run), at, statement);
+                lines.push(line);
+                sets.push(Vec::new());
+            }
+        }
+        if let Some(sets) = sets.last_mut() {
+            sets.extend(set(explanation, statement).filter(|set| !sets.contains(set)));
+        }
+        last = Some(statement);
+    }
+    // Assignments to private variables are shown only on lines without other actions.
+    for (line, sets) in lines.iter_mut().zip(sets) {
+        if line.does.is_empty() {
+            line.does = sets.join(", ");
+        }
+    }
+    lines
+}
+
+/// The assignment to a private variable: `fee = 0`, `returns -1`.
+fn set(explanation: &Explanation, statement: &Statement) -> Option<String> {
+    let made = explanation.vars.get(statement.makes?.index())?;
+    let bits = statement
+        .recorded
+        .filter(|_| statement.kind == Kind::Assign)?;
+    let value = explanation.number(bits, made.width);
+    Some(match statement.name.starts_with("result of ") {
+        true => format!("returns {value}"),
+        false => format!("{} = {value}", statement.name),
+    })
+}
+
+fn same_line(a: &Statement, b: &Statement) -> bool {
+    let place = |statement: &Statement| (statement.place.file.clone(), statement.place.line);
+    a.thread == b.thread && place(a) == place(b) && a.place.line > 0
+}
+
+/// The recorded text of each line that has one.
+fn texts(run: &Run) -> BTreeMap<(&str, u32), &str> {
+    let sites = run.meta.sites.iter().filter(|site| !site.text.is_empty());
+    sites
+        .map(|site| ((site.file.as_str(), site.line), site.text.as_str()))
+        .collect()
+}
+
+fn line(run: &Run, statement: &Statement, texts: &BTreeMap<(&str, u32), &str>) -> Line {
+    let at = &statement.place;
+    let text = texts.get(&(at.file.as_str(), at.line));
+    Line {
+        place: Place {
+            file: at.file.clone(),
+            line: at.line,
+            column: at.column,
+            function: at.function.clone(),
+            text: text.map_or_else(String::new, |text| (*text).to_owned()),
+        },
+        thread: thread_name(run, statement.thread),
+        who: thread_in_words(run, statement.thread),
+        does: String::new(),
+        variables: Vec::new(),
+        statements: Vec::new(),
+        events: Vec::new(),
+        fails: false,
+    }
+}
+
+fn extend(
+    line: &mut Line,
+    (explanation, run): (&Explanation, &Run),
+    at: usize,
+    statement: &Statement,
+) {
+    line.statements.push(at);
+    line.events.extend(statement.event.map(|event| event.0));
+    line.fails |= statement.kind == Kind::Failure;
+    for does in does((explanation, run), at, statement) {
+        if !line.does.split(", ").any(|said| said == does) {
+            line.does = match line.does.as_str() {
+                "" => does,
+                before => format!("{before}, {does}"),
+            };
+        }
+    }
+    let is_shared = matches!(statement.kind, Kind::Read | Kind::Write);
+    if is_shared && !line.variables.contains(&statement.name) {
+        line.variables.push(statement.name.clone());
+    }
+}
+
+/// Actions of a statement in the run; a read-modify-write is shown as a whole.
+fn does((explanation, run): (&Explanation, &Run), at: usize, statement: &Statement) -> Vec<String> {
+    let with = |verb: &str, one: &Statement| match value_of(explanation, run, one) {
+        Some(said) => format!("{verb} {said}"),
+        None => verb.to_owned(),
+    };
+    let does = match statement.kind {
+        Kind::Read | Kind::Write => {
+            let halves = halves(explanation, at, statement);
+            let said = halves.into_iter().map(|half| match half.kind {
+                Kind::Read => with("reads", half),
+                _ => with("writes", half),
+            });
+            return said.collect();
+        }
+        Kind::Lock => format!("locks {}", statement.name),
+        Kind::Unlock => format!("unlocks {}", statement.name),
+        Kind::Free => "frees".to_owned(),
+        Kind::Sync(kind) => verb(kind).to_owned(),
+        Kind::Failure => "fails".to_owned(),
+        Kind::Assign | Kind::Branch => return Vec::new(),
+    };
+    vec![does]
+}
+
+/// The statements of an access: two where one event reads and writes.
+fn halves<'a>(
+    explanation: &'a Explanation,
+    at: usize,
+    statement: &'a Statement,
+) -> Vec<&'a Statement> {
+    let near = at.saturating_sub(NEAR)..at.saturating_add(NEAR + 1);
+    let near = near.filter_map(|row| explanation.statements.get(row));
+    let is_access = |one: &&Statement| matches!(one.kind, Kind::Read | Kind::Write);
+    let same = near
+        .filter(is_access)
+        .filter(|one| one.event == statement.event);
+    match statement.event {
+        Some(_) => same.collect(),
+        None => vec![statement],
+    }
+}
+
+/// The value that a statement read or wrote: the recorded one, else the model's.
+fn value_of(explanation: &Explanation, run: &Run, statement: &Statement) -> Option<String> {
+    let event = statement.event.and_then(|event| run.events.get(event));
+    // The event has the value written, not the value read before.
+    let is_update = event.is_some_and(|event| event.kind == EventKind::Rmw);
+    let event = event.filter(|_| !is_update || statement.recorded.is_none());
+    let said = event.and_then(|event| value(event.value, event.size, false));
+    let modelled = || {
+        let made = statement
+            .makes
+            .and_then(|made| explanation.vars.get(made.index()));
+        let width = made.map_or(64, |var| var.width);
+        statement
+            .recorded
+            .map(|bits| explanation.number(bits, width))
+    };
+    said.filter(|said| said != "a pointer").or_else(modelled)
+}
+
+fn held(explanation: &Explanation, run: &Run, lines: &[Line]) -> Vec<Held> {
+    let mut told: Vec<Held> = Vec::new();
+    for reach in &explanation.invariants {
+        let after = lines.iter().rposition(|line| begins(line) < reach.from);
+        let until = lines.iter().position(|line| ends(line) >= reach.to);
+        let until = until.unwrap_or(lines.len().saturating_sub(1));
+        let line = after.and_then(|after| lines.get(after));
+        let says_itself = line.is_some_and(|line| is_of_lock(explanation, reach, line));
+        if says_itself || after.is_some_and(|after| after >= until) {
+            continue;
+        }
+        let held = Held {
+            text: explanation.say(reach),
+            values: Some(explanation.values(reach).join(", ")).filter(|text| !text.is_empty()),
+            threads: threads(explanation, run, reach),
+            after,
+            until,
+        };
+        if !told.contains(&held) {
+            told.push(held);
+        }
+    }
+    told
+}
+
+/// `true` if a fact is about the lock that the line acquires or releases.
+fn is_of_lock(explanation: &Explanation, reach: &Reach, line: &Line) -> bool {
+    let Fact::Value(id) = reach.fact else {
+        return false;
+    };
+    let symbols = explanation.exprs.symbols(id);
+    let [symbol] = symbols.as_slice() else {
+        return false;
+    };
+    let var = explanation.vars.get(symbol.index());
+    let made_by = var.and_then(|var| var.made_by);
+    made_by.is_some_and(|row| {
+        let statement = explanation.statements.get(row);
+        let kind = statement.map(|statement| statement.kind);
+        line.statements.contains(&row) && matches!(kind, Some(Kind::Lock | Kind::Unlock))
+    })
+}
+
+fn threads(explanation: &Explanation, run: &Run, reach: &Reach) -> Vec<String> {
+    let threads: Vec<ThreadId> = match reach.fact {
+        Fact::Value(_) => explanation.thread_of(&reach.fact).into_iter().collect(),
+        Fact::Order { before, after, .. } => {
+            let statements = [before, after].into_iter();
+            let statements = statements.filter_map(|at| explanation.statements.get(at));
+            statements.map(|statement| statement.thread).collect()
+        }
+    };
+    let name = |thread: &ThreadId| thread_name(run, *thread);
+    threads.iter().map(name).collect()
+}
+
+fn begins(line: &Line) -> usize {
+    line.statements.first().copied().unwrap_or(0)
+}
+
+fn ends(line: &Line) -> usize {
+    line.statements.last().copied().unwrap_or(0)
+}

@@ -1,0 +1,355 @@
+//! Records the threads' paths in the source's words, beside the steps: assignments to private variables,
+//! branches, and control dependences.
+
+use super::{access::By, machine::Machine, thread::Decision, value::Scalar};
+use crate::{
+    expr::{Compare, ExprId},
+    path::{Local, LocalId, PathAction, PathNode, SourcePlace, Variable},
+    trace::StepId,
+};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use unsnarl_trace::{
+    LocationId, Run, SiteId, ThreadId,
+    program::{
+        DebugKind, DebugTypeId, Function, FunctionId, Op, Operand, PlaceId, Unit, UnitId, ValueId,
+        flow::ControlFlow,
+    },
+};
+
+/// Bound on the assignments that are kept; later ones are folded into their uses, and a gap says so.
+const MOST: usize = 1 << 20;
+
+/// Path data of all threads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Words {
+    pub locals: Vec<Local>,
+    pub variables: Vec<Variable>,
+    pub places: Vec<SourcePlace>,
+    known_variables: FxHashMap<(u64, u8, ThreadId), u32>,
+    known_places: FxHashMap<PlaceKey, u32>,
+    flows: FxHashMap<(UnitId, FunctionId), Rc<ControlFlow>>,
+    /// The run's names of files by their last part; `None` for parts that several have.
+    files: FxHashMap<String, Option<String>>,
+}
+
+/// Origin of a source place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum PlaceKey {
+    Model(UnitId, PlaceId),
+    Site(SiteId),
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+impl Words {
+    pub fn new(run: &Run) -> Words {
+        let mut files: FxHashMap<String, Option<String>> = FxHashMap::default();
+        for site in &run.meta.sites {
+            let known = files.entry(last_part(&site.file).to_owned());
+            let known = known.or_insert_with(|| Some(site.file.clone()));
+            if known.as_ref().is_some_and(|known| *known != site.file) {
+                *known = None;
+            }
+        }
+        Words {
+            places: vec![SourcePlace::default()],
+            files,
+            ..Words::default()
+        }
+    }
+
+    fn place(&mut self, key: PlaceKey, make: impl FnOnce(&Words) -> SourcePlace) -> u32 {
+        if let Some(&known) = self.known_places.get(&key) {
+            return known;
+        }
+        let made = make(self);
+        let row = self.places.iter().position(|place| *place == made);
+        let row = row.unwrap_or_else(|| {
+            self.places.push(made);
+            self.places.len().saturating_sub(1)
+        });
+        let row = u32::try_from(row).unwrap_or(0);
+        self.known_places.insert(key, row);
+        row
+    }
+
+    fn variable(&mut self, made: Variable) -> u32 {
+        let next = u32::try_from(self.variables.len()).unwrap_or(u32::MAX);
+        let key = (made.address, made.size, made.thread);
+        let row = *self.known_variables.entry(key).or_insert(next);
+        if row == next {
+            self.variables.push(made);
+        }
+        row
+    }
+}
+
+impl Machine<'_> {
+    /// The branch that the thread's position is control dependent on.
+    pub fn guard(&mut self, id: ThreadId) -> Option<u32> {
+        self.words.as_ref()?;
+        let frame = self.frame(id)?;
+        let (unit, function, block) = (frame.unit, frame.function, frame.block);
+        let flow = self.flow(unit, function)?;
+        let frame = self.frame(id)?;
+        let taken = flow
+            .deciders(block)
+            .iter()
+            .filter_map(|decider| frame.branches.get(decider).copied());
+        taken.max().or(frame.guard)
+    }
+
+    fn flow(&mut self, unit: UnitId, function: FunctionId) -> Option<Rc<ControlFlow>> {
+        let code = self.program.function(unit, function)?;
+        let flows = &mut self.words.as_mut()?.flows;
+        let flow = flows.entry((unit, function));
+        Some(Rc::clone(flow.or_insert_with(|| {
+            Rc::new(ControlFlow::of_what_returns(code))
+        })))
+    }
+
+    /// The thread's position, as a row of places. Instructions that set up a function's parameters have no
+    /// place of their own and get that of the function.
+    fn said_place(&mut self, id: ThreadId, site: SiteId) -> u32 {
+        let at = self.instruction(id).map(|instruction| instruction.place);
+        let unit = self.frame(id).map(|frame| frame.unit);
+        let code = self.code(id);
+        let at = match code.zip(at) {
+            Some(((model, function), at)) if model.place(at).line == 0 => Some(function.place),
+            _ => at,
+        };
+        let model = code.map(|(unit, _)| unit);
+        let run = self.run;
+        let Some(words) = &mut self.words else {
+            return 0;
+        };
+        let of_site = |_: &Words| match run.meta.sites.get(site.index()) {
+            Some(row) => SourcePlace {
+                file: row.file.clone(),
+                line: row.line,
+                column: row.column,
+                function: row.function.clone(),
+            },
+            None => SourcePlace::default(),
+        };
+        match (unit, model, at) {
+            (Some(unit), Some(model), Some(at)) if model.place(at).line > 0 => words
+                .place(PlaceKey::Model(unit, at), |words| {
+                    of_model(words, model, at)
+                }),
+            _ => words.place(PlaceKey::Site(site), of_site),
+        }
+    }
+
+    fn push(&mut self, id: ThreadId, site: SiteId, what: PathAction) -> Option<u32> {
+        self.words.as_ref()?;
+        let place = self.said_place(id, site);
+        let guard = self.guard(id);
+        let path = &mut self.thread_mut(id)?.path;
+        path.push(PathNode { what, place, guard });
+        u32::try_from(path.len() - 1).ok()
+    }
+
+    /// Appends a step to the thread's path.
+    pub fn says_step(&mut self, id: ThreadId, index: u32) {
+        let site = self.thread(id).and_then(|thread| thread.steps.last());
+        let site = site.map_or(SiteId(0), |step| step.site);
+        self.push(id, site, PathAction::Step { index, said: None });
+    }
+
+    /// Sets the value or condition of the last step, over variables.
+    pub fn says(&mut self, id: ThreadId, what: ExprId) {
+        let last = self
+            .thread_mut(id)
+            .and_then(|thread| thread.path.last_mut());
+        if let Some(PathNode {
+            what: PathAction::Step { said, .. },
+            ..
+        }) = last
+        {
+            *said = Some(what);
+        }
+    }
+
+    /// Removes the last step from the path.
+    pub fn unsays(&mut self, step: StepId) {
+        let path = self.thread_mut(step.thread).map(|thread| &mut thread.path);
+        if let Some(path) = path {
+            let is_it = |node: &PathNode| matches!(node.what, PathAction::Step { index, .. } if index == step.index);
+            path.retain(|node| !is_it(node));
+        }
+    }
+
+    /// Appends a branch to the thread's path.
+    pub fn says_branch(&mut self, id: ThreadId, decision: &Decision) {
+        if self.words.is_none() {
+            return;
+        }
+        let last = self.thread(id).map_or(0, |thread| thread.path.len());
+        let row = match decision.step {
+            Some(_) => u32::try_from(last.saturating_sub(1)).ok(),
+            // A condition of the code itself decides nothing.
+            None if self.exprs.constant(decision.said).is_some() => None,
+            None => self.push(id, SiteId(0), PathAction::Branch(decision.said)),
+        };
+        let Some((row, frame)) = row.zip(self.frame_mut(id)) else {
+            return;
+        };
+        // Several conditions of one switch: all of them decided.
+        let before = frame.branches.insert(frame.block, row);
+        let is_same_switch = before.is_some() && before == row.checked_sub(1);
+        if let (Some(before), true) = (before, is_same_switch)
+            && let Some(node) = self
+                .thread_mut(id)
+                .and_then(|thread| thread.path.get_mut(row as usize))
+        {
+            node.guard = Some(before);
+        }
+    }
+
+    /// The condition over variables that a value is the recorded one; `holds` is the condition over values
+    /// read.
+    pub fn said_to_be(&mut self, value: Scalar, holds: ExprId) -> Option<ExprId> {
+        if value.said == value.expr {
+            return Some(holds);
+        }
+        let width = self.exprs.width(value.said);
+        let number = self.exprs.number(value.bits?, width);
+        Some(self.exprs.compare(Compare::Eq, value.said, number))
+    }
+
+    /// Records a write to private memory: if it assigns a variable of the source, the value is named by a new
+    /// unknown.
+    pub fn says_assignment(&mut self, by: By, (address, size): (u64, u8), value: Scalar) -> Scalar {
+        if self.words.is_none() {
+            return value;
+        }
+        let Some(name) = self.variable_name(by, address, size) else {
+            return value;
+        };
+        let width = self.exprs.width(value.said);
+        let Some(words) = &mut self.words else {
+            return value;
+        };
+        if words.locals.len() >= MOST {
+            self.gap(format!("variables are told apart for {MOST} assignments; what later ones hold is told by what it was made from"));
+            return value;
+        }
+        let variable = words.variable(Variable {
+            name,
+            thread: by.thread,
+            address,
+            size,
+        });
+        let local = LocalId(u32::try_from(words.locals.len()).unwrap_or(u32::MAX));
+        words.locals.push(Local {
+            variable,
+            width,
+            recorded: value.bits,
+        });
+        let what = PathAction::Assign {
+            local,
+            value: value.said,
+        };
+        self.push(by.thread, by.site, what);
+        let said = self.exprs.symbol(local.symbol(), width);
+        Scalar { said, ..value }
+    }
+
+    /// `true` if an unnamed object of the thread's stack holds the result of its function.
+    fn is_result(&self, id: ThreadId, object: &str) -> bool {
+        let number = object.rsplit('.').next().and_then(|end| end.parse().ok());
+        let place = self.code(id).and_then(|(_, function)| {
+            let is_own = object.contains(&format!(":{}.", function.display));
+            place_of_result(function).filter(|_| is_own)
+        });
+        number.is_some() && place == number.map(ValueId)
+    }
+
+    /// The source's name for a variable at an address; `None` for compiler-generated objects.
+    fn variable_name(&self, by: By, address: u64, size: u8) -> Option<String> {
+        if by.location != LocationId(0) {
+            return Some(self.source_name(by.thread, address, by.location));
+        }
+        let object = self.memory.object(address)?;
+        let Some(&(unit, ty)) = self.debug_types.get(&object.base) else {
+            return self.is_result(by.thread, &object.name).then(|| {
+                let function = self.code(by.thread).map(|(_, function)| &function.display);
+                format!("result of {}", function.map_or("?", String::as_str))
+            });
+        };
+        let name = self.source_name(by.thread, object.base, LocationId(0));
+        let model = self.program.unit(unit)?;
+        let path = member_path(model, ty, address - object.base, size.into());
+        Some(format!("{name}{path}"))
+    }
+}
+
+/// The value that holds the address of a function's result, where it has a slot: clang keeps one for
+/// functions that return in several places.
+fn place_of_result(function: &Function) -> Option<ValueId> {
+    let made_by = |value: ValueId| {
+        let made = function.instructions.iter();
+        made.clone().find(|one| one.result == Some(value))
+    };
+    function.instructions.iter().find_map(|one| match &one.op {
+        Op::Return(Some(Operand::Value(value))) => match &made_by(*value)?.op {
+            Op::Load {
+                address: Operand::Value(address),
+                ..
+            } => Some(*address),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn of_model(words: &Words, model: &Unit, at: PlaceId) -> SourcePlace {
+    let place = model.place(at);
+    let file = model.file(place);
+    let known = words.files.get(last_part(file)).cloned().flatten();
+    SourcePlace {
+        file: known.unwrap_or_else(|| file.to_owned()),
+        line: place.line,
+        column: place.column,
+        function: model.function_name(place).to_owned(),
+    }
+}
+
+/// `.field[2]` for bytes of a type; `+4` where no member has them.
+fn member_path(unit: &Unit, ty: DebugTypeId, offset: u64, size: u64) -> String {
+    let (mut ty, mut offset, mut path) = (ty, offset, String::new());
+    while let Some(row) = unit.debug_type(ty) {
+        match &row.kind {
+            DebugKind::Alias(of) => ty = *of,
+            DebugKind::Struct(members) => {
+                let end = |at: u64, ty| at / 8 + unit.debug_type(ty).map_or(0, |row| row.size);
+                let found = members.iter().find(|member| {
+                    member.offset_bits / 8 <= offset
+                        && offset + size <= end(member.offset_bits, member.ty)
+                });
+                let Some(member) = found else { break };
+                if !member.name.is_empty() {
+                    path = format!("{path}.{}", member.name);
+                }
+                (ty, offset) = (member.ty, offset - member.offset_bits / 8);
+            }
+            DebugKind::Array(element, counts) if counts.len() <= 1 => {
+                let each = unit.debug_type(*element).map_or(0, |row| row.size);
+                let Some(index) = offset.checked_div(each).filter(|_| size <= each) else {
+                    break;
+                };
+                path = format!("{path}[{index}]");
+                (ty, offset) = (*element, offset % each);
+            }
+            _ => break,
+        }
+    }
+    match offset {
+        0 => path,
+        _ => format!("{path}+{offset}"),
+    }
+}
