@@ -15,6 +15,7 @@ mod draft;
 mod found;
 mod guards;
 mod handovers;
+mod instances;
 mod intervention;
 mod late_entry;
 mod locking;
@@ -46,6 +47,7 @@ use crate::{
 use candidates::{Story, candidates, spurious_wakeup};
 use causes::Told;
 pub use guards::guarding;
+pub use instances::{Harmless, bears_out, bears_out_but};
 pub use intervention::{Intervention, intervention};
 pub use proposers::{Failing, Material, Proposals, Proposer, Proposers};
 use proposers::{name_orders, write};
@@ -54,7 +56,7 @@ pub(crate) use statistic::in_words as ochiai_in_words;
 pub use statistic::{by_statistic, in_order_of_statistic};
 use std::collections::{BTreeMap, BTreeSet};
 pub use symptom::ends_in_the_check;
-pub use turned::{Turn, Turned, bears_out, never_came, outermost, turned};
+pub use turned::{Turn, Turned, never_came, outermost, turned};
 use view::View;
 pub use weigh::{in_order, rank_in_words};
 

@@ -5,9 +5,9 @@ use super::{begins, spurious::is_spurious_wakeup};
 use crate::{
     explanation::{Absent, BugKind, Explanation, Role, SiteMark, Step},
     facts::{self, short},
-    orders::{Accesses, dependencies, other_thread},
+    orders::other_thread,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
 /// Change that such an order makes.
@@ -292,69 +292,6 @@ fn at(run: &Run, row: EventId) -> String {
     format!("{who} {}", short(&place))
 }
 
-/// A line with the kind of access.
-type Key<'a> = (&'a str, u32, &'a str);
-
-/// Returns whether a run has all blamed accesses in order, between any threads. None when the explanation
-/// blames nothing that a run could have: events that never happened, or no accesses at all. Linear in the
-/// run.
-pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
-    let blamed = blamed(explanation);
-    if let (Some(absent), Some(reader)) = (missing(explanation), blamed.last()) {
-        return Some(comes_too_early(run, reader.step, &absent));
-    }
-    if let (Some(absent), Some(reader)) = (half(explanation), blamed.last())
-        && !comes_too_early(run, reader.step, &absent)
-    {
-        return Some(false);
-    }
-    let mut last: BTreeMap<&str, &Step> = BTreeMap::new();
-    let mut wanted: BTreeSet<(Key<'_>, Key<'_>)> = BTreeSet::new();
-    for Blamed { step, .. } in &blamed {
-        let before = last.insert(&step.location, step);
-        if let Some(before) = before.filter(|before| before.thread != step.thread) {
-            wanted.insert((key(before), key(step)));
-        }
-    }
-    if wanted.is_empty() {
-        return None;
-    }
-    let mut missing = wanted;
-    dependencies(run, &Accesses::new(run), |found| {
-        let ends = [found.head, found.tail].map(|row| run.events.get(row));
-        if let [Some(head), Some(tail)] = ends {
-            let [head, tail] = [head, tail].map(|event| {
-                let site = run.meta.site(event.site);
-                (site.file.as_str(), site.line, event.kind.name())
-            });
-            missing.remove(&(head, tail));
-        }
-    });
-    Some(missing.is_empty())
-}
-
-/// Returns whether a run reads on a step's line a variable that the line of the missing write has not written
-/// by then. Of an array each element counts by itself.
-fn comes_too_early(run: &Run, reader: &Step, absent: &Absent) -> bool {
-    let mut written: BTreeSet<LocationId> = BTreeSet::new();
-    let family = facts::family(&reader.location);
-    run.events.iter().any(|(_, event)| {
-        let site = run.meta.site(event.site);
-        if (&site.file, site.line) == (&absent.place.file, absent.place.line) && event.kind.writes()
-        {
-            written.insert(event.location);
-        }
-        let is_it = (site.line, event.kind.name()) == (reader.place.line, reader.access.as_str())
-            && site.file == reader.place.file
-            && facts::family(run.location(event.location)) == family;
-        is_it && !written.contains(&event.location)
-    })
-}
-
-fn key(step: &Step) -> Key<'_> {
-    (&step.place.file, step.place.line, &step.access)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -439,24 +376,5 @@ mod tests {
                 Awaited test.c:7 before main.1 test.c:20: 1
             "#]],
         );
-    }
-
-    #[test]
-    fn a_run_bears_out_that_a_write_is_missing() {
-        let early = "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain.1 fails @20";
-        let fine = "main fork main.1 @1\nmain W p =5 @7\nmain.1 R p =5 @20 use";
-        let late =
-            "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain W p =5 @7\nmain.1 R p =5 @20 use";
-        let told = explanation(&[fine; 6], early);
-        assert_eq!(bears_out(&told, &run(early)), Some(true));
-        assert_eq!(bears_out(&told, &run(fine)), Some(false));
-        assert_eq!(bears_out(&told, &run(late)), Some(true));
-    }
-
-    #[test]
-    fn a_run_bears_out_what_it_has() {
-        let told = explanation(&[FINE; 6], LOST);
-        assert_eq!(bears_out(&told, &run(LOST)), Some(true));
-        assert_eq!(bears_out(&told, &run(FINE)), Some(false));
     }
 }

@@ -183,8 +183,10 @@ impl Trials<'_> {
         let begins = begins.min()?;
         let choices = self.sampler.choices_before(begins)?;
         let (with, without) = self.proposals(&orders, then)?;
-        let samples =
-            |ways, is_with| Samples::new(self.executor, explanation, choices, (ways, is_with));
+        let samples = |ways, is_with| {
+            let from = (choices, self.passed.as_slice());
+            Samples::new(self.executor, explanation, from, (ways, is_with))
+        };
         Some(Set {
             with: samples(with, true),
             without: samples(without, false),

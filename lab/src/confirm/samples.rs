@@ -2,11 +2,11 @@
 
 use crate::dsp::Executor;
 use anyhow::Result;
-use std::collections::BTreeSet;
+use std::{cell::OnceCell, collections::BTreeSet};
 use unsnarl_core::{
     Budget, Explanation,
     diagnosis::{Evidence, Share, Shows},
-    explain::{bears_out, is_spurious_wakeup},
+    explain::{Harmless, bears_out, bears_out_but, is_spurious_wakeup},
 };
 use unsnarl_recorder::proposal::{Ended, ProposalError};
 use unsnarl_trace::{EventId, FailureMode, Outcome, Policy, Proposal, Run};
@@ -44,6 +44,10 @@ pub(super) fn compare<'a>(
                 return Ok(drawn);
             }
         }
+        // Failures of runs that have it elsewhere do not speak against it.
+        if without.is_coarse && !evidence(with, without).is_necessary() {
+            return Ok(Drawn::CannotBeHad);
+        }
         // What fails as often without it is not it.
         let evidence = evidence(with, without);
         if evidence.without.value() >= evidence.with.value() {
@@ -80,6 +84,10 @@ pub(super) struct Samples<'a> {
     pub having: Option<&'a Explanation>,
     /// The choices of the run up to where the orders begin.
     choices: &'a [u16],
+    /// Runs that passed.
+    passed: &'a [&'a Run],
+    /// What they have of what is blamed, once that is needed.
+    harmless: OnceCell<Harmless>,
     /// All that followed an order.
     following: Tally,
     /// Those of them that do not have what is blamed at other occurrences.
@@ -191,14 +199,14 @@ impl Way {
         }
     }
 
-    fn misses(&self) -> u32 {
-        self.tried - self.of
-    }
-
-    /// It cannot be had, or too seldom.
+    /// It cannot be had, or too seldom. A run that follows it but does not count may have been decided by what the schedule
+    /// kept, so each beginning gets its misses.
     fn is_hopeless(&self) -> bool {
         const FOR_EACH: u32 = 4;
-        self.misses() >= MISSES + FOR_EACH * self.of
+        let beginnings = u32::try_from(BEGINNINGS).unwrap_or(u32::MAX);
+        let (missed, unclean) = (self.tried - self.followed, self.followed - self.of);
+        missed >= MISSES + FOR_EACH * self.followed
+            || unclean >= beginnings * MISSES + FOR_EACH * self.of
     }
 }
 
@@ -207,7 +215,7 @@ impl<'a> Samples<'a> {
     pub fn new(
         executor: &'a Executor<'a>,
         explanation: &'a Explanation,
-        choices: &'a [u16],
+        (choices, passed): (&'a [u16], &'a [&'a Run]),
         (ways, is_with): (Vec<Way>, bool),
     ) -> Samples<'a> {
         Samples {
@@ -217,6 +225,8 @@ impl<'a> Samples<'a> {
             is_with,
             having: None,
             choices,
+            passed,
+            harmless: OnceCell::new(),
             following: Tally::default(),
             clean: Tally::default(),
             is_coarse: false,
@@ -303,7 +313,7 @@ impl<'a> Samples<'a> {
             true => run.meta.outcome == Outcome::Passed,
             false => fails,
         };
-        let is_clean = self.is_with || bears_out(self.explanation, run) != Some(true);
+        let is_clean = self.is_with || !self.has_it_elsewhere(run);
         self.following.count(run, fails, is_against);
         if is_clean {
             self.clean.count(run, fails, is_against);
@@ -311,6 +321,13 @@ impl<'a> Samples<'a> {
         if let Some(way) = self.ways.get_mut(at) {
             way.is_followed(beginning, is_clean || self.is_coarse);
         }
+    }
+
+    /// Returns whether a run has what is blamed at occurrences at which no run that passed has it.
+    fn has_it_elsewhere(&self, run: &Run) -> bool {
+        let harmless = || Harmless::of(self.explanation, self.passed.iter().copied());
+        let harmless = self.harmless.get_or_init(harmless);
+        bears_out_but(self.explanation, run, harmless) == Some(true)
     }
 
     /// Lets all runs count that follow an order, where every run has what is blamed somewhere.
@@ -332,13 +349,13 @@ impl<'a> Samples<'a> {
         self.ways.iter().map(|way| way.tried).sum()
     }
 
-    /// The first run that speaks against what is blamed, with what it shows.
+    /// The first run that speaks against what is blamed, with what it shows: none without it that have it elsewhere.
     pub fn against(&self) -> Option<(Shows, Box<Run>)> {
         let shows = match self.is_with {
             true => Shows::PassesWith,
             false => Shows::FailsWithout,
         };
-        Some((shows, self.counted().against.clone()?))
+        Some((shows, self.clean.against.clone()?))
     }
 
     /// Failures like the explained one among the runs that count.

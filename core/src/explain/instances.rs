@@ -1,0 +1,257 @@
+//! Instances of what an explanation blames, in any run: whether a run has it, and what of that does no harm.
+
+use super::turned::{Blamed, blamed, half, missing};
+use crate::{
+    claims::Claim,
+    explanation::{Absent, Explanation, Step},
+    facts,
+    mining::Trace,
+    orders::{Accesses, Dependency, dependencies},
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{EventId, LocationId, Run};
+
+/// A line with the kind of access.
+type Key<'a> = (&'a str, u32, &'a str);
+
+/// One visit of a line by a thread, for one variable: names of the thread and the variable, number of the visit from 1.
+type Visit = (String, String, u32);
+
+/// Two visits, one of which depends on the other: the same in all runs.
+type Instance = (Visit, Visit);
+
+/// Instances of what is blamed that passing runs have: iterations in which the order is as it should be, and any other that
+/// does no harm.
+#[derive(Default)]
+pub struct Harmless {
+    orders: FxHashSet<Instance>,
+    /// Reads before a write that the failing run never reached.
+    reads: FxHashSet<Visit>,
+}
+
+impl Harmless {
+    /// Those of runs that passed; none where more than one order or an interruption is blamed, since each part may be harmless
+    /// without the others. Linear in the runs.
+    pub fn of<'r>(explanation: &Explanation, passed: impl IntoIterator<Item = &'r Run>) -> Self {
+        let blamed = blamed(explanation);
+        let early = missing(explanation).zip(blamed.last());
+        let wanted = orders(&blamed);
+        let is_one = wanted.len() == 1 && interruption(explanation).is_none();
+        let mut harmless = Harmless::default();
+        for run in passed {
+            if let Some((absent, reader)) = &early {
+                harmless.reads.extend(too_early(run, reader.step, absent));
+            } else if is_one {
+                let visits = Visits::new(run, &wanted);
+                each(run, &wanted, |found, _| {
+                    harmless.orders.extend(visits.instance(found));
+                });
+            }
+        }
+        harmless
+    }
+}
+
+/// Returns whether a run has what is blamed somewhere, between any threads: the interruption that the explanation claims, or
+/// all blamed accesses in order. None when the explanation blames nothing that a run could have: events that never
+/// happened, or no accesses at all. Linear in the run, apart from [`Claim::Overlap`].
+pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
+    bears_out_but(explanation, run, &Harmless::default())
+}
+
+/// As [`bears_out`], where harmless instances do not count.
+pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) -> Option<bool> {
+    let blamed = blamed(explanation);
+    if let (Some(absent), Some(reader)) = (missing(explanation), blamed.last()) {
+        let early = too_early(run, reader.step, &absent);
+        return Some(early.iter().any(|visit| !harmless.reads.contains(visit)));
+    }
+    if let (Some(absent), Some(reader)) = (half(explanation), blamed.last())
+        && too_early(run, reader.step, &absent).is_empty()
+    {
+        return Some(false);
+    }
+    if let Some(claim) = interruption(explanation) {
+        return Some(claim.holds(&Trace::new(run, &Accesses::new(run))));
+    }
+    let mut wanted = orders(&blamed);
+    if wanted.is_empty() {
+        return None;
+    }
+    let visits = Visits::new(run, &wanted);
+    each(run, &wanted.clone(), |found, order| {
+        let instance = visits.instance(found);
+        if !instance.is_some_and(|instance| harmless.orders.contains(&instance)) {
+            wanted.remove(order);
+        }
+    });
+    Some(wanted.is_empty())
+}
+
+/// The interruption that an explanation claims.
+fn interruption(explanation: &Explanation) -> Option<&Claim> {
+    let mut claims = explanation.claims.iter().map(|counted| &counted.claim);
+    claims.find(|claim| matches!(claim, Claim::Between { .. } | Claim::Overlap { .. }))
+}
+
+/// Successive blamed accesses of a variable by two threads.
+fn orders<'a>(blamed: &[Blamed<'a>]) -> BTreeSet<(Key<'a>, Key<'a>)> {
+    let mut last: BTreeMap<&str, &Step> = BTreeMap::new();
+    let mut wanted = BTreeSet::new();
+    for Blamed { step, .. } in blamed {
+        let before = last.insert(&step.location, step);
+        if let Some(before) = before.filter(|before| before.thread != step.thread) {
+            wanted.insert((key(before), key(step)));
+        }
+    }
+    wanted
+}
+
+fn key(step: &Step) -> Key<'_> {
+    (&step.place.file, step.place.line, &step.access)
+}
+
+fn key_of(run: &Run, row: EventId) -> Option<Key<'_>> {
+    let event = run.events.get(row)?;
+    let site = run.meta.site(event.site);
+    Some((site.file.as_str(), site.line, event.kind.name()))
+}
+
+/// Calls back for each dependency of a run that is one of the orders.
+fn each<'a>(
+    run: &Run,
+    wanted: &BTreeSet<(Key<'a>, Key<'a>)>,
+    mut found: impl FnMut(Dependency, &(Key<'a>, Key<'a>)),
+) {
+    dependencies(run, &Accesses::new(run), |dependency| {
+        let ends = [dependency.head, dependency.tail].map(|row| key_of(run, row));
+        if let [Some(head), Some(tail)] = ends
+            && let Some(order) = wanted.iter().find(|order| **order == (head, tail))
+        {
+            found(dependency, order);
+        }
+    });
+}
+
+/// Numbers of the visits of a run's threads to blamed lines.
+struct Visits<'r> {
+    run: &'r Run,
+    numbers: FxHashMap<EventId, u32>,
+}
+
+impl<'r> Visits<'r> {
+    fn new(run: &'r Run, wanted: &BTreeSet<(Key<'_>, Key<'_>)>) -> Visits<'r> {
+        let mut counts: FxHashMap<(Key<'_>, u16, LocationId), u32> = FxHashMap::default();
+        let mut numbers = FxHashMap::default();
+        for (row, event) in run.events.iter() {
+            let key = key_of(run, row);
+            let is_end = |key: &Key<'_>| wanted.iter().any(|(a, b)| a == key || b == key);
+            let Some(key) = key.filter(is_end) else {
+                continue;
+            };
+            let count = counts
+                .entry((key, event.thread.0, event.location))
+                .or_default();
+            *count += 1;
+            numbers.insert(row, *count);
+        }
+        Visits { run, numbers }
+    }
+
+    fn instance(&self, of: Dependency) -> Option<Instance> {
+        Some((self.visit(of.head)?, self.visit(of.tail)?))
+    }
+
+    fn visit(&self, row: EventId) -> Option<Visit> {
+        let event = self.run.events.get(row)?;
+        let thread = self.run.meta.thread(event.thread).name.clone();
+        let location = self.run.location(event.location).to_owned();
+        Some((thread, location, *self.numbers.get(&row)?))
+    }
+}
+
+/// Visits of a run to a step's line that read a variable which the line of the missing write has not written by then. Of an
+/// array each element counts by itself.
+fn too_early(run: &Run, reader: &Step, absent: &Absent) -> Vec<Visit> {
+    let mut written: BTreeSet<LocationId> = BTreeSet::new();
+    let mut visits: FxHashMap<(u16, LocationId), u32> = FxHashMap::default();
+    let family = facts::family(&reader.location);
+    let early = run.events.iter().filter_map(|(_, event)| {
+        let site = run.meta.site(event.site);
+        if (&site.file, site.line) == (&absent.place.file, absent.place.line) && event.kind.writes()
+        {
+            written.insert(event.location);
+        }
+        let is_it = (site.line, event.kind.name()) == (reader.place.line, reader.access.as_str())
+            && site.file == reader.place.file
+            && facts::family(run.location(event.location)) == family;
+        if !is_it {
+            return None;
+        }
+        let number = visits.entry((event.thread.0, event.location)).or_default();
+        *number += 1;
+        let thread = run.meta.thread(event.thread).name.clone();
+        let location = run.location(event.location).to_owned();
+        (!written.contains(&event.location)).then_some((thread, location, *number))
+    });
+    early.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Budget, explain,
+        fixture::{corpus, run},
+    };
+
+    const LOST: &str = "main fork main.1 @1\nmain fork main.2 @2\n\
+        main.1 lock m @9 withdraw\nmain.1 R b =300 @10\nmain.1 unlock m @11\n\
+        main.2 lock m @29 deposit\nmain.2 W b =500 @30\nmain.2 unlock m @31\n\
+        main.1 lock m @19\nmain.1 W b =250 @20\nmain.1 unlock m @21\n\
+        main join main.1 @40\nmain join main.2 @41\nmain R b =250 @42\nmain fails @42";
+    const FINE: &str = "main fork main.1 @1\nmain fork main.2 @2\n\
+        main.1 lock m @9 withdraw\nmain.1 R b =300 @10\nmain.1 unlock m @11\n\
+        main.1 lock m @19\nmain.1 W b =250 @20\nmain.1 unlock m @21\n\
+        main.2 lock m @29 deposit\nmain.2 W b =450 @30\nmain.2 unlock m @31\n\
+        main join main.1 @40\nmain join main.2 @41\nmain R b =450 @42";
+
+    fn explanation(passing: &[&str], failing: &str) -> Explanation {
+        let found = explain(&corpus(passing, &[failing]), &Budget::unlimited());
+        found.findings.first().unwrap().clone()
+    }
+
+    /// Two steps of a thread that read what another one stores in each step: the second read has to see the first store.
+    #[test]
+    fn orders_that_passing_runs_have_too_do_no_harm() {
+        let early = "main W p =1 @5\nmain fork main.1 @1\nmain.1 R p =1 @20 use\nmain.1 R p =1 @20\nmain W p =5 @7\n\
+            main.1 fails @20";
+        let fine = "main W p =1 @5\nmain fork main.1 @1\nmain.1 R p =1 @20 use\nmain W p =5 @7\nmain.1 R p =5 @20";
+        let told = explanation(&[fine; 6], early);
+        let (early, fine) = (run(early), run(fine));
+        let harmless = Harmless::of(&told, [&fine]);
+        let both = |run: &Run| (bears_out(&told, run), bears_out_but(&told, run, &harmless));
+        assert_eq!(both(&early), (Some(true), Some(true)));
+        assert_eq!(both(&fine), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn a_run_bears_out_that_a_write_is_missing() {
+        let early = "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain.1 fails @20";
+        let fine = "main fork main.1 @1\nmain W p =5 @7\nmain.1 R p =5 @20 use";
+        let late =
+            "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain W p =5 @7\nmain.1 R p =5 @20 use";
+        let told = explanation(&[fine; 6], early);
+        assert_eq!(bears_out(&told, &run(early)), Some(true));
+        assert_eq!(bears_out(&told, &run(fine)), Some(false));
+        assert_eq!(bears_out(&told, &run(late)), Some(true));
+    }
+
+    #[test]
+    fn a_run_bears_out_what_it_has() {
+        let told = explanation(&[FINE; 6], LOST);
+        assert_eq!(bears_out(&told, &run(LOST)), Some(true));
+        assert_eq!(bears_out(&told, &run(FINE)), Some(false));
+    }
+}
