@@ -10,7 +10,7 @@ use crate::{
     orders::{Accesses, HappensBefore, Locks, Locksets},
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
 /// Lock discipline of one location.
@@ -118,7 +118,7 @@ pub fn in_words(run: &Run, location: LocationId) -> Option<String> {
 struct Counted {
     place: Place,
     access: &'static str,
-    locks: Vec<String>,
+    locks: BTreeSet<String>,
 }
 
 impl Tally {
@@ -205,14 +205,12 @@ impl View<'_> {
                 let set = self.locksets.at(event.thread, row);
                 let locks = self.locksets.locks(set).iter();
                 let guards = locks.filter(|(_, shared)| !shared || event.kind == EventKind::Read);
-                let mut names: Vec<String> = guards
-                    .map(|(lock, _)| facts::family(self.run.location(LocationId(*lock))))
-                    .collect();
-                names.dedup();
+                let names =
+                    guards.map(|(lock, _)| facts::family(self.run.location(LocationId(*lock))));
                 Counted {
                     place: facts::place(self.run, event.site),
                     access: event.kind.name(),
-                    locks: names,
+                    locks: names.collect(),
                 }
             })
             .collect()
@@ -275,6 +273,26 @@ mod tests {
             .assert_eq(&in_words(&run, row.unwrap().1.location).unwrap());
     }
 
+    #[test]
+    fn locks_of_one_array_count_once() {
+        let holds = |thread: &str| {
+            format!(
+                "{thread} lock l[0] @1\n{thread} lock m @2\n{thread} lock l[1] @3\n{thread} W n =1 @4\n\
+                 {thread} unlock l[1] @5\n{thread} unlock m @6\n{thread} unlock l[0] @7\n"
+            )
+        };
+        let both = format!(
+            "main fork a @8\nmain fork b @9\n{}{}",
+            holds("a"),
+            holds("b")
+        );
+        let mut guards = Guards::default();
+        guards.add(&fixture::run(&both));
+        let table = guards.table();
+        let row = table.first().unwrap();
+        assert_eq!((row.lock.as_str(), row.held, row.of), ("l[]", 2, 2));
+    }
+
     /// The counts by comparing all pairs of accesses and all sections.
     fn naively(run: &Run) -> BTreeMap<String, Counts> {
         let (orders, forced) = (Orders::new(run), HappensBefore::forced(run));
@@ -303,7 +321,7 @@ mod tests {
                     .iter()
                     .filter(|held| !held.shared || event.kind == EventKind::Read);
                 let names = held.map(|held| facts::family(run.location(held.lock)));
-                for lock in names.collect::<std::collections::BTreeSet<_>>() {
+                for lock in names.collect::<BTreeSet<_>>() {
                     *count.1.entry(lock).or_default() += 1;
                 }
             }

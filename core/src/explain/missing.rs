@@ -234,7 +234,9 @@ fn not_by(
 pub(super) fn has_old_value(view: &View, reader: EventId) -> bool {
     let event = view.event(reader);
     let written = view.orders.last_write_before(event.location, reader);
-    written.is_some() || !matches!(event.value, None | Some(Value::Bits(0)))
+    // A constructor clears what is set later.
+    let is_initial = written.is_none_or(|write| view.is_forced(write, reader));
+    !is_initial || !matches!(event.value, None | Some(Value::Bits(0)))
 }
 
 /// Returns whether all threads that could do the write ended before the read: those that were in its

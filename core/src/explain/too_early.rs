@@ -3,6 +3,7 @@
 use super::{
     announced::{Needs, stands_above},
     draft::Draft,
+    missing::has_old_value,
     order::{Publication, tell_order},
     view::View,
 };
@@ -11,7 +12,7 @@ use crate::{
     explanation::{BugKind, Explanation},
     facts,
 };
-use unsnarl_trace::{EventId, EventKind, Outcome, Value};
+use unsnarl_trace::{EventId, EventKind, Outcome};
 
 /// Explains that a thread made the announcement before the write that the receiving thread depends on.
 pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Explanation {
@@ -74,10 +75,7 @@ fn kind(view: &View, given: &Publication) -> BugKind {
 /// Returns whether a read saw only the value from before the threads began.
 pub(super) fn is_unset(view: &View, reader: EventId) -> bool {
     let event = view.event(reader);
-    let written = view.orders.last_write_before(event.location, reader);
-    let is_initial = written.is_none_or(|write| view.is_forced(write, reader));
-    let is_nothing = matches!(event.value, None | Some(Value::Bits(0)));
-    is_initial && is_nothing && !event.kind.writes()
+    !has_old_value(view, reader) && !event.kind.writes()
 }
 
 /// An announcement in words: `produce (main.1) set ready = 1 at queue.c:12`, `put (main.2) posted permits at
