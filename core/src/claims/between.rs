@@ -7,9 +7,22 @@ use super::{
 use crate::mining::Trace;
 use rustc_hash::FxHashMap;
 
-/// Returns whether the second operation, by another thread, comes between the first and the next third one of
-/// a thread, all on one location.
-pub(super) fn between(run: &Trace, [first, remote, second]: [&Operation; 3]) -> bool {
+/// Third operations of a thread that count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Thirds {
+    /// The next one after the first.
+    Next,
+    /// All up to the next first.
+    All,
+}
+
+/// Returns whether the second operation, by another thread, comes between the first and a third one of a thread, all on one
+/// location.
+pub(super) fn between(
+    run: &Trace,
+    [first, remote, second]: [&Operation; 3],
+    thirds: Thirds,
+) -> bool {
     let (first, remote, second) = (is(run, first), is(run, remote), is(run, second));
     // For each location: threads that are past their first access, and whether another thread's access came
     // since.
@@ -24,9 +37,11 @@ pub(super) fn between(run: &Trace, [first, remote, second]: [&Operation; 3]) -> 
         let open = open.entry(seen.location).or_default();
         let own = |(thread, _): &(u64, bool)| *thread == seen.thread;
         if is_second && let Some(at) = open.iter().position(own) {
-            let (_, has_come) = open.swap_remove(at);
-            if has_come {
+            if open.get(at).is_some_and(|(_, has_come)| *has_come) {
                 return true;
+            }
+            if thirds == Thirds::Next {
+                open.swap_remove(at);
             }
         }
         if is_remote {

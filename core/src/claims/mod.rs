@@ -15,6 +15,7 @@ use crate::{
     mining::{Trace, trace::line_hash},
     pairs::AccessClass,
 };
+use between::Thirds;
 use serde::{Deserialize, Serialize};
 pub use words::{in_runs, line};
 
@@ -151,7 +152,7 @@ impl Claim {
                 first,
                 remote,
                 second,
-            } => between::between(run, [first, remote, second]),
+            } => between::between(run, [first, remote, second], Thirds::Next),
             Claim::Overlap {
                 first,
                 second,
@@ -194,6 +195,19 @@ impl Claim {
                 more_than,
             } => holds::reads_from(run, write, read) > *more_than,
             Claim::Follows { head, tail } => holds::follows(run, head, tail),
+        }
+    }
+
+    /// Returns whether a run has what is claimed, as [`Claim::holds`] does; but a thread may have been at `second` of
+    /// [`Claim::Between`] before, as where it looks again after an exchange that failed.
+    pub fn is_had(&self, run: &Trace) -> bool {
+        match self {
+            Claim::Between {
+                first,
+                remote,
+                second,
+            } => between::between(run, [first, remote, second], Thirds::All),
+            other => other.holds(run),
         }
     }
 

@@ -31,6 +31,18 @@ fn rows(run: &Run) -> Vec<Row<'_>> {
     accesses.collect()
 }
 
+/// Returns whether a run has what is claimed.
+pub(crate) fn is_had(claim: &Claim, run: &Run) -> bool {
+    match claim {
+        Claim::Between {
+            first,
+            remote,
+            second,
+        } => between(&rows(run), [first, remote, second], false),
+        other => holds(other, run),
+    }
+}
+
 /// Returns whether the claim holds in this run.
 pub(crate) fn holds(claim: &Claim, run: &Run) -> bool {
     let rows = rows(run);
@@ -39,7 +51,7 @@ pub(crate) fn holds(claim: &Claim, run: &Run) -> bool {
             first,
             remote,
             second,
-        } => between(&rows, first, remote, second),
+        } => between(&rows, [first, remote, second], true),
         Claim::Overlap {
             first,
             second,
@@ -132,14 +144,18 @@ fn follows(rows: &[Row<'_>], head: &Operation, tail: &Operation, at: usize) -> b
     rows[at].is(tail) && (source.is_some_and(other) || overwrites)
 }
 
-fn between(rows: &[Row<'_>], first: &Operation, remote: &Operation, second: &Operation) -> bool {
+fn between(
+    rows: &[Row<'_>],
+    [first, remote, second]: [&Operation; 3],
+    only_the_next: bool,
+) -> bool {
     let same = |a: usize, b: usize| {
         rows[a].thread == rows[b].thread && rows[a].location == rows[b].location
     };
     (0..rows.len()).filter(|&k| rows[k].is(second)).any(|k| {
         let last = (0..k).rev().find(|&i| same(i, k) && rows[i].is(first));
         last.is_some_and(|i| {
-            let is_next = !(i + 1..k).any(|j| same(j, k) && rows[j].is(second));
+            let is_next = !only_the_next || !(i + 1..k).any(|j| same(j, k) && rows[j].is(second));
             let comes = |j: usize| {
                 rows[j].is(remote)
                     && rows[j].thread != rows[k].thread

@@ -123,6 +123,7 @@ proptest! {
     fn a_claim_holds_where_it_holds_literally(text in random_run(40), claim in random_claim()) {
         let run = run(&text);
         prop_assert_eq!(claim.holds(&trace(&run)), naive::holds(&claim, &run), "{:?}\n{}", claim, text);
+        prop_assert_eq!(claim.is_had(&trace(&run)), naive::is_had(&claim, &run), "{:?}\n{}", claim, text);
     }
 }
 

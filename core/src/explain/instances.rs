@@ -73,7 +73,7 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
         return Some(false);
     }
     if let Some(claim) = interruption(explanation) {
-        return Some(claim.holds(&Trace::new(run, &Accesses::new(run))));
+        return Some(claim.is_had(&Trace::new(run, &Accesses::new(run))));
     }
     let mut wanted = orders(&blamed);
     if wanted.is_empty() {

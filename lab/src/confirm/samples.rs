@@ -200,13 +200,15 @@ impl Way {
     }
 
     /// It cannot be had, or too seldom. A run that follows it but does not count may have been decided by what the schedule
-    /// kept, so each beginning gets its misses.
-    fn is_hopeless(&self) -> bool {
+    /// kept, so each beginning gets its misses, and a short program, where they cost little, more of them.
+    fn is_hopeless(&self, steps: u64) -> bool {
         const FOR_EACH: u32 = 4;
+        const STEPS: u64 = 40_000;
         let beginnings = u32::try_from(BEGINNINGS).unwrap_or(u32::MAX);
         let (missed, unclean) = (self.tried - self.followed, self.followed - self.of);
+        let cheap = u32::try_from(STEPS / steps.max(1)).unwrap_or(u32::MAX);
         missed >= MISSES + FOR_EACH * self.followed
-            || unclean >= beginnings * MISSES + FOR_EACH * self.of
+            || unclean >= (beginnings * MISSES).max(cheap) + FOR_EACH * self.of
     }
 }
 
@@ -243,7 +245,7 @@ impl<'a> Samples<'a> {
                 return Ok(Drawn::Over);
             }
             let tried = self.ways.iter().enumerate();
-            let hopeful = tried.filter(|(_, way)| !way.is_hopeless());
+            let hopeful = tried.filter(|(_, way)| !way.is_hopeless(self.executor.run.meta.steps));
             let next = hopeful.min_by_key(|(_, way)| way.tried).map(|(at, _)| at);
             let Some(at) = next else {
                 if self.is_coarse || self.following.of < FEW {
