@@ -3,7 +3,9 @@
 mod call;
 
 use crate::explanation::Place;
-use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value};
+use unsnarl_trace::{
+    Event, EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value, raw::FREED,
+};
 
 /// The place of a site in the source.
 pub fn place(run: &Run, site: SiteId) -> Place {
@@ -521,6 +523,16 @@ pub fn value(value: Option<Value>, size: u32, pointer: bool) -> Option<String> {
     }
 }
 
+/// Returns whether a value consists of the bytes that the runtime fills freed memory with.
+pub fn is_left_by_free(value: Option<Value>, size: u32) -> bool {
+    let Some(Value::Bits(bits)) = value else {
+        return false;
+    };
+    let bytes = bits.to_le_bytes();
+    let read = bytes.get(..size as usize).unwrap_or(&bytes);
+    !read.is_empty() && read.iter().all(|byte| *byte == FREED)
+}
+
 /// Formats a number; small negative numbers are more likely than unsigned ones near the top of their range.
 fn number(bits: u64, size: u32) -> String {
     let signed = match size {
@@ -627,6 +639,14 @@ mod tests {
         assert!(!are_elements("ring[2].kind", "ring[2].value"));
         assert!(!are_elements("queue.head", "queue.names[3]"));
         assert!(!are_elements("heads[2]", "tails[3]"));
+    }
+
+    #[test]
+    fn what_freeing_leaves_is_known_by_its_bytes() {
+        let is_left = |bits, size| is_left_by_free(Some(Value::Bits(bits)), size);
+        assert!(is_left(0xdbdb_dbdb, 4) && is_left(0xdb, 1));
+        assert!(is_left(u64::from_le_bytes([0xdb; 8]), 8));
+        assert!(!is_left(0xdb, 4) && !is_left(0, 0) && !is_left_by_free(None, 4));
     }
 
     #[test]

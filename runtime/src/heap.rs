@@ -15,7 +15,7 @@ use core::{
     ffi::{c_int, c_void},
     ptr::null_mut,
 };
-use unsnarl_trace::raw::{End, RecordKind};
+use unsnarl_trace::raw::{End, FREED, RecordKind};
 
 unsafe extern "C" {
     fn __libc_malloc(bytes: usize) -> *mut c_void;
@@ -26,8 +26,6 @@ unsafe extern "C" {
     fn malloc_usable_size(block: *mut c_void) -> usize;
 }
 
-/// Byte with which freed memory is filled: as a pointer it cannot be dereferenced.
-const FREED: c_int = 0xdb;
 /// Number of bytes of a freed block that are filled at most.
 const FILLED: usize = 64 << 10;
 /// Alignment of the library's blocks.
@@ -197,7 +195,7 @@ unsafe fn give_back(this: &Thread, block: *mut c_void, pc: u64) {
         if bytes > KEPT_UP_TO {
             return free(block as usize);
         }
-        memory::fill(block.cast(), FREED, bytes.min(FILLED));
+        memory::fill(block.cast(), c_int::from(FREED), bytes.min(FILLED));
         freed::keep(block as usize, bytes, free);
     }
 }

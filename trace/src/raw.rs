@@ -31,6 +31,9 @@ pub mod serve;
 /// `Free` perhaps a part of one.
 pub const MAPPED: u32 = 1;
 
+/// Byte with which the runtime fills freed memory: as a pointer it cannot be dereferenced.
+pub const FREED: u8 = 0xdb;
+
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
 /// Layout version; changes with every change of a struct or constant in this module.

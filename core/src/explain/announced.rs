@@ -235,7 +235,7 @@ pub(super) fn has_come(view: &View, store: EventId, needs: &Needs) -> bool {
 }
 
 /// The key of the write at a place that the failing run did not reach.
-fn setter_key(setter: &Place) -> AccessKey {
+pub(super) fn setter_key(setter: &Place) -> AccessKey {
     let site = SiteRow {
         file: setter.file.clone(),
         line: setter.line,

@@ -81,7 +81,12 @@ pub(super) fn alone(
 }
 
 /// Explains a write that may still happen, but too late.
-fn not_yet(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Explanation {
+pub(super) fn not_yet(
+    view: &View,
+    original: PairKey,
+    reader: EventId,
+    setter: &Place,
+) -> Explanation {
     let name = view.variable(reader);
     let old = has_old_value(view, reader);
     let headline = match old {

@@ -50,6 +50,11 @@ pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation
     if let Some(unwoken) = lost_wakeup::forgotten(view, is_check) {
         return unwoken;
     }
+    plain(view, early, late)
+}
+
+/// Explains the order of the two accesses, whatever led there.
+pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     let name = view.variable_of(&[late, early]);
     let mut draft = Draft::new(
         view,

@@ -163,7 +163,23 @@ impl<'a> View<'a> {
         let event = self.event(row);
         let pointer = facts::holds_pointers(&self.run, self.orders.accesses().of(event.location))
             || event.size == 8 && facts::mentions_null(&self.run.meta.site(event.site).text);
+        if facts::is_left_by_free(event.value, event.size) && self.is_freed(row) {
+            return Some("freed memory".to_owned());
+        }
         facts::value(event.value, event.size, pointer)
+    }
+
+    /// Returns whether a row's block was freed before it.
+    fn is_freed(&self, row: EventId) -> bool {
+        let block = |location| facts::block(self.run.location(location));
+        let own = block(self.event(row).location);
+        let before = self.run.events.iter().take_while(|(other, _)| *other < row);
+        let changes = before.filter(|(_, event)| {
+            matches!(event.kind, EventKind::Alloc | EventKind::Free) && block(event.location) == own
+        });
+        changes
+            .last()
+            .is_some_and(|(_, event)| event.kind == EventKind::Free)
     }
 
     /// Clause about a wait that never ended: `main.1 waits for ever at line 18`.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use unsnarl_core::{
     Budget, BugKind, Certainty, Explanation,
     diagnosis::{Progress, Shows, TriedProposal},
-    explain::{Intervention, Proposals, Proposer, Proposers, guarding},
+    explain::{Intervention, Parts, Proposals, Proposer, Proposers, guarding, parts},
 };
 use unsnarl_trace::{EventId, Run};
 
@@ -53,6 +53,11 @@ pub fn choose(
         let mut proposals = proposals();
         for engine in proposers.all() {
             choice.ask(engine, &mut proposals, explanation)?;
+        }
+        if choice.is_cause()
+            && let Some(parts) = parts(proposers, explanation)
+        {
+            choice.try_part(explanation, parts)?;
         }
         if choice.is_cause() && is_open(explanation) {
             let guards = guarding(proposers, explanation);
@@ -250,6 +255,47 @@ impl<'c> Choice<'c> {
         Ok(())
     }
 
+    /// Tells of what is told only the read that came too early, if its thread comes there without having seen the other change
+    /// and then it fails as well: that change has no part in it.
+    fn try_part(&mut self, told: &mut Explanation, parts: Parts) -> Result<()> {
+        let Parts { seen, early } = parts;
+        let share = match self.budget.stop() {
+            None => self.trials.but_without(&early, &seen, self.budget)?,
+            Some(_) => {
+                self.is_cut = true;
+                None
+            }
+        };
+        if share.is_none_or(|share| share.fails == 0) {
+            return Ok(());
+        }
+        let trial = self.experiment(&early, None)?;
+        let Some(made) = trial.made.filter(|made| made.evidence.is_cause()) else {
+            return Ok(());
+        };
+        let evidence = Some(made.evidence);
+        let tried = Tried::new(made, &early, self.trials.run(), self.decision);
+        let is_rarer = |told: &Tried| tried.is_rarer_than(told);
+        if !self.best.as_ref().is_some_and(is_rarer) {
+            let early = Explanation { evidence, ..early };
+            self.tell(told, early, (tried, trial.against));
+        }
+        Ok(())
+    }
+
+    /// Tells another story, and passes over the one that was told.
+    fn tell(
+        &mut self,
+        told: &mut Explanation,
+        other: Explanation,
+        (tried, against): (Tried, Against),
+    ) {
+        let known = self.best.replace(tried);
+        let against = std::mem::replace(&mut self.against, against);
+        let told = std::mem::replace(told, other);
+        self.pass_over(&told, known.as_ref(), against);
+    }
+
     /// Tries what is told without an experiment.
     fn try_first(&mut self, told: &mut Explanation) -> Result<()> {
         let trial = self.experiment(told, None)?;
@@ -313,13 +359,9 @@ impl<'c> Choice<'c> {
                 let is_enough = is_open || it.experiment.evidence.suffices();
                 is_clear(it) && is_enough && it.is_better_than(self.best.as_ref())
             };
-            if found.as_ref().is_some_and(is_better) {
-                let known = std::mem::replace(&mut self.best, found);
-                let against = std::mem::replace(&mut self.against, trial.against);
-                let told = std::mem::replace(told, other);
-                self.pass_over(&told, known.as_ref(), against);
-            } else {
-                self.pass_over(&other, found.as_ref(), trial.against);
+            match found {
+                Some(found) if is_better(&found) => self.tell(told, other, (found, trial.against)),
+                found => self.pass_over(&other, found.as_ref(), trial.against),
             }
         }
         Ok(())

@@ -126,6 +126,7 @@ impl Experiments for Trials<'_> {
             return Ok(None);
         };
         samples.having = Some(with);
+        samples.without_any();
         // The first that fails decides.
         for least in 1..=SAMPLES {
             if samples.take(least, budget)? != Drawn::All {

@@ -86,7 +86,7 @@ pub(super) struct Samples<'a> {
     choices: &'a [u16],
     /// Runs that passed.
     passed: &'a [&'a Run],
-    /// What they have of what is blamed, once that is needed.
+    /// Instances of what is blamed that they have, once these are needed.
     harmless: OnceCell<Harmless>,
     /// All that followed an order.
     following: Tally,
@@ -94,6 +94,8 @@ pub(super) struct Samples<'a> {
     clean: Tally,
     /// No runs are clean, or too few: those that follow an order have to do.
     is_coarse: bool,
+    /// Runs that are not clean never have to do.
+    is_strict: bool,
 }
 
 /// Runs with the same order, counted.
@@ -232,7 +234,14 @@ impl<'a> Samples<'a> {
             following: Tally::default(),
             clean: Tally::default(),
             is_coarse: false,
+            is_strict: false,
         }
+    }
+
+    /// Counts only runs that have what is blamed nowhere, not even where runs that passed have it.
+    pub fn without_any(&mut self) {
+        self.passed = &[];
+        self.is_strict = true;
     }
 
     /// Goes on until there are so many.
@@ -248,7 +257,7 @@ impl<'a> Samples<'a> {
             let hopeful = tried.filter(|(_, way)| !way.is_hopeless(self.executor.run.meta.steps));
             let next = hopeful.min_by_key(|(_, way)| way.tried).map(|(at, _)| at);
             let Some(at) = next else {
-                if self.is_coarse || self.following.of < FEW {
+                if self.is_coarse || self.is_strict || self.following.of < FEW {
                     return Ok(Drawn::CannotBeHad);
                 }
                 self.take_all_that_follow();
