@@ -54,6 +54,7 @@ pub fn choose(
         for engine in proposers.all() {
             choice.ask(engine, &mut proposals, explanation)?;
         }
+        choice.try_rare(explanation)?;
         if choice.is_cause()
             && let Some(parts) = parts(proposers, explanation)
         {
@@ -122,6 +123,10 @@ struct Choice<'c> {
     /// A run that speaks against what is told.
     against: Against,
     others: Vec<Other>,
+    /// Stories whose opposite was too rare among the schedules.
+    rare: Vec<Explanation>,
+    /// Experiments take many more schedules.
+    is_patient: bool,
     progress: Progress,
     /// The time was over before all was tried.
     is_cut: bool,
@@ -136,6 +141,8 @@ impl<'c> Choice<'c> {
             best: None,
             against: None,
             others: Vec::new(),
+            rare: Vec::new(),
+            is_patient: false,
             progress: Progress::default(),
             is_cut: false,
         }
@@ -176,6 +183,7 @@ impl<'c> Choice<'c> {
         leads_to: Option<&Intervention>,
     ) -> Result<Trial> {
         let trial = match (self.budget.stop(), leads_to) {
+            (None, None) if self.is_patient => self.trials.patiently(proposal, self.budget)?,
             (None, None) => self.trials.experiment(proposal, self.budget)?,
             (None, Some(order)) => self.trials.on_the_way(proposal, order, self.budget)?,
             (Some(_), _) => Trial {
@@ -184,6 +192,9 @@ impl<'c> Choice<'c> {
             },
         };
         self.is_cut |= trial.is_unfinished;
+        if trial.is_too_rare {
+            self.rare.push(proposal.clone());
+        }
         let headline = proposal.headline.clone();
         match trial.is_unfinished && trial.schedules == 0 {
             true => self.progress.not_tried.push(headline),
@@ -252,6 +263,28 @@ impl<'c> Choice<'c> {
             other.passed_over.follows = true;
             self.others.push(other);
         }
+        Ok(())
+    }
+
+    /// Tries once more, with patience, the stories whose opposite was too rare, if nothing else is borne out.
+    fn try_rare(&mut self, told: &mut Explanation) -> Result<()> {
+        let rare = std::mem::take(&mut self.rare);
+        if rare.is_empty() || self.tells() {
+            return Ok(());
+        }
+        self.is_patient = true;
+        for story in rare {
+            self.others.retain(|other| !other.is(&story));
+            let mut tried = self.progress.tried.iter();
+            if let Some(at) = tried.position(|one| one.headline == story.headline) {
+                self.progress.tried.remove(at);
+            }
+            match story.id == told.id {
+                true => self.try_first(told)?,
+                false => self.try_all(told, vec![story], Tried::is_settled)?,
+            }
+        }
+        self.is_patient = false;
         Ok(())
     }
 

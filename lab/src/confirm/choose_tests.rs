@@ -63,6 +63,8 @@ fn summary(name: &str, text: &str) -> RunSummary {
 struct Given<'a> {
     run: &'a Run,
     outcomes: &'a [(&'a str, u32, u32)],
+    /// Outcomes of stories whose opposite is rare, with patience.
+    rare: &'a [(&'a str, u32, u32)],
     /// Stories that what is told can be had without, and failures among such schedules.
     parted: &'a [(&'a str, u32)],
     asked: RefCell<Vec<String>>,
@@ -76,6 +78,7 @@ impl<'a> Given<'a> {
         Given {
             run,
             outcomes,
+            rare: &[],
             parted: &[],
             asked: RefCell::default(),
             last: usize::MAX,
@@ -117,8 +120,20 @@ impl Experiments for Given<'_> {
             made,
             schedules: 60,
             is_unfinished: false,
+            is_too_rare: self
+                .rare
+                .iter()
+                .any(|(about, ..)| explanation.headline.contains(about)),
             against: against.map(|_| (Shows::FailsWithout, Box::new(self.run.clone()))),
         })
+    }
+
+    fn patiently(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial> {
+        let patient = Given {
+            outcomes: self.rare,
+            ..Given::of(self.run, &[])
+        };
+        patient.experiment(explanation, budget)
     }
 
     fn on_the_way(
@@ -461,4 +476,34 @@ fn a_change_that_the_failure_does_not_take_has_no_part_in_it() {
         told_of_a_flag(&[("`ready`", 3)]),
         "`data` was read before fill (main.1) had set it"
     );
+}
+
+/// The story told of the two counters where these stories have a rare opposite, and the others these outcomes.
+fn told_with_patience(outcomes: &[(&str, u32, u32)], rare: &[(&str, u32, u32)]) -> Explanation {
+    let corpora = corpora();
+    let corpus = corpora.iter().next().expect("a corpus");
+    let (budget, run) = (Budget::unlimited(), failing_run());
+    let mut told = explain(corpus, &budget).findings.remove(0);
+    let given = Given {
+        rare,
+        ..Given::of(&run, outcomes)
+    };
+    let proposers = Proposers::comparing(corpus);
+    let decision = Decision::default();
+    choose(&proposers, &[], &given, &mut told, &decision, &budget).expect("no program is executed");
+    told
+}
+
+#[test]
+fn what_is_rare_is_tried_with_patience_where_nothing_else_is_borne_out() {
+    let told = told_with_patience(&[(HITS, 10, 10)], &[(DONE, 30, 0)]);
+    assert!(told.headline.contains(DONE), "{}", told.headline);
+    let mut over = told.passed_over.iter();
+    assert!(!over.any(|one| one.headline.contains(DONE)));
+    let told = told_with_patience(&[(HITS, 30, 0)], &[(DONE, 30, 0)]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+    // What is told may be rare itself.
+    let told = told_with_patience(&[], &[(HITS, 30, 0)]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+    assert!(told.evidence.is_some_and(Evidence::is_cause));
 }

@@ -25,6 +25,8 @@ pub struct Trial {
     pub schedules: u32,
     /// The time was over before the experiment was.
     pub is_unfinished: bool,
+    /// Schedules without what is blamed were too rare: there may be enough among many more.
+    pub is_too_rare: bool,
     /// A run that speaks against the proposal.
     pub against: Option<(Shows, Box<Run>)>,
 }
@@ -62,6 +64,12 @@ pub trait Experiments {
     /// The program cannot be executed.
     fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial>;
 
+    /// The same with many more schedules, as far as they are short.
+    ///
+    /// # Errors
+    /// The program cannot be executed.
+    fn patiently(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial>;
+
     /// The same where all schedules go on to the order that `leads_to` begins with, as far as they can: does it take the
     /// blamed steps to come there?
     ///
@@ -96,7 +104,15 @@ impl Experiments for Trials<'_> {
     }
 
     fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial> {
-        self.compared(explanation, &[], budget)
+        self.compared(self.set(explanation, &[]), budget)
+    }
+
+    fn patiently(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial> {
+        let mut set = self.set(explanation, &[]);
+        if let Some(set) = &mut set {
+            set.without.be_patient();
+        }
+        self.compared(set, budget)
     }
 
     fn on_the_way(
@@ -105,7 +121,7 @@ impl Experiments for Trials<'_> {
         leads_to: &Intervention,
         budget: &Budget,
     ) -> Result<Trial> {
-        self.compared(explanation, &leads_to.with, budget)
+        self.compared(self.set(explanation, &leads_to.with), budget)
     }
 
     fn but_without(
@@ -153,13 +169,8 @@ struct Set<'a> {
 }
 
 impl Trials<'_> {
-    fn compared(
-        &self,
-        explanation: &Explanation,
-        then: &[EventId],
-        budget: &Budget,
-    ) -> Result<Trial> {
-        let Some(mut set) = self.set(explanation, then) else {
+    fn compared(&self, set: Option<Set<'_>>, budget: &Budget) -> Result<Trial> {
+        let Some(mut set) = set else {
             return Ok(Trial::default());
         };
         let compared = compare(&mut set.with, &mut set.without, budget)?;
@@ -167,6 +178,7 @@ impl Trials<'_> {
         Ok(Trial {
             schedules: set.with.tried() + set.without.tried(),
             is_unfinished: compared == Drawn::Over,
+            is_too_rare: compared == Drawn::TooRare,
             against: set.without.against().or_else(|| set.with.against()),
             made: (compared == Drawn::All).then_some(Experiment {
                 evidence,

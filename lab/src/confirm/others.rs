@@ -39,6 +39,11 @@ impl Other {
         }
     }
 
+    /// Returns whether it is this story.
+    pub fn is(&self, story: &Explanation) -> bool {
+        self.story.id == story.id
+    }
+
     /// Does nothing fail without it either, though it is complete before `end`? The failure may take it, or it is just a
     /// part of the way to what is told.
     fn may_be_needed(&self, end: EventId) -> bool {

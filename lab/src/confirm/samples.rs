@@ -27,6 +27,8 @@ pub(super) enum Drawn {
     All,
     /// The program does not have it, or too seldom.
     CannotBeHad,
+    /// Schedules without it have it elsewhere, nearly all of them: more of them may show something.
+    TooRare,
     /// The time was over.
     Over,
 }
@@ -46,7 +48,7 @@ pub(super) fn compare<'a>(
         }
         // Failures of runs that have it elsewhere do not speak against it.
         if without.is_coarse && !evidence(with, without).is_necessary() {
-            return Ok(Drawn::CannotBeHad);
+            return Ok(Drawn::TooRare);
         }
         // What fails as often without it is not it.
         let evidence = evidence(with, without);
@@ -96,6 +98,8 @@ pub(super) struct Samples<'a> {
     is_coarse: bool,
     /// Runs that are not clean never have to do.
     is_strict: bool,
+    /// Runs of a way that may not be clean before it is given up.
+    patience: u32,
 }
 
 /// Runs with the same order, counted.
@@ -157,6 +161,10 @@ pub(super) struct Way {
 /// The choices before what is blamed that a schedule begins with: all, half, none.
 const BEGINNINGS: usize = 3;
 
+/// Runs of an order that may have it elsewhere before clean ones count as too rare: each beginning gets its misses, since a
+/// run may have been decided by what the schedule kept.
+const PATIENCE: u32 = 3 * MISSES;
+
 impl Way {
     pub fn of(run: &Run, order: &[EventId]) -> Way {
         Way {
@@ -201,16 +209,11 @@ impl Way {
         }
     }
 
-    /// It cannot be had, or too seldom. A run that follows it but does not count may have been decided by what the schedule
-    /// kept, so each beginning gets its misses, and a short program, where they cost little, more of them.
-    fn is_hopeless(&self, steps: u64) -> bool {
+    /// It cannot be had, or too seldom, or nearly all runs that follow it do not count.
+    fn is_hopeless(&self, patience: u32) -> bool {
         const FOR_EACH: u32 = 4;
-        const STEPS: u64 = 40_000;
-        let beginnings = u32::try_from(BEGINNINGS).unwrap_or(u32::MAX);
         let (missed, unclean) = (self.tried - self.followed, self.followed - self.of);
-        let cheap = u32::try_from(STEPS / steps.max(1)).unwrap_or(u32::MAX);
-        missed >= MISSES + FOR_EACH * self.followed
-            || unclean >= (beginnings * MISSES).max(cheap) + FOR_EACH * self.of
+        missed >= MISSES + FOR_EACH * self.followed || unclean >= patience + FOR_EACH * self.of
     }
 }
 
@@ -235,6 +238,7 @@ impl<'a> Samples<'a> {
             clean: Tally::default(),
             is_coarse: false,
             is_strict: false,
+            patience: PATIENCE,
         }
     }
 
@@ -242,6 +246,13 @@ impl<'a> Samples<'a> {
     pub fn without_any(&mut self) {
         self.passed = &[];
         self.is_strict = true;
+    }
+
+    /// Gives up only after many more runs, if they are short.
+    pub fn be_patient(&mut self) {
+        const STEPS: u64 = 40_000;
+        let many = STEPS / self.executor.run.meta.steps.max(1);
+        self.patience = u32::try_from(many).unwrap_or(u32::MAX).max(PATIENCE);
     }
 
     /// Goes on until there are so many.
@@ -254,7 +265,7 @@ impl<'a> Samples<'a> {
                 return Ok(Drawn::Over);
             }
             let tried = self.ways.iter().enumerate();
-            let hopeful = tried.filter(|(_, way)| !way.is_hopeless(self.executor.run.meta.steps));
+            let hopeful = tried.filter(|(_, way)| !way.is_hopeless(self.patience));
             let next = hopeful.min_by_key(|(_, way)| way.tried).map(|(at, _)| at);
             let Some(at) = next else {
                 if self.is_coarse || self.is_strict || self.following.of < FEW {
