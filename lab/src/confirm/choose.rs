@@ -4,7 +4,7 @@ use super::{
     decide::Decision,
     experiment::{Experiments, Trial},
     others::{Other, needed},
-    tried::Tried,
+    tried::{Tried, is_half_of},
 };
 use anyhow::Result;
 use std::time::Duration;
@@ -388,9 +388,11 @@ impl<'c> Choice<'c> {
             let other = Explanation { evidence, ..other };
             // What the runs speak for, but cannot be tried, gives way only to what is enough by itself.
             let is_open = self.best.is_some() || told.certainty != Certainty::Likely;
+            // Half of what cannot be tried is no other story.
+            let is_half = self.best.is_none() && is_half_of(&other, told);
             let is_better = |it: &Tried| {
                 let is_enough = is_open || it.experiment.evidence.suffices();
-                is_clear(it) && is_enough && it.is_better_than(self.best.as_ref())
+                is_clear(it) && is_enough && !is_half && it.is_better_than(self.best.as_ref())
             };
             match found {
                 Some(found) if is_better(&found) => self.tell(told, other, (found, trial.against)),

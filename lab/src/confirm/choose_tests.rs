@@ -5,12 +5,12 @@ use super::{
     decide::Decision,
     experiment::{Experiment, Experiments, Trial},
     others::{Other, needed},
-    tried::Tried,
+    tried::{Tried, is_half_of},
 };
 use anyhow::Result;
 use std::{cell::RefCell, sync::Arc};
 use unsnarl_core::{
-    Budget, Certainty, Corpora, Explanation, Place, RunSummary,
+    Budget, BugKind, Certainty, Corpora, Explanation, Place, Role, RunSummary, SiteMark,
     diagnosis::{Counterexample, DecisiveStep, Evidence, Share, Shows},
     explain::{Intervention, Proposers, explain, intervention},
 };
@@ -506,4 +506,22 @@ fn what_is_rare_is_tried_with_patience_where_nothing_else_is_borne_out() {
     let told = told_with_patience(&[], &[(HITS, 30, 0)]);
     assert!(told.headline.contains(HITS), "{}", told.headline);
     assert!(told.evidence.is_some_and(Evidence::is_cause));
+}
+
+#[test]
+fn an_order_of_an_interruptions_lines_is_half_of_it() {
+    let interruption = story(HITS);
+    let mut order = interruption.clone();
+    order.kind = BugKind::OrderViolation;
+    let causes = |one: &SiteMark| one.role == Role::Cause;
+    let first = order.sites.iter().position(causes).expect("a cause");
+    order.sites.remove(first);
+    assert!(is_half_of(&order, &interruption));
+    let mut elsewhere = order.clone();
+    elsewhere
+        .sites
+        .iter_mut()
+        .for_each(|mark| mark.location = "cells[2]".to_owned());
+    assert!(!is_half_of(&elsewhere, &interruption));
+    assert!(!is_half_of(&interruption, &order));
 }

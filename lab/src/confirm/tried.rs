@@ -3,7 +3,7 @@
 use super::{decide::Decision, experiment::Experiment};
 use std::collections::BTreeSet;
 use unsnarl_core::{
-    BugKind, Explanation, Role, diagnosis::DecisiveStep, explain::ends_in_the_check,
+    BugKind, Explanation, Role, SiteMark, diagnosis::DecisiveStep, explain::ends_in_the_check,
 };
 use unsnarl_trace::{EventId, Run};
 
@@ -24,6 +24,23 @@ fn blamed_locations(explanation: &Explanation) -> BTreeSet<String> {
     let sites = explanation.sites.iter();
     let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
     blamed.map(|mark| mark.location.clone()).collect()
+}
+
+/// Returns whether an order is half of an interruption: accesses of these lines to the same variable. It is borne out where
+/// the interruption is, and says less.
+pub(super) fn is_half_of(order: &Explanation, interruption: &Explanation) -> bool {
+    let accesses = |explanation: &Explanation| -> BTreeSet<(String, String, u32)> {
+        let sites = explanation.sites.iter();
+        let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+        let at = |mark: &SiteMark| {
+            let place = &mark.place;
+            (mark.location.clone(), place.file.clone(), place.line)
+        };
+        blamed.map(at).collect()
+    };
+    order.kind == BugKind::OrderViolation
+        && interruption.kind == BugKind::AtomicityViolation
+        && accesses(order).is_subset(&accesses(interruption))
 }
 
 /// A story that was tried.
