@@ -3,7 +3,7 @@
 use super::{
     Case, atomic, lacking,
     model::Fix,
-    mutexes, places, rejoin, right,
+    mutexes, other_lock, places, rejoin, right,
     seen::{self, Seen},
     text::Refusal,
 };
@@ -35,7 +35,7 @@ pub(super) fn held(case: &Case<'_>, is_last: bool, refused: &mut Vec<Refusal>) -
     if data.is_empty() || known.is_none() && !is_last {
         return Vec::new();
     }
-    let seen = seen::look(case.runs, data, case.budget);
+    let mut seen = seen::look(case.runs, data, case.budget);
     let mut fixes = Vec::new();
     let mut tried = |fix: Result<Fix, Refusal>, refused: &mut Vec<Refusal>| {
         let is_known = fix.as_ref().is_ok_and(|fix| !is_new(&fixes, fix));
@@ -54,6 +54,10 @@ pub(super) fn held(case: &Case<'_>, is_last: bool, refused: &mut Vec<Refusal>) -
             Err(why) => refused.push(why),
         }
     };
+    for fix in other_lock::instead(case, &seen) {
+        tried(fix, refused);
+    }
+    other_lock::forget(case.files, &mut seen);
     if let Some((wanted, _)) = &known {
         let lock = wanted.lock.clone().or_else(|| mutexes::usual(&seen));
         if let Some(lock) = lock {

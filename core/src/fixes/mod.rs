@@ -22,6 +22,7 @@ mod needs;
 mod nested_locks;
 mod one_step;
 mod order;
+mod other_lock;
 mod places;
 mod publish;
 mod recorded;
@@ -135,7 +136,9 @@ fn proposed(case: &Case<'_>) -> (Vec<Result<Fix, Refusal>>, bool) {
         }
         BugKind::LostWakeup => {
             let fix = publish::set_last(case).unwrap_or_else(|| wait::signal_under_lock(case));
-            (vec![fix], true)
+            let mut fixes = other_lock::of_condition(case);
+            fixes.push(fix);
+            (fixes, true)
         }
         BugKind::Sequential => (Vec::new(), false),
         _ => {

@@ -30,6 +30,8 @@ pub enum FixKind {
     Unlock,
     /// Changes an atomic variable by one operation instead of a load and a store.
     AtomicUpdate,
+    /// Acquires the lock that guards the data instead of another one.
+    OtherLock,
 }
 
 /// A place in a text.
