@@ -65,7 +65,7 @@ pub(super) fn forget(files: &Files<'_>, seen: &mut Seen) {
     }
 }
 
-/// The lines that acquire another lock. Linear in the accesses times the lines that acquire locks.
+/// The lines that acquire another lock. Linear in the accesses times the lines that acquire one of their locks.
 fn others(files: &Files<'_>, seen: &Seen) -> BTreeSet<Other> {
     let mut taken: BTreeMap<String, BTreeSet<&Line>> = BTreeMap::new();
     for (line, names) in &seen.taken {
@@ -74,50 +74,55 @@ fn others(files: &Files<'_>, seen: &Seen) -> BTreeSet<Other> {
         }
     }
     let count = |lock: &str| taken.get(lock).map_or(0, BTreeSet::len);
+    let guards = guards(seen);
     let mut found = BTreeSet::new();
-    for (access, guards) in seen.accesses.keys().filter_map(|it| guards_of(seen, it)) {
-        for held in &access.held {
-            let Some(own) = taken.get(&family(held)) else {
+    for access in seen.accesses.keys() {
+        let held: BTreeSet<String> = access.held.iter().map(|lock| family(lock)).collect();
+        let all = guards.get(&family(&access.location)).into_iter().flatten();
+        let usual = all.max_by_key(|lock| count(lock));
+        let Some(usual) = usual.filter(|lock| !held.contains(*lock)) else {
+            continue;
+        };
+        for lock in held {
+            let own = taken.get(&lock).filter(|own| own.len() < count(usual));
+            let Some((line, user)) = own.and_then(|own| only_place(files, own, access)) else {
                 continue;
             };
-            let usual = guards.iter().max_by_key(|lock| count(lock));
-            let usual = usual.filter(|lock| count(lock) > own.len());
-            let place = own
-                .iter()
-                .find_map(|line| Some((*line, user_at(files, line, access)?)));
-            let is_only_there = |line: &Line| own.iter().all(|it| is_one_function(files, it, line));
-            if let Some(usual) = usual
-                && let Some((line, user)) = place.filter(|(line, _)| is_only_there(line))
-            {
-                found.insert(Other {
-                    at: line.clone(),
-                    function: user.function.clone(),
-                    uses: user.line,
-                    taken: family(held),
-                    usual: usual.clone(),
-                });
-            }
+            found.insert(Other {
+                at: line.clone(),
+                function: user.function.clone(),
+                uses: user.line,
+                taken: lock,
+                usual: usual.clone(),
+            });
         }
     }
     found
 }
 
-/// The families of the locks that other accesses to the same data hold, if this one holds none of them.
-fn guards_of<'s>(seen: &'s Seen, access: &'s Access) -> Option<(&'s Access, BTreeSet<String>)> {
-    let data = family(&access.location);
-    let same = seen
-        .accesses
-        .keys()
-        .filter(|it| family(&it.location) == data);
-    let families = |access: &Access| -> BTreeSet<String> {
+/// The families of the locks that are held at accesses to each family of data.
+fn guards(seen: &Seen) -> BTreeMap<String, BTreeSet<String>> {
+    let mut guards: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for access in seen.accesses.keys() {
         let own = access.held.iter();
         let own = own.filter(|lock| mutexes::guards(lock, &access.location));
-        own.map(|lock| family(lock)).collect()
-    };
-    let held: BTreeSet<String> = access.held.iter().map(|lock| family(lock)).collect();
-    let all: BTreeSet<String> = same.flat_map(families).collect();
-    let guards: BTreeSet<String> = all.difference(&held).cloned().collect();
-    (!guards.is_empty() && !held.is_empty()).then_some((access, guards))
+        let known = guards.entry(family(&access.location)).or_default();
+        known.extend(own.map(|lock| family(lock)));
+    }
+    guards
+}
+
+/// The line that acquires a lock in the function of an access, or of a call that leads there, with that access or call;
+/// none when another function acquires it as well.
+fn only_place<'l, 'a>(
+    files: &Files<'_>,
+    own: &BTreeSet<&'l Line>,
+    access: &'a Access,
+) -> Option<(&'l Line, &'a At)> {
+    let mut lines = own.iter();
+    let (line, user) = lines.find_map(|line| Some((*line, user_at(files, line, access)?)))?;
+    let is_alone = own.iter().all(|it| is_one_function(files, it, line));
+    is_alone.then_some((line, user))
 }
 
 /// The access, or the call that leads to it, in the function that acquires a lock on this line, after that.
