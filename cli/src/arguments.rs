@@ -4,9 +4,9 @@ use crate::permission::Trusting;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use unsnarl_core::{findings::Engine, pairs::Procedure};
-use unsnarl_lab::{confirm::DEFAULT_TIME, executable::Given, load};
+use unsnarl_lab::{confirm::DEFAULT_TIME, executable::ExecutionSettings, load};
 use unsnarl_recorder::record::strategy::Strategy;
-use unsnarl_symbolic::{invariants::Level, schedules::Options};
+use unsnarl_symbolic::{invariants::Level, schedules::SolverOptions};
 
 /// Explains concurrency bugs of C and C++ programs.
 ///
@@ -18,7 +18,7 @@ use unsnarl_symbolic::{invariants::Level, schedules::Options};
 ///   unsnarl explain
 #[derive(Parser, Debug)]
 #[command(name = "unsnarl", version, verbatim_doc_comment)]
-pub struct Arguments {
+pub struct CommandLine {
     /// The command to execute.
     #[command(subcommand)]
     pub command: Command,
@@ -44,7 +44,7 @@ pub enum Command {
     /// Run a program under many schedules and keep the runs
     ///
     /// Exit status: 0 every run passed, 1 a run failed, 2 usage or the program cannot be recorded.
-    Record(Record),
+    Record(RecordArguments),
     /// Say why the failing runs fail
     ///
     /// Exit status: 0 nothing failed, 1 failures explained, 2 usage or broken input, 3 failed runs
@@ -57,12 +57,12 @@ pub enum Command {
     ///
     /// Exit status: 0 nothing failed, 1 an order that was predicted and executed makes the program fail,
     /// 2 usage or broken input.
-    Predict(Predict),
+    Predict(PredictArguments),
     /// Run a recorded run again with the same schedule, or try a schedule that somebody proposes
     ///
     /// Exit status: 0 when all runs repeat it (all events of the schedule were reached), 1 with the first
     /// difference, 2 usage or broken input.
-    Replay(Replay),
+    Replay(ReplayArguments),
     /// Say whether a suggested fix holds: no failure and no new deadlock, in all schedules within a bound
     ///
     /// Without --build the program is run as it is, and the schedules that the fix makes impossible are left out.
@@ -74,7 +74,7 @@ pub enum Command {
     /// Make a run of another tool's trace
     ///
     /// Exit status: 0 imported (lines that could not be read are told), 2 usage or no trace.
-    Import(Import),
+    Import(ImportArguments),
     /// Print a run as another tool reads it
     ///
     /// Exit status: 0 printed (what the other tool has no words for is told), 2 usage or broken input.
@@ -92,7 +92,7 @@ pub enum Command {
 
 /// `unsnarl record`
 #[derive(Args, Debug)]
-pub struct Record {
+pub struct RecordArguments {
     /// Runs to make [default: 100; 10000 with --until-failing; 1 with --strategy sequential]
     #[arg(short = 'n', long = "runs", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub runs: Option<u64>,
@@ -215,8 +215,8 @@ pub struct Explain {
     /// dsp, invariants (docs/engines)
     ///
     /// dsp executes the failing order and the one that passes, unless --no-run is given.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Asked::from_name)]
-    pub engine: Vec<Asked>,
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = EngineName::from_name)]
+    pub engine: Vec<EngineName>,
     /// Test procedures of the engine pairs: I, II, III-pc, III-tid, III-loop [default: all, in this order, until
     /// one reports something]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = procedure, requires = "engine")]
@@ -280,8 +280,8 @@ pub struct Explain {
 
 impl Explain {
     /// The circumstances in which the programs of the runs are executed.
-    pub fn given(&self) -> Given {
-        Given {
+    pub fn given(&self) -> ExecutionSettings {
+        ExecutionSettings {
             stdin: self.stdin.clone(),
             driver: self.driver.clone(),
             timeout: self.timeout,
@@ -303,18 +303,18 @@ pub struct SolverLimits {
 
 impl SolverLimits {
     /// Returns the limits as options of the solver.
-    pub fn options(self) -> Options {
-        Options {
+    pub fn options(self) -> SolverOptions {
+        SolverOptions {
             effort: self.solver_effort.saturating_mul(1_000_000),
             memory: self.solver_memory,
-            ..Options::default()
+            ..SolverOptions::default()
         }
     }
 }
 
 /// An engine that can be asked by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asked {
+pub enum EngineName {
     /// One that compares runs.
     Comparing(Engine),
     /// The failing order and the nearest one that passes.
@@ -323,15 +323,15 @@ pub enum Asked {
     Invariants,
 }
 
-impl Asked {
-    fn from_name(name: &str) -> Result<Asked, String> {
+impl EngineName {
+    fn from_name(name: &str) -> Result<EngineName, String> {
         match name {
-            "dsp" => return Ok(Asked::Dsp),
-            "invariants" => return Ok(Asked::Invariants),
+            "dsp" => return Ok(EngineName::Dsp),
+            "invariants" => return Ok(EngineName::Invariants),
             _ => {}
         }
         let names = Engine::ALL.map(Engine::name).join(", ");
-        let engine = Engine::from_name(name).map(Asked::Comparing);
+        let engine = Engine::from_name(name).map(EngineName::Comparing);
         engine.ok_or_else(|| format!("no such engine: expected {names}, dsp, invariants"))
     }
 }
@@ -376,7 +376,7 @@ pub enum CoverageFormat {
 
 /// The output format of findings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Format {
+pub enum OutputFormat {
     /// For reading
     Text,
     /// For programs (docs/explain-json.md)
@@ -404,7 +404,7 @@ pub enum ExplainFormat {
 
 /// `unsnarl predict`
 #[derive(Args, Debug)]
-pub struct Predict {
+pub struct PredictArguments {
     /// A run file, the name of a run in .unsnarl/runs, a folder of runs, or a project: then the newest
     /// passing runs of each program [default: .]
     #[arg(conflicts_with = "command")]
@@ -413,8 +413,8 @@ pub struct Predict {
     #[arg(long, value_name = "FILE")]
     pub patterns: Option<PathBuf>,
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Time for all of it, at least half of it for executing: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", default_value = "2m", value_parser = duration)]
     pub budget: Duration,
@@ -493,7 +493,7 @@ pub struct Verify {
 
 /// `unsnarl replay`
 #[derive(Args, Debug)]
-pub struct Replay {
+pub struct ReplayArguments {
     /// A run file, the name of one in .unsnarl/runs, or a schedule (docs/schedule.md)
     pub run: PathBuf,
     /// Number of repetitions
@@ -541,7 +541,7 @@ pub struct Replay {
 
 /// `unsnarl import`
 #[derive(Args, Debug)]
-pub struct Import {
+pub struct ImportArguments {
     /// The trace
     pub file: PathBuf,
     /// Format of the trace (docs/traces.md)
@@ -691,7 +691,7 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
+        CommandLine::command().debug_assert();
     }
 
     #[test]
@@ -719,7 +719,7 @@ mod tests {
     #[test]
     fn the_programs_own_options_stay_its_own() {
         let line = ["unsnarl", "record", "-n", "2", "--", "./p", "-n", "--help"];
-        let Command::Record(record) = Arguments::parse_from(line).command else {
+        let Command::Record(record) = CommandLine::parse_from(line).command else {
             panic!("not record")
         };
         assert_eq!(record.runs, Some(2));

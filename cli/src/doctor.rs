@@ -8,14 +8,14 @@ use std::{
     process::{Command, ExitCode},
 };
 use unsnarl_recorder::{
-    log::{Config, Log},
+    log::{Log, LogConfig},
     replay::registers,
     runtime_library,
     wrapper::compiler::{self, Language, in_path},
 };
 
 /// The result of one check.
-enum Finding {
+enum CheckResult {
     /// The checked part is there; the text describes it.
     Good(String),
     /// The checked part could be better; the second text is the next step.
@@ -24,7 +24,7 @@ enum Finding {
     Missing(String, String),
 }
 
-use Finding::{Good, Missing, Weak};
+use CheckResult::{Good, Missing, Weak};
 
 /// Makes all checks and prints their results. The status is 1 when something is missing.
 pub fn run() -> ExitCode {
@@ -55,7 +55,7 @@ pub fn run() -> ExitCode {
     ExitCode::from(u8::from(missing))
 }
 
-fn say(name: &str, width: usize, finding: &Finding) {
+fn say(name: &str, width: usize, finding: &CheckResult) {
     let (colour, word, what, next) = match finding {
         Good(what) => (AnsiColor::Green, "ok     ", what, None),
         Weak(what, next) => (AnsiColor::Yellow, "weak   ", what, Some(next)),
@@ -68,7 +68,7 @@ fn say(name: &str, width: usize, finding: &Finding) {
     }
 }
 
-fn system() -> Finding {
+fn system() -> CheckResult {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Good(format!(
         "{} {}, kernel {}",
@@ -78,7 +78,7 @@ fn system() -> Finding {
     ))
 }
 
-fn compiler(language: Language) -> Finding {
+fn compiler(language: Language) -> CheckResult {
     match compiler::find(language) {
         Ok(found) => {
             let words: Vec<_> = found
@@ -113,7 +113,7 @@ fn first_line(program: &OsStr) -> Option<String> {
     )
 }
 
-fn linker() -> Finding {
+fn linker() -> CheckResult {
     match first_line(OsStr::new("ld")) {
         Some(version) => Good(version),
         None => Missing(
@@ -123,7 +123,7 @@ fn linker() -> Finding {
     }
 }
 
-fn runtime() -> Finding {
+fn runtime() -> CheckResult {
     match runtime_library::parts().and_then(|_| runtime_library::folder()) {
         Ok(folder) => Good(folder.display().to_string()),
         Err(error) => Missing(
@@ -133,8 +133,8 @@ fn runtime() -> Finding {
     }
 }
 
-fn memory() -> Finding {
-    let config = Config::default();
+fn memory() -> CheckResult {
+    let config = LogConfig::default();
     match Log::create(&config) {
         Ok(log) => Good(format!("room for {} events ({} MB, taken as needed)", config.limits.events, log.bytes().len() >> 20)),
         Err(error) => Missing(
@@ -145,7 +145,7 @@ fn memory() -> Finding {
 }
 
 /// Checks what recording needs: neither ptrace nor performance counters nor a fixed layout of memory, only this.
-fn spawn() -> Finding {
+fn spawn() -> CheckResult {
     match Command::new("true").status() {
         Ok(status) if status.success() => {
             Good("neither ptrace nor performance counters are needed".to_owned())
@@ -161,7 +161,7 @@ fn spawn() -> Finding {
     }
 }
 
-fn runs_folder() -> Finding {
+fn runs_folder() -> CheckResult {
     let folder = Path::new(unsnarl_lab::load::RUNS);
     let nearest = folder
         .ancestors()
@@ -181,7 +181,7 @@ fn runs_folder() -> Finding {
 }
 
 /// Checks the solver's library. Without it this binary would not have started; another one may hide it.
-fn solver() -> Finding {
+fn solver() -> CheckResult {
     let found = unsnarl_symbolic::schedules::solver_version();
     match unsnarl_symbolic::schedules::solver_is_recent() {
         true => Good(found),
@@ -193,7 +193,7 @@ fn solver() -> Finding {
 }
 
 /// Checks gdb: `replay --gdb` needs one that can run Python.
-fn gdb() -> Finding {
+fn gdb() -> CheckResult {
     let next = "install gdb with Python for `unsnarl replay RUN --gdb` (Debian: apt-get install gdb); the rest works without".to_owned();
     let Some(program) = in_path("gdb") else {
         return Weak("no `gdb` in PATH".to_owned(), next);
@@ -213,7 +213,7 @@ fn gdb() -> Finding {
 }
 
 /// Checks Neovim: the editor support needs 0.11.
-fn neovim() -> Finding {
+fn neovim() -> CheckResult {
     let next = "install Neovim 0.11 or newer for the editor support; recording and explaining work without".to_owned();
     let Some(version) = in_path("nvim").and_then(|program| first_line(program.as_os_str())) else {
         return Weak("no `nvim` in PATH".to_owned(), next);

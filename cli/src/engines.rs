@@ -3,7 +3,7 @@
 use crate::{
     arguments::{self, Explain, ExplainFormat, Occurrence},
     dsp as written,
-    explain::{Broken, CorpusRow, JSON_VERSION, broken, corpus_row, name_corpus, stopped},
+    explain::{CorpusRow, JSON_VERSION, LeftOutFile, broken, corpus_row, name_corpus, stopped},
     invariants, message,
     own_file::own_file,
     record::stop_flag,
@@ -25,22 +25,24 @@ use unsnarl_lab::{Executing, dsp, load::Loaded};
 const SHOWN: usize = 10;
 
 /// A corpus with the engines' answers.
-struct Asked<'a> {
+struct AskedCorpus<'a> {
     corpus: &'a Corpus,
     answers: Vec<Answer>,
     /// Answer of the engine dsp, if it was asked.
-    dsp: Option<dsp::Answer>,
+    dsp: Option<dsp::ProjectionAnswer>,
     /// Answer of the engine invariants, if it was asked.
-    invariants: Option<invariants::Answer>,
+    invariants: Option<invariants::InvariantAnswer>,
     unexplained: Vec<String>,
 }
 
-impl Asked<'_> {
+impl AskedCorpus<'_> {
     fn finds_something(&self) -> bool {
         let mut answers = self.answers.iter();
-        let projects = |answer: &dsp::Answer| answer.failures.iter().any(|one| one.told.is_ok());
-        let tells =
-            |answer: &invariants::Answer| answer.failures.iter().any(|one| one.told.is_ok());
+        let projects =
+            |answer: &dsp::ProjectionAnswer| answer.failures.iter().any(|one| one.told.is_ok());
+        let tells = |answer: &invariants::InvariantAnswer| {
+            answer.failures.iter().any(|one| one.told.is_ok())
+        };
         answers.any(|answer| !answer.findings.is_empty())
             || self.dsp.as_ref().is_some_and(projects)
             || self.invariants.as_ref().is_some_and(tells)
@@ -56,7 +58,7 @@ pub fn run(
 ) -> Result<ExitCode> {
     let questions = Questions {
         engines: arguments.engine.iter().filter_map(comparing).collect(),
-        pairs: pairs::Options {
+        pairs: pairs::PairOptions {
             procedures: arguments.procedure.clone(),
         },
         mining: mining_options(arguments)?,
@@ -71,7 +73,7 @@ pub fn run(
         unsnarl: &unsnarl,
         stop: &stop,
     };
-    let projecting = dsp::Asked {
+    let projecting = dsp::ProjectionRequest {
         with: &with,
         no_run: arguments.no_run,
         solve: arguments.solve,
@@ -79,7 +81,7 @@ pub fn run(
         program: arguments.program.as_deref(),
         budget,
     };
-    let telling = invariants::Asked {
+    let telling = invariants::InvariantQuestion {
         level: arguments.level,
         loaded,
         budget,
@@ -88,10 +90,13 @@ pub fn run(
     let mut asked = Vec::new();
     for corpus in corpora.iter() {
         let mut about = about(corpora, corpus, &questions, budget);
-        if arguments.engine.contains(&arguments::Asked::Dsp) {
+        if arguments.engine.contains(&arguments::EngineName::Dsp) {
             about.dsp = Some(dsp::ask(corpus, &projecting));
         }
-        if arguments.engine.contains(&arguments::Asked::Invariants) {
+        if arguments
+            .engine
+            .contains(&arguments::EngineName::Invariants)
+        {
             about.invariants = Some(invariants::ask(corpus, &telling));
         }
         if !about.finds_something() {
@@ -99,7 +104,7 @@ pub fn run(
         }
         asked.push(about);
     }
-    let answers: Vec<&dsp::Answer> = asked
+    let answers: Vec<&dsp::ProjectionAnswer> = asked
         .iter()
         .filter_map(|about| about.dsp.as_ref())
         .collect();
@@ -115,14 +120,14 @@ pub fn run(
     Ok(ExitCode::from(status(&asked)))
 }
 
-fn comparing(asked: &arguments::Asked) -> Option<Engine> {
+fn comparing(asked: &arguments::EngineName) -> Option<Engine> {
     match asked {
-        arguments::Asked::Comparing(engine) => Some(*engine),
-        arguments::Asked::Dsp | arguments::Asked::Invariants => None,
+        arguments::EngineName::Comparing(engine) => Some(*engine),
+        arguments::EngineName::Dsp | arguments::EngineName::Invariants => None,
     }
 }
 
-fn mining_options(arguments: &Explain) -> Result<mining::Options> {
+fn mining_options(arguments: &Explain) -> Result<mining::MiningOptions> {
     let sample = match arguments.sample.as_slice() {
         [] => None,
         &[failing, passing, seed] => Some(mining::Sample {
@@ -132,7 +137,7 @@ fn mining_options(arguments: &Explain) -> Result<mining::Options> {
         }),
         _ => bail!("--sample takes three numbers: failing runs, passing runs, seed, as in 20,20,1"),
     };
-    Ok(mining::Options {
+    Ok(mining::MiningOptions {
         min_support: arguments.min_support,
         longest: usize::from(arguments.max_pattern),
         mapping: match arguments.occurrence {
@@ -144,7 +149,7 @@ fn mining_options(arguments: &Explain) -> Result<mining::Options> {
             switches: arguments.max_switches,
             sample,
         },
-        ..mining::Options::default()
+        ..mining::MiningOptions::default()
     })
 }
 
@@ -153,14 +158,14 @@ fn about<'a>(
     corpus: &'a Corpus,
     questions: &Questions,
     budget: &Budget,
-) -> Asked<'a> {
+) -> AskedCorpus<'a> {
     let mut answers = ask(corpus, questions, budget);
     if let Some(note) = elsewhere(corpora, corpus) {
         let lacking = |answer: &&mut Answer| matches!(answer.stopped, StopReason::Lacks(_));
         let lacking = answers.iter_mut().filter(lacking);
         lacking.for_each(|answer| answer.notes.push(note.clone()));
     }
-    Asked {
+    AskedCorpus {
         corpus,
         answers,
         dsp: None,
@@ -170,8 +175,8 @@ fn about<'a>(
 }
 
 /// The exit status: 0 nothing failed, 1 something was found, 3 runs failed and nothing was found.
-fn status(asked: &[Asked<'_>]) -> u8 {
-    if asked.iter().any(Asked::finds_something) {
+fn status(asked: &[AskedCorpus<'_>]) -> u8 {
+    if asked.iter().any(AskedCorpus::finds_something) {
         1
     } else if asked.iter().any(|asked| !asked.unexplained.is_empty()) {
         3
@@ -184,7 +189,7 @@ const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 const MARK: Style = AnsiColor::Yellow.on_default();
 
-fn print_text(asked: &[Asked<'_>]) {
+fn print_text(asked: &[AskedCorpus<'_>]) {
     for (number, about) in asked.iter().enumerate() {
         if number > 0 {
             outln!();
@@ -252,12 +257,12 @@ fn print_finding(number: usize, finding: &Finding) {
 
 /// The JSON document; `docs/explain-json.md` describes it.
 #[derive(Serialize)]
-struct Document<'a> {
+struct FindingsDocument<'a> {
     version: u32,
     explanations: [Explanation; 0],
     answers: Vec<AnswerRow<'a>>,
     corpora: Vec<CorpusRow<'a>>,
-    broken: Vec<Broken<'a>>,
+    broken: Vec<LeftOutFile<'a>>,
 }
 
 /// Answer of an engine about a corpus.
@@ -269,12 +274,12 @@ struct AnswerRow<'a> {
     notes: &'a [String],
     findings: &'a [Finding],
     #[serde(skip_serializing_if = "Option::is_none")]
-    dsp: Option<Vec<written::Row<'a>>>,
+    dsp: Option<Vec<written::DifferenceRow<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    invariants: Option<Vec<invariants::Row<'a>>>,
+    invariants: Option<Vec<invariants::FailureRow<'a>>>,
 }
 
-fn print_json(asked: &[Asked<'_>], loaded: &Loaded) -> Result<()> {
+fn print_json(asked: &[AskedCorpus<'_>], loaded: &Loaded) -> Result<()> {
     let answers = asked.iter().enumerate().flat_map(|(corpus, about)| {
         let compared = about.answers.iter().map(move |answer| AnswerRow {
             corpus,
@@ -291,7 +296,13 @@ fn print_json(asked: &[Asked<'_>], loaded: &Loaded) -> Result<()> {
             stopped: stopped(answer.stopped),
             notes: &answer.notes,
             findings: &[],
-            dsp: Some(answer.failures.iter().map(written::Row::new).collect()),
+            dsp: Some(
+                answer
+                    .failures
+                    .iter()
+                    .map(written::DifferenceRow::new)
+                    .collect(),
+            ),
             invariants: None,
         });
         let told = about.invariants.iter().map(move |answer| AnswerRow {
@@ -301,7 +312,13 @@ fn print_json(asked: &[Asked<'_>], loaded: &Loaded) -> Result<()> {
             notes: &answer.notes,
             findings: &[],
             dsp: None,
-            invariants: Some(answer.failures.iter().map(invariants::Row::new).collect()),
+            invariants: Some(
+                answer
+                    .failures
+                    .iter()
+                    .map(invariants::FailureRow::new)
+                    .collect(),
+            ),
         });
         compared.chain(projected).chain(told)
     });
@@ -314,7 +331,7 @@ fn print_json(asked: &[Asked<'_>], loaded: &Loaded) -> Result<()> {
             early.unwrap_or(StopReason::Complete),
         )
     });
-    let document = Document {
+    let document = FindingsDocument {
         version: JSON_VERSION,
         explanations: [],
         answers: answers.collect(),

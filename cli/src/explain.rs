@@ -2,10 +2,10 @@
 
 mod json;
 
-pub use json::{Broken, CorpusRow, JSON_VERSION, broken, corpus_row};
+pub use json::{CorpusRow, JSON_VERSION, LeftOutFile, broken, corpus_row};
 
 use crate::{
-    arguments::{Asked, Explain, ExplainFormat},
+    arguments::{EngineName, Explain, ExplainFormat},
     engines, guarded_by, message,
     own_file::own_file,
     record::stop_flag,
@@ -28,11 +28,11 @@ use unsnarl_lab::{
     Executing,
     cancel::cancellable,
     load::{self, Loaded},
-    pipeline::{self, Finding, Rerun},
+    pipeline::{self, BuildFinding, Rerun},
     sources::is_other,
     told,
 };
-use unsnarl_trace::{Mode, shell};
+use unsnarl_trace::{OrderMode, shell};
 
 /// Number of broken files that are named one by one.
 const NAMED_BROKEN: usize = 10;
@@ -53,7 +53,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
         );
     }
     name_lacks(&loaded);
-    let sources = Sources::of(&loaded);
+    let sources = BuildSources::of(&loaded);
     let corpora = loaded.summarize(&budget.percent(SUMMARIZING));
     name_left_out(&loaded);
     if arguments.guarded_by {
@@ -98,7 +98,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
 }
 
 /// Keeps what is told, so that other commands find it by its name.
-fn keep(findings: &[Finding<'_>], loaded: &Loaded) {
+fn keep(findings: &[BuildFinding<'_>], loaded: &Loaded) {
     let explanations = findings.iter().flat_map(|finding| &finding.explanations);
     if let Err(error) = told::keep(loaded, explanations) {
         message::warning(&format!(
@@ -110,7 +110,7 @@ fn keep(findings: &[Finding<'_>], loaded: &Loaded) {
 /// Checks that the engines that answer support the format.
 fn check_format(arguments: &Explain) -> Result<()> {
     use ExplainFormat::{Html, Markdown, Sarif, Svg};
-    let by_dsp = arguments.engine.contains(&Asked::Dsp);
+    let by_dsp = arguments.engine.contains(&EngineName::Dsp);
     match arguments.format {
         Svg if !by_dsp => bail!(
             "only the engine dsp draws SVG\n  next: unsnarl explain --engine dsp --format svg, or --format html"
@@ -127,7 +127,7 @@ fn check_format(arguments: &Explain) -> Result<()> {
 
 /// Executes what is claimed and tries what is suggested, unless the user has forbidden it.
 fn settle(
-    findings: &mut [Finding<'_>],
+    findings: &mut [BuildFinding<'_>],
     arguments: &Explain,
     loaded: &Loaded,
     budget: &Budget,
@@ -153,7 +153,7 @@ fn settle(
 }
 
 /// The exit status: 0 nothing failed, 1 failures explained, 3 failed runs without an explanation.
-fn status(findings: &[Finding<'_>]) -> u8 {
+fn status(findings: &[BuildFinding<'_>]) -> u8 {
     let unexplained = findings
         .iter()
         .any(|finding| !finding.unexplained.is_empty());
@@ -208,7 +208,7 @@ fn name_lacks(loaded: &Loaded) {
     let imported = loaded
         .runs
         .iter()
-        .filter(|(_, run)| run.meta.mode == Mode::Imported);
+        .filter(|(_, run)| run.meta.mode == OrderMode::Imported);
     for (name, run) in imported {
         for problem in &run.meta.problems {
             message::note(&format!("{name}: {problem}"));
@@ -217,10 +217,10 @@ fn name_lacks(loaded: &Loaded) {
 }
 
 /// The recorded sources of each build's runs.
-struct Sources(BTreeMap<CorpusKey, BTreeSet<(String, String)>>);
+struct BuildSources(BTreeMap<CorpusKey, BTreeSet<(String, String)>>);
 
-impl Sources {
-    fn of(loaded: &Loaded) -> Sources {
+impl BuildSources {
+    fn of(loaded: &Loaded) -> BuildSources {
         let mut sources: BTreeMap<CorpusKey, BTreeSet<(String, String)>> = BTreeMap::new();
         for (_, run) in &loaded.runs {
             let rows = run
@@ -230,11 +230,11 @@ impl Sources {
                 .map(|row| (row.file.clone(), row.sha256.clone()));
             sources.entry(CorpusKey::of(run)).or_default().extend(rows);
         }
-        Sources(sources)
+        BuildSources(sources)
     }
 
     /// Files whose lines have moved since the explanations were made.
-    fn changed(&self, finding: &Finding<'_>) -> Vec<String> {
+    fn changed(&self, finding: &BuildFinding<'_>) -> Vec<String> {
         let named: BTreeSet<&str> = finding
             .explanations
             .iter()
@@ -249,7 +249,7 @@ impl Sources {
     }
 }
 
-fn print_text(findings: &[Finding<'_>], sources: &Sources, why: bool) {
+fn print_text(findings: &[BuildFinding<'_>], sources: &BuildSources, why: bool) {
     for (number, finding) in findings.iter().enumerate() {
         if number > 0 {
             outln!();
@@ -278,7 +278,7 @@ fn title(corpus: &Corpus) -> String {
     format!("{command} (build {build}, {} runs)", corpus.len())
 }
 
-fn print_markdown(findings: &[Finding<'_>]) {
+fn print_markdown(findings: &[BuildFinding<'_>]) {
     for finding in findings {
         outln!("## `{}`\n", title(finding.corpus));
         for explanation in &finding.explanations {
@@ -290,8 +290,8 @@ fn print_markdown(findings: &[Finding<'_>]) {
     }
 }
 
-fn page(findings: &[Finding<'_>], loaded: &Loaded) -> String {
-    let sections = findings.iter().map(|finding| render::Section {
+fn page(findings: &[BuildFinding<'_>], loaded: &Loaded) -> String {
+    let sections = findings.iter().map(|finding| render::ReportSection {
         title: title(finding.corpus),
         explanations: &finding.explanations,
         passing: passing(finding, loaded),
@@ -301,7 +301,7 @@ fn page(findings: &[Finding<'_>], loaded: &Loaded) -> String {
 }
 
 /// The first passing run for each explanation that took its steps in another order.
-fn passing(finding: &Finding<'_>, loaded: &Loaded) -> BTreeMap<String, Passing> {
+fn passing(finding: &BuildFinding<'_>, loaded: &Loaded) -> BTreeMap<String, Passing> {
     let mut found = BTreeMap::new();
     for explanation in &finding.explanations {
         let mut runs = loaded.runs.iter();
@@ -320,7 +320,7 @@ fn passing(finding: &Finding<'_>, loaded: &Loaded) -> BTreeMap<String, Passing> 
 }
 
 /// A line about findings that are suppressed; `None` if there are none.
-fn left_out(finding: &Finding<'_>) -> Option<String> {
+fn left_out(finding: &BuildFinding<'_>) -> Option<String> {
     let reasons: BTreeSet<&str> = finding
         .suppressed
         .iter()
@@ -339,7 +339,7 @@ fn left_out(finding: &Finding<'_>) -> Option<String> {
 }
 
 /// Remarks besides the explanations.
-fn remarks(finding: &Finding<'_>) -> Vec<String> {
+fn remarks(finding: &BuildFinding<'_>) -> Vec<String> {
     let mut remarks: Vec<String> = finding.refuted.iter().map(render::refuted).collect();
     remarks.extend(left_out(finding));
     remarks.extend(ended(finding.stopped));
@@ -352,7 +352,7 @@ fn remarks(finding: &Finding<'_>) -> Vec<String> {
     remarks
 }
 
-fn print_sarif(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
+fn print_sarif(findings: &[BuildFinding<'_>], loaded: &Loaded) -> Result<()> {
     anstream::println!(
         "{}",
         sarif::sarif(&all(findings), &suppressed(findings), &loaded.broken)?
@@ -360,23 +360,23 @@ fn print_sarif(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
     Ok(())
 }
 
-fn suppressed<'a>(findings: &'a [Finding<'_>]) -> Vec<&'a Suppressed> {
+fn suppressed<'a>(findings: &'a [BuildFinding<'_>]) -> Vec<&'a Suppressed> {
     findings
         .iter()
         .flat_map(|finding| &finding.suppressed)
         .collect()
 }
 
-fn print_dot(findings: &[Finding<'_>]) {
+fn print_dot(findings: &[BuildFinding<'_>]) {
     anstream::print!("{}", render::dot(&all(findings)));
 }
 
-fn all<'a>(findings: &'a [Finding<'_>]) -> Vec<&'a Explanation> {
+fn all<'a>(findings: &'a [BuildFinding<'_>]) -> Vec<&'a Explanation> {
     let rows = findings.iter();
     rows.flat_map(|finding| &finding.explanations).collect()
 }
 
-fn print_finding(finding: &Finding<'_>, why: bool) {
+fn print_finding(finding: &BuildFinding<'_>, why: bool) {
     let text = render::summary(&finding.explanations);
     if !text.is_empty() {
         outln!("{text}");

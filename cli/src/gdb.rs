@@ -6,8 +6,8 @@ use std::{ffi::OsString, path::Path, process::ExitCode, sync::Arc};
 use unsnarl_core::{Budget, Corpus, CorpusKey, RunSummary, explain};
 use unsnarl_lab::load;
 use unsnarl_recorder::replay::{
-    Options,
-    debug::{Debugged, Session, Step, debug},
+    ReplayOptions,
+    debug::{DebugStep, Debugged, Session, debug},
     registers,
 };
 use unsnarl_trace::{Run, RunFolder, read_run};
@@ -19,7 +19,7 @@ const COMPARED: usize = 50;
 pub fn run(
     path: &Path,
     run: Arc<Run>,
-    options: &Options,
+    options: &ReplayOptions,
     arguments: Vec<OsString>,
 ) -> Result<ExitCode> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -58,7 +58,7 @@ fn report(debugged: &Debugged) {
 }
 
 /// The steps of the first explanation of this run, found from it and the passing runs beside it.
-fn steps(path: &Path, name: &str, run: &Arc<Run>) -> Vec<Step> {
+fn steps(path: &Path, name: &str, run: &Arc<Run>) -> Vec<DebugStep> {
     let key = CorpusKey::of(run);
     let mut corpus = Corpus::new(key.clone());
     corpus.insert(RunSummary::new(name, run.clone()));
@@ -87,7 +87,7 @@ fn passing(path: &Path) -> impl Iterator<Item = (String, Run)> {
     })
 }
 
-fn step(step: &unsnarl_core::Step) -> Step {
+fn step(step: &unsnarl_core::Step) -> DebugStep {
     let file = step.place.file.rsplit('/').next().unwrap_or("");
     let mut text = format!("{} {file}:{}", step.thread, step.place.line);
     for part in [&step.place.text, &step.effect, &step.note] {
@@ -96,7 +96,7 @@ fn step(step: &unsnarl_core::Step) -> Step {
             text.push_str(part);
         }
     }
-    Step {
+    DebugStep {
         event: step.event,
         text,
     }

@@ -18,14 +18,14 @@ const JSON_VERSION: u32 = 1;
 
 /// The document.
 #[derive(Serialize)]
-struct Document<'a> {
+struct GuardsDocument<'a> {
     version: u32,
-    corpora: Vec<Table<'a>>,
+    corpora: Vec<GuardTable<'a>>,
 }
 
 /// The table of the runs of one build on one input.
 #[derive(Serialize)]
-struct Table<'a> {
+struct GuardTable<'a> {
     command: &'a [String],
     build_id: &'a str,
     runs: usize,
@@ -40,17 +40,17 @@ pub fn run(arguments: &Explain, loaded: &Loaded) -> Result<ExitCode> {
         *runs += 1;
         guards.add(run);
     }
-    let tables = counts.iter().map(|(key, (runs, guards))| Table {
+    let tables = counts.iter().map(|(key, (runs, guards))| GuardTable {
         command: &key.command,
         build_id: &key.build_id,
         runs: *runs,
         guarded: guards.table(),
     });
-    let tables: Vec<Table<'_>> = tables.collect();
+    let tables: Vec<GuardTable<'_>> = tables.collect();
     match arguments.format {
         ExplainFormat::Text => tables.iter().for_each(print),
         ExplainFormat::Json => {
-            let document = Document {
+            let document = GuardsDocument {
                 version: JSON_VERSION,
                 corpora: tables,
             };
@@ -61,7 +61,7 @@ pub fn run(arguments: &Explain, loaded: &Loaded) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(table: &Table<'_>) {
+fn print(table: &GuardTable<'_>) {
     let runs = if table.runs == 1 { "run" } else { "runs" };
     outln!("{} ({} {runs})", shell::command(table.command), table.runs);
     if table.guarded.is_empty() {

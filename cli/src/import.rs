@@ -1,7 +1,7 @@
 //! `unsnarl import`.
 
 use crate::{
-    arguments::{Import, TraceFormat},
+    arguments::{ImportArguments, TraceFormat},
     message,
 };
 use anyhow::{Context, Result};
@@ -16,7 +16,7 @@ use unsnarl_trace::{
 const NAMED: usize = 10;
 
 /// Makes a run from a trace.
-pub fn run(arguments: &Import) -> Result<ExitCode> {
+pub fn run(arguments: &ImportArguments) -> Result<ExitCode> {
     let file = &arguments.file;
     let format = match arguments.from {
         TraceFormat::Std => Format::Std,
@@ -44,7 +44,7 @@ pub fn run(arguments: &Import) -> Result<ExitCode> {
 
 /// The run with what the user knows of it: what ran, and that it failed. Where nothing is said the file's name stands for
 /// the program that nobody knows.
-fn named(run: Run, arguments: &Import) -> Run {
+fn named(run: Run, arguments: &ImportArguments) -> Run {
     let file = arguments.file.file_name();
     let file = file.unwrap_or(arguments.file.as_os_str());
     let name = arguments.of.clone();

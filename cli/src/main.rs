@@ -31,7 +31,7 @@ mod suppress;
 mod suppressions;
 mod verify;
 
-use arguments::{Arguments, Command};
+use arguments::{Command, CommandLine};
 use clap::Parser;
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use unsnarl_recorder::wrapper::{Language, assembler};
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     if let Some((language, arguments)) = wrapped(std::env::args_os().collect()) {
         return cc::run(language, arguments);
     }
-    let result = match Arguments::parse().command {
+    let result = match CommandLine::parse().command {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Record(arguments) => record::run(arguments),
         Command::Import(arguments) => import::run(&arguments),

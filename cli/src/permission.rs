@@ -6,8 +6,8 @@ use std::{
     io::{self, BufRead, IsTerminal, Write},
     path::PathBuf,
 };
-use unsnarl_lab::permission::{Question, Word};
-use unsnarl_recorder::permit::{Deed, Trust};
+use unsnarl_lab::permission::{PermissionQuestion, UserDecision};
+use unsnarl_recorder::permit::{ExecutionInputs, UserTrust};
 use unsnarl_trace::shell;
 
 /// The value that `--trust` without one stands for.
@@ -26,26 +26,26 @@ pub struct Trusting {
 
 impl Trusting {
     /// The decision, with a question on the terminal if there is one.
-    pub fn word(&self) -> Word {
+    pub fn word(&self) -> UserDecision {
         let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
-        Word {
+        UserDecision {
             trust: self.trust(),
-            ask: can_ask.then_some(ask as Question),
+            ask: can_ask.then_some(ask as PermissionQuestion),
         }
     }
 
     /// The decision in the recorder's form.
-    pub fn trust(&self) -> Trust {
+    pub fn trust(&self) -> UserTrust {
         match self.trust.as_deref() {
-            None => Trust::Own,
-            Some(EVERYTHING) => Trust::All,
-            Some(hashes) => Trust::Builds(hashes.split(',').map(str::to_owned).collect()),
+            None => UserTrust::Own,
+            Some(EVERYTHING) => UserTrust::All,
+            Some(hashes) => UserTrust::Builds(hashes.split(',').map(str::to_owned).collect()),
         }
     }
 }
 
 /// Asks the user; every answer but a yes is a no.
-fn ask(deed: &Deed) -> io::Result<bool> {
+fn ask(deed: &ExecutionInputs) -> io::Result<bool> {
     let program: PathBuf = deed.program.components().collect();
     let question = format!(
         "You have not recorded {} on this machine.\nExecute it as `{}` in {}? [y/N] ",

@@ -9,7 +9,7 @@ mod make;
 mod trial;
 
 pub use make::make;
-pub use trial::{Setting, trial};
+pub use trial::{TrialSetting, trial};
 
 use serde::{Deserialize, Serialize};
 use unsnarl_trace::Proposal;
@@ -31,13 +31,13 @@ pub struct Pin {
     /// The failure of the run.
     pub failure: String,
     /// The lines that the schedule names, each once.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PinnedLine>,
 }
 
 /// A line, with what identifies it in a later version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct PinnedLine {
     /// File as the schedule's events name it.
     pub file: String,
     /// Number, from 1.

@@ -1,6 +1,6 @@
 //! `unsnarl replay` on a schedule that somebody proposes.
 
-use crate::{arguments::Replay, message, record::stop_flag};
+use crate::{arguments::ReplayArguments, message, record::stop_flag};
 use anyhow::{Context, Result, bail};
 use std::{
     env,
@@ -12,8 +12,8 @@ use unsnarl_lab::permission::permit;
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
-    permit::{Deed, Permit},
-    proposal::{Divergence, Ended, Verdict, execute_proposal},
+    permit::{ExecutionInputs, Permit},
+    proposal::{Divergence, FollowVerdict, ScheduleEnd, execute_proposal},
     record::Job,
     target::{self, Target},
 };
@@ -37,7 +37,7 @@ pub fn read(path: &Path) -> Result<Option<Proposal>> {
 }
 
 /// Tries it as many times as was asked.
-pub fn run(proposal: &Proposal, arguments: Replay) -> Result<ExitCode> {
+pub fn run(proposal: &Proposal, arguments: ReplayArguments) -> Result<ExitCode> {
     if arguments.gdb {
         bail!(
             "gdb follows runs, not schedules\n  next: keep the run of the schedule with --keep, then replay that with --gdb"
@@ -60,7 +60,7 @@ pub fn run(proposal: &Proposal, arguments: Replay) -> Result<ExitCode> {
             message::note(&format!("stopped after {made} of {}", arguments.times));
             break;
         }
-        let all = verdict.ended == Ended::Reached;
+        let all = verdict.ended == ScheduleEnd::Reached;
         if !all || made + 1 == arguments.times {
             report(&verdict, made, arguments.times);
             keep(&verdict.run, &job, &arguments)?;
@@ -90,12 +90,12 @@ fn directory(proposal: &Proposal) -> Result<PathBuf> {
 }
 
 /// The deed of executing a schedule.
-pub fn deed(proposal: &Proposal, target: &Target, directory: PathBuf) -> Deed {
+pub fn deed(proposal: &Proposal, target: &Target, directory: PathBuf) -> ExecutionInputs {
     let command = match proposal.command.is_empty() {
         true => std::slice::from_ref(&proposal.program),
         false => &proposal.command,
     };
-    Deed {
+    ExecutionInputs {
         program: target.program.path().to_owned(),
         build_id: target.program.build_id().to_owned(),
         command: command.iter().map(Into::into).collect(),
@@ -104,7 +104,12 @@ pub fn deed(proposal: &Proposal, target: &Target, directory: PathBuf) -> Deed {
     }
 }
 
-fn job(proposal: &Proposal, deed: Deed, permit: Permit, arguments: &Replay) -> Job {
+fn job(
+    proposal: &Proposal,
+    deed: ExecutionInputs,
+    permit: Permit,
+    arguments: &ReplayArguments,
+) -> Job {
     Job {
         permit,
         command: deed.command,
@@ -122,22 +127,22 @@ fn job(proposal: &Proposal, deed: Deed, permit: Permit, arguments: &Replay) -> J
     }
 }
 
-fn report(verdict: &Verdict, made: u64, times: u64) {
-    let Verdict { reached, of, .. } = verdict;
+fn report(verdict: &FollowVerdict, made: u64, times: u64) {
+    let FollowVerdict { reached, of, .. } = verdict;
     match &verdict.ended {
-        Ended::Reached if reached < of => {
+        ScheduleEnd::Reached if reached < of => {
             outln!("reached {reached} of {of} events; the others need not come");
         }
-        Ended::Reached if times == 1 => outln!("reached all {of} events"),
-        Ended::Reached => outln!("reached all {of} events {times} of {times} times"),
-        Ended::Diverged(divergence) => {
+        ScheduleEnd::Reached if times == 1 => outln!("reached all {of} events"),
+        ScheduleEnd::Reached => outln!("reached all {of} events {times} of {times} times"),
+        ScheduleEnd::Diverged(divergence) => {
             outln!(
                 "diverged after {reached} of {of} events{}",
                 in_run(made, times)
             );
             explain(divergence);
         }
-        Ended::Deadlocked(divergence) => {
+        ScheduleEnd::Deadlocked(divergence) => {
             outln!(
                 "deadlocked after {reached} of {of} events{}",
                 in_run(made, times)
@@ -173,7 +178,7 @@ fn outcome(run: &Run) -> String {
 }
 
 /// Keeps a run that failed like any other, so that it can be explained.
-fn keep(run: &Run, job: &Job, arguments: &Replay) -> Result<()> {
+fn keep(run: &Run, job: &Job, arguments: &ReplayArguments) -> Result<()> {
     if !arguments.keep && !run.meta.outcome.is_failure() {
         return Ok(());
     }

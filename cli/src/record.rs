@@ -1,7 +1,7 @@
 //! `unsnarl record`.
 
 use crate::{
-    arguments::{Chance, CoverageFormat, Record},
+    arguments::{Chance, CoverageFormat, RecordArguments},
     message,
 };
 use anyhow::{Context, Result};
@@ -20,11 +20,12 @@ use unsnarl_recorder::{
     log::Limits,
     permit::Permit,
     record::{
-        Alone, Discarded, Ended, Goal, Job, MinimizedRun, Observed, Recording, Summary, Tally,
-        USUAL_CAP, coverage::Coverage, exhaustive::Progress, record, strategy::Strategy,
+        Alone, CampaignEnd, CampaignTally, Discarded, Goal, Job, MinimizedRun, Observed, Recording,
+        Summary, USUAL_CAP, coverage::Coverage, exhaustive::SearchProgress, record,
+        strategy::Strategy,
     },
     target::{self, Target},
-    wrapper::build::Build,
+    wrapper::build::BuildKind,
 };
 use unsnarl_trace::{
     Chances, Criteria, Event, EventId, Preemption, Run, RunFolder, ThreadId, own_folder::Purpose,
@@ -32,7 +33,7 @@ use unsnarl_trace::{
 };
 
 /// Records runs of a program.
-pub fn run(arguments: Record) -> Result<ExitCode> {
+pub fn run(arguments: RecordArguments) -> Result<ExitCode> {
     let coverage = arguments.coverage;
     let directory = std::env::current_dir().context("the current folder cannot be found")?;
     let name = arguments.command.first().cloned().unwrap_or_default();
@@ -79,21 +80,21 @@ fn recall(target: &mut Target, out: &Path) {
 fn whole_status(summary: &Summary) -> u8 {
     match &summary.search {
         Some(search) if search.failing > 0 => 1,
-        _ if summary.ended == Ended::Stopped && summary.tally.runs == 0 => crate::UNUSABLE,
+        _ if summary.ended == CampaignEnd::Stopped && summary.tally.runs == 0 => crate::UNUSABLE,
         _ => status(&summary.tally),
     }
 }
 
 /// The kind of build that a strategy needs.
-fn built_for(strategy: Strategy) -> Build {
+fn built_for(strategy: Strategy) -> BuildKind {
     match strategy {
-        Strategy::Path => Build::Path,
-        _ => Build::Exact,
+        Strategy::Path => BuildKind::Path,
+        _ => BuildKind::Exact,
     }
 }
 
 /// The exit status: 0 every run passed, 1 a run failed, 2 nothing is known: no record is whole.
-fn status(tally: &Tally) -> u8 {
+fn status(tally: &CampaignTally) -> u8 {
     match tally.failing() {
         0 if tally.runs > 0 && tally.cut_short == tally.runs => crate::UNUSABLE,
         0 => 0,
@@ -128,7 +129,7 @@ fn tell_temporary() {
     }
 }
 
-fn recording(arguments: Record, directory: PathBuf, permit: Permit) -> Recording {
+fn recording(arguments: RecordArguments, directory: PathBuf, permit: Permit) -> Recording {
     let chances = chances(&arguments);
     // A search ends by itself, and a schedule without choices is always the same.
     let usual = match arguments.strategy {
@@ -184,7 +185,7 @@ fn crew(jobs: Option<u64>) -> usize {
     wanted.unwrap_or_else(cores)
 }
 
-fn chances(arguments: &Record) -> Chances {
+fn chances(arguments: &RecordArguments) -> Chances {
     let has = |chance| arguments.chances.contains(&chance);
     Chances {
         spurious_wakeups: has(Chance::SpuriousWakeups),
@@ -308,18 +309,18 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         tell_alone(alone);
     }
     match summary.ended {
-        Ended::Stopped if tally.runs == 0 => {
+        CampaignEnd::Stopped if tally.runs == 0 => {
             return message::error("stopped before a run had ended: nothing was recorded");
         }
-        Ended::Stopped => message::note("stopped; the runs so far are kept"),
-        Ended::CutShort => message::note(
+        CampaignEnd::Stopped => message::note("stopped; the runs so far are kept"),
+        CampaignEnd::CutShort => message::note(
             "ended early: what cut the first runs short would cut every other one short, too",
         ),
-        Ended::Cap => message::note(&format!(
+        CampaignEnd::Cap => message::note(&format!(
             "ended after {} runs with fewer failing ones than wanted (-n sets how many are tried)",
             tally.runs
         )),
-        Ended::Enough | Ended::Exhausted => {}
+        CampaignEnd::Enough | CampaignEnd::Exhausted => {}
     }
     if let Some(search) = &summary.search {
         report_search(search);
@@ -394,7 +395,7 @@ fn tell_discarded(discarded: &Discarded, most: u64) {
 
 /// Prints the progress of a search: `bound 0: all 3 schedules; bound 1: an estimated 22 % to 41 % of the schedules
 /// (22 explored)`
-fn report_search(search: &Progress) {
+fn report_search(search: &SearchProgress) {
     errln!("{search}");
     if let Some(limit) = search.blind_to() {
         message::note(&limit);
@@ -407,7 +408,7 @@ fn report_search(search: &Progress) {
 }
 
 /// The counts of a campaign: `100 runs: 93 passed, 5 failed, 2 deadlocked; 57 different`
-fn counts(tally: &Tally) -> String {
+fn counts(tally: &CampaignTally) -> String {
     let kinds = [
         (tally.passed, "passed"),
         (tally.failed, "failed"),
@@ -548,7 +549,7 @@ fn next(recording: &Recording, summary: &Summary) -> String {
         };
     }
     let command = given(&recording.job);
-    let unfinished = summary.ended != Ended::Exhausted;
+    let unfinished = summary.ended != CampaignEnd::Exhausted;
     let strategy = match recording.strategy {
         Strategy::Portfolio => String::new(),
         Strategy::Exhaustive(bound) if unfinished => {
@@ -620,34 +621,34 @@ mod tests {
 
     #[test]
     fn records_that_are_never_whole_are_no_success() {
-        let tally = |passed, cut_short, failed| Tally {
+        let tally = |passed, cut_short, failed| CampaignTally {
             runs: passed + cut_short + failed,
             passed,
             cut_short,
             failed,
-            ..Tally::default()
+            ..CampaignTally::default()
         };
         assert_eq!(status(&tally(3, 1, 0)), 0);
         assert_eq!(status(&tally(0, 4, 0)), 2);
         assert_eq!(status(&tally(0, 4, 1)), 1);
-        assert_eq!(status(&Tally::default()), 0);
+        assert_eq!(status(&CampaignTally::default()), 0);
     }
 
     #[test]
     fn counts_name_what_was_seen() {
-        let tally = Tally {
+        let tally = CampaignTally {
             runs: 7,
             passed: 4,
             timed_out: 3,
             different: 7,
-            ..Tally::default()
+            ..CampaignTally::default()
         };
         assert_eq!(counts(&tally), "7 runs: 4 passed, 3 timed out");
-        let tally = Tally {
+        let tally = CampaignTally {
             different: 2,
             ..tally
         };
         assert_eq!(counts(&tally), "7 runs: 4 passed, 3 timed out; 2 different");
-        assert_eq!(counts(&Tally::default()), "0 runs: none ended");
+        assert_eq!(counts(&CampaignTally::default()), "0 runs: none ended");
     }
 }

@@ -1,10 +1,10 @@
 //! `unsnarl replay`.
 
 use crate::{
-    arguments::Replay,
+    arguments::ReplayArguments,
     gdb, message,
     permission::Trusting,
-    pin::{self, Setting},
+    pin::{self, TrialSetting},
     propose,
     record::stop_flag,
 };
@@ -17,15 +17,15 @@ use std::{
 use unsnarl_lab::{load, permission::permit};
 use unsnarl_recorder::{
     launch::{Output, addresses},
-    permit::{Deed, Trust},
-    replay::{Difference, Options, Replayed, Values, replay},
+    permit::{ExecutionInputs, UserTrust},
+    replay::{Departure, DifferingValues, ReplayOptions, Replayed, replay},
     target,
 };
 use unsnarl_trace::files::read_text;
 use unsnarl_trace::{EventKind, Proposal, Run, RunFolder, read_run};
 
 /// Runs a recorded run again.
-pub fn run(arguments: Replay) -> Result<ExitCode> {
+pub fn run(arguments: ReplayArguments) -> Result<ExitCode> {
     let path = find(&arguments.run)?;
     if arguments.test {
         return test(&path, arguments);
@@ -40,7 +40,7 @@ pub fn run(arguments: Replay) -> Result<ExitCode> {
             path.display()
         );
     }
-    let options = Options {
+    let options = ReplayOptions {
         times: arguments.times,
         stdin: arguments.stdin,
         driver: arguments.driver,
@@ -66,7 +66,7 @@ pub fn run(arguments: Replay) -> Result<ExitCode> {
 }
 
 /// The user's decision about the program of a run, which is asked for on a terminal.
-fn trust(run: &Run, trusting: &Trusting) -> Result<Trust> {
+fn trust(run: &Run, trusting: &Trusting) -> Result<UserTrust> {
     let directory = Path::new(&run.meta.directory);
     let word = trusting.word();
     // Why there is no program, or another one, is for the replay to say.
@@ -76,12 +76,12 @@ fn trust(run: &Run, trusting: &Trusting) -> Result<Trust> {
     if target.program.build_id() != run.meta.build_id {
         return Ok(word.trust);
     }
-    let deed = Deed::of(&run.meta, target.program.path(), target.program.build_id());
+    let deed = ExecutionInputs::of(&run.meta, target.program.path(), target.program.build_id());
     Ok(permit(deed, &word)?.1)
 }
 
 /// Judges a pinned schedule.
-fn test(path: &Path, arguments: Replay) -> Result<ExitCode> {
+fn test(path: &Path, arguments: ReplayArguments) -> Result<ExitCode> {
     let text = read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
     // Says what is wrong with a schedule that is none, or of another version.
     Proposal::from_json(&text).with_context(|| path.display().to_string())?;
@@ -95,7 +95,7 @@ fn test(path: &Path, arguments: Replay) -> Result<ExitCode> {
         true => Output::Shown,
         false => Output::Kept,
     };
-    let setting = Setting {
+    let setting = TrialSetting {
         program: arguments.program,
         stdin: arguments.stdin,
         timeout: arguments.timeout,
@@ -171,7 +171,7 @@ fn report(replayed: &Replayed, times: u64) {
     replayed.values.iter().for_each(other_values);
 }
 
-fn other_values(values: &Values) {
+fn other_values(values: &DifferingValues) {
     let count = match values.count {
         1 => "one value that differs".to_owned(),
         count => format!("{count} values that differ"),
@@ -180,7 +180,7 @@ fn other_values(values: &Values) {
     sides(&values.first);
 }
 
-fn sides(difference: &Difference) {
+fn sides(difference: &Departure) {
     outln!("  recorded  {}", difference.recorded);
     outln!("  replayed  {}", difference.replayed);
 }

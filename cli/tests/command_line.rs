@@ -39,16 +39,16 @@ int main(void)
 }
 ";
 
-struct Folder(tempfile::TempDir);
+struct TestFolder(tempfile::TempDir);
 
-impl Folder {
-    fn new() -> Folder {
-        Folder(tempfile::tempdir().unwrap())
+impl TestFolder {
+    fn new() -> TestFolder {
+        TestFolder(tempfile::tempdir().unwrap())
     }
 
     /// A folder with `bank`, built for recording.
-    fn with_bank() -> Folder {
-        let folder = Folder::new();
+    fn with_bank() -> TestFolder {
+        let folder = TestFolder::new();
         folder.build("bank", BANK);
         folder
     }
@@ -106,7 +106,7 @@ impl Folder {
 
 #[test]
 fn record_explain_replay() {
-    let folder = Folder::with_bank();
+    let folder = TestFolder::with_bank();
     let (_, said) = folder.check(
         1,
         &[
@@ -145,7 +145,7 @@ fn record_explain_replay() {
 
 #[test]
 fn json_is_versioned_and_names_runs_that_replay_takes() {
-    let folder = Folder::with_bank();
+    let folder = TestFolder::with_bank();
     folder.check(
         1,
         &[
@@ -189,7 +189,7 @@ fn json_is_versioned_and_names_runs_that_replay_takes() {
 
 #[test]
 fn the_documented_keys_are_the_printed_ones() {
-    let folder = Folder::with_bank();
+    let folder = TestFolder::with_bank();
     folder.check(
         1,
         &[
@@ -222,7 +222,7 @@ fn the_documented_keys_are_the_printed_ones() {
 
 #[test]
 fn nothing_failed_is_status_0() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     folder.build("fine", "int main(void) { return 0; }\n");
     folder.check(0, &["record", "-n", "3", "--", "./fine"]);
     let (text, _) = folder.check(0, &["explain"]);
@@ -231,7 +231,7 @@ fn nothing_failed_is_status_0() {
 
 #[test]
 fn passing_runs_that_are_not_kept_still_count() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     folder.build("fine", "int main(void) { return 0; }\n");
     let words = [
         "record",
@@ -255,7 +255,7 @@ fn passing_runs_that_are_not_kept_still_count() {
 
 #[test]
 fn usage_and_what_cannot_be_recorded_is_status_2() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     fs::write(
         folder.path().join("plain.c"),
         "int main(void) { return 0; }\n",
@@ -295,7 +295,7 @@ fn usage_and_what_cannot_be_recorded_is_status_2() {
 
 #[test]
 fn the_same_seed_gives_the_same_files() {
-    let folder = Folder::with_bank();
+    let folder = TestFolder::with_bank();
     let contents = |out: &str| {
         folder
             .command(&[
@@ -323,7 +323,7 @@ fn the_same_seed_gives_the_same_files() {
 
 #[test]
 fn two_recordings_at_once_share_a_folder() {
-    let folder = Folder::with_bank();
+    let folder = TestFolder::with_bank();
     let start = |seed: &str| {
         let words = ["record", "-n", "40", "--seed", seed, "--", "./bank"];
         folder
@@ -354,7 +354,7 @@ fn two_recordings_at_once_share_a_folder() {
 /// interrupted.
 #[test]
 fn an_interruption_keeps_what_was_recorded() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     folder.build(
         "slow",
         "#include <stdio.h>\n#include <unistd.h>\n#include <sys/stat.h>\nint main(void) { struct stat s;\n\
@@ -402,7 +402,7 @@ fn an_interruption_keeps_what_was_recorded() {
 
 #[test]
 fn a_replay_that_leaves_the_schedule_says_where() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     folder.build(
         "moody",
         "#include <unistd.h>\nvolatile int mood;\nint main(void) {\n\
@@ -421,7 +421,7 @@ fn a_replay_that_leaves_the_schedule_says_where() {
 
 #[test]
 fn a_file_that_was_not_there_is_not_there_in_a_replay() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     folder.build(
         "reader",
         "#include <stdio.h>\nint main(void) { return fopen(\"mood\", \"r\") != NULL; }\n",
@@ -439,7 +439,7 @@ fn a_file_that_was_not_there_is_not_there_in_a_replay() {
 
 #[test]
 fn standard_input_is_part_of_the_run() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     folder.build(
         "reads",
         "#include <stdio.h>\nint main(void) { return getchar() == 'y'; }\n",
@@ -463,7 +463,7 @@ fn standard_input_is_part_of_the_run() {
 
 #[test]
 fn compilers_questions_pass_through() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     assert!(
         folder
             .check(0, &["cc", "--version"])
@@ -479,7 +479,7 @@ fn compilers_questions_pass_through() {
 /// Checks as configure scripts make them: link a function that may or may not exist, run what was linked.
 #[test]
 fn configure_style_checks() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let conftest = |body: &str| fs::write(folder.path().join("conftest.c"), body).unwrap();
     for (function, status) in [
         ("pthread_create", 0),
@@ -516,7 +516,7 @@ fn configure_style_checks() {
 
 #[test]
 fn doctor_knows_this_machine() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let (text, _) = folder.check(0, &["doctor"]);
     assert!(
         text.contains("C compiler") && text.contains("Neovim"),
@@ -527,7 +527,7 @@ fn doctor_knows_this_machine() {
 /// Another tool's trace: read, explained as far as it goes, and written again.
 #[test]
 fn traces_of_rapid_are_imported_and_exported() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let trace = "T2|fork(T1)|0\nT1|w(V1.total)|347\nT1|acq(L1)|348\nT2|rel(L1)|12\nT2|join(T9)|13\nT2|r(V1.total)\nT2|r(V1.total)|14\n";
     fs::write(folder.path().join("bank.std"), trace).unwrap();
     let (text, told) = folder.check(0, &["import", "bank.std", "--from", "std"]);

@@ -59,8 +59,8 @@ pub fn taken(explanation: &Explanation, told: &Run, name: &str, other: &Run) -> 
     // A passing run has no failing step.
     let steps = explanation.steps.iter().enumerate();
     let steps: Vec<(usize, &Step)> = steps.filter(|(_, step)| step.access != "failure").collect();
-    let keys = steps.iter().map(|(_, step)| Key::of_step(step));
-    let keys: BTreeSet<Key> = keys.flat_map(|key| [key.got(), key]).collect();
+    let keys = steps.iter().map(|(_, step)| StepKey::of_step(step));
+    let keys: BTreeSet<StepKey> = keys.flat_map(|key| [key.got(), key]).collect();
     let (then, now) = (rows(told, &keys), rows(other, &keys));
     let same = |step: &Step| same_row(step, &then, &now);
     let (mut found, mut missing) = (Vec::new(), Vec::new());
@@ -122,8 +122,8 @@ fn done(absent: &Absent, run: &Run, before: Option<EventId>) -> Option<(EventId,
 }
 
 /// The row of a step in another run. A lock that a thread waits for in vain is acquired there instead.
-fn same_row(step: &Step, then: &Rows, now: &Rows) -> Option<EventId> {
-    let key = Key::of_step(step);
+fn same_row(step: &Step, then: &StepRows, now: &StepRows) -> Option<EventId> {
+    let key = StepKey::of_step(step);
     let got = key.got();
     if got != key {
         let before = then.get(&got).map_or(&[][..], Vec::as_slice);
@@ -172,17 +172,17 @@ fn is_access(verb: &str) -> bool {
 
 /// Key by which a step is found again.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct StepKey {
     thread: String,
     place: (String, u32, u32, String),
     access: String,
     location: String,
 }
 
-impl Key {
-    fn of_step(step: &Step) -> Key {
+impl StepKey {
+    fn of_step(step: &Step) -> StepKey {
         let place = &step.place;
-        Key {
+        StepKey {
             thread: step.thread.clone(),
             place: (
                 place.file.clone(),
@@ -196,12 +196,12 @@ impl Key {
     }
 
     /// The key of the step that acquires the lock it waits for.
-    fn got(&self) -> Key {
+    fn got(&self) -> StepKey {
         let access = match self.access.as_str() {
             "lock-wait" => "lock".to_owned(),
             _ => self.access.clone(),
         };
-        Key {
+        StepKey {
             access,
             ..self.clone()
         }
@@ -209,18 +209,18 @@ impl Key {
 }
 
 /// Rows of the steps in a run.
-type Rows = BTreeMap<Key, Vec<EventId>>;
+type StepRows = BTreeMap<StepKey, Vec<EventId>>;
 
 /// The rows of these steps.
-fn rows(run: &Run, keys: &BTreeSet<Key>) -> Rows {
+fn rows(run: &Run, keys: &BTreeSet<StepKey>) -> StepRows {
     let lines: BTreeSet<u32> = keys.iter().map(|key| key.place.1).collect();
-    let mut rows = Rows::new();
+    let mut rows = StepRows::new();
     for (row, event) in run.events.iter() {
         let site = run.meta.site(event.site);
         if !lines.contains(&site.line) {
             continue;
         }
-        let key = Key {
+        let key = StepKey {
             thread: facts::thread_name(run, event.thread),
             place: (
                 site.file.clone(),

@@ -123,7 +123,7 @@ pub enum StopReason {
 
 /// Findings of an engine, with its stop reason.
 #[derive(Clone, Debug)]
-pub struct Outcome<T> {
+pub struct EngineOutcome<T> {
     /// The findings, best first.
     pub findings: Vec<T>,
     /// Stop reason of the engine.

@@ -2,7 +2,9 @@
 
 use crate::{
     claims::Counted,
-    diagnosis::{Counterexample, CurvePoint, DecisiveStep, Evidence, Ochiai, PassedOver, Progress},
+    diagnosis::{
+        Counterexample, CurvePoint, DecisiveStep, Evidence, ExperimentProgress, Ochiai, PassedOver,
+    },
     fixes::Fix,
 };
 use serde::{Deserialize, Serialize};
@@ -365,7 +367,7 @@ pub struct Explanation {
     pub ochiai: Option<Ochiai>,
     /// State of the experiments at the end of their time; none where there was time for all of them, or none was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub progress: Option<Progress>,
+    pub progress: Option<ExperimentProgress>,
     /// The measured points of that share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,

@@ -41,35 +41,35 @@ pub struct Without {
 }
 
 /// Number of accesses, in total and with each lock.
-type Counts = (u64, BTreeMap<String, u64>);
+type AccessCounts = (u64, BTreeMap<String, u64>);
 
 /// Accesses of one location, by place and by held locks.
 #[derive(Clone, Debug, Default)]
-struct Tally {
+struct LocationTally {
     of: u64,
     held: BTreeMap<String, u64>,
     /// Counts by place and access.
-    places: BTreeMap<(Place, &'static str), Counts>,
+    places: BTreeMap<(Place, &'static str), AccessCounts>,
 }
 
 /// Counts over any number of runs.
 #[derive(Clone, Debug, Default)]
 pub struct Guards {
-    tallies: BTreeMap<String, Tally>,
+    tallies: BTreeMap<String, LocationTally>,
 }
 
 impl Guards {
     /// Counts the accesses of a run: linear in its events, times the number of threads for the accesses of
     /// shared locations.
     pub fn add(&mut self, run: &Run) {
-        let view = View::of(run);
+        let view = RunView::of(run);
         let shared: Vec<LocationId> = view.accesses.shared().collect();
         for location in shared {
             self.add_location(&view, location);
         }
     }
 
-    fn add_location(&mut self, view: &View<'_>, location: LocationId) {
+    fn add_location(&mut self, view: &RunView<'_>, location: LocationId) {
         for access in view.counted(location) {
             let tally = self
                 .tallies
@@ -90,7 +90,7 @@ impl Guards {
 /// lock guards it.
 pub fn in_words(run: &Run, location: LocationId) -> Option<String> {
     let mut guards = Guards::default();
-    guards.add_location(&View::of(run), location);
+    guards.add_location(&RunView::of(run), location);
     let table = guards.table();
     let Guarded {
         lock,
@@ -115,14 +115,14 @@ pub fn in_words(run: &Run, location: LocationId) -> Option<String> {
 }
 
 /// One access that counts.
-struct Counted {
+struct CountedAccess {
     place: Place,
     access: &'static str,
     locks: BTreeSet<String>,
 }
 
-impl Tally {
-    fn add(&mut self, access: Counted) {
+impl LocationTally {
+    fn add(&mut self, access: CountedAccess) {
         self.of += 1;
         let place = self
             .places
@@ -163,7 +163,7 @@ impl Tally {
 }
 
 /// Orders and locks of a run.
-struct View<'a> {
+struct RunView<'a> {
     run: &'a Run,
     accesses: Accesses,
     /// Order that no schedule can change.
@@ -171,9 +171,9 @@ struct View<'a> {
     locksets: Locksets,
 }
 
-impl View<'_> {
-    fn of(run: &Run) -> View<'_> {
-        View {
+impl RunView<'_> {
+    fn of(run: &Run) -> RunView<'_> {
+        RunView {
             run,
             accesses: Accesses::new(run),
             forced: HappensBefore::forced(run),
@@ -182,7 +182,7 @@ impl View<'_> {
     }
 
     /// The accesses of a location that count.
-    fn counted(&self, location: LocationId) -> Vec<Counted> {
+    fn counted(&self, location: LocationId) -> Vec<CountedAccess> {
         let mut by_thread: BTreeMap<ThreadId, Vec<EventId>> = BTreeMap::new();
         for &row in self.accesses.of(location) {
             if let Some(event) = self.run.events.get(row) {
@@ -207,7 +207,7 @@ impl View<'_> {
                 let guards = locks.filter(|(_, shared)| !shared || event.kind == EventKind::Read);
                 let names =
                     guards.map(|(lock, _)| facts::family(self.run.location(LocationId(*lock))));
-                Counted {
+                CountedAccess {
                     place: facts::place(self.run, event.site),
                     access: event.kind.name(),
                     locks: names.collect(),
@@ -294,9 +294,9 @@ mod tests {
     }
 
     /// The counts by comparing all pairs of accesses and all sections.
-    fn naively(run: &Run) -> BTreeMap<String, Counts> {
+    fn naively(run: &Run) -> BTreeMap<String, AccessCounts> {
         let (orders, forced) = (Orders::new(run), HappensBefore::forced(run));
-        let mut counts: BTreeMap<String, Counts> = BTreeMap::new();
+        let mut counts: BTreeMap<String, AccessCounts> = BTreeMap::new();
         for (a, event) in run.events.iter() {
             let plain = matches!(event.kind, EventKind::Read | EventKind::Write);
             let location = event.location;

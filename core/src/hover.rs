@@ -7,7 +7,7 @@ use crate::{
     orders::Orders,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{Event, EventId, EventKind, Mode, Run};
+use unsnarl_trace::{Event, EventId, EventKind, OrderMode, Run};
 
 /// Hover text for a place in an editor.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -87,7 +87,7 @@ fn guard(run: &Run, orders: &Orders, rows: &[EventId]) -> Option<String> {
 /// Caveat for runs whose order and values are uncertain.
 fn inexact(run: &Run) -> Option<String> {
     let why = match run.meta.mode {
-        Mode::Imported => "The trace is from another tool",
+        OrderMode::Imported => "The trace is from another tool",
         _ => "Threads ran freely in this run",
     };
     (!run.meta.exact).then(|| format!("{why}: order and values may be inexact."))

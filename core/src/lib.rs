@@ -31,7 +31,7 @@ pub mod predict;
 pub mod render;
 pub mod suppressions;
 
-pub use budget::{Budget, Outcome, StopReason};
+pub use budget::{Budget, EngineOutcome, StopReason};
 pub use corpus::{Corpora, Corpus, CorpusKey, RunSummary};
 pub use explain::{explain, unexplained};
 pub use explanation::{

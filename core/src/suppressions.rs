@@ -32,13 +32,13 @@ struct Suppression {
     #[serde(deserialize_with = "reason")]
     because: String,
     #[serde(deserialize_with = "some_sites")]
-    sites: BTreeSet<Site>,
+    sites: BTreeSet<SuppressedSite>,
 }
 
 /// A site of a finding.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Site {
+struct SuppressedSite {
     function: String,
     text: String,
     access: String,
@@ -55,8 +55,10 @@ fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error
     }
 }
 
-fn some_sites<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<Site>, D::Error> {
-    let sites = BTreeSet::<Site>::deserialize(deserializer)?;
+fn some_sites<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeSet<SuppressedSite>, D::Error> {
+    let sites = BTreeSet::<SuppressedSite>::deserialize(deserializer)?;
     match sites.is_empty() {
         true => Err(de::Error::custom("a suppression names its sites")),
         false => Ok(sites),
@@ -147,10 +149,10 @@ impl Suppressions {
 }
 
 /// Sites by which a finding is recognized: the blamed lines and those that interfered.
-fn sites(explanation: &Explanation) -> BTreeSet<Site> {
+fn sites(explanation: &Explanation) -> BTreeSet<SuppressedSite> {
     let marks = explanation.sites.iter();
     let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
-    let sites = blamed.map(|mark| Site {
+    let sites = blamed.map(|mark| SuppressedSite {
         function: mark.place.function.clone(),
         text: mark.place.text.clone(),
         access: mark.access.clone(),

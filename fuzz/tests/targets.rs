@@ -18,7 +18,7 @@ use log_writer::LogWriter;
 use std::{fs, panic::AssertUnwindSafe, path::Path, process::Command};
 use unsnarl_core::predict::Patterns;
 use unsnarl_fuzz::check;
-use unsnarl_recorder::assemble::{Launch, Program, RawLog, assemble};
+use unsnarl_recorder::assemble::{Launch, ProgramDebugInfo, RawLog, assemble};
 use unsnarl_server::{Setup, serve};
 use unsnarl_trace::{
     EventId, Proposal, Run,
@@ -106,7 +106,7 @@ fn raw_log() {
         .arg(&path)
         .arg(&source);
     assert!(gcc.status().unwrap().success());
-    let program = AssertUnwindSafe(Program::open(&path).unwrap());
+    let program = AssertUnwindSafe(ProgramDebugInfo::open(&path).unwrap());
     let samples = [0..30, 30..60, 60..90, 0..90].map(|kinds| raw_sample(kinds, 0x40_1110));
     check!(samples, |input: &Vec<u8>| {
         if let Ok(log) = RawLog::new(input) {

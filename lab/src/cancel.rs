@@ -20,15 +20,15 @@ pub fn cancellable<T>(stop: &AtomicBool, budget: &Budget, work: impl FnOnce() ->
             }
         });
         // Also where the work panics: the scope waits for the thread.
-        let _done = Done(&is_done);
+        let _done = DoneGuard(&is_done);
         work()
     })
 }
 
 /// Says that some work is done when it goes out of scope.
-pub struct Done<'a>(pub &'a AtomicBool);
+pub struct DoneGuard<'a>(pub &'a AtomicBool);
 
-impl Drop for Done<'_> {
+impl Drop for DoneGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -119,7 +119,7 @@ impl<'a> Compiles<'a> {
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct CompileEntry {
     directory: PathBuf,
     file: PathBuf,
     #[serde(default)]
@@ -130,7 +130,7 @@ struct Entry {
 
 fn of_database(database: &Path, source: &Path) -> Option<Vec<String>> {
     let text = read_regular(database, MOST).ok()?;
-    let entries: Vec<Entry> = serde_json::from_slice(&text).ok()?;
+    let entries: Vec<CompileEntry> = serde_json::from_slice(&text).ok()?;
     let entry = entries
         .into_iter()
         .find(|entry| entry.directory.join(&entry.file) == source)?;

@@ -1,6 +1,6 @@
 //! The program of a run, ready to run by orders of the run's events.
 
-use crate::permission::{self, Word};
+use crate::permission::{self, UserDecision};
 use anyhow::{Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,15 +12,17 @@ use std::{
 use unsnarl_recorder::{
     launch::{Company, Output, Starter},
     log::Limits,
-    permit::{Deed, LedgerError, Permit, Trust},
-    proposal::{ProposalError, Verdict, execute_proposal},
+    permit::{ExecutionInputs, LedgerError, Permit, UserTrust},
+    proposal::{FollowVerdict, TrialError, execute_proposal},
     record::{Job, RecordError, Sampler},
     target::{self, Target},
 };
-use unsnarl_trace::{Event, EventId, EventKind, Mode, Proposal, Run, RunFolder, ThreadId, shell};
+use unsnarl_trace::{
+    Event, EventId, EventKind, OrderMode, Proposal, Run, RunFolder, ThreadId, shell,
+};
 
 /// Settings for executing a run's program that the run itself does not record.
-pub struct Given {
+pub struct ExecutionSettings {
     /// File for standard input, if the run had one.
     pub stdin: Option<PathBuf>,
     /// Command that uses the program from outside, started beside each execution in place of the recorded input.
@@ -28,14 +30,14 @@ pub struct Given {
     /// Time that one execution may take.
     pub timeout: Duration,
     /// The user's word about the program.
-    pub word: Word,
+    pub word: UserDecision,
 }
 
 /// A program with its input.
 pub struct Executable {
     target: Target,
     job: Job,
-    trust: Trust,
+    trust: UserTrust,
     /// Steps that a schedule may take in which only some order is kept: there are many of them.
     drawn_steps: u64,
 }
@@ -43,7 +45,7 @@ pub struct Executable {
 impl Executable {
     /// The program of the run called `name`. Fails with the next step in words when there is none, or another
     /// build than the one that was recorded.
-    pub fn of(run: &Run, name: &str, given: &Given) -> Result<Executable> {
+    pub fn of(run: &Run, name: &str, given: &ExecutionSettings) -> Result<Executable> {
         let meta = &run.meta;
         let directory = directory(run, name)?;
         let target = target::open_recorded(meta, &directory)?;
@@ -63,7 +65,7 @@ impl Executable {
         run: &Run,
         name: &str,
         program: Option<&Path>,
-        given: &Given,
+        given: &ExecutionSettings,
     ) -> Result<Executable> {
         let directory = directory(run, name)?;
         let Some(program) = program else {
@@ -77,12 +79,12 @@ impl Executable {
             *first = program.into();
         }
         // The user has named it, and runs of it that are kept are the user's own.
-        let deed = Deed {
+        let deed = ExecutionInputs {
             command: command.clone(),
             directory: directory.clone(),
-            ..Deed::of(&run.meta, target.program.path(), target.program.build_id())
+            ..ExecutionInputs::of(&run.meta, target.program.path(), target.program.build_id())
         };
-        let permit = Permit::ask(deed, &Trust::All)?;
+        let permit = Permit::ask(deed, &UserTrust::All)?;
         let word = (permit, given.word.trust.clone());
         Ok(Executable::with(
             run,
@@ -98,9 +100,9 @@ impl Executable {
         run: &Run,
         target: Target,
         directory: PathBuf,
-        given: &Given,
+        given: &ExecutionSettings,
     ) -> Result<Executable> {
-        let deed = Deed::of(&run.meta, target.program.path(), target.program.build_id());
+        let deed = ExecutionInputs::of(&run.meta, target.program.path(), target.program.build_id());
         let word = permission::permit(deed, &given.word)?;
         Ok(Executable::with(
             run,
@@ -115,8 +117,8 @@ impl Executable {
         run: &Run,
         target: Target,
         (command, directory): (Vec<OsString>, PathBuf),
-        given: &Given,
-        (permit, trust): (Permit, Trust),
+        given: &ExecutionSettings,
+        (permit, trust): (Permit, UserTrust),
     ) -> Executable {
         let job = Job {
             permit,
@@ -138,7 +140,7 @@ impl Executable {
     }
 
     /// The word that its execution rests on.
-    pub fn trust(&self) -> &Trust {
+    pub fn trust(&self) -> &UserTrust {
         &self.trust
     }
 
@@ -167,7 +169,7 @@ impl Executable {
     }
 
     /// Runs it once by a schedule.
-    pub fn run(&self, proposal: &Proposal, stop: &AtomicBool) -> Result<Verdict, ProposalError> {
+    pub fn run(&self, proposal: &Proposal, stop: &AtomicBool) -> Result<FollowVerdict, TrialError> {
         let mut job = self.job.clone();
         if proposal.only_order {
             job.limits.steps = job.limits.steps.min(self.drawn_steps);
@@ -184,7 +186,7 @@ fn command(run: &Run) -> Vec<OsString> {
 /// The folder that a run's program ran in.
 fn directory(run: &Run, name: &str) -> Result<PathBuf> {
     let directory = PathBuf::from(&run.meta.directory);
-    if run.meta.mode == Mode::Imported {
+    if run.meta.mode == OrderMode::Imported {
         bail!("{name} was imported: there is no program to execute");
     }
     if !directory.is_dir() {

@@ -19,7 +19,7 @@ pub mod sources;
 pub mod told;
 pub mod trial;
 
-use executable::Given;
+use executable::ExecutionSettings;
 use load::Loaded;
 use std::{path::Path, sync::atomic::AtomicBool};
 
@@ -27,7 +27,7 @@ use std::{path::Path, sync::atomic::AtomicBool};
 #[derive(Clone, Copy)]
 pub struct Executing<'a> {
     /// Settings for executing the runs' programs.
-    pub given: &'a Given,
+    pub given: &'a ExecutionSettings,
     /// Number of executions of an order that is shown.
     pub times: u64,
     /// The runs.

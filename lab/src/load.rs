@@ -91,7 +91,7 @@ impl Loaded {
     }
 
     /// Takes a file in that was read.
-    fn take(&mut self, (file, name): (&Path, String), read: Read) {
+    fn take(&mut self, (file, name): (&Path, String), read: LoadedRun) {
         match read {
             Ok(run) => self.runs.push((name, run)),
             Err(broken) => self.broken.push((file.display().to_string(), broken)),
@@ -179,7 +179,7 @@ fn in_folder(
     }
     loaded.folder = folder.to_owned();
     let files = choose(files, &mut loaded.left_out);
-    let runs: Vec<Read> = files.par_iter().map(|file| read(&file.path)).collect();
+    let runs: Vec<LoadedRun> = files.par_iter().map(|file| read(&file.path)).collect();
     for (file, read) in files.iter().zip(runs) {
         // Where `replay` looks by itself the name is enough.
         let name = match place {
@@ -192,9 +192,9 @@ fn in_folder(
 }
 
 /// A run, or what is wrong with its file.
-type Read = std::result::Result<Arc<Run>, String>;
+type LoadedRun = std::result::Result<Arc<Run>, String>;
 
-fn read(file: &Path) -> Read {
+fn read(file: &Path) -> LoadedRun {
     match read_run(file) {
         Ok(run) if run.damage.is_empty() => Ok(Arc::new(run)),
         Ok(run) => Err(run.damage.join("; ")),

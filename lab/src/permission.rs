@@ -3,25 +3,25 @@
 
 use anyhow::Result;
 use std::{collections::BTreeSet, io};
-use unsnarl_recorder::permit::{Deed, Permit, Trust};
+use unsnarl_recorder::permit::{ExecutionInputs, Permit, UserTrust};
 
 /// A question to the user whether to execute something.
-pub type Question = fn(&Deed) -> io::Result<bool>;
+pub type PermissionQuestion = fn(&ExecutionInputs) -> io::Result<bool>;
 
 /// The user's word about programs that others may have recorded.
 #[derive(Clone, Debug)]
-pub struct Word {
+pub struct UserDecision {
     /// Trust that the user has stated.
-    pub trust: Trust,
+    pub trust: UserTrust,
     /// Function that asks the user, where that is possible.
-    pub ask: Option<Question>,
+    pub ask: Option<PermissionQuestion>,
 }
 
 /// The permission to execute something, and the trust that it rests on.
 ///
 /// # Errors
 /// It is refused, or the user cannot be asked.
-pub fn permit(deed: Deed, word: &Word) -> Result<(Permit, Trust)> {
+pub fn permit(deed: ExecutionInputs, word: &UserDecision) -> Result<(Permit, UserTrust)> {
     let refused = match Permit::ask(deed.clone(), &word.trust) {
         Ok(permit) => return Ok((permit, word.trust.clone())),
         Err(refused) => refused,
@@ -33,6 +33,6 @@ pub fn permit(deed: Deed, word: &Word) -> Result<(Permit, Trust)> {
     if !is_allowed {
         return Err(refused.into());
     }
-    let trust = Trust::Builds(BTreeSet::from([deed.build_id.clone()]));
+    let trust = UserTrust::Builds(BTreeSet::from([deed.build_id.clone()]));
     Ok((Permit::ask(deed, &trust)?, trust))
 }

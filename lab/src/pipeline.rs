@@ -2,7 +2,7 @@
 
 use crate::{
     Executing,
-    confirm::{self, Counterexamples, Share},
+    confirm::{self, Counterexamples, TimeShare},
     load::Loaded,
     mended, offer, sources, trial,
 };
@@ -14,13 +14,13 @@ use unsnarl_core::{
     unexplained,
 };
 use unsnarl_symbolic::engines::engines;
-use unsnarl_trace::{Mode, program};
+use unsnarl_trace::{OrderMode, program};
 
 /// Hundredths of the time for analysis in which causes are looked for; what is left is for their fixes.
 const COMPARING: u32 = 80;
 
 /// Results about the runs of one build on one input.
-pub struct Finding<'a> {
+pub struct BuildFinding<'a> {
     /// The runs.
     pub corpus: &'a Corpus,
     /// The engines, with what they have worked out.
@@ -49,7 +49,11 @@ pub enum Rerun<'a> {
 
 /// Compares the runs of each corpus. Linear in the events of all runs, and in the pairs of their accesses.
 #[must_use]
-pub fn compare<'a>(corpora: &'a Corpora, loaded: &'a Loaded, budget: &Budget) -> Vec<Finding<'a>> {
+pub fn compare<'a>(
+    corpora: &'a Corpora,
+    loaded: &'a Loaded,
+    budget: &Budget,
+) -> Vec<BuildFinding<'a>> {
     let corpora = corpora.iter();
     corpora
         .map(|corpus| look_at(corpus, loaded, budget))
@@ -57,7 +61,12 @@ pub fn compare<'a>(corpora: &'a Corpora, loaded: &'a Loaded, budget: &Budget) ->
 }
 
 /// Executes what is claimed, and works out and tries what would mend it.
-pub fn settle(findings: &mut [Finding<'_>], rerun: &Rerun<'_>, loaded: &Loaded, budget: &Budget) {
+pub fn settle(
+    findings: &mut [BuildFinding<'_>],
+    rerun: &Rerun<'_>,
+    loaded: &Loaded,
+    budget: &Budget,
+) {
     match rerun {
         Rerun::Not(reason) => findings
             .iter_mut()
@@ -68,7 +77,7 @@ pub fn settle(findings: &mut [Finding<'_>], rerun: &Rerun<'_>, loaded: &Loaded, 
                 .iter()
                 .map(|finding| finding.explanations.len() + 1)
                 .sum();
-            let mut time = Share::new(*time, shares);
+            let mut time = TimeShare::new(*time, shares);
             let kept = Counterexamples::of(&loaded.folder);
             // Executing has a time of its own, which the one for analysis does not count.
             let mut left = budget.left();
@@ -86,7 +95,7 @@ pub fn settle(findings: &mut [Finding<'_>], rerun: &Rerun<'_>, loaded: &Loaded, 
     }
 }
 
-fn leave_out(finding: &mut Finding<'_>, reason: &str, loaded: &Loaded, budget: &Budget) {
+fn leave_out(finding: &mut BuildFinding<'_>, reason: &str, loaded: &Loaded, budget: &Budget) {
     confirm::leave_out(&mut finding.explanations, reason);
     if finding.imported {
         confirm::rank_unexecuted(&finding.proposers, &mut finding.explanations, budget);
@@ -97,7 +106,7 @@ fn leave_out(finding: &mut Finding<'_>, reason: &str, loaded: &Loaded, budget: &
 }
 
 /// Says with each explanation that runs which speak against others are not there.
-fn caution(findings: &mut [Finding<'_>], problem: &str) {
+fn caution(findings: &mut [BuildFinding<'_>], problem: &str) {
     let explanations = findings.iter_mut().flat_map(|one| &mut one.explanations);
     for explanation in explanations {
         let caveat = format!("Counterexamples could not be kept: {problem}.");
@@ -106,16 +115,16 @@ fn caution(findings: &mut [Finding<'_>], problem: &str) {
 }
 
 fn confirm(
-    finding: &mut Finding<'_>,
+    finding: &mut BuildFinding<'_>,
     with: &Executing<'_>,
-    shared: (&mut Share, &Counterexamples),
+    shared: (&mut TimeShare, &Counterexamples),
 ) {
     let explanations = &mut finding.explanations;
     finding.refuted = confirm::confirm(&finding.proposers, explanations, with, shared);
     rank_in_words(explanations);
 }
 
-fn try_fixes(finding: &mut Finding<'_>, with: &Executing<'_>, time: Duration) {
+fn try_fixes(finding: &mut BuildFinding<'_>, with: &Executing<'_>, time: Duration) {
     trial::try_fixes(finding.corpus, &mut finding.explanations, with, time);
     mended::retell(finding.corpus, &mut finding.explanations);
     let suppressed = finding.suppressed.iter().map(|row| row.explanation.clone());
@@ -137,7 +146,7 @@ pub fn proposers<'a>(corpus: &'a Corpus, loaded: &'a Loaded) -> Proposers<'a> {
     Proposers::new(Material { corpus, runs }, engines(program))
 }
 
-fn look_at<'a>(corpus: &'a Corpus, loaded: &'a Loaded, budget: &Budget) -> Finding<'a> {
+fn look_at<'a>(corpus: &'a Corpus, loaded: &'a Loaded, budget: &Budget) -> BuildFinding<'a> {
     let proposers = proposers(corpus, loaded);
     // The rest is for the fixes.
     let comparing = budget.percent(COMPARING);
@@ -150,7 +159,7 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &'a Loaded, budget: &Budget) -> Findi
         .runs
         .iter()
         .filter(|(_, run)| CorpusKey::of(run) == *corpus.key());
-    Finding {
+    BuildFinding {
         corpus,
         proposers,
         unexplained: unexplained(corpus, &outcome.findings),
@@ -158,12 +167,12 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &'a Loaded, budget: &Budget) -> Findi
         refuted: Vec::new(),
         suppressed: Vec::new(),
         stopped: outcome.stopped,
-        imported: runs.all(|(_, run)| run.meta.mode == Mode::Imported),
+        imported: runs.all(|(_, run)| run.meta.mode == OrderMode::Imported),
     }
 }
 
 /// Works out the fixes of what is left to explain.
-fn offer_all(finding: &mut Finding<'_>, loaded: &Loaded, budget: &Budget) {
+fn offer_all(finding: &mut BuildFinding<'_>, loaded: &Loaded, budget: &Budget) {
     let own = offer::runs(finding.corpus, loaded);
     let sources = sources::sources(&own);
     for explanation in &mut finding.explanations {

@@ -29,7 +29,7 @@ const EXPLANATIONS: usize = 100;
 
 /// The explanations of the runs of one folder, those that were told last first.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Told {
+struct ToldFolder {
     folder: PathBuf,
     explanations: Vec<Explanation>,
 }
@@ -60,7 +60,7 @@ fn keep_in(state: &Path, loaded: &Loaded, now: Vec<Explanation>) -> Result<()> {
     let mut explanations: Vec<Explanation> = now.into_iter().chain(before).collect();
     explanations.retain(|one| ids.insert(one.id.clone()));
     explanations.truncate(EXPLANATIONS);
-    let told = Told {
+    let told = ToldFolder {
         folder,
         explanations,
     };
@@ -95,12 +95,12 @@ fn place(state: &Path, loaded: &Loaded) -> io::Result<(PathBuf, PathBuf)> {
 }
 
 /// The notes that are kept of a folder. A file that is missing, or written by another version, holds none.
-fn read(place: &Path, folder: &Path) -> Told {
+fn read(place: &Path, folder: &Path) -> ToldFolder {
     let text = read_text(place).unwrap_or_default();
-    let told: Told = serde_json::from_str(&text).unwrap_or_default();
+    let told: ToldFolder = serde_json::from_str(&text).unwrap_or_default();
     match told.folder == folder {
         true => told,
-        false => Told::default(),
+        false => ToldFolder::default(),
     }
 }
 

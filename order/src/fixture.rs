@@ -16,7 +16,7 @@ const LOCATIONS: u32 = 14;
 
 /// State of a random run that keeps it feasible.
 #[derive(Default)]
-struct Machine {
+struct FixtureMachine {
     rows: Vec<Event>,
     threads: Vec<Spawned>,
     mutex: [Option<u16>; 2],
@@ -40,7 +40,7 @@ enum Spawned {
     Joined,
 }
 
-impl Machine {
+impl FixtureMachine {
     fn push(&mut self, thread: u16, kind: EventKind, location: u32, value: u64, order: u16) {
         self.rows.push(Event {
             seq: self.rows.len() as u64,
@@ -241,7 +241,7 @@ pub fn of_rows(rows: &[Event]) -> Run {
 pub fn feasible(most: usize) -> impl Strategy<Value = Run> {
     let step = (0u8..8, 0u8..22, 0u8..8, 0u8..6);
     proptest::collection::vec(step, 0..most).prop_map(|steps| {
-        let mut machine = Machine::default();
+        let mut machine = FixtureMachine::default();
         steps.into_iter().for_each(|step| machine.step(step));
         of_rows(&machine.rows)
     })
@@ -251,7 +251,7 @@ pub fn feasible(most: usize) -> impl Strategy<Value = Run> {
 pub fn anything(most: usize) -> impl Strategy<Value = Run> {
     let row = (0u16..6, 0u8..33, 0u32..20, 0u64..8, 0u16..8);
     proptest::collection::vec(row, 0..most).prop_map(|rows| {
-        let mut machine = Machine::default();
+        let mut machine = FixtureMachine::default();
         for (thread, kind, location, value, order) in rows {
             machine.push(
                 thread,

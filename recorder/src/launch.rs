@@ -73,7 +73,7 @@ pub enum Output {
 
 /// A run that has ended.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub struct FinishedRun {
     /// The way in which the process ended.
     pub exit: Exit,
     /// The run was ended because its time was over.
@@ -168,7 +168,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const SHORT_PATIENCE: Duration = Duration::from_millis(5);
 
 /// Starts the program anew and runs it to its end. Whatever it started in its process group ends with it.
-pub fn launch(request: &Request, log: &Log, stop: &AtomicBool) -> Result<Finished, LaunchError> {
+pub fn launch(request: &Request, log: &Log, stop: &AtomicBool) -> Result<FinishedRun, LaunchError> {
     Starter::anew().launch(request, false, log, stop)
 }
 
@@ -181,7 +181,7 @@ impl Starter {
         serves: bool,
         log: &Log,
         stop: &AtomicBool,
-    ) -> Result<Finished, LaunchError> {
+    ) -> Result<FinishedRun, LaunchError> {
         if !request.permit.covers(request) {
             return Err(LaunchError::NotPermitted(request.program.clone()));
         }
@@ -198,7 +198,7 @@ impl Starter {
             stop,
         };
         let watched = watch(process, &watching, &mut companion);
-        let is_late = matches!(&watched, Ok(watched) if watched.ending == Ending::Timeout);
+        let is_late = matches!(&watched, Ok(watched) if watched.ending == WatchEnd::Timeout);
         let calls = if is_late { calls::of(pid) } else { Vec::new() };
         // Who has a driver does not wait for somebody who does not come.
         let waits_outside = is_late && !companion.is_busy() && waits_outside(log);
@@ -213,15 +213,15 @@ impl Starter {
             log.has_ended();
         }
         let watched = watched?;
-        if let Ending::Alone(why) = watched.ending {
+        if let WatchEnd::Alone(why) = watched.ending {
             return Err(LaunchError::Alone(why));
         }
-        Ok(Finished {
+        Ok(FinishedRun {
             exit: exit(status),
             timed_out: is_late,
             calls,
             waits_outside,
-            stopped: watched.ending == Ending::Stopped,
+            stopped: watched.ending == WatchEnd::Stopped,
             asked,
             driven: driven?,
             stdout: watched.stdout.excerpt,
@@ -280,7 +280,7 @@ fn spawning<T>(start: impl FnOnce() -> T) -> T {
 
 /// Reason why watching ended.
 #[derive(Clone, PartialEq, Eq)]
-enum Ending {
+enum WatchEnd {
     Exit,
     Timeout,
     Stopped,
@@ -289,9 +289,9 @@ enum Ending {
 }
 
 struct Watched {
-    ending: Ending,
-    stdout: Stream,
-    stderr: Stream,
+    ending: WatchEnd,
+    stdout: OutputStream,
+    stderr: OutputStream,
 }
 
 /// Settings for watching a run.
@@ -322,8 +322,8 @@ fn watch(
     // Kernels before 5.3 have none: then the end is asked for, a little later.
     let ends = pidfd_open(pid, PidfdFlags::empty()).ok();
     let is_shown = watching.output == Output::Shown;
-    let mut stdout = Stream::new(process.stdout, watching.text)?;
-    let mut stderr = Stream::new(process.stderr, watching.text)?;
+    let mut stdout = OutputStream::new(process.stdout, watching.text)?;
+    let mut stderr = OutputStream::new(process.stderr, watching.text)?;
     stdout.own = is_shown.then(|| Box::new(io::stdout()) as Box<dyn Write>);
     stderr.own = is_shown.then(|| Box::new(io::stderr()) as Box<dyn Write>);
     let ending = loop {
@@ -334,14 +334,14 @@ fn watch(
         let has_printed = stdout.has_found() || stderr.has_found();
         companion.act(pid, watching.log, ended, has_printed)?;
         if ended && !companion.is_busy() {
-            break Ending::Exit;
+            break WatchEnd::Exit;
         }
         if watching.stop.load(Ordering::Relaxed) {
-            break Ending::Stopped;
+            break WatchEnd::Stopped;
         }
         let left = watching.left(begin, companion);
         if left.is_some_and(|left| left.is_zero()) {
-            break Ending::Timeout;
+            break WatchEnd::Timeout;
         }
         let patience = match ends {
             Some(_) => PATIENCE,
@@ -353,7 +353,7 @@ fn watch(
         if let Some(gate) = watching.gate.filter(|_| asks)
             && let Some(why) = gate.answer(pid.as_raw_nonzero().get())?
         {
-            break Ending::Alone(why);
+            break WatchEnd::Alone(why);
         }
     };
     Ok(Watched {
@@ -376,7 +376,7 @@ fn has_ended(pid: Pid) -> io::Result<bool> {
 /// Sleeps until something can be read, the process ends, it asks at the gate or the time is over; whether it asks.
 fn wait(
     ends: Option<&OwnedFd>,
-    streams: [&Stream; 2],
+    streams: [&OutputStream; 2],
     gate: Option<&Gate>,
     time: Duration,
 ) -> io::Result<bool> {
@@ -407,24 +407,24 @@ fn span(time: Duration) -> Timespec {
 }
 
 /// One of the program's outputs.
-struct Stream {
+struct OutputStream {
     /// The read end; `None` when the output has been closed.
     pipe: Option<File>,
     excerpt: Excerpt,
-    search: Option<Search>,
+    search: Option<OutputSearch>,
     /// The output of unsnarl that it is passed on to.
     own: Option<Box<dyn Write>>,
 }
 
 /// A text that is looked for in an output.
-struct Search {
+struct OutputSearch {
     text: Vec<u8>,
     /// The end of what was printed, which may be the beginning of the text.
     tail: Vec<u8>,
     has_found: bool,
 }
 
-impl Search {
+impl OutputSearch {
     fn add(&mut self, bytes: &[u8]) {
         self.tail.extend(bytes);
         let mut places = self.tail.windows(self.text.len().max(1));
@@ -434,15 +434,15 @@ impl Search {
     }
 }
 
-impl Stream {
-    fn new(pipe: Option<OwnedFd>, text: Option<&[u8]>) -> io::Result<Stream> {
+impl OutputStream {
+    fn new(pipe: Option<OwnedFd>, text: Option<&[u8]>) -> io::Result<OutputStream> {
         if let Some(pipe) = &pipe {
             fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
         }
-        Ok(Stream {
+        Ok(OutputStream {
             pipe: pipe.map(File::from),
             excerpt: Excerpt::default(),
-            search: text.map(|text| Search {
+            search: text.map(|text| OutputSearch {
                 text: text.to_owned(),
                 tail: Vec::new(),
                 has_found: false,
@@ -498,7 +498,7 @@ fn exit(status: Option<WaitStatus>) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::Config;
+    use crate::log::LogConfig;
 
     fn shell(script: &str) -> Request {
         shell_in(Path::new("/"), script)
@@ -519,14 +519,14 @@ mod tests {
         }
     }
 
-    fn run(request: &Request) -> Finished {
-        let log = Log::create(&Config::default()).unwrap();
+    fn run(request: &Request) -> FinishedRun {
+        let log = Log::create(&LogConfig::default()).unwrap();
         launch(request, &log, &AtomicBool::new(false)).unwrap()
     }
 
     #[test]
     fn a_text_is_found_across_pieces() {
-        let mut search = Search {
+        let mut search = OutputSearch {
             text: b"ready".to_vec(),
             tail: Vec::new(),
             has_found: false,
@@ -542,8 +542,8 @@ mod tests {
         }
     }
 
-    fn with(company: Company, script: &str) -> Finished {
-        let log = Log::create(&Config::default()).unwrap();
+    fn with(company: Company, script: &str) -> FinishedRun {
+        let log = Log::create(&LogConfig::default()).unwrap();
         let starter = Starter::anew().with_company(company);
         let stop = AtomicBool::new(false);
         starter.launch(&shell(script), false, &log, &stop).unwrap()
@@ -635,7 +635,7 @@ mod tests {
 
     #[test]
     fn nothing_else_than_what_was_permitted_is_started() {
-        let log = Log::create(&Config::default()).unwrap();
+        let log = Log::create(&LogConfig::default()).unwrap();
         let mut request = shell("exit 0");
         request.command.pop();
         let refused = launch(&request, &log, &AtomicBool::new(false)).unwrap_err();
@@ -644,7 +644,7 @@ mod tests {
 
     #[test]
     fn the_wish_to_stop_is_heard() {
-        let log = Log::create(&Config::default()).unwrap();
+        let log = Log::create(&LogConfig::default()).unwrap();
         let finished = launch(&shell("sleep 1000"), &log, &AtomicBool::new(true)).unwrap();
         assert!(finished.stopped);
     }
@@ -659,7 +659,7 @@ mod tests {
         request.stdin = Some(file);
         assert_eq!(run(&request).stdout.text(), "hello");
         request.stdin = Some("/nowhere".into());
-        let log = Log::create(&Config::default()).unwrap();
+        let log = Log::create(&LogConfig::default()).unwrap();
         let refused = launch(&request, &log, &AtomicBool::new(false)).unwrap_err();
         assert!(matches!(refused, LaunchError::Stdin { .. }));
     }

@@ -32,7 +32,7 @@ use unsnarl_trace::{Chances, input::RunInput};
 
 /// The configuration that the runtime gets before the program starts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct LogConfig {
     /// Controlled or free.
     pub mode: RawMode,
     /// The strategy that chooses the next thread.
@@ -71,9 +71,9 @@ pub struct Config {
     pub limits: Limits,
 }
 
-impl Default for Config {
+impl Default for LogConfig {
     fn default() -> Self {
-        Config {
+        LogConfig {
             mode: RawMode::Controlled,
             strategy: RawStrategy::Sequential,
             seed: 0,
@@ -125,7 +125,7 @@ const START_TIME: u64 = 1_704_067_200_000_000_000;
 
 /// A raw log.
 pub struct Log {
-    memory: ManuallyDrop<Memory>,
+    memory: ManuallyDrop<LogMemory>,
     follow: std::ops::Range<usize>,
     /// The pool that takes the memory back, if nobody else can write into it any more.
     home: Memories,
@@ -135,7 +135,7 @@ pub struct Log {
 
 /// The file in memory and its mapping in this process.
 #[derive(Debug)]
-struct Memory {
+struct LogMemory {
     file: File,
     map: MmapMut,
     /// Most records that it has ever held: their pages take memory.
@@ -144,7 +144,7 @@ struct Memory {
 
 /// Memory of logs that are not used any more, for the next ones. Copies share it.
 #[derive(Clone, Debug, Default)]
-pub struct Memories(Arc<Mutex<Vec<Memory>>>);
+pub struct Memories(Arc<Mutex<Vec<LogMemory>>>);
 
 /// Extra length of the file: the next log may need a little more.
 const ROOM: u64 = 4 << 20;
@@ -156,12 +156,12 @@ const MOST_LOGS: usize = 64;
 
 impl Memories {
     /// A log that is ready for a program.
-    pub fn log(&self, config: &Config) -> io::Result<Log> {
-        let layout = Layout::of(config);
+    pub fn log(&self, config: &LogConfig) -> io::Result<Log> {
+        let layout = LogLayout::of(config);
         let is_controlled = config.mode == RawMode::Controlled;
         let memory = match self.take(layout.end).filter(|_| is_controlled) {
             Some(memory) => memory,
-            None => Memory::new(layout.end)?,
+            None => LogMemory::new(layout.end)?,
         };
         let start = layout.follow as usize;
         let mut log = Log {
@@ -176,13 +176,13 @@ impl Memories {
     }
 
     /// The one that came last, when it is long enough.
-    fn take(&self, bytes: u64) -> Option<Memory> {
+    fn take(&self, bytes: u64) -> Option<LogMemory> {
         let memory = self.0.lock().ok()?.pop()?;
         (memory.map.len() as u64 >= bytes).then_some(memory)
     }
 
     /// Keeps memory for the next log, if there is not too much already.
-    fn give_back(&self, memory: Memory) {
+    fn give_back(&self, memory: LogMemory) {
         let Ok(mut kept) = self.0.lock() else { return };
         let all = kept.iter().map(|one| one.touched).sum::<u64>();
         if kept.len() < MOST_LOGS && all.saturating_add(memory.touched) <= MOST_RECORDS {
@@ -191,8 +191,8 @@ impl Memories {
     }
 }
 
-impl Memory {
-    fn new(bytes: u64) -> io::Result<Memory> {
+impl LogMemory {
+    fn new(bytes: u64) -> io::Result<LogMemory> {
         let file = File::from(memfd_create("unsnarl-log", MemfdFlags::CLOEXEC)?);
         let bytes = bytes.next_multiple_of(ROOM);
         // Beyond the limit the kernel would end this process by a signal.
@@ -206,7 +206,7 @@ impl Memory {
         // SAFETY: nobody else has the file yet; later only the program writes, and this process reads
         // when the program has ended.
         let map = unsafe { MmapMut::map_mut(&file)? };
-        Ok(Memory {
+        Ok(LogMemory {
             file,
             map,
             touched: 0,
@@ -226,7 +226,7 @@ impl Memory {
         let (modules, threads) = (header.modules.load(Relaxed), header.threads.load(Relaxed));
         let modules = (modules as usize).min(MAX_MODULES) * size_of::<Module>();
         let threads = (threads as usize).min(MAX_THREADS) * size_of::<Thread>();
-        let layout = Layout::of(&Config::default());
+        let layout = LogLayout::of(&LogConfig::default());
         for (start, bytes) in [
             (0, HEADER_BYTES),
             (layout.modules as usize, modules),
@@ -253,7 +253,7 @@ impl Drop for Log {
 }
 
 /// Byte offsets of the log's parts.
-struct Layout {
+struct LogLayout {
     modules: u64,
     threads: u64,
     replay: u64,
@@ -268,8 +268,8 @@ struct Layout {
     end: u64,
 }
 
-impl Layout {
-    fn of(config: &Config) -> Layout {
+impl LogLayout {
+    fn of(config: &LogConfig) -> LogLayout {
         let page = |bytes: u64| bytes.next_multiple_of(4096);
         let modules = HEADER_BYTES as u64;
         let threads = modules + page((MAX_MODULES * size_of::<Module>()) as u64);
@@ -289,7 +289,7 @@ impl Layout {
             );
         let input = given + page(config.input.bytes.0.len() as u64);
         let end = input + page(config.limits.input);
-        Layout {
+        LogLayout {
             modules,
             threads,
             replay,
@@ -307,7 +307,7 @@ impl Layout {
 }
 
 /// Room for choices: nearly every choice belongs to an event, so the events run out first.
-fn decisions_cap(config: &Config) -> u64 {
+fn decisions_cap(config: &LogConfig) -> u64 {
     config
         .limits
         .steps
@@ -315,7 +315,7 @@ fn decisions_cap(config: &Config) -> u64 {
 }
 
 /// Room for the details of each choice, when they are asked for.
-fn details_cap(config: &Config) -> u64 {
+fn details_cap(config: &LogConfig) -> u64 {
     if config.details {
         decisions_cap(config)
     } else {
@@ -324,12 +324,12 @@ fn details_cap(config: &Config) -> u64 {
 }
 
 /// Length of the table of places that are passed over: half of it stays empty.
-fn quiet_len(config: &Config) -> u64 {
+fn quiet_len(config: &LogConfig) -> u64 {
     2 * config.quiet.len() as u64
 }
 
 /// The table of places that are passed over, as it lies in memory.
-fn quiet_table(config: &Config) -> Vec<u8> {
+fn quiet_table(config: &LogConfig) -> Vec<u8> {
     let len = quiet_len(config);
     let mut table = vec![0u32; len as usize];
     for &place in config.quiet.iter().filter(|place| **place != 0) {
@@ -367,11 +367,11 @@ fn bytes_of(directive: &Directive) -> [u8; size_of::<Directive>()] {
 
 impl Log {
     /// Makes a log that is ready for a program.
-    pub fn create(config: &Config) -> io::Result<Log> {
+    pub fn create(config: &LogConfig) -> io::Result<Log> {
         Memories::default().log(config)
     }
 
-    fn configure(&mut self, config: &Config, layout: &Layout) {
+    fn configure(&mut self, config: &LogConfig, layout: &LogLayout) {
         let words = [
             (offset_of!(Header, version), VERSION),
             (offset_of!(Header, mode), config.mode as u32),
@@ -502,12 +502,12 @@ mod tests {
 
     #[test]
     fn a_new_log_is_empty_and_whole() {
-        let config = Config {
+        let config = LogConfig {
             seed: 7,
             depth: 3,
             expected_steps: 99,
             prefix: vec![1, 0, 2],
-            ..Config::default()
+            ..LogConfig::default()
         };
         let log = Log::create(&config).unwrap();
         let read = RawLog::new(log.bytes()).unwrap();
@@ -521,7 +521,7 @@ mod tests {
             read.choices().count() + read.threads().count() + read.modules().count(),
             0
         );
-        let replay = Layout::of(&config).replay as usize;
+        let replay = LogLayout::of(&config).replay as usize;
         assert_eq!(
             &log.bytes()[replay..replay + 6],
             [1u16, 0, 2].map(u16::to_ne_bytes).as_flattened()
@@ -531,9 +531,9 @@ mod tests {
     #[test]
     fn memory_is_used_again_only_when_nobody_else_can_write_to_it() {
         let memories = Memories::default();
-        let longer = Config {
+        let longer = LogConfig {
             prefix: vec![1; 5000],
-            ..Config::default()
+            ..LogConfig::default()
         };
         let first = memories.log(&longer).unwrap();
         let place = first.bytes().as_ptr();
@@ -544,7 +544,7 @@ mod tests {
         first.has_ended();
         drop(first);
 
-        let second = memories.log(&Config::default()).unwrap();
+        let second = memories.log(&LogConfig::default()).unwrap();
         assert_eq!(second.bytes().as_ptr(), place);
         let read = RawLog::new(second.bytes()).unwrap();
         assert!(read.is_empty() && read.choices().count() + read.threads().count() == 0);
@@ -554,7 +554,7 @@ mod tests {
         drop(second);
         assert!(memories.take(0).is_none(), "a child may write into it");
 
-        drop(memories.log(&Config::default()).unwrap());
+        drop(memories.log(&LogConfig::default()).unwrap());
         assert!(
             memories.take(0).is_none(),
             "nobody has said that its run has ended"

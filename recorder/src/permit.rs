@@ -21,12 +21,12 @@ use std::{
 use unsnarl_trace::{
     RunMeta,
     files::read_regular,
-    input::{RunInput, Variable},
+    input::{EnvironmentVariable, RunInput},
 };
 
 /// Everything that decides what an execution does, except the order of threads and the user's own environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Deed {
+pub struct ExecutionInputs {
     /// The program's file.
     pub program: PathBuf,
     /// SHA-256 of that file as it is now.
@@ -39,10 +39,10 @@ pub struct Deed {
     pub input: RunInput,
 }
 
-impl Deed {
+impl ExecutionInputs {
     /// The execution of a recorded run's program, whose file has this hash now.
-    pub fn of(meta: &RunMeta, program: &Path, build_id: &str) -> Deed {
-        Deed {
+    pub fn of(meta: &RunMeta, program: &Path, build_id: &str) -> ExecutionInputs {
+        ExecutionInputs {
             program: program.to_owned(),
             build_id: build_id.to_owned(),
             command: meta.command.iter().map(OsString::from).collect(),
@@ -93,14 +93,14 @@ fn is_plain(input: &RunInput) -> bool {
 }
 
 /// The variables of the environment that decide what the program does: not those of language and time zone.
-fn variables(input: &RunInput) -> impl Iterator<Item = &Variable> {
+fn variables(input: &RunInput) -> impl Iterator<Item = &EnvironmentVariable> {
     let variables = input.environment.iter();
-    variables.filter(|variable| !Variable::is_looked_up_by_library(&variable.name))
+    variables.filter(|variable| !EnvironmentVariable::is_looked_up_by_library(&variable.name))
 }
 
 /// The user's decision about programs that no command line names.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Trust {
+pub enum UserTrust {
     /// No decision: only what the user has recorded is executed.
     #[default]
     Own,
@@ -110,12 +110,12 @@ pub enum Trust {
     All,
 }
 
-impl Trust {
+impl UserTrust {
     fn covers(&self, build_id: &str) -> bool {
         match self {
-            Trust::Own => false,
-            Trust::Builds(builds) => builds.contains(build_id),
-            Trust::All => true,
+            UserTrust::Own => false,
+            UserTrust::Builds(builds) => builds.contains(build_id),
+            UserTrust::All => true,
         }
     }
 }
@@ -161,7 +161,7 @@ impl Permit {
         command: &[OsString],
         directory: &Path,
     ) -> (Permit, Option<LedgerError>) {
-        let deed = Deed {
+        let deed = ExecutionInputs {
             program: program.to_owned(),
             build_id: build_id.to_owned(),
             command: command.to_vec(),
@@ -185,7 +185,7 @@ impl Permit {
     }
 
     /// A permit for what the user trusts, or has recorded before.
-    pub fn ask(deed: Deed, trust: &Trust) -> Result<Permit, Refused> {
+    pub fn ask(deed: ExecutionInputs, trust: &UserTrust) -> Result<Permit, Refused> {
         if trust.covers(&deed.build_id) {
             return Ok(Permit::for_any_input(deed));
         }
@@ -204,7 +204,7 @@ impl Permit {
         })
     }
 
-    fn for_any_input(deed: Deed) -> Permit {
+    fn for_any_input(deed: ExecutionInputs) -> Permit {
         Permit {
             vouches_for: Some(deed.build_id),
             ..Permit::named(&deed.program, &deed.command, &deed.directory)
@@ -244,7 +244,9 @@ impl Permit {
     /// Notes a run that was made under this permit, and that is kept, as the user's own.
     pub fn vouch(&self, run: &RunMeta) -> Result<(), LedgerError> {
         match &self.vouches_for {
-            Some(build_id) => Ledger::open()?.add(&Deed::of(run, &self.program, build_id)),
+            Some(build_id) => {
+                Ledger::open()?.add(&ExecutionInputs::of(run, &self.program, build_id))
+            }
             None => Ok(()),
         }
     }
@@ -252,7 +254,7 @@ impl Permit {
 
 /// Returns whether the user has recorded this before on this machine.
 #[must_use]
-pub fn is_own(deed: &Deed) -> bool {
+pub fn is_own(deed: &ExecutionInputs) -> bool {
     Ledger::open().is_ok_and(|ledger| ledger.has(deed))
 }
 
@@ -265,7 +267,8 @@ pub fn is_own_run(meta: &RunMeta) -> bool {
         let bytes = read_regular(&program, MOST).ok()?;
         Some((program, crate::assemble::hash_of(&bytes)))
     });
-    hashed.is_some_and(|(program, build_id)| is_own(&Deed::of(meta, &program, &build_id)))
+    hashed
+        .is_some_and(|(program, build_id)| is_own(&ExecutionInputs::of(meta, &program, &build_id)))
 }
 
 #[cfg(test)]
@@ -273,8 +276,8 @@ mod tests {
     use super::*;
     use unsnarl_trace::input::Bytes;
 
-    fn deed() -> Deed {
-        Deed {
+    fn deed() -> ExecutionInputs {
+        ExecutionInputs {
             program: "/w/prog".into(),
             build_id: "ab".into(),
             command: vec!["./prog".into(), "1".into()],
@@ -285,7 +288,7 @@ mod tests {
 
     #[test]
     fn every_part_of_a_deed_counts() {
-        let other = |change: &dyn Fn(&mut Deed)| {
+        let other = |change: &dyn Fn(&mut ExecutionInputs)| {
             let mut other = deed();
             change(&mut other);
             other.encoded()
@@ -318,10 +321,10 @@ mod tests {
         let mut other = deed();
         other.build_id = "cd".into();
         assert!(!ledger.has(&other));
-        let builds = Trust::Builds(BTreeSet::from(["cd".to_owned()]));
+        let builds = UserTrust::Builds(BTreeSet::from(["cd".to_owned()]));
         assert!(Permit::ask(other.clone(), &builds).is_ok());
-        assert!(Permit::ask(other.clone(), &Trust::All).is_ok());
-        let refused = Permit::ask(other, &Trust::Own).unwrap_err().to_string();
+        assert!(Permit::ask(other.clone(), &UserTrust::All).is_ok());
+        let refused = Permit::ask(other, &UserTrust::Own).unwrap_err().to_string();
         assert!(
             refused.contains("/w/prog") && refused.contains("--trust"),
             "{refused}"
@@ -331,7 +334,7 @@ mod tests {
     #[test]
     fn a_permit_is_for_one_command_in_one_folder() {
         let deed = deed();
-        let permit = Permit::ask(deed.clone(), &Trust::All).unwrap();
+        let permit = Permit::ask(deed.clone(), &UserTrust::All).unwrap();
         assert!(permit.is_for(&deed.program, &deed.command, &deed.directory));
         assert!(!permit.is_for(Path::new("/w/other"), &deed.command, &deed.directory));
         assert!(!permit.is_for(&deed.program, &[], &deed.directory));

@@ -8,8 +8,8 @@ mod verbs;
 use crate::{
     launch::{Company, LaunchError, Output, Starter},
     log::Limits,
-    permit::{Deed, Permit, Refused, Trust},
-    record::{Attempt, Executed, Job, RecordError, execute, input_hash},
+    permit::{ExecutionInputs, Permit, Refused, UserTrust},
+    record::{Executed, Job, RecordError, RunPlan, execute, input_hash},
     target::{self, Target, TargetError},
 };
 use std::{
@@ -18,13 +18,13 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
-use unsnarl_trace::{Mode, Outcome, Run, RunMeta, shell};
+use unsnarl_trace::{OrderMode, Outcome, Run, RunMeta, shell};
 
-pub use compare::{Comparison, Difference, Values, compare};
+pub use compare::{Comparison, Departure, DifferingValues, compare};
 
 /// Options of a replay.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ReplayOptions {
     /// Number of repetitions.
     pub times: u64,
     /// File for standard input, if the run had one.
@@ -38,7 +38,7 @@ pub struct Options {
     /// Records the branches that are taken, too.
     pub branches: bool,
     /// The user's decision about the program.
-    pub trust: Trust,
+    pub trust: UserTrust,
 }
 
 /// The result of a replay.
@@ -47,11 +47,11 @@ pub struct Replayed {
     /// Runs that reproduced the recorded one.
     pub same: u64,
     /// The first event at which a repetition left the recorded run; replaying ended there.
-    pub difference: Option<Difference>,
+    pub difference: Option<Departure>,
     /// Values of the last run that differ from the recorded ones at the same steps.
-    pub values: Option<Values>,
+    pub values: Option<DifferingValues>,
     /// The first event at which the last run took other steps, although it failed in the same way.
-    pub detour: Option<Difference>,
+    pub detour: Option<Departure>,
     /// Remarks of the last run that the recorded one does not have, such as other input.
     pub notes: Vec<String>,
     /// The user stopped it.
@@ -108,12 +108,12 @@ impl From<LaunchError> for ReplayError {
 /// Runs `recorded` again. `watcher` is told of every run that repeated it.
 pub fn replay(
     recorded: &Run,
-    options: &Options,
+    options: &ReplayOptions,
     stop: &AtomicBool,
     mut watcher: impl FnMut(u64),
 ) -> Result<Replayed, ReplayError> {
     let (target, job) = prepare(recorded, options)?;
-    let attempt = Attempt {
+    let attempt = RunPlan {
         branches: options.branches,
         ..attempt(recorded)
     };
@@ -166,27 +166,27 @@ fn as_recorded(run: Run, recorded: &RunMeta) -> Run {
 }
 
 /// An attempt that follows the recorded schedule.
-fn attempt(recorded: &Run) -> Attempt {
-    Attempt {
+fn attempt(recorded: &Run) -> RunPlan {
+    RunPlan {
         name: "replay",
         seed: recorded.meta.seed,
         depth: recorded.meta.depth,
         expected_steps: recorded.meta.expected_steps,
         prefix: recorded.meta.schedule.choices.clone(),
         chances: recorded.meta.chances,
-        ..Attempt::default()
+        ..RunPlan::default()
     }
     .with_input_of(&recorded.meta)
 }
 
 /// Checks that program and input are those that were recorded.
-fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayError> {
+fn prepare(recorded: &Run, options: &ReplayOptions) -> Result<(Target, Job), ReplayError> {
     let meta = &recorded.meta;
     match meta.mode {
-        Mode::Controlled => {}
-        Mode::Free => return Err(ReplayError::NoSchedule("recorded in free mode")),
-        Mode::Path => return Err(ReplayError::NoSchedule("recorded in path mode")),
-        Mode::Imported => return Err(ReplayError::NoSchedule("imported from another tool")),
+        OrderMode::Controlled => {}
+        OrderMode::Free => return Err(ReplayError::NoSchedule("recorded in free mode")),
+        OrderMode::Path => return Err(ReplayError::NoSchedule("recorded in path mode")),
+        OrderMode::Imported => return Err(ReplayError::NoSchedule("imported from another tool")),
     }
     let directory = PathBuf::from(&meta.directory);
     if !directory.is_dir() {
@@ -197,7 +197,7 @@ fn prepare(recorded: &Run, options: &Options) -> Result<(Target, Job), ReplayErr
         let (program, command) = (meta.program.clone(), shell::command(&meta.command));
         return Err(ReplayError::OtherBuild { program, command });
     }
-    let deed = Deed::of(meta, target.program.path(), target.program.build_id());
+    let deed = ExecutionInputs::of(meta, target.program.path(), target.program.build_id());
     let permit = Permit::ask(deed, &options.trust)?;
     let job = Job {
         permit,

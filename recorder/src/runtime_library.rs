@@ -3,7 +3,7 @@
 
 use crate::wrapper::{
     assembler,
-    flags::{EXPORTED, Parts, SPECS},
+    flags::{CommandParts, EXPORTED, SPECS},
 };
 use sha2::{Digest, Sha256};
 use std::{
@@ -36,8 +36,8 @@ pub struct CacheError {
 }
 
 /// The runtime and what goes with it, as files; written if they are not there yet.
-pub fn parts() -> Result<Parts, CacheError> {
-    Ok(Parts {
+pub fn parts() -> Result<CommandParts, CacheError> {
+    Ok(CommandParts {
         runtime: provide("libunsnarl_runtime.a", ARCHIVE)?,
         specs: provide("thread.specs", SPECS.as_bytes())?,
         exported: provide("exported.list", EXPORTED.as_bytes())?,

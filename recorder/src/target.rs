@@ -1,8 +1,8 @@
 //! Looks at a program before its first run: what cannot be recorded is refused with the next step.
 
 use crate::{
-    assemble::{Instrumented, Program, ProgramError},
-    wrapper::build::Build,
+    assemble::{Instrumented, ProgramDebugInfo, ProgramError},
+    wrapper::build::BuildKind,
     wrapper::compiler::{in_path, is_executable},
 };
 use std::{
@@ -15,7 +15,7 @@ use unsnarl_trace::{RunMeta, files::open_regular};
 /// A program that can be recorded.
 pub struct Target {
     /// Its file and debug info.
-    pub program: Program,
+    pub program: ProgramDebugInfo,
     /// Warnings for the user.
     pub warnings: Vec<String>,
 }
@@ -72,7 +72,7 @@ pub enum TargetError {
 
 /// Finds the program that a command names and checks that it can be recorded, by any strategy but `path`.
 pub fn open(name: &OsStr, directory: &Path) -> Result<Target, TargetError> {
-    open_built_for(Build::Exact, name, directory)
+    open_built_for(BuildKind::Exact, name, directory)
 }
 
 /// Opens a program like [`open`], to repeat a recorded run. If the program is another build, its current sources are
@@ -86,16 +86,20 @@ pub fn open_recorded(recorded: &RunMeta, directory: &Path) -> Result<Target, Tar
 }
 
 /// Opens a program like [`open`], for the strategies that the kind of build serves.
-pub fn open_built_for(build: Build, name: &OsStr, directory: &Path) -> Result<Target, TargetError> {
+pub fn open_built_for(
+    build: BuildKind,
+    name: &OsStr,
+    directory: &Path,
+) -> Result<Target, TargetError> {
     let shown = name.to_string_lossy().into_owned();
     let path = find(name, directory)?;
     if is_script(&path) {
         return Err(TargetError::Script(shown));
     }
-    let program = Program::open(&path)?;
+    let program = ProgramDebugInfo::open(&path)?;
     match program.is_instrumented() {
-        Instrumented::ByUnsnarl if build == Build::Exact => {}
-        Instrumented::ForPath if build == Build::Path => {}
+        Instrumented::ByUnsnarl if build == BuildKind::Exact => {}
+        Instrumented::ForPath if build == BuildKind::Path => {}
         Instrumented::ByUnsnarl => return Err(TargetError::NotForPath(shown)),
         Instrumented::ForPath => return Err(TargetError::ForPath(shown)),
         Instrumented::ByLibtsan => return Err(TargetError::Libtsan(shown)),

@@ -12,7 +12,7 @@ use unsnarl_recorder::{
     runtime_library,
     wrapper::{
         Family,
-        build::Build,
+        build::BuildKind,
         compiler::in_path,
         flags::{self},
         response,
@@ -85,8 +85,13 @@ impl Project {
                 Some(file) => OsString::from(format!("@{}", self.path().join(file).display())),
                 None => word.into(),
             });
-        let words =
-            flags::rewrite(self.family, Build::Exact, &response::expand(words), &parts).unwrap();
+        let words = flags::rewrite(
+            self.family,
+            BuildKind::Exact,
+            &response::expand(words),
+            &parts,
+        )
+        .unwrap();
         Command::new(self.compiler)
             .args(words)
             .current_dir(self.path())

@@ -21,7 +21,7 @@ const ERROR: c_int = 2;
 const NO_MEMORY: c_int = 3;
 const TIMED_OUT: c_int = 4;
 
-type Start = unsafe extern "C-unwind" fn(usize) -> c_int;
+type C11Start = unsafe extern "C-unwind" fn(usize) -> c_int;
 
 fn status(posix: c_int) -> c_int {
     match posix {
@@ -42,12 +42,12 @@ unsafe extern "C-unwind" fn create(
     pc: u64,
 ) -> c_int {
     if recording().is_none() {
-        let library = real!("thrd_create", fn(*mut pthread_t, Start, usize) -> c_int);
+        let library = real!("thrd_create", fn(*mut pthread_t, C11Start, usize) -> c_int);
         // SAFETY: the program's own call.
         return unsafe {
             library(
                 handle,
-                core::mem::transmute::<usize, Start>(start),
+                core::mem::transmute::<usize, C11Start>(start),
                 argument,
             )
         };

@@ -273,20 +273,27 @@ unsafe extern "C-unwind" fn on_pclose(stream: *mut c_void, pc: u64) -> c_int {
     exchange(this, Call::Wait, Parts::NONE, pc, || true, make).result as c_int
 }
 
-type Words = *const *mut c_char;
+type ProcessWords = *const *mut c_char;
 
 unsafe extern "C-unwind" fn on_spawn(
     child: *mut c_int,
     path: *const c_char,
     actions: *const c_void,
     attributes: *const c_void,
-    arguments: Words,
-    environment: Words,
+    arguments: ProcessWords,
+    environment: ProcessWords,
     pc: u64,
 ) -> c_int {
     let library = real!(
         "posix_spawn",
-        fn(*mut c_int, *const c_char, *const c_void, *const c_void, Words, Words) -> c_int
+        fn(
+            *mut c_int,
+            *const c_char,
+            *const c_void,
+            *const c_void,
+            ProcessWords,
+            ProcessWords,
+        ) -> c_int
     );
     // SAFETY: the program's own call.
     spawn(child, pc, || unsafe {
@@ -299,13 +306,20 @@ unsafe extern "C-unwind" fn on_spawnp(
     file: *const c_char,
     actions: *const c_void,
     attributes: *const c_void,
-    arguments: Words,
-    environment: Words,
+    arguments: ProcessWords,
+    environment: ProcessWords,
     pc: u64,
 ) -> c_int {
     let library = real!(
         "posix_spawnp",
-        fn(*mut c_int, *const c_char, *const c_void, *const c_void, Words, Words) -> c_int
+        fn(
+            *mut c_int,
+            *const c_char,
+            *const c_void,
+            *const c_void,
+            ProcessWords,
+            ProcessWords,
+        ) -> c_int
     );
     // SAFETY: the program's own call.
     spawn(child, pc, || unsafe {

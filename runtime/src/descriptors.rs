@@ -26,15 +26,15 @@ const PIPES: usize = 256;
 
 /// The inodes of pipes and sockets that were made here since the last `fork`: no other process has
 /// their other end.
-struct Own {
+struct OwnInodes {
     inodes: [Cell<u64>; PIPES],
     next: Cell<usize>,
 }
 
 // SAFETY: used by the thread that has the turn.
-unsafe impl Sync for Own {}
+unsafe impl Sync for OwnInodes {}
 
-static OWN: Own = Own {
+static OWN: OwnInodes = OwnInodes {
     inodes: [const { Cell::new(0) }; PIPES],
     next: Cell::new(0),
 };

@@ -141,7 +141,7 @@ unsafe extern "C-unwind" fn on_creat(path: *const c_char, mode: u32, pc: u64) ->
 
 /// The call that asks for a file lock without waiting.
 #[derive(Clone, Copy)]
-enum Question {
+enum LockQuestion {
     /// `flock`.
     Whole(c_int),
     /// `fcntl`, with the command that does not wait and its argument.
@@ -151,7 +151,7 @@ enum Question {
 /// A file lock that a thread waits for. It is taken as soon as it is available, as the kernel would do.
 pub struct Attempt {
     fd: c_int,
-    question: Question,
+    question: LockQuestion,
     /// The kernel's last answer.
     answer: Cell<isize>,
 }
@@ -172,8 +172,10 @@ impl Attempt {
     fn ask(&self) -> bool {
         let fd = self.fd as usize;
         let (number, arguments) = match self.question {
-            Question::Whole(operation) => (libc::SYS_flock, [fd, operation as usize, 0, 0, 0, 0]),
-            Question::Region(command, lock) => {
+            LockQuestion::Whole(operation) => {
+                (libc::SYS_flock, [fd, operation as usize, 0, 0, 0, 0])
+            }
+            LockQuestion::Region(command, lock) => {
                 (libc::SYS_fcntl, [fd, command as usize, lock, 0, 0, 0])
             }
         };
@@ -183,7 +185,7 @@ impl Attempt {
     }
 }
 
-fn lock(this: &Thread, fd: c_int, question: Question, pc: u64) -> c_int {
+fn lock(this: &Thread, fd: c_int, question: LockQuestion, pc: u64) -> c_int {
     let attempt = Attempt {
         fd,
         question,
@@ -200,7 +202,7 @@ unsafe extern "C-unwind" fn on_flock(fd: c_int, operation: c_int, pc: u64) -> c_
     let library = real!("flock", fn(c_int, c_int) -> c_int);
     match ready(pc).filter(|_| controlled()) {
         Some(this) if operation & (libc::LOCK_NB | libc::LOCK_UN) == 0 => {
-            lock(this, fd, Question::Whole(operation | libc::LOCK_NB), pc)
+            lock(this, fd, LockQuestion::Whole(operation | libc::LOCK_NB), pc)
         }
         this => {
             if let Some(this) = this {
@@ -218,9 +220,9 @@ unsafe extern "C-unwind" fn on_fcntl(fd: c_int, command: c_int, argument: usize,
     let library = real!("fcntl", fn(c_int, c_int, usize) -> c_int);
     match (ready(pc).filter(|_| controlled()), command) {
         (Some(this), libc::F_SETLKW) => {
-            lock(this, fd, Question::Region(libc::F_SETLK, argument), pc)
+            lock(this, fd, LockQuestion::Region(libc::F_SETLK, argument), pc)
         }
-        (Some(this), OFD_SETLKW) => lock(this, fd, Question::Region(OFD_SETLK, argument), pc),
+        (Some(this), OFD_SETLKW) => lock(this, fd, LockQuestion::Region(OFD_SETLK, argument), pc),
         // SAFETY: the program's own call.
         _ => unsafe { library(fd, command, argument) },
     }
@@ -236,7 +238,7 @@ unsafe extern "C-unwind" fn on_lockf(fd: c_int, command: c_int, bytes: i64, pc: 
             region.l_whence = libc::SEEK_CUR as i16;
             region.l_len = bytes;
             let place = &raw const region as usize;
-            lock(this, fd, Question::Region(libc::F_SETLK, place), pc)
+            lock(this, fd, LockQuestion::Region(libc::F_SETLK, place), pc)
         }
         // SAFETY: the program's own call.
         _ => unsafe { library(fd, command, bytes) },

@@ -24,7 +24,7 @@ use unsnarl_trace::raw::{
 /// Sites that the debug info gives to a place in the code.
 type Site = u32;
 
-struct State {
+struct FollowState {
     part: Cell<*const Follow>,
     /// `true` while there are entries that have not happened, and the schedule was not given up.
     active: Cell<bool>,
@@ -46,9 +46,9 @@ struct LastModule {
 }
 
 // SAFETY: used in controlled mode only, by the thread that has the turn.
-unsafe impl Sync for State {}
+unsafe impl Sync for FollowState {}
 
-static STATE: State = State {
+static STATE: FollowState = FollowState {
     part: Cell::new(core::ptr::null()),
     active: Cell::new(false),
     only_order: Cell::new(false),
@@ -63,7 +63,7 @@ static STATE: State = State {
 };
 
 /// A thread's state with regard to the schedule.
-pub struct Own {
+pub struct FollowingThread {
     /// The thread's next entry, or [`NONE`].
     entry: Cell<u32>,
     /// Matching events until it, that one included.
@@ -72,7 +72,7 @@ pub struct Own {
     is_next: Cell<bool>,
 }
 
-impl Own {
+impl FollowingThread {
     fn at_its_entry(&self) -> bool {
         self.is_next.get() && self.entry.get() != NONE
     }
@@ -145,7 +145,7 @@ pub fn created(new: &Thread, place: Option<(&Thread, u32)>) {
     announce(new, new.next.get());
 }
 
-fn expect(own: &Own, index: u32) {
+fn expect(own: &FollowingThread, index: u32) {
     own.entry.set(index);
     own.is_next.set(false);
     if index != NONE {

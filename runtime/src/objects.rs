@@ -3,7 +3,7 @@
 //! In controlled mode the library's own objects are never locked: a thread that would block there
 //! would take the turn with it.
 
-use crate::{failure, robust::State, sys};
+use crate::{failure, robust::RobustState, sys};
 use core::{cell::Cell, ptr::null};
 
 /// State of one mutex, rwlock, spinlock, barrier, semaphore or once.
@@ -21,7 +21,7 @@ pub struct Object {
     /// `true` once `value` has been set.
     pub known: Cell<bool>,
     /// State of a robust mutex.
-    pub state: Cell<State>,
+    pub state: Cell<RobustState>,
     /// The next of the robust mutexes that the owner holds; 0 for none.
     pub next_held: Cell<usize>,
 }
@@ -39,7 +39,7 @@ impl Object {
         self.value.set(0);
         self.arrived.set(0);
         self.known.set(false);
-        self.state.set(State::Consistent);
+        self.state.set(RobustState::Consistent);
         self.next_held.set(0);
     }
 }

@@ -38,13 +38,13 @@ fn as_one_step<T>(operation: impl FnOnce() -> T) -> T {
 
 /// The object of an operation.
 #[derive(Clone, Copy)]
-struct Place {
+struct OddPlace {
     addr: *mut u8,
     bytes: usize,
     pc: u64,
 }
 
-impl Place {
+impl OddPlace {
     /// The calling thread, unless a library calls that is not instrumented.
     fn caller(self) -> Option<&'static Thread> {
         let this = recording_memory().filter(|_| !modules::is_system(self.pc))?;
@@ -111,7 +111,7 @@ fn written(this: Option<&Thread>, to: *const u8, bytes: usize, pc: u64) {
 }
 
 unsafe extern "C" fn on_load(bytes: usize, addr: *mut u8, to: *mut u8, order: c_int, pc: u64) {
-    let place = Place { addr, bytes, pc };
+    let place = OddPlace { addr, bytes, pc };
     let this = place.ready(RecordKind::AtomicRead);
     // SAFETY: the program's own operation.
     unsafe {
@@ -122,7 +122,7 @@ unsafe extern "C" fn on_load(bytes: usize, addr: *mut u8, to: *mut u8, order: c_
 }
 
 unsafe extern "C" fn on_store(bytes: usize, addr: *mut u8, from: *const u8, order: c_int, pc: u64) {
-    let place = Place { addr, bytes, pc };
+    let place = OddPlace { addr, bytes, pc };
     let this = place.ready(RecordKind::AtomicWrite);
     // SAFETY: the program's own operation.
     unsafe {
@@ -140,7 +140,7 @@ unsafe extern "C" fn on_exchange(
     order: c_int,
     pc: u64,
 ) {
-    let place = Place { addr, bytes, pc };
+    let place = OddPlace { addr, bytes, pc };
     let this = place.ready(RecordKind::Rmw);
     // SAFETY: the program's own operation.
     unsafe {
@@ -155,7 +155,7 @@ unsafe extern "C" fn on_exchange(
 ///
 /// # Safety
 /// As `__atomic_exchange`.
-unsafe fn exchange(place: Place, from: *const u8, to: *mut u8) {
+unsafe fn exchange(place: OddPlace, from: *const u8, to: *mut u8) {
     for i in 0..place.bytes {
         // SAFETY: the caller's.
         unsafe {
@@ -176,7 +176,7 @@ unsafe extern "C" fn on_compare_exchange(
     failure: c_int,
     pc: u64,
 ) -> bool {
-    let place = Place { addr, bytes, pc };
+    let place = OddPlace { addr, bytes, pc };
     let this = place.caller();
     if let Some(this) = this.filter(|_| controlled()) {
         // A loop of failing attempts spins.

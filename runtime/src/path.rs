@@ -22,10 +22,10 @@ use core::{
 };
 use unsnarl_trace::raw::{
     End, Record, RecordKind, marks,
-    pack::{self, Table},
+    pack::{self, LastOccurrences},
     path::{
-        CHUNK_BYTES, CHUNK_HEADER_BYTES, CHUNK_ROOM, CHUNK_STEPS, Chunk, ChunkKind, FULL, PathStep,
-        mark,
+        CHUNK_BYTES, CHUNK_HEADER_BYTES, CHUNK_ROOM, CHUNK_STEPS, Chunk, ChunkKind, FULL,
+        RawPathStep, mark,
     },
 };
 
@@ -197,7 +197,7 @@ pub fn push(this: &Thread, record: Record) -> *mut Record {
         .map_or(0, |order| order.fetch_add(1, AcqRel));
     // SAFETY: a place of this thread's own. The kind makes the step valid: it is written last.
     unsafe {
-        place.write(PathStep {
+        place.write(RawPathStep {
             order,
             record: Record { kind: 0, ..record },
         });
@@ -209,7 +209,7 @@ pub fn push(this: &Thread, record: Record) -> *mut Record {
     unsafe { &raw mut (*place).record }
 }
 
-fn next_step(this: &Thread) -> *mut PathStep {
+fn next_step(this: &Thread) -> *mut RawPathStep {
     let path = &this.path;
     if path.steps.get().is_null() || path.count.get() == CHUNK_STEPS {
         path.steps
@@ -218,7 +218,7 @@ fn next_step(this: &Thread) -> *mut PathStep {
     }
     let count = path.count.replace(path.count.get() + 1);
     let first = path.steps.get() as usize + CHUNK_HEADER_BYTES;
-    (first + count * size_of::<PathStep>()) as *mut PathStep
+    (first + count * size_of::<RawPathStep>()) as *mut RawPathStep
 }
 
 /// Notes a step of synchronization at this position of the path.
@@ -257,7 +257,7 @@ const UNIT: usize = 4096;
 
 /// Working memory of packing.
 struct Scratch {
-    table: Table,
+    table: LastOccurrences,
     unit: [u32; UNIT],
     count: usize,
     /// A unit that is packed: at most a number of two bytes for every word more than its words.

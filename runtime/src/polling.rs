@@ -396,7 +396,7 @@ unsafe extern "C-unwind" fn on_pselect(
 }
 
 /// A descriptor in a set of the program's.
-struct Member {
+struct PolledDescriptor {
     epoll: Cell<c_int>,
     fd: Cell<c_int>,
     data: Cell<u64>,
@@ -404,14 +404,14 @@ struct Member {
 
 const MEMBERS: usize = 2048;
 
-struct Members([Member; MEMBERS], Cell<usize>);
+struct PolledSet([PolledDescriptor; MEMBERS], Cell<usize>);
 
 // SAFETY: used by the thread that has the turn.
-unsafe impl Sync for Members {}
+unsafe impl Sync for PolledSet {}
 
-static REGISTERED: Members = Members(
+static REGISTERED: PolledSet = PolledSet(
     [const {
-        Member {
+        PolledDescriptor {
             epoll: Cell::new(-1),
             fd: Cell::new(-1),
             data: Cell::new(0),
@@ -420,7 +420,7 @@ static REGISTERED: Members = Members(
     Cell::new(0),
 );
 
-fn members(epoll: c_int) -> impl Iterator<Item = &'static Member> {
+fn members(epoll: c_int) -> impl Iterator<Item = &'static PolledDescriptor> {
     let used = REGISTERED.0.iter().take(REGISTERED.1.get());
     used.filter(move |member| member.epoll.get() == epoll)
 }
@@ -443,7 +443,7 @@ fn register(epoll: c_int, fd: c_int, data: u64) {
     place.fd.set(fd);
     place.data.set(data);
     let index = (core::ptr::from_ref(place) as usize - REGISTERED.0.as_ptr() as usize)
-        / size_of::<Member>();
+        / size_of::<PolledDescriptor>();
     REGISTERED.1.set(REGISTERED.1.get().max(index + 1));
 }
 

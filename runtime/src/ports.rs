@@ -25,22 +25,22 @@ const PAIRS: usize = 256;
 const NAME: usize = 32;
 
 /// A port as the program knows it, and as the kernel does; in network byte order.
-struct Pair {
+struct PortPair {
     told: Cell<[u8; 2]>,
     real: Cell<[u8; 2]>,
 }
 
-struct Pairs {
-    all: [Pair; PAIRS],
+struct PortPairs {
+    all: [PortPair; PAIRS],
     next: Cell<usize>,
 }
 
 // SAFETY: used by the thread that has the turn.
-unsafe impl Sync for Pairs {}
+unsafe impl Sync for PortPairs {}
 
-static KNOWN: Pairs = Pairs {
+static KNOWN: PortPairs = PortPairs {
     all: [const {
-        Pair {
+        PortPair {
             told: Cell::new([0; 2]),
             real: Cell::new([0; 2]),
         }
@@ -126,21 +126,21 @@ impl Real {
 
 /// Memory that a call fills with a socket's name.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct NameBuffer {
     to: *mut u8,
     length: *mut u32,
     room: usize,
 }
 
-impl Place {
+impl NameBuffer {
     /// The arguments of `accept` before the call: the length gives the room.
     ///
     /// # Safety
     /// Null, or valid.
-    pub unsafe fn new(to: *mut sockaddr, length: *mut u32) -> Place {
+    pub unsafe fn new(to: *mut sockaddr, length: *mut u32) -> NameBuffer {
         // SAFETY: the caller's.
         let room = unsafe { length.as_ref() }.map_or(0, |length| *length as usize);
-        Place {
+        NameBuffer {
             to: to.cast(),
             length,
             room,
@@ -214,7 +214,7 @@ macro_rules! names {
         ) -> c_int {
             let library = real!($name, fn(c_int, *mut sockaddr, *mut u32) -> c_int);
             // SAFETY: the program's own call.
-            let (call, place) = unsafe { (|| library(fd, to, length), Place::new(to, length)) };
+            let (call, place) = unsafe { (|| library(fd, to, length), NameBuffer::new(to, length)) };
             match ready(pc).filter(|_| controlled() && place.is_wanted()) {
                 Some(this) => {
                     scheduler::decide(this, Next::NOTHING);

@@ -37,7 +37,7 @@ fn missing(name: &CStr) -> ! {
 
 /// `real!("name", fn(A, B) -> C)`: the library's function; `real!("name" @ "VERSION", ...)` with a version.
 macro_rules! real {
-    (@slot $name:literal, $version:expr, fn($($t:ty),*) -> $r:ty) => {{
+    (@slot $name:literal, $version:expr, fn($($t:ty),* $(,)?) -> $r:ty) => {{
         static SLOT: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
         const NAME: &core::ffi::CStr =
             match core::ffi::CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) {
@@ -51,10 +51,10 @@ macro_rules! real {
             )
         }
     }};
-    ($name:literal @ $version:literal, fn($($t:ty),*) -> $r:ty) => {
+    ($name:literal @ $version:literal, fn($($t:ty),* $(,)?) -> $r:ty) => {
         real!(@slot $name, Some($version), fn($($t),*) -> $r)
     };
-    ($name:literal, fn($($t:ty),*) -> $r:ty) => {
+    ($name:literal, fn($($t:ty),* $(,)?) -> $r:ty) => {
         real!(@slot $name, None, fn($($t),*) -> $r)
     };
 }

@@ -18,7 +18,7 @@ const ROBUST: c_int = 16;
 /// The state in which owners have left a robust mutex.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum State {
+pub enum RobustState {
     /// No owner has ended with it.
     Consistent = 0,
     /// Its last owner has ended with it.
@@ -57,24 +57,24 @@ pub fn try_lock(this: &Thread, mutex: usize, pc: u64) -> c_int {
 /// Takes the mutex, which is free, unless it is not recoverable, and logs the way there.
 pub fn take(this: &Thread, mutex: usize, pc: u64, way: u8) -> c_int {
     let object = objects::at(mutex);
-    if object.state.get() == State::NotRecoverable {
+    if object.state.get() == RobustState::NotRecoverable {
         log::sync(this, RecordKind::TryFailed, pc, mutex, 0);
         return libc::ENOTRECOVERABLE;
     }
     mutex::take(this, mutex, pc, LockType::Mutex, way);
     object.next_held.set(this.robust.replace(mutex));
-    if object.state.get() != State::OwnerDied {
+    if object.state.get() != RobustState::OwnerDied {
         return 0;
     }
-    object.state.set(State::Inconsistent);
+    object.state.set(RobustState::Inconsistent);
     libc::EOWNERDEAD
 }
 
 /// Releases the mutex.
 pub fn give_back(this: &Thread, mutex: usize) {
     let object = objects::at(mutex);
-    if object.state.get() == State::Inconsistent {
-        object.state.set(State::NotRecoverable);
+    if object.state.get() == RobustState::Inconsistent {
+        object.state.set(RobustState::NotRecoverable);
     }
     let mut link = &this.robust;
     while link.get() != 0 {
@@ -91,7 +91,7 @@ pub fn abandon_all(this: &Thread) {
         let mutex = this.robust.get();
         let object: &Object = objects::at(mutex);
         this.robust.set(object.next_held.get());
-        object.state.set(State::OwnerDied);
+        object.state.set(RobustState::OwnerDied);
         mutex::release(this, mutex, 0);
     }
 }
@@ -104,10 +104,10 @@ unsafe extern "C-unwind" fn consistent(mutex: usize, pc: u64) -> c_int {
     }
     let object = objects::at(mutex);
     // SAFETY: the program's own mutex.
-    if !unsafe { is_robust(mutex) } || object.state.get() != State::Inconsistent {
+    if !unsafe { is_robust(mutex) } || object.state.get() != RobustState::Inconsistent {
         return libc::EINVAL;
     }
-    object.state.set(State::Consistent);
+    object.state.set(RobustState::Consistent);
     0
 }
 

@@ -37,7 +37,7 @@ unsafe extern "C" {
 }
 
 /// The origin of the bytes of our own stream.
-struct Source<'a> {
+struct StreamSource<'a> {
     this: &'a Thread,
     stream: *mut Stream,
     pc: u64,
@@ -46,7 +46,7 @@ struct Source<'a> {
 /// Delivers one byte, or none at the end.
 unsafe extern "C" fn give(source: *mut c_void, to: *mut c_char, room: usize) -> isize {
     // SAFETY: set up below.
-    let source = unsafe { &*source.cast::<Source<'_>>() };
+    let source = unsafe { &*source.cast::<StreamSource<'_>>() };
     if room == 0 {
         return 0;
     }
@@ -64,7 +64,7 @@ unsafe extern "C" fn give(source: *mut c_void, to: *mut c_char, room: usize) -> 
 ///
 /// # Safety
 /// Format and arguments are the program's.
-unsafe fn scan(source: &Source<'_>, format: *const u8, arguments: *mut Arguments) -> c_int {
+unsafe fn scan(source: &StreamSource<'_>, format: *const u8, arguments: *mut Arguments) -> c_int {
     let functions = Functions {
         read: give,
         write: 0,
@@ -101,7 +101,7 @@ unsafe extern "C-unwind" fn on_vfscanf(
         // SAFETY: the program's own call.
         return unsafe { scanner()(stream, format, arguments) };
     };
-    let source = Source { this, stream, pc };
+    let source = StreamSource { this, stream, pc };
     // SAFETY: the program's own call.
     unsafe {
         let targets = *arguments;

@@ -10,7 +10,7 @@ use crate::{
     mutex::ready,
     next::Next,
     outside,
-    ports::{Place, Real},
+    ports::{NameBuffer, Real},
     real::real,
     scheduler,
     state::{Thread, Wait, controlled, unrecorded},
@@ -96,7 +96,7 @@ unsafe fn receive_from(
     if !waits_for_all || !controlled() {
         let room = part(to, bytes);
         // SAFETY: the program's own arguments.
-        let place = unsafe { Place::new(from, length) };
+        let place = unsafe { NameBuffer::new(from, length) };
         let read = one_message(fd, Parts::new(&room, 1), flags, pc, || {
             call(to, bytes, flags)
         });
@@ -147,7 +147,7 @@ fn one_message(
 }
 
 /// Gives back whose message it was, where there was one.
-fn name_sender(read: isize, place: Place, pc: u64) {
+fn name_sender(read: isize, place: NameBuffer, pc: u64) {
     if let Some(this) = ready(pc).filter(|_| read >= 0) {
         place.give_back(this, pc);
     }
@@ -184,7 +184,7 @@ unsafe extern "C-unwind" fn on_recvmsg(
     let library = real!("recvmsg", fn(c_int, *mut msghdr, c_int) -> isize);
     // SAFETY: the program's own call.
     unsafe {
-        let place = Place::new((*message).msg_name.cast(), &raw mut (*message).msg_namelen);
+        let place = NameBuffer::new((*message).msg_name.cast(), &raw mut (*message).msg_namelen);
         let read = one_message(fd, parts_of(message), flags, pc, || {
             library(fd, message, flags)
         });
@@ -352,7 +352,7 @@ unsafe fn accept_one(
         fn(c_int, *mut sockaddr, *mut u32, c_int) -> c_int
     );
     // SAFETY: the program's own arguments.
-    let place = unsafe { Place::new(address, length) };
+    let place = unsafe { NameBuffer::new(address, length) };
     // SAFETY: the program's own call.
     let call = || unsafe { library(fd, address, length, flags) };
     let Some(this) = ready(pc).filter(|_| controlled()) else {

@@ -4,7 +4,8 @@
 //! mode a thread touches its own [`Thread`] and the fields of [`Shared`] that never change.
 
 use crate::{
-    copies::Copying, follow::Own, livelock::Circle, next::Next, path::Path, pct::Yielders,
+    copies::Copying, follow::FollowingThread, livelock::Circle, next::Next, path::Path,
+    pct::Yielders,
 };
 use core::{
     arch::{asm, global_asm},
@@ -112,7 +113,7 @@ pub struct Thread {
     /// Its next step, once it has the turn.
     pub next: Cell<Next>,
     /// Its state in a schedule that is followed by its events.
-    pub follow: Own,
+    pub follow: FollowingThread,
     /// Virtual time at which the wait ends by itself; 0 when it does not.
     pub deadline: Cell<u64>,
     pub timed_out: Cell<bool>,

@@ -17,14 +17,14 @@ const WATCHED: u32 = 2_000;
 const PLACES: usize = 16;
 
 /// A place that was accessed while the thread was watched.
-struct Place {
+struct StretchPlace {
     addr: Cell<u64>,
     reads: Cell<u32>,
     is_written: Cell<bool>,
 }
 
 struct Watch {
-    places: [Place; PLACES],
+    places: [StretchPlace; PLACES],
     /// `true` if there were more places.
     wanders: Cell<bool>,
 }
@@ -34,7 +34,7 @@ unsafe impl Sync for Watch {}
 
 static WATCH: Watch = Watch {
     places: [const {
-        Place {
+        StretchPlace {
             addr: Cell::new(0),
             reads: Cell::new(0),
             is_written: Cell::new(false),
@@ -78,7 +78,7 @@ impl Watch {
         if next.addr == 0 {
             return;
         }
-        let known = |place: &&Place| place.addr.get() == next.addr || place.addr.get() == 0;
+        let known = |place: &&StretchPlace| place.addr.get() == next.addr || place.addr.get() == 0;
         let Some(place) = self.places.iter().find(known) else {
             return self.wanders.set(true);
         };
@@ -91,7 +91,7 @@ impl Watch {
     }
 
     fn waits(&self) -> bool {
-        let looked_at = |place: &Place| place.reads.get() > 1 && !place.is_written.get();
+        let looked_at = |place: &StretchPlace| place.reads.get() > 1 && !place.is_written.get();
         !self.wanders.get() && self.places.iter().any(looked_at)
     }
 }

@@ -422,13 +422,13 @@ unsafe extern "C" fn on_strtok_r(
 
 /// The rest of the text for `strtok`: shared by all threads, so that a race on it is a race on this.
 #[repr(transparent)]
-struct Next(Cell<*mut u8>);
+struct TokenRest(Cell<*mut u8>);
 
 // SAFETY: accessed as the library accesses its own: a race on it is the program's.
-unsafe impl Sync for Next {}
+unsafe impl Sync for TokenRest {}
 
 #[unsafe(export_name = "strtok.next")]
-static STRTOK_NEXT: Next = Next(Cell::new(null_mut()));
+static STRTOK_NEXT: TokenRest = TokenRest(Cell::new(null_mut()));
 
 unsafe extern "C" fn on_strtok(text: *mut u8, set: *const u8, pc: u64) -> *mut u8 {
     // SAFETY: the program's own call.

@@ -13,7 +13,7 @@ use unsnarl_trace::raw::{RecordKind, flag};
 
 const SIZE: u32 = 16;
 
-struct Place {
+struct WidePlace {
     addr: *mut u128,
     order: c_int,
     pc: u64,
@@ -42,7 +42,7 @@ unsafe fn exchange_if(addr: *mut u128, expected: u128, wanted: u128) -> u128 {
     joined(low, high)
 }
 
-impl Place {
+impl WidePlace {
     fn ready(&self, kind: RecordKind) -> Option<&'static Thread> {
         let this = recording_memory()?;
         log::resolve(this);
@@ -111,7 +111,7 @@ impl Place {
         if found == expected {
             self.log_rmw(this, found, wanted);
         } else {
-            let failed = Place {
+            let failed = WidePlace {
                 order: failure_order,
                 ..*self
             };
@@ -122,7 +122,7 @@ impl Place {
 }
 
 unsafe extern "C" fn load(addr: *mut u128, order: c_int, pc: u64) -> u128 {
-    let place = Place { addr, order, pc };
+    let place = WidePlace { addr, order, pc };
     let this = place.ready(RecordKind::AtomicRead);
     // SAFETY: the program's own operation; what is there stays.
     let value = on_behalf(this, pc, || unsafe { exchange_if(addr, 0, 0) });
@@ -131,7 +131,7 @@ unsafe extern "C" fn load(addr: *mut u128, order: c_int, pc: u64) -> u128 {
 }
 
 unsafe extern "C" fn store(addr: *mut u128, low: u64, high: u64, order: c_int, pc: u64) {
-    let place = Place { addr, order, pc };
+    let place = WidePlace { addr, order, pc };
     let value = joined(low, high);
     let this = place.ready(RecordKind::AtomicWrite);
     on_behalf(this, pc, || {
@@ -163,7 +163,7 @@ macro_rules! modifications {
         ) -> u128 {
             let $operand = joined(low, high);
             // SAFETY: the program's own operation.
-            unsafe { Place { addr, order, pc }.modify(|$old| $new) }
+            unsafe { WidePlace { addr, order, pc }.modify(|$old| $new) }
         }
     )*};
 }
@@ -187,7 +187,7 @@ unsafe extern "C" fn compare_exchange(
     failure_order: c_int,
     pc: u64,
 ) -> bool {
-    let place = Place { addr, order, pc };
+    let place = WidePlace { addr, order, pc };
     // SAFETY: the program's own arguments.
     unsafe {
         access::read(expected.cast(), pc, SIZE, 0);
@@ -212,7 +212,7 @@ unsafe extern "C" fn compare_exchange_val(
     pc: u64,
 ) -> u128 {
     let expected = joined(expected_low, expected_high);
-    let place = Place { addr, order, pc };
+    let place = WidePlace { addr, order, pc };
     // SAFETY: the program's own operation.
     unsafe { place.compare_exchange(expected, joined(low, high), failure_order) }
 }

@@ -3,10 +3,10 @@
 use crate::{
     between,
     edits::{self, FileEdits},
-    facts::Explained,
-    host::State,
+    facts::ExplainedFact,
+    host::ServerState,
     lens::{Offer, offers, suppress},
-    marks::Located,
+    marks::FollowedFiles,
     paths::Root,
 };
 use std::{ops::Range, path::Path};
@@ -17,7 +17,7 @@ use unsnarl_core::{
 
 /// An action that a person may choose.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Action {
+pub struct OfferedAction {
     /// The title that a person reads.
     pub title: String,
     /// Id of the explanation to which it belongs.
@@ -40,9 +40,9 @@ pub enum Doing {
 }
 
 /// The actions of some lines (from 0) of a current file: those of each explanation that marks one of them.
-pub fn actions(state: &State, path: &Path, lines: &Range<usize>) -> Vec<Action> {
+pub fn actions(state: &ServerState, path: &Path, lines: &Range<usize>) -> Vec<OfferedAction> {
     let marked = state.selected_first().filter(|(root, explained)| {
-        let located = Located::new(&state.sources, root, explained);
+        let located = FollowedFiles::new(&state.sources, root, explained);
         marks(explained, &located, path, lines)
     });
     let marked: Vec<_> = marked.collect();
@@ -58,9 +58,9 @@ pub fn actions(state: &State, path: &Path, lines: &Range<usize>) -> Vec<Action> 
 }
 
 /// The question that can be asked about the selected lines.
-pub fn question(state: &State, path: &Path, lines: &Range<usize>) -> Option<Action> {
+pub fn question(state: &ServerState, path: &Path, lines: &Range<usize>) -> Option<OfferedAction> {
     let offer = between::question(state, path, lines)?;
-    Some(Action {
+    Some(OfferedAction {
         title: offer.title.clone(),
         explanation: String::new(),
         doing: Doing::Command(offer),
@@ -69,12 +69,12 @@ pub fn question(state: &State, path: &Path, lines: &Range<usize>) -> Option<Acti
 }
 
 /// The fixes of an explanation; those that cannot be made in the current source have a reason.
-fn fixes(state: &State, root: &Root, explained: &Explained) -> Vec<Action> {
+fn fixes(state: &ServerState, root: &Root, explained: &ExplainedFact) -> Vec<OfferedAction> {
     let fixes = explained.explanation.fixes.iter().enumerate();
-    let mut actions: Vec<Action> = fixes
+    let mut actions: Vec<OfferedAction> = fixes
         .map(|(at, fix)| {
             let edits = edits::of_fix(state, root, explained, fix);
-            Action {
+            OfferedAction {
                 title: title(fix, &explained.explanation),
                 explanation: explained.explanation.id.clone(),
                 preferred: at == 0 && edits.is_ok(),
@@ -101,7 +101,12 @@ fn title(fix: &Fix, explanation: &Explanation) -> String {
     )
 }
 
-fn marks(explained: &Explained, located: &Located<'_>, path: &Path, lines: &Range<usize>) -> bool {
+fn marks(
+    explained: &ExplainedFact,
+    located: &FollowedFiles<'_>,
+    path: &Path,
+    lines: &Range<usize>,
+) -> bool {
     let explanation = &explained.explanation;
     let sites = explanation.sites.iter().map(|site| &site.place);
     let mut spots = sites
@@ -111,13 +116,13 @@ fn marks(explained: &Explained, located: &Located<'_>, path: &Path, lines: &Rang
 }
 
 /// An action with a title that says which tool it belongs to, and which of several explanations it is about.
-fn action(explained: &Explained, offer: Offer, is_one_of_several: bool) -> Action {
+fn action(explained: &ExplainedFact, offer: Offer, is_one_of_several: bool) -> OfferedAction {
     let doing = offer.title.trim_start_matches("unsnarl: ");
     let about = match is_one_of_several {
         true => format!(" ({})", explained.explanation.headline),
         false => String::new(),
     };
-    Action {
+    OfferedAction {
         title: format!("unsnarl: {doing}{about}"),
         explanation: explained.explanation.id.clone(),
         doing: Doing::Command(offer),

@@ -3,11 +3,11 @@
 use crate::{
     actions, between,
     config::Config,
-    event::{DocumentEvent, Event, Session},
+    event::{ClientSession, DocumentEvent, HostEvent},
     extensions::{ExplanationsResult, JumpsResult, SelectParams, SelectResult, StatusResult},
-    from_proto::{self, Edits},
+    from_proto::{self, ClientEdits},
     highlights, hints,
-    host::{Snapshot, State},
+    host::{ServerState, Snapshot},
     hover, jumps, lens, parent, pull,
     schedule::{self, ScheduleParams, ScheduleResult},
     symbols, to_proto,
@@ -36,9 +36,9 @@ const COMMANDS: [&str; 4] = [lens::SELECT, lens::SUPPRESS, lens::BETWEEN, lens::
 /// The backend between the protocol and the main loop.
 #[derive(Debug)]
 pub struct Backend {
-    events: Sender<Event>,
+    events: Sender<HostEvent>,
     /// Data of `initialize`, until `initialized` starts the work.
-    session: Mutex<Option<Session>>,
+    session: Mutex<Option<ClientSession>>,
     shut_down: std::sync::Arc<AtomicBool>,
     /// Sender that is told of the end of the client's process, until the watcher gets it.
     orphaned: Mutex<Option<oneshot::Sender<()>>>,
@@ -48,7 +48,7 @@ impl Backend {
     /// A backend that reports to `events` and raises `shut_down` when the client says `shutdown`. `orphaned` is told
     /// when the client's process ends.
     pub fn new(
-        events: Sender<Event>,
+        events: Sender<HostEvent>,
         shut_down: std::sync::Arc<AtomicBool>,
         orphaned: oneshot::Sender<()>,
     ) -> Backend {
@@ -96,7 +96,7 @@ impl Backend {
     }
 
     async fn choose(&self, id: Option<String>) -> Result<SelectResult> {
-        self.send(Event::Choose(id));
+        self.send(HostEvent::Choose(id));
         let snapshot = self.ask().await?;
         let selected = snapshot.selected();
         Ok(SelectResult {
@@ -107,7 +107,7 @@ impl Backend {
     async fn suppress(&self, id: Option<&str>, because: Option<&str>) -> Result<()> {
         let id = id.ok_or_else(|| Error::invalid_params("the id of an explanation is missing"))?;
         let (answer, done) = oneshot::channel();
-        self.send(Event::Suppress {
+        self.send(HostEvent::Suppress {
             id: id.to_owned(),
             because: because.map(str::to_owned),
             answer,
@@ -119,7 +119,7 @@ impl Backend {
 
     async fn confirm(&self, id: Option<&str>) -> Result<()> {
         let (answer, done) = oneshot::channel();
-        self.send(Event::Confirm(id.map(str::to_owned), answer));
+        self.send(HostEvent::Confirm(id.map(str::to_owned), answer));
         done.await
             .map_err(|_| Error::request_cancelled())?
             .map_err(failed)
@@ -140,7 +140,7 @@ impl Backend {
             between::answer(state, &path, &lines)
         });
         if let Some(text) = told.await? {
-            self.send(Event::Say(format!("unsnarl: {text}")));
+            self.send(HostEvent::Say(format!("unsnarl: {text}")));
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Backend {
     async fn at<T: Send + 'static>(
         &self,
         uri: &Uri,
-        tell: impl FnOnce(&State, PathBuf) -> T + Send + 'static,
+        tell: impl FnOnce(&ServerState, PathBuf) -> T + Send + 'static,
     ) -> Result<Option<T>> {
         let Some(path) = from_proto::path(uri) else {
             return Ok(None);
@@ -159,20 +159,20 @@ impl Backend {
         answer.await.map(Some).map_err(|_| Error::internal_error())
     }
 
-    fn send(&self, event: Event) {
+    fn send(&self, event: HostEvent) {
         // The loop is gone only after `shutdown`.
         let _ = self.events.send(event);
     }
 
     async fn ask(&self) -> Result<Snapshot> {
         let (answer, snapshot) = oneshot::channel();
-        self.send(Event::Ask(answer));
+        self.send(HostEvent::Ask(answer));
         snapshot.await.map_err(|_| Error::request_cancelled())
     }
 
     fn document(&self, uri: &Uri, event: impl FnOnce(std::path::PathBuf) -> DocumentEvent) {
         if let Some(path) = from_proto::path(uri) {
-            self.send(Event::Document(event(path)));
+            self.send(HostEvent::Document(event(path)));
         }
     }
 }
@@ -186,7 +186,7 @@ fn failed(problem: String) -> Error {
     }
 }
 
-fn capabilities(session: &Session) -> ServerCapabilities {
+fn capabilities(session: &ClientSession) -> ServerCapabilities {
     let folders = WorkspaceFoldersServerCapabilities {
         supported: Some(true),
         change_notifications: Some(OneOf::Left(true)),
@@ -263,13 +263,13 @@ impl LanguageServer for Backend {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(session) = session {
-            self.send(Event::Start(session));
+            self.send(HostEvent::Start(session));
         }
     }
 
     async fn shutdown(&self) -> Result<()> {
         self.shut_down.store(true, Ordering::Relaxed);
-        self.send(Event::Stop);
+        self.send(HostEvent::Stop);
         Ok(())
     }
 
@@ -285,7 +285,10 @@ impl LanguageServer for Backend {
     }
 
     async fn did_change(&self, params: DidChangeTextDocumentParams) {
-        let (version, edits) = (params.text_document.version, Edits(params.content_changes));
+        let (version, edits) = (
+            params.text_document.version,
+            ClientEdits(params.content_changes),
+        );
         self.document(&params.text_document.uri, |path| DocumentEvent::Changed {
             path,
             version,
@@ -308,7 +311,7 @@ impl LanguageServer for Backend {
                 .filter_map(|folder| from_proto::path(&folder.uri))
                 .collect()
         };
-        self.send(Event::Folders {
+        self.send(HostEvent::Folders {
             added: paths(params.event.added),
             removed: paths(params.event.removed),
         });
@@ -318,7 +321,7 @@ impl LanguageServer for Backend {
         // Clients that let settings be asked for send null: nothing was said about ours.
         if let Some(own) = params.settings.get("unsnarl") {
             let (config, complaints) = Config::from_json(own);
-            self.send(Event::Configured(config, complaints));
+            self.send(HostEvent::Configured(config, complaints));
         }
     }
 
@@ -378,7 +381,7 @@ impl LanguageServer for Backend {
     async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
         let lines = params.range.start.line as usize..params.range.end.line as usize + 1;
         let actions = self.at(&params.text_document.uri, move |state, path| {
-            let asked = to_proto::Asked {
+            let asked = to_proto::ActionRequest {
                 context: &params.context,
                 encoding: state.encoding,
                 versioned: state.edits.versioned,

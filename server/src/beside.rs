@@ -1,6 +1,6 @@
 //! The passing run beside the failing one: searched among the recorded runs when the user wants to see both.
 
-use crate::{facts::Explained, host::State, paths::Root};
+use crate::{facts::ExplainedFact, host::ServerState, paths::Root};
 use std::{cmp::Reverse, path::PathBuf};
 use unsnarl_core::beside::{Passing, taken};
 use unsnarl_trace::{Run, folder::RunFolder, read::read_run};
@@ -12,7 +12,11 @@ const ENOUGH: usize = 5;
 
 /// The steps of an explanation in the nearest passing run: the one that leaves out the fewest, and reverses the
 /// fewest pairs. The error is the reason, for a person, when there is none. Reads run files.
-pub fn passing(state: &State, root: &Root, explained: &Explained) -> Result<Passing, String> {
+pub fn passing(
+    state: &ServerState,
+    root: &Root,
+    explained: &ExplainedFact,
+) -> Result<Passing, String> {
     let explanation = &explained.explanation;
     let folder = RunFolder::new(root.path.join(&state.config.runs_folder));
     let executed = explanation.executed.as_ref();
@@ -64,9 +68,9 @@ pub fn passing(state: &State, root: &Root, explained: &Explained) -> Result<Pass
 
 /// The failing run of an explanation and the passing ones beside it, as many as are examined, with their names.
 pub fn runs<'a>(
-    state: &State,
+    state: &ServerState,
     root: &Root,
-    explained: &'a Explained,
+    explained: &'a ExplainedFact,
 ) -> impl Iterator<Item = (&'a str, Run)> {
     let folder = RunFolder::new(root.path.join(&state.config.runs_folder));
     let passing = explained.passing.iter().take(LOOKED_AT);

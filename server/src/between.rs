@@ -2,10 +2,10 @@
 
 use crate::{
     beside,
-    facts::Explained,
-    host::State,
+    facts::ExplainedFact,
+    host::ServerState,
     lens::{BETWEEN, Offer},
-    marks::Located,
+    marks::FollowedFiles,
     paths::Root,
     to_proto,
 };
@@ -17,7 +17,7 @@ use std::{
 use unsnarl_core::between::Between;
 
 /// The question about several selected lines (from 0), if a failing run knows them.
-pub fn question(state: &State, path: &Path, lines: &Range<usize>) -> Option<Offer> {
+pub fn question(state: &ServerState, path: &Path, lines: &Range<usize>) -> Option<Offer> {
     if lines.len() < 2 {
         return None;
     }
@@ -34,7 +34,7 @@ pub fn question(state: &State, path: &Path, lines: &Range<usize>) -> Option<Offe
 }
 
 /// The answer of the failing run and the passing ones beside it. Reads run files.
-pub fn answer(state: &State, path: &Path, lines: &Range<usize>) -> String {
+pub fn answer(state: &ServerState, path: &Path, lines: &Range<usize>) -> String {
     let Some(known) = recorded(state, path, lines) else {
         return "no recorded run knows these lines as they are now: build and record again"
             .to_owned();
@@ -47,22 +47,26 @@ pub fn answer(state: &State, path: &Path, lines: &Range<usize>) -> String {
 }
 
 /// Lines as a run knows them.
-struct Recorded<'a> {
+struct RecordedLines<'a> {
     root: &'a Root,
-    explained: &'a Explained,
+    explained: &'a ExplainedFact,
     file: String,
     lines: RangeInclusive<u32>,
 }
 
 /// The lines from the first to the last of the selected ones that can be followed back.
-fn recorded<'a>(state: &'a State, path: &Path, lines: &Range<usize>) -> Option<Recorded<'a>> {
+fn recorded<'a>(
+    state: &'a ServerState,
+    path: &Path,
+    lines: &Range<usize>,
+) -> Option<RecordedLines<'a>> {
     state.selected_first().find_map(|(root, explained)| {
-        let located = Located::new(&state.sources, root, explained);
+        let located = FollowedFiles::new(&state.sources, root, explained);
         let then = |line: usize| located.recorded(path, line);
         let (file, first) = lines.clone().find_map(then)?;
         let (_, last) = lines.clone().rev().find_map(then)?;
         let file = file.to_owned();
-        (first < last).then_some(Recorded {
+        (first < last).then_some(RecordedLines {
             root,
             explained,
             file,

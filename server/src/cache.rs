@@ -3,7 +3,7 @@
 //! There is one file for each run folder, below `.unsnarl/cache`. It is valid for exactly the run files that it was
 //! made from. A file that is damaged, of another version or about other files is ignored, and written anew.
 
-use crate::{confirming::Shown, follow::sha256, replace::replace, unexplained};
+use crate::{confirming::ShownOutcome, follow::sha256, replace::replace, unexplained};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ const FORMAT: u32 = 3;
 
 /// The facts about a folder in their stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Kept {
+pub struct StoredFacts {
     /// Key of the run files that it is valid for: [`key`].
     pub key: String,
     /// Run files that were read.
@@ -28,7 +28,7 @@ pub struct Kept {
     /// Number of failing runs among them.
     pub failing: usize,
     /// Failures that no explanation is about.
-    pub unexplained: Vec<unexplained::Kept>,
+    pub unexplained: Vec<unexplained::UnexplainedRuns>,
     /// Failing runs of older builds.
     pub outdated: usize,
     /// Run files that cannot be used, each with the reason.
@@ -36,7 +36,7 @@ pub struct Kept {
     /// Explanations, best first.
     pub explained: Vec<KeptOne>,
     /// Results of running programs again, by explanation, with the name of the run that was executed.
-    pub confirmed: BTreeMap<String, (String, Shown)>,
+    pub confirmed: BTreeMap<String, (String, ShownOutcome)>,
 }
 
 /// An explanation in its stored form.
@@ -79,19 +79,19 @@ pub fn key(files: &BTreeSet<RunFile>) -> String {
 }
 
 /// Reads the stored facts for these files.
-pub fn read(root: &Path, runs: &Path, key: &str) -> Option<Kept> {
+pub fn read(root: &Path, runs: &Path, key: &str) -> Option<StoredFacts> {
     let text = read_text(&place(root, runs)).ok()?;
     let (first, body) = text.split_once('\n')?;
     if first != head(body) {
         return None;
     }
-    let kept: Kept = serde_json::from_str(body).ok()?;
+    let kept: StoredFacts = serde_json::from_str(body).ok()?;
     (kept.key == key).then_some(kept)
 }
 
 /// Stores the facts. Nothing is stored if the project has no `.unsnarl`, or if that is being removed: it is created
 /// together with the file that keeps it out of version control.
-pub fn write(root: &Path, runs: &Path, kept: &Kept) -> io::Result<()> {
+pub fn write(root: &Path, runs: &Path, kept: &StoredFacts) -> io::Result<()> {
     let place = place(root, runs);
     let body = serde_json::to_string(kept)?;
     let text = format!("{}\n{body}", head(&body));

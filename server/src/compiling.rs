@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use unsnarl_core::fixes::Fix;
 
 /// Sources by the names that the debug info gives them.
-type Sources = BTreeMap<String, String>;
+type CompiledSources = BTreeMap<String, String>;
 /// Function that filters the fixes for a program that was built in a given folder: returns those whose edits compile,
 /// and the reasons against the others.
-type Sift = dyn Fn(Vec<Fix>, &Sources, &str) -> (Vec<Fix>, Vec<String>) + Send + Sync;
+type Sift = dyn Fn(Vec<Fix>, &CompiledSources, &str) -> (Vec<Fix>, Vec<String>) + Send + Sync;
 
 /// Removes fixes whose edits do not compile; by default all stay.
 #[derive(Clone)]
@@ -16,7 +16,10 @@ pub struct Compiling(Arc<Sift>);
 impl Compiling {
     /// A filter by this function.
     pub fn new(
-        sift: impl Fn(Vec<Fix>, &Sources, &str) -> (Vec<Fix>, Vec<String>) + Send + Sync + 'static,
+        sift: impl Fn(Vec<Fix>, &CompiledSources, &str) -> (Vec<Fix>, Vec<String>)
+        + Send
+        + Sync
+        + 'static,
     ) -> Compiling {
         Compiling(Arc::new(sift))
     }
@@ -25,7 +28,7 @@ impl Compiling {
     pub fn sift(
         &self,
         fixes: Vec<Fix>,
-        sources: &Sources,
+        sources: &CompiledSources,
         directory: &str,
     ) -> (Vec<Fix>, Vec<String>) {
         match fixes.is_empty() {

@@ -27,7 +27,7 @@ pub struct Confirmer {
 
 /// The results of execution; the part of `docs/explain-json.md` that is needed.
 #[derive(Debug, Default, Deserialize)]
-pub struct Answer {
+pub struct Confirmation {
     /// Explanations that hold, with their confirmation and fixes that were tried.
     pub explanations: Vec<Explanation>,
     /// Explanations that execution has refuted.
@@ -55,7 +55,7 @@ impl Confirmer {
         (root, runs): (&Path, &Path),
         trust: &Trust,
         budget: &Budget,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Result<Confirmation, NoAnswer> {
         let failed = |error: io::Error| {
             let name = self.unsnarl.display();
             NoAnswer::Failed(format!("cannot start {name}: {error}"))
@@ -102,7 +102,7 @@ fn text(reader: Option<JoinHandle<Vec<u8>>>) -> String {
     String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
 }
 
-fn read(status: ExitStatus, output: &str, errors: &str) -> Result<Answer, String> {
+fn read(status: ExitStatus, output: &str, errors: &str) -> Result<Confirmation, String> {
     // 0, 1 and 3 say what was found.
     if !matches!(status.code(), Some(0 | 1 | 3)) {
         let said = errors.trim();
@@ -113,7 +113,7 @@ fn read(status: ExitStatus, output: &str, errors: &str) -> Result<Answer, String
         };
         return Err(format!("unsnarl explain ended with {status}: {said}"));
     }
-    let mut answer: Answer = serde_json::from_str(output)
+    let mut answer: Confirmation = serde_json::from_str(output)
         .map_err(|error| format!("the answer of unsnarl explain cannot be read: {error}"))?;
     let all = answer.explanations.iter_mut().chain(&mut answer.refuted);
     all.for_each(name_runs);
@@ -185,7 +185,7 @@ mod tests {
         Confirmer::new(path)
     }
 
-    fn said(script: &str) -> Result<Answer, NoAnswer> {
+    fn said(script: &str) -> Result<Confirmation, NoAnswer> {
         let folder = tempfile::tempdir().unwrap();
         let runs = folder.path().join("runs");
         let at = (folder.path(), runs.as_path());

@@ -1,6 +1,6 @@
 //! Results of running the programs again, by explanation: executed once, remembered while its run exists.
 
-use crate::confirmer::Answer;
+use crate::confirmer::Confirmation;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_core::{Explanation, fixes::Fix};
@@ -9,26 +9,26 @@ use unsnarl_trace::folder::RunFile;
 /// The results so far.
 #[derive(Debug, Default)]
 pub struct Confirming {
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, KnownConfirmations>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownConfirmations {
     /// The run that was executed again.
     run: RunFile,
-    shown: Shown,
+    shown: ShownOutcome,
 }
 
 /// The result of execution for an explanation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Shown {
+pub struct ShownOutcome {
     /// The fixes that the explanation had then, untried.
     before: Vec<Fix>,
-    outcome: Outcome,
+    outcome: ConfirmOutcome,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Outcome {
+enum ConfirmOutcome {
     /// The explanation holds, or this one takes its place.
     Told(Box<Explanation>),
     /// The explanation is wrong.
@@ -50,39 +50,49 @@ impl Confirming {
     }
 
     /// The results to be stored. Those that could not be obtained now may be obtained in another session.
-    pub fn shown(&self) -> BTreeMap<String, (String, Shown)> {
+    pub fn shown(&self) -> BTreeMap<String, (String, ShownOutcome)> {
         let all = self.known.iter();
-        let all = all.filter(|(_, known)| !matches!(known.shown.outcome, Outcome::Nothing));
-        let one = |(id, known): (&String, &Known)| {
+        let all = all.filter(|(_, known)| !matches!(known.shown.outcome, ConfirmOutcome::Nothing));
+        let one = |(id, known): (&String, &KnownConfirmations)| {
             (id.clone(), (known.run.name.clone(), known.shown.clone()))
         };
         all.map(one).collect()
     }
 
     /// Takes over the results of another session.
-    pub fn remember(&mut self, all: BTreeMap<String, (String, Shown)>, files: &BTreeSet<RunFile>) {
+    pub fn remember(
+        &mut self,
+        all: BTreeMap<String, (String, ShownOutcome)>,
+        files: &BTreeSet<RunFile>,
+    ) {
         for (id, (name, shown)) in all {
             if let Some(run) = files.iter().find(|file| file.name == name).cloned() {
-                self.known.insert(id, Known { run, shown });
+                self.known.insert(id, KnownConfirmations { run, shown });
             }
         }
     }
 
     /// Adds the results for these explanations, which are as they were before the execution.
-    pub fn learn(&mut self, asked: &[Explanation], answer: &Answer, files: &BTreeSet<RunFile>) {
+    pub fn learn(
+        &mut self,
+        asked: &[Explanation],
+        answer: &Confirmation,
+        files: &BTreeSet<RunFile>,
+    ) {
         let ids: BTreeSet<&String> = asked.iter().map(|one| &one.id).collect();
         for one in asked {
             let outcome = outcome(one, answer, &ids);
             let name = match &outcome {
-                Outcome::Told(told) => &told.run,
+                ConfirmOutcome::Told(told) => &told.run,
                 _ => &one.run,
             };
             let named = |name: &String| files.iter().find(|file| file.name == *name);
             let run = named(name).or_else(|| one.runs.iter().find_map(named));
             if let Some(run) = run.cloned() {
                 let before = one.fixes.clone();
-                let shown = Shown { before, outcome };
-                self.known.insert(one.id.clone(), Known { run, shown });
+                let shown = ShownOutcome { before, outcome };
+                self.known
+                    .insert(one.id.clone(), KnownConfirmations { run, shown });
             }
         }
     }
@@ -93,21 +103,21 @@ impl Confirming {
             return Some(explanation);
         };
         match &known.shown.outcome {
-            Outcome::Refuted => None,
-            Outcome::Nothing => Some(explanation),
-            Outcome::Told(told) => Some(merged(explanation, told, &known.shown.before)),
+            ConfirmOutcome::Refuted => None,
+            ConfirmOutcome::Nothing => Some(explanation),
+            ConfirmOutcome::Told(told) => Some(merged(explanation, told, &known.shown.before)),
         }
     }
 }
 
 /// The result for one of the explanations.
-fn outcome(one: &Explanation, answer: &Answer, asked: &BTreeSet<&String>) -> Outcome {
+fn outcome(one: &Explanation, answer: &Confirmation, asked: &BTreeSet<&String>) -> ConfirmOutcome {
     let same = |other: &&Explanation| other.id == one.id;
     if let Some(told) = answer.explanations.iter().find(same) {
-        return Outcome::Told(Box::new(told.clone()));
+        return ConfirmOutcome::Told(Box::new(told.clone()));
     }
     if answer.refuted.iter().any(|other| other.id == one.id) {
-        return Outcome::Refuted;
+        return ConfirmOutcome::Refuted;
     }
     // Where another story of the same failure held instead, it has an id of its own.
     let instead = |other: &&Explanation| {
@@ -115,8 +125,8 @@ fn outcome(one: &Explanation, answer: &Answer, asked: &BTreeSet<&String>) -> Out
         !asked.contains(&other.id) && other.failure == one.failure && shares()
     };
     let instead = answer.explanations.iter().find(instead);
-    instead.map_or(Outcome::Nothing, |told| {
-        Outcome::Told(Box::new(told.clone()))
+    instead.map_or(ConfirmOutcome::Nothing, |told| {
+        ConfirmOutcome::Told(Box::new(told.clone()))
     })
 }
 

@@ -28,7 +28,7 @@ pub struct Consent {
 }
 
 /// A program that would be executed.
-struct Subject {
+struct ConsentSubject {
     /// Its full path, as shown to the user.
     path: String,
     build: String,
@@ -108,7 +108,8 @@ impl Consent {
             return None;
         }
         let answered = self.permissions.builds(folder);
-        let is_new = |subject: &Subject| !subject.is_own && !answered.contains_key(&subject.build);
+        let is_new =
+            |subject: &ConsentSubject| !subject.is_own && !answered.contains_key(&subject.build);
         let mut subjects = self.subjects(facts);
         if known.is_some() {
             subjects.retain(is_new);
@@ -125,18 +126,18 @@ impl Consent {
     }
 
     /// The programs that would be executed, each build once.
-    fn subjects(&self, facts: &FolderFacts) -> Vec<Subject> {
+    fn subjects(&self, facts: &FolderFacts) -> Vec<ConsentSubject> {
         let evidence = facts
             .explained
             .iter()
             .filter_map(|one| one.evidence.as_ref());
-        let mut subjects: Vec<Subject> = Vec::new();
+        let mut subjects: Vec<ConsentSubject> = Vec::new();
         for run in evidence {
             let meta = &run.meta;
             if subjects.iter().all(|one| one.build != meta.build_id) {
                 let path = Path::new(&meta.directory).join(&meta.program);
                 let path: PathBuf = path.components().collect();
-                subjects.push(Subject {
+                subjects.push(ConsentSubject {
                     path: path.display().to_string(),
                     build: meta.build_id.clone(),
                     is_own: self.own.has(meta),
@@ -148,7 +149,7 @@ impl Consent {
 }
 
 /// The question in words.
-fn words(subjects: &[Subject], are_others: bool) -> String {
+fn words(subjects: &[ConsentSubject], are_others: bool) -> String {
     let paths = subjects.iter().map(|one| one.path.as_str());
     let paths: BTreeSet<&str> = paths.filter(|path| !path.is_empty()).collect();
     let paths: Vec<&str> = paths.into_iter().collect();
@@ -168,7 +169,7 @@ fn words(subjects: &[Subject], are_others: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Explained;
+    use crate::facts::ExplainedFact;
     use std::sync::Arc;
     use unsnarl_core::{Budget, Corpora, RunSummary, explain};
     use unsnarl_trace::{Run, RunMeta, script::parse};
@@ -194,8 +195,8 @@ mod tests {
         let found = corpora
             .iter()
             .flat_map(|corpus| explain(corpus, &Budget::unlimited()).findings);
-        let explained = found.map(|one| Arc::new(Explained::new(one, Some(failed.clone()))));
-        let explained: Vec<Arc<Explained>> = explained.collect();
+        let explained = found.map(|one| Arc::new(ExplainedFact::new(one, Some(failed.clone()))));
+        let explained: Vec<Arc<ExplainedFact>> = explained.collect();
         assert!(!explained.is_empty());
         FolderFacts {
             unconfirmed: explained.len(),

@@ -1,6 +1,6 @@
 //! Deeper analysis, which takes longer than comparing runs: error invariants of each explanation, worked out once.
 
-use crate::facts::Explained;
+use crate::facts::ExplainedFact;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -13,18 +13,18 @@ use unsnarl_trace::{Run, program};
 /// The results so far, by explanation.
 #[derive(Debug, Default)]
 pub struct Deeper {
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, KnownDeeper>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownDeeper {
     /// The run that it is based on. While this is held no other run gets its address.
     run: Weak<Run>,
     invariants: Vec<InvariantMark>,
     engines: Vec<String>,
 }
 
-impl Known {
+impl KnownDeeper {
     fn is_of(&self, run: &Arc<Run>) -> bool {
         Weak::as_ptr(&self.run) == Arc::as_ptr(run)
     }
@@ -53,7 +53,7 @@ impl Deeper {
 
     /// Takes over the results of another session for this run.
     pub fn remember(&mut self, explanation: &Explanation, run: &Arc<Run>) {
-        let known = Known {
+        let known = KnownDeeper {
             run: Arc::downgrade(run),
             invariants: explanation.invariants.clone(),
             engines: explanation.engines.clone(),
@@ -71,9 +71,9 @@ impl Deeper {
     pub fn look(
         &mut self,
         folder: &Path,
-        explained: &Explained,
+        explained: &ExplainedFact,
         budget: &Budget,
-    ) -> Option<Explained> {
+    ) -> Option<ExplainedFact> {
         let run = explained.evidence.clone()?;
         let id = &explained.explanation.id;
         if self.known.get(id).is_some_and(|known| known.is_of(&run)) {
@@ -88,13 +88,13 @@ impl Deeper {
         if budget.stop().is_some() {
             return None;
         }
-        let known = Known {
+        let known = KnownDeeper {
             run: Arc::downgrade(&run),
             invariants: explanation.invariants.clone(),
             engines: explanation.engines.clone(),
         };
         self.known.insert(id.clone(), known);
         let is_new = explanation != explained.explanation;
-        is_new.then(|| Explained::new(explanation, Some(run)).beside(explained.passing.clone()))
+        is_new.then(|| ExplainedFact::new(explanation, Some(run)).beside(explained.passing.clone()))
     }
 }

@@ -3,7 +3,7 @@
 //! A comparison of two texts cannot tell a line from its copy. The edits can: while a document is open its lines are
 //! followed edit by edit, from each of the last states that were on disk, since those are what gets recorded.
 
-use crate::{encoding::Encoding, from_proto::Edits, text::Text};
+use crate::{encoding::Encoding, from_proto::ClientEdits, text::Text};
 use std::ops::Range;
 
 /// Number of saved states from which lines are followed. An older recording is compared by content.
@@ -11,27 +11,27 @@ const MAX_STATES: usize = 4;
 
 /// A document that the client has open.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct OpenDocument {
     /// The client's number for this state.
     pub version: i32,
     /// The text with all unsaved edits.
     pub text: Text,
     /// Saved states, the latest first.
-    states: Vec<State>,
+    states: Vec<DiskState>,
 }
 
 /// A state of the document that was on disk.
 #[derive(Clone, Debug)]
-struct State {
+struct DiskState {
     text: Text,
     /// Number (from 0) in this state of each current line; `None` for a line that was added since.
     lines: Vec<Option<usize>>,
 }
 
-impl Document {
+impl OpenDocument {
     /// A document that was opened with this text.
-    pub fn new(version: i32, text: &str) -> Document {
-        let mut document = Document {
+    pub fn new(version: i32, text: &str) -> OpenDocument {
+        let mut document = OpenDocument {
             version,
             text: Text::new(text),
             states: Vec::new(),
@@ -41,7 +41,7 @@ impl Document {
     }
 
     /// Applies the user's edits. Linear in the lines for each edit.
-    pub fn change(&mut self, version: i32, edits: &Edits, encoding: Encoding) {
+    pub fn change(&mut self, version: i32, edits: &ClientEdits, encoding: Encoding) {
         self.version = version;
         for (replaced, new) in edits.bytes(encoding) {
             let replaced = replaced(&self.text);
@@ -59,7 +59,7 @@ impl Document {
         let lines = (0..self.text.lines().count()).map(Some).collect();
         let text = self.text.clone();
         self.states.retain(|state| state.text != text);
-        self.states.insert(0, State { text, lines });
+        self.states.insert(0, DiskState { text, lines });
         self.states.truncate(MAX_STATES);
     }
 
@@ -106,9 +106,9 @@ mod tests {
     use super::*;
     use tower_lsp::lsp_types::{Position, Range, TextDocumentContentChangeEvent};
 
-    fn edit(from: (u32, u32), to: (u32, u32), text: &str) -> Edits {
+    fn edit(from: (u32, u32), to: (u32, u32), text: &str) -> ClientEdits {
         let at = |(line, character)| Position::new(line, character);
-        Edits(vec![TextDocumentContentChangeEvent {
+        ClientEdits(vec![TextDocumentContentChangeEvent {
             range: Some(Range::new(at(from), at(to))),
             range_length: None,
             text: text.to_owned(),
@@ -116,8 +116,8 @@ mod tests {
     }
 
     /// The lines of `a\nb\nc\n` after an edit.
-    fn lines(edits: &Edits) -> (String, Vec<Option<usize>>) {
-        let mut document = Document::new(1, "a\nb\nc\n");
+    fn lines(edits: &ClientEdits) -> (String, Vec<Option<usize>>) {
+        let mut document = OpenDocument::new(1, "a\nb\nc\n");
         let before = document.text.clone();
         document.change(2, edits, Encoding::Utf8);
         let lines = document.followed(&before).unwrap().to_vec();
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn only_the_last_states_are_kept() {
-        let mut document = Document::new(0, "0\n");
+        let mut document = OpenDocument::new(0, "0\n");
         let first = document.text.clone();
         for version in 1..=MAX_STATES {
             assert!(document.followed(&first).is_some());

@@ -4,14 +4,14 @@
 //! that it makes part of one atomic step, is certainly still there and has the same text.
 
 use crate::{
-    facts::Explained,
+    facts::ExplainedFact,
     follow::{LineMap, Recorded},
-    host::State,
+    host::ServerState,
     paths::Root,
     text::Text,
 };
 use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf};
-use unsnarl_core::fixes::{Edit, Fix, Position};
+use unsnarl_core::fixes::{FileEdit, Fix, Position};
 
 /// Reason against a fix whose lines have changed.
 const CHANGED: &str =
@@ -45,12 +45,12 @@ pub struct TextEdit {
 
 /// The edits of a fix in the current source, or the reason for which it cannot be made there.
 pub fn of_fix(
-    state: &State,
+    state: &ServerState,
     root: &Root,
-    explained: &Explained,
+    explained: &ExplainedFact,
     fix: &Fix,
 ) -> Result<Vec<FileEdits>, &'static str> {
-    let mut files = BTreeMap::<&str, Vec<&Edit>>::new();
+    let mut files = BTreeMap::<&str, Vec<&FileEdit>>::new();
     for edit in &fix.edits {
         files.entry(&edit.file).or_default().push(edit);
     }
@@ -67,11 +67,11 @@ pub fn of_fix(
 }
 
 fn in_file(
-    state: &State,
+    state: &ServerState,
     root: &Root,
     recorded: &Recorded,
     fix: &Fix,
-    edits: &[&Edit],
+    edits: &[&FileEdit],
 ) -> Result<FileEdits, &'static str> {
     let sources = &state.sources;
     let before = sources.recorded(recorded).ok_or(UNSEEN)?;
@@ -105,7 +105,7 @@ struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    fn edit(&self, edit: &Edit) -> Option<TextEdit> {
+    fn edit(&self, edit: &FileEdit) -> Option<TextEdit> {
         let first = self.lines(edit.from.line..=edit.to.line)?;
         let at = |position: Position| {
             let line = first + (position.line - edit.from.line) as usize;

@@ -1,17 +1,17 @@
 //! Everything that can happen to the server, as one closed list.
 
 use crate::{
-    config::Config, encoding::Encoding, facts::FolderFacts, from_proto::Edits, host::Snapshot,
-    outgoing::Abilities,
+    config::Config, encoding::Encoding, facts::FolderFacts, from_proto::ClientEdits,
+    host::Snapshot, outgoing::Abilities,
 };
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use tokio::sync::oneshot;
 
 /// Something that happened.
 #[derive(Debug)]
-pub enum Event {
+pub enum HostEvent {
     /// The client is ready.
-    Start(Session),
+    Start(ClientSession),
     /// A document was opened, changed, saved or closed.
     Document(DocumentEvent),
     /// Folders came to or left the workspace.
@@ -53,7 +53,7 @@ pub enum Event {
 
 /// Data of the client at its start.
 #[derive(Debug, Default)]
-pub struct Session {
+pub struct ClientSession {
     /// Workspace folders.
     pub folders: Vec<PathBuf>,
     /// Settings.
@@ -106,7 +106,7 @@ pub enum DocumentEvent {
         /// The client's number for the new state.
         version: i32,
         /// The edits.
-        edits: Edits,
+        edits: ClientEdits,
     },
     /// The document was written to disk.
     Saved(PathBuf),

@@ -2,10 +2,10 @@
 
 use crate::{
     encoding::Encoding,
-    facts::{Explained, Folder},
-    host::State,
-    jumps::{Jump, Way},
-    marks::Located,
+    facts::{ExplainedFact, Folder},
+    host::ServerState,
+    jumps::{Jump, JumpKind},
+    marks::FollowedFiles,
     paths::Root,
     suppressed, to_proto,
 };
@@ -22,12 +22,12 @@ pub struct ExplanationsResult {
     /// Id of the explanation whose steps are shown.
     pub selected: Option<String>,
     /// Explanations that the project calls harmless.
-    pub suppressed: Vec<Harmless>,
+    pub suppressed: Vec<HiddenExplanation>,
 }
 
 /// An explanation that is not shown.
 #[derive(Clone, Debug, Serialize)]
-pub struct Harmless {
+pub struct HiddenExplanation {
     /// Its id.
     pub id: String,
     /// Its first line.
@@ -61,7 +61,7 @@ pub struct ExplanationAndPlaces {
 
 impl ExplanationsResult {
     /// All explanations of the workspace.
-    pub fn of(state: &State) -> ExplanationsResult {
+    pub fn of(state: &ServerState) -> ExplanationsResult {
         let one = |(root, explained)| ExplanationAndPlaces::of(state, root, explained);
         ExplanationsResult {
             explanations: state.explained().map(one).collect(),
@@ -73,17 +73,23 @@ impl ExplanationsResult {
     }
 }
 
-fn harmless(folder: &Folder) -> impl Iterator<Item = Harmless> {
-    folder.suppressed().map(|(explained, because)| Harmless {
-        id: explained.explanation.id.clone(),
-        headline: explained.explanation.headline.clone(),
-        because: because.to_owned(),
-    })
+fn harmless(folder: &Folder) -> impl Iterator<Item = HiddenExplanation> {
+    folder
+        .suppressed()
+        .map(|(explained, because)| HiddenExplanation {
+            id: explained.explanation.id.clone(),
+            headline: explained.explanation.headline.clone(),
+            because: because.to_owned(),
+        })
 }
 
 impl ExplanationAndPlaces {
-    fn of(state: &State, root: &Root, explained: &Arc<Explained>) -> ExplanationAndPlaces {
-        let located = Located::new(&state.sources, root, explained);
+    fn of(
+        state: &ServerState,
+        root: &Root,
+        explained: &Arc<ExplainedFact>,
+    ) -> ExplanationAndPlaces {
+        let located = FollowedFiles::new(&state.sources, root, explained);
         let now = |place: &Place| to_proto::location(&located.spot(place)?, state.encoding);
         let meta = explained.evidence.as_deref().map(|run| &run.meta);
         let explanation = explained.explanation.clone();
@@ -160,14 +166,14 @@ impl JumpsResult {
     }
 }
 
-fn word(way: Way) -> &'static str {
+fn word(way: JumpKind) -> &'static str {
     match way {
-        Way::NextStep => "next",
-        Way::PreviousStep => "previous",
-        Way::Edge(EdgeKind::Failing) => "failing",
-        Way::Edge(EdgeKind::Passing) => "passing",
-        Way::Edge(EdgeKind::Flow) => "flow",
-        Way::Edge(EdgeKind::WaitsFor) => "waits-for",
+        JumpKind::NextStep => "next",
+        JumpKind::PreviousStep => "previous",
+        JumpKind::Edge(EdgeKind::Failing) => "failing",
+        JumpKind::Edge(EdgeKind::Passing) => "passing",
+        JumpKind::Edge(EdgeKind::Flow) => "flow",
+        JumpKind::Edge(EdgeKind::WaitsFor) => "waits-for",
     }
 }
 
@@ -209,18 +215,18 @@ pub struct StatusResult {
     #[serde(rename = "leftOut")]
     pub left_out: usize,
     /// Megabytes that the runs take, as estimated, and the limit.
-    pub memory: Memory,
+    pub memory: MemoryInUse,
     /// Number of marks that are not shown because their line changed.
     pub stale: usize,
     /// Run files and folders that cannot be used, with the reason.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<Unreadable>,
     /// Run folders that are watched.
     pub folders: Vec<PathBuf>,
 }
 
 /// Memory for runs, in megabytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Memory {
+pub struct MemoryInUse {
     /// Memory that the runs take, as estimated from their files.
     pub runs: u64,
     /// Memory that they may take: the setting `memory`.
@@ -229,7 +235,7 @@ pub struct Memory {
 
 /// Something that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Broken {
+pub struct Unreadable {
     /// The file or folder.
     pub file: PathBuf,
     /// The reason, and the next step.
@@ -238,7 +244,7 @@ pub struct Broken {
 
 impl StatusResult {
     /// The current status of the server.
-    pub fn of(state: &State) -> StatusResult {
+    pub fn of(state: &ServerState) -> StatusResult {
         let facts = || {
             state
                 .folders
@@ -267,7 +273,7 @@ impl StatusResult {
             outdated: facts().map(|facts| facts.outdated).sum(),
             out_of_time: facts().any(|facts| facts.out_of_time),
             left_out: facts().map(|facts| facts.left_out).sum(),
-            memory: Memory {
+            memory: MemoryInUse {
                 runs: facts()
                     .map(|facts| facts.memory)
                     .sum::<u64>()
@@ -287,10 +293,10 @@ impl StatusResult {
     }
 }
 
-fn broken(state: &State) -> Vec<Broken> {
+fn broken(state: &ServerState) -> Vec<Unreadable> {
     let mut broken = Vec::new();
     for folder in &state.folders {
-        broken.extend(folder.suppressions.as_ref().err().map(|reason| Broken {
+        broken.extend(folder.suppressions.as_ref().err().map(|reason| Unreadable {
             file: suppressed::file(&folder.root.path),
             reason: reason.clone(),
         }));
@@ -304,7 +310,7 @@ fn broken(state: &State) -> Vec<Broken> {
                 .broken
                 .iter()
                 .chain(unreadable)
-                .map(|(file, reason)| Broken {
+                .map(|(file, reason)| Unreadable {
                     file: file.clone(),
                     reason: reason.clone(),
                 }),

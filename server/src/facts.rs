@@ -1,6 +1,6 @@
 //! Results of the analysis of one workspace folder.
 
-use crate::{follow::Recorded, paths::Root, suppressed, unexplained::Unexplained};
+use crate::{follow::Recorded, paths::Root, suppressed, unexplained::UnexplainedFailure};
 use rustc_hash::FxHashMap;
 use std::{
     collections::BTreeMap,
@@ -22,9 +22,9 @@ pub struct FolderFacts {
     /// The reason for which the run folder cannot be read, if it exists and cannot.
     pub unreadable: Option<String>,
     /// Explanations of the failures, the best first.
-    pub explained: Vec<Arc<Explained>>,
+    pub explained: Vec<Arc<ExplainedFact>>,
     /// Failures that no explanation is about.
-    pub unexplained: Vec<Arc<Unexplained>>,
+    pub unexplained: Vec<Arc<UnexplainedFailure>>,
     /// Number of failing runs of outdated builds, of which nothing is shown.
     pub outdated: usize,
     /// Number of explanations of recorded runs that were not run again.
@@ -59,7 +59,7 @@ impl FolderFacts {
 
 /// An explanation with the run that shows it.
 #[derive(Debug)]
-pub struct Explained {
+pub struct ExplainedFact {
     /// The explanation.
     pub explanation: Explanation,
     /// The failing run, as long as its file could be read.
@@ -70,9 +70,9 @@ pub struct Explained {
     orders: OnceLock<Orders>,
 }
 
-impl Explained {
+impl ExplainedFact {
     /// Collects the known facts about the sources that the explanation mentions.
-    pub fn new(explanation: Explanation, evidence: Option<Arc<Run>>) -> Explained {
+    pub fn new(explanation: Explanation, evidence: Option<Arc<Run>>) -> ExplainedFact {
         let mut recorded = FxHashMap::default();
         let edited = explanation.fixes.iter().flat_map(|fix| &fix.edits);
         for file in places(&explanation)
@@ -85,7 +85,7 @@ impl Explained {
                 recorded_file(&places, evidence.as_deref(), file)
             });
         }
-        Explained {
+        ExplainedFact {
             explanation,
             evidence,
             passing: Arc::default(),
@@ -95,8 +95,8 @@ impl Explained {
     }
 
     /// The same explanation with the passing runs beside it.
-    pub fn beside(self, passing: Arc<[String]>) -> Explained {
-        Explained { passing, ..self }
+    pub fn beside(self, passing: Arc<[String]>) -> ExplainedFact {
+        ExplainedFact { passing, ..self }
     }
 
     /// The failing run and its orders, which are worked out at the first call.
@@ -159,7 +159,7 @@ pub struct Folder {
     /// Suppressions of the project, or the reason for which they cannot be read.
     pub suppressions: Result<Suppressions, String>,
     /// The explanations that are not suppressed, best first.
-    pub shown: Vec<Arc<Explained>>,
+    pub shown: Vec<Arc<ExplainedFact>>,
 }
 
 impl Folder {
@@ -193,12 +193,12 @@ impl Folder {
     }
 
     /// Explanations that are suppressed, each with the reason.
-    pub fn suppressed(&self) -> impl Iterator<Item = (&Arc<Explained>, &str)> {
+    pub fn suppressed(&self) -> impl Iterator<Item = (&Arc<ExplainedFact>, &str)> {
         let all = self.facts.iter().flat_map(|facts| &facts.explained);
         all.filter_map(|one| Some((one, self.harmless_because(one)?)))
     }
 
-    fn harmless_because(&self, explained: &Explained) -> Option<&str> {
+    fn harmless_because(&self, explained: &ExplainedFact) -> Option<&str> {
         let suppressions = self.suppressions.as_ref().ok()?;
         suppressions.reason(&explained.explanation)
     }

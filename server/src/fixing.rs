@@ -3,7 +3,7 @@
 use crate::{
     cache::FixesRestOn,
     compiling::Compiling,
-    facts::Explained,
+    facts::ExplainedFact,
     follow::sha256,
     paths::{Root, candidates},
 };
@@ -22,12 +22,12 @@ use unsnarl_trace::files::read_text;
 /// The fixes worked out so far, by explanation.
 #[derive(Debug, Default)]
 pub struct Fixing {
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, KnownFixes>,
     compiling: Compiling,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownFixes {
     /// The run that the explanation is based on. While this is held no other run gets its address.
     run: Weak<Run>,
     rests_on: FixesRestOn,
@@ -35,7 +35,7 @@ struct Known {
     not_fixed: Vec<String>,
 }
 
-impl Known {
+impl KnownFixes {
     fn is_of(&self, run: &Arc<Run>) -> bool {
         Weak::as_ptr(&self.run) == Arc::as_ptr(run)
     }
@@ -74,7 +74,7 @@ impl Fixing {
 
     /// Takes over the results of another session for this run.
     pub fn remember(&mut self, explanation: &Explanation, run: &Arc<Run>, rests_on: FixesRestOn) {
-        let known = Known {
+        let known = KnownFixes {
             run: Arc::downgrade(run),
             rests_on,
             fixes: explanation.fixes.clone(),
@@ -93,11 +93,11 @@ impl Fixing {
     pub fn look(
         &mut self,
         root: &Root,
-        explained: &Explained,
+        explained: &ExplainedFact,
         count: usize,
         load: impl FnOnce() -> Arc<[(String, Arc<Run>)]>,
         budget: &Budget,
-    ) -> Option<Explained> {
+    ) -> Option<ExplainedFact> {
         let run = explained.evidence.clone()?;
         let (texts, missing) = texts(root, &run);
         let known = self.known.get(&explained.explanation.id);
@@ -113,7 +113,7 @@ impl Fixing {
         let Offered { fixes, mut refused } = offered;
         let (fixes, wrong) = self.compiling.sift(fixes, &texts, &run.meta.directory);
         refused.extend(wrong);
-        let known = Known {
+        let known = KnownFixes {
             run: Arc::downgrade(&run),
             rests_on: FixesRestOn {
                 runs: count.max(1),
@@ -126,7 +126,7 @@ impl Fixing {
         self.known.insert(id, known);
         let explanation = self.add_known(explained.explanation.clone(), Some(&run));
         let is_new = explanation != explained.explanation;
-        is_new.then(|| Explained::new(explanation, Some(run)).beside(explained.passing.clone()))
+        is_new.then(|| ExplainedFact::new(explanation, Some(run)).beside(explained.passing.clone()))
     }
 }
 

@@ -216,19 +216,19 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    enum Edit {
+    enum FollowedEdit {
         Insert(usize),
         Delete(usize),
         Rewrite(usize),
         Indent(usize),
     }
 
-    fn edit() -> impl Strategy<Value = Edit> {
+    fn edit() -> impl Strategy<Value = FollowedEdit> {
         prop_oneof![
-            (0usize..40).prop_map(Edit::Insert),
-            (0usize..40).prop_map(Edit::Delete),
-            (0usize..40).prop_map(Edit::Rewrite),
-            (0usize..40).prop_map(Edit::Indent),
+            (0usize..40).prop_map(FollowedEdit::Insert),
+            (0usize..40).prop_map(FollowedEdit::Delete),
+            (0usize..40).prop_map(FollowedEdit::Rewrite),
+            (0usize..40).prop_map(FollowedEdit::Indent),
         ]
     }
 
@@ -245,23 +245,23 @@ mod tests {
                 old.iter().cloned().enumerate().map(|(i, text)| (Some(i), text)).collect();
             for edit in edits {
                 match edit {
-                    Edit::Insert(at) => {
+                    FollowedEdit::Insert(at) => {
                         let at = at % (now.len() + 1);
                         now.insert(at, (None, "added();".to_owned()));
                     }
-                    Edit::Delete(at) if now.len() > 1 => {
+                    FollowedEdit::Delete(at) if now.len() > 1 => {
                         let at = at % now.len();
                         now.remove(at);
                     }
-                    Edit::Rewrite(at) => {
+                    FollowedEdit::Rewrite(at) => {
                         let at = at % now.len();
                         now[at] = (None, "rewritten();".to_owned());
                     }
-                    Edit::Indent(at) => {
+                    FollowedEdit::Indent(at) => {
                         let at = at % now.len();
                         now[at].1.insert(0, ' ');
                     }
-                    Edit::Delete(_) => {}
+                    FollowedEdit::Delete(_) => {}
                 }
             }
             let baseline = Text::new(&old.join("\n"));

@@ -3,7 +3,7 @@
 use crate::{
     config::Config,
     encoding::Encoding,
-    event::{EditAbilities, Session},
+    event::{ClientSession, EditAbilities},
     outgoing::Abilities,
     text::Text,
 };
@@ -27,14 +27,14 @@ pub fn path(uri: &Uri) -> Option<PathBuf> {
 }
 
 /// Data of the client at its start.
-pub fn session(params: &InitializeParams) -> Session {
+pub fn session(params: &InitializeParams) -> ClientSession {
     let (config, complaints) = params
         .initialization_options
         .as_ref()
         .map(Config::from_json)
         .unwrap_or_default();
     let client = &params.capabilities;
-    Session {
+    ClientSession {
         folders: folders(params),
         config,
         complaints,
@@ -172,9 +172,9 @@ pub fn offset(text: &Text, position: Position, encoding: Encoding) -> usize {
 
 /// Edits of a document in the client's terms; they have a meaning only together with its text.
 #[derive(Debug)]
-pub struct Edits(pub Vec<TextDocumentContentChangeEvent>);
+pub struct ClientEdits(pub Vec<TextDocumentContentChangeEvent>);
 
-impl Edits {
+impl ClientEdits {
     /// The replacement that each edit makes in the text before it: the bytes that it replaces, and the new text.
     pub fn bytes(
         &self,
@@ -196,7 +196,7 @@ impl Edits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Document;
+    use crate::document::OpenDocument;
     use tower_lsp::lsp_types::Range;
 
     #[test]
@@ -211,8 +211,8 @@ mod tests {
                 text: text.to_owned(),
             };
         let after = |encoding, changes| {
-            let mut document = Document::new(0, "é = 1;\nb\n");
-            document.change(1, &Edits(changes), encoding);
+            let mut document = OpenDocument::new(0, "é = 1;\nb\n");
+            document.change(1, &ClientEdits(changes), encoding);
             document.text.content().to_owned()
         };
         assert_eq!(

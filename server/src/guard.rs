@@ -12,12 +12,12 @@ use tower_service::Service;
 
 /// A service behind the guard.
 #[derive(Debug)]
-pub struct Guarded<S>(pub S);
+pub struct GuardedService<S>(pub S);
 
 /// The pending answer to a request.
-type Answer<E> = Pin<Box<dyn Future<Output = Result<Option<Response>, E>> + Send>>;
+type PendingAnswer<E> = Pin<Box<dyn Future<Output = Result<Option<Response>, E>> + Send>>;
 
-impl<S> Service<Request> for Guarded<S>
+impl<S> Service<Request> for GuardedService<S>
 where
     S: Service<Request, Response = Option<Response>>,
     S::Future: Send + 'static,
@@ -25,7 +25,7 @@ where
 {
     type Response = Option<Response>;
     type Error = S::Error;
-    type Future = Answer<S::Error>;
+    type Future = PendingAnswer<S::Error>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.0.poll_ready(context)
@@ -81,7 +81,7 @@ mod tests {
     impl Service<Request> for Tripping {
         type Response = Option<Response>;
         type Error = Infallible;
-        type Future = Answer<Infallible>;
+        type Future = PendingAnswer<Infallible>;
 
         fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
             Poll::Ready(Ok(()))
@@ -99,7 +99,11 @@ mod tests {
 
     async fn answer(method: &'static str) -> Response {
         let request = Request::build(method).id(1).finish();
-        Guarded(Tripping).call(request).await.unwrap().unwrap()
+        GuardedService(Tripping)
+            .call(request)
+            .await
+            .unwrap()
+            .unwrap()
     }
 
     #[tokio::test]
@@ -116,7 +120,7 @@ mod tests {
         );
         let notification = Request::build("now").finish();
         assert!(
-            Guarded(Tripping)
+            GuardedService(Tripping)
                 .call(notification)
                 .await
                 .unwrap()

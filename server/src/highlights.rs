@@ -1,15 +1,15 @@
 //! The accesses that an explanation connects with one place.
 
 use crate::{
-    facts::Explained,
-    host::State,
-    marks::{Located, Spot},
+    facts::ExplainedFact,
+    host::ServerState,
+    marks::{FollowedFiles, LineSpot},
 };
 use std::{collections::BTreeSet, path::Path};
 
 /// The way in which a line accesses its object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Access {
+pub enum ObjectAccess {
     /// The line only reads.
     Read,
     /// The line writes, perhaps after reading.
@@ -20,38 +20,38 @@ pub enum Access {
 
 /// The lines of this file that access the same object as the line (from 0), in the selected explanation or else the
 /// best one that mentions the line. The line itself is among them; there are none when it accesses nothing.
-pub fn highlights(state: &State, path: &Path, line: usize) -> Vec<(Spot, Access)> {
+pub fn highlights(state: &ServerState, path: &Path, line: usize) -> Vec<(LineSpot, ObjectAccess)> {
     let mut told = state.selected_first().map(|(root, explained)| {
-        let located = Located::new(&state.sources, root, explained);
+        let located = FollowedFiles::new(&state.sources, root, explained);
         connected(explained, &located, path, line)
     });
     told.find(|spots| !spots.is_empty()).unwrap_or_default()
 }
 
 fn connected(
-    explained: &Explained,
-    located: &Located<'_>,
+    explained: &ExplainedFact,
+    located: &FollowedFiles<'_>,
     path: &Path,
     line: usize,
-) -> Vec<(Spot, Access)> {
+) -> Vec<(LineSpot, ObjectAccess)> {
     let sites = explained.explanation.sites.iter();
     let here = sites.filter_map(|site| {
         let spot = located.spot(&site.place).filter(|spot| spot.path == path)?;
         Some((spot, site.location.as_str(), access(&site.access)))
     });
-    let here: Vec<(Spot, &str, Access)> = here.collect();
+    let here: Vec<(LineSpot, &str, ObjectAccess)> = here.collect();
     let about: BTreeSet<&str> = here
         .iter()
         .filter(|(spot, location, _)| spot.line == line && !location.is_empty())
         .map(|(_, location, _)| *location)
         .collect();
-    let mut lines: Vec<(Spot, Access)> = Vec::new();
+    let mut lines: Vec<(LineSpot, ObjectAccess)> = Vec::new();
     for (spot, _, access) in here
         .into_iter()
         .filter(|(_, location, _)| about.contains(location))
     {
         match lines.iter_mut().find(|(other, _)| other.line == spot.line) {
-            Some((_, told)) if access == Access::Write => *told = access,
+            Some((_, told)) if access == ObjectAccess::Write => *told = access,
             Some(_) => {}
             None => lines.push((spot, access)),
         }
@@ -60,10 +60,10 @@ fn connected(
 }
 
 /// The access by the name of an event's kind.
-fn access(kind: &str) -> Access {
+fn access(kind: &str) -> ObjectAccess {
     match kind {
-        "read" | "atomic-read" => Access::Read,
-        "write" | "atomic-write" | "rmw" | "free" => Access::Write,
-        _ => Access::Other,
+        "read" | "atomic-read" => ObjectAccess::Read,
+        "write" | "atomic-write" | "rmw" | "free" => ObjectAccess::Write,
+        _ => ObjectAccess::Other,
     }
 }

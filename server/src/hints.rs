@@ -1,9 +1,9 @@
 //! Hints at the ends of lines: the steps of the selected explanation, and the conditions that had to hold.
 
 use crate::{
-    facts::Explained,
-    host::State,
-    marks::{Located, Spot},
+    facts::ExplainedFact,
+    host::ServerState,
+    marks::{FollowedFiles, LineSpot},
     words,
 };
 use std::{collections::BTreeMap, ops::Range, path::Path};
@@ -13,7 +13,7 @@ use unsnarl_core::{InvariantMark, Place};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hint {
     /// The line.
-    pub spot: Spot,
+    pub spot: LineSpot,
     /// The text.
     pub label: String,
     /// The longer text for a user who asks for more.
@@ -21,12 +21,12 @@ pub struct Hint {
 }
 
 /// The hints of these lines (from 0) of a current file, in the order of lines.
-pub fn hints(state: &State, path: &Path, lines: &Range<usize>) -> Vec<Hint> {
+pub fn hints(state: &ServerState, path: &Path, lines: &Range<usize>) -> Vec<Hint> {
     let Some((root, explained)) = state.selected() else {
         return Vec::new();
     };
-    let located = Located::new(&state.sources, root, explained);
-    let here = |spot: &Spot| spot.path == path && lines.contains(&spot.line);
+    let located = FollowedFiles::new(&state.sources, root, explained);
+    let here = |spot: &LineSpot| spot.path == path && lines.contains(&spot.line);
     let mut hints = Vec::new();
     if state.config.step_hints {
         hints.extend(steps(explained, &located));
@@ -40,7 +40,7 @@ pub fn hints(state: &State, path: &Path, lines: &Range<usize>) -> Vec<Hint> {
 }
 
 /// One hint for each line that takes steps: `(1) main.2 reads 300, (3) main.2 writes 250`.
-fn steps(explained: &Explained, located: &Located<'_>) -> Vec<Hint> {
+fn steps(explained: &ExplainedFact, located: &FollowedFiles<'_>) -> Vec<Hint> {
     let mut lines: BTreeMap<usize, Hint> = BTreeMap::new();
     for (at, step) in explained.explanation.steps.iter().enumerate() {
         let Some(spot) = located.spot(&step.place) else {
@@ -54,7 +54,7 @@ fn steps(explained: &Explained, located: &Located<'_>) -> Vec<Hint> {
 }
 
 /// Appends another text to a line's hint.
-fn join(lines: &mut BTreeMap<usize, Hint>, spot: Spot, label: &str, tooltip: &str) {
+fn join(lines: &mut BTreeMap<usize, Hint>, spot: LineSpot, label: &str, tooltip: &str) {
     let hint = lines.entry(spot.line).or_insert_with(|| Hint {
         spot,
         label: String::new(),
@@ -72,7 +72,7 @@ fn join(lines: &mut BTreeMap<usize, Hint>, spot: Spot, label: &str, tooltip: &st
 }
 
 /// One hint for each line from which a condition had to hold: `// main.2: balance <= 300`.
-fn invariants(explained: &Explained, located: &Located<'_>) -> Vec<Hint> {
+fn invariants(explained: &ExplainedFact, located: &FollowedFiles<'_>) -> Vec<Hint> {
     let mut lines: BTreeMap<usize, Hint> = BTreeMap::new();
     for invariant in &explained.explanation.invariants {
         let Some(spot) = located.spot(&place(invariant)) else {

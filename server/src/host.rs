@@ -2,16 +2,16 @@
 
 use crate::{
     config::Config,
-    document::Document,
+    document::OpenDocument,
     encoding::Encoding,
     event::{DocumentEvent, EditAbilities},
-    facts::{Explained, Folder, FolderFacts},
+    facts::{ExplainedFact, Folder, FolderFacts},
     follow::Recorded,
     marks::{self, FileMarks},
     outgoing::Terms,
     paths::{Root, candidates},
     sources::Sources,
-    unexplained::Unexplained,
+    unexplained::UnexplainedFailure,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +21,7 @@ use std::{
 
 /// The state of the server.
 #[derive(Clone, Debug, Default)]
-pub struct State {
+pub struct ServerState {
     /// Folders of the workspace, in the client's order.
     pub folders: Vec<Folder>,
     /// Source files.
@@ -53,7 +53,7 @@ pub struct State {
 }
 
 /// The state at one moment.
-pub type Snapshot = Arc<State>;
+pub type Snapshot = Arc<ServerState>;
 
 /// Data of the client at its start.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ pub struct ClientTerms {
 
 /// A change of the state.
 #[derive(Debug)]
-pub enum Change {
+pub enum StateChange {
     /// Data of the client at its start.
     Start(ClientTerms),
     /// Folders that came.
@@ -106,7 +106,7 @@ pub enum Change {
 /// The owner of the state.
 #[derive(Debug, Default)]
 pub struct Host {
-    state: Arc<State>,
+    state: Arc<ServerState>,
 }
 
 impl Host {
@@ -116,10 +116,10 @@ impl Host {
     }
 
     /// Changes the state.
-    pub fn apply(&mut self, change: Change) {
+    pub fn apply(&mut self, change: StateChange) {
         let state = Arc::make_mut(&mut self.state);
         match change {
-            Change::Start(client) => {
+            StateChange::Start(client) => {
                 state.encoding = client.encoding;
                 state.commands = client.commands;
                 state.edits = client.edits;
@@ -127,31 +127,31 @@ impl Host {
                 state.pulls = client.pulls;
                 state.can_confirm = client.can_confirm;
             }
-            Change::AddFolder(path) => state.add_folder(path),
-            Change::RemoveFolder(path) => state.remove_folder(&path),
-            Change::Config(config) => state.config = config,
-            Change::Choose(id) => state.chosen = id,
-            Change::Document(event) => state.change_document(event),
-            Change::SourceOnDisk(path) => state.source_changed(&path),
-            Change::Facts(path, facts) => state.learn(&path, facts),
-            Change::Suppressions => state.read_suppressions(),
-            Change::MayRun(folders) => state.may_run = folders,
-            Change::Manual(folder) => state.manual = Some(folder),
-            Change::Quiescent(quiescent) => state.quiescent = quiescent,
-            Change::Watching(problem) => state.watch_problem = problem,
+            StateChange::AddFolder(path) => state.add_folder(path),
+            StateChange::RemoveFolder(path) => state.remove_folder(&path),
+            StateChange::Config(config) => state.config = config,
+            StateChange::Choose(id) => state.chosen = id,
+            StateChange::Document(event) => state.change_document(event),
+            StateChange::SourceOnDisk(path) => state.source_changed(&path),
+            StateChange::Facts(path, facts) => state.learn(&path, facts),
+            StateChange::Suppressions => state.read_suppressions(),
+            StateChange::MayRun(folders) => state.may_run = folders,
+            StateChange::Manual(folder) => state.manual = Some(folder),
+            StateChange::Quiescent(quiescent) => state.quiescent = quiescent,
+            StateChange::Watching(problem) => state.watch_problem = problem,
         }
     }
 }
 
-impl State {
+impl ServerState {
     /// All explanations that are not suppressed with the folder that they belong to, best first within each folder.
-    pub fn explained(&self) -> impl Iterator<Item = (&Root, &Arc<Explained>)> {
+    pub fn explained(&self) -> impl Iterator<Item = (&Root, &Arc<ExplainedFact>)> {
         let folders = self.folders.iter();
         folders.flat_map(|folder| folder.shown.iter().map(|one| (&folder.root, one)))
     }
 
     /// Failures without an explanation, with the folder that they belong to.
-    pub fn unexplained(&self) -> impl Iterator<Item = (&Root, &Arc<Unexplained>)> {
+    pub fn unexplained(&self) -> impl Iterator<Item = (&Root, &Arc<UnexplainedFailure>)> {
         self.folders.iter().flat_map(|folder| {
             let all = folder.facts.iter().flat_map(|facts| &facts.unexplained);
             all.map(|one| (&folder.root, one))
@@ -180,7 +180,7 @@ impl State {
 
     /// Folders with an explanation about this file that has no fix: perhaps the file was not in the recorded state.
     pub fn wait_for_source(&self, path: &Path) -> Vec<PathBuf> {
-        let waits = |root: &Root, explained: &Explained| {
+        let waits = |root: &Root, explained: &ExplainedFact| {
             let explanation = &explained.explanation;
             let files = || {
                 explained
@@ -201,9 +201,9 @@ impl State {
     }
 
     /// The explanation that the user has selected, else the best one.
-    pub fn selected(&self) -> Option<(&Root, &Arc<Explained>)> {
+    pub fn selected(&self) -> Option<(&Root, &Arc<ExplainedFact>)> {
         let is_chosen =
-            |explained: &Explained| Some(&explained.explanation.id) == self.chosen.as_ref();
+            |explained: &ExplainedFact| Some(&explained.explanation.id) == self.chosen.as_ref();
         let mut chosen = self
             .explained()
             .filter(|(_, explained)| is_chosen(explained));
@@ -211,9 +211,9 @@ impl State {
     }
 
     /// All explanations, the selected one first.
-    pub fn selected_first(&self) -> impl Iterator<Item = (&Root, &Arc<Explained>)> {
+    pub fn selected_first(&self) -> impl Iterator<Item = (&Root, &Arc<ExplainedFact>)> {
         let selected = self.selected();
-        let is_other = move |(_, explained): &(&Root, &Arc<Explained>)| {
+        let is_other = move |(_, explained): &(&Root, &Arc<ExplainedFact>)| {
             selected.is_none_or(|(_, selected)| !Arc::ptr_eq(selected, explained))
         };
         selected
@@ -222,7 +222,7 @@ impl State {
     }
 
     /// Returns whether running the program of an explanation again would show something new, if the user allowed it.
-    pub fn could_confirm(&self, explained: &Explained) -> bool {
+    pub fn could_confirm(&self, explained: &ExplainedFact) -> bool {
         let is_of = |folder: &&Folder| {
             folder
                 .shown
@@ -272,7 +272,7 @@ impl State {
             } => {
                 self.sources
                     .open
-                    .insert(path, Document::new(version, &text));
+                    .insert(path, OpenDocument::new(version, &text));
             }
             DocumentEvent::Changed {
                 path,

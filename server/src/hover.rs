@@ -2,19 +2,19 @@
 //! its file.
 
 use crate::{
-    host::State,
-    marks::{Located, Spot},
+    host::ServerState,
+    marks::{FollowedFiles, LineSpot},
 };
 use std::path::Path;
 use unsnarl_core::render::{
     self,
-    spans::{self, Span},
+    spans::{self, TextSpan},
 };
 
 /// Markdown about a line (from 0) of a current file, and the code to which it belongs.
-pub fn hover(state: &State, path: &Path, line: usize) -> Option<(String, Spot)> {
+pub fn hover(state: &ServerState, path: &Path, line: usize) -> Option<(String, LineSpot)> {
     state.selected_first().find_map(|(root, explained)| {
-        let located = Located::new(&state.sources, root, explained);
+        let located = FollowedFiles::new(&state.sources, root, explained);
         let (file, recorded) = located.recorded(path, line)?;
         let (run, orders) = explained.orders()?;
         let told = unsnarl_core::hover(run, orders, file, recorded, None)?;
@@ -37,9 +37,9 @@ fn markdown(sentences: &[String]) -> String {
 /// because editors show the backslash. Emphasis needs a pair, underscores inside names are none, a link or an image
 /// needs the text between its brackets and its address. Code stays code.
 fn plain(text: &str) -> String {
-    let shown = |span: Span<'_>| match span {
-        Span::Code(inner) => spans::code(inner),
-        Span::Plain(part) => outside_code(part, text),
+    let shown = |span: TextSpan<'_>| match span {
+        TextSpan::Code(inner) => spans::code(inner),
+        TextSpan::Plain(part) => outside_code(part, text),
     };
     spans::spans(text).into_iter().map(shown).collect()
 }

@@ -1,9 +1,9 @@
 //! Jumps from a line: along the edges of an explanation, and from step to step.
 
 use crate::{
-    facts::Explained,
-    host::State,
-    marks::{Located, Spot},
+    facts::ExplainedFact,
+    host::ServerState,
+    marks::{FollowedFiles, LineSpot},
     words,
 };
 use std::path::Path;
@@ -11,7 +11,7 @@ use unsnarl_core::{Edge, EdgeKind, SiteMark};
 
 /// The kind of a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum JumpKind {
     /// A jump to the next step of the failing run.
     NextStep,
     /// A jump to the previous step of the failing run.
@@ -26,19 +26,19 @@ pub struct Jump {
     /// Id of the explanation that connects the two.
     pub explanation: String,
     /// Kind of the jump.
-    pub way: Way,
+    pub way: JumpKind,
     /// Description for a person: `in the failing run before: main.1 writes balance = 500`.
     pub title: String,
     /// The place.
-    pub spot: Spot,
+    pub spot: LineSpot,
 }
 
 /// The jumps from a line (from 0) of a current file: for each explanation that mentions it, the selected one first,
 /// its steps before its edges.
-pub fn jumps(state: &State, path: &Path, line: usize) -> Vec<Jump> {
+pub fn jumps(state: &ServerState, path: &Path, line: usize) -> Vec<Jump> {
     let mut jumps: Vec<Jump> = Vec::new();
     for (root, explained) in state.selected_first() {
-        let located = Located::new(&state.sources, root, explained);
+        let located = FollowedFiles::new(&state.sources, root, explained);
         let from = From {
             explained,
             located: &located,
@@ -58,18 +58,18 @@ pub fn jumps(state: &State, path: &Path, line: usize) -> Vec<Jump> {
 
 /// The current line in one explanation.
 struct From<'a> {
-    explained: &'a Explained,
-    located: &'a Located<'a>,
+    explained: &'a ExplainedFact,
+    located: &'a FollowedFiles<'a>,
     path: &'a Path,
     line: usize,
 }
 
 impl From<'_> {
-    fn is_here(&self, spot: &Spot) -> bool {
+    fn is_here(&self, spot: &LineSpot) -> bool {
         spot.path == self.path && spot.line == self.line
     }
 
-    fn jump(&self, way: Way, title: String, spot: Spot) -> Jump {
+    fn jump(&self, way: JumpKind, title: String, spot: LineSpot) -> Jump {
         let explanation = self.explained.explanation.id.clone();
         Jump {
             explanation,
@@ -82,7 +82,7 @@ impl From<'_> {
     /// The steps next to each step of this line, if they are on other lines.
     fn steps(&self) -> Vec<Jump> {
         let steps = &self.explained.explanation.steps;
-        let spots: Vec<Option<Spot>> = steps
+        let spots: Vec<Option<LineSpot>> = steps
             .iter()
             .map(|step| self.located.spot(&step.place))
             .collect();
@@ -92,8 +92,8 @@ impl From<'_> {
                 continue;
             }
             let beside = [
-                (Way::NextStep, Some(at + 1)),
-                (Way::PreviousStep, at.checked_sub(1)),
+                (JumpKind::NextStep, Some(at + 1)),
+                (JumpKind::PreviousStep, at.checked_sub(1)),
             ];
             for (way, to) in beside.into_iter().filter_map(|(way, to)| Some((way, to?))) {
                 let (Some(step), Some(Some(spot))) = (steps.get(to), spots.get(to)) else {
@@ -125,7 +125,11 @@ impl From<'_> {
                     && self.is_here(&here)
                     && !self.is_here(&target)
                 {
-                    jumps.push(self.jump(Way::Edge(edge.kind), title(edge, leaves, there), target));
+                    jumps.push(self.jump(
+                        JumpKind::Edge(edge.kind),
+                        title(edge, leaves, there),
+                        target,
+                    ));
                 }
             }
         }

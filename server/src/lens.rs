@@ -1,9 +1,9 @@
 //! Code lenses: commands about an explanation, above the line where a person would begin to read.
 
 use crate::{
-    facts::Explained,
-    host::State,
-    marks::{Located, Spot},
+    facts::ExplainedFact,
+    host::ServerState,
+    marks::{FollowedFiles, LineSpot},
     symbols::begins,
 };
 use serde_json::{Value, json};
@@ -43,13 +43,13 @@ pub struct Offer {
 }
 
 /// The offers of a current file, each with its line, among the commands that the client has.
-pub fn lenses(state: &State, path: &Path) -> Vec<(Spot, Offer)> {
+pub fn lenses(state: &ServerState, path: &Path) -> Vec<(LineSpot, Offer)> {
     if !state.config.code_lens {
         return Vec::new();
     }
     let mut lenses = Vec::new();
     for (root, explained) in state.explained() {
-        let located = Located::new(&state.sources, root, explained);
+        let located = FollowedFiles::new(&state.sources, root, explained);
         let Some(spot) = begins(explained).find_map(|place| located.spot(place)) else {
             continue;
         };
@@ -63,7 +63,7 @@ pub fn lenses(state: &State, path: &Path) -> Vec<(Spot, Offer)> {
 }
 
 /// The commands that are offered for an explanation.
-pub fn offers(state: &State, explained: &Arc<Explained>) -> Vec<Offer> {
+pub fn offers(state: &ServerState, explained: &Arc<ExplainedFact>) -> Vec<Offer> {
     let explanation = &explained.explanation;
     let id = || vec![json!(explanation.id)];
     let is_selected = state
@@ -90,7 +90,7 @@ pub fn offers(state: &State, explained: &Arc<Explained>) -> Vec<Offer> {
 }
 
 /// The command that calls a finding harmless; clients that can ask for the reason do.
-pub fn suppress(state: &State, explained: &Explained) -> Offer {
+pub fn suppress(state: &ServerState, explained: &ExplainedFact) -> Offer {
     let asks = state.commands.contains(ASK_SUPPRESS);
     let command = if asks { ASK_SUPPRESS } else { SUPPRESS };
     let id = vec![json!(explained.explanation.id)];

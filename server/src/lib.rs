@@ -62,10 +62,10 @@ mod watch;
 mod words;
 mod worker;
 
-use crate::{backend::Backend, event::Event};
+use crate::{backend::Backend, event::HostEvent};
 pub use compiling::Compiling;
 use confirmer::Confirmer;
-use guard::Guarded;
+use guard::GuardedService;
 use permission::Permissions;
 use std::{
     io,
@@ -122,7 +122,7 @@ pub fn serve_stdio(setup: Setup) -> io::Result<ExitCode> {
 }
 
 /// Serves one client over any pair of streams. Everything that was started has ended when it returns.
-pub async fn serve<I, O>(input: I, output: O, setup: Setup) -> io::Result<Ending>
+pub async fn serve<I, O>(input: I, output: O, setup: Setup) -> io::Result<SessionEnd>
 where
     I: tokio::io::AsyncRead + Unpin,
     O: tokio::io::AsyncWrite,
@@ -163,14 +163,14 @@ where
         Ok(()) = is_orphaned => {}
     }
     // The loop may have ended already, after `shutdown`.
-    let _ = events.send(Event::Stop);
+    let _ = events.send(HostEvent::Stop);
     let ended = tokio::task::spawn_blocking(move || main.join()).await;
     if let Some(sender) = sender {
         sender.abort();
     }
     match ended {
-        Ok(Ok(())) if shut_down.load(Ordering::Relaxed) => Ok(Ending::Orderly),
-        _ => Ok(Ending::Abrupt),
+        Ok(Ok(())) if shut_down.load(Ordering::Relaxed) => Ok(SessionEnd::Orderly),
+        _ => Ok(SessionEnd::Abrupt),
     }
 }
 
@@ -188,7 +188,7 @@ async fn session<I, O>(
     let (to_service, service_input) = tokio::io::duplex(PIPE);
     let (service_output, from_service) = tokio::io::duplex(PIPE);
     let mut output = std::pin::pin!(output);
-    let serve = Server::new(service_input, service_output, socket).serve(Guarded(service));
+    let serve = Server::new(service_input, service_output, socket).serve(GuardedService(service));
     let print = framing::print(from_service, &mut output, answered);
     let sift = async {
         // A broken stream is the end of the input.
@@ -207,14 +207,14 @@ const PIPE: usize = 64 << 10;
 
 /// The end of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ending {
+pub enum SessionEnd {
     /// `shutdown`, then `exit`.
     Orderly,
     /// `exit` or the end of input without `shutdown`.
     Abrupt,
 }
 
-impl Ending {
+impl SessionEnd {
     /// The status of the process that the protocol asks for.
     pub fn exit_code(self) -> ExitCode {
         match self {

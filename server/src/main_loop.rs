@@ -2,19 +2,19 @@
 
 use crate::{
     consent::Consent,
-    event::{DiskEvent, Event, JobEvent, Session},
+    event::{ClientSession, DiskEvent, HostEvent, JobEvent},
     extensions::count,
     facts::FolderFacts,
-    host::{Change, ClientTerms, Host, State},
+    host::{ClientTerms, Host, ServerState, StateChange},
     manual,
     marks::FileMarks,
     op_queue::OpQueue,
-    outgoing::{Outgoing, Work},
+    outgoing::{AnalysisProgress, Outgoing},
     permission::Permissions,
     suppressed,
     trust::OwnRuns,
-    watch::Watcher,
-    worker::{Folder, Job, Tools, Worker},
+    watch::FolderWatcher,
+    worker::{Tools, WatchedFolder, Worker, WorkerJob},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,8 +31,8 @@ use tokio::sync::mpsc::UnboundedSender;
 /// Handles events until [`Event::Stop`]; then everything that was started is ended. The confirmer of `tools` runs
 /// programs again if `permissions` says that the user allowed it.
 pub fn run(
-    events: &Sender<Event>,
-    inbox: &Receiver<Event>,
+    events: &Sender<HostEvent>,
+    inbox: &Receiver<HostEvent>,
     outgoing: UnboundedSender<Outgoing>,
     tools: Tools,
     (permissions, own): (Permissions, OwnRuns),
@@ -51,7 +51,7 @@ pub fn run(
     let mut main = MainLoop {
         host: Host::default(),
         queue: OpQueue::default(),
-        watcher: Watcher::new(events.clone()),
+        watcher: FolderWatcher::new(events.clone()),
         worker,
         outgoing,
         published: BTreeMap::new(),
@@ -66,7 +66,7 @@ pub fn run(
             None => inbox.recv().map_err(RecvTimeoutError::from),
         };
         match event {
-            Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+            Ok(HostEvent::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             Ok(event) => {
                 if !main.handle_all(event, inbox) {
                     break;
@@ -85,7 +85,7 @@ const MOST_AT_ONCE: usize = 1000;
 struct MainLoop {
     host: Host,
     queue: OpQueue,
-    watcher: Watcher,
+    watcher: FolderWatcher,
     worker: Worker,
     outgoing: UnboundedSender<Outgoing>,
     /// Marks that the client shows now.
@@ -103,13 +103,13 @@ struct MainLoop {
 impl MainLoop {
     /// Handles an event and, if it is an edit, the edits that wait behind it: their marks are worked out once.
     /// Returns whether to go on.
-    fn handle_all(&mut self, first: Event, inbox: &Receiver<Event>) -> bool {
-        let is_edit = matches!(first, Event::Document(_));
+    fn handle_all(&mut self, first: HostEvent, inbox: &Receiver<HostEvent>) -> bool {
+        let is_edit = matches!(first, HostEvent::Document(_));
         let mut next = Some(first);
         for _ in 0..MOST_AT_ONCE {
             match next {
-                Some(Event::Document(event)) => {
-                    self.guard(|main| main.host.apply(Change::Document(event)));
+                Some(HostEvent::Document(event)) => {
+                    self.guard(|main| main.host.apply(StateChange::Document(event)));
                     next = inbox.try_recv().ok();
                 }
                 other => {
@@ -124,7 +124,7 @@ impl MainLoop {
             });
         }
         match next {
-            Some(Event::Stop) => return false,
+            Some(HostEvent::Stop) => return false,
             Some(event) => self.guard(|main| main.handle(event)),
             None => {}
         }
@@ -141,21 +141,21 @@ impl MainLoop {
         }
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: HostEvent) {
         match event {
-            Event::Start(session) => self.start(session),
-            Event::Document(event) => {
-                self.host.apply(Change::Document(event));
+            HostEvent::Start(session) => self.start(session),
+            HostEvent::Document(event) => {
+                self.host.apply(StateChange::Document(event));
                 self.publish();
             }
-            Event::Folders { added, removed } => self.change_folders(added, removed),
-            Event::Configured(config, complaints) => self.configure(config, complaints),
-            Event::Choose(id) => {
-                self.host.apply(Change::Choose(id));
+            HostEvent::Folders { added, removed } => self.change_folders(added, removed),
+            HostEvent::Configured(config, complaints) => self.configure(config, complaints),
+            HostEvent::Choose(id) => {
+                self.host.apply(StateChange::Choose(id));
                 self.tell(Outgoing::Refresh);
                 self.tell(Outgoing::StatusChanged);
             }
-            Event::Suppress {
+            HostEvent::Suppress {
                 id,
                 because,
                 answer,
@@ -163,28 +163,28 @@ impl MainLoop {
                 // The request was cancelled if nobody waits for the answer.
                 let _ = answer.send(self.suppress(&id, because.as_deref()));
             }
-            Event::Confirm(id, answer) => {
+            HostEvent::Confirm(id, answer) => {
                 // The request was cancelled if nobody waits for the answer.
                 let _ = answer.send(self.confirm(id));
             }
-            Event::MayRun(folder, Some(may)) => self.allow(folder, may),
+            HostEvent::MayRun(folder, Some(may)) => self.allow(folder, may),
             // Not now: the lens above an explanation still offers it.
-            Event::MayRun(_, None) => {}
-            Event::Say(text) => self.tell(Outgoing::Say(text)),
-            Event::Disk(event) => self.disk(event),
-            Event::Job(event) => self.job(event),
+            HostEvent::MayRun(_, None) => {}
+            HostEvent::Say(text) => self.tell(Outgoing::Say(text)),
+            HostEvent::Disk(event) => self.disk(event),
+            HostEvent::Job(event) => self.job(event),
             // The request was cancelled if nobody waits for the answer.
-            Event::Ask(answer) => drop(answer.send(self.host.snapshot())),
-            Event::Stop => {}
+            HostEvent::Ask(answer) => drop(answer.send(self.host.snapshot())),
+            HostEvent::Stop => {}
         }
     }
 
-    fn start(&mut self, session: Session) {
+    fn start(&mut self, session: ClientSession) {
         self.tell(Outgoing::Abilities(session.abilities));
         self.consent.is_possible &= session.trusts;
         self.consent.asks = session.asks;
         self.consent.setting = session.config.confirm;
-        let start = Change::Start(ClientTerms {
+        let start = StateChange::Start(ClientTerms {
             encoding: session.encoding,
             commands: session.commands,
             edits: session.edits,
@@ -193,10 +193,10 @@ impl MainLoop {
             can_confirm: self.consent.is_possible,
         });
         self.host.apply(start);
-        self.host.apply(Change::Config(session.config));
+        self.host.apply(StateChange::Config(session.config));
         self.complain(session.complaints);
         match manual::unpack() {
-            Ok(folder) => self.host.apply(Change::Manual(folder)),
+            Ok(folder) => self.host.apply(StateChange::Manual(folder)),
             Err(error) => self.tell(Outgoing::Info(format!(
                 "marks have no links to pages about their class of bug: {error}; make the cache folder writable"
             ))),
@@ -209,10 +209,10 @@ impl MainLoop {
             self.watcher.forget(&folder);
             self.queue.drop_folder(&folder);
             self.named.remove(&folder);
-            self.host.apply(Change::RemoveFolder(folder));
+            self.host.apply(StateChange::RemoveFolder(folder));
         }
         for folder in added {
-            self.host.apply(Change::AddFolder(folder.clone()));
+            self.host.apply(StateChange::AddFolder(folder.clone()));
             let state = self.host.snapshot();
             let mut folders = state.folders.iter().filter(|one| one.root.path == folder);
             self.complain(
@@ -284,14 +284,14 @@ impl MainLoop {
         let mut folders = self.folders();
         folders.retain(|folder| self.consent.may_run(folder));
         self.host
-            .apply(Change::MayRun(folders.into_iter().collect()));
+            .apply(StateChange::MayRun(folders.into_iter().collect()));
     }
 
     fn configure(&mut self, config: crate::config::Config, complaints: Vec<String>) {
         self.complain(complaints);
         if self.host.snapshot().config != config {
             self.consent.setting = config.confirm;
-            self.host.apply(Change::Config(config));
+            self.host.apply(StateChange::Config(config));
             self.tell_who_may_run();
             self.tell(Outgoing::Refresh);
             for folder in self.folders() {
@@ -313,13 +313,13 @@ impl MainLoop {
                 for folder in self.host.snapshot().wait_for_source(&path) {
                     self.queue.request(folder);
                 }
-                self.host.apply(Change::SourceOnDisk(path));
+                self.host.apply(StateChange::SourceOnDisk(path));
                 self.publish();
             }
             DiskEvent::Suppressions => self.look_at_suppressions(),
             DiskEvent::Found => {
                 let problem = self.watcher.problem().map(str::to_owned);
-                self.host.apply(Change::Watching(problem));
+                self.host.apply(StateChange::Watching(problem));
                 self.tell(Outgoing::StatusChanged);
                 self.folders()
                     .into_iter()
@@ -328,7 +328,8 @@ impl MainLoop {
             DiskEvent::Lost(problem) => {
                 if let Some(problem) = &problem {
                     self.tell(Outgoing::Warn(problem.clone()));
-                    self.host.apply(Change::Watching(Some(problem.clone())));
+                    self.host
+                        .apply(StateChange::Watching(Some(problem.clone())));
                 }
                 self.look_at_suppressions();
                 self.folders()
@@ -351,14 +352,14 @@ impl MainLoop {
     }
 
     fn look_at_suppressions(&mut self) {
-        let problems = |state: &State| -> Vec<String> {
+        let problems = |state: &ServerState| -> Vec<String> {
             let folders = state.folders.iter();
             folders
                 .filter_map(|folder| folder.suppressions.clone().err())
                 .collect()
         };
         let before = problems(&self.host.snapshot());
-        self.host.apply(Change::Suppressions);
+        self.host.apply(StateChange::Suppressions);
         let mut new = problems(&self.host.snapshot());
         new.retain(|problem| !before.contains(problem));
         self.complain(new);
@@ -372,11 +373,11 @@ impl MainLoop {
             JobEvent::Progress { done, total } => {
                 if !self.working {
                     self.working = true;
-                    self.tell(Outgoing::Working(Work::Begin));
+                    self.tell(Outgoing::Working(AnalysisProgress::Begin));
                 }
-                self.tell(Outgoing::Working(Work::Files(done, total)));
+                self.tell(Outgoing::Working(AnalysisProgress::Files(done, total)));
             }
-            JobEvent::Confirming => self.tell(Outgoing::Working(Work::Confirming)),
+            JobEvent::Confirming => self.tell(Outgoing::Working(AnalysisProgress::Confirming)),
             JobEvent::Folder(folder, facts) => self.learn(&folder, facts),
             JobEvent::Ended { superseded, defect } => {
                 let known = self.folders();
@@ -387,7 +388,7 @@ impl MainLoop {
                 self.watcher.retry();
                 self.complain(defect.into_iter().collect());
                 if std::mem::take(&mut self.working) {
-                    self.tell(Outgoing::Working(Work::End));
+                    self.tell(Outgoing::Working(AnalysisProgress::End));
                 }
             }
         }
@@ -401,7 +402,8 @@ impl MainLoop {
         let before = self.host.snapshot().facts_of(folder);
         let is_shown = before.is_none_or(|before| !before.shows_the_same(&facts));
         let question = self.consent.question(folder, &facts);
-        self.host.apply(Change::Facts(folder.to_owned(), facts));
+        self.host
+            .apply(StateChange::Facts(folder.to_owned(), facts));
         if let Some(text) = question {
             self.tell(Outgoing::AskToRun(folder.to_owned(), text));
         }
@@ -476,7 +478,7 @@ impl MainLoop {
         if let Some((folders, budget, leisure)) = self.queue.start(Instant::now()) {
             let folders = folders
                 .into_iter()
-                .map(|root| Folder {
+                .map(|root| WatchedFolder {
                     runs: self.runs_of(&root),
                     may_run: self.consent.may_run(&root),
                     trust: self.consent.trust(&root),
@@ -485,7 +487,7 @@ impl MainLoop {
                 .collect();
             let state = self.host.snapshot();
             let room = state.config.memory_bytes() / state.folders.len().max(1) as u64;
-            self.worker.run(Job {
+            self.worker.run(WorkerJob {
                 folders,
                 room,
                 budget,
@@ -494,7 +496,7 @@ impl MainLoop {
         }
         let quiescent = self.queue.is_idle();
         if self.host.snapshot().quiescent != quiescent {
-            self.host.apply(Change::Quiescent(quiescent));
+            self.host.apply(StateChange::Quiescent(quiescent));
             self.tell(Outgoing::StatusChanged);
         }
     }
@@ -525,7 +527,7 @@ impl MainLoop {
 }
 
 /// Files with marks that no editor has open.
-fn sources_to_watch(state: &State) -> BTreeSet<PathBuf> {
+fn sources_to_watch(state: &ServerState) -> BTreeSet<PathBuf> {
     let closed = |path: &&PathBuf| !state.sources.open.contains_key(*path);
     state.sources.on_disk().filter(closed).cloned().collect()
 }

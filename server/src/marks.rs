@@ -4,13 +4,13 @@
 //! line that takes part carries its step. A mark that cannot be followed is counted, never guessed.
 
 use crate::{
-    facts::Explained,
+    facts::ExplainedFact,
     follow::{LineMap, Recorded},
-    host::State,
+    host::ServerState,
     paths::Root,
     sources::{Found, Sources},
     text::Text,
-    unexplained::Unexplained,
+    unexplained::UnexplainedFailure,
     words::{self, same_line},
 };
 use rustc_hash::FxHashMap;
@@ -24,7 +24,7 @@ use unsnarl_core::{BugKind, Certainty, Explanation, Place, Role};
 
 /// The severity of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Level {
+pub enum Severity {
     /// A defect that was confirmed, or seen to fail.
     Error,
     /// A possible cause of a failure that was seen.
@@ -37,7 +37,7 @@ pub enum Level {
 
 /// A part of a line of the current source.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Spot {
+pub struct LineSpot {
     /// The file.
     pub path: PathBuf,
     /// Line, from 0.
@@ -54,9 +54,9 @@ pub struct Spot {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// The place.
-    pub spot: Spot,
+    pub spot: LineSpot,
     /// The severity.
-    pub level: Level,
+    pub level: Severity,
     /// Kind of the bug; `None` when it is not known.
     pub kind: Option<BugKind>,
     /// Id of the explanation, if there is one.
@@ -64,7 +64,7 @@ pub struct Mark {
     /// The message.
     pub message: String,
     /// The steps in the order in which they ran.
-    pub related: Vec<(Spot, String)>,
+    pub related: Vec<(LineSpot, String)>,
 }
 
 /// All marks of a file.
@@ -77,10 +77,10 @@ pub struct FileMarks {
 }
 
 /// Marks of all explanations by file, and the number of marks that were left out because their line no longer exists.
-pub fn of_all(state: &State) -> (BTreeMap<PathBuf, FileMarks>, usize) {
+pub fn of_all(state: &ServerState) -> (BTreeMap<PathBuf, FileMarks>, usize) {
     let (mut files, mut stale) = (BTreeMap::<PathBuf, FileMarks>::new(), 0);
     for (root, explained) in state.explained() {
-        let located = Located::new(&state.sources, root, explained);
+        let located = FollowedFiles::new(&state.sources, root, explained);
         for draft in drafts(explained) {
             let Some(spot) = located.all_of(&explained.explanation, draft.place) else {
                 stale += usize::from(draft.place.line > 0);
@@ -98,7 +98,7 @@ pub fn of_all(state: &State) -> (BTreeMap<PathBuf, FileMarks>, usize) {
         let Some(place) = &unexplained.kept.failure.site else {
             continue;
         };
-        let located = Located::of_files(&state.sources, root, unexplained.files());
+        let located = FollowedFiles::of_files(&state.sources, root, unexplained.files());
         match located.spot(place) {
             None => stale += usize::from(place.line > 0),
             Some(spot) => {
@@ -120,10 +120,10 @@ pub fn of_all(state: &State) -> (BTreeMap<PathBuf, FileMarks>, usize) {
 }
 
 /// The mark of a failure that was seen and has no explanation.
-fn of_unexplained(unexplained: &Unexplained, spot: Spot) -> Mark {
+fn of_unexplained(unexplained: &UnexplainedFailure, spot: LineSpot) -> Mark {
     Mark {
         spot,
-        level: Level::Error,
+        level: Severity::Error,
         kind: None,
         explanation: None,
         message: unexplained.message(),
@@ -133,15 +133,19 @@ fn of_unexplained(unexplained: &Unexplained, spot: Spot) -> Mark {
 
 /// The files of one explanation, followed to where they are now.
 #[derive(Debug)]
-pub struct Located<'a> {
+pub struct FollowedFiles<'a> {
     sources: &'a Sources,
     files: FxHashMap<&'a str, Found>,
 }
 
-impl<'a> Located<'a> {
+impl<'a> FollowedFiles<'a> {
     /// Finds every file that the explanation mentions.
-    pub fn new(sources: &'a Sources, root: &Root, explained: &'a Arc<Explained>) -> Located<'a> {
-        Located::of_files(sources, root, explained.files())
+    pub fn new(
+        sources: &'a Sources,
+        root: &Root,
+        explained: &'a Arc<ExplainedFact>,
+    ) -> FollowedFiles<'a> {
+        FollowedFiles::of_files(sources, root, explained.files())
     }
 
     /// Finds these files.
@@ -149,24 +153,24 @@ impl<'a> Located<'a> {
         sources: &'a Sources,
         root: &Root,
         files: impl Iterator<Item = (&'a String, &'a Recorded)>,
-    ) -> Located<'a> {
+    ) -> FollowedFiles<'a> {
         let find = |(name, recorded): (&'a String, _)| {
             Some((name.as_str(), sources.find(root, recorded)?))
         };
-        Located {
+        FollowedFiles {
             sources,
             files: files.filter_map(find).collect(),
         }
     }
 
     /// The current spot of a recorded place; `None` when it is not certain.
-    pub fn spot(&self, place: &Place) -> Option<Spot> {
+    pub fn spot(&self, place: &Place) -> Option<LineSpot> {
         let found = self.files.get(place.file.as_str())?;
         found.spot(self.sources.current(&found.path)?, place)
     }
 
     /// The current spot of a recorded place, extended to everything on its line that the explanation mentions.
-    fn all_of(&self, explanation: &Explanation, place: &Place) -> Option<Spot> {
+    fn all_of(&self, explanation: &Explanation, place: &Place) -> Option<LineSpot> {
         let mut spot = self.spot(place)?;
         let sites = explanation.sites.iter().map(|site| &site.place);
         for other in sites.filter(|other| same_line(other, place)) {
@@ -177,9 +181,9 @@ impl<'a> Located<'a> {
     }
 
     /// The code of a line (from 0) of a current file.
-    pub fn whole_line(&self, path: &Path, line: usize) -> Option<Spot> {
+    pub fn whole_line(&self, path: &Path, line: usize) -> Option<LineSpot> {
         let source = self.sources.current(path)?.line(line)?.to_owned();
-        Some(Spot {
+        Some(LineSpot {
             path: path.to_owned(),
             line,
             columns: code(&source),
@@ -195,9 +199,9 @@ impl<'a> Located<'a> {
     }
 
     /// The texts and spots of the steps, as far as the places can be found.
-    pub fn related(&self, explained: &Explained) -> Vec<(Spot, String)> {
+    pub fn related(&self, explained: &ExplainedFact) -> Vec<(LineSpot, String)> {
         let steps = explained.explanation.steps.iter().enumerate();
-        let mut related: Vec<(Spot, String)> = steps
+        let mut related: Vec<(LineSpot, String)> = steps
             .filter_map(|(i, step)| {
                 Some((
                     self.spot(&step.place)?,
@@ -214,8 +218,8 @@ impl<'a> Located<'a> {
         related
     }
 
-    fn mark(&self, explained: &Explained, draft: Draft<'_>, spot: Spot) -> Mark {
-        let related = if draft.level == Level::Hint {
+    fn mark(&self, explained: &ExplainedFact, draft: MarkDraft<'_>, spot: LineSpot) -> Mark {
+        let related = if draft.level == Severity::Hint {
             Vec::new()
         } else {
             self.related(explained)
@@ -233,12 +237,12 @@ impl<'a> Located<'a> {
 
 impl Found {
     /// The spot of a recorded place in the file's current text; `None` when it is not certain.
-    pub fn spot(&self, current: &Text, place: &Place) -> Option<Spot> {
+    pub fn spot(&self, current: &Text, place: &Place) -> Option<LineSpot> {
         let line = self.lines.now(place.line)?;
         let source = current.line(line)?;
         let same = place.text.is_empty() || source.trim() == place.text.trim();
         let part = expression(self, current, place, line).filter(|_| same);
-        same.then(|| Spot {
+        same.then(|| LineSpot {
             path: self.path.clone(),
             line,
             part: part.unwrap_or_else(|| code(source)),
@@ -284,13 +288,13 @@ fn code(line: &str) -> Range<usize> {
 }
 
 /// A mark whose place was not looked up yet.
-struct Draft<'a> {
+struct MarkDraft<'a> {
     place: &'a Place,
-    level: Level,
+    level: Severity,
     message: String,
 }
 
-fn drafts(explained: &Explained) -> Vec<Draft<'_>> {
+fn drafts(explained: &ExplainedFact) -> Vec<MarkDraft<'_>> {
     let explanation = &explained.explanation;
     let failure = explanation.failure.site.as_ref();
     let causes = explanation
@@ -298,14 +302,14 @@ fn drafts(explained: &Explained) -> Vec<Draft<'_>> {
         .iter()
         .filter(|site| site.role == Role::Cause)
         .map(|site| &site.place);
-    let mut drafts: Vec<Draft<'_>> = Vec::new();
+    let mut drafts: Vec<MarkDraft<'_>> = Vec::new();
     let taken =
-        |drafts: &[Draft<'_>], place| drafts.iter().any(|draft| same_line(draft.place, place));
+        |drafts: &[MarkDraft<'_>], place| drafts.iter().any(|draft| same_line(draft.place, place));
     for place in failure.into_iter().chain(causes) {
         if !taken(&drafts, place) {
             let failed = failure.is_some_and(|failure| same_line(failure, place));
             let message = headline(explanation, failed);
-            drafts.push(Draft {
+            drafts.push(MarkDraft {
                 place,
                 level: level(explanation, failed),
                 message,
@@ -315,9 +319,9 @@ fn drafts(explained: &Explained) -> Vec<Draft<'_>> {
     for site in &explanation.sites {
         if !taken(&drafts, &site.place) {
             let message = words::site(explained, site);
-            drafts.push(Draft {
+            drafts.push(MarkDraft {
                 place: &site.place,
-                level: Level::Hint,
+                level: Severity::Hint,
                 message,
             });
         }
@@ -336,11 +340,13 @@ fn headline(explanation: &Explanation, failed: bool) -> String {
 
 /// The severity for an explanation. A failure that was seen is an error. So is its cause, unless the runs do not
 /// settle it.
-fn level(explanation: &Explanation, failed: bool) -> Level {
+fn level(explanation: &Explanation, failed: bool) -> Severity {
     match explanation.certainty {
-        _ if explanation.kind == BugKind::Sequential || explanation.runs.is_empty() => Level::Note,
-        Certainty::Possible if !failed => Level::Warning,
-        _ => Level::Error,
+        _ if explanation.kind == BugKind::Sequential || explanation.runs.is_empty() => {
+            Severity::Note
+        }
+        Certainty::Possible if !failed => Severity::Warning,
+        _ => Severity::Error,
     }
 }
 
@@ -349,7 +355,7 @@ mod tests {
     use super::*;
     use crate::{
         facts::FolderFacts,
-        host::{Change, Host},
+        host::{Host, StateChange},
     };
     use std::fs;
     use unsnarl_core::{FailurePlace, SiteMark};
@@ -423,19 +429,22 @@ mod tests {
     fn check(
         source: &str,
         explanation: Explanation,
-        expected: &[(usize, Level, &str)],
+        expected: &[(usize, Severity, &str)],
         stale: usize,
     ) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.c"), source).unwrap();
         let mut host = Host::default();
-        host.apply(Change::AddFolder(folder.path().to_owned()));
-        let explained = vec![Arc::new(Explained::new(explanation, None))];
+        host.apply(StateChange::AddFolder(folder.path().to_owned()));
+        let explained = vec![Arc::new(ExplainedFact::new(explanation, None))];
         let facts = FolderFacts {
             explained,
             ..FolderFacts::default()
         };
-        host.apply(Change::Facts(folder.path().to_owned(), Arc::new(facts)));
+        host.apply(StateChange::Facts(
+            folder.path().to_owned(),
+            Arc::new(facts),
+        ));
         let (files, left_out) = of_all(&host.snapshot());
         let marks = files.values().flat_map(|file| &file.marks);
         let told: Vec<_> = marks
@@ -444,11 +453,11 @@ mod tests {
         assert_eq!((told.as_slice(), left_out), (expected, stale));
     }
 
-    const HINT: (usize, Level, &str) = (2, Level::Hint, "f (main.1): write of x");
+    const HINT: (usize, Severity, &str) = (2, Severity::Hint, "f (main.1): write of x");
 
     #[test]
     fn what_was_seen_is_loud_and_what_is_unsure_less() {
-        use Level::{Error, Note, Warning};
+        use Severity::{Error, Note, Warning};
         let failed = (4, Error, "check failed: it broke");
         let order = BugKind::OrderViolation;
         check(
@@ -494,8 +503,8 @@ mod tests {
             one,
             &[
                 HINT,
-                (3, Level::Error, "it broke"),
-                (4, Level::Error, "check failed: it broke"),
+                (3, Severity::Error, "it broke"),
+                (4, Severity::Error, "check failed: it broke"),
             ],
             0,
         );
@@ -505,7 +514,7 @@ mod tests {
     fn a_failure_without_a_place() {
         let mut one = explanation(BugKind::Deadlock, Certainty::Likely);
         one.failure.site = None;
-        check(SOURCE, one, &[HINT, (3, Level::Error, "it broke")], 0);
+        check(SOURCE, one, &[HINT, (3, Severity::Error, "it broke")], 0);
     }
 
     #[test]
@@ -523,8 +532,8 @@ mod tests {
         of(
             moved,
             &[
-                (3, Level::Hint, "f (main.1): write of x"),
-                (4, Level::Error, "it broke"),
+                (3, Severity::Hint, "f (main.1): write of x"),
+                (4, Severity::Error, "it broke"),
             ],
             1,
         );

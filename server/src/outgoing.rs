@@ -1,6 +1,6 @@
 //! Messages that the server sends to the client unasked, and the task that sends them.
 
-use crate::{encoding::Encoding, event::Event, marks::FileMarks, to_proto};
+use crate::{encoding::Encoding, event::HostEvent, marks::FileMarks, to_proto};
 use std::{path::PathBuf, sync::mpsc::Sender};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tower_lsp::{
@@ -34,7 +34,7 @@ pub enum Outgoing {
     /// The answers of `unsnarl/status` and `unsnarl/explanations` have changed.
     StatusChanged,
     /// Progress of the analysis.
-    Working(Work),
+    Working(AnalysisProgress),
 }
 
 /// The terms in which marks are sent to the client.
@@ -58,7 +58,7 @@ impl Notification for StatusChanged {
 
 /// The progress of the analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Work {
+pub enum AnalysisProgress {
     /// Began.
     Begin,
     /// Run files read.
@@ -87,7 +87,7 @@ pub struct Abilities {
 pub async fn send_all(
     client: Client,
     mut messages: UnboundedReceiver<Outgoing>,
-    events: Sender<Event>,
+    events: Sender<HostEvent>,
 ) {
     let (mut able, mut progress) = (Abilities::default(), None);
     while let Some(message) = messages.recv().await {
@@ -118,7 +118,9 @@ pub async fn send_all(
             Outgoing::Working(work) => {
                 if progress
                     .as_ref()
-                    .is_some_and(|sender: &UnboundedSender<Work>| sender.send(work).is_err())
+                    .is_some_and(|sender: &UnboundedSender<AnalysisProgress>| {
+                        sender.send(work).is_err()
+                    })
                 {
                     progress = None;
                 }
@@ -135,7 +137,7 @@ const ANSWERS: [(&str, Option<bool>); 3] = [
 ];
 
 /// Asks the user, who answers when there is time for it, or never.
-fn ask_to_run(client: &Client, folder: PathBuf, text: String, events: Sender<Event>) {
+fn ask_to_run(client: &Client, folder: PathBuf, text: String, events: Sender<HostEvent>) {
     let client = client.clone();
     tokio::spawn(async move {
         let actions = ANSWERS.map(|(title, _)| to_proto::message_action(title));
@@ -148,7 +150,7 @@ fn ask_to_run(client: &Client, folder: PathBuf, text: String, events: Sender<Eve
             .iter()
             .find(|(title, _)| chosen.as_ref().is_some_and(|chosen| chosen.title == *title));
         // The loop is gone only after `shutdown`.
-        let _ = events.send(Event::MayRun(folder, answer.and_then(|(_, may)| *may)));
+        let _ = events.send(HostEvent::MayRun(folder, answer.and_then(|(_, may)| *may)));
     });
 }
 
@@ -175,17 +177,17 @@ fn refresh(client: &Client, able: Abilities) {
     });
 }
 
-fn start_progress(client: &Client) -> UnboundedSender<Work> {
+fn start_progress(client: &Client) -> UnboundedSender<AnalysisProgress> {
     let (sender, receiver) = unbounded_channel();
     tokio::spawn(report_progress(client.clone(), receiver));
     sender
 }
 
 /// Each stretch of work has its own token, which the client has to accept first.
-async fn report_progress(client: Client, mut work: UnboundedReceiver<Work>) {
+async fn report_progress(client: Client, mut work: UnboundedReceiver<AnalysisProgress>) {
     let (mut number, mut open) = (0u32, false);
     while let Some(work) = work.recv().await {
-        if work == Work::Begin {
+        if work == AnalysisProgress::Begin {
             number += 1;
             let create = WorkDoneProgressCreateParams {
                 token: token(number),
@@ -204,7 +206,7 @@ async fn report_progress(client: Client, mut work: UnboundedReceiver<Work>) {
                 })
                 .await;
         }
-        open &= work != Work::End;
+        open &= work != AnalysisProgress::End;
     }
 }
 

@@ -12,7 +12,7 @@ use unsnarl_trace::{files::read_text, own_folder};
 
 /// The answers by workspace folder: `true` if its programs may be run again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Answers {
+struct PermissionAnswers {
     folders: BTreeMap<PathBuf, bool>,
     /// Builds that the user has not recorded, by the hashes of their programs' files.
     #[serde(default)]
@@ -91,7 +91,7 @@ impl Permissions {
         })
     }
 
-    fn change(&self, change: impl FnOnce(&mut Answers)) -> io::Result<()> {
+    fn change(&self, change: impl FnOnce(&mut PermissionAnswers)) -> io::Result<()> {
         let Some(file) = &self.file else {
             return Ok(());
         };
@@ -104,16 +104,18 @@ impl Permissions {
     }
 
     /// The stored answers; none where they cannot be read: then the user is asked again.
-    fn read(&self) -> Answers {
+    fn read(&self) -> PermissionAnswers {
         let stored = self.file.as_ref().map(|file| load(file));
         stored.and_then(Result::ok).unwrap_or_default()
     }
 }
 
 /// Reads the answers of a file, which need not be there.
-fn load(file: &Path) -> io::Result<Answers> {
+fn load(file: &Path) -> io::Result<PermissionAnswers> {
     let text = match read_text(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Answers::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(PermissionAnswers::default());
+        }
         text => text?,
     };
     serde_json::from_str(&text).map_err(|error| {

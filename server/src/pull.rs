@@ -1,6 +1,6 @@
 //! Diagnostics for clients that ask for them: in full, or a note that they have not changed.
 
-use crate::{follow::sha256, host::State, marks::FileMarks, to_proto};
+use crate::{follow::sha256, host::ServerState, marks::FileMarks, to_proto};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
@@ -14,17 +14,17 @@ use tower_lsp::lsp_types::{
 };
 
 /// The diagnostics of a file, and their name.
-struct Shown {
+struct PulledDiagnostics {
     version: Option<i32>,
     diagnostics: Vec<Diagnostic>,
     id: String,
 }
 
-impl Shown {
-    fn of(state: &State, file: &FileMarks) -> Shown {
+impl PulledDiagnostics {
+    fn of(state: &ServerState, file: &FileMarks) -> PulledDiagnostics {
         let diagnostics = to_proto::diagnostics(&file.marks, &state.terms());
         // Equal diagnostics have equal names, whatever happened in between.
-        Shown {
+        PulledDiagnostics {
             version: file.version,
             id: sha256(format!("{diagnostics:?}").as_bytes()),
             diagnostics,
@@ -41,12 +41,12 @@ impl Shown {
 
 /// The diagnostics of one file. `before` names those that the client has.
 pub fn document(
-    state: &State,
+    state: &ServerState,
     path: &Path,
     before: Option<&str>,
 ) -> DocumentDiagnosticReportResult {
     let file = state.marks().0.remove(path).unwrap_or_default();
-    let shown = Shown::of(state, &file);
+    let shown = PulledDiagnostics::of(state, &file);
     let report = match before == Some(shown.id.as_str()) {
         true => DocumentDiagnosticReport::Unchanged(RelatedUnchangedDocumentDiagnosticReport {
             related_documents: None,
@@ -65,7 +65,7 @@ pub fn document(
 /// The diagnostics of all files that have some, or that the client thinks have some. `before` names those that it
 /// has.
 pub fn workspace(
-    state: &State,
+    state: &ServerState,
     before: &[(PathBuf, PreviousResultId)],
 ) -> WorkspaceDiagnosticReportResult {
     let mut marks = state.marks().0;
@@ -79,7 +79,7 @@ pub fn workspace(
         .chain(before.iter().map(|(path, _)| path.clone()))
         .collect();
     let one = |path: PathBuf| {
-        let shown = Shown::of(state, &marks.remove(&path).unwrap_or_default());
+        let shown = PulledDiagnostics::of(state, &marks.remove(&path).unwrap_or_default());
         report(&path, shown, had.get(path.as_path()).copied())
     };
     let items = files.into_iter().filter_map(one).collect();
@@ -88,7 +88,7 @@ pub fn workspace(
 
 fn report(
     path: &Path,
-    shown: Shown,
+    shown: PulledDiagnostics,
     before: Option<&str>,
 ) -> Option<WorkspaceDocumentDiagnosticReport> {
     let (uri, version) = (to_proto::uri(path)?, shown.version.map(i64::from));

@@ -1,10 +1,10 @@
 //! Random edits of real sources: a mark stays on its own token or disappears.
 
 use crate::{
-    document::Document,
+    document::OpenDocument,
     encoding::Encoding,
     follow::{LineMap, Recorded},
-    from_proto::Edits,
+    from_proto::ClientEdits,
     sources::Found,
     text::Text,
 };
@@ -47,7 +47,7 @@ struct Tagged {
 
 /// A document as the server follows it, with the true origin of each of its characters.
 struct Edited {
-    document: Document,
+    document: OpenDocument,
     truth: Vec<Tagged>,
 }
 
@@ -59,7 +59,7 @@ impl Edited {
             is_copy: false,
         };
         Edited {
-            document: Document::new(0, text),
+            document: OpenDocument::new(0, text),
             truth: text.char_indices().map(own).collect(),
         }
     }
@@ -101,7 +101,7 @@ impl Edited {
         };
         let version = self.document.version + 1;
         self.document
-            .change(version, &Edits(vec![change]), Encoding::Utf16);
+            .change(version, &ClientEdits(vec![change]), Encoding::Utf16);
         self.truth.splice(range, new);
         let text: String = self.truth.iter().map(|it| it.char).collect();
         assert_eq!(self.document.text.content(), text);
@@ -116,40 +116,40 @@ impl Edited {
         (is_unique && text.ends_with('\n')).then_some(line)
     }
 
-    fn edit(&mut self, edit: &Edit) {
+    fn edit(&mut self, edit: &RandomEdit) {
         match *edit {
-            Edit::Insert(at) => {
+            RandomEdit::Insert(at) => {
                 let at = self.line(at).start;
                 self.replace(at..at, typed("added();\n"));
             }
-            Edit::Delete(at, lines) => {
+            RandomEdit::Delete(at, lines) => {
                 let range = self.line(at).start..self.line(at + lines).end;
                 if range.start < range.end {
                     self.replace(range, Vec::new());
                 }
             }
-            Edit::Type(at, within) => {
+            RandomEdit::Type(at, within) => {
                 let line = self.line(at);
                 let at = line.start + within % line.len().max(1);
                 self.replace(at..at, typed("\u{e9}"));
             }
-            Edit::Indent(at) => {
+            RandomEdit::Indent(at) => {
                 let at = self.line(at).start;
                 self.replace(at..at, typed("   "));
             }
-            Edit::Split(at, within) => {
+            RandomEdit::Split(at, within) => {
                 let line = self.line(at);
                 let at = line.start + within % line.len().max(1);
                 self.replace(at..at, typed("\n"));
             }
-            Edit::Save => self.document.saved(),
-            Edit::Copy(from, to) => {
+            RandomEdit::Save => self.document.saved(),
+            RandomEdit::Copy(from, to) => {
                 if let Some(line) = self.unique(from) {
                     let copy = copied(&self.truth[line]);
                     self.paste(copy, to);
                 }
             }
-            Edit::Move(from, to) => {
+            RandomEdit::Move(from, to) => {
                 if let Some(line) = self.unique(from) {
                     let copy = copied(&self.truth[line.clone()]);
                     self.replace(line, Vec::new());
@@ -184,7 +184,7 @@ fn copied(line: &[Tagged]) -> Vec<Tagged> {
 }
 
 #[derive(Clone, Debug)]
-enum Edit {
+enum RandomEdit {
     Insert(usize),
     Delete(usize, usize),
     Type(usize, usize),
@@ -196,22 +196,22 @@ enum Edit {
 }
 
 /// An edit that a comparison of content alone can follow: new text comes, old text goes.
-fn simple() -> impl Strategy<Value = Edit> {
+fn simple() -> impl Strategy<Value = RandomEdit> {
     prop_oneof![
-        any::<usize>().prop_map(|at| Edit::Insert(at / 2)),
-        (any::<usize>(), 0usize..6).prop_map(|(at, lines)| Edit::Delete(at / 2, lines)),
-        any::<(usize, usize)>().prop_map(|(at, within)| Edit::Type(at / 2, within)),
-        any::<usize>().prop_map(|at| Edit::Indent(at / 2)),
-        any::<(usize, usize)>().prop_map(|(at, within)| Edit::Split(at / 2, within)),
+        any::<usize>().prop_map(|at| RandomEdit::Insert(at / 2)),
+        (any::<usize>(), 0usize..6).prop_map(|(at, lines)| RandomEdit::Delete(at / 2, lines)),
+        any::<(usize, usize)>().prop_map(|(at, within)| RandomEdit::Type(at / 2, within)),
+        any::<usize>().prop_map(|at| RandomEdit::Indent(at / 2)),
+        any::<(usize, usize)>().prop_map(|(at, within)| RandomEdit::Split(at / 2, within)),
     ]
 }
 
-fn any_edit() -> impl Strategy<Value = Edit> {
+fn any_edit() -> impl Strategy<Value = RandomEdit> {
     prop_oneof![
         3 => simple(),
-        1 => Just(Edit::Save),
-        2 => any::<(usize, usize)>().prop_map(|(from, to)| Edit::Copy(from / 2, to / 2)),
-        2 => any::<(usize, usize)>().prop_map(|(from, to)| Edit::Move(from / 2, to / 2)),
+        1 => Just(RandomEdit::Save),
+        2 => any::<(usize, usize)>().prop_map(|(from, to)| RandomEdit::Copy(from / 2, to / 2)),
+        2 => any::<(usize, usize)>().prop_map(|(from, to)| RandomEdit::Move(from / 2, to / 2)),
     ]
 }
 
@@ -297,7 +297,7 @@ proptest! {
 fn one_edit_moves_what_it_does_not_touch() {
     for (path, text) in SOURCES.iter() {
         let mut edited = Edited::new(text);
-        edited.edit(&Edit::Insert(3));
+        edited.edit(&RandomEdit::Insert(3));
         let all = places(text).len();
         for by_edits in [true, false] {
             let shown = shown(path, text, &edited, by_edits).unwrap();

@@ -5,10 +5,10 @@ use crate::{
     compiling::Compiling,
     confirming::Confirming,
     deeper::Deeper,
-    facts::{Explained, FolderFacts},
+    facts::{ExplainedFact, FolderFacts},
     fixing::Fixing,
     paths::Root,
-    unexplained::{self, Unexplained},
+    unexplained::{self, UnexplainedFailure},
 };
 mod kept;
 mod listing;
@@ -54,7 +54,7 @@ pub struct RunStore {
 const MOST_EVENTS: usize = 1_000_000;
 
 /// Runs with their names.
-type Runs = Arc<[(String, Arc<Run>)]>;
+type NamedRuns = Arc<[(String, Arc<Run>)]>;
 
 impl RunStore {
     /// A store that offers fixes that compile.
@@ -91,7 +91,7 @@ impl RunStore {
             self.take_in(file);
         }
         self.at_hand.clear();
-        let Answers {
+        let ComparedAnswers {
             explained,
             unexplained,
             outdated,
@@ -187,7 +187,7 @@ impl RunStore {
 
     /// The runs of a corpus in full: failing ones are kept; of passing ones with the same order a single one is read,
     /// and no more than [`MOST_EVENTS`] allow: a fix says how many runs it rests on.
-    fn read_again(&self, corpus: &Corpus, budget: &Budget) -> Runs {
+    fn read_again(&self, corpus: &Corpus, budget: &Budget) -> NamedRuns {
         let failing = corpus
             .failing()
             .filter_map(|run| Some((run.name.clone(), run.run.clone()?)));
@@ -231,9 +231,9 @@ impl RunStore {
         self.files.insert(file.clone());
     }
 
-    fn explain(&self, budget: &Budget) -> Result<Answers, Superseded> {
+    fn explain(&self, budget: &Budget) -> Result<ComparedAnswers, Superseded> {
         let old = builds::outdated(&self.corpora, &self.files);
-        let mut answers = Answers::default();
+        let mut answers = ComparedAnswers::default();
         for corpus in self.corpora.iter() {
             if old.contains(corpus.key()) {
                 answers.outdated += corpus.failing().count();
@@ -252,7 +252,7 @@ impl RunStore {
                 let evidence = shown_by.next();
                 let known = self.fixing.add_known(explanation, evidence.as_ref());
                 let known = self.deeper.add_known(known, evidence.as_ref());
-                let one = Explained::new(known, evidence).beside(passing.clone());
+                let one = ExplainedFact::new(known, evidence).beside(passing.clone());
                 answers.explained.push(Arc::new(one));
             }
             give_way(budget)?;
@@ -263,10 +263,10 @@ impl RunStore {
 
 /// The result of comparing runs.
 #[derive(Default)]
-struct Answers {
-    explained: Vec<Arc<Explained>>,
+struct ComparedAnswers {
+    explained: Vec<Arc<ExplainedFact>>,
     /// Failures without an explanation.
-    unexplained: Vec<Arc<Unexplained>>,
+    unexplained: Vec<Arc<UnexplainedFailure>>,
     /// Failing runs of builds that are out of date.
     outdated: usize,
 }

@@ -1,6 +1,9 @@
 //! Two orders side by side: the one that fails, and the same steps in a passing run.
 
-use crate::{beside, facts::Explained, host::State, marks::Located, paths::Root, to_proto, words};
+use crate::{
+    beside, facts::ExplainedFact, host::ServerState, marks::FollowedFiles, paths::Root, to_proto,
+    words,
+};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 use tower_lsp::lsp_types::Location;
@@ -33,11 +36,11 @@ pub struct ScheduleResult {
     pub missing: Vec<usize>,
     /// Pairs of steps that are reversed in the passing order and meet on the same data or lock; if none meet, all
     /// reversed neighbours.
-    pub turned: Vec<Turned>,
+    pub turned: Vec<ReversedSteps>,
     /// Steps that only the passing order has, behind the numbers of the others: the failing run misses them.
     pub added: Vec<Added>,
     /// Values that the steps read and wrote, by variable, in the order of its first step.
-    pub values: Vec<Values>,
+    pub values: Vec<VariableValues>,
 }
 
 /// A thread.
@@ -57,14 +60,14 @@ pub struct Order {
     /// Its end, for a person.
     pub end: String,
     /// The steps.
-    pub steps: Vec<Taken>,
+    pub steps: Vec<TakenStep>,
     /// Arrows from each step to the next one of another thread that meets it, as numbers of steps.
     pub arrows: Vec<(usize, usize)>,
 }
 
 /// A step as a run took it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Taken {
+pub struct TakenStep {
     /// Its number.
     pub number: usize,
     /// Index into the lanes.
@@ -85,7 +88,7 @@ pub struct Taken {
 
 /// Two steps in reversed order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Turned {
+pub struct ReversedSteps {
     /// The step that comes first in the failing order.
     pub from: usize,
     /// The step that comes first in the passing order.
@@ -107,18 +110,18 @@ pub struct Added {
 
 /// The values of a variable in both orders.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Values {
+pub struct VariableValues {
     /// Its name.
     pub variable: String,
     /// Values in the failing order.
-    pub failing: Vec<Seen>,
+    pub failing: Vec<StepValue>,
     /// Values in the passing order.
-    pub passing: Vec<Seen>,
+    pub passing: Vec<StepValue>,
 }
 
 /// A value at a step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Seen {
+pub struct StepValue {
     /// The step.
     pub step: usize,
     /// The value that was read or written.
@@ -128,7 +131,7 @@ pub struct Seen {
 }
 
 /// Both orders of an explanation; none when it is not known. Reads run files.
-pub fn schedule(state: &State, id: Option<&str>) -> Option<ScheduleResult> {
+pub fn schedule(state: &ServerState, id: Option<&str>) -> Option<ScheduleResult> {
     let (root, explained) = match id {
         Some(id) => state
             .explained()
@@ -167,17 +170,17 @@ fn numbers(indices: &[usize]) -> Vec<usize> {
 
 /// The data that both orders share.
 struct Sides<'a> {
-    state: &'a State,
-    explained: &'a Explained,
-    located: Located<'a>,
+    state: &'a ServerState,
+    explained: &'a ExplainedFact,
+    located: FollowedFiles<'a>,
     lanes: Vec<Lane>,
 }
 
 impl<'a> Sides<'a> {
     fn new(
-        state: &'a State,
+        state: &'a ServerState,
         root: &Root,
-        explained: &'a Arc<Explained>,
+        explained: &'a Arc<ExplainedFact>,
         passing: Option<&Passing>,
     ) -> Sides<'a> {
         let lanes = render::lanes(&explained.explanation).into_iter();
@@ -191,7 +194,7 @@ impl<'a> Sides<'a> {
         Sides {
             state,
             explained,
-            located: Located::new(&state.sources, root, explained),
+            located: FollowedFiles::new(&state.sources, root, explained),
             lanes,
         }
     }
@@ -239,10 +242,10 @@ impl<'a> Sides<'a> {
         }
     }
 
-    fn taken(&self, step: &Step, at: usize) -> Taken {
+    fn taken(&self, step: &Step, at: usize) -> TakenStep {
         let mut lanes = self.lanes.iter();
         let spot = self.located.spot(&step.place);
-        Taken {
+        TakenStep {
             number: at + 1,
             lane: lanes
                 .position(|lane| lane.thread == step.thread)
@@ -262,7 +265,7 @@ impl<'a> Sides<'a> {
         words::name(self.explained, told)
     }
 
-    fn turned(&self, passing: &Passing) -> Vec<Turned> {
+    fn turned(&self, passing: &Passing) -> Vec<ReversedSteps> {
         let of_two_threads = |(a, b): &(usize, usize)| {
             let steps = &self.explanation().steps;
             matches!((steps.get(*a), steps.get(*b)), (Some(a), Some(b)) if a.thread != b.thread)
@@ -272,7 +275,7 @@ impl<'a> Sides<'a> {
             .into_iter()
             .filter(of_two_threads)
             .collect();
-        let meeting: Vec<Turned> = pairs
+        let meeting: Vec<ReversedSteps> = pairs
             .iter()
             .filter_map(|pair| self.pair(*pair, None))
             .collect();
@@ -286,7 +289,11 @@ impl<'a> Sides<'a> {
     }
 
     /// Two steps of the explanation; `None` when they do not meet and no other kind is given.
-    fn pair(&self, (from, to): (usize, usize), otherwise: Option<&'static str>) -> Option<Turned> {
+    fn pair(
+        &self,
+        (from, to): (usize, usize),
+        otherwise: Option<&'static str>,
+    ) -> Option<ReversedSteps> {
         let steps = &self.explanation().steps;
         let (a, b) = (steps.get(from)?, steps.get(to)?);
         let did = |step: &Step, at| {
@@ -297,7 +304,7 @@ impl<'a> Sides<'a> {
                 short(&step.place)
             )
         };
-        Some(Turned {
+        Some(ReversedSteps {
             from: from + 1,
             to: to + 1,
             kind: meet(a, b).or(otherwise)?,
@@ -350,9 +357,9 @@ fn effect(effect: &str) -> Option<(&str, &str)> {
         .then_some((verb, value))
 }
 
-fn values(failing: &Order, passing: Option<&Order>) -> Vec<Values> {
+fn values(failing: &Order, passing: Option<&Order>) -> Vec<VariableValues> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut all: Vec<Values> = Vec::new();
+    let mut all: Vec<VariableValues> = Vec::new();
     let orders = [Some(failing), passing].into_iter().flatten().enumerate();
     for (side, order) in orders {
         for step in order.steps.iter().filter(|step| !step.variable.is_empty()) {
@@ -361,7 +368,7 @@ fn values(failing: &Order, passing: Option<&Order>) -> Vec<Values> {
             };
             let at = *places.entry(&step.variable).or_insert(all.len());
             if at == all.len() {
-                all.push(Values {
+                all.push(VariableValues {
                     variable: step.variable.clone(),
                     failing: Vec::new(),
                     passing: Vec::new(),
@@ -370,7 +377,7 @@ fn values(failing: &Order, passing: Option<&Order>) -> Vec<Values> {
             let Some(values) = all.get_mut(at) else {
                 continue;
             };
-            let seen = Seen {
+            let seen = StepValue {
                 step: step.number,
                 value: value.to_owned(),
                 writes: verb != "reads",

@@ -1,7 +1,7 @@
 //! The source files that explanations mention: texts that the client has open take precedence over those on disk.
 
 use crate::{
-    document::Document,
+    document::OpenDocument,
     follow::{LineMap, Recorded, sha256},
     paths::{Root, candidates},
     text::Text,
@@ -21,7 +21,7 @@ const MAX_SOURCE_BYTES: u64 = 16 << 20;
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// Documents that the client has open.
-    pub open: FxHashMap<PathBuf, Document>,
+    pub open: FxHashMap<PathBuf, OpenDocument>,
     /// Texts read from disk; `None` for files that cannot be read.
     disk: FxHashMap<PathBuf, Option<DiskText>>,
     /// Texts by the hash under which runs know them. A text never changes under its hash, so that all snapshots share

@@ -1,28 +1,28 @@
 //! Explanations by name, for those who look for one in the whole workspace.
 
 use crate::{
-    facts::Explained,
-    host::State,
-    marks::{Located, Spot},
+    facts::ExplainedFact,
+    host::ServerState,
+    marks::{FollowedFiles, LineSpot},
 };
 use unsnarl_core::{Place, Role};
 
 /// An explanation and where a person would begin to read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Symbol {
+pub struct ExplanationSymbol {
     /// Its first line.
     pub name: String,
     /// The function that it is about.
     pub function: String,
     /// A line that a person would change, else where it fails.
-    pub spot: Spot,
+    pub spot: LineSpot,
 }
 
 /// Explanations of which the headline, the class or a function has the letters of the query in this order, whatever
 /// their case; all for an empty one. Those that cannot be found in the source of today are left out.
-pub fn symbols(state: &State, query: &str) -> Vec<Symbol> {
+pub fn symbols(state: &ServerState, query: &str) -> Vec<ExplanationSymbol> {
     let found = state.selected_first().filter_map(|(root, explained)| {
-        let located = Located::new(&state.sources, root, explained);
+        let located = FollowedFiles::new(&state.sources, root, explained);
         let (place, spot) =
             begins(explained).find_map(|place| Some((place, located.spot(place)?)))?;
         let name = explained.explanation.headline.clone();
@@ -30,7 +30,7 @@ pub fn symbols(state: &State, query: &str) -> Vec<Symbol> {
             &format!("{} {name} {}", explained.explanation.id, place.function),
             query,
         )
-        .then(|| Symbol {
+        .then(|| ExplanationSymbol {
             name,
             function: place.function.clone(),
             spot,
@@ -40,7 +40,7 @@ pub fn symbols(state: &State, query: &str) -> Vec<Symbol> {
 }
 
 /// The places of an explanation that a person should see first, best first.
-pub fn begins(explained: &Explained) -> impl Iterator<Item = &Place> {
+pub fn begins(explained: &ExplainedFact) -> impl Iterator<Item = &Place> {
     let explanation = &explained.explanation;
     let causes = explanation
         .sites

@@ -5,7 +5,7 @@ use std::{
     path::Path,
     sync::{Arc, OnceLock},
 };
-use unsnarl_core::fixes::text::source::Source;
+use unsnarl_core::fixes::text::source::ParsedSource;
 
 /// Longer texts are not parsed: their marks are as wide as their lines.
 const MAX_PARSED_BYTES: usize = 2 << 20;
@@ -15,7 +15,7 @@ const MAX_PARSED_BYTES: usize = 2 << 20;
 pub struct Text {
     content: Arc<str>,
     starts: Arc<[usize]>,
-    syntax: Arc<OnceLock<Option<Source>>>,
+    syntax: Arc<OnceLock<Option<ParsedSource>>>,
 }
 
 impl PartialEq for Text {
@@ -45,10 +45,10 @@ impl Text {
 
     /// The text's syntax, parsed when it is first asked for; none for what is too long. What language it is the name
     /// of its file says.
-    pub fn syntax(&self, file: &Path) -> Option<&Source> {
+    pub fn syntax(&self, file: &Path) -> Option<&ParsedSource> {
         let parsed = || {
             let is_short = self.content.len() <= MAX_PARSED_BYTES;
-            is_short.then(|| Source::parse(&file.to_string_lossy(), &self.content))?
+            is_short.then(|| ParsedSource::parse(&file.to_string_lossy(), &self.content))?
         };
         self.syntax.get_or_init(parsed).as_ref()
     }

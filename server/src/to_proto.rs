@@ -2,16 +2,16 @@
 //! the handlers where LSP types are named.
 
 use crate::{
-    actions::{Action, Doing},
+    actions::{Doing, OfferedAction},
     edits::{self, FileEdits},
     encoding::Encoding,
-    highlights::Access,
+    highlights::ObjectAccess,
     hints::Hint,
     lens::Offer,
     manual,
-    marks::{Level, Mark, Spot},
-    outgoing::{Terms, Work},
-    symbols::Symbol,
+    marks::{LineSpot, Mark, Severity},
+    outgoing::{AnalysisProgress, Terms},
+    symbols::ExplanationSymbol,
     text::Text,
 };
 use std::{path::Path, str::FromStr};
@@ -57,18 +57,18 @@ pub fn uri(path: &Path) -> Option<Uri> {
 }
 
 /// A spot's line with the columns of the mentioned code.
-pub fn range(spot: &Spot, encoding: Encoding) -> Range {
+pub fn range(spot: &LineSpot, encoding: Encoding) -> Range {
     let at = |byte| position(spot, byte, encoding);
     Range::new(at(spot.part.start), at(spot.part.end))
 }
 
 /// The position of a byte in a spot's line.
-fn position(spot: &Spot, byte: usize, encoding: Encoding) -> Position {
+fn position(spot: &LineSpot, byte: usize, encoding: Encoding) -> Position {
     Position::new(spot.line as u32, encoding.units(&spot.source, byte))
 }
 
 /// A spot with its file.
-pub fn location(spot: &Spot, encoding: Encoding) -> Option<Location> {
+pub fn location(spot: &LineSpot, encoding: Encoding) -> Option<Location> {
     Some(Location::new(uri(&spot.path)?, range(spot, encoding)))
 }
 
@@ -119,12 +119,12 @@ fn with_steps(mark: &Mark) -> String {
     std::iter::once(mark.message.clone()).chain(steps).collect()
 }
 
-fn severity(level: Level) -> DiagnosticSeverity {
+fn severity(level: Severity) -> DiagnosticSeverity {
     match level {
-        Level::Error => DiagnosticSeverity::ERROR,
-        Level::Warning => DiagnosticSeverity::WARNING,
-        Level::Note => DiagnosticSeverity::INFORMATION,
-        Level::Hint => DiagnosticSeverity::HINT,
+        Severity::Error => DiagnosticSeverity::ERROR,
+        Severity::Warning => DiagnosticSeverity::WARNING,
+        Severity::Note => DiagnosticSeverity::INFORMATION,
+        Severity::Hint => DiagnosticSeverity::HINT,
     }
 }
 
@@ -161,8 +161,8 @@ pub fn inlay_hints(hints: &[Hint], encoding: Encoding) -> Vec<InlayHint> {
 }
 
 /// Offers above their lines.
-pub fn code_lenses(lenses: Vec<(Spot, Offer)>, encoding: Encoding) -> Vec<CodeLens> {
-    let one = |(spot, offer): (Spot, Offer)| CodeLens {
+pub fn code_lenses(lenses: Vec<(LineSpot, Offer)>, encoding: Encoding) -> Vec<CodeLens> {
+    let one = |(spot, offer): (LineSpot, Offer)| CodeLens {
         range: range(&spot, encoding),
         command: Some(command(offer)),
         data: None,
@@ -180,7 +180,7 @@ fn command(offer: Offer) -> Command {
 
 /// The client's request for actions, with its abilities.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct ActionRequest<'a> {
     /// The diagnostics that it asks about and the kinds that it wants.
     pub context: &'a CodeActionContext,
     /// The unit in which columns are counted.
@@ -190,7 +190,10 @@ pub struct Asked<'a> {
 }
 
 /// Actions, each with the diagnostics of its explanation among those that the client asks about.
-pub fn code_actions(actions: Vec<Action>, asked: &Asked<'_>) -> Vec<CodeActionOrCommand> {
+pub fn code_actions(
+    actions: Vec<OfferedAction>,
+    asked: &ActionRequest<'_>,
+) -> Vec<CodeActionOrCommand> {
     let kinds = asked.context.only.as_ref();
     let is_wanted = kinds.is_none_or(|kinds| {
         kinds.contains(&CodeActionKind::QUICKFIX) || kinds.contains(&CodeActionKind::EMPTY)
@@ -200,7 +203,7 @@ pub fn code_actions(actions: Vec<Action>, asked: &Asked<'_>) -> Vec<CodeActionOr
     actions.collect()
 }
 
-fn code_action(action: Action, asked: &Asked<'_>) -> CodeAction {
+fn code_action(action: OfferedAction, asked: &ActionRequest<'_>) -> CodeAction {
     let own = |diagnostic: &&Diagnostic| {
         let data = diagnostic.data.as_ref();
         data.and_then(|data| data.get("explanation")?.as_str()) == Some(&action.explanation)
@@ -231,7 +234,7 @@ fn code_action(action: Action, asked: &Asked<'_>) -> CodeAction {
 }
 
 /// Edits of several files: with versions for clients that check them.
-fn workspace_edit(files: Vec<FileEdits>, asked: &Asked<'_>) -> WorkspaceEdit {
+fn workspace_edit(files: Vec<FileEdits>, asked: &ActionRequest<'_>) -> WorkspaceEdit {
     let files = files.into_iter().filter_map(|file| {
         let edits = file
             .edits
@@ -262,13 +265,16 @@ fn text_edit(edit: &edits::TextEdit, text: &Text, encoding: Encoding) -> TextEdi
 }
 
 /// Lines that access the same object, each with the kind of access.
-pub fn highlights(spots: &[(Spot, Access)], encoding: Encoding) -> Vec<DocumentHighlight> {
+pub fn highlights(
+    spots: &[(LineSpot, ObjectAccess)],
+    encoding: Encoding,
+) -> Vec<DocumentHighlight> {
     let kind = |access| match access {
-        Access::Read => DocumentHighlightKind::READ,
-        Access::Write => DocumentHighlightKind::WRITE,
-        Access::Other => DocumentHighlightKind::TEXT,
+        ObjectAccess::Read => DocumentHighlightKind::READ,
+        ObjectAccess::Write => DocumentHighlightKind::WRITE,
+        ObjectAccess::Other => DocumentHighlightKind::TEXT,
     };
-    let one = |(spot, access): &(Spot, Access)| DocumentHighlight {
+    let one = |(spot, access): &(LineSpot, ObjectAccess)| DocumentHighlight {
         range: range(spot, encoding),
         kind: Some(kind(*access)),
     };
@@ -276,8 +282,8 @@ pub fn highlights(spots: &[(Spot, Access)], encoding: Encoding) -> Vec<DocumentH
 }
 
 /// Explanations as symbols.
-pub fn symbols(symbols: Vec<Symbol>, encoding: Encoding) -> Vec<WorkspaceSymbol> {
-    let one = |symbol: Symbol| {
+pub fn symbols(symbols: Vec<ExplanationSymbol>, encoding: Encoding) -> Vec<WorkspaceSymbol> {
+    let one = |symbol: ExplanationSymbol| {
         Some(WorkspaceSymbol {
             location: OneOf::Left(location(&symbol.spot, encoding)?),
             name: symbol.name,
@@ -291,22 +297,22 @@ pub fn symbols(symbols: Vec<Symbol>, encoding: Encoding) -> Vec<WorkspaceSymbol>
 }
 
 /// The progress of the analysis.
-pub fn progress(work: Work) -> WorkDoneProgress {
+pub fn progress(work: AnalysisProgress) -> WorkDoneProgress {
     match work {
-        Work::Begin => WorkDoneProgress::Begin(WorkDoneProgressBegin {
+        AnalysisProgress::Begin => WorkDoneProgress::Begin(WorkDoneProgressBegin {
             title: "unsnarl: explaining runs".to_owned(),
             percentage: Some(0),
             ..WorkDoneProgressBegin::default()
         }),
-        Work::Files(done, total) => WorkDoneProgress::Report(WorkDoneProgressReport {
+        AnalysisProgress::Files(done, total) => WorkDoneProgress::Report(WorkDoneProgressReport {
             message: Some(format!("{done} of {total} run files")),
             percentage: Some((done * 100 / total.max(1)) as u32),
             ..WorkDoneProgressReport::default()
         }),
-        Work::Confirming => WorkDoneProgress::Report(WorkDoneProgressReport {
+        AnalysisProgress::Confirming => WorkDoneProgress::Report(WorkDoneProgressReport {
             message: Some("running the program again".to_owned()),
             ..WorkDoneProgressReport::default()
         }),
-        Work::End => WorkDoneProgress::End(WorkDoneProgressEnd::default()),
+        AnalysisProgress::End => WorkDoneProgress::End(WorkDoneProgressEnd::default()),
     }
 }

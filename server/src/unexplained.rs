@@ -9,7 +9,7 @@ use unsnarl_trace::Run;
 
 /// Runs that fail at one place, for an unknown reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct UnexplainedRuns {
     /// The failure and its place.
     pub failure: FailurePlace,
     /// Their names, in order.
@@ -20,22 +20,22 @@ pub struct Kept {
 
 /// Such a failure with the recorded facts about its file.
 #[derive(Debug)]
-pub struct Unexplained {
+pub struct UnexplainedFailure {
     /// The stored part.
-    pub kept: Kept,
+    pub kept: UnexplainedRuns,
     files: FxHashMap<String, Recorded>,
 }
 
-impl Unexplained {
+impl UnexplainedFailure {
     /// The failure in its shown form; `run` is one of the runs, as long as its file can be read.
-    pub fn new(kept: Kept, run: Option<&Run>) -> Unexplained {
+    pub fn new(kept: UnexplainedRuns, run: Option<&Run>) -> UnexplainedFailure {
         let site = kept.failure.site.iter();
         let files = site.filter(|site| !site.file.is_empty()).map(|site| {
             let file = site.file.clone();
             let recorded = recorded_file(&[site], run, &file);
             (file, recorded)
         });
-        Unexplained {
+        UnexplainedFailure {
             files: files.collect(),
             kept,
         }
@@ -48,7 +48,7 @@ impl Unexplained {
 
     /// The message at its place.
     pub fn message(&self) -> String {
-        let Kept {
+        let UnexplainedRuns {
             failure,
             runs,
             next,
@@ -62,8 +62,8 @@ impl Unexplained {
 }
 
 /// The failures of a corpus that none of the findings is about.
-pub fn of_corpus(corpus: &Corpus, findings: &[Explanation]) -> Vec<Arc<Unexplained>> {
-    let mut places = BTreeMap::<_, Kept>::new();
+pub fn of_corpus(corpus: &Corpus, findings: &[Explanation]) -> Vec<Arc<UnexplainedFailure>> {
+    let mut places = BTreeMap::<_, UnexplainedRuns>::new();
     for name in unsnarl_core::unexplained(corpus, findings) {
         let run = corpus.get(&name);
         let Some(failure) = run.and_then(|run| run.failure.as_ref()) else {
@@ -72,7 +72,7 @@ pub fn of_corpus(corpus: &Corpus, findings: &[Explanation]) -> Vec<Arc<Unexplain
         let site = failure.site.as_ref();
         let place = site.map(|site| (site.file.as_str(), site.line));
         let kept = places.entry((failure.message.clone(), place));
-        let kept = kept.or_insert_with(|| Kept {
+        let kept = kept.or_insert_with(|| UnexplainedRuns {
             failure: failure.clone(),
             runs: Vec::new(),
             next: render::next_for_unexplained(corpus).to_owned(),
@@ -85,18 +85,22 @@ pub fn of_corpus(corpus: &Corpus, findings: &[Explanation]) -> Vec<Arc<Unexplain
             .iter()
             .filter_map(|name| corpus.get(name)?.run.clone());
         let run = runs.next();
-        Arc::new(Unexplained::new(kept, run.as_deref()))
+        Arc::new(UnexplainedFailure::new(kept, run.as_deref()))
     });
     shown.collect()
 }
 
 /// A failure whose explanation was refuted.
-pub fn refuted(explanation: &Explanation, run: Option<&Run>, runs: Vec<String>) -> Unexplained {
-    let kept = Kept {
+pub fn refuted(
+    explanation: &Explanation,
+    run: Option<&Run>,
+    runs: Vec<String>,
+) -> UnexplainedFailure {
+    let kept = UnexplainedRuns {
         failure: explanation.failure.clone(),
         runs,
         next: "What seemed to be the cause does not hold when it is run again: record more runs."
             .to_owned(),
     };
-    Unexplained::new(kept, run)
+    UnexplainedFailure::new(kept, run)
 }

@@ -4,7 +4,7 @@
 //! run folder is noticed when it comes, goes and comes again. An event is only a reason to look: what
 //! is there is read from the folder, never from the events.
 
-use crate::event::{DiskEvent, Event};
+use crate::event::{DiskEvent, HostEvent};
 use notify::{
     EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
     event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode},
@@ -27,18 +27,18 @@ struct Targets {
 
 /// The watcher; it stops when dropped.
 #[derive(Debug)]
-pub struct Watcher {
+pub struct FolderWatcher {
     inner: Option<RecommendedWatcher>,
     targets: Arc<Mutex<Targets>>,
     watched: BTreeSet<PathBuf>,
     /// Folders that cannot be watched, each with the reason.
     failed: BTreeMap<PathBuf, String>,
-    events: Sender<Event>,
+    events: Sender<HostEvent>,
 }
 
-impl Watcher {
+impl FolderWatcher {
     /// A watcher of nothing yet, which reports to `events`.
-    pub fn new(events: Sender<Event>) -> Watcher {
+    pub fn new(events: Sender<HostEvent>) -> FolderWatcher {
         let targets = Arc::new(Mutex::new(Targets::default()));
         let handler = {
             let (targets, events) = (targets.clone(), events.clone());
@@ -51,7 +51,7 @@ impl Watcher {
                 None
             }
         };
-        Watcher {
+        FolderWatcher {
             inner,
             targets,
             watched: BTreeSet::new(),
@@ -149,7 +149,7 @@ impl Watcher {
     fn forgive(&mut self, folder: &Path) {
         if self.failed.remove(folder).is_some() {
             // Nobody listens any more while the server ends.
-            let _ = self.events.send(Event::Disk(DiskEvent::Found));
+            let _ = self.events.send(HostEvent::Disk(DiskEvent::Found));
         }
     }
 
@@ -206,12 +206,16 @@ fn way(root: &Path, runs: &Path) -> Vec<PathBuf> {
     way
 }
 
-fn lost(events: &Sender<Event>, why: &str) {
+fn lost(events: &Sender<HostEvent>, why: &str) {
     // Nobody listens any more while the server ends.
-    let _ = events.send(Event::Disk(DiskEvent::Lost(Some(why.to_owned()))));
+    let _ = events.send(HostEvent::Disk(DiskEvent::Lost(Some(why.to_owned()))));
 }
 
-fn report(targets: &Mutex<Targets>, events: &Sender<Event>, event: notify::Result<notify::Event>) {
+fn report(
+    targets: &Mutex<Targets>,
+    events: &Sender<HostEvent>,
+    event: notify::Result<notify::Event>,
+) {
     let mut is_failing = false;
     let mut found = match event {
         Ok(event) if event.need_rescan() => vec![DiskEvent::Lost(None)],
@@ -236,7 +240,7 @@ fn report(targets: &Mutex<Targets>, events: &Sender<Event>, event: notify::Resul
     drop(known);
     for event in found {
         // Nobody listens any more while the server ends.
-        let _ = events.send(Event::Disk(event));
+        let _ = events.send(HostEvent::Disk(event));
     }
 }
 
@@ -282,11 +286,11 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{Receiver, channel};
 
-    fn told(inbox: &Receiver<Event>) -> Vec<bool> {
+    fn told(inbox: &Receiver<HostEvent>) -> Vec<bool> {
         let events = inbox.try_iter();
         let is_problem = |event| match event {
-            Event::Disk(DiskEvent::Lost(Some(_))) => Some(true),
-            Event::Disk(DiskEvent::Found) => Some(false),
+            HostEvent::Disk(DiskEvent::Lost(Some(_))) => Some(true),
+            HostEvent::Disk(DiskEvent::Found) => Some(false),
             _ => None,
         };
         events.filter_map(is_problem).collect()
@@ -308,7 +312,7 @@ mod tests {
     fn a_folder_that_can_be_watched_again_is_no_problem_any_more() {
         let (events, inbox) = channel();
         let folder = tempfile::tempdir().unwrap();
-        let mut watcher = Watcher::new(events);
+        let mut watcher = FolderWatcher::new(events);
         watcher
             .failed
             .insert(folder.path().to_owned(), "why".to_owned());

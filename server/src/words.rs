@@ -1,11 +1,11 @@
 //! Steps and marks in the words of the source.
 
-use crate::facts::Explained;
+use crate::facts::ExplainedFact;
 use unsnarl_core::{Place, SiteMark, Step, facts::variable};
 use unsnarl_trace::EventId;
 
 /// A step as one sentence: `main.2 reads balance = 300, in between`.
-pub fn step(explained: &Explained, step: &Step) -> String {
+pub fn step(explained: &ExplainedFact, step: &Step) -> String {
     let name = name(explained, step);
     let did = match step.effect.split_once(' ') {
         _ if name.is_empty() || step.effect.contains(&name) => step.effect.clone(),
@@ -24,7 +24,7 @@ pub fn step(explained: &Explained, step: &Step) -> String {
 }
 
 /// The description of a site: the steps at its line, or what it is when it is no step.
-pub fn site(explained: &Explained, site: &SiteMark) -> String {
+pub fn site(explained: &ExplainedFact, site: &SiteMark) -> String {
     let steps = &explained.explanation.steps;
     let here = steps
         .iter()
@@ -65,7 +65,7 @@ pub fn same_line(a: &Place, b: &Place) -> bool {
 
 /// The accessed variable of a step, as the source has it: the run knows more than the name of the location. The step
 /// may have been taken from another run of the corpus, so the row has to agree with the step.
-pub fn name(explained: &Explained, step: &Step) -> String {
+pub fn name(explained: &ExplainedFact, step: &Step) -> String {
     let said = explained.evidence.as_deref().and_then(|run| {
         let event = run.events.get(EventId(step.event))?;
         let site = run.meta.site(event.site);

@@ -3,8 +3,8 @@
 
 use crate::{
     compiling::Compiling,
-    confirmer::{Answer, Confirmer, NoAnswer},
-    event::{Event, JobEvent},
+    confirmer::{Confirmation, Confirmer, NoAnswer},
+    event::{HostEvent, JobEvent},
     facts::FolderFacts,
     paths::Root,
     runs::{RunStore, Superseded},
@@ -37,9 +37,9 @@ pub struct Tools {
 
 /// Work to do.
 #[derive(Debug)]
-pub struct Job {
+pub struct WorkerJob {
     /// Workspace folders.
-    pub folders: Vec<Folder>,
+    pub folders: Vec<WatchedFolder>,
     /// Memory that the runs of each folder may take, in bytes.
     pub room: u64,
     /// Ends the job when something newer happens.
@@ -50,7 +50,7 @@ pub struct Job {
 
 /// A workspace folder to look at.
 #[derive(Debug)]
-pub struct Folder {
+pub struct WatchedFolder {
     /// The folder.
     pub root: PathBuf,
     /// Its run folder.
@@ -62,7 +62,7 @@ pub struct Folder {
 }
 
 /// A workspace folder.
-struct Place<'a> {
+struct FolderPlace<'a> {
     root: Root,
     /// Its run folder.
     runs: &'a Path,
@@ -73,13 +73,13 @@ struct Place<'a> {
 /// The worker's thread; ends when the handle is dropped and its last job has ended.
 #[derive(Debug)]
 pub struct Worker {
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<WorkerJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Worker {
     /// Starts the thread. It reports to `events`.
-    pub fn start(events: Sender<Event>, tools: Tools) -> std::io::Result<Worker> {
+    pub fn start(events: Sender<HostEvent>, tools: Tools) -> std::io::Result<Worker> {
         let (jobs, inbox) = channel();
         let thread = std::thread::Builder::new().name("unsnarl-analysis".to_owned());
         let thread = thread.spawn(move || work(&inbox, &events, &tools))?;
@@ -90,7 +90,7 @@ impl Worker {
     }
 
     /// Hands over a job.
-    pub fn run(&self, job: Job) {
+    pub fn run(&self, job: WorkerJob) {
         if let Some(jobs) = &self.jobs {
             // The thread ends only after this sender.
             let _ = jobs.send(job);
@@ -114,7 +114,7 @@ type Looked = Result<(FolderFacts, Option<String>), Superseded>;
 /// Brings one folder up to date and reports it whenever there is something to show.
 fn look(
     store: &mut RunStore,
-    at: &Place<'_>,
+    at: &FolderPlace<'_>,
     budget: &Budget,
     progress: impl FnMut(usize, usize),
     mut told: impl FnMut(FolderFacts),
@@ -132,7 +132,7 @@ fn look(
 /// Runs the program of a folder again, if that is new, and reports the result.
 fn confirm(
     store: &mut RunStore,
-    at: &Place<'_>,
+    at: &FolderPlace<'_>,
     facts: FolderFacts,
     (confirmer, trust, budget): (&Confirmer, &Trust, &Budget),
     begins: impl FnOnce(),
@@ -146,7 +146,7 @@ fn confirm(
     let (answer, problem) = match confirmer.confirm((&at.root.path, at.runs), trust, budget) {
         Ok(answer) => (answer, None),
         Err(NoAnswer::Superseded) => return Err(Superseded),
-        Err(NoAnswer::Failed(reason)) => (Answer::default(), Some(reason)),
+        Err(NoAnswer::Failed(reason)) => (Confirmation::default(), Some(reason)),
     };
     store.learn(&facts, &answer, trust);
     told(store.shown(&facts));
@@ -167,27 +167,27 @@ fn rest(budget: &Budget) -> Result<(), Superseded> {
 }
 
 /// State of the thread.
-struct Work<'a> {
+struct WorkerState<'a> {
     stores: BTreeMap<PathBuf, RunStore>,
     tools: &'a Tools,
-    events: &'a Sender<Event>,
+    events: &'a Sender<HostEvent>,
 }
 
 /// The result of a job.
 #[derive(Default)]
-struct Outcome {
+struct JobOutcome {
     superseded: Vec<PathBuf>,
     defect: Option<String>,
 }
 
-impl Work<'_> {
+impl WorkerState<'_> {
     fn report(&self, event: JobEvent) {
         // Nobody listens any more while the server ends.
-        let _ = self.events.send(Event::Job(event));
+        let _ = self.events.send(HostEvent::Job(event));
     }
 
-    fn job(&mut self, job: &Job) {
-        let mut outcome = Outcome::default();
+    fn job(&mut self, job: &WorkerJob) {
+        let mut outcome = JobOutcome::default();
         let mut seen = Vec::new();
         for folder in &job.folders {
             let facts = self.tend(folder, job, &mut outcome, None);
@@ -198,22 +198,22 @@ impl Work<'_> {
                 self.tend(folder, job, &mut outcome, Some(facts));
             }
         }
-        let Outcome { superseded, defect } = outcome;
+        let JobOutcome { superseded, defect } = outcome;
         self.report(JobEvent::Ended { superseded, defect });
     }
 
     /// Looks at a folder, or has its explanations confirmed. A panic costs only that folder.
     fn tend(
         &mut self,
-        folder: &Folder,
-        job: &Job,
-        outcome: &mut Outcome,
+        folder: &WatchedFolder,
+        job: &WorkerJob,
+        outcome: &mut JobOutcome,
         found: Option<FolderFacts>,
     ) -> Option<FolderFacts> {
         let store = self.stores.remove(&folder.root);
         let new = || RunStore::new(self.tools.compiling.clone());
         let mut store = store.unwrap_or_else(new);
-        let at = Place {
+        let at = FolderPlace {
             root: Root::new(folder.root.clone()),
             runs: &folder.runs,
             room: job.room,
@@ -257,8 +257,8 @@ impl Work<'_> {
     }
 }
 
-fn work(jobs: &Receiver<Job>, events: &Sender<Event>, tools: &Tools) {
-    let mut work = Work {
+fn work(jobs: &Receiver<WorkerJob>, events: &Sender<HostEvent>, tools: &Tools) {
+    let mut work = WorkerState {
         stores: BTreeMap::new(),
         tools,
         events,
@@ -298,8 +298,8 @@ mod tests {
     }
 
     /// Waits for the job's next event that satisfies `wanted`.
-    fn wait(inbox: &Receiver<Event>, wanted: impl Fn(&JobEvent) -> bool) {
-        while let Event::Job(event) = inbox.recv_timeout(Duration::from_secs(60)).unwrap() {
+    fn wait(inbox: &Receiver<HostEvent>, wanted: impl Fn(&JobEvent) -> bool) {
+        while let HostEvent::Job(event) = inbox.recv_timeout(Duration::from_secs(60)).unwrap() {
             if wanted(&event) {
                 return;
             }
@@ -319,8 +319,8 @@ mod tests {
             let (events, inbox) = channel();
             let worker = Worker::start(events, Tools::default()).unwrap();
             let budget = Budget::unlimited();
-            worker.run(Job {
-                folders: vec![Folder {
+            worker.run(WorkerJob {
+                folders: vec![WatchedFolder {
                     trust: Trust {
                         everything: true,
                         builds: BTreeSet::new(),

@@ -15,14 +15,14 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use support::{
     Client,
-    bank::{READ, WRITE, Workspace},
+    bank::{BankWorkspace, READ, WRITE},
     uri,
 };
 
 /// The question's command for a selection of lines (from 1), if it is offered.
 async fn question(
     client: &mut Client,
-    workspace: &Workspace,
+    workspace: &BankWorkspace,
     first: u32,
     last: u32,
 ) -> Option<Value> {
@@ -44,7 +44,7 @@ async fn question(
 
 #[tokio::test]
 async fn the_recorded_runs_answer() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("failed-random-1");
     workspace.land_passing("passed-random-1");
     let mut client = Client::start(&workspace.path()).await;

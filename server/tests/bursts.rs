@@ -15,7 +15,7 @@ use std::{
     fs,
     time::{Duration, Instant},
 };
-use support::{Client, bank::Workspace};
+use support::{Client, bank::BankWorkspace};
 
 /// Number of edits in a row.
 const EDITS: i32 = 10_000;
@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_secs(2);
 
 #[tokio::test]
 async fn a_hover_behind_ten_thousand_edits_is_answered_soon() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("failed-random-1");
     let mut client = Client::start(&workspace.path()).await;
     client.hush("textDocument/publishDiagnostics");

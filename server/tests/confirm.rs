@@ -15,21 +15,21 @@ use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 use support::{
     Client,
-    bank::{READ, Workspace},
+    bank::{BankWorkspace, READ},
     capabilities, uri,
 };
 use unsnarl_server::Setup;
 
 /// A workspace with one failing run, with the server's tools.
-struct Place {
-    workspace: Workspace,
+struct ConfirmWorkspace {
+    workspace: BankWorkspace,
     tools: tempfile::TempDir,
 }
 
-impl Place {
-    fn new() -> Place {
-        let place = Place {
-            workspace: Workspace::new(),
+impl ConfirmWorkspace {
+    fn new() -> ConfirmWorkspace {
+        let place = ConfirmWorkspace {
+            workspace: BankWorkspace::new(),
             tools: tempfile::tempdir().unwrap(),
         };
         place.workspace.land_failing("failed-random-1");
@@ -117,7 +117,7 @@ fn confirmed(mut explanation: Value) -> Value {
 }
 
 /// The offers at the line that reads the balance: titles, and lenses.
-async fn offers(client: &mut Client, place: &Place) -> Vec<String> {
+async fn offers(client: &mut Client, place: &ConfirmWorkspace) -> Vec<String> {
     let document = json!({ "uri": uri(&place.workspace.source()) });
     let at = json!({ "line": READ - 1, "character": 0 });
     let range = json!({ "start": at, "end": at });
@@ -139,7 +139,7 @@ async fn offers(client: &mut Client, place: &Place) -> Vec<String> {
 
 #[tokio::test]
 async fn what_was_run_again_is_confirmed_once() {
-    let place = Place::new();
+    let place = ConfirmWorkspace::new();
     let before = place.explanation().await;
     assert_eq!(before["certainty"], "likely");
     place.answers(&answer(&[confirmed(before)], &[]));
@@ -192,7 +192,7 @@ async fn what_was_run_again_is_confirmed_once() {
 
 #[tokio::test]
 async fn what_is_refuted_is_not_shown() {
-    let place = Place::new();
+    let place = ConfirmWorkspace::new();
     let before = place.explanation().await;
     place.answers(&answer(&[], std::slice::from_ref(&before)));
     let mut client = place.client("always", json!({})).await;
@@ -217,7 +217,7 @@ async fn what_is_refuted_is_not_shown() {
     client.shutdown().await;
 
     // Another story of the same failure comes in its place.
-    let place = Place::new();
+    let place = ConfirmWorkspace::new();
     let before = place.explanation().await;
     let mut other = confirmed(before.clone());
     (other["id"], other["headline"]) = (json!("another"), json!("it was something else"));
@@ -233,7 +233,7 @@ async fn what_is_refuted_is_not_shown() {
 
 #[tokio::test]
 async fn the_user_is_asked_once() {
-    let place = Place::new();
+    let place = ConfirmWorkspace::new();
     let before = place.explanation().await;
     place.answers(&answer(&[confirmed(before)], &[]));
     let asks = || json!({ "asks": true });
@@ -274,7 +274,7 @@ async fn the_user_is_asked_once() {
 
 #[tokio::test]
 async fn who_cannot_be_asked_is_offered_it() {
-    let place = Place::new();
+    let place = ConfirmWorkspace::new();
     let before = place.explanation().await;
     place.answers(&answer(&[confirmed(before.clone())], &[]));
     let mut client = place.client("ask", json!({})).await;
@@ -303,7 +303,7 @@ async fn who_cannot_be_asked_is_offered_it() {
 
 #[tokio::test]
 async fn nothing_is_run_where_that_is_not_allowed() {
-    let place = Place::new();
+    let place = ConfirmWorkspace::new();
     place.answers(&answer(&[], &[]));
     let refused = |setting: &'static str, own: Value, why: &'static str| {
         let place = &place;
@@ -324,7 +324,7 @@ async fn nothing_is_run_where_that_is_not_allowed() {
 
 #[tokio::test]
 async fn a_tool_that_fails_is_named_once() {
-    let place = Place::new();
+    let place = ConfirmWorkspace::new();
     place.answers(&json!("nonsense"));
     let mut client = place.client("always", json!({})).await;
     let told = settled(&mut client).await;

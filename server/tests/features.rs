@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 use std::path::Path;
 use support::{
     Client,
-    bank::{ASSERTION, BETWEEN, READ, SOURCE, WRITE, Workspace},
+    bank::{ASSERTION, BETWEEN, BankWorkspace, READ, SOURCE, WRITE},
     capabilities, uri,
 };
 
 const HEADLINE: &str = "another thread's update of `balance` was lost";
 
 /// A client with one failing run, whose marks have been shown.
-async fn explained(workspace: &Workspace, capabilities: Value) -> Client {
+async fn explained(workspace: &BankWorkspace, capabilities: Value) -> Client {
     workspace.land_failing("failed-random-1");
     let mut client = Client::start_able(&workspace.path(), capabilities).await;
     client.diagnostics(&workspace.source()).await;
@@ -75,7 +75,7 @@ fn steps(down: u32) -> Vec<(u64, String)> {
 
 #[tokio::test]
 async fn steps_stand_at_the_ends_of_their_lines_and_follow_edits() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let source = workspace.source();
     let mut client = explained(&workspace, capabilities()).await;
     // That a mark is not shown any more is told, too.
@@ -109,7 +109,7 @@ async fn steps_stand_at_the_ends_of_their_lines_and_follow_edits() {
 
 #[tokio::test]
 async fn hints_can_be_switched_off() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = explained(&workspace, capabilities()).await;
     let settings = json!({ "settings": { "unsnarl": { "stepHints": false, "codeLens": false } } });
     client
@@ -129,7 +129,7 @@ async fn hints_can_be_switched_off() {
 
 #[tokio::test]
 async fn only_the_asked_lines_have_hints() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = explained(&workspace, capabilities()).await;
     let line = |line: u32| json!({ "line": line, "character": 0 });
     let params = json!({
@@ -155,7 +155,7 @@ fn offers(lenses: &[Value]) -> Vec<(&str, &str)> {
 
 #[tokio::test]
 async fn lenses_offer_what_the_client_can_do() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut able = capabilities();
     able["experimental"] =
         json!({ "unsnarl": { "commands": ["unsnarl.showExplanation", "unsnarl.nextStep"] } });
@@ -176,7 +176,7 @@ async fn lenses_offer_what_the_client_can_do() {
     );
     client.shutdown().await;
 
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = explained(&workspace, capabilities()).await;
     let lenses = ask(&mut client, "textDocument/codeLens", &workspace.source()).await;
     assert_eq!(lenses, [] as [Value; 0], "this client has no commands");
@@ -185,7 +185,7 @@ async fn lenses_offer_what_the_client_can_do() {
 
 #[tokio::test]
 async fn actions_belong_to_the_diagnostics_of_their_explanation() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut able = capabilities();
     able["experimental"] = json!({ "unsnarl": { "commands": ["unsnarl.showExplanation"] } });
     workspace.land_failing("failed-random-1");
@@ -215,7 +215,7 @@ async fn actions_belong_to_the_diagnostics_of_their_explanation() {
 
 #[tokio::test]
 async fn highlights_are_the_accesses_of_one_variable() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let source = workspace.source();
     let mut client = explained(&workspace, capabilities()).await;
     let told = ask_at(
@@ -249,7 +249,7 @@ async fn highlights_are_the_accesses_of_one_variable() {
 
 #[tokio::test]
 async fn explanations_are_symbols_of_the_workspace() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = explained(&workspace, capabilities()).await;
     let found = client
         .request("workspace/symbol", json!({ "query": "upd bal" }))
@@ -265,7 +265,7 @@ async fn explanations_are_symbols_of_the_workspace() {
 
 #[tokio::test]
 async fn one_goes_from_step_to_step_and_along_edges() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let source = workspace.source();
     let mut client = explained(&workspace, capabilities()).await;
     let told = ask_at(&mut client, "unsnarl/jumps", &source, READ).await;
@@ -306,7 +306,7 @@ async fn next(client: &mut Client, source: &Path, line: u32) -> Option<u32> {
 
 #[tokio::test]
 async fn changes_of_the_status_are_told_to_those_who_want_it() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut able = capabilities();
     able["experimental"] = json!({ "unsnarl": { "status": true } });
     let mut client = explained(&workspace, able).await;
@@ -323,7 +323,7 @@ async fn changes_of_the_status_are_told_to_those_who_want_it() {
 
 #[tokio::test]
 async fn selecting_refreshes_what_is_shown() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut able = capabilities();
     able["workspace"] = json!({ "inlayHint": { "refreshSupport": true } });
     let mut client = explained(&workspace, able).await;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::{fs, path::Path};
 use support::{
     Client,
-    bank::{READ, SOURCE, WRITE, Workspace},
+    bank::{BankWorkspace, READ, SOURCE, WRITE},
     capabilities, uri,
 };
 
@@ -30,7 +30,7 @@ fn able() -> Value {
 }
 
 /// A client that has shown the marks of one failing and one passing run, and whose server has nothing left to do.
-async fn settled(workspace: &Workspace, able: Value) -> Client {
+async fn settled(workspace: &BankWorkspace, able: Value) -> Client {
     workspace.land_failing("failed-random-1");
     workspace.land_passing("passed-random-2");
     let mut client = Client::start_able(&workspace.path(), able).await;
@@ -87,7 +87,7 @@ fn is_one_section(text: &str) -> bool {
 
 #[tokio::test]
 async fn a_fix_is_offered_at_the_lines_of_its_explanation() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let source = workspace.source();
     let mut client = settled(&workspace, able()).await;
     let offered = fixes(&mut client, &source, READ, Value::Null).await;
@@ -128,7 +128,7 @@ async fn a_fix_is_offered_at_the_lines_of_its_explanation() {
 
 #[tokio::test]
 async fn a_fix_follows_edits_elsewhere() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let source = workspace.source();
     let mut client = settled(&workspace, able()).await;
     client.open(&source, SOURCE).await;
@@ -159,7 +159,7 @@ async fn a_fix_follows_edits_elsewhere() {
 
 #[tokio::test]
 async fn clients_that_can_do_little_get_plain_edits_and_no_disabled_actions() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let source = workspace.source();
     let mut client = settled(&workspace, capabilities()).await;
     let offered = fixes(&mut client, &source, WRITE, Value::Null).await;
@@ -177,7 +177,7 @@ async fn clients_that_can_do_little_get_plain_edits_and_no_disabled_actions() {
 
 #[tokio::test]
 async fn the_recorded_source_comes_back() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let source = workspace.source();
     fs::write(&source, SOURCE.replace("- 50", "- 60")).unwrap();
     let mut client = settled(&workspace, able()).await;

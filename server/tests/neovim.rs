@@ -18,7 +18,7 @@
 #[allow(dead_code, reason = "shared with tests that use the rest")]
 mod bank;
 
-use bank::Workspace;
+use bank::BankWorkspace;
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -82,7 +82,7 @@ fn latency(nvim: &Path) -> Output {
 
 /// Runs one Lua file in a Neovim of its own, in a new workspace with one run that is going to land.
 fn drive(nvim: &Path, script: &str) -> Output {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let (folder, home) = (workspace.path(), workspace.path().join("home"));
     fs::create_dir(folder.join("prepared")).unwrap();
     let landed = workspace.land_failing("failing");

@@ -18,7 +18,7 @@ use std::{
 };
 use support::{
     Client,
-    bank::{self, ASSERTION, BETWEEN, READ, SOURCE, WRITE, Workspace},
+    bank::{self, ASSERTION, BETWEEN, BankWorkspace, READ, SOURCE, WRITE},
     capabilities, uri,
 };
 
@@ -51,7 +51,7 @@ fn lost_update(down: u32) -> Vec<(u32, u64, String)> {
 
 #[tokio::test]
 async fn a_run_lands() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = Client::start(&workspace.path()).await;
     workspace.land_failing("failed-random-1");
     let diagnostics = client.diagnostics(&workspace.source()).await;
@@ -76,7 +76,7 @@ async fn a_run_lands() {
 
 #[tokio::test]
 async fn the_run_folder_comes_and_goes() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = Client::start(&workspace.path()).await;
     client.status(|status| status["quiescent"] == true).await;
     let source = workspace.source();
@@ -101,7 +101,7 @@ async fn the_run_folder_comes_and_goes() {
 
 #[tokio::test]
 async fn runs_change_and_vanish() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("a");
     let mut client = Client::start(&workspace.path()).await;
     let source = workspace.source();
@@ -126,7 +126,7 @@ async fn runs_change_and_vanish() {
 
 #[tokio::test]
 async fn broken_and_foreign_files() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     fs::create_dir_all(workspace.runs()).unwrap();
     for i in 0..1000 {
         fs::write(
@@ -167,7 +167,7 @@ async fn broken_and_foreign_files() {
 
 #[tokio::test]
 async fn hover_tells_what_happened_before_what() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = Client::start(&workspace.path()).await;
     let source = workspace.source();
     assert_eq!(
@@ -196,7 +196,7 @@ async fn hover_tells_what_happened_before_what() {
 
 #[tokio::test]
 async fn marks_follow_unsaved_edits() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("a");
     let mut client = Client::start(&workspace.path()).await;
     let source = workspace.source();
@@ -241,7 +241,7 @@ async fn marks_follow_unsaved_edits() {
 
 #[tokio::test]
 async fn the_source_changed_since_the_recording() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("a");
     let source = workspace.source();
     fs::write(
@@ -265,7 +265,7 @@ async fn the_source_changed_since_the_recording() {
 
 #[tokio::test]
 async fn a_checkout_that_moved() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land(
         "a",
         &bank::failing("/home/somebody/src/bank/bank.c".as_ref()),
@@ -280,12 +280,13 @@ async fn a_checkout_that_moved() {
 
 #[tokio::test]
 async fn workspace_folders_come_and_go() {
-    let (first, second) = (Workspace::new(), Workspace::new());
+    let (first, second) = (BankWorkspace::new(), BankWorkspace::new());
     first.land_failing("a");
     second.land_failing("a");
     let mut client = Client::start(&first.path()).await;
     client.diagnostics(&first.source()).await;
-    let folder = |workspace: &Workspace| json!([{ "uri": uri(&workspace.path()), "name": "w" }]);
+    let folder =
+        |workspace: &BankWorkspace| json!([{ "uri": uri(&workspace.path()), "name": "w" }]);
     let change = json!({ "event": { "added": folder(&second), "removed": folder(&first) } });
     client
         .notify("workspace/didChangeWorkspaceFolders", change)
@@ -304,7 +305,7 @@ async fn workspace_folders_come_and_go() {
 
 #[tokio::test]
 async fn settings() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("a");
     fs::rename(workspace.runs(), workspace.path().join("elsewhere")).unwrap();
     let mut client = Client::start_with(json!({
@@ -333,7 +334,7 @@ async fn settings() {
 
 #[tokio::test]
 async fn a_client_that_can_do_little() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = Client::start_able(&workspace.path(), json!({})).await;
     workspace.land_failing("a");
     let diagnostics = client.diagnostics(&workspace.source()).await;
@@ -348,7 +349,7 @@ async fn a_client_that_can_do_little() {
 
 #[tokio::test]
 async fn progress_for_those_who_show_it() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("a");
     let mut able = capabilities();
     able["window"] = json!({ "workDoneProgress": true });
@@ -367,7 +368,7 @@ async fn progress_for_those_who_show_it() {
 
 #[tokio::test]
 async fn explanations_with_the_places_of_today() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("failed-random-1");
     let mut client = Client::start(&workspace.path()).await;
     let source = workspace.source();
@@ -396,7 +397,7 @@ async fn explanations_with_the_places_of_today() {
 
 #[tokio::test]
 async fn many_runs_at_once() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = Client::start(&workspace.path()).await;
     for i in 0..100 {
         workspace.land_passing(&format!("passed-{i}"));
@@ -420,7 +421,7 @@ async fn many_runs_at_once() {
 /// Changes of all kinds to the folder, at any speed, end with the marks of its last content.
 #[tokio::test]
 async fn a_folder_that_never_rests() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = Client::start(&workspace.path()).await;
     let mut shown = Vec::new();
     for round in 0..40u32 {
@@ -460,7 +461,7 @@ async fn a_folder_that_never_rests() {
 
 #[tokio::test]
 async fn columns_in_the_units_of_the_client() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut able = capabilities();
     able["general"]["positionEncodings"] = json!(["utf-16"]);
     let mut client = Client::start_able(&workspace.path(), able).await;
@@ -483,7 +484,7 @@ async fn columns_in_the_units_of_the_client() {
 
 #[tokio::test]
 async fn every_way_to_end() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("a");
     let mut client = Client::start(&workspace.path()).await;
     client.diagnostics(&workspace.source()).await;

@@ -14,12 +14,12 @@ mod support;
 use serde_json::{Value, json};
 use support::{
     Client,
-    bank::{SOURCE, Workspace},
+    bank::{BankWorkspace, SOURCE},
     capabilities, uri,
 };
 
 /// A client that asks.
-async fn asking(workspace: &Workspace) -> Client {
+async fn asking(workspace: &BankWorkspace) -> Client {
     let mut able = capabilities();
     able["textDocument"]["diagnostic"] = json!({});
     able["experimental"] = json!({ "unsnarl": { "diagnostics": "pull" } });
@@ -31,7 +31,7 @@ async fn refreshed(client: &mut Client) {
     client.answer(&refresh).await;
 }
 
-async fn document(client: &mut Client, workspace: &Workspace, before: &Value) -> Value {
+async fn document(client: &mut Client, workspace: &BankWorkspace, before: &Value) -> Value {
     let params = json!({
         "textDocument": { "uri": uri(&workspace.source()) },
         "previousResultId": before,
@@ -41,7 +41,7 @@ async fn document(client: &mut Client, workspace: &Workspace, before: &Value) ->
 
 #[tokio::test]
 async fn a_file_is_told_whole_once() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = asking(&workspace).await;
     let empty = document(&mut client, &workspace, &Value::Null).await;
     assert_eq!(
@@ -75,7 +75,7 @@ async fn a_file_is_told_whole_once() {
 
 #[tokio::test]
 async fn the_workspace_is_told_what_changed() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("failed-random-1");
     let mut client = asking(&workspace).await;
     refreshed(&mut client).await;

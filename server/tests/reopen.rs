@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use std::{fs, path::PathBuf, time::Duration};
 use support::{
     Client,
-    bank::{ASSERTION, Workspace, passing},
+    bank::{ASSERTION, BankWorkspace, passing},
     capabilities, uri,
 };
 
@@ -24,7 +24,7 @@ const HEADLINE: &str = "another thread's update of `balance` was lost";
 
 /// A session from beginning to end; the messages at the failure as they were shown, `last` at last. The answer that
 /// everything is looked at may come before what was shown then: the protocol orders only answers among themselves.
-async fn session(workspace: &Workspace, last: &str) -> Vec<String> {
+async fn session(workspace: &BankWorkspace, last: &str) -> Vec<String> {
     let mut client = Client::start(&workspace.path()).await;
     let (mut shown, source) = (Vec::new(), workspace.source());
     client.status(|status| status["quiescent"] == true).await;
@@ -41,7 +41,7 @@ async fn session(workspace: &Workspace, last: &str) -> Vec<String> {
 }
 
 /// The file in which the server keeps what it found.
-fn cache(workspace: &Workspace) -> PathBuf {
+fn cache(workspace: &BankWorkspace) -> PathBuf {
     let mut files = fs::read_dir(workspace.path().join(".unsnarl/cache")).unwrap();
     files.next().unwrap().unwrap().path()
 }
@@ -58,7 +58,7 @@ fn forged(text: &str) -> String {
 
 #[tokio::test]
 async fn what_was_found_is_shown_again_before_runs_are_read() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("failed-random-1");
     workspace.land_passing("passed-random-2");
     let found = format!("assertion `balance == 450` failed: {HEADLINE}");
@@ -96,7 +96,7 @@ async fn what_was_found_is_shown_again_before_runs_are_read() {
 
 #[tokio::test]
 async fn the_oldest_runs_are_left_out_when_there_is_no_room() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let old = workspace.land_failing("failed-random-0");
     for number in 0..99 {
         workspace.land_passing(&format!("passed-random-{number}"));
@@ -140,7 +140,7 @@ async fn the_oldest_runs_are_left_out_when_there_is_no_room() {
 /// A user mends the program, builds and records it again: what was wrong with the build before is no news any more.
 #[tokio::test]
 async fn a_newer_build_takes_the_marks_of_the_older_one_away() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let source = workspace.source();
     workspace.land_failing("failed-random-1");
     let mut client = Client::start(&workspace.path()).await;

@@ -14,12 +14,12 @@ mod support;
 use serde_json::{Value, json};
 use support::{
     Client,
-    bank::{ASSERTION, BETWEEN, READ, SOURCE, WRITE, Workspace},
+    bank::{ASSERTION, BETWEEN, BankWorkspace, READ, SOURCE, WRITE},
     capabilities, uri,
 };
 
 /// A client that shows the marks of a failing run, with so many passing ones beside it.
-async fn explained(workspace: &Workspace, passing: usize) -> Client {
+async fn explained(workspace: &BankWorkspace, passing: usize) -> Client {
     for at in 0..passing {
         workspace.land_passing(&format!("passed-random-{at}"));
     }
@@ -55,7 +55,7 @@ fn step(number: u64, thread: &str, line: u32, effect: &str) -> (u64, String, u64
 
 #[tokio::test]
 async fn both_orders_have_the_same_steps_and_say_what_is_turned_round() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = explained(&workspace, 1).await;
     let told = schedule(&mut client).await;
     let fails = [
@@ -102,7 +102,7 @@ async fn both_orders_have_the_same_steps_and_say_what_is_turned_round() {
 
 #[tokio::test]
 async fn steps_follow_edits_and_are_nowhere_when_their_line_is_rewritten() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let source = workspace.source();
     let mut client = explained(&workspace, 1).await;
     // What is not shown is told.
@@ -123,7 +123,7 @@ async fn steps_follow_edits_and_are_nowhere_when_their_line_is_rewritten() {
 
 #[tokio::test]
 async fn what_cannot_be_compared_is_said() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     let mut client = explained(&workspace, 0).await;
     let told = schedule(&mut client).await;
     assert_eq!(told["passing"], Value::Null);

@@ -15,18 +15,18 @@ use serde_json::{Value, json};
 use std::{fs, path::PathBuf};
 use support::{
     Client,
-    bank::{READ, Workspace},
+    bank::{BankWorkspace, READ},
     capabilities, uri,
 };
 
 const HEADLINE: &str = "another thread's update of `balance` was lost";
 
-fn file(workspace: &Workspace) -> PathBuf {
+fn file(workspace: &BankWorkspace) -> PathBuf {
     workspace.path().join(".unsnarl-suppressions.toml")
 }
 
 /// The command behind "this is harmless" at the line where the balance is read.
-async fn harmless(client: &mut Client, workspace: &Workspace) -> Value {
+async fn harmless(client: &mut Client, workspace: &BankWorkspace) -> Value {
     let at = json!({ "line": READ - 1, "character": 0 });
     let params = json!({
         "textDocument": { "uri": uri(&workspace.source()) },
@@ -41,7 +41,7 @@ async fn harmless(client: &mut Client, workspace: &Workspace) -> Value {
 
 #[tokio::test]
 async fn what_is_called_harmless_has_no_marks_until_its_entry_goes() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("failed-random-1");
     let source = workspace.source();
     let mut client = Client::start(&workspace.path()).await;
@@ -81,7 +81,7 @@ async fn what_is_called_harmless_has_no_marks_until_its_entry_goes() {
 
 #[tokio::test]
 async fn without_a_reason_the_file_says_who_suppressed_it() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("failed-random-1");
     let mut client = Client::start(&workspace.path()).await;
     client.diagnostics(&workspace.source()).await;
@@ -106,7 +106,7 @@ async fn without_a_reason_the_file_says_who_suppressed_it() {
 
 #[tokio::test]
 async fn a_bad_file_suppresses_nothing_and_is_named_with_its_line() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("failed-random-1");
     fs::write(file(&workspace), "[[suppress]]\nkind = \"no such kind\"\n").unwrap();
     let mut client = Client::start(&workspace.path()).await;
@@ -136,7 +136,7 @@ async fn a_bad_file_suppresses_nothing_and_is_named_with_its_line() {
 
 #[tokio::test]
 async fn clients_that_can_ask_for_the_reason_are_asked() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land_failing("failed-random-1");
     let mut able = capabilities();
     able["experimental"] = json!({ "unsnarl": { "commands": ["unsnarl.askSuppress"] } });

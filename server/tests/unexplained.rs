@@ -14,12 +14,12 @@ mod support;
 use serde_json::{Value, json};
 use support::{
     Client,
-    bank::{self, ASSERTION, SOURCE, Workspace},
+    bank::{self, ASSERTION, BankWorkspace, SOURCE},
 };
 
 #[tokio::test]
 async fn a_failure_without_an_explanation_is_shown_at_its_place() {
-    let workspace = Workspace::new();
+    let workspace = BankWorkspace::new();
     workspace.land("failed-1", &bank::strange(&workspace.source()));
     workspace.land("failed-2", &bank::strange(&workspace.source()));
     for number in 0..12 {

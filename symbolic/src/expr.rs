@@ -45,7 +45,7 @@ pub enum Binary {
 /// Comparisons of two operands of one width, with a one-bit result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are those of the intermediate code")]
-pub enum Compare {
+pub enum Comparison {
     Eq,
     Ult,
     Ule,
@@ -68,7 +68,7 @@ pub enum Unary {
 
 /// Operator and operands of an expression. [`Exprs::width`] gives its width.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Node {
+pub enum ExprNode {
     /// A number, zero-extended.
     Constant(u128),
     /// An unknown value.
@@ -78,7 +78,7 @@ pub enum Node {
     /// See [`Binary`].
     Binary(Binary, ExprId, ExprId),
     /// See [`Compare`].
-    Compare(Compare, ExprId, ExprId),
+    Compare(Comparison, ExprId, ExprId),
     /// Concatenation: the first operand holds the high bits.
     Concat(ExprId, ExprId),
     /// If-then-else: a one-bit condition, the value when it is 1, the value when it is 0.
@@ -88,16 +88,16 @@ pub enum Node {
 /// The table of expressions. Operands precede the expressions that use them.
 #[derive(Clone, Debug, Default)]
 pub struct Exprs {
-    nodes: Vec<(Node, u8)>,
-    known: FxHashMap<(Node, u8), ExprId>,
+    nodes: Vec<(ExprNode, u8)>,
+    known: FxHashMap<(ExprNode, u8), ExprId>,
 }
 
 impl Exprs {
     /// Returns the expression's node; a one-bit zero for an id that is not in the table.
-    pub fn node(&self, id: ExprId) -> Node {
+    pub fn node(&self, id: ExprId) -> ExprNode {
         self.nodes
             .get(id.0 as usize)
-            .map_or(Node::Constant(0), |(node, _)| *node)
+            .map_or(ExprNode::Constant(0), |(node, _)| *node)
     }
 
     /// Width of the expression in bits, 1 to 128.
@@ -118,19 +118,19 @@ impl Exprs {
     /// The constant, if the expression is one.
     pub fn constant(&self, id: ExprId) -> Option<u128> {
         match self.node(id) {
-            Node::Constant(bits) => Some(bits),
+            ExprNode::Constant(bits) => Some(bits),
             _ => None,
         }
     }
 
     /// Makes a constant; bits beyond the width are cut off.
     pub fn number(&mut self, bits: u128, width: u8) -> ExprId {
-        self.intern(Node::Constant(bits & fold::mask(width)), width)
+        self.intern(ExprNode::Constant(bits & fold::mask(width)), width)
     }
 
     /// Makes an unknown value.
     pub fn symbol(&mut self, symbol: SymbolId, width: u8) -> ExprId {
-        self.intern(Node::Symbol(symbol), width)
+        self.intern(ExprNode::Symbol(symbol), width)
     }
 
     /// Applies a [`Unary`]; `width` is the result's.
@@ -144,7 +144,7 @@ impl Exprs {
     }
 
     /// Applies a [`Compare`]. Both operands have one width.
-    pub fn compare(&mut self, op: Compare, a: ExprId, b: ExprId) -> ExprId {
+    pub fn compare(&mut self, op: Comparison, a: ExprId, b: ExprId) -> ExprId {
         fold::compare(self, op, a, b)
     }
 
@@ -164,7 +164,7 @@ impl Exprs {
     }
 
     /// Returns the node's id, with a new row if there is none. Nothing is simplified.
-    pub(super) fn intern(&mut self, node: Node, width: u8) -> ExprId {
+    pub(super) fn intern(&mut self, node: ExprNode, width: u8) -> ExprId {
         if let Some(&id) = self.known.get(&(node, width)) {
             return id;
         }
@@ -177,12 +177,12 @@ impl Exprs {
     /// The operands of an expression.
     pub fn operands(&self, id: ExprId) -> impl Iterator<Item = ExprId> {
         let operands = match self.node(id) {
-            Node::Constant(_) | Node::Symbol(_) => [None; 3],
-            Node::Unary(_, a) => [Some(a), None, None],
-            Node::Binary(_, a, b) | Node::Compare(_, a, b) | Node::Concat(a, b) => {
+            ExprNode::Constant(_) | ExprNode::Symbol(_) => [None; 3],
+            ExprNode::Unary(_, a) => [Some(a), None, None],
+            ExprNode::Binary(_, a, b) | ExprNode::Compare(_, a, b) | ExprNode::Concat(a, b) => {
                 [Some(a), Some(b), None]
             }
-            Node::If(c, a, b) => [Some(c), Some(a), Some(b)],
+            ExprNode::If(c, a, b) => [Some(c), Some(a), Some(b)],
         };
         operands.into_iter().flatten()
     }
@@ -196,7 +196,7 @@ impl Exprs {
                 continue;
             }
             match self.node(id) {
-                Node::Constant(bits) => numbers.push(bits),
+                ExprNode::Constant(bits) => numbers.push(bits),
                 _ => open.extend(self.operands(id)),
             }
         }
@@ -214,7 +214,7 @@ impl Exprs {
                 continue;
             }
             match self.node(id) {
-                Node::Symbol(symbol) => symbols.push(symbol),
+                ExprNode::Symbol(symbol) => symbols.push(symbol),
                 _ => open.extend(self.operands(id)),
             }
         }
@@ -269,18 +269,18 @@ impl Exprs {
     ) -> Option<u128> {
         let width = self.width(id);
         let bits = match self.node(id) {
-            Node::Constant(bits) => bits,
-            Node::Symbol(name) => symbol(name)?,
-            Node::Unary(op, a) => fold::unary_bits(op, operand(a)?, self.width(a), width),
-            Node::Binary(op, a, b) => fold::binary_bits(op, operand(a)?, operand(b)?, width),
-            Node::Compare(op, a, b) => u128::from(fold::compare_bits(
+            ExprNode::Constant(bits) => bits,
+            ExprNode::Symbol(name) => symbol(name)?,
+            ExprNode::Unary(op, a) => fold::unary_bits(op, operand(a)?, self.width(a), width),
+            ExprNode::Binary(op, a, b) => fold::binary_bits(op, operand(a)?, operand(b)?, width),
+            ExprNode::Compare(op, a, b) => u128::from(fold::compare_bits(
                 op,
                 operand(a)?,
                 operand(b)?,
                 self.width(a),
             )),
-            Node::Concat(a, b) => operand(a)? << self.width(b) | operand(b)?,
-            Node::If(c, a, b) => operand(if operand(c)? == 1 { a } else { b })?,
+            ExprNode::Concat(a, b) => operand(a)? << self.width(b) | operand(b)?,
+            ExprNode::If(c, a, b) => operand(if operand(c)? == 1 { a } else { b })?,
         };
         Some(bits & fold::mask(width))
     }

@@ -3,7 +3,7 @@
 //! The rules keep what people wrote recognizable: sums of constants come together, comparisons lose the
 //! widening and the truth values that the compiler puts around them. Nothing is reordered beyond that.
 
-use super::expr::{Binary, Compare, ExprId, Exprs, Node, Unary};
+use super::expr::{Binary, Comparison, ExprId, ExprNode, Exprs, Unary};
 
 /// A mask with all bits of a width set, 1 to 128.
 pub(super) fn mask(width: u8) -> u128 {
@@ -52,14 +52,14 @@ pub(super) fn binary_bits(op: Binary, a: u128, b: u128, width: u8) -> u128 {
     bits & mask(width)
 }
 
-pub(super) fn compare_bits(op: Compare, a: u128, b: u128, width: u8) -> bool {
+pub(super) fn compare_bits(op: Comparison, a: u128, b: u128, width: u8) -> bool {
     let (s, t) = (signed(a, width), signed(b, width));
     match op {
-        Compare::Eq => a == b,
-        Compare::Ult => a < b,
-        Compare::Ule => a <= b,
-        Compare::Slt => s < t,
-        Compare::Sle => s <= t,
+        Comparison::Eq => a == b,
+        Comparison::Ult => a < b,
+        Comparison::Ule => a <= b,
+        Comparison::Slt => s < t,
+        Comparison::Sle => s <= t,
     }
 }
 
@@ -70,34 +70,38 @@ pub(super) fn unary(exprs: &mut Exprs, op: Unary, of: ExprId, width: u8) -> Expr
     }
     match (op, exprs.node(of)) {
         (Unary::ZExt | Unary::SExt | Unary::Extract(0), _) if from == width => of,
-        (Unary::Not, Node::Unary(Unary::Not, inner)) => inner,
+        (Unary::Not, ExprNode::Unary(Unary::Not, inner)) => inner,
         // `!(a < b)` is `b <= a`.
-        (Unary::Not, Node::Compare(op, a, b)) if op != Compare::Eq => {
+        (Unary::Not, ExprNode::Compare(op, a, b)) if op != Comparison::Eq => {
             let other = match op {
-                Compare::Ult => Compare::Ule,
-                Compare::Ule => Compare::Ult,
-                Compare::Slt => Compare::Sle,
-                _ => Compare::Slt,
+                Comparison::Ult => Comparison::Ule,
+                Comparison::Ule => Comparison::Ult,
+                Comparison::Slt => Comparison::Sle,
+                _ => Comparison::Slt,
             };
             compare(exprs, other, b, a)
         }
-        (Unary::Extract(low), Node::Unary(Unary::Extract(inner), source)) => unary(
+        (Unary::Extract(low), ExprNode::Unary(Unary::Extract(inner), source)) => unary(
             exprs,
             Unary::Extract(low.saturating_add(inner)),
             source,
             width,
         ),
-        (Unary::Extract(low), Node::Unary(Unary::ZExt | Unary::SExt, source))
+        (Unary::Extract(low), ExprNode::Unary(Unary::ZExt | Unary::SExt, source))
             if u16::from(low) + u16::from(width) <= u16::from(exprs.width(source)) =>
         {
             unary(exprs, Unary::Extract(low), source, width)
         }
-        (Unary::Extract(low), Node::Concat(high, rest)) => {
+        (Unary::Extract(low), ExprNode::Concat(high, rest)) => {
             extract_of_pair(exprs, (low, width), of, (high, rest))
         }
-        (Unary::ZExt, Node::Unary(Unary::ZExt, source)) => unary(exprs, Unary::ZExt, source, width),
-        (Unary::SExt, Node::Unary(Unary::SExt, source)) => unary(exprs, Unary::SExt, source, width),
-        _ => exprs.intern(Node::Unary(op, of), width),
+        (Unary::ZExt, ExprNode::Unary(Unary::ZExt, source)) => {
+            unary(exprs, Unary::ZExt, source, width)
+        }
+        (Unary::SExt, ExprNode::Unary(Unary::SExt, source)) => {
+            unary(exprs, Unary::SExt, source, width)
+        }
+        _ => exprs.intern(ExprNode::Unary(op, of), width),
     }
 }
 
@@ -114,7 +118,7 @@ fn extract_of_pair(
     }
     match low.checked_sub(border) {
         Some(low) => unary(exprs, Unary::Extract(low), high, width),
-        None => exprs.intern(Node::Unary(Unary::Extract(low), of), width),
+        None => exprs.intern(ExprNode::Unary(Unary::Extract(low), of), width),
     }
 }
 
@@ -133,7 +137,7 @@ pub(super) fn binary(exprs: &mut Exprs, op: Binary, a: ExprId, b: ExprId) -> Exp
         (None, Some(number)) => with_number(exprs, op, a, (b, number), width),
         _ if a == b && matches!(op, Binary::Sub | Binary::Xor) => exprs.number(0, width),
         _ if a == b && matches!(op, Binary::And | Binary::Or) => a,
-        _ => exprs.intern(Node::Binary(op, a, b), width),
+        _ => exprs.intern(ExprNode::Binary(op, a, b), width),
     }
 }
 
@@ -165,29 +169,32 @@ fn with_number(
             binary(exprs, Binary::Add, a, negated)
         }
         (Binary::Add, _) => match exprs.node(a) {
-            Node::Binary(Binary::Add, x, y) => match exprs.constant(y) {
+            ExprNode::Binary(Binary::Add, x, y) => match exprs.constant(y) {
                 Some(before) => {
                     let sum = exprs.number(before.wrapping_add(number), width);
                     binary(exprs, Binary::Add, x, sum)
                 }
-                None => exprs.intern(Node::Binary(op, a, b), width),
+                None => exprs.intern(ExprNode::Binary(op, a, b), width),
             },
-            _ => exprs.intern(Node::Binary(op, a, b), width),
+            _ => exprs.intern(ExprNode::Binary(op, a, b), width),
         },
-        _ => exprs.intern(Node::Binary(op, a, b), width),
+        _ => exprs.intern(ExprNode::Binary(op, a, b), width),
     }
 }
 
-pub(super) fn compare(exprs: &mut Exprs, op: Compare, a: ExprId, b: ExprId) -> ExprId {
+pub(super) fn compare(exprs: &mut Exprs, op: Comparison, a: ExprId, b: ExprId) -> ExprId {
     let width = exprs.width(a);
     if let (Some(a), Some(b)) = (exprs.constant(a), exprs.constant(b)) {
         return exprs.number(u128::from(compare_bits(op, a, b, width)), 1);
     }
     if a == b {
-        return exprs.number(u128::from(!matches!(op, Compare::Ult | Compare::Slt)), 1);
+        return exprs.number(
+            u128::from(!matches!(op, Comparison::Ult | Comparison::Slt)),
+            1,
+        );
     }
-    if op != Compare::Eq {
-        return exprs.intern(Node::Compare(op, a, b), 1);
+    if op != Comparison::Eq {
+        return exprs.intern(ExprNode::Compare(op, a, b), 1);
     }
     if exprs.constant(a).is_some() {
         return compare(exprs, op, b, a);
@@ -197,23 +204,23 @@ pub(super) fn compare(exprs: &mut Exprs, op: Compare, a: ExprId, b: ExprId) -> E
         (_, Some(1)) if width == 1 => a,
         (_, Some(0)) if width == 1 => unary(exprs, Unary::Not, a, 1),
         // `zext(x) == n`: `x == n`, or never.
-        (Node::Unary(Unary::ZExt, inner), Some(number)) => {
+        (ExprNode::Unary(Unary::ZExt, inner), Some(number)) => {
             narrowed(exprs, inner, number, number <= mask(exprs.width(inner)))
         }
-        (Node::Unary(Unary::SExt, inner), Some(number)) => {
+        (ExprNode::Unary(Unary::SExt, inner), Some(number)) => {
             let narrow = exprs.width(inner);
             let fits = unary_bits(Unary::SExt, number & mask(narrow), narrow, width) == number;
             narrowed(exprs, inner, number, fits)
         }
         // `x + m == n` is `x == n - m`.
-        (Node::Binary(Binary::Add, x, y), Some(number)) => match exprs.constant(y) {
+        (ExprNode::Binary(Binary::Add, x, y), Some(number)) => match exprs.constant(y) {
             Some(added) => {
                 let rest = exprs.number(number.wrapping_sub(added), width);
                 compare(exprs, op, x, rest)
             }
-            None => exprs.intern(Node::Compare(op, a, b), 1),
+            None => exprs.intern(ExprNode::Compare(op, a, b), 1),
         },
-        _ => exprs.intern(Node::Compare(op, a, b), 1),
+        _ => exprs.intern(ExprNode::Compare(op, a, b), 1),
     }
 }
 
@@ -222,7 +229,7 @@ fn narrowed(exprs: &mut Exprs, inner: ExprId, number: u128, fits: bool) -> ExprI
         return exprs.number(0, 1);
     }
     let number = exprs.number(number, exprs.width(inner));
-    compare(exprs, Compare::Eq, inner, number)
+    compare(exprs, Comparison::Eq, inner, number)
 }
 
 pub(super) fn concat(exprs: &mut Exprs, high: ExprId, low: ExprId) -> ExprId {
@@ -232,14 +239,14 @@ pub(super) fn concat(exprs: &mut Exprs, high: ExprId, low: ExprId) -> ExprId {
         return exprs.number(high << below | low, width);
     }
     // Two neighbouring parts of one value are that part of it.
-    if let (Node::Unary(Unary::Extract(h), x), Node::Unary(Unary::Extract(l), y)) =
+    if let (ExprNode::Unary(Unary::Extract(h), x), ExprNode::Unary(Unary::Extract(l), y)) =
         (exprs.node(high), exprs.node(low))
         && x == y
         && h == l.saturating_add(below)
     {
         return unary(exprs, Unary::Extract(l), x, width);
     }
-    exprs.intern(Node::Concat(high, low), width)
+    exprs.intern(ExprNode::Concat(high, low), width)
 }
 
 pub(super) fn choose(exprs: &mut Exprs, condition: ExprId, yes: ExprId, no: ExprId) -> ExprId {
@@ -253,7 +260,7 @@ pub(super) fn choose(exprs: &mut Exprs, condition: ExprId, yes: ExprId, no: Expr
         {
             condition
         }
-        None => exprs.intern(Node::If(condition, yes, no), exprs.width(yes)),
+        None => exprs.intern(ExprNode::If(condition, yes, no), exprs.width(yes)),
     }
 }
 
@@ -278,12 +285,12 @@ mod tests {
         Binary::Or,
         Binary::Xor,
     ];
-    const COMPARE: [Compare; 5] = [
-        Compare::Eq,
-        Compare::Ult,
-        Compare::Ule,
-        Compare::Slt,
-        Compare::Sle,
+    const COMPARE: [Comparison; 5] = [
+        Comparison::Eq,
+        Comparison::Ult,
+        Comparison::Ule,
+        Comparison::Slt,
+        Comparison::Sle,
     ];
 
     /// Builds a random expression from the choices and returns it with its value, computed independently.
@@ -374,9 +381,12 @@ mod tests {
     fn a_condition_as_clang_writes_it_becomes_the_condition() {
         let mut exprs = Exprs::default();
         let (x, zero) = (exprs.symbol(SymbolId(0), 32), exprs.number(0, 32));
-        let less = exprs.compare(Compare::Slt, x, zero);
+        let less = exprs.compare(Comparison::Slt, x, zero);
         let wide = exprs.unary(Unary::ZExt, less, 32);
-        let tested = exprs.compare(Compare::Eq, wide, zero);
-        assert_eq!(exprs.node(tested), Node::Compare(Compare::Sle, zero, x));
+        let tested = exprs.compare(Comparison::Eq, wide, zero);
+        assert_eq!(
+            exprs.node(tested),
+            ExprNode::Compare(Comparison::Sle, zero, x)
+        );
     }
 }

@@ -19,10 +19,10 @@ mod show;
 pub mod trace;
 mod walk;
 
-pub use expr::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary};
-pub use path::{Local, LocalId, PathAction, PathNode, SourcePlace, Variable};
+pub use expr::{Binary, Comparison, ExprId, ExprNode, Exprs, SymbolId, Unary};
+pub use path::{Local, LocalId, PathAction, PathNode, PrivateVariable, SourcePlace};
 pub use trace::{
-    Action, Bug, Cell, CellId, Concretized, Object, Origin, Step, StepId, Symbol, SymbolicTrace,
-    ThreadTrace,
+    Action, Bug, CellId, Concretized, MemoryObject, SharedCell, StepId, SymbolOrigin, SymbolicStep,
+    SymbolicTrace, ThreadTrace, UnknownValue,
 };
 pub use walk::{Walked, WalkedPaths, concrete, walk, walk_in_words, walk_paths};

@@ -49,7 +49,7 @@ pub struct Local {
 
 /// A variable, or a part of one, in memory private to one thread.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Variable {
+pub struct PrivateVariable {
     /// Name in the source (`bal`, `job.size`).
     pub name: String,
     /// The only thread that uses the variable.

@@ -1,7 +1,7 @@
 //! Expressions as source text: `balance - a[4]`, `filled <= 0`.
 
 use super::{
-    expr::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary},
+    expr::{Binary, Comparison, ExprId, ExprNode, Exprs, SymbolId, Unary},
     fold::{mask, signed},
 };
 use std::fmt::{self, Write};
@@ -33,7 +33,7 @@ impl Exprs {
         address: &impl Fn(u128) -> Option<String>,
     ) -> String {
         let mut text = String::new();
-        let shown = Shown {
+        let shown = ShownExpr {
             exprs: self,
             name,
             address,
@@ -46,35 +46,35 @@ impl Exprs {
     }
 }
 
-struct Shown<'a, N, A> {
+struct ShownExpr<'a, N, A> {
     exprs: &'a Exprs,
     name: &'a N,
     address: &'a A,
 }
 
-impl<N: Fn(SymbolId) -> String, A: Fn(u128) -> Option<String>> Shown<'_, N, A> {
+impl<N: Fn(SymbolId) -> String, A: Fn(u128) -> Option<String>> ShownExpr<'_, N, A> {
     fn write(&self, out: &mut String, id: ExprId, around: Strength, depth: u32) -> fmt::Result {
         let Some(depth) = depth.checked_sub(1) else {
             return out.write_str("...");
         };
         match self.exprs.node(id) {
-            Node::Constant(bits) => self.number(out, bits, self.exprs.width(id)),
-            Node::Symbol(symbol) => out.write_str(&(self.name)(symbol)),
-            Node::Unary(op, of) => self.unary(out, (op, of), around, depth),
-            Node::Binary(op, a, b) => self.binary(out, (op, a, b), around, depth),
-            Node::Compare(op, a, b) => {
+            ExprNode::Constant(bits) => self.number(out, bits, self.exprs.width(id)),
+            ExprNode::Symbol(symbol) => out.write_str(&(self.name)(symbol)),
+            ExprNode::Unary(op, of) => self.unary(out, (op, of), around, depth),
+            ExprNode::Binary(op, a, b) => self.binary(out, (op, a, b), around, depth),
+            ExprNode::Compare(op, a, b) => {
                 let (sign, strength) = compare_sign(op);
                 // People write the number on the right: `filled > 0`.
                 let turned = self.exprs.constant(a).and(turned_sign(op));
                 let (a, sign, b) = turned.map_or((a, sign, b), |sign| (b, sign, a));
                 self.infix(out, (a, sign, b), (strength, around), depth)
             }
-            Node::Concat(high, low) => {
+            ExprNode::Concat(high, low) => {
                 self.write(out, high, Strength::Prefix, depth)?;
                 out.write_str(":")?;
                 self.write(out, low, Strength::Prefix, depth)
             }
-            Node::If(condition, yes, no) => {
+            ExprNode::If(condition, yes, no) => {
                 let bracket = around > Strength::Choice;
                 out.write_str(if bracket { "(" } else { "" })?;
                 self.write(out, condition, Strength::Either, depth)?;
@@ -110,7 +110,7 @@ impl<N: Fn(SymbolId) -> String, A: Fn(u128) -> Option<String>> Shown<'_, N, A> {
         depth: u32,
     ) -> fmt::Result {
         match (op, self.exprs.node(of)) {
-            (Unary::Not, Node::Compare(Compare::Eq, a, b)) => {
+            (Unary::Not, ExprNode::Compare(Comparison::Eq, a, b)) => {
                 self.infix(out, (a, "!=", b), (Strength::Equality, around), depth)
             }
             (Unary::Not, _) => {
@@ -180,20 +180,20 @@ fn above(strength: Strength) -> Strength {
     }
 }
 
-fn compare_sign(op: Compare) -> (&'static str, Strength) {
+fn compare_sign(op: Comparison) -> (&'static str, Strength) {
     match op {
-        Compare::Eq => ("==", Strength::Equality),
-        Compare::Ult | Compare::Slt => ("<", Strength::Order),
-        Compare::Ule | Compare::Sle => ("<=", Strength::Order),
+        Comparison::Eq => ("==", Strength::Equality),
+        Comparison::Ult | Comparison::Slt => ("<", Strength::Order),
+        Comparison::Ule | Comparison::Sle => ("<=", Strength::Order),
     }
 }
 
 /// The comparison sign after its operands are swapped.
-fn turned_sign(op: Compare) -> Option<&'static str> {
+fn turned_sign(op: Comparison) -> Option<&'static str> {
     match op {
-        Compare::Eq => None,
-        Compare::Ult | Compare::Slt => Some(">"),
-        Compare::Ule | Compare::Sle => Some(">="),
+        Comparison::Eq => None,
+        Comparison::Ult | Comparison::Slt => Some(">"),
+        Comparison::Ule | Comparison::Sle => Some(">="),
     }
 }
 
@@ -233,8 +233,8 @@ mod tests {
         let less = exprs.binary(Binary::Sub, x, three);
         let nested = exprs.binary(Binary::Sub, y, sum);
         let product = exprs.binary(Binary::Mul, sum, y);
-        let compared = exprs.compare(Compare::Sle, less, product);
-        let other = exprs.compare(Compare::Eq, x, y);
+        let compared = exprs.compare(Comparison::Sle, less, product);
+        let other = exprs.compare(Comparison::Eq, x, y);
         let other = exprs.not(other);
         assert_eq!(show(&exprs, less), "balance - 3");
         assert_eq!(show(&exprs, nested), "a[4] - (balance + a[4])");
@@ -243,7 +243,7 @@ mod tests {
             "balance - 3 <= (balance + a[4]) * a[4]"
         );
         assert_eq!(show(&exprs, other), "balance != a[4]");
-        let above = exprs.compare(Compare::Slt, three, x);
+        let above = exprs.compare(Comparison::Slt, three, x);
         assert_eq!(show(&exprs, above), "balance > 3");
     }
 }

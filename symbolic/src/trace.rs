@@ -2,7 +2,7 @@
 
 use super::{
     expr::{ExprId, Exprs, SymbolId},
-    path::{Local, PathNode, SourcePlace, Variable},
+    path::{Local, PathNode, PrivateVariable, SourcePlace},
 };
 use unsnarl_trace::{EventId, EventKind, LocationId, SiteId, ThreadId};
 
@@ -12,11 +12,11 @@ pub struct SymbolicTrace {
     /// The expressions.
     pub exprs: Exprs,
     /// The symbols, by [`SymbolId`].
-    pub symbols: Vec<Symbol>,
+    pub symbols: Vec<UnknownValue>,
     /// Memory objects in ascending order of their bases, used to name numbers that are addresses.
-    pub objects: Vec<Object>,
+    pub objects: Vec<MemoryObject>,
     /// Shared memory in pieces that no access splits, by [`CellId`].
-    pub cells: Vec<Cell>,
+    pub cells: Vec<SharedCell>,
     /// The threads, by [`ThreadId`] of the run.
     pub threads: Vec<ThreadTrace>,
     /// All steps in their recorded order, threads interleaved. Empty when no order was recorded.
@@ -24,7 +24,7 @@ pub struct SymbolicTrace {
     /// Assignments of variables in memory of one thread, by [`LocalId`](super::LocalId), where paths were asked for.
     pub locals: Vec<Local>,
     /// Their variables.
-    pub variables: Vec<Variable>,
+    pub variables: Vec<PrivateVariable>,
     /// Places of path nodes; row 0 is "not known".
     pub places: Vec<SourcePlace>,
     /// The bug condition of the failure.
@@ -57,20 +57,20 @@ impl CellId {
 
 /// An unknown value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Symbol {
+pub struct UnknownValue {
     /// Width in bits.
     pub width: u8,
     /// Value in the recorded run; `None` when no values were recorded.
     pub recorded: Option<u128>,
     /// Origin of the value.
-    pub origin: Origin,
+    pub origin: SymbolOrigin,
     /// The source's name for it (`balance`, `a[4]`, `result of rand`).
     pub name: String,
 }
 
 /// Origin of an unknown value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Origin {
+pub enum SymbolOrigin {
     /// A read by this step.
     Read(StepId),
     /// A source outside the model (input, a library's result): the same in every order.
@@ -84,7 +84,7 @@ pub enum Origin {
 
 /// A memory object; an address is its base plus an offset.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Object {
+pub struct MemoryObject {
     /// Its name as in run files, without a path into it.
     pub name: String,
     /// Its base. Bases are far apart; no object begins at 0.
@@ -95,7 +95,7 @@ pub struct Object {
 
 /// A piece of shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cell {
+pub struct SharedCell {
     /// Its name as in run files.
     pub name: String,
     /// The run's location that begins here, if one does.
@@ -112,7 +112,7 @@ pub struct Cell {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ThreadTrace {
     /// Its steps in program order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SymbolicStep>,
     /// The path in the source's words, if it was asked for.
     pub path: Vec<PathNode>,
 }
@@ -122,7 +122,7 @@ pub struct ThreadTrace {
 /// Steps of one event (an access of several cells, a read-modify-write) are neighbours, share `event`, and
 /// are atomic.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Step {
+pub struct SymbolicStep {
     /// The recorded event; `None` for path conditions and for added steps.
     pub event: Option<EventId>,
     /// Site of the step in the program.
@@ -211,13 +211,13 @@ pub struct Concretized {
 
 impl SymbolicTrace {
     /// The step.
-    pub fn step(&self, id: StepId) -> Option<&Step> {
+    pub fn step(&self, id: StepId) -> Option<&SymbolicStep> {
         let thread = self.threads.get(id.thread.index())?;
         thread.steps.get(id.index as usize)
     }
 
     /// All steps, thread by thread.
-    pub fn steps(&self) -> impl Iterator<Item = (StepId, &Step)> {
+    pub fn steps(&self) -> impl Iterator<Item = (StepId, &SymbolicStep)> {
         self.threads.iter().enumerate().flat_map(|(thread, trace)| {
             let thread = ThreadId(thread as u16);
             let steps = trace.steps.iter().enumerate();
@@ -234,7 +234,7 @@ impl SymbolicTrace {
     }
 
     /// The cell.
-    pub fn cell(&self, id: CellId) -> Option<&Cell> {
+    pub fn cell(&self, id: CellId) -> Option<&SharedCell> {
         self.cells.get(id.index())
     }
 
@@ -262,12 +262,12 @@ impl SymbolicTrace {
     }
 
     /// The symbol.
-    pub fn symbol(&self, id: SymbolId) -> Option<&Symbol> {
+    pub fn symbol(&self, id: SymbolId) -> Option<&UnknownValue> {
         self.symbols.get(id.index())
     }
 
     /// The object that an address lies in, and the offset. Logarithmic.
-    pub fn object(&self, address: u64) -> Option<(&Object, u64)> {
+    pub fn object(&self, address: u64) -> Option<(&MemoryObject, u64)> {
         let behind = self
             .objects
             .partition_point(|object| object.base <= address);

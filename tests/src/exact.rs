@@ -6,7 +6,7 @@ use unsnarl_trace::{Event, Run, Value, model::flags};
 
 /// Counts of the compared accesses and bytes.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub struct Tally {
+pub struct ExactCounts {
     /// Accesses that the program noted.
     pub noted: u64,
     /// Bytes read or written on which both agree.
@@ -15,8 +15,8 @@ pub struct Tally {
     pub unknown: u64,
 }
 
-impl std::ops::AddAssign for Tally {
-    fn add_assign(&mut self, other: Tally) {
+impl std::ops::AddAssign for ExactCounts {
+    fn add_assign(&mut self, other: ExactCounts) {
         self.noted += other.noted;
         self.agreed += other.agreed;
         self.unknown += other.unknown;
@@ -28,7 +28,7 @@ type Byte = (u64, Option<u8>);
 
 /// The accesses of one thread, byte by byte.
 #[derive(Default)]
-struct Accessed {
+struct ExactAccesses {
     reads: Vec<Byte>,
     writes: Vec<Byte>,
 }
@@ -37,17 +37,17 @@ struct Accessed {
 struct Notes {
     /// Offset and size of each part by the name that its location has.
     parts: HashMap<String, (u64, u64)>,
-    threads: Vec<Accessed>,
+    threads: Vec<ExactAccesses>,
     count: u64,
 }
 
 /// Compares all accesses to the program's `shared` variable; the first difference is an error.
-pub fn compare(run: &Run, notes: &[u8]) -> Result<Tally> {
+pub fn compare(run: &Run, notes: &[u8]) -> Result<ExactCounts> {
     let notes = read(notes).context("the notes are broken")?;
     let recorded = recorded(run, &notes)?;
-    let mut tally = Tally {
+    let mut tally = ExactCounts {
         noted: notes.count,
-        ..Tally::default()
+        ..ExactCounts::default()
     };
     for (thread, (noted, recorded)) in notes.threads.iter().zip(&recorded).enumerate() {
         let mut check = |what: &str, noted: &[Byte], recorded: &[Byte]| {
@@ -64,7 +64,7 @@ fn same(
     noted: &[Byte],
     recorded: &[Byte],
     parts: &HashMap<String, (u64, u64)>,
-    tally: &mut Tally,
+    tally: &mut ExactCounts,
 ) -> Result<()> {
     let named = |at: u64| name(parts, at);
     // Of the value of one access the run file has eight bytes.
@@ -112,8 +112,12 @@ fn name(parts: &HashMap<String, (u64, u64)>, at: u64) -> String {
     })
 }
 
-fn recorded(run: &Run, notes: &Notes) -> Result<Vec<Accessed>> {
-    let mut threads: Vec<Accessed> = notes.threads.iter().map(|_| Accessed::default()).collect();
+fn recorded(run: &Run, notes: &Notes) -> Result<Vec<ExactAccesses>> {
+    let mut threads: Vec<ExactAccesses> = notes
+        .threads
+        .iter()
+        .map(|_| ExactAccesses::default())
+        .collect();
     let pointer = Pointers::new(run, notes);
     for (_, event) in run
         .events
@@ -142,7 +146,7 @@ fn recorded(run: &Run, notes: &Notes) -> Result<Vec<Accessed>> {
     Ok(threads)
 }
 
-fn add(to: &mut Accessed, event: &Event, offset: u64, size: u64, pointers: &Pointers<'_>) {
+fn add(to: &mut ExactAccesses, event: &Event, offset: u64, size: u64, pointers: &Pointers<'_>) {
     let value = match event.value {
         Some(Value::Bits(bits)) => Some(bits),
         Some(Value::Address(location)) => pointers.bits(location.index()),
@@ -210,7 +214,7 @@ fn read(bytes: &[u8]) -> Result<Notes> {
         .context("no number of threads")?;
     let (count, rest) = rest.split_at(line);
     let count: usize = std::str::from_utf8(count)?.parse()?;
-    let mut reader = Reader(rest.get(1..).unwrap_or_default());
+    let mut reader = NoteReader(rest.get(1..).unwrap_or_default());
     let mut notes = Notes {
         parts,
         threads: Vec::new(),
@@ -218,7 +222,7 @@ fn read(bytes: &[u8]) -> Result<Notes> {
     };
     for _ in 0..count {
         let count = reader.number(8)?;
-        let mut accessed = Accessed::default();
+        let mut accessed = ExactAccesses::default();
         (0..count).try_for_each(|_| reader.note(&is_part, &mut accessed))?;
         notes.threads.push(accessed);
         notes.count += count;
@@ -237,9 +241,9 @@ fn covered(parts: &HashMap<String, (u64, u64)>) -> Vec<bool> {
     covered
 }
 
-struct Reader<'a>(&'a [u8]);
+struct NoteReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> NoteReader<'a> {
     fn take(&mut self, bytes: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(bytes).context("the file is cut")?;
         self.0 = rest;
@@ -254,7 +258,7 @@ impl<'a> Reader<'a> {
             .fold(0, |n, byte| n << 8 | u64::from(*byte)))
     }
 
-    fn note(&mut self, is_part: &[bool], to: &mut Accessed) -> Result<()> {
+    fn note(&mut self, is_part: &[bool], to: &mut ExactAccesses) -> Result<()> {
         const READ: u64 = 1;
         let (kind, offset) = (self.number(4)?, self.number(4)?);
         let size = self.number(4)?;

@@ -16,8 +16,8 @@ pub mod workspace;
 pub mod wrapped;
 
 pub use expect::Expectation;
-pub use page::Page;
-pub use program::{Compiler, Program};
+pub use page::BugPage;
+pub use program::{TestProgram, TestedCompiler};
 pub use shows::shows;
 pub use workspace::{Finished, Workspace, permit};
 

@@ -7,7 +7,7 @@ use std::{fs, ops::Range, path::PathBuf};
 
 /// A page about a class of bugs.
 #[derive(Debug)]
-pub struct Page {
+pub struct BugPage {
     /// Its file.
     pub path: PathBuf,
     /// Its whole text.
@@ -24,15 +24,15 @@ pub struct Page {
     pub healed: String,
 }
 
-impl Page {
+impl BugPage {
     /// Reads the page about a class.
-    pub fn open(class: &str) -> Result<Page> {
+    pub fn open(class: &str) -> Result<BugPage> {
         let path = folder().join(class).with_extension("md");
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        Page::parse(class, path.clone(), text).with_context(|| path.display().to_string())
+        BugPage::parse(class, path.clone(), text).with_context(|| path.display().to_string())
     }
 
-    fn parse(class: &str, path: PathBuf, text: String) -> Result<Page> {
+    fn parse(class: &str, path: PathBuf, text: String) -> Result<BugPage> {
         let part = |kind: &str| -> Result<Range<usize>> {
             block(&text, kind).with_context(|| format!("no block ```{kind}"))
         };
@@ -45,7 +45,7 @@ impl Page {
             .collect();
         let expectation = Expectation::parse(&comments, &program)?;
         let healed = changed(&program, text.get(change).unwrap_or_default())?;
-        Ok(Page {
+        Ok(BugPage {
             path,
             class: class.to_owned(),
             program,
@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn every_page_can_be_read() {
-        for class in Page::classes().unwrap() {
-            Page::open(&class).unwrap_or_else(|error| panic!("{error:#}"));
+        for class in BugPage::classes().unwrap() {
+            BugPage::open(&class).unwrap_or_else(|error| panic!("{error:#}"));
         }
     }
 }

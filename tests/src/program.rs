@@ -10,7 +10,7 @@ use std::{
 
 /// A compiler that programs are tested with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Compiler {
+pub enum TestedCompiler {
     /// gcc and g++.
     Gcc,
     /// clang and clang++, the newest that is installed.
@@ -19,22 +19,22 @@ pub enum Compiler {
     Clang14,
 }
 
-impl Compiler {
+impl TestedCompiler {
     /// Commands that it can have, for C and for C++.
     fn candidates(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Compiler::Gcc => &[("gcc", "g++")],
-            Compiler::Clang => &[("clang-19", "clang++-19"), ("clang", "clang++")],
-            Compiler::Clang14 => &[("clang-14", "clang++-14")],
+            TestedCompiler::Gcc => &[("gcc", "g++")],
+            TestedCompiler::Clang => &[("clang-19", "clang++-19"), ("clang", "clang++")],
+            TestedCompiler::Clang14 => &[("clang-14", "clang++-14")],
         }
     }
 
     /// Its name in the headers of programs.
     fn word(self) -> &'static str {
         match self {
-            Compiler::Gcc => "gcc",
-            Compiler::Clang => "clang",
-            Compiler::Clang14 => "clang-14",
+            TestedCompiler::Gcc => "gcc",
+            TestedCompiler::Clang => "clang",
+            TestedCompiler::Clang14 => "clang-14",
         }
     }
 
@@ -56,7 +56,7 @@ fn is_installed(name: &str) -> bool {
 
 /// One program.
 #[derive(Debug)]
-pub struct Program {
+pub struct TestProgram {
     /// Name of its folder.
     pub name: String,
     /// Its source file.
@@ -73,22 +73,22 @@ pub struct Program {
     still_wrong: Vec<String>,
 }
 
-impl Program {
+impl TestProgram {
     /// The program of this name.
-    pub fn open(name: &str) -> Result<Program> {
-        Program::in_folder(&programs_folder().join(name), name)
+    pub fn open(name: &str) -> Result<TestProgram> {
+        TestProgram::in_folder(&programs_folder().join(name), name)
     }
 
     /// The kernel of this name, or the program if there is no such kernel.
-    pub fn kernel(name: &str) -> Result<Program> {
+    pub fn kernel(name: &str) -> Result<TestProgram> {
         let kernels = kernels_folder();
         match kernels.join(name).with_extension("c").is_file() {
-            true => Program::in_folder(&kernels, name),
-            false => Program::open(name),
+            true => TestProgram::in_folder(&kernels, name),
+            false => TestProgram::open(name),
         }
     }
 
-    fn in_folder(folder: &Path, name: &str) -> Result<Program> {
+    fn in_folder(folder: &Path, name: &str) -> Result<TestProgram> {
         let source = ["c", "cpp"]
             .map(|extension| folder.join(name).with_extension(extension))
             .into_iter()
@@ -99,7 +99,7 @@ impl Program {
             Expectation::parse(&text, &text).with_context(|| source.display().to_string())?;
         let second =
             Expectation::second(&text, &text).with_context(|| source.display().to_string())?;
-        Ok(Program {
+        Ok(TestProgram {
             name: name.to_owned(),
             source,
             expectation,
@@ -144,13 +144,13 @@ impl Program {
 
     /// Returns whether the program has its bug when this compiler compiles it at this level (`-O2`). An optimizing
     /// compiler may read once what the source reads twice.
-    pub fn has_bug(&self, compiler: Compiler, level: &str) -> bool {
+    pub fn has_bug(&self, compiler: TestedCompiler, level: &str) -> bool {
         let build = format!("{} {level}", compiler.word());
         !self.without.contains(&build)
     }
 
     /// Returns whether unsnarl is known to explain this build wrongly.
-    pub fn is_still_wrong(&self, compiler: Compiler, level: &str) -> bool {
+    pub fn is_still_wrong(&self, compiler: TestedCompiler, level: &str) -> bool {
         let build = format!("{} {level}", compiler.word());
         self.still_wrong.contains(&build)
     }
@@ -164,15 +164,15 @@ impl Program {
 
     /// Copies the source into `workspace` and compiles it there for recording; returns the command
     /// that runs it.
-    pub fn compile(&self, workspace: &Workspace, compiler: Compiler) -> Result<String> {
+    pub fn compile(&self, workspace: &Workspace, compiler: TestedCompiler) -> Result<String> {
         self.compile_with(workspace, compiler, &[])
     }
 
-    /// As [`Program::compile`], with more options.
+    /// As [`TestProgram::compile`], with more options.
     pub fn compile_with(
         &self,
         workspace: &Workspace,
-        compiler: Compiler,
+        compiler: TestedCompiler,
         options: &[&str],
     ) -> Result<String> {
         let name = self
@@ -211,7 +211,7 @@ pub fn compile(
     workspace: &Workspace,
     source: &Path,
     to: &str,
-    compiler: Compiler,
+    compiler: TestedCompiler,
 ) -> Result<Finished> {
     compile_with(workspace, source, to, compiler, &[])
 }
@@ -221,7 +221,7 @@ pub fn compile_with(
     workspace: &Workspace,
     source: &Path,
     to: &str,
-    compiler: Compiler,
+    compiler: TestedCompiler,
     options: &[&str],
 ) -> Result<Finished> {
     let cpp = source
@@ -261,8 +261,8 @@ mod tests {
 
     #[test]
     fn every_program_can_be_read() {
-        for name in Program::names().unwrap() {
-            let program = Program::open(&name).unwrap_or_else(|error| panic!("{error:#}"));
+        for name in TestProgram::names().unwrap() {
+            let program = TestProgram::open(&name).unwrap_or_else(|error| panic!("{error:#}"));
             let lines = fs::read_to_string(&program.source).unwrap().lines().count();
             assert!((40..=150).contains(&lines), "{name} has {lines} lines");
             let bugs = [Some(program.expectation), program.second];
@@ -274,10 +274,10 @@ mod tests {
 
     #[test]
     fn every_kernel_can_be_read() {
-        let names = Program::kernels().unwrap();
+        let names = TestProgram::kernels().unwrap();
         assert!(names.len() >= 25, "{names:?}");
         for name in names {
-            let kernel = Program::kernel(&name).unwrap_or_else(|error| panic!("{error:#}"));
+            let kernel = TestProgram::kernel(&name).unwrap_or_else(|error| panic!("{error:#}"));
             let parts = kernel.expectation.parts.keys();
             let parts: Vec<&str> = parts.map(String::as_str).collect();
             assert_eq!(parts, ["cause", "interference"], "{name}");

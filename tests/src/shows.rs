@@ -18,7 +18,7 @@ pub fn shows(expectation: &Expectation, run: &Run, told: &Value) -> bool {
         parts.flat_map(|(_, lines)| lines.clone()).collect()
     };
     let (cause_lines, interference) = (lines("cause"), lines("interference"));
-    let at = |lines: &BTreeSet<u32>| -> Vec<Access> {
+    let at = |lines: &BTreeSet<u32>| -> Vec<ShownAccess> {
         let accesses = run
             .events
             .iter()
@@ -28,10 +28,10 @@ pub fn shows(expectation: &Expectation, run: &Run, told: &Value) -> bool {
             .collect()
     };
     let (causes, others) = (at(&cause_lines), at(&interference));
-    let is_kept = |access: &&Access| kept.contains(&access.event.0);
+    let is_kept = |access: &&ShownAccess| kept.contains(&access.event.0);
     let mut others = others.iter().filter(is_kept);
     others.any(|other| {
-        let own = |access: &&Access| access.thread != other.thread;
+        let own = |access: &&ShownAccess| access.thread != other.thread;
         let conflicts = causes.iter().filter(is_kept).filter(own);
         match expectation.kinds.first() {
             Some(BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation) => {
@@ -56,7 +56,7 @@ fn kept(told: &Value) -> BTreeSet<u32> {
         .collect()
 }
 
-struct Access {
+struct ShownAccess {
     event: EventId,
     thread: ThreadId,
     location: LocationId,
@@ -65,10 +65,10 @@ struct Access {
     writes: bool,
 }
 
-fn access(run: &Run, id: EventId, event: &Event) -> Option<Access> {
+fn access(run: &Run, id: EventId, event: &Event) -> Option<ShownAccess> {
     let is_step = event.kind.is_access() || event.kind == EventKind::Failure;
     let site = run.meta.site(event.site);
-    is_step.then(|| Access {
+    is_step.then(|| ShownAccess {
         event: id,
         thread: event.thread,
         location: event.location,
@@ -82,9 +82,9 @@ fn access(run: &Run, id: EventId, event: &Event) -> Option<Access> {
 /// another one of the same round, or before its end when the run failed first. One of the region's accesses conflicts
 /// with it: both are on one location, and at least one of them writes.
 fn comes_in_between(
-    (causes, lines): (&[Access], &BTreeSet<u32>),
+    (causes, lines): (&[ShownAccess], &BTreeSet<u32>),
     thread: ThreadId,
-    other: &Access,
+    other: &ShownAccess,
 ) -> bool {
     let own = || causes.iter().filter(|access| access.thread == thread);
     let before = own().rfind(|access| access.event < other.event);
@@ -95,7 +95,7 @@ fn comes_in_between(
     let is_within = match after {
         // Of one line only where it reads and then writes, or where a helper looks at one variable after the other.
         Some(after) if before.line == after.line => {
-            let elsewhere = |access: &&Access| access.location != after.location;
+            let elsewhere = |access: &&ShownAccess| access.location != after.location;
             let mut earlier = own().filter(|access| access.event < other.event);
             !before.writes && after.writes || earlier.any(|access| elsewhere(&access))
         }

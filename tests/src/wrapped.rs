@@ -1,7 +1,7 @@
 //! The programs of `tests/programs` with their locks behind functions, macros, structs and classes of their own, as
 //! real programs have them.
 
-use crate::{Finished, Program, Workspace};
+use crate::{Finished, TestProgram, Workspace};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 
@@ -43,7 +43,7 @@ pub struct Wrapped {
 
 impl Wrapped {
     /// The program in this form; none where the language has no such form.
-    pub fn new(program: &Program, form: Form) -> Result<Option<Wrapped>> {
+    pub fn new(program: &TestProgram, form: Form) -> Result<Option<Wrapped>> {
         let text = fs::read_to_string(&program.source)?;
         let is_cpp = program.is_cpp();
         let files = match (is_cpp, form) {

@@ -16,7 +16,7 @@ pub struct RunInput {
     /// Variables of the environment that the program looked up, and those that decide how the C library behaves;
     /// sorted by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub environment: Vec<Variable>,
+    pub environment: Vec<EnvironmentVariable>,
     /// Limit of the stack in bytes, where it is not the usual one of 8 MB; the largest number for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<u64>,
@@ -38,7 +38,7 @@ impl RunInput {
 
 /// A variable of the environment.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
-pub struct Variable {
+pub struct EnvironmentVariable {
     /// Its name.
     pub name: String,
     /// Its value; `None` where it was not set.
@@ -46,7 +46,7 @@ pub struct Variable {
     pub value: Option<String>,
 }
 
-impl Variable {
+impl EnvironmentVariable {
     /// Returns whether a replay never restores the variable: the loader and the C library take code to execute from
     /// it, which a run file made by somebody else must not name.
     pub fn is_withheld(&self) -> bool {
@@ -115,7 +115,7 @@ mod tests {
         let input = RunInput {
             seed: Some(7),
             bytes: Bytes((0..=255).collect()),
-            environment: vec![Variable {
+            environment: vec![EnvironmentVariable {
                 name: "MOOD".into(),
                 value: None,
             }],

@@ -59,7 +59,7 @@ pub use crate::{
     failure_mode::FailureMode,
     folder::{EncodedRun, RunFile, RunFolder, StoreError},
     meta::{
-        BlockRow, Chances, Criteria, Failure, FailureKind, FrameRow, Minimized, Mode, Outcome,
+        BlockRow, Chances, Criteria, Failure, FailureKind, FrameRow, Minimized, OrderMode, Outcome,
         PointRow, Preemption, RunMeta, SiteRow, SourceRow, ThreadRow,
     },
     model::{

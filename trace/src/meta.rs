@@ -52,7 +52,7 @@ impl Outcome {
 /// The relation between the recorded order of events and the real one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum OrderMode {
     /// One thread at a time: order and values are exact.
     #[default]
     Controlled,
@@ -308,7 +308,7 @@ pub struct RunMeta {
     /// SHA-256 over arguments and standard input: runs of one build and one input make a corpus.
     pub input_hash: String,
     /// The relation between the recorded order of events and the real one.
-    pub mode: Mode,
+    pub mode: OrderMode,
     /// Order and values are exact.
     pub exact: bool,
     /// `random`, `pct`, `exhaustive`, `replay`, `sequential`, `free`, `path` or `imported`.

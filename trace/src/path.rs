@@ -110,13 +110,13 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::pack::{Table, pack};
+    use crate::raw::pack::{LastOccurrences, pack};
     use proptest::prelude::*;
 
     #[test]
     fn steps_of_a_path() {
         let mut packed = Vec::new();
-        let mut table: Table = [0; size_of::<Table>() / 2];
+        let mut table: LastOccurrences = [0; size_of::<LastOccurrences>() / 2];
         for words in [[2, 3, 1].as_slice(), &[4, 1]] {
             pack(words, &mut table, |byte| packed.push(byte));
         }

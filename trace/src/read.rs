@@ -12,7 +12,7 @@ mod tables;
 
 use crate::{
     files::open_regular,
-    meta::{FORMAT, Mode, RunMeta},
+    meta::{FORMAT, OrderMode, RunMeta},
     run::Run,
     schema,
 };
@@ -24,7 +24,7 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
 };
-use tables::Tables;
+use tables::RunTables;
 
 /// An error that keeps a file from being read as a run.
 #[derive(Debug, thiserror::Error)]
@@ -212,7 +212,7 @@ fn begin(bytes: Buffer) -> Result<Buffer, Refusal> {
 fn read_buffer(bytes: Buffer) -> Result<Run, Refusal> {
     let (mut messages, schema) = Messages::open(begin(bytes)?).map_err(Refusal::Damaged)?;
     columns::check(&schema).map_err(Refusal::NotARun)?;
-    let mut tables = Tables::new(meta_of(&schema)?);
+    let mut tables = RunTables::new(meta_of(&schema)?);
     let mut chunks = Chunks::of_at_most(events_of(&schema));
     let damage = read_batches(&mut messages, &mut tables, &mut chunks)
         .err()
@@ -260,7 +260,7 @@ fn meta_of(schema: &Schema) -> Result<RunMeta, Refusal> {
 fn imported() -> RunMeta {
     RunMeta {
         format: FORMAT,
-        mode: Mode::Imported,
+        mode: OrderMode::Imported,
         strategy: "imported".to_owned(),
         ..RunMeta::default()
     }
@@ -268,7 +268,7 @@ fn imported() -> RunMeta {
 
 fn read_batches(
     messages: &mut Messages,
-    tables: &mut Tables,
+    tables: &mut RunTables,
     chunks: &mut Chunks,
 ) -> Result<(), String> {
     while let Some(batch) = messages.next_batch()? {

@@ -82,7 +82,7 @@ pub struct ScriptError {
 
 /// The run that a script describes.
 pub fn parse(script: &str) -> Result<Run, ScriptError> {
-    let mut build = build::Build::default();
+    let mut build = build::ScriptedRun::default();
     for (line, text) in (1..).zip(script.lines().map(str::trim)) {
         if text.is_empty() || text.starts_with('#') {
             continue;

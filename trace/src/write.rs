@@ -44,7 +44,7 @@ pub fn write_run(run: &Run, out: &mut impl Write) -> Result<(), WriteError> {
         .map_err(|error| WriteError::Inconsistent(format!("its metadata is no JSON: {error}")))?;
     let columns = schema::columns(&run.events);
     let schema: SchemaRef = Arc::new(schema::schema(&columns, FORMAT, json, run.events.len()));
-    let tables = Tables::of(run);
+    let tables = DictionaryTables::of(run);
     let options = options(run.events.len()).map_err(from_arrow)?;
     let out = BufWriter::new(out);
     let writer = FileWriter::try_new_with_options(out, &schema, options);
@@ -52,7 +52,7 @@ pub fn write_run(run: &Run, out: &mut impl Write) -> Result<(), WriteError> {
     // A run without events has one empty batch: the tables come with the batches.
     for start in (0..run.events.len().max(1)).step_by(BATCH_ROWS) {
         let length = BATCH_ROWS.min(run.events.len() - start);
-        let batch = Rows {
+        let batch = BatchRows {
             events: &run.events,
             tables: &tables,
             start,
@@ -87,15 +87,15 @@ fn check_ids(run: &Run) -> Result<(), WriteError> {
 }
 
 /// The dictionaries, made once so that every batch shares them.
-struct Tables {
+struct DictionaryTables {
     kinds: ArrayRef,
     threads: ArrayRef,
     sites: ArrayRef,
     locations: ArrayRef,
 }
 
-impl Tables {
-    fn of(run: &Run) -> Tables {
+impl DictionaryTables {
+    fn of(run: &Run) -> DictionaryTables {
         let strings = |names: Vec<String>| Arc::new(StringArray::from(names)) as ArrayRef;
         // Row 0 is always there: events without a site or location point to it.
         let rooted = |names: Vec<String>| {
@@ -105,7 +105,7 @@ impl Tables {
                 names
             }
         };
-        Tables {
+        DictionaryTables {
             kinds: strings(schema::kind_names()),
             threads: strings(schema::thread_names(&run.meta)),
             sites: strings(rooted(schema::site_names(&run.meta))),
@@ -126,14 +126,14 @@ fn locations(names: &[String]) -> ArrayRef {
 }
 
 /// The events of one batch.
-struct Rows<'a> {
+struct BatchRows<'a> {
     events: &'a Events,
-    tables: &'a Tables,
+    tables: &'a DictionaryTables,
     start: usize,
     length: usize,
 }
 
-impl Rows<'_> {
+impl BatchRows<'_> {
     fn columns(&self, wanted: &[Column]) -> Result<Vec<ArrayRef>, WriteError> {
         wanted.iter().map(|column| self.column(*column)).collect()
     }

@@ -9,7 +9,8 @@ use arrow_array::{
 use arrow_ipc::writer::FileWriter;
 use std::sync::Arc;
 use unsnarl_trace::{
-    Event, EventId, EventKind, LocationId, Mode, Outcome, ReadError, Run, Value, read_run_bytes,
+    Event, EventId, EventKind, LocationId, OrderMode, Outcome, ReadError, Run, Value,
+    read_run_bytes,
 };
 
 /// The bytes of a file with these columns and metadata.
@@ -85,7 +86,7 @@ fn the_required_columns_are_enough() {
     assert_eq!(run.damage, [""; 0]);
     assert_eq!(
         (run.meta.mode, run.meta.outcome),
-        (Mode::Imported, Outcome::Passed)
+        (OrderMode::Imported, Outcome::Passed)
     );
     let row = |thread: &str, kind, file: &str, line, location: &str| {
         (

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
-use unsnarl_trace::{LocationId, Mode, Outcome, SiteId, read_run};
+use unsnarl_trace::{LocationId, OrderMode, Outcome, SiteId, read_run};
 
 const PAGE: &str = include_str!("../../docs/run-file.md");
 
@@ -72,7 +72,7 @@ fn write_one() {
     assert_eq!(run.damage, [""; 0]);
     assert_eq!(
         (run.meta.mode, run.meta.outcome),
-        (Mode::Imported, Outcome::Failed)
+        (OrderMode::Imported, Outcome::Failed)
     );
     assert_eq!(run.events.threads(), [0, 1, 0]);
     assert_eq!(run.events.values(), [2, 1, 1]);

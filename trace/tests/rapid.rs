@@ -8,7 +8,7 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use unsnarl_trace::{
-    EventKind, Mode, Outcome, Run,
+    EventKind, OrderMode, Outcome, Run,
     rapid::{Format, ImportError, export, failed, import},
     read_run_bytes, script, write_run,
 };
@@ -20,7 +20,7 @@ fn std(text: &str) -> Run {
 /// The events as the script language has them, then what the run says about itself.
 fn check(text: &str, format: Format, expected: Expect) {
     let imported = import(text.as_bytes(), format).unwrap();
-    assert_eq!(imported.run.meta.mode, Mode::Imported);
+    assert_eq!(imported.run.meta.mode, OrderMode::Imported);
     assert!(!imported.run.meta.exact);
     let mut said = script::print(&imported.run);
     for problem in &imported.run.meta.problems {

@@ -1,7 +1,7 @@
 //! Measurements, with the program for each.
 
 use crate::{
-    setup::{self, Answer, Scope},
+    setup::{self, MissingTool, Scope},
     shell::{cargo, run as shell_run},
 };
 use anyhow::{Result, bail};
@@ -10,7 +10,7 @@ use std::process::Command;
 
 /// The parts that can be measured.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Section {
+pub enum BenchPart {
     /// A trace of one million events: write, read, happens-before, locksets, beside a plain scan
     Trace,
     /// Per program: runs to the first failure, runs per second, replays, rank of the explanation
@@ -61,25 +61,25 @@ pub enum Section {
 
 /// Measures these sections, or all; other words are names of programs for the sections before them.
 pub fn run(words: &[String]) -> Result<()> {
-    setup::run(Scope::Tests, Answer::from_flag(false))?;
+    setup::run(Scope::Tests, MissingTool::from_flag(false))?;
     for (section, names) in sections(words)? {
         measure(section, &names)?;
     }
     Ok(())
 }
 
-fn sections(words: &[String]) -> Result<Vec<(Section, Vec<String>)>> {
+fn sections(words: &[String]) -> Result<Vec<(BenchPart, Vec<String>)>> {
     if words.is_empty() {
-        let all = Section::value_variants().iter();
+        let all = BenchPart::value_variants().iter();
         return Ok(all.map(|section| (*section, Vec::new())).collect());
     }
-    let mut sections: Vec<(Section, Vec<String>)> = Vec::new();
+    let mut sections: Vec<(BenchPart, Vec<String>)> = Vec::new();
     for word in words {
-        match (Section::from_str(word, false), sections.last_mut()) {
+        match (BenchPart::from_str(word, false), sections.last_mut()) {
             (Ok(section), _) => sections.push((section, Vec::new())),
             (Err(_), Some((_, names))) => names.push(word.clone()),
             (Err(_), None) => {
-                let known = Section::value_variants().iter();
+                let known = BenchPart::value_variants().iter();
                 let known = known.filter_map(ValueEnum::to_possible_value);
                 let known: Vec<String> = known.map(|one| one.get_name().to_owned()).collect();
                 bail!(
@@ -92,30 +92,30 @@ fn sections(words: &[String]) -> Result<Vec<(Section, Vec<String>)>> {
     Ok(sections)
 }
 
-fn measure(section: Section, names: &[String]) -> Result<()> {
+fn measure(section: BenchPart, names: &[String]) -> Result<()> {
     let mut command = match section {
-        Section::Trace => example("bench_trace"),
-        Section::Programs => end_to_end("programs"),
-        Section::Levels => end_to_end("levels"),
-        Section::Seeds => end_to_end("seeds"),
-        Section::Sensitivity => end_to_end("sensitivity"),
-        Section::Budget => end_to_end("budget"),
-        Section::Recorder => end_to_end("recorder"),
-        Section::Rates => end_to_end("rates"),
-        Section::Overhead => end_to_end("overhead"),
-        Section::Exactness => end_to_end("exactness"),
-        Section::Paths => end_to_end("paths"),
-        Section::Pairs => end_to_end("pairs"),
-        Section::Mining => end_to_end("mining"),
-        Section::Predict => end_to_end("predict"),
-        Section::Dsp => end_to_end("dsp"),
-        Section::Invariants => end_to_end("invariants"),
-        Section::Explain => end_to_end("explain"),
-        Section::Fixes => end_to_end("fixes"),
-        Section::Wrapped => end_to_end("wrapped"),
-        Section::Mutants => end_to_end("mutants"),
-        Section::Editor => end_to_end("editor"),
-        Section::Latency => end_to_end("latency"),
+        BenchPart::Trace => example("bench_trace"),
+        BenchPart::Programs => end_to_end("programs"),
+        BenchPart::Levels => end_to_end("levels"),
+        BenchPart::Seeds => end_to_end("seeds"),
+        BenchPart::Sensitivity => end_to_end("sensitivity"),
+        BenchPart::Budget => end_to_end("budget"),
+        BenchPart::Recorder => end_to_end("recorder"),
+        BenchPart::Rates => end_to_end("rates"),
+        BenchPart::Overhead => end_to_end("overhead"),
+        BenchPart::Exactness => end_to_end("exactness"),
+        BenchPart::Paths => end_to_end("paths"),
+        BenchPart::Pairs => end_to_end("pairs"),
+        BenchPart::Mining => end_to_end("mining"),
+        BenchPart::Predict => end_to_end("predict"),
+        BenchPart::Dsp => end_to_end("dsp"),
+        BenchPart::Invariants => end_to_end("invariants"),
+        BenchPart::Explain => end_to_end("explain"),
+        BenchPart::Fixes => end_to_end("fixes"),
+        BenchPart::Wrapped => end_to_end("wrapped"),
+        BenchPart::Mutants => end_to_end("mutants"),
+        BenchPart::Editor => end_to_end("editor"),
+        BenchPart::Latency => end_to_end("latency"),
     };
     command.args(names);
     command.env("UNSNARL_TEST_NVIM", setup::neovim()?);

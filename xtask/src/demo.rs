@@ -1,7 +1,7 @@
 //! The two minutes that show what unsnarl is for: a program with a real bug, recorded and explained.
 
 use crate::{
-    setup::{self, Answer, Scope},
+    setup::{self, MissingTool, Scope},
     shell::{self, cargo, run as shell_run, run_expecting},
 };
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use std::{fs, path::Path, process::Command};
 const EXAMPLE: &str = "tests/programs/bank_account/bank_account.c";
 
 /// Set-up, build, record, explain.
-pub fn run(answer: Answer) -> Result<()> {
+pub fn run(answer: MissingTool) -> Result<()> {
     setup::run(Scope::Demo, answer)?;
     shell_run(cargo(&["build", "--package", "unsnarl"]))?;
     let target = shell::target()?;

@@ -4,7 +4,7 @@
 //! user's program stays tiny: a dependency that breaks that is refused here, not found out later.
 
 use crate::{
-    language, prose,
+    language, measure, prose,
     shell::{self, cargo},
 };
 use anyhow::{Context, Result, bail};
@@ -58,10 +58,11 @@ pub fn run() -> Result<()> {
     solver()?;
     ban_list_works()?;
     language::check()?;
+    type_names()?;
     prose::check()?;
     eprintln!(
         "gate: order, core, symbolic and runtime depend on nothing else, symbolic alone calls the solver, core's ban list \
-         works, doc comments say what items are, no text is read back"
+         works, doc comments say what items are, type names are unique within their crate, no text is read back"
     );
     Ok(())
 }
@@ -129,6 +130,26 @@ fn solver() -> Result<()> {
     bail!(
         "the solver has other users than unsnarl-symbolic: {}",
         users.join(", ")
+    )
+}
+
+/// Refuses a type whose name has another type in the same crate: a reader who searches for the name should find one.
+fn type_names() -> Result<()> {
+    let shared = measure::shared_type_names()?;
+    if shared.is_empty() {
+        return Ok(());
+    }
+    let list = shared.iter().map(|(name, files)| {
+        let files: Vec<String> = files
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect();
+        format!("  {name}: {}", files.join(", "))
+    });
+    let list: Vec<String> = list.collect();
+    bail!(
+        "type names with several definitions in one crate; give each a name of its own:\n{}",
+        list.join("\n")
     )
 }
 

@@ -3,7 +3,7 @@
 //! A doc comment says what its item is or does. One that begins with a question word says what is asked about the item
 //! instead, and readers have to look for the answer.
 
-use crate::{measure::Share, shell};
+use crate::{measure::MeasuredShare, shell};
 use anyhow::{Context, Result, bail};
 use std::{
     fs,
@@ -65,8 +65,8 @@ fn in_file(file: &Path) -> Result<Vec<String>> {
 }
 
 /// The share of the doc comments of a source that begin with a question word.
-pub fn share_of_questions(source: &str) -> Share {
-    Share {
+pub fn share_of_questions(source: &str) -> MeasuredShare {
+    MeasuredShare {
         with: questions(source).len(),
         of: first_lines(source).len(),
     }
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn comments_are_counted_once() {
         let source = "//! Why it is.\n//! And more.\n\n/// A thing.\n///\n/// What else.\nstruct A;\n// How.\n";
-        assert_eq!(share_of_questions(source), Share { with: 1, of: 2 });
+        assert_eq!(share_of_questions(source), MeasuredShare { with: 1, of: 2 });
     }
 
     #[test]

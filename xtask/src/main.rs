@@ -16,17 +16,17 @@ mod test;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use setup::{Answer, Scope};
+use setup::{MissingTool, Scope};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about, long_about = None)]
-struct Arguments {
+struct XtaskArguments {
     #[command(subcommand)]
-    task: Task,
+    task: XtaskCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum XtaskCommand {
     /// Installs what tests and demo need and this machine lacks
     Setup {
         /// Install without asking
@@ -76,15 +76,15 @@ enum Task {
 }
 
 fn main() -> Result<()> {
-    match Arguments::parse().task {
-        Task::Setup { yes } => setup::run(Scope::Tests, Answer::from_flag(yes)),
-        Task::Demo { yes } => demo::run(Answer::from_flag(yes)),
-        Task::Test { yes, quick: true } => test::quick(Answer::from_flag(yes)),
-        Task::Test { yes, quick: false } => test::run(Answer::from_flag(yes)),
-        Task::Fuzz { name, time } => fuzz::run(&name, time),
-        Task::Bench { words } => bench::run(&words),
-        Task::Codegen { check } => test::codegen(check),
-        Task::Gate => gate::run(),
-        Task::Measure => measure::run(),
+    match XtaskArguments::parse().task {
+        XtaskCommand::Setup { yes } => setup::run(Scope::Tests, MissingTool::from_flag(yes)),
+        XtaskCommand::Demo { yes } => demo::run(MissingTool::from_flag(yes)),
+        XtaskCommand::Test { yes, quick: true } => test::quick(MissingTool::from_flag(yes)),
+        XtaskCommand::Test { yes, quick: false } => test::run(MissingTool::from_flag(yes)),
+        XtaskCommand::Fuzz { name, time } => fuzz::run(&name, time),
+        XtaskCommand::Bench { words } => bench::run(&words),
+        XtaskCommand::Codegen { check } => test::codegen(check),
+        XtaskCommand::Gate => gate::run(),
+        XtaskCommand::Measure => measure::run(),
     }
 }

@@ -9,13 +9,13 @@ mod report;
 mod source;
 mod tree;
 
-pub use figures::Share;
+pub use figures::MeasuredShare;
 pub use source::{attributes, is_for_tests};
 pub use tree::TrackedFile;
 
 use crate::shell::{self, command};
 use anyhow::{Context, Result};
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 /// Measures the working tree and prints the tables.
 pub fn run() -> Result<()> {
@@ -41,6 +41,29 @@ pub fn product_sources() -> Result<Vec<TrackedFile>> {
     let sources = tree::rust_sources(&files)?;
     let product = sources.iter().filter(|source| !source.is_test);
     Ok(product.map(|source| source.file.clone()).collect())
+}
+
+/// Type names that a crate defines more than once outside of tests, each with the files that do.
+pub fn shared_type_names() -> Result<BTreeMap<String, Vec<PathBuf>>> {
+    let files = tracked_files()?;
+    let mut places: BTreeMap<(PathBuf, String), Vec<PathBuf>> = BTreeMap::new();
+    for source in tree::rust_sources(&files)?
+        .iter()
+        .filter(|source| !source.is_test)
+    {
+        for name in &source.figures.types {
+            let key = (source.name.to_path_buf(), name.clone());
+            places
+                .entry(key)
+                .or_default()
+                .push(source.file.path.clone());
+        }
+    }
+    places.retain(|_, files| files.len() > 1);
+    let named = |((folder, name), files): ((PathBuf, String), _)| {
+        (format!("{} of {}", name, folder.display()), files)
+    };
+    Ok(places.into_iter().map(named).collect())
 }
 
 fn tracked_files() -> Result<Vec<TrackedFile>> {

@@ -84,17 +84,17 @@ fn unused(used: &BTreeSet<&str>) -> Vec<String> {
 
 /// Line and literal of each place outside of tests that looks for words in a text.
 fn reads(source: &str) -> Result<Vec<(usize, String)>> {
-    let mut walk = Walk::default();
+    let mut walk = TextWalk::default();
     walk.visit_file(&syn::parse_file(source)?);
     Ok(walk.found)
 }
 
 #[derive(Default)]
-struct Walk {
+struct TextWalk {
     found: Vec<(usize, String)>,
 }
 
-impl Walk {
+impl TextWalk {
     /// Notes the literals of an expression: a text, or several in an array.
     fn note(&mut self, expression: &Expr, is_read: fn(&str) -> bool) {
         match expression {
@@ -124,7 +124,7 @@ fn is_phrase(text: &str) -> bool {
     has_word(text) && text.trim().contains(' ')
 }
 
-impl<'ast> Visit<'ast> for Walk {
+impl<'ast> Visit<'ast> for TextWalk {
     fn visit_item(&mut self, item: &'ast Item) {
         if !is_for_tests(measure::attributes(item)) {
             syn::visit::visit_item(self, item);

@@ -24,20 +24,20 @@ pub enum Scope {
 
 /// The reaction to a missing tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum MissingTool {
     /// Install it.
     Yes,
     /// Ask.
     Ask,
 }
 
-impl Answer {
+impl MissingTool {
     /// `-y`, or a build server's `CI` variable.
-    pub fn from_flag(yes: bool) -> Answer {
+    pub fn from_flag(yes: bool) -> MissingTool {
         if yes || env::var_os("CI").is_some() {
-            Answer::Yes
+            MissingTool::Yes
         } else {
-            Answer::Ask
+            MissingTool::Ask
         }
     }
 }
@@ -204,7 +204,7 @@ const NEEDS: [Need; 19] = [
 ];
 
 /// Installs what is missing.
-pub fn run(scope: Scope, answer: Answer) -> Result<()> {
+pub fn run(scope: Scope, answer: MissingTool) -> Result<()> {
     let is_missing = |need: &&Need| need.scope <= scope && !(need.is_there)();
     let missing: Vec<&Need> = NEEDS.iter().filter(is_missing).collect();
     if missing.is_empty() {
@@ -250,8 +250,8 @@ fn source(how: &How) -> String {
     }
 }
 
-fn confirm(answer: Answer) -> Result<()> {
-    if answer == Answer::Yes {
+fn confirm(answer: MissingTool) -> Result<()> {
+    if answer == MissingTool::Yes {
         return Ok(());
     }
     if !io::stdin().is_terminal() {

@@ -2,27 +2,27 @@
 
 use crate::{
     gate,
-    setup::{self, Answer, Scope},
+    setup::{self, MissingTool, Scope},
     shell::{self, cargo, run as shell_run},
 };
 use anyhow::{Result, bail};
 use std::process::Command;
 
 /// Set-up, checks, tests. The last lines are the test runner's summary.
-pub fn run(answer: Answer) -> Result<()> {
+pub fn run(answer: MissingTool) -> Result<()> {
     setup::run(Scope::Tests, answer)?;
     checks()?;
     setup::vscode::package_extension()?;
     shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
     shell_run(with_tools(cargo(&["test", "--workspace", "--doc"]))?)?;
-    shell_run(with_tools(runner(Extent::Everything))?)
+    shell_run(with_tools(runner(TestExtent::Everything))?)
 }
 
 /// The checks, and the tests that need neither recorded programs nor editors. Needs the tools of the demo only.
-pub fn quick(answer: Answer) -> Result<()> {
+pub fn quick(answer: MissingTool) -> Result<()> {
     setup::run(Scope::Demo, answer)?;
     checks()?;
-    shell_run(with_tools(runner(Extent::Quick))?)
+    shell_run(with_tools(runner(TestExtent::Quick))?)
 }
 
 /// Format, lints, the gate and the generated files.
@@ -53,7 +53,7 @@ fn checks() -> Result<()> {
 
 /// The set of tests to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum TestExtent {
     Everything,
     /// Those of the profile `quick` in `.config/nextest.toml`.
     Quick,
@@ -61,11 +61,11 @@ enum Extent {
 
 /// The test runner. All packages are built in either case: with fewer of them cargo unites fewer features, and builds
 /// the dependencies again.
-fn runner(extent: Extent) -> Command {
+fn runner(extent: TestExtent) -> Command {
     let nextest = shell::succeeds(cargo(&["nextest", "--version"]));
     let arguments: &[&str] = match (nextest, extent) {
-        (true, Extent::Everything) => &["nextest", "run", "--workspace", "--no-fail-fast"],
-        (true, Extent::Quick) => &[
+        (true, TestExtent::Everything) => &["nextest", "run", "--workspace", "--no-fail-fast"],
+        (true, TestExtent::Quick) => &[
             "nextest",
             "run",
             "--workspace",
@@ -73,9 +73,11 @@ fn runner(extent: Extent) -> Command {
             "--profile",
             "quick",
         ],
-        (false, Extent::Everything) => &["test", "--workspace", "--all-targets", "--no-fail-fast"],
+        (false, TestExtent::Everything) => {
+            &["test", "--workspace", "--all-targets", "--no-fail-fast"]
+        }
         // Without nextest there is no filter by test program: unit tests only.
-        (false, Extent::Quick) => &["test", "--workspace", "--lib", "--no-fail-fast"],
+        (false, TestExtent::Quick) => &["test", "--workspace", "--lib", "--no-fail-fast"],
     };
     cargo(arguments)
 }

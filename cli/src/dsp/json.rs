@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use unsnarl_core::Tally;
-use unsnarl_lab::dsp::{Failure, Measured};
+use unsnarl_lab::dsp::{ProjectionTimes, WayToFail};
 use unsnarl_symbolic::dsp::{self, Dsp};
 
 /// One way to fail.
 #[derive(Serialize)]
-pub struct Row<'a> {
+pub struct DifferenceRow<'a> {
     failure: &'a str,
     runs: &'a [String],
     run: Option<&'a str>,
@@ -17,15 +17,15 @@ pub struct Row<'a> {
     unconfirmed: Option<&'a str>,
     reason: Option<&'a str>,
     notes: &'a [String],
-    measured: Option<&'a Measured>,
+    measured: Option<&'a ProjectionTimes>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> DifferenceRow<'a> {
     /// The row of a way to fail.
-    pub fn new(failure: &'a Failure) -> Row<'a> {
+    pub fn new(failure: &'a WayToFail) -> DifferenceRow<'a> {
         let told = failure.told.as_deref();
         let projection = told.ok();
-        Row {
+        DifferenceRow {
             failure: &failure.what,
             runs: &failure.runs,
             run: projection.map(|projection| projection.run.as_str()),

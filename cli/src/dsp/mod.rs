@@ -3,5 +3,5 @@
 mod json;
 mod text;
 
-pub use json::Row;
+pub use json::DifferenceRow;
 pub use text::{print, print_dot, print_svg};

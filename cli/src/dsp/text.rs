@@ -3,7 +3,7 @@
 use crate::{explain::stopped, message};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
-use unsnarl_lab::dsp::{Answer, Failure, Projection};
+use unsnarl_lab::dsp::{ExecutedProjection, ProjectionAnswer, WayToFail};
 use unsnarl_symbolic::dsp::render;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -13,7 +13,7 @@ const BOLD: Style = Style::new().bold();
 const COLUMNS: usize = 110;
 
 /// Prints the engine's answer about a corpus.
-pub fn print(answer: &Answer) {
+pub fn print(answer: &ProjectionAnswer) {
     let told = answer.failures.iter().filter(|one| one.told.is_ok());
     let count = match (told.count(), answer.failures.len()) {
         (_, 0) => "nothing".to_owned(),
@@ -45,7 +45,7 @@ fn ways(number: usize) -> &'static str {
     }
 }
 
-fn print_projection(projection: &Projection, failure: &Failure) {
+fn print_projection(projection: &ExecutedProjection, failure: &WayToFail) {
     outln!("{ERROR}error:{ERROR:#} {}\n", failure.what);
     outln!("{}", render::text(&projection.dsp, COLUMNS).trim_end());
     outln!("\n  {}", certainty(projection));
@@ -57,7 +57,7 @@ fn print_projection(projection: &Projection, failure: &Failure) {
 }
 
 /// A sentence about the result of executing both orders.
-fn certainty(projection: &Projection) -> String {
+fn certainty(projection: &ExecutedProjection) -> String {
     let tally = projection.confirmed.map(|tally| {
         format!(
             "this order fails {}/{}, the other passes {}/{}",
@@ -77,7 +77,7 @@ fn certainty(projection: &Projection) -> String {
 }
 
 /// Prints the projections as graphs for Graphviz, one after the other.
-pub fn print_dot(answers: &[&Answer]) -> Result<()> {
+pub fn print_dot(answers: &[&ProjectionAnswer]) -> Result<()> {
     for projection in projections(answers)? {
         anstream::print!("{}", render::dot(&projection.dsp));
     }
@@ -85,7 +85,7 @@ pub fn print_dot(answers: &[&Answer]) -> Result<()> {
 }
 
 /// Prints the picture of the only projection.
-pub fn print_svg(answers: &[&Answer]) -> Result<()> {
+pub fn print_svg(answers: &[&ProjectionAnswer]) -> Result<()> {
     let projections = projections(answers)?;
     match projections.as_slice() {
         [only] => anstream::print!("{}", render::svg(&only.dsp)),
@@ -101,7 +101,7 @@ pub fn print_svg(answers: &[&Answer]) -> Result<()> {
     Ok(())
 }
 
-fn projections<'a>(answers: &[&'a Answer]) -> Result<Vec<&'a Projection>> {
+fn projections<'a>(answers: &[&'a ProjectionAnswer]) -> Result<Vec<&'a ExecutedProjection>> {
     let failures = answers.iter().flat_map(|answer| &answer.failures);
     let mut projections = Vec::new();
     for failure in failures {

@@ -1,6 +1,6 @@
 //! Explanations as JSON.
 
-use super::{Finding, stopped};
+use super::{BuildFinding, stopped};
 use anyhow::Result;
 use serde::Serialize;
 use unsnarl_core::{Corpus, Explanation, FailurePlace, StopReason};
@@ -11,19 +11,19 @@ pub const JSON_VERSION: u32 = 1;
 
 /// The whole document; `docs/explain-json.md` describes it.
 #[derive(Serialize)]
-struct Document<'a> {
+struct ExplainDocument<'a> {
     version: u32,
-    explanations: Vec<Numbered<'a>>,
-    refuted: Vec<Numbered<'a>>,
+    explanations: Vec<NumberedExplanation<'a>>,
+    refuted: Vec<NumberedExplanation<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    suppressed: Vec<Left<'a>>,
+    suppressed: Vec<OmittedExplanation<'a>>,
     corpora: Vec<CorpusRow<'a>>,
-    broken: Vec<Broken<'a>>,
+    broken: Vec<LeftOutFile<'a>>,
 }
 
 /// An explanation that is not shown.
 #[derive(Serialize)]
-struct Left<'a> {
+struct OmittedExplanation<'a> {
     corpus: usize,
     because: &'a str,
     #[serde(flatten)]
@@ -32,7 +32,7 @@ struct Left<'a> {
 
 /// An explanation and whose runs it is about.
 #[derive(Serialize)]
-struct Numbered<'a> {
+struct NumberedExplanation<'a> {
     corpus: usize,
     #[serde(flatten)]
     explanation: &'a Explanation,
@@ -47,41 +47,41 @@ pub struct CorpusRow<'a> {
     runs: usize,
     failing: usize,
     passing: usize,
-    unexplained: Vec<Unexplained<'a>>,
+    unexplained: Vec<UnexplainedRun<'a>>,
     stopped: Option<String>,
 }
 
 /// A failing run that no explanation covers.
 #[derive(Serialize)]
-pub struct Unexplained<'a> {
+pub struct UnexplainedRun<'a> {
     run: &'a str,
     failure: Option<&'a FailurePlace>,
 }
 
 /// A file that was left out.
 #[derive(Serialize)]
-pub struct Broken<'a> {
+pub struct LeftOutFile<'a> {
     file: &'a str,
     problem: &'a str,
 }
 
 /// The files that were left out.
-pub fn broken(loaded: &Loaded) -> Vec<Broken<'_>> {
+pub fn broken(loaded: &Loaded) -> Vec<LeftOutFile<'_>> {
     let rows = loaded.broken.iter();
-    rows.map(|(file, problem)| Broken { file, problem })
+    rows.map(|(file, problem)| LeftOutFile { file, problem })
         .collect()
 }
 
-pub(super) fn print(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
+pub(super) fn print(findings: &[BuildFinding<'_>], loaded: &Loaded) -> Result<()> {
     let suppressed = findings.iter().enumerate().flat_map(|(corpus, finding)| {
         let rows = finding.suppressed.iter();
-        rows.map(move |row| Left {
+        rows.map(move |row| OmittedExplanation {
             corpus,
             because: &row.because,
             explanation: &row.explanation,
         })
     });
-    let document = Document {
+    let document = ExplainDocument {
         version: JSON_VERSION,
         explanations: numbered(findings, |finding| &finding.explanations),
         refuted: numbered(findings, |finding| &finding.refuted),
@@ -94,19 +94,21 @@ pub(super) fn print(findings: &[Finding<'_>], loaded: &Loaded) -> Result<()> {
 }
 
 fn numbered<'a>(
-    findings: &'a [Finding<'_>],
-    of: impl Fn(&'a Finding<'_>) -> &'a [Explanation],
-) -> Vec<Numbered<'a>> {
+    findings: &'a [BuildFinding<'_>],
+    of: impl Fn(&'a BuildFinding<'_>) -> &'a [Explanation],
+) -> Vec<NumberedExplanation<'a>> {
     let rows = findings.iter().enumerate().flat_map(|(corpus, finding)| {
-        of(finding).iter().map(move |explanation| Numbered {
-            corpus,
-            explanation,
-        })
+        of(finding)
+            .iter()
+            .map(move |explanation| NumberedExplanation {
+                corpus,
+                explanation,
+            })
     });
     rows.collect()
 }
 
-fn row<'a>(finding: &'a Finding<'_>) -> CorpusRow<'a> {
+fn row<'a>(finding: &'a BuildFinding<'_>) -> CorpusRow<'a> {
     corpus_row(finding.corpus, &finding.unexplained, finding.stopped)
 }
 
@@ -132,7 +134,7 @@ pub fn corpus_row<'a>(
     }
 }
 
-fn left_over<'a>(corpus: &'a Corpus, name: &'a str) -> Unexplained<'a> {
+fn left_over<'a>(corpus: &'a Corpus, name: &'a str) -> UnexplainedRun<'a> {
     let failure = corpus.get(name).and_then(|run| run.failure.as_ref());
-    Unexplained { run: name, failure }
+    UnexplainedRun { run: name, failure }
 }

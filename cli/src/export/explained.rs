@@ -7,7 +7,7 @@ use unsnarl_core::{Budget, BugKind, Corpora, Explanation, RunSummary, explain};
 use unsnarl_lab::load::{self, Loaded};
 
 /// The explanation of a run.
-pub struct Explained {
+pub struct ExplainedRun {
     /// The explanation, if there is one.
     pub explanation: Option<Explanation>,
     /// Files beside it that could not be read, each with the problem.
@@ -15,7 +15,7 @@ pub struct Explained {
 }
 
 /// Explains a run file from the folder that it lies in; reports it when there is nothing to explain.
-pub fn explained(path: &Path) -> Result<Explained> {
+pub fn explained(path: &Path) -> Result<ExplainedRun> {
     let loaded = beside(path)?;
     let name = name_in(&loaded, path)?;
     let explanation = alone(&loaded, &name);
@@ -29,7 +29,7 @@ pub fn explained(path: &Path) -> Result<Explained> {
             },
         );
     }
-    Ok(Explained {
+    Ok(ExplainedRun {
         explanation,
         broken: loaded.broken,
     })

@@ -5,7 +5,7 @@ use crate::{arguments::Export, message, pin};
 use anyhow::{Result, bail};
 use std::path::Path;
 use unsnarl_core::BugKind;
-use unsnarl_lab::executable::{Executable, Given};
+use unsnarl_lab::executable::{Executable, ExecutionSettings};
 use unsnarl_trace::{Run, shell};
 
 /// The script, with the schedule in it.
@@ -14,7 +14,7 @@ pub fn script(path: &Path, run: &Run, arguments: &Export) -> Result<String> {
     if !run.meta.outcome.is_failure() {
         bail!("{name} did not fail\n  next: name a failing run");
     }
-    let given = Given {
+    let given = ExecutionSettings {
         stdin: arguments.stdin.clone(),
         driver: None,
         timeout: arguments.timeout,

@@ -1,28 +1,28 @@
 //! Error invariants for programs; `docs/explain-json.md` describes them.
 
-use super::{Failure, Measured};
+use super::{FailureMode, InvariantTimes};
 use crate::explain::stopped;
 use serde::Serialize;
-use unsnarl_symbolic::invariants::Told;
+use unsnarl_symbolic::invariants::ToldInvariants;
 
 /// One way to fail.
 #[derive(Serialize)]
-pub struct Row<'a> {
+pub struct FailureRow<'a> {
     failure: &'a str,
     runs: &'a [String],
     run: Option<&'a str>,
-    told: Option<&'a Told>,
+    told: Option<&'a ToldInvariants>,
     stopped: Option<String>,
     reason: Option<&'a str>,
     notes: &'a [String],
-    measured: Option<Measured>,
+    measured: Option<InvariantTimes>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> FailureRow<'a> {
     /// The row of a way to fail.
-    pub fn new(failure: &'a Failure) -> Row<'a> {
+    pub fn new(failure: &'a FailureMode) -> FailureRow<'a> {
         let explained = failure.told.as_deref().ok();
-        Row {
+        FailureRow {
             failure: &failure.what,
             runs: &failure.runs,
             run: explained.map(|explained| explained.run.as_str()),

@@ -5,7 +5,7 @@ mod json;
 mod source;
 mod text;
 
-pub use json::Row;
+pub use json::FailureRow;
 pub use text::print;
 
 use anyhow::{Result, anyhow, bail};
@@ -16,9 +16,9 @@ use unsnarl_core::{
     findings::{by_failure, weaknesses},
 };
 use unsnarl_lab::{cancel::cancellable, load::Loaded};
-use unsnarl_symbolic::invariants::{self, Level, Options, Told, Unexplained};
+use unsnarl_symbolic::invariants::{self, InvariantOptions, Level, ToldInvariants, Unexplained};
 use unsnarl_trace::{
-    Mode, Run,
+    OrderMode, Run,
     program::{self, LoadError, Program},
 };
 
@@ -26,9 +26,9 @@ use unsnarl_trace::{
 const RUNS: usize = 6;
 
 /// Answer of the engine about a corpus.
-pub struct Answer {
+pub struct InvariantAnswer {
     /// Failure modes, those of most runs first.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailureMode>,
     /// The reason for which it stopped.
     pub stopped: StopReason,
     /// Remarks for the reader.
@@ -36,7 +36,7 @@ pub struct Answer {
 }
 
 /// One failure mode.
-pub struct Failure {
+pub struct FailureMode {
     /// The failure and its place.
     pub what: String,
     /// The runs that fail so, as `replay` takes them; the shortest first.
@@ -52,16 +52,16 @@ pub struct Explained {
     /// The run.
     pub run: String,
     /// The conditions that had to hold.
-    pub told: Told,
+    pub told: ToldInvariants,
     /// The reason for which conditions before some line are missing; `Complete` when none are.
     pub stopped: StopReason,
     /// Times that it took.
-    pub measured: Measured,
+    pub measured: InvariantTimes,
 }
 
 /// Times, for tables.
 #[derive(Clone, Copy, Default, Debug, Serialize)]
-pub struct Measured {
+pub struct InvariantTimes {
     /// Milliseconds that following the threads through the program model took.
     pub symbolic_ms: f64,
     /// Milliseconds that finding invariants and slice took.
@@ -69,7 +69,7 @@ pub struct Measured {
 }
 
 /// The question to the engine.
-pub struct Asked<'a> {
+pub struct InvariantQuestion<'a> {
     /// The level of detail; the lightest with a step between threads when none is given.
     pub level: Option<Level>,
     /// The runs.
@@ -81,9 +81,9 @@ pub struct Asked<'a> {
 }
 
 /// Asks the engine about the failing runs of a corpus.
-pub fn ask(corpus: &Corpus, asked: &Asked<'_>) -> Answer {
+pub fn ask(corpus: &Corpus, asked: &InvariantQuestion<'_>) -> InvariantAnswer {
     if corpus.failing().next().is_none() {
-        return Answer {
+        return InvariantAnswer {
             failures: Vec::new(),
             stopped: StopReason::Lacks("a failing run"),
             notes: vec![
@@ -97,7 +97,7 @@ pub fn ask(corpus: &Corpus, asked: &Asked<'_>) -> Answer {
         failures.push(explain(what, names, asked));
     }
     failures.sort_by_key(|failure| std::cmp::Reverse(failure.runs.len()));
-    Answer {
+    InvariantAnswer {
         failures,
         stopped: asked.budget.stop().unwrap_or(StopReason::Complete),
         notes: weaknesses(corpus),
@@ -105,7 +105,7 @@ pub fn ask(corpus: &Corpus, asked: &Asked<'_>) -> Answer {
 }
 
 /// Explains the first of the runs that can be explained.
-fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
+fn explain(what: String, runs: Vec<String>, asked: &InvariantQuestion<'_>) -> FailureMode {
     let mut reason: Option<(String, Vec<String>)> = None;
     for name in runs.iter().take(RUNS) {
         let found = asked.loaded.runs.iter().find(|(known, _)| known == name);
@@ -113,7 +113,7 @@ fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
         let mut notes = Vec::new();
         match about(name, run, asked, &mut notes) {
             Ok(explained) => {
-                return Failure {
+                return FailureMode {
                     what,
                     runs,
                     told: Ok(Box::new(explained)),
@@ -128,7 +128,7 @@ fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
         }
     }
     let (reason, notes) = reason.unwrap_or_else(|| ("the runs are gone".to_owned(), Vec::new()));
-    Failure {
+    FailureMode {
         what,
         runs,
         told: Err(reason),
@@ -136,7 +136,12 @@ fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
     }
 }
 
-fn about(name: &str, run: &Run, asked: &Asked<'_>, notes: &mut Vec<String>) -> Result<Explained> {
+fn about(
+    name: &str,
+    run: &Run,
+    asked: &InvariantQuestion<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Explained> {
     refuse(run)?;
     let models = models(asked.loaded, run, notes);
     cancellable(asked.stop, asked.budget, || {
@@ -157,7 +162,7 @@ fn with(
     name: &str,
     run: &Run,
     models: &Program,
-    asked: &Asked<'_>,
+    asked: &InvariantQuestion<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Explained, Unexplained> {
     let begin = Instant::now();
@@ -168,9 +173,9 @@ fn with(
     let trace = walked.trace;
     let symbolic_ms = milliseconds(begin);
     let begin = Instant::now();
-    let options = Options {
+    let options = InvariantOptions {
         level: asked.level,
-        ..Options::default()
+        ..InvariantOptions::default()
     };
     let explanation = invariants::explain(&trace, run, &trace.order, &options, asked.budget)?;
     let invariants_ms = milliseconds(begin);
@@ -181,7 +186,7 @@ fn with(
         run: name.to_owned(),
         told,
         stopped: explanation.stopped,
-        measured: Measured {
+        measured: InvariantTimes {
             symbolic_ms,
             invariants_ms,
         },
@@ -195,10 +200,10 @@ fn milliseconds(begin: Instant) -> f64 {
 /// Refuses runs whose order or values are not those of the program.
 fn refuse(run: &Run) -> Result<()> {
     match run.meta.mode {
-        Mode::Free => bail!(
+        OrderMode::Free => bail!(
             "its order is not exact: it was recorded while the threads ran freely\n  next: record with a controlled strategy, such as the default"
         ),
-        Mode::Path => bail!(
+        OrderMode::Path => bail!(
             "it has neither an order nor values: it was recorded in path mode\n  next: unsnarl explain --engine dsp finds an order that fails and keeps it as a run, which can be explained"
         ),
         _ => Ok(()),

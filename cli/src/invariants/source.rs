@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use unsnarl_lab::sources::is_other;
-use unsnarl_symbolic::invariants::Told;
+use unsnarl_symbolic::invariants::ToldInvariants;
 use unsnarl_trace::Run;
 use unsnarl_trace::files::read_text;
 
 /// Fills in the text of lines from the source files that are still those that were recorded.
-pub fn fill(told: &mut Told, run: &Run) {
+pub fn fill(told: &mut ToldInvariants, run: &Run) {
     let mut files: BTreeMap<String, Option<String>> = BTreeMap::new();
     for line in told.lines.iter_mut() {
         if !line.place.text.is_empty() || line.place.line == 0 {

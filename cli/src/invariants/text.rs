@@ -1,10 +1,10 @@
 //! Error invariants for reading.
 
-use super::{Answer, Explained, Failure};
+use super::{Explained, FailureMode, InvariantAnswer};
 use crate::{explain::stopped, message};
 use anstyle::{AnsiColor, Style};
 use unsnarl_core::{facts::short, render::MOST_COLUMN};
-use unsnarl_symbolic::invariants::{Held, Told};
+use unsnarl_symbolic::invariants::{ToldInvariant, ToldInvariants};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();
@@ -16,7 +16,7 @@ const TEXT: usize = 60;
 const NAMED: usize = 5;
 
 /// Prints the engine's answer about a corpus.
-pub fn print(answer: &Answer) {
+pub fn print(answer: &InvariantAnswer) {
     let told = answer
         .failures
         .iter()
@@ -46,7 +46,7 @@ pub fn print(answer: &Answer) {
     answer.notes.iter().for_each(|note| message::note(note));
 }
 
-fn print_explained(explained: &Explained, failure: &Failure) {
+fn print_explained(explained: &Explained, failure: &FailureMode) {
     let told = &explained.told;
     outln!("{ERROR}error:{ERROR:#} {}\n", failure.what);
     if told.is_partial {
@@ -63,7 +63,7 @@ fn print_explained(explained: &Explained, failure: &Failure) {
     print_taken(&told.taken_as_recorded);
 }
 
-fn print_lines(told: &Told) {
+fn print_lines(told: &ToldInvariants) {
     let width = |part: &dyn Fn(usize) -> usize| {
         let widest = (0..told.lines.len()).map(part).max();
         widest.unwrap_or(0).min(MOST_COLUMN)
@@ -88,7 +88,7 @@ fn print_lines(told: &Told) {
 }
 
 /// Prints the conditions that begin to hold behind a line.
-fn held(told: &Told, after: Option<usize>, indent: usize) {
+fn held(told: &ToldInvariants, after: Option<usize>, indent: usize) {
     for held in told.invariants.iter().filter(|held| held.after == after) {
         let pad = " ".repeat(indent + 4);
         let values = held.values.as_ref().map(|values| format!("  ({values})"));
@@ -101,7 +101,7 @@ fn held(told: &Told, after: Option<usize>, indent: usize) {
 }
 
 /// The line up to which a condition has to hold, if that is not the next one.
-fn reach(held: &Held, told: &Told) -> String {
+fn reach(held: &ToldInvariant, told: &ToldInvariants) -> String {
     let next = held.after.map_or(0, |after| after + 1);
     match held.until {
         until if until == next => String::new(),
@@ -111,7 +111,7 @@ fn reach(held: &Held, told: &Told) -> String {
 }
 
 /// The share of the run that matters.
-fn size(told: &Told) -> String {
+fn size(told: &ToldInvariants) -> String {
     let counts = &told.counts;
     let minimal = match told.is_minimal {
         true => "; without any of them it would not fail for certain",

@@ -1,17 +1,17 @@
 //! Lines that are found again by their text.
 
-use super::Line;
+use super::PinnedLine;
 
 /// Number of lines around one that distinguish it from others with the same text.
 const AROUND: usize = 3;
 
 /// The data by which the line with this number is found again; `None` when the file has no such line.
-pub fn anchor(file: &str, content: &str, number: u32) -> Option<Line> {
+pub fn anchor(file: &str, content: &str, number: u32) -> Option<PinnedLine> {
     let lines: Vec<&str> = content.lines().map(str::trim).collect();
     let at = (number as usize).checked_sub(1)?;
     let text = *lines.get(at)?;
     let same = same(&lines, text);
-    Some(Line {
+    Some(PinnedLine {
         file: file.to_owned(),
         line: number,
         text: text.to_owned(),
@@ -23,8 +23,8 @@ pub fn anchor(file: &str, content: &str, number: u32) -> Option<Line> {
 }
 
 /// Number of the line in the file's current content; the error is the reason, in words.
-pub fn find(line: &Line, content: &str) -> Result<u32, String> {
-    let Line { file, text, .. } = line;
+pub fn find(line: &PinnedLine, content: &str) -> Result<u32, String> {
+    let PinnedLine { file, text, .. } = line;
     let lines: Vec<&str> = content.lines().map(str::trim).collect();
     let same = same(&lines, text);
     let found = match same.as_slice() {
@@ -66,7 +66,7 @@ fn around<'l>(lines: impl Iterator<Item = &'l &'l str>) -> Vec<String> {
 
 /// The candidate whose surroundings have most in common with those of the line; `None` when two have as much, or none
 /// has anything.
-fn best(line: &Line, lines: &[&str], same: &[usize]) -> Option<usize> {
+fn best(line: &PinnedLine, lines: &[&str], same: &[usize]) -> Option<usize> {
     let shared =
         |here: &[String], then: &[String]| here.iter().filter(|text| then.contains(text)).count();
     let mut scored: Vec<(usize, usize)> = same

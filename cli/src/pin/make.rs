@@ -1,6 +1,6 @@
 //! Makes the test of a failing run: the fewest events in whose order the program still fails.
 
-use super::{Line, Pin, Pinned, lines};
+use super::{Pin, Pinned, PinnedLine, lines};
 use crate::record::stop_flag;
 use anyhow::{Context, Result, bail};
 use std::{
@@ -24,7 +24,7 @@ const SURE: usize = 3;
 /// order cannot be pinned.
 pub fn make(run: &Run, explanation: Option<&Explanation>, program: &Executable) -> Result<Pinned> {
     let important = important(run, explanation);
-    let mut trials = Trials {
+    let mut trials = PinTrials {
         lines: ByLine::of(run),
         program,
         stop: stop_flag()?,
@@ -81,14 +81,14 @@ fn important(run: &Run, explanation: Option<&Explanation>) -> Vec<EventId> {
 }
 
 /// Executes orders.
-struct Trials<'a> {
+struct PinTrials<'a> {
     lines: ByLine<'a>,
     program: &'a Executable,
     stop: Arc<AtomicBool>,
     left: usize,
 }
 
-impl Trials<'_> {
+impl PinTrials<'_> {
     /// Returns whether the program fails by this order, as the run did.
     fn fails(&mut self, events: &[EventId]) -> Result<bool> {
         self.left = self.left.saturating_sub(1);
@@ -207,7 +207,7 @@ impl ByLine<'_> {
 /// The test in its stored form: nothing of this build, and no path outside the folder if that can be avoided.
 fn pinned(run: &Run, mut schedule: Proposal) -> Result<Pinned> {
     let here = env::current_dir().context("the current folder cannot be found")?;
-    let mut found: Vec<Line> = Vec::new();
+    let mut found: Vec<PinnedLine> = Vec::new();
     for wanted in &mut schedule.events {
         let recorded = std::mem::take(&mut wanted.file);
         wanted.file = inside(Path::new(&recorded), &here);
@@ -242,7 +242,7 @@ fn pinned(run: &Run, mut schedule: Proposal) -> Result<Pinned> {
 }
 
 /// The text of a line with its surroundings.
-fn line(run: &Run, recorded: &str, wanted: &Wanted) -> Result<Line> {
+fn line(run: &Run, recorded: &str, wanted: &Wanted) -> Result<PinnedLine> {
     if wanted.line == 0 {
         bail!(
             "an event of this order has no line in the source: {wanted}\n  next: build with -g and record again"

@@ -10,12 +10,12 @@ use std::{
     process::ExitCode,
     time::Duration,
 };
-use unsnarl_lab::permission::{Word, permit};
+use unsnarl_lab::permission::{UserDecision, permit};
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
     permit::Permit,
-    proposal::{Cause, Divergence, Ended, ProposalError, Verdict, execute_proposal},
+    proposal::{Divergence, FollowVerdict, Obstacle, ScheduleEnd, TrialError, execute_proposal},
     record::Job,
     target::{self, Target},
 };
@@ -29,7 +29,7 @@ const ANEW: &str = "record again; if it still fails, export a new test";
 const SKIPPED: u8 = 77;
 
 /// The circumstances of the execution.
-pub struct Setting {
+pub struct TrialSetting {
     /// The program to use instead of the one that the schedule names.
     pub program: Option<PathBuf>,
     /// File for standard input.
@@ -39,11 +39,11 @@ pub struct Setting {
     /// Treatment of the program's output.
     pub output: Output,
     /// The user's decision about the program that the schedule names.
-    pub word: Word,
+    pub word: UserDecision,
 }
 
 /// The result of a test.
-enum Answer {
+enum TrialAnswer {
     /// The program fails.
     Fails(String),
     /// The program does not fail, and the order was tried or cannot happen.
@@ -54,7 +54,7 @@ enum Answer {
 
 /// Tries the order once: exit status 1 when the program fails, 0 when it passes in this order or no longer lets it
 /// happen, 77 when the order cannot be followed any more.
-pub fn trial(mut pinned: Pinned, setting: &Setting) -> Result<ExitCode> {
+pub fn trial(mut pinned: Pinned, setting: &TrialSetting) -> Result<ExitCode> {
     let here = env::current_dir().context("the current folder cannot be found")?;
     let directory = here.join(&pinned.schedule.directory);
     if let Some(program) = &setting.program {
@@ -72,8 +72,8 @@ pub fn trial(mut pinned: Pinned, setting: &Setting) -> Result<ExitCode> {
 }
 
 /// Writes the current lines into the schedule; the error is the result when that is not possible.
-fn find_lines(pinned: &mut Pinned, target: &Target) -> Result<(), Answer> {
-    let stale = |words| Answer::Skipped(words, ANEW);
+fn find_lines(pinned: &mut Pinned, target: &Target) -> Result<(), TrialAnswer> {
+    let stale = |words| TrialAnswer::Skipped(words, ANEW);
     let built = fs::metadata(target.program.path()).and_then(|file| file.modified());
     let mut now: BTreeMap<(String, u32), u32> = BTreeMap::new();
     for line in &pinned.pinned.lines {
@@ -85,7 +85,10 @@ fn find_lines(pinned: &mut Pinned, target: &Target) -> Result<(), Answer> {
             && written > built
         {
             let words = format!("{} is newer than the program", line.file);
-            return Err(Answer::Skipped(words, "build the program, then test again"));
+            return Err(TrialAnswer::Skipped(
+                words,
+                "build the program, then test again",
+            ));
         }
         let found = lines::find(line, &content).map_err(stale)?;
         now.insert((line.file.clone(), line.line), found);
@@ -106,8 +109,8 @@ fn answer(
     pinned: &Pinned,
     target: &Target,
     directory: PathBuf,
-    setting: &Setting,
-) -> Result<Answer> {
+    setting: &TrialSetting,
+) -> Result<TrialAnswer> {
     let schedule = &pinned.schedule;
     let deed = propose::deed(schedule, target, directory);
     let (command, directory) = (deed.command.clone(), deed.directory.clone());
@@ -130,7 +133,7 @@ fn answer(
     match execute_proposal(&target.program, &job, schedule, &stop) {
         Ok(verdict) if verdict.stopped => bail!("stopped before the program had ended"),
         Ok(verdict) => Ok(judge(&verdict)),
-        Err(ProposalError::NoSite(_, place)) => Ok(Answer::Skipped(
+        Err(TrialError::NoSite(_, place)) => Ok(TrialAnswer::Skipped(
             format!("the program does nothing at {place} that can be held back"),
             ANEW,
         )),
@@ -138,7 +141,7 @@ fn answer(
     }
 }
 
-fn judge(verdict: &Verdict) -> Answer {
+fn judge(verdict: &FollowVerdict) -> TrialAnswer {
     let meta = &verdict.run.meta;
     if meta.outcome.is_failure() {
         let failure = meta.failure.as_ref();
@@ -146,26 +149,30 @@ fn judge(verdict: &Verdict) -> Answer {
             || meta.outcome.name().to_owned(),
             |failure| failure.message.clone(),
         );
-        return Answer::Fails(failure);
+        return TrialAnswer::Fails(failure);
     }
     match &verdict.ended {
         _ if meta.outcome != Outcome::Passed => {
-            Answer::Skipped("the run was cut short".to_owned(), ANEW)
+            TrialAnswer::Skipped("the run was cut short".to_owned(), ANEW)
         }
-        Ended::Reached => Answer::Passes("it ran in the order that used to fail".to_owned()),
-        Ended::Diverged(Divergence {
-            cause: Cause::HeldBack,
+        ScheduleEnd::Reached => {
+            TrialAnswer::Passes("it ran in the order that used to fail".to_owned())
+        }
+        ScheduleEnd::Diverged(Divergence {
+            cause: Obstacle::HeldBack,
             wanted,
             threads,
             ..
-        }) => Answer::Passes(format!(
+        }) => TrialAnswer::Passes(format!(
             "the order that used to fail cannot happen any more: {}",
             why(wanted, threads)
         )),
-        Ended::Diverged(divergence) | Ended::Deadlocked(divergence) => Answer::Skipped(
-            format!("{}: {}", divergence.wanted, divergence.reason),
-            ANEW,
-        ),
+        ScheduleEnd::Diverged(divergence) | ScheduleEnd::Deadlocked(divergence) => {
+            TrialAnswer::Skipped(
+                format!("{}: {}", divergence.wanted, divergence.reason),
+                ANEW,
+            )
+        }
     }
 }
 
@@ -180,17 +187,17 @@ fn why(wanted: &unsnarl_trace::Wanted, threads: &[(String, String)]) -> String {
     )
 }
 
-fn say(answer: &Answer) -> ExitCode {
+fn say(answer: &TrialAnswer) -> ExitCode {
     match answer {
-        Answer::Fails(words) => {
+        TrialAnswer::Fails(words) => {
             outln!("fails: {words}");
             ExitCode::from(1)
         }
-        Answer::Passes(words) => {
+        TrialAnswer::Passes(words) => {
             outln!("passes: {words}");
             ExitCode::SUCCESS
         }
-        Answer::Skipped(words, next) => {
+        TrialAnswer::Skipped(words, next) => {
             outln!("skipped: the order that used to fail cannot be followed any more");
             outln!("  {words}");
             message::note(next);

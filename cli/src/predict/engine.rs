@@ -1,6 +1,6 @@
 //! Predictions from one run, the likeliest to fail first.
 
-use super::{runs::Subject, sound::Sound};
+use super::{runs::PredictedRun, sound::Sound};
 use std::{
     cmp::Reverse,
     collections::BTreeSet,
@@ -10,8 +10,8 @@ use unsnarl_core::{
     Budget, StopReason,
     orders::Accesses,
     predict::{
-        Candidate, Class, Graph, Patterns, RegionOptions, Regions, SearchOptions, UserPatterns,
-        deadlock, schedule::Scheduler, search,
+        AnomalyCandidate, Class, ForcedOrder, Patterns, RegionOptions, Regions, SearchOptions,
+        UserPatterns, deadlock, schedule::Scheduler, search,
     },
 };
 use unsnarl_trace::{EventId, Run};
@@ -33,7 +33,7 @@ pub struct LookedAt {
 /// The predictions from a run.
 pub struct Predicted {
     /// The anomalies, those likeliest to fail first.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<AnomalyCandidate>,
     /// Counts of the examined items.
     pub looked_at: LookedAt,
     /// The reason for which the search ended.
@@ -45,7 +45,7 @@ pub struct Predicted {
 /// Predicts anomalies by all patterns, deadlocks, and what only the second predictor finds. Critical sections are
 /// taken to be atomic, and functions that hold a lock, what the user says, and what other passing runs suggest.
 pub fn predict(
-    subject: &Subject,
+    subject: &PredictedRun,
     scheduler: &Scheduler<'_>,
     sound: &Sound<'_>,
     patterns: &UserPatterns,
@@ -53,7 +53,7 @@ pub fn predict(
 ) -> Predicted {
     let begin = Instant::now();
     let run = &*subject.run;
-    let graph = Graph::new(run);
+    let graph = ForcedOrder::new(run);
     let regions = RegionOptions {
         annotations: patterns.regions.clone(),
         inferred: subject.inferred.clone(),
@@ -110,9 +110,9 @@ fn in_regions(patterns: &UserPatterns) -> Patterns {
 }
 
 /// Adds the candidates whose patterns and lines are not known yet.
-fn add_new(run: &Run, candidates: &mut Vec<Candidate>, found: Vec<Candidate>) {
+fn add_new(run: &Run, candidates: &mut Vec<AnomalyCandidate>, found: Vec<AnomalyCandidate>) {
     let sites = run.events.sites();
-    let key = |one: &Candidate| {
+    let key = |one: &AnomalyCandidate| {
         let events = one.events.iter();
         let at: Vec<Option<u32>> = events.map(|id| sites.get(id.index()).copied()).collect();
         (one.pattern.clone(), at)
@@ -123,7 +123,7 @@ fn add_new(run: &Run, candidates: &mut Vec<Candidate>, found: Vec<Candidate>) {
 
 /// Rank of a candidate by its likelihood to make the program fail: deadlocks come first, then accesses that asserts
 /// or pointers depend on, then lost updates; of equal ones those whose events lie closest together.
-fn likeliness(run: &Run, candidate: &Candidate) -> (u8, bool, u8, Reverse<u32>) {
+fn likeliness(run: &Run, candidate: &AnomalyCandidate) -> (u8, bool, u8, Reverse<u32>) {
     let class = match candidate.class {
         Class::User => 4,
         Class::Deadlock => 3,

@@ -1,10 +1,10 @@
 //! Executes the orders of predicted anomalies: the program runs by each, and the result is kept.
 
 use super::{
-    runs::{Subject, stem},
-    verdict::{Failed, Finding, Verdict, Why},
+    runs::{PredictedRun, stem},
+    verdict::{AnomalyVerdict, ExecutedFailure, ExecutionVerdict, UnshownReason},
 };
-use crate::arguments::Predict;
+use crate::arguments::PredictArguments;
 use anyhow::Result;
 use std::sync::{
     Arc,
@@ -13,10 +13,12 @@ use std::sync::{
 use unsnarl_core::{
     FailurePlace,
     facts::place,
-    predict::{Candidate, Class, Order, departure::departure},
+    predict::{AnomalyCandidate, Class, WitnessOrder, departure::departure},
 };
-use unsnarl_lab::executable::{Executable, Given, listed};
-use unsnarl_recorder::proposal::{Cause, Divergence, Ended, ProposalError, Verdict as Executed};
+use unsnarl_lab::executable::{Executable, ExecutionSettings, listed};
+use unsnarl_recorder::proposal::{
+    Divergence, FollowVerdict as Executed, Obstacle, ScheduleEnd, TrialError,
+};
 use unsnarl_trace::{Occurrences, Outcome, Policy, Proposal, Run, RunFolder};
 
 /// Number of random continuations after the anomaly, once the one in which each thread runs until it waits has shown
@@ -24,7 +26,7 @@ use unsnarl_trace::{Occurrences, Outcome, Policy, Proposal, Run, RunFolder};
 const SEEDS: u64 = 2;
 
 /// Executes orders of one run's events.
-pub struct Executor<'a> {
+pub struct RunExecutor<'a> {
     run: Arc<Run>,
     occurrences: Occurrences,
     program: Executable,
@@ -32,20 +34,20 @@ pub struct Executor<'a> {
     stop: &'a AtomicBool,
 }
 
-impl<'a> Executor<'a> {
+impl<'a> RunExecutor<'a> {
     /// Creates the executor of a run's program, which has to be the recorded build.
     pub fn new(
-        subject: &Subject,
-        arguments: &Predict,
+        subject: &PredictedRun,
+        arguments: &PredictArguments,
         stop: &'a AtomicBool,
-    ) -> Result<Executor<'a>> {
-        let given = Given {
+    ) -> Result<RunExecutor<'a>> {
+        let given = ExecutionSettings {
             stdin: arguments.stdin.clone(),
             driver: None,
             timeout: arguments.timeout,
             word: arguments.trusting.word(),
         };
-        Ok(Executor {
+        Ok(RunExecutor {
             run: subject.run.clone(),
             occurrences: Occurrences::of(&subject.run),
             program: Executable::of(&subject.run, &subject.name, &given)?,
@@ -56,7 +58,11 @@ impl<'a> Executor<'a> {
 
     /// Executes the order of a candidate and, until something fails, other continuations; returns `None` when the
     /// user stopped it. An order with a step at which the program cannot be held is not executed.
-    pub fn run(&self, candidate: &Candidate, order: &Order) -> Result<Option<Finding>> {
+    pub fn run(
+        &self,
+        candidate: &AnomalyCandidate,
+        order: &WitnessOrder,
+    ) -> Result<Option<AnomalyVerdict>> {
         let (mut best, mut count) = (None, 0);
         for proposal in self.proposals(candidate, order) {
             let executed = match self.program.run(&proposal, self.stop) {
@@ -72,17 +78,19 @@ impl<'a> Executor<'a> {
             count += 1;
             let verdict = self.verdict(candidate, &executed)?;
             match (&verdict, &best) {
-                (Verdict::Failed(_), _) | (_, None) => best = Some(verdict),
-                (Verdict::Harmless, Some(Verdict::Not { .. })) => best = Some(verdict),
+                (ExecutionVerdict::Failed(_), _) | (_, None) => best = Some(verdict),
+                (ExecutionVerdict::Harmless, Some(ExecutionVerdict::Not { .. })) => {
+                    best = Some(verdict)
+                }
                 _ => {}
             }
             // What was waited for in vain is not waited for again.
             let is_over = executed.run.meta.outcome == Outcome::TimedOut;
-            if is_over || matches!(best, Some(Verdict::Failed(_))) {
+            if is_over || matches!(best, Some(ExecutionVerdict::Failed(_))) {
                 break;
             }
         }
-        Ok(best.map(|verdict| Finding {
+        Ok(best.map(|verdict| AnomalyVerdict {
             candidate: candidate.clone(),
             verdict,
             executed: count,
@@ -91,7 +99,11 @@ impl<'a> Executor<'a> {
     }
 
     /// The proposals for an order: first one that goes on with each thread until it waits, then random ones.
-    fn proposals(&self, candidate: &Candidate, order: &Order) -> impl Iterator<Item = Proposal> {
+    fn proposals(
+        &self,
+        candidate: &AnomalyCandidate,
+        order: &WitnessOrder,
+    ) -> impl Iterator<Item = Proposal> {
         let listed = listed(&self.run, &candidate.events, &order.events);
         let proposal = Proposal::counted(&self.run, &listed, &self.occurrences);
         let random = (0..SEEDS).map(|seed| Policy::Random { seed });
@@ -103,14 +115,18 @@ impl<'a> Executor<'a> {
             })
     }
 
-    fn verdict(&self, candidate: &Candidate, executed: &Executed) -> Result<Verdict> {
+    fn verdict(
+        &self,
+        candidate: &AnomalyCandidate,
+        executed: &Executed,
+    ) -> Result<ExecutionVerdict> {
         let outcome = executed.run.meta.outcome;
-        let reached = executed.ended == Ended::Reached;
+        let reached = executed.ended == ScheduleEnd::Reached;
         // A run that fails although it left the order has failed all the same.
         if matches!(outcome, Outcome::Failed | Outcome::Deadlocked) {
             let path = self.out.store(&executed.run)?;
             self.program.vouch(&executed.run)?;
-            return Ok(Verdict::Failed(Failed {
+            return Ok(ExecutionVerdict::Failed(ExecutedFailure {
                 failure: failure(&executed.run),
                 run: stem(&path),
                 reached: reached
@@ -118,37 +134,37 @@ impl<'a> Executor<'a> {
             }));
         }
         Ok(match &executed.ended {
-            Ended::Reached if candidate.class == Class::Deadlock => Verdict::Not {
-                why: Why::Waited,
+            ScheduleEnd::Reached if candidate.class == Class::Deadlock => ExecutionVerdict::Not {
+                why: UnshownReason::Waited,
                 reason: "each thread got its lock: they did not wait for each other".to_owned(),
             },
-            Ended::Reached => Verdict::Harmless,
-            Ended::Diverged(divergence) | Ended::Deadlocked(divergence) => {
+            ScheduleEnd::Reached => ExecutionVerdict::Harmless,
+            ScheduleEnd::Diverged(divergence) | ScheduleEnd::Deadlocked(divergence) => {
                 self.not(&executed.run, divergence)
             }
         })
     }
 
     /// The reason for which an anomaly did not happen.
-    fn not(&self, tried: &Run, divergence: &Divergence) -> Verdict {
+    fn not(&self, tried: &Run, divergence: &Divergence) -> ExecutionVerdict {
         let threads = std::iter::once(&divergence.wanted.thread)
             .chain(self.run.meta.threads.iter().map(|row| &row.name));
         let mut left = threads.filter_map(|name| departure(&self.run, tried, name));
         if let Some(departure) = left.find(|departure| departure.decided_by.is_some()) {
-            return Verdict::Not {
-                why: Why::OtherPath,
+            return ExecutionVerdict::Not {
+                why: UnshownReason::OtherPath,
                 reason: departure.words(&self.run, tried),
             };
         }
         let is_over = tried.meta.outcome == Outcome::TimedOut;
         let why = match divergence.cause {
-            _ if is_over => Why::TimedOut,
-            Cause::OutOfOrder => Why::NotHeldBack,
-            Cause::HeldBack => Why::Waited,
-            Cause::Elsewhere => Why::OtherData,
-            Cause::Ended | Cause::RunEnded => Why::OtherPath,
+            _ if is_over => UnshownReason::TimedOut,
+            Obstacle::OutOfOrder => UnshownReason::NotHeldBack,
+            Obstacle::HeldBack => UnshownReason::Waited,
+            Obstacle::Elsewhere => UnshownReason::OtherData,
+            Obstacle::Ended | Obstacle::RunEnded => UnshownReason::OtherPath,
         };
-        Verdict::Not {
+        ExecutionVerdict::Not {
             why,
             reason: divergence.reason.clone(),
         }
@@ -169,25 +185,25 @@ fn failure(run: &Run) -> FailurePlace {
 }
 
 /// Returns whether the error is about the steps of a schedule, not about the program: another schedule may do.
-fn is_of_the_schedule(error: &ProposalError) -> bool {
-    use ProposalError::{Depth, NoSite, NoThread, OtherBuild, OtherInput, Record};
+fn is_of_the_schedule(error: &TrialError) -> bool {
+    use TrialError::{Depth, NoSite, NoThread, OtherBuild, OtherInput, Record};
     match error {
         NoSite(..) | NoThread(..) => true,
         Depth(_) | OtherBuild(_) | OtherInput | Record(_) => false,
     }
 }
 
-fn not_placed(candidate: &Candidate, error: &ProposalError) -> Finding {
+fn not_placed(candidate: &AnomalyCandidate, error: &TrialError) -> AnomalyVerdict {
     let reason = match error {
-        ProposalError::NoSite(_, place) => {
+        TrialError::NoSite(_, place) => {
             format!("the program cannot be held at {place}: no call in its own code stands there")
         }
         error => error.to_string(),
     };
-    Finding {
+    AnomalyVerdict {
         candidate: candidate.clone(),
-        verdict: Verdict::Not {
-            why: Why::NotPlaced,
+        verdict: ExecutionVerdict::Not {
+            why: UnshownReason::NotPlaced,
             reason,
         },
         executed: 0,

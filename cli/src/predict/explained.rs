@@ -1,7 +1,7 @@
 //! Explanations of the runs that failed.
 
-use super::{Report, runs::stem, verdict::Verdict};
-use crate::{arguments::Predict, message};
+use super::{Report, runs::stem, verdict::ExecutionVerdict};
+use crate::{arguments::PredictArguments, message};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -12,7 +12,7 @@ use unsnarl_lab::load;
 /// The headlines of the explanations of the failing runs, by the run's name. The runs are compared with those in the
 /// same folder, as in `unsnarl explain`, in the rest of the time.
 pub fn headlines(
-    arguments: &Predict,
+    arguments: &PredictArguments,
     reports: &[Report],
     budget: &Budget,
 ) -> BTreeMap<String, String> {
@@ -53,7 +53,7 @@ pub fn headlines(
 fn failing(reports: &[Report]) -> impl Iterator<Item = &str> {
     let findings = reports.iter().flat_map(|report| &report.findings);
     findings.filter_map(|finding| match &finding.verdict {
-        Verdict::Failed(failed) => Some(failed.run.as_str()),
+        ExecutionVerdict::Failed(failed) => Some(failed.run.as_str()),
         _ => None,
     })
 }

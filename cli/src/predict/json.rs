@@ -2,7 +2,7 @@
 
 use super::{
     Report,
-    verdict::{Finding, Tally, Verdict, Why},
+    verdict::{AnomalyVerdict, ExecutionVerdict, FindingTally, UnshownReason},
 };
 use crate::explain::stopped;
 use anyhow::Result;
@@ -15,7 +15,7 @@ use unsnarl_trace::Run;
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct AnomaliesDocument<'a> {
     version: u32,
     predictions: Vec<Prediction<'a>>,
 }
@@ -29,9 +29,9 @@ struct Prediction<'a> {
     events: usize,
     threads: usize,
     shared_locations: usize,
-    anomalies: Vec<Anomaly<'a>>,
-    tally: Tally,
-    times: Times,
+    anomalies: Vec<AnomalyRow<'a>>,
+    tally: FindingTally,
+    times: PredictTimes,
     stopped: Option<String>,
     over_max: u64,
     interrupted: bool,
@@ -39,22 +39,22 @@ struct Prediction<'a> {
 
 /// Times in milliseconds.
 #[derive(Serialize)]
-struct Times {
+struct PredictTimes {
     analysis: f64,
     ordering: f64,
     executing: f64,
 }
 
 #[derive(Serialize)]
-struct Anomaly<'a> {
+struct AnomalyRow<'a> {
     class: &'static str,
     pattern: &'a str,
-    events: Vec<Step>,
+    events: Vec<AnomalyStep>,
     verdict: &'static str,
     executed: u64,
     certain: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<Why>,
+    why: Option<UnshownReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,7 @@ struct Anomaly<'a> {
 }
 
 #[derive(Serialize)]
-struct Step {
+struct AnomalyStep {
     thread: String,
     kind: &'static str,
     location: String,
@@ -78,7 +78,7 @@ struct Step {
 /// Prints the document.
 pub fn print(reports: &[Report], headlines: &BTreeMap<String, String>) -> Result<()> {
     let rows = reports.iter().map(|report| prediction(report, headlines));
-    let document = Document {
+    let document = AnomaliesDocument {
         version: VERSION,
         predictions: rows.collect(),
     };
@@ -101,7 +101,7 @@ fn prediction<'a>(report: &'a Report, headlines: &'a BTreeMap<String, String>) -
             .map(|finding| anomaly(run, finding, headlines))
             .collect(),
         tally: report.tally(),
-        times: Times {
+        times: PredictTimes {
             analysis: milliseconds(report.analysis),
             ordering: milliseconds(report.ordering),
             executing: milliseconds(report.executing),
@@ -114,10 +114,10 @@ fn prediction<'a>(report: &'a Report, headlines: &'a BTreeMap<String, String>) -
 
 fn anomaly<'a>(
     run: &Run,
-    finding: &'a Finding,
+    finding: &'a AnomalyVerdict,
     headlines: &'a BTreeMap<String, String>,
-) -> Anomaly<'a> {
-    let mut anomaly = Anomaly {
+) -> AnomalyRow<'a> {
+    let mut anomaly = AnomalyRow {
         class: finding.candidate.class.name(),
         pattern: &finding.candidate.pattern,
         events: steps(run, finding),
@@ -131,7 +131,7 @@ fn anomaly<'a>(
         headline: None,
     };
     match &finding.verdict {
-        Verdict::Failed(failed) => {
+        ExecutionVerdict::Failed(failed) => {
             anomaly.verdict = match failed.reached {
                 true => "failed",
                 false => "failed-before",
@@ -140,8 +140,8 @@ fn anomaly<'a>(
             anomaly.failing_run = Some(&failed.run);
             anomaly.headline = headlines.get(&failed.run).map(String::as_str);
         }
-        Verdict::Harmless => anomaly.verdict = "harmless",
-        Verdict::Not { why, reason } => {
+        ExecutionVerdict::Harmless => anomaly.verdict = "harmless",
+        ExecutionVerdict::Not { why, reason } => {
             anomaly.verdict = "not-reproduced";
             anomaly.why = Some(*why);
             anomaly.reason = Some(reason);
@@ -150,13 +150,13 @@ fn anomaly<'a>(
     anomaly
 }
 
-fn steps(run: &Run, finding: &Finding) -> Vec<Step> {
+fn steps(run: &Run, finding: &AnomalyVerdict) -> Vec<AnomalyStep> {
     let events = finding.candidate.events.iter();
     let events = events.filter_map(|id| run.events.get(*id));
     events
         .map(|event| {
             let place = place(run, event.site);
-            Step {
+            AnomalyStep {
                 thread: run.meta.thread(event.thread).name.clone(),
                 kind: event.kind.name(),
                 location: run.location(event.location).to_owned(),

@@ -14,13 +14,13 @@ mod verdict;
 
 use self::{
     engine::LookedAt,
-    execute::Executor,
-    runs::{Subject, subjects},
+    execute::RunExecutor,
+    runs::{PredictedRun, subjects},
     sound::Sound,
-    verdict::{Finding, Tally, Verdict, Why},
+    verdict::{AnomalyVerdict, ExecutionVerdict, FindingTally, UnshownReason},
 };
 use crate::{
-    arguments::{Format, Predict},
+    arguments::{OutputFormat, PredictArguments},
     message,
     record::stop_flag,
 };
@@ -36,11 +36,11 @@ use std::{
 };
 use unsnarl_core::{
     Budget, StopReason,
-    predict::{Candidate, Order, Patterns, UserPatterns, schedule::Scheduler},
+    predict::{AnomalyCandidate, Patterns, UserPatterns, WitnessOrder, schedule::Scheduler},
 };
 use unsnarl_lab::cancel::cancellable;
 use unsnarl_trace::files::read_text;
-use unsnarl_trace::{Mode, Run};
+use unsnarl_trace::{OrderMode, Run};
 
 /// Share of the time for searching and executing, in hundredths: the rest is for explaining the failures.
 const BEFORE_EXPLAINING: u32 = 90;
@@ -50,8 +50,8 @@ const SEARCHING: u32 = 40;
 
 /// The predictions from one run, with their results.
 struct Report {
-    subject: Subject,
-    findings: Vec<Finding>,
+    subject: PredictedRun,
+    findings: Vec<AnomalyVerdict>,
     /// Time of the search.
     analysis: Duration,
     /// Time of computing orders.
@@ -69,7 +69,7 @@ struct Report {
 }
 
 /// Predicts, executes and reports.
-pub fn run(arguments: Predict) -> Result<ExitCode> {
+pub fn run(arguments: PredictArguments) -> Result<ExitCode> {
     let patterns = patterns(arguments.patterns.as_deref())?;
     let stop = stop_flag()?;
     let budget = Budget::lasting(arguments.budget);
@@ -77,11 +77,11 @@ pub fn run(arguments: Predict) -> Result<ExitCode> {
     let subjects = subjects(&arguments, &stop)?;
     let is_only = subjects.len() == 1;
     let mut reports = Vec::new();
-    let mut known = Known::default();
+    let mut known = FindingsSoFar::default();
     let count = subjects.len() as u32;
     for (subject, of) in subjects.into_iter().zip((1..=count).rev()) {
         let left = arguments.max.saturating_sub(known.executed);
-        let asked = Asked {
+        let asked = RunQuestions {
             arguments: &arguments,
             patterns: &patterns,
             budget: &before_explaining.percent(100 / of),
@@ -101,17 +101,17 @@ pub fn run(arguments: Predict) -> Result<ExitCode> {
     }
     let headlines = explained::headlines(&arguments, &reports, &budget);
     match arguments.format {
-        Format::Text => text::print(&reports, &headlines, arguments.all),
-        Format::Json => json::print(&reports, &headlines)?,
+        OutputFormat::Text => text::print(&reports, &headlines, arguments.all),
+        OutputFormat::Json => json::print(&reports, &headlines)?,
     }
     let failed = reports.iter().flat_map(|report| &report.findings);
-    let failed = failed.filter(|finding| matches!(finding.verdict, Verdict::Failed(_)));
+    let failed = failed.filter(|finding| matches!(finding.verdict, ExecutionVerdict::Failed(_)));
     Ok(ExitCode::from(u8::from(failed.count() > 0)))
 }
 
 /// The questions about each run.
-struct Asked<'a> {
-    arguments: &'a Predict,
+struct RunQuestions<'a> {
+    arguments: &'a PredictArguments,
     patterns: &'a UserPatterns,
     budget: &'a Budget,
     stop: &'a AtomicBool,
@@ -119,7 +119,7 @@ struct Asked<'a> {
     left: u64,
 }
 
-impl Asked<'_> {
+impl RunQuestions<'_> {
     /// Returns whether the user has stopped it, or its time is over.
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.budget.stop().is_some()
@@ -128,17 +128,17 @@ impl Asked<'_> {
 
 /// The findings so far.
 #[derive(Default)]
-struct Known {
+struct FindingsSoFar {
     /// Class, pattern and lines of anomalies that happened in an earlier run.
-    shown: BTreeSet<Key>,
+    shown: BTreeSet<AnomalyKey>,
     /// Number of anomalies that were executed for earlier runs.
     executed: u64,
 }
 
 /// The identity of an anomaly for a reader: class, pattern, places.
-type Key = (&'static str, String, Vec<(String, u32)>);
+type AnomalyKey = (&'static str, String, Vec<(String, u32)>);
 
-fn key(run: &Run, candidate: &Candidate) -> Key {
+fn key(run: &Run, candidate: &AnomalyCandidate) -> AnomalyKey {
     let sites = candidate.events.iter().filter_map(|id| run.events.get(*id));
     let sites = sites.map(|event| run.meta.site(event.site));
     let lines = sites.map(|site| (site.file.clone(), site.line)).collect();
@@ -162,10 +162,14 @@ fn patterns(file: Option<&Path>) -> Result<UserPatterns> {
     Ok(patterns)
 }
 
-fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Report> {
+fn look_at(
+    subject: PredictedRun,
+    asked: &RunQuestions<'_>,
+    known: &mut FindingsSoFar,
+) -> Result<Report> {
     let executor = match subject.run.meta.mode {
-        Mode::Imported => None,
-        _ => Some(Executor::new(&subject, asked.arguments, asked.stop)?),
+        OrderMode::Imported => None,
+        _ => Some(RunExecutor::new(&subject, asked.arguments, asked.stop)?),
     };
     let run = subject.run.clone();
     let begin = Instant::now();
@@ -190,7 +194,7 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
         subject,
     };
     let bar = bar(predicted.candidates.len());
-    let mut at: BTreeMap<Key, usize> = BTreeMap::new();
+    let mut at: BTreeMap<AnomalyKey, usize> = BTreeMap::new();
     for candidate in predicted.candidates {
         bar.inc(1);
         let key = key(&run, &candidate);
@@ -246,15 +250,15 @@ fn look_at(subject: Subject, asked: &Asked<'_>, known: &mut Known) -> Result<Rep
 
 /// Computes the order of a candidate and executes it, as far as time and permission allow.
 fn try_one(
-    candidate: &Candidate,
-    order: impl FnOnce() -> Result<Order, String>,
-    executor: Option<&Executor<'_>>,
-    asked: &Asked<'_>,
+    candidate: &AnomalyCandidate,
+    order: impl FnOnce() -> Result<WitnessOrder, String>,
+    executor: Option<&RunExecutor<'_>>,
+    asked: &RunQuestions<'_>,
     report: &mut Report,
-) -> Result<Finding> {
-    let not = |why, reason: &str| Finding {
+) -> Result<AnomalyVerdict> {
+    let not = |why, reason: &str| AnomalyVerdict {
         candidate: candidate.clone(),
-        verdict: Verdict::Not {
+        verdict: ExecutionVerdict::Not {
             why,
             reason: reason.to_owned(),
         },
@@ -263,23 +267,26 @@ fn try_one(
     };
     let Some(executor) = executor else {
         let reason = "the run was imported, there is no program to execute";
-        return Ok(not(Why::NotExecuted, reason));
+        return Ok(not(UnshownReason::NotExecuted, reason));
     };
     report.interrupted |= asked.is_over();
     if report.interrupted {
-        return Ok(not(Why::NotExecuted, "there was no time left (--budget)"));
+        return Ok(not(
+            UnshownReason::NotExecuted,
+            "there was no time left (--budget)",
+        ));
     }
     let begin = Instant::now();
     let order = order();
     report.ordering += begin.elapsed();
     let order = match order {
         Ok(order) => order,
-        Err(why) => return Ok(not(Why::NoOrder, &why)),
+        Err(why) => return Ok(not(UnshownReason::NoOrder, &why)),
     };
     if report.executed() >= asked.left {
         report.over += 1;
         return Ok(not(
-            Why::NotExecuted,
+            UnshownReason::NotExecuted,
             "more were predicted than are executed (--max)",
         ));
     }
@@ -288,7 +295,7 @@ fn try_one(
     report.executing += begin.elapsed();
     Ok(finding.unwrap_or_else(|| {
         report.interrupted = true;
-        not(Why::NotExecuted, "it was stopped")
+        not(UnshownReason::NotExecuted, "it was stopped")
     }))
 }
 
@@ -299,8 +306,8 @@ impl Report {
         executed.count() as u64
     }
 
-    fn tally(&self) -> Tally {
-        Tally::of(&self.findings)
+    fn tally(&self) -> FindingTally {
+        FindingTally::of(&self.findings)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The runs that predictions are made from: named, the newest of each program, or recorded for the purpose.
 
-use crate::{arguments::Predict, message, record::permitted, replay::find};
+use crate::{arguments::PredictArguments, message, record::permitted, replay::find};
 use anyhow::{Context, Result, bail};
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use unsnarl_lab::load::{self, Loaded};
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
-    record::{Attempt, Job, execute},
+    record::{Job, RunPlan, execute},
     target,
 };
 use unsnarl_trace::{Criteria, Outcome, Run, RunFolder, raw::RawStrategy, read_run};
@@ -24,7 +24,7 @@ use unsnarl_trace::{Criteria, Outcome, Run, RunFolder, raw::RawStrategy, read_ru
 const TRIES: u64 = 20;
 
 /// A run to predict from.
-pub struct Subject {
+pub struct PredictedRun {
     /// Its name, as `replay` takes it.
     pub name: String,
     /// The run.
@@ -34,7 +34,7 @@ pub struct Subject {
 }
 
 /// The runs that the command line asks for.
-pub fn subjects(arguments: &Predict, stop: &AtomicBool) -> Result<Vec<Subject>> {
+pub fn subjects(arguments: &PredictArguments, stop: &AtomicBool) -> Result<Vec<PredictedRun>> {
     if !arguments.command.is_empty() {
         return Ok(vec![recorded(arguments, stop)?]);
     }
@@ -45,7 +45,7 @@ pub fn subjects(arguments: &Predict, stop: &AtomicBool) -> Result<Vec<Subject>> 
 }
 
 /// One run by its file or name; it may have failed.
-fn named(place: &Path) -> Result<Subject> {
+fn named(place: &Path) -> Result<PredictedRun> {
     let path = find(place)?;
     let run = read_run(&path).with_context(|| path.display().to_string())?;
     if let Some(damage) = run.damage.first() {
@@ -60,7 +60,7 @@ fn named(place: &Path) -> Result<Subject> {
             run.meta.outcome.name()
         ));
     }
-    Ok(Subject {
+    Ok(PredictedRun {
         name: place.display().to_string(),
         run: Arc::new(run),
         inferred: Inferred::default(),
@@ -68,7 +68,7 @@ fn named(place: &Path) -> Result<Subject> {
 }
 
 /// The newest passing runs of each build and input.
-fn newest(place: Option<&Path>, most: usize) -> Result<Vec<Subject>> {
+fn newest(place: Option<&Path>, most: usize) -> Result<Vec<PredictedRun>> {
     let loaded = load::load_newest_passing(place)?;
     for (file, problem) in &loaded.broken {
         message::warning(&format!("left out: {file}: {problem}"));
@@ -104,11 +104,11 @@ fn name_left_out(loaded: &Loaded) {
 }
 
 /// The first runs of a program, with what all of them suggest.
-fn chosen(runs: Vec<(String, Arc<Run>)>, most: usize) -> Vec<Subject> {
+fn chosen(runs: Vec<(String, Arc<Run>)>, most: usize) -> Vec<PredictedRun> {
     let inferred = Inferred::of(runs.iter().map(|(_, run)| &**run));
     let first = runs.into_iter().take(most);
     first
-        .map(|(name, run)| Subject {
+        .map(|(name, run)| PredictedRun {
             name,
             run,
             inferred: inferred.clone(),
@@ -117,7 +117,7 @@ fn chosen(runs: Vec<(String, Arc<Run>)>, most: usize) -> Vec<Subject> {
 }
 
 /// Records the first passing run of a program: each thread until it waits, then random orders.
-fn recorded(arguments: &Predict, stop: &AtomicBool) -> Result<Subject> {
+fn recorded(arguments: &PredictArguments, stop: &AtomicBool) -> Result<PredictedRun> {
     let directory = std::env::current_dir().context("the current folder cannot be found")?;
     let name = arguments.command.first().cloned().unwrap_or_default();
     let target = target::open(&name, &directory)?;
@@ -144,7 +144,7 @@ fn recorded(arguments: &Predict, stop: &AtomicBool) -> Result<Subject> {
             target.program.keep_models(&out)?;
             if run.meta.outcome == Outcome::Passed {
                 let name = stem(&path);
-                return Ok(Subject {
+                return Ok(PredictedRun {
                     name,
                     run: Arc::new(run),
                     inferred: Inferred::default(),
@@ -157,14 +157,14 @@ fn recorded(arguments: &Predict, stop: &AtomicBool) -> Result<Subject> {
     )
 }
 
-fn attempt(seed: u64) -> Attempt {
+fn attempt(seed: u64) -> RunPlan {
     match seed {
-        0 => Attempt::default(),
-        seed => Attempt {
+        0 => RunPlan::default(),
+        seed => RunPlan {
             name: "random",
             strategy: RawStrategy::Random,
             seed,
-            ..Attempt::default()
+            ..RunPlan::default()
         },
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use unsnarl_core::{
     Budget, StopReason,
-    predict::{Candidate, Class, Order, sync_preserving::SyncPreserving},
+    predict::{AnomalyCandidate, Class, WitnessOrder, sync_preserving::SyncPreserving},
 };
 use unsnarl_trace::Run;
 
@@ -24,7 +24,7 @@ impl<'a> Sound<'a> {
     }
 
     /// An order of the recorded steps that shows the race or the deadlock, if there is one.
-    pub fn order(&self, candidate: &Candidate) -> Option<Order> {
+    pub fn order(&self, candidate: &AnomalyCandidate) -> Option<WitnessOrder> {
         match candidate.class {
             Class::Race | Class::Deadlock => self.orders.order(candidate),
             Class::Atomicity | Class::AtomicSet | Class::Order | Class::User => None,
@@ -32,7 +32,7 @@ impl<'a> Sound<'a> {
     }
 
     /// Adds the races and deadlocks at lines at which none of their class was predicted.
-    pub fn complete(&self, candidates: &mut Vec<Candidate>, budget: &Budget) -> StopReason {
+    pub fn complete(&self, candidates: &mut Vec<AnomalyCandidate>, budget: &Budget) -> StopReason {
         let mut known: BTreeSet<_> = candidates.iter().map(|one| self.place(one)).collect();
         let races = self.orders.races(budget);
         let deadlocks = self.orders.deadlocks(budget);
@@ -48,7 +48,7 @@ impl<'a> Sound<'a> {
     }
 
     /// Class and places, whatever their order.
-    fn place(&self, candidate: &Candidate) -> (Class, Vec<u32>) {
+    fn place(&self, candidate: &AnomalyCandidate) -> (Class, Vec<u32>) {
         let sites = self.run.events.sites();
         let of = |event: &unsnarl_trace::EventId| sites.get(event.index()).copied().unwrap_or(0);
         let mut places: Vec<u32> = candidate.events.iter().map(of).collect();

@@ -3,7 +3,7 @@
 use super::{
     Report,
     engine::LookedAt,
-    verdict::{Failed, Finding, Tally, Verdict, Why},
+    verdict::{AnomalyVerdict, ExecutedFailure, ExecutionVerdict, FindingTally, UnshownReason},
 };
 use crate::{explain::stopped, message};
 use anstyle::{AnsiColor, Style};
@@ -37,7 +37,7 @@ pub fn print(reports: &[Report], headlines: &BTreeMap<String, String>, all: bool
         }
         let command = shell::command(&run.meta.command);
         outln!("{command}: predicted from {}\n", report.subject.name);
-        let printer = Printer {
+        let printer = AnomalyPrinter {
             run,
             most: if all { usize::MAX } else { SHOWN },
         };
@@ -49,17 +49,17 @@ pub fn print(reports: &[Report], headlines: &BTreeMap<String, String>, all: bool
     }
 }
 
-struct Printer<'a> {
+struct AnomalyPrinter<'a> {
     run: &'a Run,
     most: usize,
 }
 
-impl Printer<'_> {
+impl AnomalyPrinter<'_> {
     /// Prints one error for each failure mode, with the anomalies that lead to it.
-    fn failures(&self, findings: &[Finding], headlines: &BTreeMap<String, String>) {
-        let mut ways: BTreeMap<String, Vec<(&Finding, &Failed)>> = BTreeMap::new();
+    fn failures(&self, findings: &[AnomalyVerdict], headlines: &BTreeMap<String, String>) {
+        let mut ways: BTreeMap<String, Vec<(&AnomalyVerdict, &ExecutedFailure)>> = BTreeMap::new();
         for finding in findings {
-            if let Verdict::Failed(failed) = &finding.verdict {
+            if let ExecutionVerdict::Failed(failed) = &finding.verdict {
                 ways.entry(way(failed)).or_default().push((finding, failed));
             }
         }
@@ -85,10 +85,10 @@ impl Printer<'_> {
         }
     }
 
-    fn harmless(&self, findings: &[Finding]) {
+    fn harmless(&self, findings: &[AnomalyVerdict]) {
         let harmless = findings.iter();
-        let harmless: Vec<&Finding> = harmless
-            .filter(|finding| matches!(finding.verdict, Verdict::Harmless))
+        let harmless: Vec<&AnomalyVerdict> = harmless
+            .filter(|finding| matches!(finding.verdict, ExecutionVerdict::Harmless))
             .collect();
         if harmless.is_empty() {
             return;
@@ -101,10 +101,10 @@ impl Printer<'_> {
 
     /// Prints the anomalies that did not happen, or were not tried, grouped by their status: those that are certainly
     /// possible come first.
-    fn unreproduced(&self, findings: &[Finding]) {
+    fn unreproduced(&self, findings: &[AnomalyVerdict]) {
         let mut groups: BTreeMap<Group, Vec<String>> = BTreeMap::new();
         for finding in findings {
-            if let Verdict::Not { why, reason } = &finding.verdict {
+            if let ExecutionVerdict::Not { why, reason } = &finding.verdict {
                 let words = format!("{}\n      {reason}", self.words(finding));
                 groups
                     .entry(Group::of(finding, *why))
@@ -133,7 +133,7 @@ impl Printer<'_> {
 
     /// An anomaly in words: ``atomicity violation r-w-w on `x`: main.2 reads at a.c:33, main.1 writes at a.c:43,
     /// ...``
-    fn words(&self, finding: &Finding) -> String {
+    fn words(&self, finding: &AnomalyVerdict) -> String {
         let candidate = &finding.candidate;
         let rows = candidate.events.iter();
         let rows: Vec<Event> = rows.filter_map(|id| self.run.events.get(*id)).collect();
@@ -181,13 +181,13 @@ enum Group {
 }
 
 impl Group {
-    fn of(finding: &Finding, why: Why) -> Group {
+    fn of(finding: &AnomalyVerdict, why: UnshownReason) -> Group {
         match (finding.certain, finding.was_executed(), why) {
             (true, true, _) => Group::CertainExecuted,
             (true, false, _) => Group::CertainNotExecuted,
             (false, true, _) => Group::Executed,
-            (false, false, Why::NoOrder) => Group::NoOrder,
-            (false, false, Why::NotPlaced) => Group::NotPlaced,
+            (false, false, UnshownReason::NoOrder) => Group::NoOrder,
+            (false, false, UnshownReason::NotPlaced) => Group::NotPlaced,
             (false, false, _) => Group::NotExecuted,
         }
     }
@@ -217,7 +217,7 @@ impl Group {
 }
 
 /// The failure and its place.
-fn way(failed: &Failed) -> String {
+fn way(failed: &ExecutedFailure) -> String {
     match &failed.failure.site {
         Some(site) => format!("{} at {}", failed.failure.message, short(site)),
         None => failed.failure.message.clone(),
@@ -234,7 +234,7 @@ fn anomalies(count: usize) -> String {
 /// Prints the tally: `15 predicted (7 race, 8 atomicity-violation), 5 of them certain, 14 executed, 12 reproduced, 8
 /// made the program fail; 3 not: ...`
 fn tally(report: &Report) {
-    let tally: Tally = report.tally();
+    let tally: FindingTally = report.tally();
     if tally.predicted() == 0 {
         let LookedAt {
             locations,

@@ -2,19 +2,19 @@
 
 use serde::Serialize;
 use std::collections::BTreeMap;
-use unsnarl_core::{FailurePlace, predict::Candidate};
+use unsnarl_core::{FailurePlace, predict::AnomalyCandidate};
 
 /// The result of one predicted anomaly.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Verdict {
+pub enum ExecutionVerdict {
     /// The program failed in the order for the anomaly.
-    Failed(Failed),
+    Failed(ExecutedFailure),
     /// The anomaly happened, and the program passed.
     Harmless,
     /// The anomaly did not happen.
     Not {
         /// The kind of reason.
-        why: Why,
+        why: UnshownReason,
         /// The reason in words.
         reason: String,
     },
@@ -22,7 +22,7 @@ pub enum Verdict {
 
 /// A failure that an executed schedule brought about.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Failed {
+pub struct ExecutedFailure {
     /// The failure with its place.
     pub failure: FailurePlace,
     /// Name of the kept run.
@@ -34,7 +34,7 @@ pub struct Failed {
 /// Kinds of reasons for which an anomaly was not shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Why {
+pub enum UnshownReason {
     /// A thread that saw another value took another path.
     OtherPath,
     /// A thread had to wait for another one, which the order holds back.
@@ -53,29 +53,29 @@ pub enum Why {
     NotExecuted,
 }
 
-impl Why {
+impl UnshownReason {
     /// The reason in words, for the tally.
     pub fn words(self) -> &'static str {
         match self {
-            Why::OtherPath => "a thread took another path",
-            Why::Waited => "threads had to wait for each other",
-            Why::OtherData => "it was other data",
-            Why::TimedOut => "the time of the run was over",
-            Why::NotHeldBack => "a step could not be held back",
-            Why::NoOrder => "there is no feasible order",
-            Why::NotPlaced => "the program cannot be held at one of the steps",
-            Why::NotExecuted => "not executed",
+            UnshownReason::OtherPath => "a thread took another path",
+            UnshownReason::Waited => "threads had to wait for each other",
+            UnshownReason::OtherData => "it was other data",
+            UnshownReason::TimedOut => "the time of the run was over",
+            UnshownReason::NotHeldBack => "a step could not be held back",
+            UnshownReason::NoOrder => "there is no feasible order",
+            UnshownReason::NotPlaced => "the program cannot be held at one of the steps",
+            UnshownReason::NotExecuted => "not executed",
         }
     }
 }
 
 /// A predicted anomaly with its result.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Finding {
+pub struct AnomalyVerdict {
     /// The anomaly.
-    pub candidate: Candidate,
+    pub candidate: AnomalyCandidate,
     /// The result.
-    pub verdict: Verdict,
+    pub verdict: ExecutionVerdict,
     /// Number of schedules that were executed for it.
     pub executed: u64,
     /// `true` if an order of the recorded steps shows it in which every read returns the recorded value: it is
@@ -83,27 +83,27 @@ pub struct Finding {
     pub certain: bool,
 }
 
-impl Finding {
+impl AnomalyVerdict {
     /// Returns whether it happened, or made the program fail.
     pub fn happened(&self) -> bool {
-        !matches!(self.verdict, Verdict::Not { .. })
+        !matches!(self.verdict, ExecutionVerdict::Not { .. })
     }
 
     /// Returns whether another anomaly of the same pattern on the same lines may fail. If another path was taken it
     /// hardly will.
     pub fn may_differ(&self) -> bool {
-        use Why::{NoOrder, NotHeldBack, NotPlaced, OtherData, Waited};
+        use UnshownReason::{NoOrder, NotHeldBack, NotPlaced, OtherData, Waited};
         match &self.verdict {
-            Verdict::Not { why, .. } => {
+            ExecutionVerdict::Not { why, .. } => {
                 matches!(why, NoOrder | NotPlaced | NotHeldBack | OtherData | Waited)
             }
-            Verdict::Harmless => true,
-            Verdict::Failed(_) => false,
+            ExecutionVerdict::Harmless => true,
+            ExecutionVerdict::Failed(_) => false,
         }
     }
 
     /// Takes the result of another anomaly of the same pattern on the same lines, if that shows more.
-    pub fn improve(&mut self, other: Finding) {
+    pub fn improve(&mut self, other: AnomalyVerdict) {
         let executed = self.executed + other.executed;
         let certain = self.certain || other.certain;
         if other.weight() > self.weight() {
@@ -121,16 +121,16 @@ impl Finding {
     /// Rank of the result: a failure, an anomaly, an order that was executed, nothing.
     fn weight(&self) -> u8 {
         match &self.verdict {
-            Verdict::Failed(_) => 3,
-            Verdict::Harmless => 2,
-            Verdict::Not { .. } => u8::from(self.executed > 0),
+            ExecutionVerdict::Failed(_) => 3,
+            ExecutionVerdict::Harmless => 2,
+            ExecutionVerdict::Not { .. } => u8::from(self.executed > 0),
         }
     }
 }
 
 /// Counts of findings.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Tally {
+pub struct FindingTally {
     /// Number of anomalies predicted, by class.
     pub predicted: BTreeMap<&'static str, u64>,
     /// Number of schedules executed: an anomaly has several continuations.
@@ -146,13 +146,13 @@ pub struct Tally {
     /// Number of these for which it failed before the anomaly was complete.
     pub failed_before: u64,
     /// Number of anomalies that did not happen, by the kind of reason.
-    pub not_reproduced: BTreeMap<Why, u64>,
+    pub not_reproduced: BTreeMap<UnshownReason, u64>,
 }
 
-impl Tally {
+impl FindingTally {
     /// Counts findings.
-    pub fn of(findings: &[Finding]) -> Tally {
-        let mut tally = Tally::default();
+    pub fn of(findings: &[AnomalyVerdict]) -> FindingTally {
+        let mut tally = FindingTally::default();
         for finding in findings {
             let class = finding.candidate.class.name();
             *tally.predicted.entry(class).or_default() += 1;
@@ -160,13 +160,15 @@ impl Tally {
             tally.executed += u64::from(finding.executed > 0);
             tally.certain += u64::from(finding.certain);
             match &finding.verdict {
-                Verdict::Failed(failed) => {
+                ExecutionVerdict::Failed(failed) => {
                     tally.failed += 1;
                     tally.reproduced += u64::from(failed.reached);
                     tally.failed_before += u64::from(!failed.reached);
                 }
-                Verdict::Harmless => tally.reproduced += 1,
-                Verdict::Not { why, .. } => *tally.not_reproduced.entry(*why).or_default() += 1,
+                ExecutionVerdict::Harmless => tally.reproduced += 1,
+                ExecutionVerdict::Not { why, .. } => {
+                    *tally.not_reproduced.entry(*why).or_default() += 1
+                }
             }
         }
         tally
@@ -183,9 +185,9 @@ mod tests {
     use super::*;
     use unsnarl_core::predict::Class;
 
-    fn finding(class: Class, executed: u64, verdict: Verdict) -> Finding {
-        Finding {
-            candidate: Candidate {
+    fn finding(class: Class, executed: u64, verdict: ExecutionVerdict) -> AnomalyVerdict {
+        AnomalyVerdict {
+            candidate: AnomalyCandidate {
                 class,
                 pattern: String::new(),
                 events: Vec::new(),
@@ -198,35 +200,38 @@ mod tests {
 
     #[test]
     fn of_anomalies_on_the_same_lines_the_worst_is_told() {
-        let not = |why| Verdict::Not {
+        let not = |why| ExecutionVerdict::Not {
             why,
             reason: String::new(),
         };
-        let mut told = finding(Class::Race, 0, not(Why::NoOrder));
+        let mut told = finding(Class::Race, 0, not(UnshownReason::NoOrder));
         assert!(told.may_differ());
-        told.improve(finding(Class::Race, 3, Verdict::Harmless));
-        told.improve(finding(Class::Race, 1, not(Why::OtherPath)));
-        assert_eq!((&told.verdict, told.executed), (&Verdict::Harmless, 4));
-        assert!(!finding(Class::Race, 1, not(Why::OtherPath)).may_differ());
+        told.improve(finding(Class::Race, 3, ExecutionVerdict::Harmless));
+        told.improve(finding(Class::Race, 1, not(UnshownReason::OtherPath)));
+        assert_eq!(
+            (&told.verdict, told.executed),
+            (&ExecutionVerdict::Harmless, 4)
+        );
+        assert!(!finding(Class::Race, 1, not(UnshownReason::OtherPath)).may_differ());
     }
 
     #[test]
     fn what_cannot_be_placed_gives_way_to_another_one_on_the_same_lines() {
-        let not = Verdict::Not {
-            why: Why::NotPlaced,
+        let not = ExecutionVerdict::Not {
+            why: UnshownReason::NotPlaced,
             reason: String::new(),
         };
         let mut told = finding(Class::Race, 0, not);
         assert!(told.may_differ());
         assert!(!told.was_executed());
-        told.improve(finding(Class::Race, 1, Verdict::Harmless));
+        told.improve(finding(Class::Race, 1, ExecutionVerdict::Harmless));
         assert!(told.happened());
     }
 
     #[test]
     fn what_failed_on_the_way_was_not_reproduced() {
         let failed = |reached| {
-            Verdict::Failed(Failed {
+            ExecutionVerdict::Failed(ExecutedFailure {
                 failure: FailurePlace {
                     site: None,
                     message: String::new(),
@@ -235,14 +240,14 @@ mod tests {
                 reached,
             })
         };
-        let not = Verdict::Not {
-            why: Why::NoOrder,
+        let not = ExecutionVerdict::Not {
+            why: UnshownReason::NoOrder,
             reason: String::new(),
         };
-        let tally = Tally::of(&[
+        let tally = FindingTally::of(&[
             finding(Class::Race, 1, failed(true)),
             finding(Class::Race, 1, failed(false)),
-            finding(Class::Atomicity, 4, Verdict::Harmless),
+            finding(Class::Atomicity, 4, ExecutionVerdict::Harmless),
             finding(Class::Deadlock, 0, not),
         ]);
         assert_eq!(tally.predicted(), 4);
@@ -252,6 +257,6 @@ mod tests {
             (tally.reproduced, tally.failed, tally.failed_before),
             (2, 2, 1)
         );
-        assert_eq!(tally.not_reproduced[&Why::NoOrder], 1);
+        assert_eq!(tally.not_reproduced[&UnshownReason::NoOrder], 1);
     }
 }

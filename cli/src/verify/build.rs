@@ -1,6 +1,6 @@
 //! A fix as a real edit: the project is copied, the copy edited and built. The user's files stay as they are.
 
-use super::choose::Chosen;
+use super::choose::ChosenFix;
 use crate::own_file::own_file;
 use anyhow::{Context, Result, bail};
 use std::{
@@ -39,7 +39,7 @@ impl Built {
 }
 
 /// Edits a copy of the current folder and builds it by `command`.
-pub fn build(chosen: &Chosen, command: &str) -> Result<Built> {
+pub fn build(chosen: &ChosenFix, command: &str) -> Result<Built> {
     let project = std::env::current_dir().context("the current folder cannot be found")?;
     let project = project.canonicalize()?;
     let root = project

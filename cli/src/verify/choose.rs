@@ -19,7 +19,7 @@ use unsnarl_lab::{
 use unsnarl_trace::Run;
 
 /// A fix with its explanation.
-pub struct Chosen {
+pub struct ChosenFix {
     /// The explanation that it belongs to.
     pub explanation: Explanation,
     /// The fix.
@@ -32,7 +32,7 @@ pub struct Chosen {
     pub sources: BTreeMap<String, String>,
 }
 
-impl Chosen {
+impl ChosenFix {
     /// The name of the fix as on the command line.
     pub fn name(&self) -> String {
         self.explanation.name_of(&self.fix)
@@ -40,7 +40,7 @@ impl Chosen {
 }
 
 /// Takes the fix that was named: of the explanation as it was told last, or of one that comparing the runs again gives.
-pub fn choose(arguments: &Verify) -> Result<Chosen> {
+pub fn choose(arguments: &Verify) -> Result<ChosenFix> {
     let (id, number) = named(&arguments.fix)?;
     let mut loaded = load::load_within(arguments.place.as_deref(), arguments.memory)?;
     let budget = Budget::lasting(arguments.budget);
@@ -123,7 +123,7 @@ fn chosen(
     number: Option<u32>,
     arguments: &Verify,
     budget: &Budget,
-) -> Result<Chosen> {
+) -> Result<ChosenFix> {
     let runs = offer::runs(corpus, loaded);
     let sources = sources(&runs);
     let told = std::mem::take(&mut explanation.fixes);
@@ -142,7 +142,7 @@ fn chosen(
     let name = explanation.runs.first().cloned().unwrap_or_default();
     let run = runs.iter().find(|(known, _)| *known == name).cloned();
     let run = run.with_context(|| format!("there is no run {name}"))?;
-    Ok(Chosen {
+    Ok(ChosenFix {
         failures: Failures::of(corpus, &explanation),
         explanation,
         fix,

@@ -11,12 +11,12 @@ mod tell;
 use crate::{arguments::Verify, record::stop_flag};
 use anyhow::Result;
 use build::Built;
-use choose::Chosen;
+use choose::ChosenFix;
 use std::{ffi::OsString, iter, process::ExitCode, sync::atomic::AtomicBool};
 use unsnarl_core::fixes::constraint;
 use unsnarl_lab::{
     load,
-    trial::{self, Case, Limits, Searched},
+    trial::{self, ExploreLimits, FixCase, Searched},
 };
 use unsnarl_recorder::{permit::Permit, record::Observed};
 
@@ -38,7 +38,7 @@ pub fn run(arguments: &Verify) -> Result<ExitCode> {
             let built = build::build(&chosen, command)?;
             let (case, searched) = edited(&chosen, &built, &limits, &stop)?;
             let without = match case.first {
-                Some(_) => tell::Without::default(),
+                Some(_) => tell::UnfixedSearch::default(),
                 None => without(&chosen, &limits, &stop),
             };
             let holds = tell::edited(&case, &searched, &built, &without);
@@ -57,8 +57,8 @@ pub fn run(arguments: &Verify) -> Result<ExitCode> {
 }
 
 /// Returns the limits that the user wants.
-fn limits(arguments: &Verify) -> Limits {
-    Limits {
+fn limits(arguments: &Verify) -> ExploreLimits {
+    ExploreLimits {
         bound: arguments.bound,
         schedules: arguments.schedules,
         time: arguments.budget,
@@ -71,7 +71,7 @@ fn limits(arguments: &Verify) -> Limits {
 }
 
 /// Tries the fix on the program as it is.
-fn constrained(chosen: &Chosen, limits: &Limits, stop: &AtomicBool) -> Result<bool> {
+fn constrained(chosen: &ChosenFix, limits: &ExploreLimits, stop: &AtomicBool) -> Result<bool> {
     if !constraint::is_order(&chosen.fix) {
         anyhow::bail!(
             "this fix changes what the program does, not only when: it can only be tried by building it\n  \
@@ -79,7 +79,7 @@ fn constrained(chosen: &Chosen, limits: &Limits, stop: &AtomicBool) -> Result<bo
             chosen.name()
         );
     }
-    let mut case = Case::constraint(&chosen.fix, chosen.failures.clone());
+    let mut case = FixCase::constraint(&chosen.fix, chosen.failures.clone());
     let mut watch = |seen: &Observed<'_>| {
         case.see(seen);
         case.is_refuted()
@@ -89,15 +89,15 @@ fn constrained(chosen: &Chosen, limits: &Limits, stop: &AtomicBool) -> Result<bo
 }
 
 /// The same search of the program as it is, until it fails as what is explained does.
-fn without(chosen: &Chosen, limits: &Limits, stop: &AtomicBool) -> tell::Without {
-    let mut case = Case::constraint(&chosen.fix, chosen.failures.clone());
+fn without(chosen: &ChosenFix, limits: &ExploreLimits, stop: &AtomicBool) -> tell::UnfixedSearch {
+    let mut case = FixCase::constraint(&chosen.fix, chosen.failures.clone());
     let mut watch = |seen: &Observed<'_>| {
         case.see(seen);
         case.without > 0
     };
     let searched = trial::constrained(&chosen.run.1, limits, stop, &mut watch);
     let schedules = |searched: &Searched| searched.schedules + searched.random;
-    tell::Without {
+    tell::UnfixedSearch {
         schedules: searched.as_ref().map_or(0, schedules),
         fails: case.without > 0,
         error: searched.err().map(|error| {
@@ -109,11 +109,11 @@ fn without(chosen: &Chosen, limits: &Limits, stop: &AtomicBool) -> tell::Without
 
 /// Explores the program that was built from the edited copy.
 fn edited<'c>(
-    chosen: &'c Chosen,
+    chosen: &'c ChosenFix,
     built: &Built,
-    limits: &Limits,
+    limits: &ExploreLimits,
     stop: &AtomicBool,
-) -> Result<(Case<'c>, Searched)> {
+) -> Result<(FixCase<'c>, Searched)> {
     let run = &chosen.run.1;
     let words = run.meta.command.iter().skip(1).map(OsString::from);
     let command: Vec<OsString> = iter::once(built.program.clone().into())
@@ -124,7 +124,7 @@ fn edited<'c>(
     let permit = Permit::named(target.program.path(), &command, &built.directory);
     let job = trial::job(run, command, &built.directory, permit, limits);
     let out = built.root.join(load::RUNS);
-    let mut case = Case::edited(&chosen.fix, chosen.failures.clone());
+    let mut case = FixCase::edited(&chosen.fix, chosen.failures.clone());
     let mut watch = |seen: &Observed<'_>| {
         case.see(seen);
         case.is_refuted()

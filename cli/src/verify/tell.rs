@@ -1,17 +1,17 @@
 //! Report about a fix that was tried.
 
-use super::{build::Built, choose::Chosen, diff};
+use super::{build::Built, choose::ChosenFix, diff};
 use crate::message;
 use unsnarl_core::{fixes::trial::preemptions, render};
-use unsnarl_lab::trial::{Case, Searched};
+use unsnarl_lab::trial::{FixCase, Searched};
 
 /// Prints the fix.
-pub fn title(chosen: &Chosen) {
+pub fn title(chosen: &ChosenFix) {
     outln!("fix: {}", chosen.fix.title);
 }
 
 /// Prints the cost of the fix and its assumptions.
-pub fn cost(chosen: &Chosen) {
+pub fn cost(chosen: &ChosenFix) {
     outln!("cost: {}", chosen.fix.cost);
     if let Some(share) = chosen.fix.share {
         outln!("  {}", render::cost(share));
@@ -22,7 +22,7 @@ pub fn cost(chosen: &Chosen) {
 }
 
 /// Reports the fix as a constraint; returns whether it holds.
-pub fn constrained(chosen: &Chosen, case: &Case<'_>, searched: &Searched) -> bool {
+pub fn constrained(chosen: &ChosenFix, case: &FixCase<'_>, searched: &Searched) -> bool {
     if let Some(why) = &case.first {
         outln!("does not hold: a schedule that it allows fails all the same: {why}");
         return false;
@@ -63,7 +63,7 @@ pub fn constrained(chosen: &Chosen, case: &Case<'_>, searched: &Searched) -> boo
 
 /// The same search of the program without the fix.
 #[derive(Default)]
-pub struct Without {
+pub struct UnfixedSearch {
     /// Number of schedules until one failed, or of all.
     pub schedules: u64,
     /// `true` if one failed like the explained failure.
@@ -73,7 +73,12 @@ pub struct Without {
 }
 
 /// Reports the fix as an edit; returns whether it holds.
-pub fn edited(case: &Case<'_>, searched: &Searched, built: &Built, without: &Without) -> bool {
+pub fn edited(
+    case: &FixCase<'_>,
+    searched: &Searched,
+    built: &Built,
+    without: &UnfixedSearch,
+) -> bool {
     let Some(why) = &case.first else {
         let passed = match case.stays.is_empty() {
             true => format!("no failure and no deadlock in {}", bound(searched)),
@@ -116,7 +121,7 @@ pub fn edited(case: &Case<'_>, searched: &Searched, built: &Built, without: &Wit
 }
 
 /// Reports failures of other bugs, which are not the fix's concern.
-fn others(case: &Case<'_>) {
+fn others(case: &FixCase<'_>) {
     for failure in &case.stays {
         message::note(&format!("another failure stays: {failure}"));
     }

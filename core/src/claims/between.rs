@@ -57,16 +57,20 @@ pub(super) fn between(
 }
 
 /// Two successive accesses of a thread: positions in the run and locations.
-struct Step {
+struct SuccessiveAccesses {
     from: (usize, u64),
     to: (usize, u64),
 }
 
 /// For each thread the accesses `first` with the next `second` after them: they share at most their ends.
-fn steps(run: &Trace, first: &Operation, second: &Operation) -> Vec<(u64, Vec<Step>)> {
+fn steps(
+    run: &Trace,
+    first: &Operation,
+    second: &Operation,
+) -> Vec<(u64, Vec<SuccessiveAccesses>)> {
     let (first, second) = (is(run, first), is(run, second));
     let mut begun: FxHashMap<u64, (usize, u64)> = FxHashMap::default();
-    let mut steps: Vec<(u64, Vec<Step>)> = Vec::new();
+    let mut steps: Vec<(u64, Vec<SuccessiveAccesses>)> = Vec::new();
     for (at, &kind) in run.events.iter().enumerate() {
         let Some(seen) = run.kinds.get(kind as usize) else {
             continue;
@@ -76,8 +80,8 @@ fn steps(run: &Trace, first: &Operation, second: &Operation) -> Vec<(u64, Vec<St
         {
             let to = (at, seen.location);
             match steps.iter_mut().find(|(thread, _)| *thread == seen.thread) {
-                Some((_, own)) => own.push(Step { from, to }),
-                None => steps.push((seen.thread, vec![Step { from, to }])),
+                Some((_, own)) => own.push(SuccessiveAccesses { from, to }),
+                None => steps.push((seen.thread, vec![SuccessiveAccesses { from, to }])),
             }
         }
         if flag(&first, kind) {
@@ -100,7 +104,7 @@ pub(super) fn overlap(
         true => steps(run, after_first, before_second),
         false => steps(run, before_second, after_first),
     };
-    let fits = |step: &Step, other: &Step| {
+    let fits = |step: &SuccessiveAccesses, other: &SuccessiveAccesses| {
         let (after, before) = match in_this_order {
             true => (other.from, other.to),
             false => (other.to, other.from),
@@ -120,7 +124,10 @@ pub(super) fn overlap(
 }
 
 /// The steps of another thread that neither end before a step begins, nor begin after it has ended.
-fn meets<'s>(step: &Step, others: &'s [Step]) -> impl Iterator<Item = &'s Step> {
+fn meets<'s>(
+    step: &SuccessiveAccesses,
+    others: &'s [SuccessiveAccesses],
+) -> impl Iterator<Item = &'s SuccessiveAccesses> {
     let (from, to) = (step.from.0, step.to.0);
     let start = others.partition_point(|other| other.to.0 < from);
     let behind = others.get(start..).unwrap_or(&[]).iter();

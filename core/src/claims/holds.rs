@@ -2,7 +2,7 @@
 
 use super::{Operation, Visit};
 use crate::{
-    mining::{Kind, Trace},
+    mining::{EventIdentity, Trace},
     pairs::{AccessClass, Fnv},
 };
 use rustc_hash::FxHashMap;
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 /// For each kind of a trace, whether it is the operation.
 pub(super) fn is(run: &Trace, operation: &Operation) -> Vec<bool> {
     let line = operation.line();
-    let same = |kind: &Kind| kind.line == line && kind.access == operation.access;
+    let same = |kind: &EventIdentity| kind.line == line && kind.access == operation.access;
     run.kinds.iter().map(same).collect()
 }
 

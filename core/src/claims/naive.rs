@@ -4,24 +4,24 @@ use super::{Claim, Operation, Visit};
 use crate::{facts, pairs::AccessClass};
 use unsnarl_trace::Run;
 
-struct Row<'a> {
+struct NaiveRow<'a> {
     thread: String,
     place: (&'a str, u32),
     access: AccessClass,
     location: &'a str,
 }
 
-impl Row<'_> {
+impl NaiveRow<'_> {
     fn is(&self, operation: &Operation) -> bool {
         let place = &operation.place;
         self.place == (place.file.as_str(), place.line) && self.access == operation.access
     }
 }
 
-fn rows(run: &Run) -> Vec<Row<'_>> {
+fn rows(run: &Run) -> Vec<NaiveRow<'_>> {
     let accesses = run.events.iter().filter_map(|(_, event)| {
         let site = run.meta.site(event.site);
-        Some(Row {
+        Some(NaiveRow {
             thread: facts::thread_name(run, event.thread),
             place: (&site.file, site.line),
             access: AccessClass::of(event.kind)?,
@@ -125,13 +125,13 @@ pub(crate) fn holds(claim: &Claim, run: &Run) -> bool {
     }
 }
 
-fn last_write(rows: &[Row<'_>], at: usize) -> Option<usize> {
+fn last_write(rows: &[NaiveRow<'_>], at: usize) -> Option<usize> {
     (0..at).rev().find(|&earlier| {
         rows[earlier].location == rows[at].location && rows[earlier].access != AccessClass::Read
     })
 }
 
-fn follows(rows: &[Row<'_>], head: &Operation, tail: &Operation, at: usize) -> bool {
+fn follows(rows: &[NaiveRow<'_>], head: &Operation, tail: &Operation, at: usize) -> bool {
     let source = last_write(rows, at);
     let other = |earlier: usize| rows[earlier].is(head) && rows[earlier].thread != rows[at].thread;
     let since = source.map_or(0, |source| source + 1);
@@ -145,7 +145,7 @@ fn follows(rows: &[Row<'_>], head: &Operation, tail: &Operation, at: usize) -> b
 }
 
 fn between(
-    rows: &[Row<'_>],
+    rows: &[NaiveRow<'_>],
     [first, remote, second]: [&Operation; 3],
     only_the_next: bool,
 ) -> bool {
@@ -167,7 +167,7 @@ fn between(
 }
 
 /// Positions of `first` and the next `second` of one thread.
-fn steps(rows: &[Row<'_>], first: &Operation, second: &Operation) -> Vec<(usize, usize)> {
+fn steps(rows: &[NaiveRow<'_>], first: &Operation, second: &Operation) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for k in (0..rows.len()).filter(|&k| rows[k].is(second)) {
         let own = |j: &usize| rows[*j].thread == rows[k].thread;
@@ -182,14 +182,14 @@ fn steps(rows: &[Row<'_>], first: &Operation, second: &Operation) -> Vec<(usize,
 }
 
 fn before(
-    rows: &[Row<'_>],
+    rows: &[NaiveRow<'_>],
     early: &Operation,
     by: Option<&String>,
     late: &Operation,
     location: &str,
     visit: Option<&Visit>,
 ) -> bool {
-    let here: Vec<&Row<'_>> = rows.iter().filter(|row| row.location == location).collect();
+    let here: Vec<&NaiveRow<'_>> = rows.iter().filter(|row| row.location == location).collect();
     let visits = here
         .iter()
         .enumerate()

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use unsnarl_trace::Run;
 
 /// Thread, line, location, class.
-type Step = (u8, u8, u8, u8);
+type StepFields = (u8, u8, u8, u8);
 
-fn line(step: &Step) -> String {
+fn line(step: &StepFields) -> String {
     let (thread, line, location, class) = step;
     let access = match class % 3 {
         0 => format!("R x{location} =0"),

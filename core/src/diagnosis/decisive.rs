@@ -24,7 +24,7 @@ const JUMP: f64 = 0.3;
 
 /// Share of continuations that fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Share {
+pub struct FailingShare {
     /// Number that fail in the same way as the run.
     pub fails: u32,
     /// Number executed.
@@ -33,7 +33,7 @@ pub struct Share {
     pub orders: u32,
 }
 
-impl Share {
+impl FailingShare {
     /// The share, from 0 to 1; 0 where nothing was executed.
     pub fn value(self) -> f64 {
         match self.of {
@@ -62,9 +62,9 @@ pub struct DecisiveStep {
     /// Location of the event.
     pub location: String,
     /// Continuations of the prefix before the step.
-    pub before: Share,
+    pub before: FailingShare,
     /// Continuations of the prefix that includes it.
-    pub after: Share,
+    pub after: FailingShare,
 }
 
 impl DecisiveStep {
@@ -81,12 +81,12 @@ pub struct CurvePoint {
     /// Number of choices of the run that are kept.
     pub kept: u32,
     /// Continuations of them.
-    pub share: Share,
+    pub share: FailingShare,
 }
 
 /// Result of one continuation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Continued {
+pub struct Continuation {
     /// `true` if it fails as the run does.
     pub fails: bool,
     /// Hash of the order of its conflicting events.
@@ -103,7 +103,7 @@ pub trait Continue {
 
     /// Executes a continuation of the first `kept` choices; different numbers give different ones. `None`
     /// when the time is over, or the execution gave no result.
-    fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continued>, Self::Error>;
+    fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continuation>, Self::Error>;
 }
 
 /// Decisive choices of a run, with the measured curve.
@@ -112,7 +112,7 @@ pub struct Decided {
     /// The decisive choices, counted from 0, with the shares before and after, in order. The last is the one
     /// from which on every continuation fails. Empty when all continuations of the empty prefix fail, or when
     /// the answer is unknown.
-    pub jumps: Vec<(usize, Share, Share)>,
+    pub jumps: Vec<(usize, FailingShare, FailingShare)>,
     /// All measured points.
     pub curve: Vec<CurvePoint>,
     /// `true` if the time was over, or executions ended otherwise: the result is correct, but may be
@@ -150,20 +150,20 @@ pub fn decisive<S: Continue>(source: &mut S) -> Result<Decided, S::Error> {
 /// Measurements of p(k) so far.
 struct Curve<'a, S> {
     source: &'a mut S,
-    known: BTreeMap<usize, Point>,
+    known: BTreeMap<usize, SamplePoint>,
     is_cut: bool,
 }
 
 #[derive(Default)]
-struct Point {
+struct SamplePoint {
     fails: u32,
     of: u32,
     orders: BTreeSet<String>,
 }
 
-impl Point {
-    fn share(&self) -> Share {
-        Share {
+impl SamplePoint {
+    fn share(&self) -> FailingShare {
+        FailingShare {
             fails: self.fails,
             of: self.of,
             orders: u32::try_from(self.orders.len()).unwrap_or(u32::MAX),
@@ -206,7 +206,11 @@ impl<'a, S: Continue> Curve<'a, S> {
     /// doomed.
     fn is_doomed(&mut self, kept: usize, tries: u32) -> Result<bool, S::Error> {
         loop {
-            let share = self.known.get(&kept).map(Point::share).unwrap_or_default();
+            let share = self
+                .known
+                .get(&kept)
+                .map(SamplePoint::share)
+                .unwrap_or_default();
             if share.fails < share.of || share.of >= tries {
                 return Ok(share.is_all());
             }
@@ -217,7 +221,7 @@ impl<'a, S: Continue> Curve<'a, S> {
     }
 
     /// The shares on both sides of a choice, which is counted from 1.
-    fn jump(&mut self, choice: usize) -> Result<(usize, Share, Share), S::Error> {
+    fn jump(&mut self, choice: usize) -> Result<(usize, FailingShare, FailingShare), S::Error> {
         let before = self.share(choice - 1, FIRM)?;
         let after = self.share(choice, FIRM)?;
         Ok((choice - 1, before, after))
@@ -238,9 +242,13 @@ impl<'a, S: Continue> Curve<'a, S> {
         Ok((high > low && !self.is_cut).then_some(high))
     }
 
-    fn share(&mut self, kept: usize, tries: u32) -> Result<Share, S::Error> {
+    fn share(&mut self, kept: usize, tries: u32) -> Result<FailingShare, S::Error> {
         while self.known.get(&kept).map_or(0, |point| point.of) < tries && self.one_more(kept)? {}
-        Ok(self.known.get(&kept).map(Point::share).unwrap_or_default())
+        Ok(self
+            .known
+            .get(&kept)
+            .map(SamplePoint::share)
+            .unwrap_or_default())
     }
 
     /// Executes one more continuation; `false` when there is none.
@@ -277,26 +285,26 @@ mod tests {
 
     /// A run whose continuations fail with these probabilities, in hundredths; the numbers serve as a
     /// pseudo-random source.
-    struct Made {
+    struct ProbableRun {
         chances: Vec<u32>,
         left: u32,
     }
 
-    impl Continue for Made {
+    impl Continue for ProbableRun {
         type Error = Infallible;
 
         fn choices(&self) -> usize {
             self.chances.len() - 1
         }
 
-        fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continued>, Infallible> {
+        fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continuation>, Infallible> {
             if self.left == 0 {
                 return Ok(None);
             }
             self.left -= 1;
             let seed = (kept as u32 * 1_000 + number).wrapping_mul(2_654_435_761);
             let lot = (seed ^ seed >> 15).wrapping_mul(2_246_822_519) >> 16;
-            Ok(Some(Continued {
+            Ok(Some(Continuation {
                 fails: lot % 100 < self.chances[kept],
                 order: number.to_string(),
             }))
@@ -304,7 +312,7 @@ mod tests {
     }
 
     fn of(chances: &[u32]) -> Decided {
-        let mut made = Made {
+        let mut made = ProbableRun {
             chances: chances.to_vec(),
             left: u32::MAX,
         };
@@ -339,7 +347,7 @@ mod tests {
 
     #[test]
     fn time_that_is_over_claims_nothing() {
-        let mut made = Made {
+        let mut made = ProbableRun {
             chances: vec![0, 0, 0, 0, 100, 100],
             left: 30,
         };

@@ -8,16 +8,18 @@ mod ochiai;
 
 use serde::{Deserialize, Serialize};
 
-pub use decisive::{Continue, Continued, CurvePoint, Decided, DecisiveStep, Share, decisive};
+pub use decisive::{
+    Continuation, Continue, CurvePoint, Decided, DecisiveStep, FailingShare, decisive,
+};
 pub use ochiai::{DifferentOrders, Ochiai};
 
 /// Experimental evidence on a hypothesis: schedules with the blamed behaviour, and schedules without it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Evidence {
     /// Schedules with it: the share that fails is the degree to which it suffices.
-    pub with: Share,
+    pub with: FailingShare,
     /// Schedules without it: if none fails, it is necessary.
-    pub without: Share,
+    pub without: FailingShare,
 }
 
 /// Another story of the same run that experiments were made on, and that was not told.
@@ -34,7 +36,7 @@ pub struct PassedOver {
     /// Failures among schedules with the chosen explanation but without this one, where there are none: the failure
     /// takes both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub needed: Option<Share>,
+    pub needed: Option<FailingShare>,
     /// `true` if it follows from the chosen explanation, without which it does not occur.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
@@ -67,7 +69,7 @@ pub enum Shows {
 
 /// State of the experiments at the end of their time.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Progress {
+pub struct ExperimentProgress {
     /// The proposals that schedules were drawn for, in this order.
     pub tried: Vec<TriedProposal>,
     /// First sentences of those that none were drawn for.
@@ -115,7 +117,8 @@ impl Evidence {
     /// The program fails much more often with it than without it: by more than chance gives with samples of this size
     /// (three standard deviations of the difference of two shares).
     pub fn tells(self) -> bool {
-        let share = |share: Share| (f64::from(share.fails) + 0.5) / (f64::from(share.of) + 1.0);
+        let share =
+            |share: FailingShare| (f64::from(share.fails) + 0.5) / (f64::from(share.of) + 1.0);
         let (with, without) = (share(self.with), share(self.without));
         let spread = |share: f64, of: u32| share * (1.0 - share) / f64::from(of.max(1));
         let deviation = (spread(with, self.with.of) + spread(without, self.without.of)).sqrt();
@@ -127,8 +130,8 @@ impl Evidence {
 mod tests {
     use super::*;
 
-    fn share(fails: u32, of: u32) -> Share {
-        Share {
+    fn share(fails: u32, of: u32) -> FailingShare {
+        FailingShare {
             fails,
             of,
             orders: of,

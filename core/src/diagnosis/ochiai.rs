@@ -9,7 +9,7 @@ use unsnarl_trace::Run;
 
 /// Numbers of different orders with the blamed order among all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(into = "Row", from = "Row")]
+#[serde(into = "SuspiciousOrder", from = "SuspiciousOrder")]
 pub struct Ochiai {
     /// Failing orders that have it.
     pub failing_with: u32,
@@ -23,7 +23,7 @@ pub struct Ochiai {
 
 /// The same for other programs: with the value.
 #[derive(Serialize, Deserialize)]
-struct Row {
+struct SuspiciousOrder {
     #[serde(default)]
     value: f64,
     failing_with: u32,
@@ -32,9 +32,9 @@ struct Row {
     passing: u32,
 }
 
-impl From<Ochiai> for Row {
-    fn from(of: Ochiai) -> Row {
-        Row {
+impl From<Ochiai> for SuspiciousOrder {
+    fn from(of: Ochiai) -> SuspiciousOrder {
+        SuspiciousOrder {
             value: of.value(),
             failing_with: of.failing_with,
             failing: of.failing,
@@ -44,8 +44,8 @@ impl From<Ochiai> for Row {
     }
 }
 
-impl From<Row> for Ochiai {
-    fn from(of: Row) -> Ochiai {
+impl From<SuspiciousOrder> for Ochiai {
+    fn from(of: SuspiciousOrder) -> Ochiai {
         Ochiai {
             failing_with: of.failing_with,
             failing: of.failing,

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Accesses that a story is based on, by places in the source, so that it is recognized in other runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Evidence {
+pub(super) enum StoryEvidence {
     Triple(TripleKey),
     Couple(PairKey, PairKey),
     Order(PairKey),
@@ -28,36 +28,36 @@ pub(super) enum Evidence {
     Unchecked(AccessKey),
 }
 
-impl Evidence {
+impl StoryEvidence {
     /// Evidence of a candidate's story.
-    pub fn of(view: &View, story: &Story) -> Evidence {
+    pub fn of(view: &View, story: &Story) -> StoryEvidence {
         let pair = |head, tail| PairKey {
             head: view.key(head),
             tail: view.key(tail),
         };
         let at = |row| AccessKey::new(view.run.meta.site(view.event(row).site), AccessClass::Write);
         match *story {
-            Story::Atomicity(triple) => Evidence::Triple(view.triple_key(&triple)),
-            Story::MultiVariable(couple) => Evidence::Couple(
+            Story::Atomicity(triple) => StoryEvidence::Triple(view.triple_key(&triple)),
+            Story::MultiVariable(couple) => StoryEvidence::Couple(
                 pair(couple.first.head, couple.first.tail),
                 pair(couple.second.head, couple.second.tail),
             ),
-            Story::Order { early, late } => Evidence::Order(pair(early, late)),
-            Story::Missing { original, .. } => Evidence::Missing(original),
-            Story::Refused { held, attempt } => Evidence::Refused(PairKey {
+            Story::Order { early, late } => StoryEvidence::Order(pair(early, late)),
+            Story::Missing { original, .. } => StoryEvidence::Missing(original),
+            Story::Refused { held, attempt } => StoryEvidence::Refused(PairKey {
                 head: at(held),
                 tail: at(attempt),
             }),
-            Story::HalfWay { write, attempt } => Evidence::Refused(PairKey {
+            Story::HalfWay { write, attempt } => StoryEvidence::Refused(PairKey {
                 head: at(write),
                 tail: at(attempt),
             }),
             Story::Unchecked { wake, .. } if is_spurious(view, wake) => {
-                Evidence::Spurious(at(wake))
+                StoryEvidence::Spurious(at(wake))
             }
-            Story::Unchecked { wake, .. } => Evidence::Unchecked(at(wake)),
-            Story::NoMemory { alloc } => Evidence::NoMemory(at(alloc)),
-            Story::AfterFree { free, .. } => Evidence::Freed(at(free)),
+            Story::Unchecked { wake, .. } => StoryEvidence::Unchecked(at(wake)),
+            Story::NoMemory { alloc } => StoryEvidence::NoMemory(at(alloc)),
+            Story::AfterFree { free, .. } => StoryEvidence::Freed(at(free)),
         }
     }
 }
@@ -66,17 +66,17 @@ impl Evidence {
 pub(super) const NEARLY: u32 = 24;
 
 /// Evidence that a run supports nearly as well as its best story: new in it and flowed into the failure.
-pub(super) fn borne_out(view: &View, candidates: &[Candidate]) -> BTreeSet<Evidence> {
+pub(super) fn borne_out(view: &View, candidates: &[Candidate]) -> BTreeSet<StoryEvidence> {
     let best = candidates.first().map_or(0, |best| best.cost);
     let good = candidates.iter().filter(|candidate| {
         candidate.new && candidate.relevant && candidate.cost <= best.saturating_add(NEARLY)
     });
-    good.map(|candidate| Evidence::of(view, &candidate.story))
+    good.map(|candidate| StoryEvidence::of(view, &candidate.story))
         .collect()
 }
 
 /// An explanation with the cost of its story and the runs that support it.
-pub(super) struct Told {
+pub(super) struct ToldExplanation {
     pub explanation: Explanation,
     pub cost: u32,
     /// Number of runs that support it.
@@ -84,20 +84,20 @@ pub(super) struct Told {
     /// Places of the failures.
     pub places: BTreeSet<String>,
     /// Evidence of the story; none when it is no access.
-    evidence: Option<Evidence>,
+    evidence: Option<StoryEvidence>,
     /// Evidence supported by each of these runs.
-    borne_out: Vec<BTreeSet<Evidence>>,
+    borne_out: Vec<BTreeSet<StoryEvidence>>,
     /// Sites blamed by this and the stories merged into it.
     blamed: Vec<SiteMark>,
 }
 
-impl Told {
+impl ToldExplanation {
     /// A story from one run.
-    pub fn new(explanation: Explanation, cost: u32, place: String) -> Told {
+    pub fn new(explanation: Explanation, cost: u32, place: String) -> ToldExplanation {
         let marks = explanation.sites.iter();
         let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
         let blamed = blamed.cloned().collect();
-        Told {
+        ToldExplanation {
             explanation,
             cost,
             times: 1,
@@ -109,8 +109,12 @@ impl Told {
     }
 
     /// Adds its evidence.
-    pub fn resting_on(self, evidence: Option<Evidence>, borne_out: BTreeSet<Evidence>) -> Told {
-        Told {
+    pub fn resting_on(
+        self,
+        evidence: Option<StoryEvidence>,
+        borne_out: BTreeSet<StoryEvidence>,
+    ) -> ToldExplanation {
+        ToldExplanation {
             evidence,
             borne_out: vec![borne_out],
             ..self
@@ -119,11 +123,11 @@ impl Told {
 
     /// Returns whether it needs a wakeup that only the scheduler makes frequent.
     fn is_spurious(&self) -> bool {
-        matches!(self.evidence, Some(Evidence::Spurious(_)))
+        matches!(self.evidence, Some(StoryEvidence::Spurious(_)))
     }
 
     /// Merges the runs of another explanation of the same cause.
-    fn take(&mut self, other: Told) {
+    fn take(&mut self, other: ToldExplanation) {
         self.times += other.times;
         self.places.extend(other.places);
         self.borne_out.extend(other.borne_out);
@@ -135,7 +139,7 @@ impl Told {
     }
 
     /// Returns whether every run of the other one supports this cause.
-    fn covers(&self, other: &Told) -> bool {
+    fn covers(&self, other: &ToldExplanation) -> bool {
         self.evidence.is_some_and(|evidence| {
             !other.borne_out.is_empty() && other.borne_out.iter().all(|run| run.contains(&evidence))
         })
@@ -143,7 +147,7 @@ impl Told {
 }
 
 /// Adds a story. Stories about the same variable that share a line are variants of one; the cheapest stays.
-pub(super) fn add(told: &mut Vec<Told>, new: Told) {
+pub(super) fn add(told: &mut Vec<ToldExplanation>, new: ToldExplanation) {
     let mut merged = new;
     let mut i = 0;
     while let Some(known) = told.get(i) {
@@ -156,8 +160,8 @@ pub(super) fn add(told: &mut Vec<Told>, new: Told) {
     told.push(merged);
 }
 
-fn merge(known: Told, new: Told) -> Told {
-    let order = |told: &Told| (told.is_spurious(), told.cost, told.explanation.kind);
+fn merge(known: ToldExplanation, new: ToldExplanation) -> ToldExplanation {
+    let order = |told: &ToldExplanation| (told.is_spurious(), told.cost, told.explanation.kind);
     let better = order(&new) < order(&known);
     let (mut kept, other) = if better { (new, known) } else { (known, new) };
     kept.take(other);
@@ -166,8 +170,8 @@ fn merge(known: Told, new: Told) -> Told {
 
 /// Returns whether both blame the same variable (or elements of the same array) and one of the same lines,
 /// and neither or both wait. For freed memory, which has a name of its own, the line is enough.
-fn akin(a: &Told, b: &Told) -> bool {
-    let waits = |told: &Told| {
+fn akin(a: &ToldExplanation, b: &ToldExplanation) -> bool {
+    let waits = |told: &ToldExplanation| {
         matches!(
             told.explanation.kind,
             BugKind::Deadlock | BugKind::LostWakeup
@@ -187,11 +191,11 @@ fn akin(a: &Told, b: &Told) -> bool {
 
 /// Minimizes the number of causes: a cause that all runs of another explanation also support explains them
 /// too.
-pub(super) fn as_few_as_will_do(mut told: Vec<Told>) -> Vec<Told> {
-    let mut kept: Vec<Told> = Vec::new();
+pub(super) fn as_few_as_will_do(mut told: Vec<ToldExplanation>) -> Vec<ToldExplanation> {
+    let mut kept: Vec<ToldExplanation> = Vec::new();
     while let Some(best) = widest(&told) {
         let mut cause = told.remove(best);
-        let (covered, rest): (Vec<Told>, Vec<Told>) =
+        let (covered, rest): (Vec<ToldExplanation>, Vec<ToldExplanation>) =
             told.into_iter().partition(|other| cause.covers(other));
         covered.into_iter().for_each(|other| cause.take(other));
         kept.push(cause);
@@ -201,8 +205,8 @@ pub(super) fn as_few_as_will_do(mut told: Vec<Told>) -> Vec<Told> {
 }
 
 /// The explanation of most runs, among equals the one with most supporting runs and at least cost.
-fn widest(told: &[Told]) -> Option<usize> {
-    let runs = |cause: &Told| {
+fn widest(told: &[ToldExplanation]) -> Option<usize> {
+    let runs = |cause: &ToldExplanation| {
         let covered = told.iter().filter(|other| cause.covers(other));
         let others: usize = covered.map(|other| other.times).sum();
         others.max(cause.times)
@@ -216,7 +220,7 @@ fn widest(told: &[Told]) -> Option<usize> {
 }
 
 /// Assigns the remaining runs that fail at a place to the explanation with most supporting runs there.
-pub(super) fn claim(told: &mut [Told], place: &str, runs: &[&RunSummary]) {
+pub(super) fn claim(told: &mut [ToldExplanation], place: &str, runs: &[&RunSummary]) {
     let known: BTreeSet<String> = told
         .iter()
         .flat_map(|told| told.explanation.runs.clone())
@@ -234,7 +238,7 @@ pub(super) fn claim(told: &mut [Told], place: &str, runs: &[&RunSummary]) {
 
 /// Orders explanations, best first: by certainty, without a wakeup that only the scheduler makes frequent, by
 /// runs, by engines, by cost.
-pub(super) fn ranked(mut told: Vec<Told>) -> Vec<Explanation> {
+pub(super) fn ranked(mut told: Vec<ToldExplanation>) -> Vec<Explanation> {
     told.sort_by_key(|told| {
         let sequential = told.explanation.kind == BugKind::Sequential;
         (

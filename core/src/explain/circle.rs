@@ -3,7 +3,7 @@
 use super::{
     draft::Draft,
     view::View,
-    waiting::{Keeper, Keeps, Waiting, object_name, request, sends},
+    waiting::{Keeper, Keeps, WaitingThread, object_name, request, sends},
 };
 use crate::{
     callers,
@@ -13,10 +13,10 @@ use crate::{
 use unsnarl_trace::{ThreadId, raw::WaitsFor};
 
 /// A thread of the cycle with its keeper.
-type Link = (Waiting, Keeper);
+type CycleThread = (WaitingThread, Keeper);
 
 /// Explains a cycle.
-pub(super) fn explain_circle(view: &View, circle: &[Link]) -> Explanation {
+pub(super) fn explain_circle(view: &View, circle: &[CycleThread]) -> Explanation {
     let mut draft = Draft::new(view, BugKind::Deadlock, headline(view, circle));
     let parts: Vec<String> = circle
         .iter()
@@ -41,9 +41,9 @@ pub(super) fn explain_circle(view: &View, circle: &[Link]) -> Explanation {
     explanation
 }
 
-fn headline(view: &View, circle: &[Link]) -> String {
+fn headline(view: &View, circle: &[CycleThread]) -> String {
     let locks_only = circle.iter().all(is_lock);
-    let name = |(waiting, _): &Link| facts::thread_name(&view.run, waiting.thread);
+    let name = |(waiting, _): &CycleThread| facts::thread_name(&view.run, waiting.thread);
     match circle.iter().map(name).collect::<Vec<_>>().as_slice() {
         [one] => format!("{one} waits for a lock that it holds itself"),
         [a, b] if locks_only => format!("{a} and {b} wait for each other's lock"),
@@ -52,7 +52,7 @@ fn headline(view: &View, circle: &[Link]) -> String {
     }
 }
 
-fn is_lock((_, keeper): &Link) -> bool {
+fn is_lock((_, keeper): &CycleThread) -> bool {
     matches!(keeper.by, Keeps::Lock(_))
 }
 
@@ -76,7 +76,7 @@ fn tell_keeper(draft: &mut Draft, keeper: &Keeper) {
 }
 
 /// A wait in words: `waits for m`, `waits for the end of main.2`.
-pub(super) fn wait_effect(view: &View, waiting: &Waiting) -> String {
+pub(super) fn wait_effect(view: &View, waiting: &WaitingThread) -> String {
     match waiting.waits_for {
         WaitsFor::Join => {
             let whom = waiting.keepers.first();
@@ -89,7 +89,7 @@ pub(super) fn wait_effect(view: &View, waiting: &Waiting) -> String {
 }
 
 /// A thread's part in words: ``execute (main.1) holds `a` (line 30) and waits for `b` (line 31)``.
-fn part(view: &View, waiting: &Waiting, keeper: &Keeper, circle: &[Link]) -> String {
+fn part(view: &View, waiting: &WaitingThread, keeper: &Keeper, circle: &[CycleThread]) -> String {
     let who = facts::thread_in_words(&view.run, waiting.thread);
     let request = request(view, waiting);
     let wants = match (waiting.waits_for, keeper.by) {
@@ -131,7 +131,7 @@ fn part(view: &View, waiting: &Waiting, keeper: &Keeper, circle: &[Link]) -> Str
 }
 
 /// The object held for the preceding thread of the cycle, in words: ``holds `a` (line 30)``.
-fn has(view: &View, thread: ThreadId, circle: &[Link]) -> Option<String> {
+fn has(view: &View, thread: ThreadId, circle: &[CycleThread]) -> Option<String> {
     let mut links = circle.iter().map(|(_, keeper)| keeper);
     let (word, row) = links.find_map(|keeper| match keeper.by {
         Keeps::Lock(row) if keeper.thread == thread => Some(("holds", row)),
@@ -147,7 +147,7 @@ fn has(view: &View, thread: ThreadId, circle: &[Link]) -> Option<String> {
 
 /// Remark for threads that all lock by the same lines, where only the names of the locks distinguish them. The
 /// lines of a lock's wrapper are the same for all locks: what counts is the function that leads to both calls.
-fn same_site_remark(view: &View, circle: &[Link]) -> String {
+fn same_site_remark(view: &View, circle: &[CycleThread]) -> String {
     let places: Vec<_> = circle
         .iter()
         .map(|(waiting, _)| locking_places(view, waiting, circle))
@@ -170,7 +170,11 @@ fn same_site_remark(view: &View, circle: &[Link]) -> String {
 
 /// Files and lines by which a thread of the cycle takes the lock that it holds and asks for the next one, in
 /// the innermost function that leads to both.
-fn locking_places(view: &View, waiting: &Waiting, circle: &[Link]) -> Option<[(String, u32); 2]> {
+fn locking_places(
+    view: &View,
+    waiting: &WaitingThread,
+    circle: &[CycleThread],
+) -> Option<[(String, u32); 2]> {
     let held = circle.iter().find_map(|(_, keeper)| match keeper.by {
         Keeps::Lock(row) if keeper.thread == waiting.thread => Some(row),
         _ => None,

@@ -6,7 +6,7 @@ use super::{
     lost_wakeup::lost_wakeup,
     missing::{end_of, learned},
     view::View,
-    waiting::{Keeper, Keeps, Waiting, circle, object_name, request, waiting},
+    waiting::{Keeper, Keeps, WaitingThread, circle, object_name, request, waiting},
 };
 use crate::{
     explanation::{BugKind, Certainty, Explanation, Role},
@@ -61,7 +61,7 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     })
 }
 
-fn of_circle(view: &View, circle: &[(Waiting, Keeper)]) -> Hang {
+fn of_circle(view: &View, circle: &[(WaitingThread, Keeper)]) -> Hang {
     let first = circle.first();
     Hang {
         wait: first.map_or(view.failure, |(first, _)| request(view, first)),
@@ -73,7 +73,7 @@ fn of_circle(view: &View, circle: &[(Waiting, Keeper)]) -> Hang {
 
 /// A thread that used to reach the barrier and has ended, with the last value that it learned from another
 /// one.
-fn gone(view: &View, stuck: &Waiting) -> Option<(EventId, EventId)> {
+fn gone(view: &View, stuck: &WaitingThread) -> Option<(EventId, EventId)> {
     if stuck.waits_for != WaitsFor::Barrier {
         return None;
     }
@@ -92,7 +92,7 @@ fn gone(view: &View, stuck: &Waiting) -> Option<(EventId, EventId)> {
         .max_by_key(|(_, read)| *read)
 }
 
-fn stuck_alone(view: &View, stuck: &Waiting) -> Explanation {
+fn stuck_alone(view: &View, stuck: &WaitingThread) -> Explanation {
     let request = request(view, stuck);
     let who = facts::thread_in_words(&view.run, stuck.thread);
     let what = object_name(view, request);

@@ -11,7 +11,7 @@ use crate::{
     pairs::Fnv,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, FailureKind, Mode};
+use unsnarl_trace::{EventId, FailureKind, OrderMode};
 
 /// An explanation under construction.
 pub(super) struct Draft<'v, 'a> {
@@ -308,11 +308,11 @@ fn caveats(view: &View) -> Vec<String> {
     }
     if !view.summary.exact {
         caveats.push(match view.run.meta.mode {
-            Mode::Path => {
+            OrderMode::Path => {
                 "Only paths and synchronization were recorded: no accesses, so causes that lie in them are not seen."
                     .to_owned()
             }
-            Mode::Imported => {
+            OrderMode::Imported => {
                 "The trace is from another tool: order and values may be inexact.".to_owned()
             }
             _ => "Threads ran freely when this was recorded: order and values may be inexact."

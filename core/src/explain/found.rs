@@ -50,21 +50,21 @@ fn weighed(
 
 /// Runs that were compared.
 #[derive(Clone, Copy)]
-pub(super) struct Share {
+pub(super) struct ComparedRuns {
     pub failing: usize,
     pub passing: u32,
 }
 
 /// A dependency of an access on another thread's access.
 #[derive(Clone, Copy)]
-pub(super) struct Link {
+pub(super) struct AccessDependency {
     pub head: EventId,
     pub tail: EventId,
     pub kind: DependencyKind,
 }
 
-impl Link {
-    pub fn new(view: &View, head: EventId, tail: EventId) -> Link {
+impl AccessDependency {
+    pub fn new(view: &View, head: EventId, tail: EventId) -> AccessDependency {
         let kind = match (
             view.event(head).kind.writes(),
             view.event(tail).kind.reads(),
@@ -73,7 +73,7 @@ impl Link {
             (false, _) => DependencyKind::Anti,
             (true, false) => DependencyKind::Output,
         };
-        Link { head, tail, kind }
+        AccessDependency { head, tail, kind }
     }
 }
 
@@ -83,7 +83,12 @@ pub(super) fn is_named(view: &View, row: EventId) -> bool {
 }
 
 /// The story of dependencies that go with the failure.
-pub(super) fn tell(view: &View, links: &[Link], runs: Vec<String>, share: &Share) -> Explanation {
+pub(super) fn tell(
+    view: &View,
+    links: &[AccessDependency],
+    runs: Vec<String>,
+    share: &ComparedRuns,
+) -> Explanation {
     let mut rows: Vec<EventId> = links
         .iter()
         .flat_map(|link| [link.head, link.tail])
@@ -118,7 +123,7 @@ pub(super) fn tell(view: &View, links: &[Link], runs: Vec<String>, share: &Share
 
 /// Class by shape: one dependency is an order violation; two threads that depend on each other both ways
 /// interrupted each other.
-fn kind(view: &View, links: &[Link]) -> BugKind {
+fn kind(view: &View, links: &[AccessDependency]) -> BugKind {
     let ways: BTreeSet<_> = links
         .iter()
         .map(|link| (view.thread(link.head), view.thread(link.tail)))
@@ -132,7 +137,7 @@ fn kind(view: &View, links: &[Link]) -> BugKind {
     }
 }
 
-fn headline(view: &View, links: &[Link], rows: &[EventId]) -> String {
+fn headline(view: &View, links: &[AccessDependency], rows: &[EventId]) -> String {
     match links {
         [link] => {
             let name = view.variable_of(&[link.tail, link.head]);
@@ -172,7 +177,7 @@ fn headline(view: &View, links: &[Link], rows: &[EventId]) -> String {
 }
 
 /// Detail with a line for each dependency.
-fn detail(view: &View, links: &[Link]) -> String {
+fn detail(view: &View, links: &[AccessDependency]) -> String {
     let lines = links.iter().map(|link| {
         let (head, tail) = (link.head, link.tail);
         format!(
@@ -194,7 +199,7 @@ fn detail(view: &View, links: &[Link]) -> String {
 }
 
 /// Participle for the first access: `read`, `written`.
-fn first(link: &Link) -> &'static str {
+fn first(link: &AccessDependency) -> &'static str {
     match link.kind {
         DependencyKind::Anti => "read",
         DependencyKind::Flow | DependencyKind::Output => "written",
@@ -202,7 +207,7 @@ fn first(link: &Link) -> &'static str {
 }
 
 /// Participle for the second access.
-fn second(link: &Link) -> &'static str {
+fn second(link: &AccessDependency) -> &'static str {
     match link.kind {
         DependencyKind::Flow => "read",
         DependencyKind::Anti | DependencyKind::Output => "written",

@@ -21,7 +21,7 @@ pub fn guarding(proposers: &Proposers<'_>, explanation: &Explanation) -> Vec<Exp
     let Some(view) = summary.and_then(|run| View::new(corpus, run)) else {
         return Vec::new();
     };
-    let Some(met) = Met::of(&view, explanation) else {
+    let Some(met) = Meeting::of(&view, explanation) else {
         return Vec::new();
     };
     let mut stories = met.interruptions(&view);
@@ -43,22 +43,22 @@ pub fn guarding(proposers: &Proposers<'_>, explanation: &Explanation) -> Vec<Exp
 }
 
 /// An interruption of what guards.
-enum Story {
+enum GuardStory {
     Single(Triple),
     Couple(CoupledPairs),
 }
 
-impl Story {
+impl GuardStory {
     fn write(&self, view: &View) -> Explanation {
         match self {
-            Story::Single(triple) => atomicity::single(view, triple),
-            Story::Couple(couple) => atomicity::multi(view, couple),
+            GuardStory::Single(triple) => atomicity::single(view, triple),
+            GuardStory::Couple(couple) => atomicity::multi(view, couple),
         }
     }
 }
 
 /// The accesses that met.
-struct Met {
+struct Meeting {
     /// The first of each thread.
     entered: BTreeMap<ThreadId, EventId>,
     locations: BTreeSet<LocationId>,
@@ -66,12 +66,12 @@ struct Met {
     is_use_after_free: bool,
 }
 
-impl Met {
+impl Meeting {
     /// The accesses that an explanation blames, if two threads take part in it.
-    fn of(view: &View, explanation: &Explanation) -> Option<Met> {
+    fn of(view: &View, explanation: &Explanation) -> Option<Meeting> {
         let rows: Vec<EventId> = blamed(explanation).iter().map(|one| one.row).collect();
         let firsts = rows.iter().rev().map(|row| (view.thread(*row), *row));
-        let met = Met {
+        let met = Meeting {
             entered: firsts.collect(),
             locations: rows.iter().map(|row| view.event(*row).location).collect(),
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
@@ -96,7 +96,7 @@ impl Met {
         })
     }
 
-    fn interruptions(&self, view: &View) -> Vec<(EventId, Story)> {
+    fn interruptions(&self, view: &View) -> Vec<(EventId, GuardStory)> {
         let mut found = Vec::new();
         triples(&view.run, view.orders.accesses(), |triple| {
             let rows = [triple.first, triple.remote, triple.second];
@@ -105,13 +105,13 @@ impl Met {
                     || !view.is_forced(triple.remote, triple.second)
             };
             if self.is_before(view, &rows) && is_open() {
-                found.push((triple.second, Story::Single(triple)));
+                found.push((triple.second, GuardStory::Single(triple)));
             }
         });
         found
     }
 
-    fn couples(&self, view: &View) -> Vec<(EventId, Story)> {
+    fn couples(&self, view: &View) -> Vec<(EventId, GuardStory)> {
         let all = seen_couples(&view.run, view.orders.accesses(), view.corpus.counts());
         let couples = all.into_iter().map(|(couple, _)| couple);
         let guards = couples.filter(|couple| {
@@ -125,7 +125,7 @@ impl Met {
                 && is_between
                 && self.is_before(view, &[first.head, first.tail, second.head, second.tail])
         });
-        let told = guards.map(|couple| (couple.second.tail, Story::Couple(couple)));
+        let told = guards.map(|couple| (couple.second.tail, GuardStory::Couple(couple)));
         told.collect()
     }
 }

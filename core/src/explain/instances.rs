@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, LocationId, Run};
 
 /// A line with the kind of access.
-type Key<'a> = (&'a str, u32, &'a str);
+type LineAndKind<'a> = (&'a str, u32, &'a str);
 
 /// One visit of a line by a thread, for one variable: names of the thread and the variable, number of the visit from 1.
-type Visit = (String, String, u32);
+type LineVisit = (String, String, u32);
 
 /// Two visits, one of which depends on the other: the same in all runs.
-type Instance = (Visit, Visit);
+type Instance = (LineVisit, LineVisit);
 
 /// Instances of what is blamed that passing runs have: iterations in which the order is as it should be, and any other that
 /// does no harm.
@@ -27,7 +27,7 @@ type Instance = (Visit, Visit);
 pub struct Harmless {
     orders: FxHashSet<Instance>,
     /// Reads before a write that the failing run never reached.
-    reads: FxHashSet<Visit>,
+    reads: FxHashSet<LineVisit>,
 }
 
 impl Harmless {
@@ -96,7 +96,7 @@ fn interruption(explanation: &Explanation) -> Option<&Claim> {
 }
 
 /// Successive blamed accesses of a variable by two threads.
-fn orders<'a>(blamed: &[Blamed<'a>]) -> BTreeSet<(Key<'a>, Key<'a>)> {
+fn orders<'a>(blamed: &[Blamed<'a>]) -> BTreeSet<(LineAndKind<'a>, LineAndKind<'a>)> {
     let mut last: BTreeMap<&str, &Step> = BTreeMap::new();
     let mut wanted = BTreeSet::new();
     for Blamed { step, .. } in blamed {
@@ -108,11 +108,11 @@ fn orders<'a>(blamed: &[Blamed<'a>]) -> BTreeSet<(Key<'a>, Key<'a>)> {
     wanted
 }
 
-fn key(step: &Step) -> Key<'_> {
+fn key(step: &Step) -> LineAndKind<'_> {
     (&step.place.file, step.place.line, &step.access)
 }
 
-fn key_of(run: &Run, row: EventId) -> Option<Key<'_>> {
+fn key_of(run: &Run, row: EventId) -> Option<LineAndKind<'_>> {
     let event = run.events.get(row)?;
     let site = run.meta.site(event.site);
     Some((site.file.as_str(), site.line, event.kind.name()))
@@ -121,8 +121,8 @@ fn key_of(run: &Run, row: EventId) -> Option<Key<'_>> {
 /// Calls back for each dependency of a run that is one of the orders.
 fn each<'a>(
     run: &Run,
-    wanted: &BTreeSet<(Key<'a>, Key<'a>)>,
-    mut found: impl FnMut(Dependency, &(Key<'a>, Key<'a>)),
+    wanted: &BTreeSet<(LineAndKind<'a>, LineAndKind<'a>)>,
+    mut found: impl FnMut(Dependency, &(LineAndKind<'a>, LineAndKind<'a>)),
 ) {
     dependencies(run, &Accesses::new(run), |dependency| {
         let ends = [dependency.head, dependency.tail].map(|row| key_of(run, row));
@@ -141,12 +141,12 @@ struct Visits<'r> {
 }
 
 impl<'r> Visits<'r> {
-    fn new(run: &'r Run, wanted: &BTreeSet<(Key<'_>, Key<'_>)>) -> Visits<'r> {
-        let mut counts: FxHashMap<(Key<'_>, u16, LocationId), u32> = FxHashMap::default();
+    fn new(run: &'r Run, wanted: &BTreeSet<(LineAndKind<'_>, LineAndKind<'_>)>) -> Visits<'r> {
+        let mut counts: FxHashMap<(LineAndKind<'_>, u16, LocationId), u32> = FxHashMap::default();
         let mut numbers = FxHashMap::default();
         for (row, event) in run.events.iter() {
             let key = key_of(run, row);
-            let is_end = |key: &Key<'_>| wanted.iter().any(|(a, b)| a == key || b == key);
+            let is_end = |key: &LineAndKind<'_>| wanted.iter().any(|(a, b)| a == key || b == key);
             let Some(key) = key.filter(is_end) else {
                 continue;
             };
@@ -163,7 +163,7 @@ impl<'r> Visits<'r> {
         Some((self.visit(of.head)?, self.visit(of.tail)?))
     }
 
-    fn visit(&self, row: EventId) -> Option<Visit> {
+    fn visit(&self, row: EventId) -> Option<LineVisit> {
         let event = self.run.events.get(row)?;
         let thread = self.run.meta.thread(event.thread).name.clone();
         let location = self.run.location(event.location).to_owned();
@@ -173,7 +173,7 @@ impl<'r> Visits<'r> {
 
 /// Visits of a run to a step's line that read a variable which the line of the missing write has not written by then. Of an
 /// array each element counts by itself.
-fn too_early(run: &Run, reader: &Step, absent: &Absent) -> Vec<Visit> {
+fn too_early(run: &Run, reader: &Step, absent: &Absent) -> Vec<LineVisit> {
     let mut written: BTreeSet<LocationId> = BTreeSet::new();
     let mut visits: FxHashMap<(u16, LocationId), u32> = FxHashMap::default();
     let family = facts::family(&reader.location);

@@ -5,7 +5,7 @@ use super::{
     deadlock::Hang,
     draft::Draft,
     view::View,
-    waiting::{Waiting, changed_since, object_name, request, waiting},
+    waiting::{WaitingThread, changed_since, object_name, request, waiting},
 };
 use crate::{
     callers,
@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value, raw::WaitsFor};
 
 /// Fate of the signal that a waiting thread needed.
-enum Sent {
+enum SignalFate {
     /// It was sent while no thread waited.
     Early(EventId),
     /// It was sent while the thread waited, and woke another one.
@@ -35,54 +35,58 @@ struct Stolen {
     waits_again: Option<EventId>,
 }
 
-impl Sent {
+impl SignalFate {
     /// Determines the fate of the signal that a waiting thread should have received.
-    fn of(view: &View, waiter: &Waiting) -> Sent {
+    fn of(view: &View, waiter: &WaitingThread) -> SignalFate {
         let wait = request(view, waiter);
         let checked = checked_before(view, wait);
         if let Some(stolen) = stolen(view, wait) {
-            return Sent::Elsewhere(stolen);
+            return SignalFate::Elsewhere(stolen);
         }
         // The check could see a change that was signalled before it.
         let unheard = unheard(view, waiter.object, wait);
         if let Some(signal) = unheard
             && checked.is_none_or(|read| signal > read)
         {
-            return Sent::Early(signal);
+            return SignalFate::Early(signal);
         }
         match checked.and_then(|read| changed_since(view, read)) {
             Some(write) if !is_signalled_after(view, waiter.object, write) => {
-                Sent::Forgotten(write)
+                SignalFate::Forgotten(write)
             }
-            _ => Sent::Never,
+            _ => SignalFate::Never,
         }
     }
 
     /// Rank of the explanation: the more is known, the better.
     fn rank(&self) -> u8 {
         match self {
-            Sent::Elsewhere(_) => 0,
-            Sent::Early(_) => 1,
-            Sent::Forgotten(_) => 2,
-            Sent::Never => 3,
+            SignalFate::Elsewhere(_) => 0,
+            SignalFate::Early(_) => 1,
+            SignalFate::Forgotten(_) => 2,
+            SignalFate::Never => 3,
         }
     }
 }
 
 /// Explains why threads wait for conditions for ever, by the one with the best-known cause; one that holds an
 /// object that others wait for comes first (`holders`).
-pub(super) fn lost_wakeup(view: &View, waiters: &[Waiting], holders: &[ThreadId]) -> Option<Hang> {
+pub(super) fn lost_wakeup(
+    view: &View,
+    waiters: &[WaitingThread],
+    holders: &[ThreadId],
+) -> Option<Hang> {
     let known = waiters
         .iter()
-        .map(|waiter| (waiter, Sent::of(view, waiter)));
+        .map(|waiter| (waiter, SignalFate::of(view, waiter)));
     let (waiter, sent) =
         known.min_by_key(|(waiter, sent)| (!holders.contains(&waiter.thread), sent.rank()))?;
     let wait = request(view, waiter);
     let condition = match sent {
-        Sent::Never => checked_before(view, wait),
-        Sent::Early(_) | Sent::Elsewhere(_) | Sent::Forgotten(_) => None,
+        SignalFate::Never => checked_before(view, wait),
+        SignalFate::Early(_) | SignalFate::Elsewhere(_) | SignalFate::Forgotten(_) => None,
     };
-    let never_signalled = matches!(sent, Sent::Never);
+    let never_signalled = matches!(sent, SignalFate::Never);
     Some(Hang {
         explanation: explain(view, waiter, waiters, sent),
         wait,
@@ -108,26 +112,36 @@ pub(super) fn forgotten(
         (!is_told && matters(check, write)).then_some((waiter, write))
     });
     let (waiter, write) = changes.next()?;
-    Some(explain(view, waiter, &waiters, Sent::Forgotten(write)))
+    Some(explain(
+        view,
+        waiter,
+        &waiters,
+        SignalFate::Forgotten(write),
+    ))
 }
 
-fn explain(view: &View, waiter: &Waiting, waiters: &[Waiting], sent: Sent) -> Explanation {
+fn explain(
+    view: &View,
+    waiter: &WaitingThread,
+    waiters: &[WaitingThread],
+    sent: SignalFate,
+) -> Explanation {
     let wait = request(view, waiter);
     let condition = object_name(view, wait);
     let who = facts::thread_in_words(&view.run, waiter.thread);
     let headline = match sent {
-        Sent::Early(_) => format!("{who} waits for a signal that was already sent"),
-        Sent::Elsewhere(_) => format!("{who} waits for a signal that went to another thread"),
-        Sent::Forgotten(write) => format!(
+        SignalFate::Early(_) => format!("{who} waits for a signal that was already sent"),
+        SignalFate::Elsewhere(_) => format!("{who} waits for a signal that went to another thread"),
+        SignalFate::Forgotten(write) => format!(
             "{who} is not woken after `{}` was changed",
             view.variable(write)
         ),
-        Sent::Never => format!("{who} waits for a signal that never comes"),
+        SignalFate::Never => format!("{who} waits for a signal that never comes"),
     };
     let mut draft = Draft::new(view, BugKind::LostWakeup, headline);
     draft.set().certainty = match sent {
-        Sent::Never | Sent::Forgotten(_) => Certainty::Possible,
-        Sent::Early(_) | Sent::Elsewhere(_) => Certainty::Likely,
+        SignalFate::Never | SignalFate::Forgotten(_) => Certainty::Possible,
+        SignalFate::Early(_) | SignalFate::Elsewhere(_) => Certainty::Likely,
     };
     let began = format!(
         "{} began to wait at {}",
@@ -135,12 +149,12 @@ fn explain(view: &View, waiter: &Waiting, waiters: &[Waiting], sent: Sent) -> Ex
         view.at(wait)
     );
     match &sent {
-        Sent::Early(signal) => tell_early(view, &mut draft, *signal, &condition, &began),
-        Sent::Elsewhere(stolen) => tell_stolen(view, &mut draft, stolen, &condition),
-        Sent::Forgotten(write) => {
+        SignalFate::Early(signal) => tell_early(view, &mut draft, *signal, &condition, &began),
+        SignalFate::Elsewhere(stolen) => tell_stolen(view, &mut draft, stolen, &condition),
+        SignalFate::Forgotten(write) => {
             tell_forgotten(view, &mut draft, *write, waiter, &condition, &began)
         }
-        Sent::Never => {
+        SignalFate::Never => {
             let about = |(row, event): (EventId, unsnarl_trace::Event)| {
                 row > wait
                     && event.location == waiter.object
@@ -152,14 +166,14 @@ fn explain(view: &View, waiter: &Waiting, waiters: &[Waiting], sent: Sent) -> Ex
             });
         }
     }
-    if !matches!(sent, Sent::Elsewhere(_)) {
+    if !matches!(sent, SignalFate::Elsewhere(_)) {
         let signal = match sent {
-            Sent::Early(signal) => Some(signal),
-            Sent::Elsewhere(_) | Sent::Forgotten(_) | Sent::Never => None,
+            SignalFate::Early(signal) => Some(signal),
+            SignalFate::Elsewhere(_) | SignalFate::Forgotten(_) | SignalFate::Never => None,
         };
         tell_check(view, &mut draft, wait, signal);
     }
-    if matches!(sent, Sent::Never) {
+    if matches!(sent, SignalFate::Never) {
         tell_others(view, &mut draft, waiter, waiters);
     }
     let mut step = view.step(wait, "for ever");
@@ -184,7 +198,7 @@ fn tell_forgotten(
     view: &View,
     draft: &mut Draft,
     write: EventId,
-    waiter: &Waiting,
+    waiter: &WaitingThread,
     condition: &str,
     began: &str,
 ) {
@@ -230,7 +244,7 @@ fn is_signalled_after(view: &View, condition: LocationId, row: EventId) -> bool 
 }
 
 /// Mentions the other threads that wait for conditions, since the reason may lie with them.
-fn tell_others(view: &View, draft: &mut Draft, waiter: &Waiting, waiters: &[Waiting]) {
+fn tell_others(view: &View, draft: &mut Draft, waiter: &WaitingThread, waiters: &[WaitingThread]) {
     for other in waiters.iter().filter(|one| one.thread != waiter.thread) {
         let wait = request(view, other);
         if let Some(read) = checked_before(view, wait) {

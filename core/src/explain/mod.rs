@@ -41,16 +41,16 @@ mod waiting;
 mod weigh;
 
 use crate::{
-    budget::{Budget, Outcome, StopReason},
+    budget::{Budget, EngineOutcome, StopReason},
     corpus::{Corpus, RunSummary},
     explanation::Explanation,
 };
 use candidates::{Story, candidates, spurious_wakeup};
-use causes::Told;
+use causes::ToldExplanation;
 pub use guards::guarding;
 pub use instances::{Harmless, bears_out, bears_out_but};
 pub use intervention::{Intervention, intervention};
-pub use parts::{Parts, parts};
+pub use parts::{SplitStory, parts};
 pub use proposers::{Failing, Material, Proposals, Proposer, Proposers};
 use proposers::{name_orders, write};
 pub use spurious::is_spurious_wakeup;
@@ -71,20 +71,20 @@ const TOO_MANY_COUPLES: StopReason = StopReason::TooMuch("couples of access pair
 
 /// Explains why the failing runs of a corpus fail. No findings with [`StopReason::Complete`] means that no
 /// run failed, or that nothing in the runs explains the failures ([`unexplained`] distinguishes the two).
-pub fn explain(corpus: &Corpus, budget: &Budget) -> Outcome<Explanation> {
+pub fn explain(corpus: &Corpus, budget: &Budget) -> EngineOutcome<Explanation> {
     explain_by(&Proposers::comparing(corpus), budget)
 }
 
 /// The same with engines that are asked further afterwards: what they have worked out is not worked out again.
-pub fn explain_by(proposers: &Proposers<'_>, budget: &Budget) -> Outcome<Explanation> {
+pub fn explain_by(proposers: &Proposers<'_>, budget: &Budget) -> EngineOutcome<Explanation> {
     let corpus = proposers.material().corpus;
     if let Some(note) = sequential::sequential(corpus) {
-        return Outcome {
+        return EngineOutcome {
             findings: vec![note],
             stopped: StopReason::Complete,
         };
     }
-    let mut told: Vec<Told> = Vec::new();
+    let mut told: Vec<ToldExplanation> = Vec::new();
     let mut stopped = match corpus.counts().knows_all_couples() {
         true => StopReason::Complete,
         false => TOO_MANY_COUPLES,
@@ -130,7 +130,7 @@ pub fn explain_by(proposers: &Proposers<'_>, budget: &Budget) -> Outcome<Explana
         findings.extend(sequential::in_few_orders(corpus));
     }
     rank_in_words(&mut findings);
-    Outcome { findings, stopped }
+    EngineOutcome { findings, stopped }
 }
 
 /// Explains a run that hangs by a signal that a change on one of these lines lacks; `None` when it shows no such
@@ -186,20 +186,22 @@ fn failure_place(run: &RunSummary) -> String {
 }
 
 /// Finds the story of one failing run.
-fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<Told> {
+fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<ToldExplanation> {
     let view = View::new(corpus, run)?;
     let place = failure_place(run);
     if run.outcome == unsnarl_trace::Outcome::Deadlocked
         && let Some(mut explanation) = hang(&view, budget)
     {
         name_orders(&view, &mut explanation);
-        return Some(Told::new(explanation, 0, place));
+        return Some(ToldExplanation::new(explanation, 0, place));
     }
     let found = candidates(&view, budget);
     let best = found.first().copied()?;
     let explanation = write(&view, &best);
-    let evidence = best.new.then(|| causes::Evidence::of(&view, &best.story));
-    let told = Told::new(explanation, best.cost, place);
+    let evidence = best
+        .new
+        .then(|| causes::StoryEvidence::of(&view, &best.story));
+    let told = ToldExplanation::new(explanation, best.cost, place);
     Some(told.resting_on(evidence, causes::borne_out(&view, &found)))
 }
 

@@ -17,7 +17,7 @@ use crate::{
 use unsnarl_trace::EventId;
 
 /// Both orders, each as a story of its own.
-pub struct Parts {
+pub struct SplitStory {
     /// The change of the first variable came before the look at it.
     pub seen: Explanation,
     /// The second variable was read before it was set.
@@ -26,7 +26,7 @@ pub struct Parts {
 
 /// The parts of a story, if it says that a thread had seen one variable changed and read another one too early. Linear in
 /// the run.
-pub fn parts(proposers: &Proposers<'_>, explanation: &Explanation) -> Option<Parts> {
+pub fn parts(proposers: &Proposers<'_>, explanation: &Explanation) -> Option<SplitStory> {
     let is_such = matches!(
         explanation.kind,
         BugKind::OrderViolation | BugKind::MultiVariableAtomicityViolation
@@ -43,7 +43,7 @@ pub fn parts(proposers: &Proposers<'_>, explanation: &Explanation) -> Option<Par
         name_orders(&view, &mut part);
         part
     };
-    Some(Parts {
+    Some(SplitStory {
         seen: told(order::plain(&view, store, load)),
         early: told(read_early(&view, explanation, &blamed, reader)?),
     })

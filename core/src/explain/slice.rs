@@ -22,12 +22,12 @@ const WINDOW: usize = 400;
 
 /// Distances of accesses to the failure, 0 for the reads of the failing line.
 #[derive(Debug, Default)]
-pub(super) struct Slice {
+pub(super) struct FailureDistances {
     distance: BTreeMap<EventId, u32>,
     nearest: Option<EventId>,
 }
 
-impl Slice {
+impl FailureDistances {
     /// Computes the slice of a failure of `failed` at `failure`; of the end of every thread when no thread
     /// failed.
     pub fn new(
@@ -36,8 +36,8 @@ impl Slice {
         rows: &ThreadRows,
         failed: Option<ThreadId>,
         failure: EventId,
-    ) -> Slice {
-        let mut walk = Walk {
+    ) -> FailureDistances {
+        let mut walk = SliceWalk {
             run,
             orders,
             rows,
@@ -56,7 +56,7 @@ impl Slice {
             }
         };
         walk.run_out();
-        Slice {
+        FailureDistances {
             distance: walk.distance,
             nearest,
         }
@@ -80,7 +80,7 @@ impl Slice {
     }
 }
 
-struct Walk<'a> {
+struct SliceWalk<'a> {
     run: &'a Run,
     orders: &'a Orders,
     rows: &'a ThreadRows,
@@ -88,7 +88,7 @@ struct Walk<'a> {
     queue: BinaryHeap<Reverse<(u32, Reverse<EventId>)>>,
 }
 
-impl Walk<'_> {
+impl SliceWalk<'_> {
     fn kind(&self, row: EventId) -> Option<EventKind> {
         self.run
             .events

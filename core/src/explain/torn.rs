@@ -4,7 +4,7 @@
 use super::{
     announced::{Needs, has_come, is_one_look, is_same_object},
     atomicity,
-    found::Link,
+    found::AccessDependency,
     handovers::handovers,
     missing::{could_write, end_of},
     order::Publication,
@@ -45,7 +45,7 @@ pub(super) fn half_done(view: &View, reader: EventId, write: EventId) -> Option<
     let needs = Needs::written(view, reader, write);
     let seen = seen_before(view, &needs).filter(|_| view.event(write).kind.writes())?;
     let pair = |head: EventId, tail: EventId| {
-        let link = Link::new(view, head, tail);
+        let link = AccessDependency::new(view, head, tail);
         Dependency {
             head,
             tail,

@@ -1,6 +1,6 @@
 //! A failing run with all data that its explanation uses.
 
-use super::{handovers::Givers, slice::Slice};
+use super::{handovers::Givers, slice::FailureDistances};
 use crate::{
     callers,
     claims::{Operation, Visit},
@@ -38,7 +38,7 @@ pub(super) struct View<'a> {
     /// Row of the failure, or the end of the run.
     pub failure: EventId,
     /// Accesses that flowed into the failure.
-    pub slice: Slice,
+    pub slice: FailureDistances,
 }
 
 impl<'a> View<'a> {
@@ -52,7 +52,7 @@ impl<'a> View<'a> {
         let of_site = |site| classes.map(|class| AccessKey::new(site, class));
         let keys = run.meta.sites.iter().map(of_site).collect();
         let (failed, failure) = failure_point(&run);
-        let slice = Slice::new(&run, &orders, &rows, failed, failure);
+        let slice = FailureDistances::new(&run, &orders, &rows, failed, failure);
         Some(View {
             corpus,
             givers: Givers::new(&run),

@@ -7,7 +7,7 @@ use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, raw::WaitsFor};
 
 /// A thread that waits at the end of the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingThread {
     /// The waiting thread.
     pub thread: ThreadId,
     /// Its `Blocked` row.
@@ -49,7 +49,7 @@ pub(super) enum Keeps {
     },
 }
 
-impl Waiting {
+impl WaitingThread {
     /// The thread that holds the awaited lock, with its acquisition.
     pub fn owner(&self) -> Option<(ThreadId, EventId)> {
         self.keepers.iter().find_map(|keeper| match keeper.by {
@@ -60,7 +60,7 @@ impl Waiting {
 }
 
 /// The threads that wait at the end, in the order of their rows.
-pub(super) fn waiting(view: &View) -> Vec<Waiting> {
+pub(super) fn waiting(view: &View) -> Vec<WaitingThread> {
     let blocked = view
         .run
         .events
@@ -68,7 +68,7 @@ pub(super) fn waiting(view: &View) -> Vec<Waiting> {
         .filter(|(_, event)| event.kind == EventKind::Blocked);
     let waits = blocked.filter_map(|(row, event)| {
         let waits_for = WaitsFor::from_u32(event.size)?;
-        let mut waiting = Waiting {
+        let mut waiting = WaitingThread {
             thread: event.thread,
             row,
             waits_for,
@@ -86,7 +86,7 @@ pub(super) fn waiting(view: &View) -> Vec<Waiting> {
         };
         Some(waiting)
     });
-    let mut waits: Vec<Waiting> = waits.collect();
+    let mut waits: Vec<WaitingThread> = waits.collect();
     let silent: Vec<Vec<Keeper>> = waits
         .iter()
         .map(|one| kept_out(view, one, &waits))
@@ -98,8 +98,8 @@ pub(super) fn waiting(view: &View) -> Vec<Waiting> {
 }
 
 /// Threads that send a signal in runs that pass, and wait for a lock that the thread holds which waits for the signal.
-fn kept_out(view: &View, waiter: &Waiting, all: &[Waiting]) -> Vec<Keeper> {
-    let is_kept = |one: &&Waiting| {
+fn kept_out(view: &View, waiter: &WaitingThread, all: &[WaitingThread]) -> Vec<Keeper> {
+    let is_kept = |one: &&WaitingThread| {
         let is_owner = one.owner().is_some_and(|(owner, _)| owner == waiter.thread);
         is_owner && sends(view, one.thread, waiter.object).is_some()
     };
@@ -107,7 +107,7 @@ fn kept_out(view: &View, waiter: &Waiting, all: &[Waiting]) -> Vec<Keeper> {
     let kept = kept
         .filter(|_| waiter.waits_for == WaitsFor::Condition)
         .filter(is_kept);
-    let keeper = |one: &Waiting| Keeper {
+    let keeper = |one: &WaitingThread| Keeper {
         thread: one.thread,
         by: Keeps::Silent,
     };
@@ -173,7 +173,7 @@ fn takers(view: &View, semaphore: LocationId, waiter: ThreadId) -> Vec<Keeper> {
 
 /// Writer of the value that the thread read before it began to wait, if the value is unchanged and another
 /// order was possible.
-fn writer(view: &View, waiting: &Waiting) -> Option<Keeper> {
+fn writer(view: &View, waiting: &WaitingThread) -> Option<Keeper> {
     let read = checked_before(view, request(view, waiting))?;
     let location = view.event(read).location;
     let write = view.orders.last_write_before(location, read)?;
@@ -200,10 +200,10 @@ pub(super) fn changed_since(view: &View, read: EventId) -> Option<EventId> {
 /// Threads of which each waits for the next and the last for the first, beginning with the lowest, each with
 /// its keeper; only keepers that `counts` admits are followed. The shortest cycle if there are several.
 pub(super) fn circle(
-    waiting: &[Waiting],
+    waiting: &[WaitingThread],
     counts: fn(&Keeps) -> bool,
-) -> Option<Vec<(Waiting, Keeper)>> {
-    let mut found: Option<Vec<(Waiting, Keeper)>> = None;
+) -> Option<Vec<(WaitingThread, Keeper)>> {
+    let mut found: Option<Vec<(WaitingThread, Keeper)>> = None;
     for start in waiting {
         let path = back_to(start, waiting, counts);
         if let Some(path) = path
@@ -217,11 +217,11 @@ pub(super) fn circle(
 
 /// The shortest path from a thread along keepers back to it: breadth first, linear in the keepers.
 fn back_to(
-    start: &Waiting,
-    waiting: &[Waiting],
+    start: &WaitingThread,
+    waiting: &[WaitingThread],
     counts: fn(&Keeps) -> bool,
-) -> Option<Vec<(Waiting, Keeper)>> {
-    let mut came: BTreeMap<ThreadId, (&Waiting, Keeper)> = BTreeMap::new();
+) -> Option<Vec<(WaitingThread, Keeper)>> {
+    let mut came: BTreeMap<ThreadId, (&WaitingThread, Keeper)> = BTreeMap::new();
     let mut next = VecDeque::from([start.thread]);
     while let Some(thread) = next.pop_front() {
         let Some(now) = waiting.iter().find(|one| one.thread == thread) else {
@@ -241,12 +241,12 @@ fn back_to(
         at = came.get(&at.0.thread)?;
     }
     path.push(at);
-    let owned = |step: &(&Waiting, Keeper)| (step.0.clone(), step.1);
+    let owned = |step: &(&WaitingThread, Keeper)| (step.0.clone(), step.1);
     Some(path.into_iter().rev().map(owned).collect())
 }
 
 /// First row of a thread's wait: its last request for the lock, or the row of the wait itself.
-pub(super) fn request(view: &View, waiting: &Waiting) -> EventId {
+pub(super) fn request(view: &View, waiting: &WaitingThread) -> EventId {
     let before = view
         .rows
         .before(waiting.thread, waiting.row)

@@ -1,6 +1,6 @@
 //! Threads of a run and the links between them, for Graphviz.
 
-use super::{Link, LinkKind, deed, links, place_of};
+use super::{EventLink, LinkKind, deed, links, place_of};
 use crate::{
     facts,
     render::{lanes::path, quoted},
@@ -10,7 +10,7 @@ use unsnarl_trace::{EventId, EventKind, Run};
 
 /// A graph, with the part of the run that it covers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Graph {
+pub struct RunGraph {
     /// A `digraph`, for `dot`.
     pub text: String,
     /// Number of arrows in it: the last ones of the run.
@@ -21,7 +21,7 @@ pub struct Graph {
 
 /// Draws the last `most` links between threads, with their events and the outcome of the run: a column for
 /// each thread, time downwards.
-pub fn graph(run: &Run, most: usize) -> Graph {
+pub fn graph(run: &Run, most: usize) -> RunGraph {
     let all = links(run);
     let shown = all.get(all.len().saturating_sub(most)..).unwrap_or(&[]);
     let mut text = String::from(
@@ -42,7 +42,7 @@ pub fn graph(run: &Run, most: usize) -> Graph {
         text.push_str(&arrow(link));
     }
     text.push_str("}\n");
-    Graph {
+    RunGraph {
         text,
         shown: shown.len(),
         of: all.len(),
@@ -51,7 +51,7 @@ pub fn graph(run: &Run, most: usize) -> Graph {
 
 /// The linked events, and those at which threads failed or blocked at the end, by thread in the order of the
 /// fork tree.
-fn columns(run: &Run, links: &[Link]) -> Vec<(String, BTreeSet<EventId>)> {
+fn columns(run: &Run, links: &[EventLink]) -> Vec<(String, BTreeSet<EventId>)> {
     let ends = run.events.kinds().iter().enumerate();
     let ends = ends
         .filter(|(_, kind)| [EventKind::Failure as u8, EventKind::Blocked as u8].contains(kind))
@@ -104,7 +104,7 @@ fn column(run: &Run, number: usize, name: &str, rows: &BTreeSet<EventId>, text: 
     text.push_str("  }\n");
 }
 
-fn arrow(link: &Link) -> String {
+fn arrow(link: &EventLink) -> String {
     let (label, colour) = match link.kind {
         LinkKind::Value => ("value", "#3455a4"),
         LinkKind::Overwrites => ("overwrites", "#b3261e"),

@@ -17,7 +17,7 @@ pub enum LinkKind {
 
 /// A link between events of two threads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Link {
+pub struct EventLink {
     /// The later event.
     pub to: EventId,
     /// The earlier event.
@@ -30,7 +30,7 @@ pub struct Link {
 /// first of its thread to see, each write with the accesses whose value it destroyed, and synchronization
 /// without edges implied by others. Linear in the events, times the number of threads at events that learn of
 /// others.
-pub fn links(run: &Run) -> Vec<Link> {
+pub fn links(run: &Run) -> Vec<EventLink> {
     let mut found = Vec::new();
     dependencies(run, &Accesses::new(run), |dependency| {
         let kind = match dependency.kind {
@@ -38,7 +38,7 @@ pub fn links(run: &Run) -> Vec<Link> {
             DependencyKind::Anti | DependencyKind::Output => LinkKind::Overwrites,
         };
         if dependency.direct {
-            found.push(Link {
+            found.push(EventLink {
                 to: dependency.tail,
                 from: dependency.head,
                 kind,
@@ -53,7 +53,7 @@ pub fn links(run: &Run) -> Vec<Link> {
 
 /// Synchronization links: the knowledge of each other thread that a thread gained at an event, except for
 /// that gained by way of a third one.
-fn synchronization(run: &Run, found: &mut Vec<Link>) {
+fn synchronization(run: &Run, found: &mut Vec<EventLink>) {
     let order = HappensBefore::new(run, &mut Vec::new());
     let rows = rows_of_threads(run);
     for (&of, own) in &rows {
@@ -85,7 +85,7 @@ fn synchronization(run: &Run, found: &mut Vec<Link>) {
             found.extend(
                 news.iter()
                     .filter(|new| !is_told(new))
-                    .map(|&(_, from)| Link {
+                    .map(|&(_, from)| EventLink {
                         to,
                         from,
                         kind: LinkKind::Order,

@@ -9,10 +9,10 @@ mod shiviz;
 mod tests;
 mod timeline;
 
-pub use graph::{Graph, graph};
-pub use links::{Link, LinkKind, links};
+pub use graph::{RunGraph, graph};
+pub use links::{EventLink, LinkKind, links};
 pub use shiviz::{SHIVIZ_PARSER, shiviz};
-pub use timeline::{Detail, Timeline, TraceEvent, timeline};
+pub use timeline::{EntryDetail, Timeline, TraceEvent, timeline};
 
 use crate::facts::{self, short};
 use unsnarl_trace::{Event, EventKind, Run, ThreadId};

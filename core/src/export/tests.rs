@@ -168,10 +168,10 @@ fn as_a_timeline() {
 }
 
 /// A clock of the log, by host.
-type Clock = BTreeMap<String, usize>;
+type LoggedClock = BTreeMap<String, usize>;
 
 /// Parses the log as ShiViz does: its expression has three groups, written out here.
-fn parsed(log: &str) -> Vec<(String, String, Clock)> {
+fn parsed(log: &str) -> Vec<(String, String, LoggedClock)> {
     let lines: Vec<&str> = log.lines().collect();
     let pairs = lines.chunks(2);
     pairs
@@ -228,11 +228,11 @@ proptest! {
         let rows = run.events.len();
         let threads = run.events.threads();
         let mut reaches = vec![vec![false; rows]; rows];
-        let arrows: Vec<Link> = links(&run).into_iter().filter(|link| link.kind == LinkKind::Order).collect();
+        let arrows: Vec<EventLink> = links(&run).into_iter().filter(|link| link.kind == LinkKind::Order).collect();
         for to in 0..rows {
             for from in (0..to).rev() {
                 let own = threads[from] == threads[to];
-                let direct = own || arrows.contains(&Link { to: EventId(to as u32), from: EventId(from as u32), kind: LinkKind::Order });
+                let direct = own || arrows.contains(&EventLink { to: EventId(to as u32), from: EventId(from as u32), kind: LinkKind::Order });
                 reaches[from][to] = direct || (from + 1..to).any(|via| reaches[from][via] && reaches[via][to]);
             }
         }

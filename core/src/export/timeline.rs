@@ -4,7 +4,7 @@
 
 mod slices;
 
-use self::slices::{Slice, slices};
+use self::slices::{TimeSlice, slices};
 use super::{LinkKind, deed, links, place_of};
 use crate::{facts, render::lanes::path};
 use serde::Serialize;
@@ -52,13 +52,13 @@ pub struct TraceEvent {
     pub s: Option<&'static str>,
     /// Details.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub args: BTreeMap<&'static str, Detail>,
+    pub args: BTreeMap<&'static str, EntryDetail>,
 }
 
 /// Detail of an entry.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Detail {
+pub enum EntryDetail {
     /// Text.
     Words(String),
     /// A number.
@@ -160,7 +160,7 @@ fn named(what: &str, tid: u32, name: &str) -> TraceEvent {
         ph: "M",
         pid: 1,
         tid,
-        args: BTreeMap::from([("name", Detail::Words(name.to_owned()))]),
+        args: BTreeMap::from([("name", EntryDetail::Words(name.to_owned()))]),
         ..TraceEvent::default()
     }
 }
@@ -171,11 +171,11 @@ fn track(tid: u32, lane: u32, name: &str) -> [TraceEvent; 2] {
         lane => format!("{name}, overlapping locks {lane}"),
     };
     let mut order = named("thread_sort_index", tid, "");
-    order.args = BTreeMap::from([("sort_index", Detail::Number(tid.into()))]);
+    order.args = BTreeMap::from([("sort_index", EntryDetail::Number(tid.into()))]);
     [named("thread_name", tid, &name), order]
 }
 
-fn slice_entry(slice: Slice, first: u32) -> TraceEvent {
+fn slice_entry(slice: TimeSlice, first: u32) -> TraceEvent {
     let place = [("place", slice.place)].into_iter();
     TraceEvent {
         name: slice.name,
@@ -187,7 +187,7 @@ fn slice_entry(slice: Slice, first: u32) -> TraceEvent {
         tid: first + slice.lane,
         args: place
             .filter(|(_, place)| !place.is_empty())
-            .map(|(key, place)| (key, Detail::Words(place)))
+            .map(|(key, place)| (key, EntryDetail::Words(place)))
             .collect(),
         ..TraceEvent::default()
     }
@@ -222,8 +222,8 @@ fn step(run: &Run, row: EventId, event: &Event, tid: u32, is_joined: bool) -> Tr
         tid,
         s: (!is_joined).then_some("t"),
         args: details
-            .map(|(key, text)| (key, Detail::Words(text)))
-            .chain([("event", Detail::Number(row.0.into()))])
+            .map(|(key, text)| (key, EntryDetail::Words(text)))
+            .chain([("event", EntryDetail::Number(row.0.into()))])
             .collect(),
         ..TraceEvent::default()
     }

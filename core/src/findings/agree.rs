@@ -1,12 +1,14 @@
 //! Agreement of engines with an explanation.
 
-use super::{Finding, FoundSite, Seen, mining::Brief, pairs};
+use super::{Finding, FoundSite, Presence, mining::Brief, pairs};
 use crate::{
     Budget, Corpus, RunSummary,
     explanation::{Explanation, Place, Role, SiteMark},
     facts::family,
     pairs::{Precision, Procedure},
-    predict::{Candidate, Graph, Patterns, RegionOptions, Regions, SearchOptions, search},
+    predict::{
+        AnomalyCandidate, ForcedOrder, Patterns, RegionOptions, Regions, SearchOptions, search,
+    },
 };
 use std::collections::BTreeSet;
 use unsnarl_trace::Run;
@@ -56,12 +58,12 @@ pub(crate) fn mining_agrees(mined: &Brief, explanation: &Explanation) -> bool {
 
 /// Anomalies by the built-in patterns that a run which passed lets expect, the likeliest to matter first. Runs of more than
 /// 20,000 events are not looked at.
-pub(crate) fn predicted(passed: &Run, budget: &Budget) -> Vec<Candidate> {
+pub(crate) fn predicted(passed: &Run, budget: &Budget) -> Vec<AnomalyCandidate> {
     const EVENTS: usize = 20_000;
     if passed.events.len() > EVENTS {
         return Vec::new();
     }
-    let graph = Graph::new(passed);
+    let graph = ForcedOrder::new(passed);
     let regions = Regions::new(&graph, &RegionOptions::default());
     let graph = graph.with_regions(regions);
     let options = SearchOptions::default();
@@ -71,7 +73,7 @@ pub(crate) fn predicted(passed: &Run, budget: &Budget) -> Vec<Candidate> {
 /// True if an anomaly of a run that passed is on lines of two threads that an explanation blames only, with
 /// each line of a cause among them.
 pub(crate) fn prediction_agrees(
-    found: &[Candidate],
+    found: &[AnomalyCandidate],
     passed: &Run,
     explanation: &Explanation,
 ) -> bool {
@@ -99,7 +101,7 @@ pub(crate) fn prediction_agrees(
 fn is_about(finding: &Finding, blamed: &[&SiteMark]) -> bool {
     let site = |index: u32| finding.sites.get(index as usize);
     let ends = finding.dependencies.iter().filter_map(|dependency| {
-        (dependency.seen == Seen::Failing)
+        (dependency.seen == Presence::Failing)
             .then_some([site(dependency.head)?, site(dependency.tail)?])
     });
     let ends: Vec<[&FoundSite; 2]> = ends.collect();

@@ -1,13 +1,15 @@
 //! Findings of mining: the groups of bug explanation patterns of all failing runs together.
 
 use super::{
-    Answer, Engine, Finding, FoundDependency, FoundSite, Seen, cannot_compare, runs_were, variable,
-    weaknesses,
+    Answer, Engine, Finding, FoundDependency, FoundSite, Presence, cannot_compare, runs_were,
+    variable, weaknesses,
 };
 use crate::{
     Budget, Corpus, RunSummary, StopReason,
     facts::{family, place, short, thread_in_words},
-    mining::{Dependency, Group, Input, Mined, Options, Sample, Subset, mine},
+    mining::{
+        EventDependency, Mined, MiningInput, MiningOptions, PatternGroup, Sample, Subset, mine,
+    },
     orders::DependencyKind,
     pairs::AccessClass,
 };
@@ -25,7 +27,7 @@ const AROUND: usize = 12;
 const NAMED: usize = 3;
 
 /// Mines the runs of the corpus.
-pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
+pub fn ask(corpus: &Corpus, options: &MiningOptions, budget: &Budget) -> Answer {
     let mut answer = Answer {
         engine: Engine::Mining,
         findings: Vec::new(),
@@ -68,7 +70,7 @@ pub(crate) fn in_brief(corpus: &Corpus, budget: &Budget) -> Brief {
     if cannot_compare(corpus).is_some() {
         return Brief::default();
     }
-    let options = Options {
+    let options = MiningOptions {
         subset: Subset {
             switches: None,
             sample: Some(Sample {
@@ -80,7 +82,7 @@ pub(crate) fn in_brief(corpus: &Corpus, budget: &Budget) -> Brief {
         most_patterns: 2_000,
         effort: 200_000,
         most_instances: 500,
-        ..Options::default()
+        ..MiningOptions::default()
     };
     let (runs, _) = comparable(corpus);
     let (mined, _) = mine(&inputs(&runs), &options, budget);
@@ -116,25 +118,25 @@ fn comparable(corpus: &Corpus) -> (Vec<&RunSummary>, usize) {
     (runs, others.len())
 }
 
-fn inputs<'a>(runs: &[&'a RunSummary]) -> Vec<Input<'a>> {
-    let input = |run: &&'a RunSummary| Input {
+fn inputs<'a>(runs: &[&'a RunSummary]) -> Vec<MiningInput<'a>> {
+    let input = |run: &&'a RunSummary| MiningInput {
         trace: &run.accesses,
         failing: run.is_failure(),
     };
     runs.iter().map(input).collect()
 }
 
-fn findings(runs: &[&RunSummary], mined: &Mined, options: &Options) -> Vec<Finding> {
+fn findings(runs: &[&RunSummary], mined: &Mined, options: &MiningOptions) -> Vec<Finding> {
     let groups = mined.groups.iter().take(MOST);
     let passing = mined.dependencies_of_passing();
-    let told = groups.map(|group| Told::new(runs, mined, options, group, &passing));
+    let told = groups.map(|group| ToldGroup::new(runs, mined, options, group, &passing));
     let told = merged(told.collect()).into_iter();
     told.map(|told| told.finding(runs, mined)).collect()
 }
 
 /// A group in terms of lines instead of events.
-struct Told {
-    lines: Lines,
+struct ToldGroup {
+    lines: PatternLines,
     dependencies: Vec<FoundDependency>,
     /// Failing runs with it, each with the position at which it is first complete.
     failing: BTreeMap<u32, u32>,
@@ -146,15 +148,15 @@ struct Told {
     is_known: bool,
 }
 
-impl Told {
+impl ToldGroup {
     fn new(
         runs: &[&RunSummary],
         mined: &Mined,
-        options: &Options,
-        group: &Group,
-        known: &[FxHashSet<Dependency>],
-    ) -> Told {
-        let lines = Lines::new(runs, mined, group);
+        options: &MiningOptions,
+        group: &PatternGroup,
+        known: &[FxHashSet<EventDependency>],
+    ) -> ToldGroup {
+        let lines = PatternLines::new(runs, mined, group);
         let mut dependencies: Vec<FoundDependency> = group
             .dependencies
             .iter()
@@ -163,13 +165,13 @@ impl Told {
                     head: lines.index(dependency.head)?,
                     tail: lines.index(dependency.tail)?,
                     kind: dependency.kind,
-                    seen: Seen::Failing,
+                    seen: Presence::Failing,
                 })
             })
             .collect();
         dependencies.sort_by_key(|dependency| (dependency.tail, dependency.head));
         dependencies.dedup();
-        Told {
+        ToldGroup {
             lines,
             dependencies,
             failing: mined.runs_with(group, options).into_iter().collect(),
@@ -183,7 +185,7 @@ impl Told {
 
     /// Its dependencies between lines, for any locations and any threads: the least of all ways to number the
     /// threads.
-    fn key(&self) -> BTreeSet<Between> {
+    fn key(&self) -> BTreeSet<LineDependency> {
         let sites = &self.lines.sites;
         let threads: BTreeSet<&str> = sites.iter().map(|site| site.thread.as_str()).collect();
         let threads: Vec<&str> = threads.into_iter().collect();
@@ -214,8 +216,8 @@ impl Told {
     }
 
     /// Merges a group with the same dependencies between lines.
-    fn join(&mut self, other: Told) {
-        let who = |told: &Told| {
+    fn join(&mut self, other: ToldGroup) {
+        let who = |told: &ToldGroup| {
             let sites = told.lines.sites.iter();
             sites
                 .map(|site| (line_key(site), site.thread.clone()))
@@ -269,10 +271,10 @@ impl Told {
 /// 3. The number of failing runs in which it is the first of all groups to be complete: a cause precedes its
 ///    consequences.
 /// 4. Fewer dependencies.
-fn merged(told: Vec<Told>) -> Vec<Told> {
-    let (only_failing, others): (Vec<Told>, Vec<Told>) =
+fn merged(told: Vec<ToldGroup>) -> Vec<ToldGroup> {
+    let (only_failing, others): (Vec<ToldGroup>, Vec<ToldGroup>) =
         told.into_iter().partition(|told| told.passing == 0);
-    let mut kept: Vec<Told> = Vec::new();
+    let mut kept: Vec<ToldGroup> = Vec::new();
     let mut known = BTreeMap::new();
     for told in only_failing {
         let at = *known.entry(told.key()).or_insert(kept.len());
@@ -306,7 +308,7 @@ fn keep_first(ends: &mut BTreeMap<u32, u32>, run: u32, end: u32) {
 
 type LineKey = (String, u32, String, String);
 /// A dependency between lines of numbered threads.
-type Between = ((LineKey, usize), (LineKey, usize), DependencyKind);
+type LineDependency = ((LineKey, usize), (LineKey, usize), DependencyKind);
 
 /// All permutations of `count` elements.
 fn orders(count: usize) -> Vec<Vec<usize>> {
@@ -337,15 +339,15 @@ fn line_key(site: &FoundSite) -> LineKey {
 /// The lines of a pattern in the order of its macros: those with dependencies, and their neighbours in the
 /// same macro. A line with the same access to many locations, as in a copy, is one site.
 #[derive(Default)]
-struct Lines {
+struct PatternLines {
     sites: Vec<FoundSite>,
     of_events: BTreeMap<u32, u32>,
     omitted: usize,
 }
 
-impl Lines {
-    fn new(runs: &[&RunSummary], mined: &Mined, group: &Group) -> Lines {
-        let mut lines = Lines::default();
+impl PatternLines {
+    fn new(runs: &[&RunSummary], mined: &Mined, group: &PatternGroup) -> PatternLines {
+        let mut lines = PatternLines::default();
         let depends: BTreeSet<u32> = group
             .dependencies
             .iter()
@@ -469,8 +471,8 @@ mod tests {
     type Access<'a> = (u32, &'a str);
 
     /// A group with dependencies between accesses, and runs with the position at which it is complete.
-    fn told(between: &[(Access<'_>, Access<'_>)], failing: &[(u32, u32)]) -> Told {
-        let mut lines = Lines::default();
+    fn told(between: &[(Access<'_>, Access<'_>)], failing: &[(u32, u32)]) -> ToldGroup {
+        let mut lines = PatternLines::default();
         let mut index = |(line, thread): Access<'_>| {
             let place = Place {
                 line,
@@ -488,9 +490,9 @@ mod tests {
             head: index(*head),
             tail: index(*tail),
             kind: DependencyKind::Anti,
-            seen: Seen::Failing,
+            seen: Presence::Failing,
         });
-        Told {
+        ToldGroup {
             dependencies: dependencies.collect(),
             lines,
             failing: failing.iter().copied().collect(),
@@ -501,7 +503,7 @@ mod tests {
     }
 
     /// The first line of each group.
-    fn order(told: Vec<Told>) -> Vec<u32> {
+    fn order(told: Vec<ToldGroup>) -> Vec<u32> {
         let kept = merged(told);
         kept.iter().map(|t| t.lines.sites[0].place.line).collect()
     }

@@ -92,7 +92,7 @@ pub(crate) fn variable(ends: &[Option<&FoundSite>]) -> String {
 /// Presence of a dependency in the failing run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Seen {
+pub enum Presence {
     /// The failing run has it.
     Failing,
     /// Suspected only: the failing run ended before it, or lacks the opposite order.
@@ -109,7 +109,7 @@ pub struct FoundDependency {
     /// Read after write, write after read, write after write.
     pub kind: DependencyKind,
     /// Presence in the failing run.
-    pub seen: Seen,
+    pub seen: Presence,
 }
 
 /// Finding of an engine.
@@ -153,9 +153,9 @@ pub struct Questions {
     /// The engines, in this order.
     pub engines: Vec<Engine>,
     /// Options for access pairs.
-    pub pairs: pairs::Options,
+    pub pairs: pairs::PairOptions,
     /// Options for mining.
-    pub mining: crate::mining::Options,
+    pub mining: crate::mining::MiningOptions,
 }
 
 /// Runs engines on a corpus: one answer each, in the given order.

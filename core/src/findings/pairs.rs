@@ -1,7 +1,7 @@
 //! Findings of access pairs: the test procedures of LOCON on the failing runs.
 
 use super::{
-    Answer, Engine, Finding, FoundDependency, FoundSite, Seen, by_failure, cannot_compare,
+    Answer, Engine, Finding, FoundDependency, FoundSite, Presence, by_failure, cannot_compare,
     variable, weaknesses,
 };
 use crate::{
@@ -18,12 +18,12 @@ use unsnarl_trace::{EventId, Run};
 
 /// Options for access pairs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Options {
+pub struct PairOptions {
     /// The procedures to run; if none is named, all in the paper's order until one reports a finding.
     pub procedures: Vec<Procedure>,
 }
 
-impl Options {
+impl PairOptions {
     fn order(&self) -> &[Procedure] {
         match self.procedures.as_slice() {
             [] => &Procedure::ORDER,
@@ -40,7 +40,7 @@ impl Options {
 const LOOKED_AT: usize = 16;
 
 /// Runs the procedures on the failing runs.
-pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
+pub fn ask(corpus: &Corpus, options: &PairOptions, budget: &Budget) -> Answer {
     let mut answer = Answer {
         engine: Engine::Pairs,
         findings: Vec::new(),
@@ -51,7 +51,7 @@ pub fn ask(corpus: &Corpus, options: &Options, budget: &Budget) -> Answer {
         answer.stopped = lacks;
         return answer;
     }
-    let mut found = Found::default();
+    let mut found = MergedFindings::default();
     for (failure, runs) in by_failure(corpus) {
         if runs.len() > LOOKED_AT {
             answer.notes.push(format!(
@@ -111,23 +111,23 @@ fn names(procedures: &[Procedure]) -> String {
 
 /// Findings of several failing runs; equal ones are merged.
 #[derive(Default)]
-struct Found {
-    findings: Vec<(Rank, Finding)>,
+struct MergedFindings {
+    findings: Vec<(FindingRank, Finding)>,
     known: BTreeMap<Identity, usize>,
     notes: Vec<String>,
 }
 
 /// Procedure, and rank among its results for one run.
-type Rank = (Procedure, usize);
+type FindingRank = (Procedure, usize);
 /// Identity of a finding.
 type Identity = (Procedure, Vec<FoundSite>);
 
-impl Found {
+impl MergedFindings {
     fn look_at(
         &mut self,
         corpus: &Corpus,
         failing: &RunSummary,
-        options: &Options,
+        options: &PairOptions,
         budget: &Budget,
     ) -> Result<(), StopReason> {
         for &procedure in options.order() {
@@ -157,7 +157,7 @@ impl Found {
         Ok(())
     }
 
-    fn add(&mut self, rank: Rank, finding: Finding) {
+    fn add(&mut self, rank: FindingRank, finding: Finding) {
         let identity = (rank.0, finding.sites.clone());
         let known = self.known.get(&identity).copied();
         if let Some((best, known)) = known.and_then(|known| self.findings.get_mut(known)) {
@@ -208,18 +208,18 @@ fn finding(
 }
 
 /// Headline, accesses, and dependencies between them.
-type Parts = (String, Vec<FoundSite>, Vec<FoundDependency>);
+type FindingParts = (String, Vec<FoundSite>, Vec<FoundDependency>);
 
 /// Procedure I: the pair that only the failing run has.
-fn seen(run: &Run, pair: &SeenPair) -> Parts {
+fn seen(run: &Run, pair: &SeenPair) -> FindingParts {
     let sites = vec![site_of(run, pair.head), site_of(run, pair.tail)];
-    let dependency = dependency(&sites, 0, 1, Seen::Failing);
+    let dependency = dependency(&sites, 0, 1, Presence::Failing);
     let headline = format!("{}: no passing run has this", in_order(&sites, 0, 1));
     (headline, sites, vec![dependency])
 }
 
 /// Procedure II: the reverse of a pair that the failing run lacks.
-fn lacking(corpus: &Corpus, pair: &MissingPair) -> Option<Parts> {
+fn lacking(corpus: &Corpus, pair: &MissingPair) -> Option<FindingParts> {
     let counts = corpus.counts();
     let reversed = pair.reversed();
     let location = counts.location(pair.original);
@@ -231,12 +231,12 @@ fn lacking(corpus: &Corpus, pair: &MissingPair) -> Option<Parts> {
         Some(_) => "passing runs have that whenever they have what else this run has",
     };
     let headline = format!("missing is that {}: {passing}", in_order(&sites, 1, 0));
-    let dependency = dependency(&sites, 0, 1, Seen::Missing);
+    let dependency = dependency(&sites, 0, 1, Presence::Missing);
     Some((headline, sites, vec![dependency]))
 }
 
 /// Procedure III: two pairs that occur together only in the failing run.
-fn coupled(run: &Run, couple: &Couple) -> Parts {
+fn coupled(run: &Run, couple: &Couple) -> FindingParts {
     let Couple { first, second } = couple;
     let ends = |pair: &CoupledPair| [pair.head, pair.tail];
     let mut rows = [ends(first), ends(second)].concat();
@@ -246,7 +246,7 @@ fn coupled(run: &Run, couple: &Couple) -> Parts {
     let at = |row: EventId| rows.iter().position(|other| *other == row).unwrap_or(0);
     let pairs = [first, second].map(|pair| (at(pair.head), at(pair.tail)));
     let words = pairs.map(|(head, tail)| in_order(&sites, head, tail));
-    let dependencies = pairs.map(|(head, tail)| dependency(&sites, head, tail, Seen::Failing));
+    let dependencies = pairs.map(|(head, tail)| dependency(&sites, head, tail, Presence::Failing));
     let headline = format!(
         "{}, and {}: no passing run has both together",
         words[0], words[1]
@@ -254,7 +254,7 @@ fn coupled(run: &Run, couple: &Couple) -> Parts {
     (headline, sites, dependencies.into())
 }
 
-fn dependency(sites: &[FoundSite], head: usize, tail: usize, seen: Seen) -> FoundDependency {
+fn dependency(sites: &[FoundSite], head: usize, tail: usize, seen: Presence) -> FoundDependency {
     let access = |at: usize| sites.get(at).map_or("", |site| site.access.as_str());
     FoundDependency {
         head: head as u32,

@@ -179,7 +179,7 @@ fn the_first_procedure_that_reports_something_is_enough() {
             "procedure II: read y@4 -> write y@2 Anti Missing (failed-0)"
         ]
     );
-    let options = pairs::Options {
+    let options = pairs::PairOptions {
         procedures: vec![Procedure::Three(Precision::Tid)],
     };
     let answer = pairs::ask(&corpus, &options, &Budget::unlimited());
@@ -236,7 +236,7 @@ fn a_spent_budget_is_no_answer() {
     let budget = Budget::unlimited();
     budget.cancel();
     for procedure in Procedure::ORDER {
-        let options = pairs::Options {
+        let options = pairs::PairOptions {
             procedures: vec![procedure],
         };
         assert_eq!(

@@ -3,15 +3,15 @@
 use super::text::{
     function_name,
     locks::{self, Mutex},
-    source::{Source, children, descendants, lines},
+    source::{ParsedSource, children, descendants, lines},
 };
 use tree_sitter::Node;
 
 /// Name in a function for the lock that one of its calls is given through an argument: `boxes[i].lock` where
 /// `f(&boxes[i])` uses `box->lock`.
 pub(super) fn through_call(
-    (outer, line): (&Source, u32),
-    (inner, used): (&Source, u32),
+    (outer, line): (&ParsedSource, u32),
+    (inner, used): (&ParsedSource, u32),
     mutex: &Mutex,
 ) -> Option<Mutex> {
     let callee = inner.function(used)?;
@@ -38,7 +38,7 @@ pub(super) fn through_call(
 }
 
 /// The names of a function's parameters; empty for one without a name.
-fn parameters<'s>(source: &'s Source, function: Node<'_>) -> Vec<&'s str> {
+fn parameters<'s>(source: &'s ParsedSource, function: Node<'_>) -> Vec<&'s str> {
     let all = descendants(function).into_iter();
     let list = all
         .filter(|node| node.kind() == "parameter_list")

@@ -1,15 +1,15 @@
 //! Waits that are missing: a thread asserts what another thread has not brought about yet, though it signals it.
 
 use super::{
-    Case,
+    FixInput,
     atomic::Changes,
     model::{Fix, FixKind},
     text::{
         change::line_after,
-        locks::{Mutex, Operation, Style, callee, calls, guarded, last_name, operation},
+        locks::{LockOperation, LockStyle, Mutex, callee, calls, guarded, last_name, operation},
         precondition::{self, Asserted},
         signals,
-        source::{Source, descendants, lines},
+        source::{ParsedSource, descendants, lines},
     },
 };
 use crate::{explanation::BugKind, facts::basename};
@@ -22,7 +22,7 @@ const MOST: usize = 3;
 /// Waits for the precondition of the failing assertion, on each condition variable that threads signal after they have
 /// changed its data; empty where the text does not show such a precondition. None of them is known to be right before
 /// it was built.
-pub(super) fn waits(case: &Case<'_>) -> Vec<Fix> {
+pub(super) fn waits(case: &FixInput<'_>) -> Vec<Fix> {
     use BugKind::{AtomicityViolation, MultiVariableAtomicityViolation, OrderViolation};
     let kind = case.explanation.kind;
     let site = case.explanation.failure.site.as_ref();
@@ -46,16 +46,16 @@ pub(super) fn waits(case: &Case<'_>) -> Vec<Fix> {
 }
 
 fn wait(
-    case: &Case<'_>,
-    (file, source): (&String, &Source),
+    case: &FixInput<'_>,
+    (file, source): (&String, &ParsedSource),
     asserted: &Asserted<'_>,
     condition: &str,
 ) -> Option<Fix> {
     let (mutex, statement) = (&asserted.mutex, asserted.lock);
     let call = match (mutex.style, &asserted.guard) {
-        (Style::Pthread, _) => format!("pthread_cond_wait(&{condition}, {});", address(mutex)),
-        (Style::C11, _) => format!("cnd_wait(&{condition}, {});", address(mutex)),
-        (Style::Guard, Some(guard)) => format!("{condition}.wait({guard});"),
+        (LockStyle::Pthread, _) => format!("pthread_cond_wait(&{condition}, {});", address(mutex)),
+        (LockStyle::C11, _) => format!("cnd_wait(&{condition}, {});", address(mutex)),
+        (LockStyle::Guard, Some(guard)) => format!("{condition}.wait({guard});"),
         _ => return None,
     };
     let indent = format!("{}{}", source.indent(statement.start_byte()), source.unit());
@@ -85,7 +85,7 @@ fn address(mutex: &Mutex) -> String {
 
 /// Place of a condition variable among those that are signalled where the data of an assertion changes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
+struct ConditionRank {
     /// `true` if threads wait on it elsewhere.
     is_waited: bool,
     /// `true` if no place wakes all waiters.
@@ -94,13 +94,13 @@ struct Rank {
 
 /// The condition variables by their names where the lock is acquired, best first. A signal for one of several kinds of
 /// waiters may be taken by another one, so those are left out.
-fn conditions(source: &Source, asserted: &Asserted<'_>) -> Vec<String> {
+fn conditions(source: &ParsedSource, asserted: &Asserted<'_>) -> Vec<String> {
     let names = precondition::names(&asserted.fails_if);
     let waited: Vec<String> = (every_call(source).into_iter())
         .filter(|call| callee(source, *call).contains("wait"))
         .filter_map(|call| Some(last_name(&signals::of_call(source, call)?).to_owned()))
         .collect();
-    let mut found: BTreeMap<String, Rank> = BTreeMap::new();
+    let mut found: BTreeMap<String, ConditionRank> = BTreeMap::new();
     for call in every_call(source) {
         let Some(wakes_one) = wakes(callee(source, call)) else {
             continue;
@@ -116,14 +116,15 @@ fn conditions(source: &Source, asserted: &Asserted<'_>) -> Vec<String> {
             continue;
         };
         let is_waited = waited.iter().any(|one| one == last_name(&condition));
-        let rank = found.entry(condition).or_insert(Rank {
+        let rank = found.entry(condition).or_insert(ConditionRank {
             is_waited,
             wakes_one,
         });
         rank.wakes_one &= wakes_one;
     }
     found.retain(|_, rank| !(rank.is_waited && rank.wakes_one));
-    let mut all: Vec<(Rank, String)> = found.into_iter().map(|(name, rank)| (rank, name)).collect();
+    let mut all: Vec<(ConditionRank, String)> =
+        found.into_iter().map(|(name, rank)| (rank, name)).collect();
     all.sort();
     all.into_iter().map(|(_, name)| name).collect()
 }
@@ -138,7 +139,12 @@ fn wakes(name: &str) -> Option<bool> {
 }
 
 /// The condition that a call signals, as it is called where the lock of its object has the name of `mutex`.
-fn renamed(source: &Source, function: Node<'_>, call: Node<'_>, mutex: &Mutex) -> Option<String> {
+fn renamed(
+    source: &ParsedSource,
+    function: Node<'_>,
+    call: Node<'_>,
+    mutex: &Mutex,
+) -> Option<String> {
     let written = signals::of_call(source, call)?;
     let condition = written.trim_start_matches('&').trim();
     let mut own = locked(source, function).into_iter();
@@ -153,9 +159,9 @@ fn owner(object: &str) -> &str {
 }
 
 /// Names of the locks that a function acquires.
-fn locked(source: &Source, function: Node<'_>) -> Vec<String> {
+fn locked(source: &ParsedSource, function: Node<'_>) -> Vec<String> {
     let by_call = calls(function).filter_map(|call| operation(source, call));
-    let by_call = by_call.filter(|found| found.what == Operation::Lock);
+    let by_call = by_call.filter(|found| found.what == LockOperation::Lock);
     let mut all: Vec<String> = by_call.map(|found| found.object).collect();
     for node in descendants(function) {
         let held = guarded(source, node).map(|(held, _)| held);
@@ -165,7 +171,7 @@ fn locked(source: &Source, function: Node<'_>) -> Vec<String> {
 }
 
 /// All calls of a file, those in nested functions as well.
-fn every_call(source: &Source) -> Vec<Node<'_>> {
+fn every_call(source: &ParsedSource) -> Vec<Node<'_>> {
     let all = super::text::every(source).into_iter();
     all.filter(|node| node.kind() == "call_expression")
         .collect()

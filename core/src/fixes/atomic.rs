@@ -2,17 +2,17 @@
 
 use super::{
     Files,
-    model::{Fix, FixKind, Guarded},
+    model::{Fix, FixKind, GuardedLines},
     mutexes,
-    places::{Place, Wanted},
-    sections::{Part, Region},
-    seen::{Access, Seen},
+    places::{FunctionLines, WantedLines},
+    sections::{EditRegion, RegionStatement},
+    seen::{RunEvidence, SeenAccess},
     text::{
-        Refusal,
+        EditRefusal,
         change::Change,
         declare,
-        hold::{self, Kept, Lines, hold},
-        locks::{Mutex, Style, last_name},
+        hold::{self, AtomicLines, HoldResult, hold},
+        locks::{LockStyle, Mutex, last_name},
     },
 };
 use crate::facts::{self, basename, family};
@@ -30,24 +30,29 @@ fn shown(lock: &str) -> String {
 /// # Errors
 /// The reason why that cannot be right.
 pub(super) fn with_lock(
-    wanted: &Wanted,
-    seen: &Seen,
+    wanted: &WantedLines,
+    seen: &RunEvidence,
     files: &Files<'_>,
     lock: &str,
-) -> Result<Fix, Refusal> {
+) -> Result<Fix, EditRefusal> {
     widened(wanted, seen, files, lock).map_err(|why| format!("keeping `{}`: {why}", shown(lock)))
 }
 
-fn widened(wanted: &Wanted, seen: &Seen, files: &Files<'_>, lock: &str) -> Result<Fix, Refusal> {
+fn widened(
+    wanted: &WantedLines,
+    seen: &RunEvidence,
+    files: &Files<'_>,
+    lock: &str,
+) -> Result<Fix, EditRefusal> {
     let family = family(lock);
-    let lacks = |access: &Access| {
+    let lacks = |access: &SeenAccess| {
         let own = |held: &String| {
             facts::family(held) == family && mutexes::guards(held, &access.location)
         };
         !access.held.iter().any(own)
     };
     let places = all_places(wanted, seen, &lacks);
-    let name = |place: &Place, line: u32| {
+    let name = |place: &FunctionLines, line: u32| {
         let source = files.get(&place.file)?;
         mutexes::in_function(source, &place.file, line, &family, seen)
     };
@@ -66,14 +71,22 @@ fn widened(wanted: &Wanted, seen: &Seen, files: &Files<'_>, lock: &str) -> Resul
 ///
 /// # Errors
 /// The reason why that cannot be right.
-pub(super) fn with_new(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, Refusal> {
+pub(super) fn with_new(
+    wanted: &WantedLines,
+    seen: &RunEvidence,
+    files: &Files<'_>,
+) -> Result<Fix, EditRefusal> {
     guarded_anew(wanted, seen, files).map_err(|why| format!("a new mutex: {why}"))
 }
 
-fn guarded_anew(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, Refusal> {
+fn guarded_anew(
+    wanted: &WantedLines,
+    seen: &RunEvidence,
+    files: &Files<'_>,
+) -> Result<Fix, EditRefusal> {
     let mut places = all_places(wanted, seen, &|_| true);
     for place in &mut places {
-        let lines = Lines {
+        let lines = AtomicLines {
             first: place.first,
             last: place.last,
         };
@@ -111,7 +124,7 @@ fn guarded_anew(wanted: &Wanted, seen: &Seen, files: &Files<'_>) -> Result<Fix, 
 }
 
 /// Assumption that accesses which no run has shown need no guard.
-pub(super) fn assumed(seen: &Seen) -> Option<String> {
+pub(super) fn assumed(seen: &RunEvidence) -> Option<String> {
     let (looked, all) = seen.runs;
     let runs = if looked == all {
         format!("the {all} runs")
@@ -122,7 +135,11 @@ pub(super) fn assumed(seen: &Seen) -> Option<String> {
 }
 
 /// The wanted lines, and those of further accesses that lack the lock and lie outside of them.
-fn all_places(wanted: &Wanted, seen: &Seen, lacks: &dyn Fn(&Access) -> bool) -> Vec<Place> {
+fn all_places(
+    wanted: &WantedLines,
+    seen: &RunEvidence,
+    lacks: &dyn Fn(&SeenAccess) -> bool,
+) -> Vec<FunctionLines> {
     let mut places = wanted.places.clone();
     let inner: BTreeSet<&str> = seen
         .accesses
@@ -150,7 +167,7 @@ fn all_places(wanted: &Wanted, seen: &Seen, lacks: &dyn Fn(&Access) -> bool) -> 
             .iter()
             .find(|frame| !inner.contains(frame.function.as_str()));
         if let Some(at) = outside {
-            places.push(Place {
+            places.push(FunctionLines {
                 file: at.file.clone(),
                 function: at.function.clone(),
                 first: at.line,
@@ -163,11 +180,11 @@ fn all_places(wanted: &Wanted, seen: &Seen, lacks: &dyn Fn(&Access) -> bool) -> 
 
 /// Holds the mutex of each place there.
 pub(super) fn guarded(
-    places: Vec<Place>,
+    places: Vec<FunctionLines>,
     files: &Files<'_>,
     lock: Option<&str>,
-    name: &dyn Fn(&Place, u32) -> Result<Mutex, Refusal>,
-) -> Result<Fix, Refusal> {
+    name: &dyn Fn(&FunctionLines, u32) -> Result<Mutex, EditRefusal>,
+) -> Result<Fix, EditRefusal> {
     let (mut changes, mut titles) = (Changes::new(), Vec::new());
     let (mut exclusive, mut regions) = (Vec::new(), Vec::new());
     for place in &places {
@@ -177,7 +194,7 @@ pub(super) fn guarded(
         let kept = hold(
             source,
             &mutex,
-            &Lines {
+            &AtomicLines {
                 first: place.first,
                 last: place.last,
             },
@@ -190,7 +207,7 @@ pub(super) fn guarded(
                 kept.first
             ));
         }
-        exclusive.push(Guarded {
+        exclusive.push(GuardedLines {
             file: place.file.clone(),
             first: kept.first,
             last: kept.last,
@@ -227,26 +244,31 @@ pub(super) fn guarded(
 }
 
 /// Description of an edit's critical section, by which runs are checked.
-pub(super) fn region(files: &Files<'_>, lines: &Guarded, mutex: &Mutex, kept: &Kept) -> Region {
-    let part = |part: &hold::Statement| Part {
+pub(super) fn region(
+    files: &Files<'_>,
+    lines: &GuardedLines,
+    mutex: &Mutex,
+    kept: &HoldResult,
+) -> EditRegion {
+    let part = |part: &hold::HeldStatement| RegionStatement {
         first: part.first,
         last: part.last,
         is_loop: part.is_loop || part.calls.iter().any(|name| files.goes_round(name)),
     };
-    Region {
+    EditRegion {
         lines: lines.clone(),
         opens: kept.opens,
         for_writing: kept.for_writing,
-        is_scoped: mutex.style == Style::Guard,
+        is_scoped: mutex.style == LockStyle::Guard,
         parts: kept.parts.iter().map(part).collect(),
     }
 }
 
 /// Title of the fix. `lock` is its name in the runs: a function of the program's own is not always given the
 /// mutex itself.
-fn title(mutex: &Mutex, lock: Option<&str>, kept: &Kept) -> String {
+fn title(mutex: &Mutex, lock: Option<&str>, kept: &HoldResult) -> String {
     let is_named = |lock: &&str| last_name(mutex.name()) != last_name(lock);
-    let own = lock.filter(|_| matches!(mutex.style, Style::Wrapper(_)));
+    let own = lock.filter(|_| matches!(mutex.style, LockStyle::Wrapper(_)));
     let told = own.filter(is_named).map(shown);
     let object = told.as_deref().unwrap_or_else(|| mutex.name());
     match kept.first == kept.last {
@@ -263,8 +285,8 @@ fn title(mutex: &Mutex, lock: Option<&str>, kept: &Kept) -> String {
 }
 
 /// Places in words: `lines 23 to 25 and line 40`.
-fn said(places: &[Guarded]) -> String {
-    let one = |place: &Guarded| match place.first == place.last {
+fn said(places: &[GuardedLines]) -> String {
+    let one = |place: &GuardedLines| match place.first == place.last {
         true => format!("line {}", place.first),
         false => format!("lines {} to {}", place.first, place.last),
     };

@@ -2,9 +2,9 @@
 //! edit.
 
 use super::{
-    Fix, Ordered, Share, nested_locks,
-    recorded::Recorded,
-    sections::{Span, sections},
+    Fix, Ordered, SectionShare, nested_locks,
+    recorded::RecordedSections,
+    sections::{LockSpan, sections},
     seen::{At, frames},
 };
 use crate::orders::other_thread;
@@ -13,7 +13,7 @@ use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
 /// Verdict of a fix on the order of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum OrderVerdict {
     /// The fixed program could have this run.
     Allowed,
     /// The fixed program could have it, but a thread waits within the lines, with the lock held.
@@ -29,8 +29,8 @@ pub fn is_order(fix: &Fix) -> bool {
 
 /// Share of a run under the fix's lock: the steps in the lines that exclude each other and in the sections of
 /// the lock, by thread, each counted once.
-pub fn share(fix: &Fix, run: &Run) -> Share {
-    let own = |spans: &[Span]| {
+pub fn share(fix: &Fix, run: &Run) -> SectionShare {
+    let own = |spans: &[LockSpan]| {
         let mut held = BTreeSet::new();
         for span in spans {
             let rows = (span.first..=span.last).map(EventId);
@@ -42,28 +42,28 @@ pub fn share(fix: &Fix, run: &Run) -> Share {
         }
         held.len() as u64
     };
-    Share {
+    SectionShare {
         held: own(&sections(fix, run).spans),
-        before: own(Recorded::of(fix, run).spans()),
+        before: own(RecordedSections::of(fix, run).spans()),
         of: run.events.len() as u64,
     }
 }
 
 /// Checks whether the fix allows this run's order.
-pub fn verdict(fix: &Fix, run: &Run) -> Verdict {
+pub fn verdict(fix: &Fix, run: &Run) -> OrderVerdict {
     if !fix.ordered.iter().all(|order| in_order(run, order)) {
-        return Verdict::Excluded;
+        return OrderVerdict::Excluded;
     }
     let spans = sections(fix, run).spans;
     if overlap(&spans) {
-        return Verdict::Excluded;
+        return OrderVerdict::Excluded;
     }
-    waits(run, &spans).map_or(Verdict::Allowed, Verdict::Waits)
+    waits(run, &spans).map_or(OrderVerdict::Allowed, OrderVerdict::Waits)
 }
 
 /// Returns whether sections of one lock overlap, at least one of which is not only for reading.
-fn overlap(spans: &[Span]) -> bool {
-    let mut last: BTreeMap<(u32, bool), &Span> = BTreeMap::new();
+fn overlap(spans: &[LockSpan]) -> bool {
+    let mut last: BTreeMap<(u32, bool), &LockSpan> = BTreeMap::new();
     for span in spans {
         let Some(lock) = span.lock else {
             continue;
@@ -162,7 +162,7 @@ fn comes_first(first: Option<EventId>, second: Option<EventId>) -> bool {
 }
 
 /// The line on which a thread blocks in one of its spans.
-fn waits(run: &Run, spans: &[Span]) -> Option<u32> {
+fn waits(run: &Run, spans: &[LockSpan]) -> Option<u32> {
     let waiting: BTreeSet<(u16, u32)> = run
         .events
         .iter()
@@ -174,7 +174,7 @@ fn waits(run: &Run, spans: &[Span]) -> Option<u32> {
         })
         .map(|(row, event)| (event.thread.0, row.0))
         .collect();
-    let inner = |span: &&Span| {
+    let inner = |span: &&LockSpan| {
         let first = span.first + 1;
         waiting.range((span.thread, first)..(span.thread, span.last.max(first)))
     };

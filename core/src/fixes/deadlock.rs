@@ -1,11 +1,11 @@
 //! Acquisition of two locks in the same order everywhere.
 
 use super::{
-    Case,
+    FixInput,
     atomic::Changes,
     model::{Fix, FixKind, Ordered},
     right,
-    text::{Refusal, change::Change, lock_order},
+    text::{EditRefusal, change::Change, lock_order},
 };
 use crate::{
     callers::parting,
@@ -14,7 +14,7 @@ use crate::{
 use unsnarl_trace::EventId;
 
 /// Makes all threads acquire the two locks of a deadlock in one order.
-pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
+pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
     let of = |role: Role| -> Vec<&SiteMark> {
         case.explanation
             .sites
@@ -38,7 +38,7 @@ pub(super) fn same_order(case: &Case<'_>) -> Result<Fix, Refusal> {
 
 /// Two nested acquisitions of a thread, as they appear in the function that makes both, itself or through its
 /// callees.
-struct Nested<'a> {
+struct NestedCalls<'a> {
     file: String,
     held: u32,
     wanted: u32,
@@ -47,10 +47,10 @@ struct Nested<'a> {
 }
 
 fn nested<'a>(
-    case: &Case<'_>,
+    case: &FixInput<'_>,
     wanted: &'a SiteMark,
     holds: &[&'a SiteMark],
-) -> Result<Nested<'a>, Refusal> {
+) -> Result<NestedCalls<'a>, EditRefusal> {
     let unknown = || "where the held lock was taken is not known".to_owned();
     let mut own = holds.iter().filter(|mark| mark.thread == wanted.thread);
     let held = own.next().ok_or_else(unknown)?;
@@ -76,7 +76,7 @@ fn nested<'a>(
             held.place.line, wanted.place.line
         ));
     }
-    Ok(Nested {
+    Ok(NestedCalls {
         file: a.0.clone(),
         held: a.2,
         wanted: b.2,
@@ -85,7 +85,11 @@ fn nested<'a>(
     })
 }
 
-fn two(case: &Case<'_>, one: &Nested<'_>, other: &Nested<'_>) -> Result<Fix, Refusal> {
+fn two(
+    case: &FixInput<'_>,
+    one: &NestedCalls<'_>,
+    other: &NestedCalls<'_>,
+) -> Result<Fix, EditRefusal> {
     if (&one.file, one.held, one.wanted) == (&other.file, other.held, other.wanted) {
         return by_address(case, one);
     }
@@ -95,30 +99,30 @@ fn two(case: &Case<'_>, one: &Nested<'_>, other: &Nested<'_>) -> Result<Fix, Ref
 }
 
 /// Makes one of the threads acquire the lock it wants before the one it holds.
-fn earlier(case: &Case<'_>, own: &Nested<'_>) -> Result<Fix, Refusal> {
+fn earlier(case: &FixInput<'_>, own: &NestedCalls<'_>) -> Result<Fix, EditRefusal> {
     let changes = lock_order::earlier(case.files.get(&own.file)?, own.held, own.wanted)?;
     let title = format!(
         "take `{}` (line {}) before `{}` (line {})",
         own.wanted_lock, own.wanted, own.held_lock, own.held
     );
     let cost = format!("`{}` is held for a few lines longer", own.wanted_lock);
-    fix(case, own, changes, Told { title, cost }, false)
+    fix(case, own, changes, DeadlockFixText { title, cost }, false)
 }
 
-fn by_address(case: &Case<'_>, own: &Nested<'_>) -> Result<Fix, Refusal> {
+fn by_address(case: &FixInput<'_>, own: &NestedCalls<'_>) -> Result<Fix, EditRefusal> {
     let changes = lock_order::by_address(case.files.get(&own.file)?, own.held, own.wanted)?;
     let title = format!(
         "take the locks of lines {} and {} in the order of their addresses",
         own.held, own.wanted
     );
     let cost = "a comparison of addresses".to_owned();
-    fix(case, own, changes, Told { title, cost }, true)
+    fix(case, own, changes, DeadlockFixText { title, cost }, true)
 }
 
 /// Makes more than two threads that acquire two locks on the same lines order them by address.
-fn ring(case: &Case<'_>, all: &[Nested<'_>]) -> Result<Fix, Refusal> {
+fn ring(case: &FixInput<'_>, all: &[NestedCalls<'_>]) -> Result<Fix, EditRefusal> {
     let first = all.first().ok_or("nobody waits")?;
-    let same = |one: &Nested<'_>| {
+    let same = |one: &NestedCalls<'_>| {
         (&one.file, one.held, one.wanted) == (&first.file, first.held, first.wanted)
     };
     match all.iter().all(same) {
@@ -128,18 +132,18 @@ fn ring(case: &Case<'_>, all: &[Nested<'_>]) -> Result<Fix, Refusal> {
 }
 
 /// Text of a fix.
-struct Told {
+struct DeadlockFixText {
     title: String,
     cost: String,
 }
 
 fn fix(
-    case: &Case<'_>,
-    own: &Nested<'_>,
+    case: &FixInput<'_>,
+    own: &NestedCalls<'_>,
     changes: Vec<Change>,
-    told: Told,
+    told: DeadlockFixText,
     by_address: bool,
-) -> Result<Fix, Refusal> {
+) -> Result<Fix, EditRefusal> {
     let edits = Changes::from([(own.file.clone(), changes)]);
     let edits = case.files.edits(&edits)?;
     Ok(Fix {

@@ -1,15 +1,15 @@
 //! Keeps a lock that a function gave up for a moment: another thread came in between, or holds it for ever now.
 
 use super::{
-    Case, Fix,
+    Fix, FixInput,
     atomic::Changes,
     invocation::Invocations,
-    model::{FixKind, Guarded},
+    model::{FixKind, GuardedLines},
     mutexes::lock_name,
-    recorded::Recorded,
-    sections::Span,
+    recorded::RecordedSections,
+    sections::LockSpan,
     seen::frames,
-    text::{Refusal, change::Change, gap},
+    text::{EditRefusal, change::Change, gap},
 };
 use crate::{
     callers::call_sites,
@@ -46,7 +46,7 @@ pub(super) fn between(calls: &Invocations<'_>, one: &Section, other: EventId) ->
 
 /// The gap in which a thread was when its run ended, after its last section: its function takes the lock again, as the
 /// text tells.
-pub(super) fn unfinished(case: &Case<'_>, run: &Run, last: &Section) -> Option<Gap> {
+pub(super) fn unfinished(case: &FixInput<'_>, run: &Run, last: &Section) -> Option<Gap> {
     let mut frames = frames(run, last.released?).into_iter();
     frames.find_map(|at| {
         let source = case.files.get(&at.file).ok()?;
@@ -61,7 +61,11 @@ pub(super) fn unfinished(case: &Case<'_>, run: &Run, last: &Section) -> Option<G
 }
 
 /// Closes a gap; `None` when the function of the gap leaves both ends to others.
-pub(super) fn closed(case: &Case<'_>, gap: &Gap, lock: &str) -> Option<Result<Fix, Refusal>> {
+pub(super) fn closed(
+    case: &FixInput<'_>,
+    gap: &Gap,
+    lock: &str,
+) -> Option<Result<Fix, EditRefusal>> {
     let source = match case.files.get(&gap.file) {
         Ok(source) => source,
         Err(why) => return Some(Err(why)),
@@ -70,7 +74,12 @@ pub(super) fn closed(case: &Case<'_>, gap: &Gap, lock: &str) -> Option<Result<Fi
     Some(changes.and_then(|changes| kept(case, gap, lock, changes)))
 }
 
-fn kept(case: &Case<'_>, gap: &Gap, lock: &str, changes: Vec<Change>) -> Result<Fix, Refusal> {
+fn kept(
+    case: &FixInput<'_>,
+    gap: &Gap,
+    lock: &str,
+    changes: Vec<Change>,
+) -> Result<Fix, EditRefusal> {
     let edits = case
         .files
         .edits(&Changes::from([(gap.file.clone(), changes)]))?;
@@ -85,7 +94,7 @@ fn kept(case: &Case<'_>, gap: &Gap, lock: &str, changes: Vec<Change>) -> Result<
         basename(&gap.file)
     );
     Ok(Fix {
-        exclusive: vec![Guarded {
+        exclusive: vec![GuardedLines {
             file: gap.file.clone(),
             first: gap.gives,
             last: gap.takes,
@@ -103,7 +112,7 @@ fn kept(case: &Case<'_>, gap: &Gap, lock: &str, changes: Vec<Change>) -> Result<
 }
 
 /// Closes the gap at whose end a thread of a deadlock waits, if it had the lock before.
-pub(super) fn of_deadlock(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
+pub(super) fn of_deadlock(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
     let calls = Invocations::of(case.run);
     let marks = case.explanation.sites.iter();
     let waiting = marks.filter(|mark| mark.role == Role::Cause);
@@ -132,11 +141,11 @@ fn before(calls: &Invocations<'_>, row: EventId) -> Option<(Gap, String)> {
 }
 
 /// The sections of the fix's lock as they are with the gaps closed: those on both sides of one are one section.
-pub(super) fn sections(fix: &Fix, run: &Run, recorded: &Recorded) -> Vec<Span> {
-    let mut spans: Vec<Span> = recorded.spans().to_vec();
+pub(super) fn sections(fix: &Fix, run: &Run, recorded: &RecordedSections) -> Vec<LockSpan> {
+    let mut spans: Vec<LockSpan> = recorded.spans().to_vec();
     spans.sort_by_key(|span| (span.first, span.last));
     let mut last: BTreeMap<(u16, Option<u32>), usize> = BTreeMap::new();
-    let mut all: Vec<Span> = Vec::new();
+    let mut all: Vec<LockSpan> = Vec::new();
     for span in spans {
         let before = last.get(&(span.thread, span.lock));
         match before.and_then(|at| all.get_mut(*at)) {

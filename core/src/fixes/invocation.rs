@@ -1,6 +1,6 @@
 //! Sections of a lock and accesses within one call of a function.
 
-use super::{lock_calls::of_waits, mutexes::lock_name, places::Place};
+use super::{lock_calls::of_waits, mutexes::lock_name, places::FunctionLines};
 use crate::{
     callers::call_sites,
     orders::{Locks, Section},
@@ -176,8 +176,8 @@ fn by_thread(run: &Run) -> BTreeMap<ThreadId, Vec<EventId>> {
 
 impl Together {
     /// The lines between the two, inclusive.
-    pub fn place(&self) -> Place {
-        Place {
+    pub fn place(&self) -> FunctionLines {
+        FunctionLines {
             file: self.file.clone(),
             function: self.function.clone(),
             first: self.lines.0,

@@ -2,17 +2,17 @@
 //! functions that others call with the lock held.
 
 use super::{
-    Case, arguments, atomic,
+    FixInput, arguments, atomic,
     invocation::Invocations,
     model::{Fix, FixKind},
     mutexes::{self, lock_name},
-    places::{self, Place},
-    seen::{self, At, Seen, frames},
+    places::{self, FunctionLines},
+    seen::{self, At, RunEvidence, frames},
     text::{
-        Refusal,
+        EditRefusal,
         locks::Mutex,
-        source::Source,
-        uses::{self, Names},
+        source::ParsedSource,
+        uses::{self, DataNames},
     },
 };
 use crate::{
@@ -38,7 +38,7 @@ struct Lacking {
 
 /// Evidence of the runs about one family of locks.
 #[derive(Default)]
-struct Found {
+struct FamilyEvidence {
     lacking: BTreeSet<Lacking>,
     /// Families of locations that are accessed with the lock held.
     guarded: BTreeSet<String>,
@@ -51,8 +51,8 @@ struct Found {
 /// Evidence for the blamed data, and for all data beside the lock.
 #[derive(Default)]
 struct Both {
-    of_blamed: Found,
-    of_struct: Found,
+    of_blamed: FamilyEvidence,
+    of_struct: FamilyEvidence,
 }
 
 /// Threads that read and that write each location.
@@ -60,10 +60,10 @@ type Users = BTreeMap<LocationId, (BTreeSet<ThreadId>, BTreeSet<ThreadId>)>;
 
 /// Fixes that acquire the lock of the data where it is missing, one for each lock that may guard it.
 pub(super) fn taken(
-    case: &Case<'_>,
+    case: &FixInput<'_>,
     data: &BTreeSet<String>,
-    seen: &Seen,
-) -> Vec<Result<Fix, Refusal>> {
+    seen: &RunEvidence,
+) -> Vec<Result<Fix, EditRefusal>> {
     let candidates = candidates(seen);
     let locks: Vec<String> = candidates.into_iter().take(MOST).collect();
     let looked = look(case, data, &locks).into_iter().zip(locks);
@@ -82,7 +82,7 @@ pub(super) fn taken(
 }
 
 /// Candidate families of locks: those held at accesses, most often first; else those beside the data.
-fn candidates(seen: &Seen) -> Vec<String> {
+fn candidates(seen: &RunEvidence) -> Vec<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for (access, times) in &seen.accesses {
         let own = access
@@ -107,13 +107,13 @@ fn candidates(seen: &Seen) -> Vec<String> {
 }
 
 /// Evidence of the runs about each of the locks.
-fn look(case: &Case<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Both> {
+fn look(case: &FixInput<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Both> {
     let mut found: Vec<Both> = locks.iter().map(|_| Both::default()).collect();
     for run in seen::within_bounds(case.runs) {
         let rows = seen::shared(run, &families(run, data, locks));
         let users = users(&rows);
         let calls = Invocations::of(run);
-        let mut known = Known::new();
+        let mut known = EquivalentRow::new();
         for (row, event) in &rows {
             if conflicts(&users, event) && known.insert(key(&calls, *row, event)) {
                 sort_in(&calls, (*row, event), data, locks.iter().zip(&mut found));
@@ -122,7 +122,7 @@ fn look(case: &Case<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Both>
     }
     for (lock, found) in locks.iter().zip(&mut found) {
         // What lies deeper may have a lock of its own.
-        let Found {
+        let FamilyEvidence {
             lacking, guarded, ..
         } = &mut found.of_struct;
         let is_guarded = |it: &Lacking| {
@@ -193,7 +193,7 @@ fn conflicts(users: &Users, event: &Event) -> bool {
 }
 
 /// Rows with the same call path, location and locks are equivalent.
-type Known = BTreeSet<(u32, u32, u32, Vec<u32>)>;
+type EquivalentRow = BTreeSet<(u32, u32, u32, Vec<u32>)>;
 
 fn key(calls: &Invocations<'_>, row: EventId, event: &Event) -> (u32, u32, u32, Vec<u32>) {
     let held = calls.locks.held_at(event.thread, row);
@@ -201,7 +201,12 @@ fn key(calls: &Invocations<'_>, row: EventId, event: &Event) -> (u32, u32, u32, 
     (event.site.0, event.stack.0, event.location.0, held)
 }
 
-fn add(calls: &Invocations<'_>, (row, event): (EventId, &Event), lock: &str, found: &mut Found) {
+fn add(
+    calls: &Invocations<'_>,
+    (row, event): (EventId, &Event),
+    lock: &str,
+    found: &mut FamilyEvidence,
+) {
     let run = calls.run;
     let location = run.location(event.location);
     let is_it = |name: &str| family(name) == lock && mutexes::guards(name, location);
@@ -263,11 +268,11 @@ fn neighbour(
 /// Holds the lock from, or up to, the critical section that the same function has, or over all that a function
 /// without one does with the data (`is_wide`), or around the accesses alone.
 fn held(
-    case: &Case<'_>,
-    seen: &Seen,
-    (found, is_wide): (&Found, bool),
+    case: &FixInput<'_>,
+    seen: &RunEvidence,
+    (found, is_wide): (&FamilyEvidence, bool),
     lock: &str,
-) -> Result<Fix, Refusal> {
+) -> Result<Fix, EditRefusal> {
     let mut places = Vec::new();
     let mut begins: BTreeMap<(String, String), u32> = BTreeMap::new();
     for lacking in &found.lacking {
@@ -282,7 +287,7 @@ fn held(
         .chain(found.lacking.iter().map(|it| &it.location))
         .map(|location| mutexes::member(lock, location).to_owned())
         .collect();
-    let name = |place: &Place, line: u32| -> Result<Mutex, Refusal> {
+    let name = |place: &FunctionLines, line: u32| -> Result<Mutex, EditRefusal> {
         let source = case.files.get(&place.file)?;
         let begin = begins.get(&(place.file.clone(), place.function.clone()));
         if let Some(mutex) = begin.and_then(|begin| mutexes::taken_on(source, *begin)) {
@@ -316,11 +321,16 @@ fn held(
 }
 
 /// Extends lines to all statements of their function that use the data of the lock, as far as one block has them.
-fn grow(source: &Source, place: &mut Place, mutex: &Mutex, members: &BTreeSet<String>) {
+fn grow(
+    source: &ParsedSource,
+    place: &mut FunctionLines,
+    mutex: &Mutex,
+    members: &BTreeSet<String>,
+) {
     let name = mutex.name();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let object = name.find(|c| !is_word(c)).and_then(|end| name.get(..end));
-    let names = Names { object, members };
+    let names = DataNames { object, members };
     for line in [place.first, place.last] {
         if let Some(lines) = uses::around(source, line, &names) {
             place.first = place.first.min(lines.first);
@@ -331,11 +341,11 @@ fn grow(source: &Source, place: &mut Place, mutex: &Mutex, members: &BTreeSet<St
 
 /// Name in the function for the lock that it passes on with the object that contains it.
 fn through_call(
-    case: &Case<'_>,
-    found: &Found,
-    (place, line): (&Place, u32),
+    case: &FixInput<'_>,
+    found: &FamilyEvidence,
+    (place, line): (&FunctionLines, u32),
     lock: &str,
-    seen: &Seen,
+    seen: &RunEvidence,
 ) -> Option<Mutex> {
     let is_there =
         |at: &At| (&at.file, &at.function, at.line) == (&place.file, &place.function, line);
@@ -355,10 +365,10 @@ fn through_call(
 /// The lines of the innermost function of this program that is not called with the lock held, with the line
 /// on which it acquires the lock, if it does.
 fn place(
-    case: &Case<'_>,
-    (found, is_wide): (&Found, bool),
+    case: &FixInput<'_>,
+    (found, is_wide): (&FamilyEvidence, bool),
     lacking: &Lacking,
-) -> Option<(Place, Option<u32>)> {
+) -> Option<(FunctionLines, Option<u32>)> {
     let is_own =
         |at: &At| case.files.get(&at.file).is_ok() && !found.called_with.contains(&at.function);
     let lowest = lacking.frames.iter().position(is_own)?;
@@ -367,7 +377,7 @@ fn place(
     let near = near.filter(|near| (&near.file, &near.function) == (&at.file, &at.function));
     let begin = near.map(|near| near.line);
     let other = begin.unwrap_or(at.line);
-    let place = Place {
+    let place = FunctionLines {
         file: at.file.clone(),
         function: at.function.clone(),
         first: at.line.min(other),

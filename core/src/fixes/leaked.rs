@@ -1,18 +1,18 @@
 //! Locks that a thread never releases: it left the function that acquired one on a way that forgets it.
 
 use super::{
-    Case,
+    FixInput,
     atomic::Changes,
     model::{Fix, FixKind},
     seen::frames,
-    text::{Refusal, unlock},
+    text::{EditRefusal, unlock},
 };
 use crate::explanation::SiteMark;
 use unsnarl_trace::{EventId, EventKind};
 
 /// Releases the lock that the explanation says is held for ever, on each way out of its block; `None` when the explanation
 /// is about several locks.
-pub(super) fn release(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
+pub(super) fn release(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let marks = case.explanation.sites.iter();
     let taken = marks.filter(|mark| mark.access == EventKind::Lock.name());
     let taken: Vec<&SiteMark> = taken.collect();
@@ -24,7 +24,7 @@ pub(super) fn release(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     Some(released(case, row))
 }
 
-fn released(case: &Case<'_>, row: EventId) -> Result<Fix, Refusal> {
+fn released(case: &FixInput<'_>, row: EventId) -> Result<Fix, EditRefusal> {
     let mut refused = "the text of the function that takes the lock is not at hand".to_owned();
     // The lock may be acquired by a function of the program's own.
     for at in frames(case.run, row) {

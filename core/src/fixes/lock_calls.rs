@@ -4,7 +4,7 @@
 use super::text::{
     every,
     locks::{self, LockCalls, LockPair, callee, calls, last_name_of_type},
-    source::{Source, children, descendants, lines},
+    source::{ParsedSource, children, descendants, lines},
 };
 use crate::{callers::call_sites, orders::Locks};
 use std::{
@@ -16,7 +16,7 @@ use unsnarl_trace::{EventId, EventKind, Run, SiteId};
 
 /// A call that locks or unlocks, in the function that it affects.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Call {
+struct LockCall {
     file: String,
     line: u32,
     /// Name of the called function, without its class; empty for the primitive itself or a macro.
@@ -25,14 +25,14 @@ struct Call {
 
 /// Calls that acquired a lock and those that released it again, with their counts.
 #[derive(Default, Debug)]
-pub(super) struct Seen {
-    pairs: BTreeMap<(Call, Call), u64>,
+pub(super) struct PairedLockCalls {
+    pairs: BTreeMap<(LockCall, LockCall), u64>,
 }
 
-impl Seen {
+impl PairedLockCalls {
     /// Collects the calls from the critical sections of all runs. Linear in the runs.
-    pub fn of(runs: &[(String, Arc<Run>)]) -> Seen {
-        let mut seen = Seen::default();
+    pub fn of(runs: &[(String, Arc<Run>)]) -> PairedLockCalls {
+        let mut seen = PairedLockCalls::default();
         for (_, run) in runs {
             seen.add(run);
         }
@@ -71,7 +71,7 @@ impl Seen {
     }
 
     /// Names of these functions and classes in the text of a file.
-    pub fn in_file(&self, file: &str, source: &Source) -> LockCalls {
+    pub fn in_file(&self, file: &str, source: &ParsedSource) -> LockCalls {
         let mut found = LockCalls::default();
         let mut pairs: BTreeMap<(String, String), u64> = BTreeMap::new();
         for ((lock, unlock), times) in &self.pairs {
@@ -128,7 +128,7 @@ pub(super) fn of_waits(run: &Run) -> BTreeSet<EventId> {
 }
 
 /// Returns whether a function or a macro is given the lock itself, as its calls show.
-fn is_by_name(source: &Source, function: &str) -> bool {
+fn is_by_name(source: &ParsedSource, function: &str) -> bool {
     let arguments = every(source).into_iter().filter_map(|node| {
         let is_call = node.kind() == "call_expression" && callee(source, node) == function;
         let arguments = is_call.then(|| node.child_by_field_name("arguments"))??;
@@ -143,7 +143,7 @@ fn is_by_name(source: &Source, function: &str) -> bool {
 }
 
 /// Returns whether an object of this name is declared, and nowhere a pointer.
-fn is_object(source: &Source, name: &str) -> bool {
+fn is_object(source: &ParsedSource, name: &str) -> bool {
     let names = every(source).into_iter().filter(|node| {
         matches!(node.kind(), "identifier" | "field_identifier") && source.str(*node) == name
     });
@@ -174,19 +174,19 @@ fn is_pointer(name: Node<'_>) -> Option<bool> {
 }
 
 /// The calls on the paths to two rows, from the innermost function that leads to both inwards.
-fn parted(run: &Run, first: EventId, second: EventId) -> (Vec<Call>, Vec<Call>) {
+fn parted(run: &Run, first: EventId, second: EventId) -> (Vec<LockCall>, Vec<LockCall>) {
     let (a, b) = (call_sites(run, first), call_sites(run, second));
     let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     let level = same.min(a.len().min(b.len()).saturating_sub(1));
     (inwards(run, &a, level), inwards(run, &b, level))
 }
 
-fn inwards(run: &Run, sites: &[SiteId], level: usize) -> Vec<Call> {
+fn inwards(run: &Run, sites: &[SiteId], level: usize) -> Vec<LockCall> {
     let own = (level..).zip(sites.iter().skip(level));
     own.map(|(at, site)| {
         let site = run.meta.site(*site);
         let called = sites.get(at + 1).map(|next| run.meta.site(*next));
-        Call {
+        LockCall {
             file: site.file.clone(),
             line: site.line,
             callee: called.map_or(String::new(), |next| plain(&next.function).to_owned()),
@@ -204,7 +204,7 @@ fn plain(function: &str) -> &str {
 
 /// Returns whether a lock is released at the end of an object's scope. Calls by the library's own classes
 /// have no line of their own.
-fn ends_with_scope(source: &Source, unlock: &Call) -> bool {
+fn ends_with_scope(source: &ParsedSource, unlock: &LockCall) -> bool {
     if unlock.callee.starts_with('~') {
         return true;
     }
@@ -223,7 +223,7 @@ enum Named {
 }
 
 /// Form of a call in the text.
-fn in_text(source: &Source, call: &Call) -> Option<Named> {
+fn in_text(source: &ParsedSource, call: &LockCall) -> Option<Named> {
     let function = source.function(call.line)?;
     let on_line = |node: &Node<'_>| lines(*node).contains(&call.line);
     let all = descendants(function);

@@ -1,11 +1,11 @@
 //! Fixes that hold a lock for longer, ordered from the smallest change to a new mutex.
 
 use super::{
-    Case, atomic, lacking,
+    FixInput, atomic, lacking,
     model::Fix,
     mutexes, other_lock, places, rejoin, right,
-    seen::{self, Seen},
-    text::Refusal,
+    seen::{self, RunEvidence},
+    text::EditRefusal,
 };
 use crate::explanation::BugKind;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ const MOST: usize = 3;
 /// Fixes that make the blamed accesses atomic, the best first: the explanation's region under the lock that
 /// guards it, sections that were split, the lock where it is missing, a new mutex. `is_last` when no other
 /// kind of fix is offered.
-pub(super) fn held(case: &Case<'_>, is_last: bool, refused: &mut Vec<Refusal>) -> Vec<Fix> {
+pub(super) fn held(case: &FixInput<'_>, is_last: bool, refused: &mut Vec<EditRefusal>) -> Vec<Fix> {
     let blamed = places::families(case.explanation);
     let wanted = || places::wanted(case.explanation, case.run);
     let known = match case.explanation.kind {
@@ -37,7 +37,7 @@ pub(super) fn held(case: &Case<'_>, is_last: bool, refused: &mut Vec<Refusal>) -
     }
     let mut seen = seen::look(case.runs, data, case.budget);
     let mut fixes = Vec::new();
-    let mut tried = |fix: Result<Fix, Refusal>, refused: &mut Vec<Refusal>| {
+    let mut tried = |fix: Result<Fix, EditRefusal>, refused: &mut Vec<EditRefusal>| {
         let is_known = fix.as_ref().is_ok_and(|fix| !is_new(&fixes, fix));
         if is_known || fixes.len() == MOST {
             return;
@@ -74,7 +74,11 @@ pub(super) fn held(case: &Case<'_>, is_last: bool, refused: &mut Vec<Refusal>) -
 }
 
 /// Fixes based on the locks in the runs, independent of the explanation's region.
-fn elsewhere(case: &Case<'_>, data: &BTreeSet<String>, seen: &Seen) -> Vec<Result<Fix, Refusal>> {
+fn elsewhere(
+    case: &FixInput<'_>,
+    data: &BTreeSet<String>,
+    seen: &RunEvidence,
+) -> Vec<Result<Fix, EditRefusal>> {
     let mut fixes = rejoin::rejoined(case, seen);
     fixes.extend(lacking::taken(case, data, seen));
     fixes

@@ -1,15 +1,15 @@
 //! Missing signals: a thread waits for ever on a condition whose data was changed after its check.
 
 use super::{
-    Case,
+    FixInput,
     atomic::Changes,
     model::{Fix, FixKind},
     mutexes,
     seen::{At, frames},
     text::{
-        Refusal,
+        EditRefusal,
         change::Change,
-        signals::{self, Waiting},
+        signals::{self, WaitText},
     },
 };
 use crate::{callers::call_sites, facts::basename, orders::Locks};
@@ -20,7 +20,7 @@ use std::{
 use unsnarl_trace::{EventId, EventKind, LocationId, Outcome, Run, ThreadId, Value};
 
 /// A thread that waits on a condition when no thread can go on.
-struct Stuck {
+struct StuckWaiter {
     thread: ThreadId,
     waited: EventId,
     /// The mutex that the wait released.
@@ -29,7 +29,7 @@ struct Stuck {
 
 /// A place after which a signal is missing.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct MissingSignal {
     file: String,
     line: u32,
     /// The condition as the function there names it.
@@ -37,10 +37,10 @@ struct Place {
 }
 
 /// Adds signals after changes of which waiting threads were not notified; `None` when no run ends so.
-pub(super) fn signal(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
+pub(super) fn signal(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let own = |name: &String| case.explanation.runs.contains(name);
     let failing = case.runs.iter().filter(|(name, _)| own(name));
-    let mut missing: BTreeMap<Place, Change> = BTreeMap::new();
+    let mut missing: BTreeMap<MissingSignal, Change> = BTreeMap::new();
     let mut refused = None;
     for (_, run) in failing {
         for stuck in stuck(run) {
@@ -57,8 +57,8 @@ pub(super) fn signal(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     }
 }
 
-fn fix(case: &Case<'_>, missing: BTreeMap<Place, Change>) -> Result<Fix, Refusal> {
-    let said: Vec<String> = missing.keys().map(Place::in_words).collect();
+fn fix(case: &FixInput<'_>, missing: BTreeMap<MissingSignal, Change>) -> Result<Fix, EditRefusal> {
+    let said: Vec<String> = missing.keys().map(MissingSignal::in_words).collect();
     let mut changes = Changes::new();
     for (place, change) in missing {
         changes.entry(place.file).or_default().push(change);
@@ -75,7 +75,7 @@ fn fix(case: &Case<'_>, missing: BTreeMap<Place, Change>) -> Result<Fix, Refusal
     })
 }
 
-impl Place {
+impl MissingSignal {
     fn in_words(&self) -> String {
         format!(
             "`{}` after line {} of {}",
@@ -87,7 +87,7 @@ impl Place {
 }
 
 /// The threads that wait on conditions when all of a run's threads wait.
-fn stuck(run: &Arc<Run>) -> Vec<Stuck> {
+fn stuck(run: &Arc<Run>) -> Vec<StuckWaiter> {
     if run.meta.outcome != Outcome::Deadlocked {
         return Vec::new();
     }
@@ -107,7 +107,7 @@ fn stuck(run: &Arc<Run>) -> Vec<Stuck> {
     let all = open
         .into_iter()
         .filter_map(|(thread, (waited, mutex))| Some((thread, waited, mutex?)));
-    all.map(|(thread, waited, mutex)| Stuck {
+    all.map(|(thread, waited, mutex)| StuckWaiter {
         thread,
         waited,
         mutex,
@@ -116,7 +116,11 @@ fn stuck(run: &Arc<Run>) -> Vec<Stuck> {
 }
 
 /// The places in this run after which a signal for the waiter is missing.
-fn untold(case: &Case<'_>, run: &Run, stuck: &Stuck) -> Result<BTreeMap<Place, Change>, Refusal> {
+fn untold(
+    case: &FixInput<'_>,
+    run: &Run,
+    stuck: &StuckWaiter,
+) -> Result<BTreeMap<MissingSignal, Change>, EditRefusal> {
     let known = |at: &At| case.files.get(&at.file).is_ok();
     let own = frames(run, stuck.waited).into_iter().find(known);
     let own = own.ok_or("the text of the wait is not at hand")?;
@@ -133,9 +137,9 @@ fn untold(case: &Case<'_>, run: &Run, stuck: &Stuck) -> Result<BTreeMap<Place, C
 /// The data that the waiter checked before its wait, with the values it saw last.
 fn looked_at(
     run: &Run,
-    stuck: &Stuck,
+    stuck: &StuckWaiter,
     own: &At,
-    waiting: &Waiting,
+    waiting: &WaitText,
 ) -> BTreeMap<LocationId, (EventId, Option<Value>)> {
     let looks = |row: EventId| {
         let mut frames = frames(run, row).into_iter();
@@ -163,9 +167,9 @@ fn looked_at(
 /// date at the end.
 fn changes(
     run: &Run,
-    stuck: &Stuck,
+    stuck: &StuckWaiter,
     seen: &BTreeMap<LocationId, (EventId, Option<Value>)>,
-) -> Result<BTreeSet<EventId>, Refusal> {
+) -> Result<BTreeSet<EventId>, EditRefusal> {
     let mut last: BTreeMap<LocationId, (EventId, Option<Value>)> = BTreeMap::new();
     for (row, event) in run.events.iter() {
         let looked = seen.get(&event.location);
@@ -201,7 +205,7 @@ fn changes(
 }
 
 /// Acquisition of the wait's lock that is held at a row.
-fn held(run: &Run, locks: &Locks, stuck: &Stuck, row: EventId) -> Option<EventId> {
+fn held(run: &Run, locks: &Locks, stuck: &StuckWaiter, row: EventId) -> Option<EventId> {
     let event = run.events.get(row)?;
     let mut own = locks.held_at(event.thread, row);
     let section = own.find(|section| section.lock == stuck.mutex)?;
@@ -211,12 +215,12 @@ fn held(run: &Run, locks: &Locks, stuck: &Stuck, row: EventId) -> Option<EventId
 /// The innermost statement around the change after which the condition has a name, and the lock is still
 /// held.
 fn behind(
-    case: &Case<'_>,
+    case: &FixInput<'_>,
     run: &Run,
-    stuck: &Stuck,
-    waiting: &Waiting,
+    stuck: &StuckWaiter,
+    waiting: &WaitText,
     row: EventId,
-) -> Result<(Place, Change), Refusal> {
+) -> Result<(MissingSignal, Change), EditRefusal> {
     let locks = Locks::new(run, &mut Vec::new());
     let acquired = held(run, &locks, stuck, row).ok_or("the lock is not held")?;
     let (taken, changed) = (call_sites(run, acquired), call_sites(run, row));
@@ -237,7 +241,11 @@ fn behind(
     Err(why)
 }
 
-fn at_line(case: &Case<'_>, waiting: &Waiting, at: &At) -> Result<(Place, Change), Refusal> {
+fn at_line(
+    case: &FixInput<'_>,
+    waiting: &WaitText,
+    at: &At,
+) -> Result<(MissingSignal, Change), EditRefusal> {
     let source = case.files.get(&at.file)?;
     let condition = match signals::named_in(source, at.line, waiting) {
         Some(written) => written,
@@ -250,7 +258,7 @@ fn at_line(case: &Case<'_>, waiting: &Waiting, at: &At) -> Result<(Place, Change
         }
     };
     let change = signals::behind(source, at.line, &waiting.wake_all(&condition))?;
-    let place = Place {
+    let place = MissingSignal {
         file: at.file.clone(),
         line: at.line,
         condition,

@@ -40,8 +40,8 @@ mod waits_for;
 mod wrapper_tests;
 
 pub use gaps::Gap;
-pub use model::{Edit, Fix, FixKind, Guarded, Ordered, Position, Share};
-pub use sections::{Part, Region};
+pub use model::{FileEdit, Fix, FixKind, GuardedLines, Ordered, Position, SectionShare};
+pub use sections::{EditRegion, RegionStatement};
 pub use trial::{Trial, TrialVerdict};
 
 use crate::{
@@ -56,11 +56,11 @@ use std::{
     sync::Arc,
 };
 use text::{
-    Refusal,
+    EditRefusal,
     change::{self, Change},
-    source::Source,
+    source::ParsedSource,
 };
-use unsnarl_trace::{EventId, Mode, Outcome, Run};
+use unsnarl_trace::{EventId, OrderMode, Outcome, Run};
 
 /// Fixes found for one explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -92,7 +92,7 @@ pub fn offer(
         return offered;
     };
     let files = Files::new(sources, runs);
-    let case = Case {
+    let case = FixInput {
         explanation,
         runs,
         run,
@@ -127,7 +127,7 @@ pub fn offer(
 
 /// The fixes that bring an explanation's steps into another order, and whether holding a lock may be a fix as
 /// well.
-fn proposed(case: &Case<'_>) -> (Vec<Result<Fix, Refusal>>, bool) {
+fn proposed(case: &FixInput<'_>) -> (Vec<Result<Fix, EditRefusal>>, bool) {
     match case.explanation.kind {
         BugKind::Deadlock => {
             let fix = leaked::release(case).unwrap_or_else(|| deadlock::same_order(case));
@@ -155,7 +155,7 @@ fn proposed(case: &Case<'_>) -> (Vec<Result<Fix, Refusal>>, bool) {
 }
 
 /// The fix, if no recorded run contradicts it.
-fn right(case: &Case<'_>, fix: Result<Fix, Refusal>) -> Result<Fix, Refusal> {
+fn right(case: &FixInput<'_>, fix: Result<Fix, EditRefusal>) -> Result<Fix, EditRefusal> {
     let fix = fix?;
     match in_the_way(case, &fix) {
         Some(why) => Err(format!("{}: {why}", fix.title)),
@@ -178,7 +178,7 @@ pub fn without_alternatives(fixes: &mut Vec<Fix>) {
 }
 
 /// Reason why the recorded runs contradict a fix.
-fn in_the_way(case: &Case<'_>, fix: &Fix) -> Option<String> {
+fn in_the_way(case: &FixInput<'_>, fix: &Fix) -> Option<String> {
     for order in &fix.ordered {
         if let Some(why) = nested_locks::other_way(case.runs, order) {
             return Some(why);
@@ -198,7 +198,7 @@ fn in_the_way(case: &Case<'_>, fix: &Fix) -> Option<String> {
     }
     let own = |name: &String| case.explanation.runs.contains(name);
     let mut failing = case.runs.iter().filter(|(name, _)| own(name));
-    let allows = |run: &Run| constraint::verdict(fix, run) != constraint::Verdict::Excluded;
+    let allows = |run: &Run| constraint::verdict(fix, run) != constraint::OrderVerdict::Excluded;
     let (name, _) = failing.find(|(_, run)| constraint::is_order(fix) && allows(run))?;
     Some(format!("{name} fails although it is kept there"))
 }
@@ -206,14 +206,14 @@ fn in_the_way(case: &Case<'_>, fix: &Fix) -> Option<String> {
 /// The run on which the cost of fixes is measured, since failing runs end early.
 fn shortest_passing(runs: &[(String, Arc<Run>)]) -> Option<&Run> {
     let passed = runs.iter().filter(|(_, run)| {
-        run.meta.outcome == Outcome::Passed && run.meta.mode == Mode::Controlled
+        run.meta.outcome == Outcome::Passed && run.meta.mode == OrderMode::Controlled
     });
     let shortest = passed.min_by_key(|(name, run)| (run.events.len(), name));
     shortest.map(|(_, run)| &**run)
 }
 
 /// Share of a run that a fix serializes; none for a fix that does not hold a lock for longer.
-fn shared(fix: &Fix, run: &Run) -> Option<Share> {
+fn shared(fix: &Fix, run: &Run) -> Option<SectionShare> {
     if !matches!(fix.kind, FixKind::WidenSection | FixKind::NewMutex) || fix.exclusive.is_empty() {
         return None;
     }
@@ -234,12 +234,12 @@ fn steps_of(run: &Run, explanation: &Explanation) -> usize {
     explanation.steps.iter().filter(is_there).count()
 }
 
-fn keep(fix: Result<Fix, Refusal>, refused: &mut Vec<Refusal>) -> Option<Fix> {
+fn keep(fix: Result<Fix, EditRefusal>, refused: &mut Vec<EditRefusal>) -> Option<Fix> {
     fix.map_err(|why| refused.push(why)).ok()
 }
 
 /// Input for deriving a fix.
-struct Case<'a> {
+struct FixInput<'a> {
     explanation: &'a Explanation,
     /// All runs of the corpus.
     runs: &'a [(String, Arc<Run>)],
@@ -250,9 +250,9 @@ struct Case<'a> {
     budget: &'a Budget,
 }
 
-impl<'a> Case<'a> {
+impl<'a> FixInput<'a> {
     /// The runs one after the other, while the budget lasts.
-    fn runs_in_time(&self) -> impl Iterator<Item = Result<&'a Run, Refusal>> {
+    fn runs_in_time(&self) -> impl Iterator<Item = Result<&'a Run, EditRefusal>> {
         let looked_at = |(_, run): &'a (String, Arc<Run>)| match self.budget.stop() {
             None => Ok(&**run),
             Some(_) => Err(LATE.to_owned()),
@@ -266,13 +266,13 @@ const LATE: &str = "the time was over before all runs were looked at";
 
 /// The parsed sources.
 struct Files<'a> {
-    parsed: BTreeMap<&'a str, Source>,
+    parsed: BTreeMap<&'a str, ParsedSource>,
     /// Functions with a loop, in themselves or in a callee.
     going_round: BTreeSet<String>,
 }
 
 /// Functions of these sources with a loop in them, or in a function that they call.
-fn going_round<'s>(sources: impl Iterator<Item = &'s Source>) -> BTreeSet<String> {
+fn going_round<'s>(sources: impl Iterator<Item = &'s ParsedSource>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut calls: Vec<(String, Vec<String>)> = Vec::new();
     for source in sources {
@@ -312,23 +312,23 @@ fn lines_that_ran(runs: &[(String, Arc<Run>)]) -> BTreeMap<&str, BTreeSet<u32>> 
     lines
 }
 
-fn function_name<'s>(source: &'s Source, node: tree_sitter::Node<'_>) -> Option<&'s str> {
+fn function_name<'s>(source: &'s ParsedSource, node: tree_sitter::Node<'_>) -> Option<&'s str> {
     let is_function = node.kind() == "function_definition";
     is_function.then(|| text::function_name(source, node))?
 }
 
 impl<'a> Files<'a> {
     fn new(sources: &'a BTreeMap<String, String>, runs: &[(String, Arc<Run>)]) -> Files<'a> {
-        let seen = lock_calls::Seen::of(runs);
+        let seen = lock_calls::PairedLockCalls::of(runs);
         let ran = lines_that_ran(runs);
         let none = BTreeSet::new();
         let parsed = sources.iter().filter_map(|(file, text)| {
             let ran = ran.get(file.as_str()).unwrap_or(&none);
-            let source = Source::parse(file, text)?.with_lines_that_ran(ran);
+            let source = ParsedSource::parse(file, text)?.with_lines_that_ran(ran);
             let lock_calls = seen.in_file(file, &source);
             Some((file.as_str(), source.with_lock_calls(lock_calls)))
         });
-        let parsed: BTreeMap<&str, Source> = parsed.collect();
+        let parsed: BTreeMap<&str, ParsedSource> = parsed.collect();
         Files {
             going_round: going_round(parsed.values()),
             parsed,
@@ -340,7 +340,7 @@ impl<'a> Files<'a> {
         self.going_round.contains(function)
     }
 
-    fn get(&self, file: &str) -> Result<&Source, Refusal> {
+    fn get(&self, file: &str) -> Result<&ParsedSource, EditRefusal> {
         let source = self.parsed.get(file);
         source.ok_or_else(|| {
             format!(
@@ -351,13 +351,14 @@ impl<'a> Files<'a> {
     }
 
     /// Converts changes to edits, checked: they fit, and the edited text parses as well as the text before.
-    fn edits(&self, changes: &Changes) -> Result<Vec<Edit>, Refusal> {
+    fn edits(&self, changes: &Changes) -> Result<Vec<FileEdit>, EditRefusal> {
         let mut edits = Vec::new();
         for (file, changes) in changes {
             let source = self.get(file)?;
             let edited =
                 change::apply(source.text(), changes).ok_or("two changes meet at one place")?;
-            let is_whole = Source::parse(file, &edited).is_some_and(|edited| edited.is_whole());
+            let is_whole =
+                ParsedSource::parse(file, &edited).is_some_and(|edited| edited.is_whole());
             if source.is_whole() && !is_whole {
                 return Err("the edited text would not be understood".to_owned());
             }
@@ -372,12 +373,12 @@ impl<'a> Files<'a> {
     }
 }
 
-fn edit(file: &str, source: &Source, change: &Change) -> Edit {
+fn edit(file: &str, source: &ParsedSource, change: &Change) -> FileEdit {
     let position = |at: usize| Position {
         line: source.line(at),
         column: (at - source.line_start(at)) as u32 + 1,
     };
-    Edit {
+    FileEdit {
         file: file.to_owned(),
         start: change.start as u32,
         end: change.end as u32,
@@ -388,7 +389,7 @@ fn edit(file: &str, source: &Source, change: &Change) -> Edit {
 }
 
 /// Applies the edits of a fix to the text of a file; `None` when they do not fit it.
-pub fn apply(text: &str, file: &str, edits: &[Edit]) -> Option<String> {
+pub fn apply(text: &str, file: &str, edits: &[FileEdit]) -> Option<String> {
     let own = edits.iter().filter(|edit| edit.file == file);
     let changes: Vec<Change> = own
         .map(|edit| Change {

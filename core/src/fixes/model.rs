@@ -1,6 +1,6 @@
 //! A fix as data. `docs/explain-json.md` documents its JSON.
 
-use super::{gaps::Gap, sections::Region, trial::Trial};
+use super::{gaps::Gap, sections::EditRegion, trial::Trial};
 use serde::{Deserialize, Serialize};
 
 /// Kind of a fix.
@@ -45,7 +45,7 @@ pub struct Position {
 
 /// Replacement of a part of a file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Edit {
+pub struct FileEdit {
     /// File as the debug info names it.
     pub file: String,
     /// First byte that is removed.
@@ -62,7 +62,7 @@ pub struct Edit {
 
 /// Lines that a fix makes atomic, in the text as it is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
-pub struct Guarded {
+pub struct GuardedLines {
     /// File.
     pub file: String,
     /// First line on which the lock is held.
@@ -110,7 +110,7 @@ pub enum Ordered {
 
 /// Share of a recorded run under the lock of a fix: the run's steps are its events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Share {
+pub struct SectionShare {
     /// Steps with the lock held, with the fix applied.
     pub held: u64,
     /// Steps with the lock held in the unchanged program.
@@ -130,7 +130,7 @@ pub struct Fix {
     /// Title for people: `keep account.lock from line 45 to line 56`.
     pub title: String,
     /// The edits, sorted by file and position. They do not overlap.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<FileEdit>,
     /// Assumptions of the fix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumes: Vec<String>,
@@ -138,11 +138,11 @@ pub struct Fix {
     pub cost: String,
     /// Lines that exclude each other under the fix, guarded by its lock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exclusive: Vec<Guarded>,
+    pub exclusive: Vec<GuardedLines>,
     /// Critical sections that the edits make, which define the constraint. Only on a fix that was just
     /// derived.
     #[serde(skip)]
-    pub regions: Vec<Region>,
+    pub regions: Vec<EditRegion>,
     /// Lines on which a lock that was given up for a moment stays held, which define the constraint. Only on a fix
     /// that was just derived.
     #[serde(skip)]
@@ -156,7 +156,7 @@ pub struct Fix {
     pub ordered: Vec<Ordered>,
     /// Share of a recorded run that it serializes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<Share>,
+    pub share: Option<SectionShare>,
     /// Result of its trial; none when it was not tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tried: Option<Trial>,
@@ -164,7 +164,7 @@ pub struct Fix {
 
 impl Fix {
     /// A fix that only edits, without a statement about the orders that it allows.
-    pub fn edit(kind: FixKind, title: String, edits: Vec<Edit>, cost: String) -> Fix {
+    pub fn edit(kind: FixKind, title: String, edits: Vec<FileEdit>, cost: String) -> Fix {
         Fix {
             number: 1,
             kind,

@@ -1,11 +1,11 @@
 //! The mutex that guards a location, and its name in a function.
 
 use super::{
-    seen::Seen,
+    seen::RunEvidence,
     text::{
-        Refusal, declared_type, guard_style,
-        locks::{self, Mutex, Style, last_name},
-        source::{Source, children, descendants, lines},
+        EditRefusal, declared_type, guard_style,
+        locks::{self, LockStyle, Mutex, last_name},
+        source::{ParsedSource, children, descendants, lines},
     },
 };
 use crate::facts::{self, family};
@@ -79,7 +79,7 @@ pub(super) fn member<'a>(lock: &str, location: &'a str) -> &'a str {
 }
 
 /// The mutex that a line acquires.
-pub(super) fn taken_on(source: &Source, line: u32) -> Option<Mutex> {
+pub(super) fn taken_on(source: &ParsedSource, line: u32) -> Option<Mutex> {
     let all = operations(source, source.function(line)?);
     let mut own = all.into_iter().filter(|(at, _)| *at == line);
     own.next().map(|(_, mutex)| mutex)
@@ -91,7 +91,7 @@ fn base(name: &str) -> &str {
 }
 
 /// The lock that is held at most of the accesses, if any.
-pub(super) fn usual(seen: &Seen) -> Option<String> {
+pub(super) fn usual(seen: &RunEvidence) -> Option<String> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for (access, times) in &seen.accesses {
         for lock in access
@@ -113,12 +113,12 @@ pub(super) fn usual(seen: &Seen) -> Option<String> {
 /// # Errors
 /// An error when nothing there names it.
 pub(super) fn in_function(
-    source: &Source,
+    source: &ParsedSource,
     file: &str,
     line: u32,
     lock: &str,
-    seen: &Seen,
-) -> Result<Mutex, Refusal> {
+    seen: &RunEvidence,
+) -> Result<Mutex, EditRefusal> {
     let function = source
         .function(line)
         .ok_or_else(|| format!("line {line} is in no function of {}", facts::basename(file)))?;
@@ -157,12 +157,12 @@ pub(super) fn in_function(
 /// # Errors
 /// An error when the function takes only locks of elements that it names otherwise.
 fn of_element<'m>(
-    source: &Source,
+    source: &ParsedSource,
     function: Node<'_>,
     line: u32,
     lock: &str,
     own: &[&'m Mutex],
-) -> Result<Option<&'m Mutex>, Refusal> {
+) -> Result<Option<&'m Mutex>, EditRefusal> {
     let beside = match lock.contains("[]") {
         true => sibling(source, function, line, last_name(lock))
             .ok()
@@ -198,11 +198,11 @@ fn of_element<'m>(
 /// # Errors
 /// An error when nothing there names it.
 pub(super) fn object_at(
-    source: &Source,
+    source: &ParsedSource,
     function: Node<'_>,
     line: u32,
     lock: &str,
-) -> Result<String, Refusal> {
+) -> Result<String, EditRefusal> {
     let name = last_name(lock);
     if is_member(source, function, name) {
         return Ok(name.to_owned());
@@ -228,11 +228,11 @@ pub(super) fn object_at(
 
 /// Name of the lock in another function, if it has the same meaning in the whole file.
 fn everywhere(
-    source: &Source,
+    source: &ParsedSource,
     file: &str,
     lock: &str,
     all: &[(u32, Mutex)],
-    seen: &Seen,
+    seen: &RunEvidence,
 ) -> Option<Mutex> {
     let takes_it = |line: u32| {
         let names = seen.taken.get(&(file.to_owned(), line));
@@ -249,7 +249,7 @@ fn everywhere(
 }
 
 /// The mutexes that a part of the text acquires, with lines.
-fn operations(source: &Source, node: Node<'_>) -> Vec<(u32, Mutex)> {
+fn operations(source: &ParsedSource, node: Node<'_>) -> Vec<(u32, Mutex)> {
     let (mut found, mut stack) = (Vec::new(), vec![node]);
     while let Some(node) = stack.pop() {
         let line = *lines(node).start();
@@ -267,7 +267,7 @@ fn operations(source: &Source, node: Node<'_>) -> Vec<(u32, Mutex)> {
         if let Some((held, _)) = locks::guarded(source, node) {
             let one = |object: &str| Mutex {
                 object: object.to_owned(),
-                style: Style::Guard,
+                style: LockStyle::Guard,
             };
             found.extend(held.into_iter().map(|object| (line, one(object))));
         }
@@ -278,7 +278,7 @@ fn operations(source: &Source, node: Node<'_>) -> Vec<(u32, Mutex)> {
 }
 
 /// Returns whether this names a member of the function's class.
-fn is_member(source: &Source, function: Node<'_>, name: &str) -> bool {
+fn is_member(source: &ParsedSource, function: Node<'_>, name: &str) -> bool {
     let mut around = function.parent();
     while let Some(node) = around {
         if matches!(node.kind(), "class_specifier" | "struct_specifier") {
@@ -295,7 +295,7 @@ fn is_member(source: &Source, function: Node<'_>, name: &str) -> bool {
 }
 
 /// Returns whether this names a private member of a class that the function does not belong to.
-fn is_private(source: &Source, function: Node<'_>, name: &str) -> bool {
+fn is_private(source: &ParsedSource, function: Node<'_>, name: &str) -> bool {
     let all = descendants(source.root()).into_iter();
     let mut fields = all.filter(|node| {
         let declarator = node.child_by_field_name("declarator");
@@ -332,7 +332,7 @@ fn is_private(source: &Source, function: Node<'_>, name: &str) -> bool {
     !is_open && !is_inside && !is_method
 }
 
-fn is_global(source: &Source, name: &str) -> bool {
+fn is_global(source: &ParsedSource, name: &str) -> bool {
     let top = children(source.root())
         .into_iter()
         .filter(|node| node.kind() == "declaration");
@@ -343,13 +343,13 @@ fn is_global(source: &Source, name: &str) -> bool {
 }
 
 /// Style of locking for a lock of this type.
-fn style_of(kind: &str) -> Option<Style> {
+fn style_of(kind: &str) -> Option<LockStyle> {
     match kind {
-        "pthread_mutex_t" => Some(Style::Pthread),
-        "pthread_spinlock_t" => Some(Style::Spin),
-        "pthread_rwlock_t" => Some(Style::ReadWrite),
-        "mtx_t" => Some(Style::C11),
-        kind if kind.contains("mutex") => Some(Style::Guard),
+        "pthread_mutex_t" => Some(LockStyle::Pthread),
+        "pthread_spinlock_t" => Some(LockStyle::Spin),
+        "pthread_rwlock_t" => Some(LockStyle::ReadWrite),
+        "mtx_t" => Some(LockStyle::C11),
+        kind if kind.contains("mutex") => Some(LockStyle::Guard),
         _ => None,
     }
 }
@@ -360,11 +360,11 @@ fn style_of(kind: &str) -> Option<Style> {
 /// # Errors
 /// An error when the line names members of several objects that have such a lock, or of none.
 fn sibling(
-    source: &Source,
+    source: &ParsedSource,
     function: Node<'_>,
     line: u32,
     lock: &str,
-) -> Result<Option<String>, Refusal> {
+) -> Result<Option<String>, EditRefusal> {
     let fields = descendants(function).into_iter();
     let fields =
         fields.filter(|node| node.kind() == "field_expression" && lines(*node).contains(&line));
@@ -395,7 +395,7 @@ fn sibling(
 }
 
 /// The members of the structs in this file that have a member of this name.
-fn beside<'s>(source: &'s Source, lock: &str) -> BTreeSet<&'s str> {
+fn beside<'s>(source: &'s ParsedSource, lock: &str) -> BTreeSet<&'s str> {
     let mut found = BTreeSet::new();
     let (mut stack, root) = (Vec::new(), source.root());
     stack.push(root);
@@ -415,7 +415,7 @@ fn beside<'s>(source: &'s Source, lock: &str) -> BTreeSet<&'s str> {
 }
 
 /// Returns whether the file uses `.lock` of some object. Then it is a member, wherever it is declared.
-fn is_used(source: &Source, lock: &str) -> bool {
+fn is_used(source: &ParsedSource, lock: &str) -> bool {
     let text = source.text();
     text.contains(&format!(".{lock}")) || text.contains(&format!("->{lock}"))
 }

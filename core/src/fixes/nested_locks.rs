@@ -1,7 +1,7 @@
 //! Runs transformed so that a thread acquires the second of two nested locks before the first, as
 //! `Ordered::TakesFirst` demands.
 
-use super::{Ordered, mutexes::lock_name, sections::Span};
+use super::{Ordered, mutexes::lock_name, sections::LockSpan};
 use crate::{
     callers::parting,
     facts,
@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
 /// A lock that was requested with another one held.
-struct Nested {
+struct NestedRequest {
     thread: ThreadId,
     held: Section,
     wanted: LocationId,
@@ -24,7 +24,7 @@ struct Nested {
 
 /// The sections of a run with the wanted locks acquired first; none when the order is not about locks. Linear
 /// in the run, and in the locks that are held at once.
-pub(super) fn sections(run: &Run, order: &Ordered) -> Vec<Span> {
+pub(super) fn sections(run: &Run, order: &Ordered) -> Vec<LockSpan> {
     let locks = Locks::new(run, &mut Vec::new());
     let mut earlier: BTreeMap<(u16, u32, u32), u32> = BTreeMap::new();
     let mut spans = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn sections(run: &Run, order: &Ordered) -> Vec<Span> {
         *since = first.min(*since);
         let waits = run.events.get(nested.at).map(|event| event.kind) == Some(EventKind::LockWait);
         if waits {
-            spans.push(Span {
+            spans.push(LockSpan {
                 first,
                 last: until(&locks, &nested).unwrap_or(end),
                 thread,
@@ -47,7 +47,7 @@ pub(super) fn sections(run: &Run, order: &Ordered) -> Vec<Span> {
     }
     spans.extend(locks.sections().iter().map(|section| {
         let key = (section.thread.0, section.lock.0, section.acquired.0);
-        Span {
+        LockSpan {
             first: earlier.get(&key).copied().unwrap_or(section.acquired.0),
             last: section.released.map_or(end, |row| row.0),
             thread: section.thread.0,
@@ -61,7 +61,7 @@ pub(super) fn sections(run: &Run, order: &Ordered) -> Vec<Span> {
 }
 
 /// Row at which a thread acquires the lock it waits for.
-fn until(locks: &Locks, nested: &Nested) -> Option<u32> {
+fn until(locks: &Locks, nested: &NestedRequest) -> Option<u32> {
     let mut later = locks.sections().iter().filter(|section| {
         section.thread == nested.thread
             && section.lock == nested.wanted
@@ -78,7 +78,7 @@ pub(super) fn other_way(runs: &[(String, Arc<Run>)], order: &Ordered) -> Option<
     };
     for (_, run) in runs {
         let locks = Locks::new(run, &mut Vec::new());
-        let all: Vec<Nested> = nested(run, &locks, order).collect();
+        let all: Vec<NestedRequest> = nested(run, &locks, order).collect();
         for own in all.iter().filter(|nested| nested.is_own) {
             let pair = (own.held.lock, own.wanted);
             let mut others = all.iter().filter(|other| {
@@ -108,7 +108,7 @@ fn nested<'a>(
     run: &'a Run,
     locks: &'a Locks,
     order: &'a Ordered,
-) -> impl Iterator<Item = Nested> + 'a {
+) -> impl Iterator<Item = NestedRequest> + 'a {
     let wants = run.events.iter().filter(|(_, event)| {
         use EventKind::{Lock, LockWait, SharedLock};
         matches!(event.kind, Lock | SharedLock | LockWait)
@@ -119,7 +119,7 @@ fn nested<'a>(
         let others = held.filter(move |section| section.lock != event.location);
         others.map(move |section| {
             let is_own = is_own(run, section.acquired, at, order);
-            Nested {
+            NestedRequest {
                 thread: event.thread,
                 held: *section,
                 wanted: event.location,

@@ -1,10 +1,10 @@
 //! Atomic variables that are loaded, changed and stored: one atomic operation does it.
 
 use super::{
-    Case,
+    FixInput,
     atomic::Changes,
     model::{Fix, FixKind},
-    text::{Refusal, one_step},
+    text::{EditRefusal, one_step},
 };
 use crate::{
     explanation::{Role, SiteMark},
@@ -14,7 +14,7 @@ use unsnarl_trace::EventKind;
 
 /// Makes one atomic operation of a load and a store of one variable that belong together; `None` when the
 /// explanation blames no such two.
-pub(super) fn in_one_step(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
+pub(super) fn in_one_step(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let marks = case.explanation.sites.iter();
     let causes: Vec<&SiteMark> = marks.filter(|mark| mark.role == Role::Cause).collect();
     let is = |mark: &SiteMark, kind: EventKind| mark.access == kind.name();
@@ -31,7 +31,7 @@ pub(super) fn in_one_step(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     Some(edited(case, load, store))
 }
 
-fn edited(case: &Case<'_>, load: &SiteMark, store: &SiteMark) -> Result<Fix, Refusal> {
+fn edited(case: &FixInput<'_>, load: &SiteMark, store: &SiteMark) -> Result<Fix, EditRefusal> {
     let file = &store.place.file;
     let (reads, writes) = (load.place.line, store.place.line);
     let changes = one_step::in_one_step(case.files.get(file)?, reads, writes)?;

@@ -1,12 +1,12 @@
 //! Fixes that order two steps as intended: join a thread earlier, or create it later.
 
 use super::{
-    Case,
+    FixInput,
     atomic::Changes,
     model::{Fix, FixKind, Ordered},
     right,
     seen::{self, At, frames},
-    text::{Refusal, move_statement, unjoined},
+    text::{EditRefusal, move_statement, unjoined},
 };
 use crate::{
     explanation::{BugKind, Role, SiteMark},
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, SiteRow, ThreadId, ThreadRow};
 
 /// Fixes for a step that came too early or too late; empty when the explanation is of another kind.
-pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
+pub(super) fn ordered(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
     let explanation = case.explanation;
     if !matches!(
         explanation.kind,
@@ -66,7 +66,7 @@ pub(super) fn ordered(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
 }
 
 /// Place of the early step, with its calls.
-fn reached(case: &Case<'_>, mark: &SiteMark) -> Option<Vec<At>> {
+fn reached(case: &FixInput<'_>, mark: &SiteMark) -> Option<Vec<At>> {
     let step = case
         .explanation
         .steps
@@ -75,7 +75,7 @@ fn reached(case: &Case<'_>, mark: &SiteMark) -> Option<Vec<At>> {
 }
 
 /// The thread of a mark and its creation: from the mark, or from a run that reached the line.
-fn thread_of(case: &Case<'_>, mark: &SiteMark) -> Option<(String, SiteRow)> {
+fn thread_of(case: &FixInput<'_>, mark: &SiteMark) -> Option<(String, SiteRow)> {
     let named = mark
         .thread
         .rsplit('(')
@@ -109,10 +109,10 @@ fn created_at(run: &Run, thread: &str) -> Option<SiteRow> {
 
 /// Joins a thread where another function detaches it by its stored handle; `None` unless one line does.
 fn instead_of_detach(
-    case: &Case<'_>,
+    case: &FixInput<'_>,
     thread: &str,
     created: &SiteRow,
-) -> Option<Result<Fix, Refusal>> {
+) -> Option<Result<Fix, EditRefusal>> {
     let handle = unjoined::stored_handle(case.files.get(&created.file).ok()?, created.line)?;
     let all = case.files.parsed.iter().flat_map(|(file, source)| {
         let own = unjoined::detaches(source, handle).into_iter();
@@ -138,11 +138,11 @@ fn instead_of_detach(
 /// returns, and before the first that shares data with it at all: the blamed access need not be the first that
 /// came too early, and one under a lock (that tells others to stop) may be what the thread must not see yet.
 fn joins_in_time(
-    case: &Case<'_>,
+    case: &FixInput<'_>,
     thread: &str,
     created: &SiteRow,
     at: &At,
-) -> Vec<Result<Fix, Refusal>> {
+) -> Vec<Result<Fix, EditRefusal>> {
     let runs = seen::within_bounds(case.runs).into_iter().take(RUNS);
     let (mut unlocked, mut shared) = (BTreeSet::new(), BTreeSet::new());
     for run in runs {
@@ -212,7 +212,7 @@ fn shared_lines(run: &Run, created: &SiteRow) -> BTreeSet<(u32, bool)> {
     lines.filter(|(line, _)| *line > created.line).collect()
 }
 
-fn join(case: &Case<'_>, thread: &str, created: &SiteRow, at: &At) -> Result<Fix, Refusal> {
+fn join(case: &FixInput<'_>, thread: &str, created: &SiteRow, at: &At) -> Result<Fix, EditRefusal> {
     let joined = move_statement::join_before(case.files.get(&at.file)?, created.line, at.line)?;
     if let Some(line) = joined.at.filter(|_| !joined.is_loop) {
         joins(case, thread, &at.file, line)?;
@@ -249,7 +249,7 @@ fn join(case: &Case<'_>, thread: &str, created: &SiteRow, at: &At) -> Result<Fix
 }
 
 /// Checks that the join on this line waits for this thread, as far as runs have reached it.
-fn joins(case: &Case<'_>, thread: &str, file: &str, line: u32) -> Result<(), Refusal> {
+fn joins(case: &FixInput<'_>, thread: &str, file: &str, line: u32) -> Result<(), EditRefusal> {
     for (_, run) in case.runs {
         let mut joins = run.events.iter().filter(|(_, event)| {
             let site = run.meta.site(event.site);
@@ -269,7 +269,7 @@ fn joins(case: &Case<'_>, thread: &str, file: &str, line: u32) -> Result<(), Ref
 }
 
 /// The threads created at the same place.
-fn siblings(case: &Case<'_>, created: &SiteRow) -> Vec<String> {
+fn siblings(case: &FixInput<'_>, created: &SiteRow) -> Vec<String> {
     let rows = case.run.meta.threads.iter();
     let own = rows.filter(|row| row.parent.is_some());
     own.filter(|row| {
@@ -280,7 +280,12 @@ fn siblings(case: &Case<'_>, created: &SiteRow) -> Vec<String> {
     .collect()
 }
 
-fn set(case: &Case<'_>, thread: &str, created: &SiteRow, late: &SiteMark) -> Result<Fix, Refusal> {
+fn set(
+    case: &FixInput<'_>,
+    thread: &str,
+    created: &SiteRow,
+    late: &SiteMark,
+) -> Result<Fix, EditRefusal> {
     let (file, line) = (&created.file, late.place.line);
     let changes = move_statement::set_before(case.files.get(file)?, line, created.line)?;
     let edits = Changes::from([(file.clone(), changes)]);

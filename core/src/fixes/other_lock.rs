@@ -1,29 +1,29 @@
 //! Takes the lock that guards the data where one function takes another, which nothing else takes.
 
 use super::{
-    Case, Files,
+    Files, FixInput,
     atomic::{self, Changes},
-    model::{Fix, FixKind, Guarded},
+    model::{Fix, FixKind, GuardedLines},
     mutexes, places,
-    seen::{self, Access, At, Seen},
+    seen::{self, At, RunEvidence, SeenAccess},
     text::{
-        Refusal,
+        EditRefusal,
         change::Change,
         declared_type,
         locks::{self, Mutex, last_name},
-        source::{Source, children, descendants, lines},
+        source::{ParsedSource, children, descendants, lines},
     },
 };
 use crate::facts::{self, basename, family};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Line of a file.
-type Line = (String, u32);
+type FileLine = (String, u32);
 
 /// A line that acquires another lock than the one that is held at the same data elsewhere.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Other {
-    at: Line,
+struct OtherLockLine {
+    at: FileLine,
     /// The function, as the runs name it.
     function: String,
     /// Its line with the access, or with the call that leads there.
@@ -36,9 +36,9 @@ struct Other {
 
 /// Fixes that acquire the lock of the data instead of another one: where one function alone takes that one, so that
 /// nothing else can be guarded by it.
-pub(super) fn instead(case: &Case<'_>, seen: &Seen) -> Vec<Result<Fix, Refusal>> {
+pub(super) fn instead(case: &FixInput<'_>, seen: &RunEvidence) -> Vec<Result<Fix, EditRefusal>> {
     let all = others(case.files, seen).into_iter();
-    let refused = |other: &Other, why: String| {
+    let refused = |other: &OtherLockLine, why: String| {
         let (taken, usual) = (facts::in_block(&other.taken), facts::in_block(&other.usual));
         format!("taking `{usual}` instead of `{taken}`: {why}")
     };
@@ -47,13 +47,13 @@ pub(super) fn instead(case: &Case<'_>, seen: &Seen) -> Vec<Result<Fix, Refusal>>
 }
 
 /// Fixes of that kind for a signal that was lost: the data of the condition may be changed under another lock.
-pub(super) fn of_condition(case: &Case<'_>) -> Vec<Result<Fix, Refusal>> {
+pub(super) fn of_condition(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
     let data = places::families(case.explanation);
     instead(case, &seen::look(case.runs, &data, case.budget))
 }
 
 /// Forgets the locks that others should take the place of: they guard nothing.
-pub(super) fn forget(files: &Files<'_>, seen: &mut Seen) {
+pub(super) fn forget(files: &Files<'_>, seen: &mut RunEvidence) {
     let all = others(files, seen).into_iter();
     let wrong: BTreeSet<String> = all.map(|other| other.taken).collect();
     if wrong.is_empty() {
@@ -66,8 +66,8 @@ pub(super) fn forget(files: &Files<'_>, seen: &mut Seen) {
 }
 
 /// The lines that acquire another lock. Linear in the accesses times the lines that acquire one of their locks.
-fn others(files: &Files<'_>, seen: &Seen) -> BTreeSet<Other> {
-    let mut taken: BTreeMap<String, BTreeSet<&Line>> = BTreeMap::new();
+fn others(files: &Files<'_>, seen: &RunEvidence) -> BTreeSet<OtherLockLine> {
+    let mut taken: BTreeMap<String, BTreeSet<&FileLine>> = BTreeMap::new();
     for (line, names) in &seen.taken {
         for name in names {
             taken.entry(family(name)).or_default().insert(line);
@@ -88,7 +88,7 @@ fn others(files: &Files<'_>, seen: &Seen) -> BTreeSet<Other> {
             let Some((line, user)) = own.and_then(|own| only_place(files, own, access)) else {
                 continue;
             };
-            found.insert(Other {
+            found.insert(OtherLockLine {
                 at: line.clone(),
                 function: user.function.clone(),
                 uses: user.line,
@@ -101,7 +101,7 @@ fn others(files: &Files<'_>, seen: &Seen) -> BTreeSet<Other> {
 }
 
 /// The families of the locks that are held at accesses to each family of data.
-fn guards(seen: &Seen) -> BTreeMap<String, BTreeSet<String>> {
+fn guards(seen: &RunEvidence) -> BTreeMap<String, BTreeSet<String>> {
     let mut guards: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for access in seen.accesses.keys() {
         let own = access.held.iter();
@@ -116,9 +116,9 @@ fn guards(seen: &Seen) -> BTreeMap<String, BTreeSet<String>> {
 /// none when another function acquires it as well.
 fn only_place<'l, 'a>(
     files: &Files<'_>,
-    own: &BTreeSet<&'l Line>,
-    access: &'a Access,
-) -> Option<(&'l Line, &'a At)> {
+    own: &BTreeSet<&'l FileLine>,
+    access: &'a SeenAccess,
+) -> Option<(&'l FileLine, &'a At)> {
     let mut lines = own.iter();
     let (line, user) = lines.find_map(|line| Some((*line, user_at(files, line, access)?)))?;
     let is_alone = own.iter().all(|it| is_one_function(files, it, line));
@@ -126,14 +126,14 @@ fn only_place<'l, 'a>(
 }
 
 /// The access, or the call that leads to it, in the function that acquires a lock on this line, after that.
-fn user_at<'a>(files: &Files<'_>, line: &Line, access: &'a Access) -> Option<&'a At> {
+fn user_at<'a>(files: &Files<'_>, line: &FileLine, access: &'a SeenAccess) -> Option<&'a At> {
     let mut frames = access.frames.iter();
     let is_it =
         |at: &&At| line.1 <= at.line && is_one_function(files, line, &(at.file.clone(), at.line));
     frames.find(is_it)
 }
 
-fn is_one_function(files: &Files<'_>, one: &Line, other: &Line) -> bool {
+fn is_one_function(files: &Files<'_>, one: &FileLine, other: &FileLine) -> bool {
     let Some(source) = files.get(&one.0).ok().filter(|_| one.0 == other.0) else {
         return false;
     };
@@ -141,7 +141,11 @@ fn is_one_function(files: &Files<'_>, one: &Line, other: &Line) -> bool {
     function(one.1).is_some() && function(one.1) == function(other.1)
 }
 
-fn exchanged(files: &Files<'_>, seen: &Seen, other: &Other) -> Result<Fix, Refusal> {
+fn exchanged(
+    files: &Files<'_>,
+    seen: &RunEvidence,
+    other: &OtherLockLine,
+) -> Result<Fix, EditRefusal> {
     let (file, line) = &other.at;
     let source = files.get(file)?;
     let taken = mutexes::taken_on(source, *line).ok_or_else(|| {
@@ -164,7 +168,7 @@ fn exchanged(files: &Files<'_>, seen: &Seen, other: &Other) -> Result<Fix, Refus
     );
     let cost = format!("line {line} waits for those who hold `{}`", usual.name());
     Ok(Fix {
-        exclusive: vec![Guarded {
+        exclusive: vec![GuardedLines {
             file: file.clone(),
             first: *line,
             last,
@@ -178,10 +182,10 @@ fn exchanged(files: &Files<'_>, seen: &Seen, other: &Other) -> Result<Fix, Refus
 
 /// Names one lock instead of the other in the function at a line; with the last line on which it is held.
 fn replaced(
-    source: &Source,
+    source: &ParsedSource,
     line: u32,
     (taken, usual): (&Mutex, &Mutex),
-) -> Result<(Vec<Change>, u32), Refusal> {
+) -> Result<(Vec<Change>, u32), EditRefusal> {
     let unlike = || {
         format!(
             "`{}` and `{}` are not locked alike",

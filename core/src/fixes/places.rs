@@ -1,8 +1,8 @@
 //! Lines that should be atomic according to an explanation.
 
 use super::{
-    Case,
-    seen::{Access, At, frames},
+    FixInput,
+    seen::{At, SeenAccess, frames},
 };
 use crate::{
     callers::parting,
@@ -14,14 +14,14 @@ use unsnarl_trace::{EventId, Outcome, Run, ThreadId};
 
 /// Lines of a function.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Place {
+pub(super) struct FunctionLines {
     pub file: String,
     pub function: String,
     pub first: u32,
     pub last: u32,
 }
 
-impl Place {
+impl FunctionLines {
     fn holds(&self, at: &At) -> bool {
         at.file == self.file
             && at.function == self.function
@@ -31,17 +31,17 @@ impl Place {
 
 /// Lines that should be atomic, with their data.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
-    pub places: Vec<Place>,
+pub(super) struct WantedLines {
+    pub places: Vec<FunctionLines>,
     /// The lock held at both ends.
     pub lock: Option<String>,
     /// Display name of the variable.
     pub data: String,
 }
 
-impl Wanted {
+impl WantedLines {
     /// The first of the access's frames within the lines.
-    pub fn covering(&self, access: &Access) -> Option<usize> {
+    pub fn covering(&self, access: &SeenAccess) -> Option<usize> {
         access
             .frames
             .iter()
@@ -69,7 +69,7 @@ fn matters(mark: &SiteMark) -> bool {
 }
 
 /// The lines that should be atomic, if the explanation is of that kind.
-pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<Wanted> {
+pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<WantedLines> {
     let causes: Vec<&SiteMark> = explanation
         .sites
         .iter()
@@ -80,7 +80,7 @@ pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<Wanted> {
         .as_ref()
         .and_then(|region| region.lock.clone());
     let region = match &explanation.region {
-        Some(region) => Place {
+        Some(region) => FunctionLines {
             file: region.file.clone(),
             function: region.function.clone(),
             first: region.first,
@@ -94,7 +94,7 @@ pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<Wanted> {
         .first()
         .map_or("", |mark| facts::stack_variable(&mark.location))
         .to_owned();
-    Some(Wanted {
+    Some(WantedLines {
         places: by_function(places),
         lock: lock.filter(|lock| !lock.contains("->")),
         data,
@@ -104,7 +104,7 @@ pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<Wanted> {
 /// Lines that should be atomic where the explanation names only one access of each thread: the accesses of
 /// the one to data that the other one's function reads or changes, and that function's part. With the
 /// locations of these.
-pub(super) fn both_sides(case: &Case<'_>) -> Option<(Wanted, BTreeSet<String>)> {
+pub(super) fn both_sides(case: &FixInput<'_>) -> Option<(WantedLines, BTreeSet<String>)> {
     let explanation = case.explanation;
     if explanation.kind == BugKind::UseAfterFree {
         return None;
@@ -127,7 +127,7 @@ pub(super) fn both_sides(case: &Case<'_>) -> Option<(Wanted, BTreeSet<String>)> 
     let other = accesses_of(run, thread);
     let data = shared(case.run, &one, run, &other);
     let sides = [span(case.run, &one, &data)?, span(run, &other, &data)?];
-    let wanted = Wanted {
+    let wanted = WantedLines {
         places: by_function(sides.to_vec()),
         lock: None,
         data: facts::stack_variable(&parts.location).to_owned(),
@@ -142,7 +142,7 @@ fn step_row(explanation: &Explanation, mark: &SiteMark) -> Option<EventId> {
 }
 
 /// A run that reaches the place of a mark, one that passed if possible, and the thread that does.
-fn reaching<'c>(case: &'c Case<'_>, mark: &SiteMark) -> Option<(&'c Run, ThreadId)> {
+fn reaching<'c>(case: &'c FixInput<'_>, mark: &SiteMark) -> Option<(&'c Run, ThreadId)> {
     let thread = |run: &Run| {
         let mut events = run.events.iter();
         let found = events.find(|(_, event)| {
@@ -195,7 +195,7 @@ fn shared(run: &Run, one: &[EventId], other_run: &Run, other: &[EventId]) -> BTr
 }
 
 /// The lines of the function that contains all of these accesses to the data, from the first to the last.
-fn span(run: &Run, rows: &[EventId], data: &BTreeSet<String>) -> Option<Place> {
+fn span(run: &Run, rows: &[EventId], data: &BTreeSet<String>) -> Option<FunctionLines> {
     let is_data = |row: &&EventId| family_of(run, **row).is_some_and(|name| data.contains(&name));
     let mut rows = rows.iter().filter(is_data);
     let first = *rows.next()?;
@@ -203,10 +203,10 @@ fn span(run: &Run, rows: &[EventId], data: &BTreeSet<String>) -> Option<Place> {
     lines(run, first, last)
 }
 
-fn lines(run: &Run, first: EventId, last: EventId) -> Option<Place> {
+fn lines(run: &Run, first: EventId, last: EventId) -> Option<FunctionLines> {
     let (a, b) = parting(run, first, last)?;
     let (a, b) = (run.meta.site(a), run.meta.site(b));
-    (a.function == b.function && a.file == b.file && a.line != 0).then(|| Place {
+    (a.function == b.function && a.file == b.file && a.line != 0).then(|| FunctionLines {
         file: a.file.clone(),
         function: a.function.clone(),
         first: a.line.min(b.line),
@@ -215,12 +215,12 @@ fn lines(run: &Run, first: EventId, last: EventId) -> Option<Place> {
 }
 
 /// Two causes in one function, as one place.
-fn together(causes: &[&SiteMark]) -> Option<Place> {
+fn together(causes: &[&SiteMark]) -> Option<FunctionLines> {
     let [one, other, ..] = causes else {
         return None;
     };
     let same = one.place.file == other.place.file && one.place.function == other.place.function;
-    (same && one.place.line != other.place.line).then(|| Place {
+    (same && one.place.line != other.place.line).then(|| FunctionLines {
         file: one.place.file.clone(),
         function: one.place.function.clone(),
         first: one.place.line.min(other.place.line),
@@ -229,7 +229,11 @@ fn together(causes: &[&SiteMark]) -> Option<Place> {
 }
 
 /// Lines of the other thread's accesses to the data, from its first step to its last one.
-fn interfering(explanation: &Explanation, run: &Run, known: &[Place]) -> Option<Place> {
+fn interfering(
+    explanation: &Explanation,
+    run: &Run,
+    known: &[FunctionLines],
+) -> Option<FunctionLines> {
     let families = families(explanation);
     let cause = |step: &Step| {
         explanation.sites.iter().any(|mark| {
@@ -265,8 +269,8 @@ fn interfering(explanation: &Explanation, run: &Run, known: &[Place]) -> Option<
 }
 
 /// Merges the places of each function: from its first line to its last.
-pub(super) fn by_function(places: Vec<Place>) -> Vec<Place> {
-    let mut merged: BTreeMap<(String, String), Place> = BTreeMap::new();
+pub(super) fn by_function(places: Vec<FunctionLines>) -> Vec<FunctionLines> {
+    let mut merged: BTreeMap<(String, String), FunctionLines> = BTreeMap::new();
     let mut order = Vec::new();
     for place in places {
         let key = (place.file.clone(), place.function.clone());

@@ -2,11 +2,11 @@
 //! rest.
 
 use super::{
-    Case,
+    FixInput,
     atomic::Changes,
     model::{Fix, FixKind},
     seen::{At, frames},
-    text::{Refusal, move_behind},
+    text::{EditRefusal, move_behind},
 };
 use crate::{
     explanation::{BugKind, Role, SiteMark, Step},
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
 /// Moves a flag or a pointer after the data it announces; `None` for explanations of another kind.
-pub(super) fn set_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
+pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let explanation = case.explanation;
     let causes: Vec<&SiteMark> = causes(case).collect();
     let [one, other] = causes.as_slice() else {
@@ -37,7 +37,7 @@ pub(super) fn set_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     Some(behind(case, store, setter))
 }
 
-fn behind(case: &Case<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, Refusal> {
+fn behind(case: &FixInput<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, EditRefusal> {
     let at = &store.place;
     let line = line_of(case, setter, store)
         .ok_or_else(|| format!("what is set late is not set in {}", at.function))?;
@@ -57,7 +57,7 @@ fn behind(case: &Case<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, Refus
 
 /// Moves a change of data after the acquisition of the lock for the rest; `None` for explanations of another
 /// kind.
-pub(super) fn change_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
+pub(super) fn change_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let tried = EventKind::TryLockFailed.name();
     let attempt = causes(case).find(|mark| mark.access == tried)?;
     let write = causes(case).find(|mark| mark.access != tried)?;
@@ -70,7 +70,7 @@ pub(super) fn change_last(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     Some(moved(case, &of.file, of.line, at.line))
 }
 
-fn moved(case: &Case<'_>, file: &str, early: u32, after: u32) -> Result<Fix, Refusal> {
+fn moved(case: &FixInput<'_>, file: &str, early: u32, after: u32) -> Result<Fix, EditRefusal> {
     let changes = move_behind::set_behind(case.files.get(file)?, early, after)?;
     let edits = case
         .files
@@ -84,18 +84,18 @@ fn moved(case: &Case<'_>, file: &str, early: u32, after: u32) -> Result<Fix, Ref
     ))
 }
 
-fn causes<'c>(case: &Case<'c>) -> impl Iterator<Item = &'c SiteMark> {
+fn causes<'c>(case: &FixInput<'c>) -> impl Iterator<Item = &'c SiteMark> {
     let marks = case.explanation.sites.iter();
     marks.filter(|mark| mark.role == Role::Cause)
 }
 
-fn step<'c>(case: &Case<'c>, mark: &SiteMark) -> Option<&'c Step> {
+fn step<'c>(case: &FixInput<'c>, mark: &SiteMark) -> Option<&'c Step> {
     let at = mark.step?.checked_sub(1)?;
     case.explanation.steps.get(at as usize)
 }
 
 /// The line of the store's function that sets the late data, or calls a function that does.
-fn line_of(case: &Case<'_>, setter: &SiteMark, store: &Step) -> Option<u32> {
+fn line_of(case: &FixInput<'_>, setter: &SiteMark, store: &Step) -> Option<u32> {
     let own = |at: &At| (&at.function, &at.file) == (&store.place.function, &store.place.file);
     let within = |run: &Run, row: EventId| frames(run, row).into_iter().find(|at| own(at));
     if let Some(step) = step(case, setter) {
@@ -114,7 +114,7 @@ fn line_of(case: &Case<'_>, setter: &SiteMark, store: &Step) -> Option<u32> {
 
 /// The last line of the store's function, from `line` on, that sets what other threads read after they have read what was
 /// stored: all of that has to be there before. Linear in the runs.
-fn all_set(case: &Case<'_>, store: &Step, line: u32) -> u32 {
+fn all_set(case: &FixInput<'_>, store: &Step, line: u32) -> u32 {
     let runs = || case.runs.iter().map(|(_, run)| &**run);
     let read: BTreeSet<&str> = runs().flat_map(|run| read_after(run, store)).collect();
     let lines = runs().flat_map(|run| {

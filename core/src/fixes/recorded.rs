@@ -1,6 +1,6 @@
 //! The recorded critical sections of a fix's lock, queried by row.
 
-use super::{Fix, mutexes::lock_name, sections::Span};
+use super::{Fix, mutexes::lock_name, sections::LockSpan};
 use crate::{facts::family, orders::Locks};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::Run;
@@ -8,25 +8,25 @@ use unsnarl_trace::Run;
 /// Sections of one thread and one lock, by their start.
 #[derive(Default)]
 struct Own {
-    spans: Vec<Span>,
+    spans: Vec<LockSpan>,
     /// The latest end of each section and all before it: sections of a recursive lock are nested.
     latest: Vec<u32>,
 }
 
 /// All sections of the locks of a fix.
 #[derive(Default)]
-pub(super) struct Recorded {
-    spans: Vec<Span>,
+pub(super) struct RecordedSections {
+    spans: Vec<LockSpan>,
     own: BTreeMap<(u16, Option<u32>), Own>,
     /// Indices in `spans` of the sections that end at each row.
     ends: BTreeMap<u32, Vec<usize>>,
 }
 
-impl Recorded {
+impl RecordedSections {
     /// Collects the sections of a run; none where the fix brings its own lock. Linear in the run, except for
     /// the sorting.
-    pub fn of(fix: &Fix, run: &Run) -> Recorded {
-        let mut recorded = Recorded::default();
+    pub fn of(fix: &Fix, run: &Run) -> RecordedSections {
+        let mut recorded = RecordedSections::default();
         let Some(lock) = fix.lock.as_deref().map(family) else {
             return recorded;
         };
@@ -37,7 +37,7 @@ impl Recorded {
         for section in locks.sections() {
             let is_it = || family(&lock_name(run, section.acquired)) == lock;
             if *names.entry(section.lock.0).or_insert_with(is_it) {
-                recorded.add(Span {
+                recorded.add(LockSpan {
                     first: section.acquired.0,
                     last: section.released.map_or(end, |row| row.0),
                     thread: section.thread.0,
@@ -50,7 +50,7 @@ impl Recorded {
         recorded
     }
 
-    fn add(&mut self, span: Span) {
+    fn add(&mut self, span: LockSpan) {
         let own = self.own.entry((span.thread, span.lock)).or_default();
         let latest = own.latest.last().copied().unwrap_or(0);
         own.latest.push(latest.max(span.last));
@@ -63,7 +63,7 @@ impl Recorded {
     }
 
     /// All sections, by their start.
-    pub fn spans(&self) -> &[Span] {
+    pub fn spans(&self) -> &[LockSpan] {
         &self.spans
     }
 
@@ -73,21 +73,26 @@ impl Recorded {
     }
 
     /// The sections that strictly contain a row of a thread; of all locks if none is given.
-    pub fn around(&self, thread: u16, lock: Option<u32>, row: u32) -> impl Iterator<Item = &Span> {
+    pub fn around(
+        &self,
+        thread: u16,
+        lock: Option<u32>,
+        row: u32,
+    ) -> impl Iterator<Item = &LockSpan> {
         let of_thread = self.own.range((thread, None)..=(thread, Some(u32::MAX)));
         let wanted = of_thread.filter(move |((_, own), _)| lock.is_none() || lock == *own);
         wanted.flat_map(move |(_, own)| own.around(row))
     }
 
     /// The sections that end at a row.
-    pub fn ending(&self, row: u32) -> impl Iterator<Item = &Span> {
+    pub fn ending(&self, row: u32) -> impl Iterator<Item = &LockSpan> {
         let at = self.ends.get(&row).map_or(&[][..], Vec::as_slice);
         at.iter().filter_map(|at| self.spans.get(*at))
     }
 }
 
 impl Own {
-    fn around(&self, row: u32) -> impl Iterator<Item = &Span> {
+    fn around(&self, row: u32) -> impl Iterator<Item = &LockSpan> {
         let before = self.spans.partition_point(|span| span.first < row);
         let begun = self.spans.get(..before).unwrap_or_default().iter().rev();
         let latest = self.latest.get(..before).unwrap_or_default().iter().rev();
@@ -104,8 +109,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn span((first, length, thread, lock): (u32, u32, u16, u32)) -> Span {
-        Span {
+    fn span((first, length, thread, lock): (u32, u32, u16, u32)) -> LockSpan {
+        LockSpan {
             first,
             last: first + length,
             thread,
@@ -124,13 +129,13 @@ mod tests {
             row in 0u32..80,
         ) {
             spans.sort_unstable();
-            let mut recorded = Recorded::default();
+            let mut recorded = RecordedSections::default();
             spans.iter().copied().map(span).for_each(|span| recorded.add(span));
-            let is_around = |span: &&Span| span.thread == thread
+            let is_around = |span: &&LockSpan| span.thread == thread
                 && (lock.is_none() || span.lock == lock)
                 && span.first < row && row < span.last;
-            let mut found: Vec<Span> = recorded.around(thread, lock, row).copied().collect();
-            let mut expected: Vec<Span> = recorded.spans().iter().filter(is_around).copied().collect();
+            let mut found: Vec<LockSpan> = recorded.around(thread, lock, row).copied().collect();
+            let mut expected: Vec<LockSpan> = recorded.spans().iter().filter(is_around).copied().collect();
             found.sort_by_key(|span| (span.lock, span.first, span.last));
             expected.sort_by_key(|span| (span.lock, span.first, span.last));
             prop_assert_eq!(found, expected);

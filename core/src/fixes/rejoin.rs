@@ -2,14 +2,14 @@
 //! on the data of both came in between.
 
 use super::{
-    Case, atomic,
+    FixInput, atomic,
     gaps::{self, Gap},
     invocation::Invocations,
     model::{Fix, FixKind},
     mutexes::{self, lock_name},
-    places::{self, Place},
-    seen::Seen,
-    text::Refusal,
+    places::{self, FunctionLines},
+    seen::RunEvidence,
+    text::EditRefusal,
 };
 use crate::{
     facts::{family, in_block},
@@ -21,7 +21,7 @@ use unsnarl_trace::{EventId, LocationId, Run};
 /// Critical sections that were split, in one function.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Split {
-    place: Place,
+    place: FunctionLines,
     lock: String,
 }
 
@@ -29,11 +29,11 @@ struct Split {
 const MOST: usize = 3;
 
 /// Merged sections, those first that access the blamed data.
-pub(super) fn rejoined(case: &Case<'_>, seen: &Seen) -> Vec<Result<Fix, Refusal>> {
+pub(super) fn rejoined(case: &FixInput<'_>, seen: &RunEvidence) -> Vec<Result<Fix, EditRefusal>> {
     let data = places::families(case.explanation);
     let own = |name: &String| case.explanation.runs.contains(name);
     let failing = case.runs.iter().filter(|(name, _)| own(name));
-    let mut found = Counted::new();
+    let mut found = RankedCandidates::new();
     let mut given_up = BTreeMap::new();
     for (_, run) in failing.take_while(|_| case.budget.stop().is_none()) {
         let calls = Invocations::of(run);
@@ -54,9 +54,9 @@ pub(super) fn rejoined(case: &Case<'_>, seen: &Seen) -> Vec<Result<Fix, Refusal>
 }
 
 /// Candidates with whether they are about the blamed data, and the number of times they were met.
-type Counted<T> = BTreeMap<T, (bool, usize)>;
+type RankedCandidates<T> = BTreeMap<T, (bool, usize)>;
 
-fn count<T: Ord>(counted: &mut Counted<T>, found: Vec<(T, bool)>) {
+fn count<T: Ord>(counted: &mut RankedCandidates<T>, found: Vec<(T, bool)>) {
     for (one, is_blamed) in found {
         let (known, times) = counted.entry(one).or_default();
         *known |= is_blamed;
@@ -64,7 +64,7 @@ fn count<T: Ord>(counted: &mut Counted<T>, found: Vec<(T, bool)>) {
     }
 }
 
-fn best<T: Ord>(counted: Counted<T>) -> Vec<T> {
+fn best<T: Ord>(counted: RankedCandidates<T>) -> Vec<T> {
     let mut all: Vec<(T, (bool, usize))> = counted.into_iter().collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     all.into_iter().take(MOST).map(|(one, _)| one).collect()
@@ -92,7 +92,7 @@ fn gaps_of(calls: &Invocations<'_>, data: &BTreeSet<String>) -> Vec<((Gap, Strin
 /// The gaps in which threads were when the run ended, where another thread has changed or used meanwhile what such a thread
 /// accessed before; with the lock's name and whether that is the data.
 fn unfinished_gaps(
-    case: &Case<'_>,
+    case: &FixInput<'_>,
     calls: &Invocations<'_>,
     data: &BTreeSet<String>,
 ) -> Vec<((Gap, String), bool)> {
@@ -119,10 +119,10 @@ fn unfinished_gaps(
     found.collect()
 }
 
-fn joined(case: &Case<'_>, seen: &Seen, split: Split) -> Result<Fix, Refusal> {
+fn joined(case: &FixInput<'_>, seen: &RunEvidence, split: Split) -> Result<Fix, EditRefusal> {
     let Split { place, lock } = split;
     let begin = place.first;
-    let name = |place: &Place, line: u32| {
+    let name = |place: &FunctionLines, line: u32| {
         let source = case.files.get(&place.file)?;
         let taken = mutexes::taken_on(source, begin);
         taken.map_or_else(
@@ -202,15 +202,15 @@ fn is_blamed(run: &Run, met: &BTreeSet<LocationId>, data: &BTreeSet<String>) -> 
 }
 
 /// Locations with whether they are written.
-type Accesses = BTreeMap<LocationId, bool>;
+type WrittenLocations = BTreeMap<LocationId, bool>;
 
 /// Accesses of a section's thread within it.
-fn accesses(run: &Run, section: &Section) -> Accesses {
+fn accesses(run: &Run, section: &Section) -> WrittenLocations {
     let end = section
         .released
         .map_or(run.events.len() as u32, |row| row.0);
     let rows = (section.acquired.0..end).filter_map(|row| run.events.get(EventId(row)));
-    let mut found = Accesses::new();
+    let mut found = WrittenLocations::new();
     for event in rows {
         if event.thread == section.thread && event.kind.is_access() {
             *found.entry(event.location).or_default() |= event.kind.writes();
@@ -219,7 +219,7 @@ fn accesses(run: &Run, section: &Section) -> Accesses {
     found
 }
 
-fn conflicts(one: &Accesses, other: &Accesses) -> Vec<LocationId> {
+fn conflicts(one: &WrittenLocations, other: &WrittenLocations) -> Vec<LocationId> {
     let is_conflict = |(location, writes): &(&LocationId, &bool)| {
         other.get(*location).is_some_and(|other| **writes || *other)
     };

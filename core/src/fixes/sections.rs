@@ -1,16 +1,16 @@
 //! The critical sections that a recorded run would have with a fix applied: one for each time a thread passes
 //! through the lines, as edited, beside the sections of the lock that the edit leaves alone.
 
-use super::{Fix, Guarded, gaps, mutexes, recorded::Recorded, text::change::EMPTY};
+use super::{Fix, GuardedLines, gaps, mutexes, recorded::RecordedSections, text::change::EMPTY};
 use crate::{callers::call_sites, facts::family};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId};
 
 /// Statements that an edit makes one critical section.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Region {
+pub struct EditRegion {
     /// The lines.
-    pub lines: Guarded,
+    pub lines: GuardedLines,
     /// `true` if the section begins with a statement that acquires the lock already.
     pub opens: bool,
     /// `true` if an object holds the lock until the end of its scope, and the earlier objects are removed.
@@ -18,12 +18,12 @@ pub struct Region {
     /// `true` if the statement that acquires it did so for reading, and now does for writing.
     pub for_writing: bool,
     /// The statements in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RegionStatement>,
 }
 
 /// A statement of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part {
+pub struct RegionStatement {
     /// Its first line.
     pub first: u32,
     /// Its last line.
@@ -34,7 +34,7 @@ pub struct Part {
 
 /// A span of a thread's rows in which it holds the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Span {
+pub(super) struct LockSpan {
     pub first: u32,
     pub last: u32,
     pub thread: u16,
@@ -57,8 +57,8 @@ pub(super) enum Again {
 
 /// The sections, by their start.
 #[derive(Default, Debug)]
-pub(super) struct Sections {
-    pub spans: Vec<Span>,
+pub(super) struct LockSections {
+    pub spans: Vec<LockSpan>,
     pub again: Option<Again>,
 }
 
@@ -66,15 +66,15 @@ pub(super) struct Sections {
 const NEW: u32 = u32::MAX;
 
 /// Finds the sections of the fix's lock in this run. Linear in the run.
-pub(super) fn sections(fix: &Fix, run: &Run) -> Sections {
+pub(super) fn sections(fix: &Fix, run: &Run) -> LockSections {
     if !fix.gaps.is_empty() {
-        return Sections {
-            spans: gaps::sections(fix, run, &Recorded::of(fix, run)),
+        return LockSections {
+            spans: gaps::sections(fix, run, &RecordedSections::of(fix, run)),
             again: None,
         };
     }
     let regions = regions(fix);
-    let mut walk = Walk::new(fix, &regions, run);
+    let mut walk = SectionWalk::new(fix, &regions, run);
     for (row, event) in run.events.iter() {
         walk.step(row, &event);
     }
@@ -83,16 +83,16 @@ pub(super) fn sections(fix: &Fix, run: &Run) -> Sections {
 
 /// The regions of the fix; lines that exclude each other are regions of one statement where nothing more is
 /// known.
-fn regions(fix: &Fix) -> Vec<Region> {
+fn regions(fix: &Fix) -> Vec<EditRegion> {
     if !fix.regions.is_empty() {
         return fix.regions.clone();
     }
-    let one = |lines: &Guarded| Region {
+    let one = |lines: &GuardedLines| EditRegion {
         lines: lines.clone(),
         opens: false,
         is_scoped: false,
         for_writing: false,
-        parts: vec![Part {
+        parts: vec![RegionStatement {
             first: lines.first,
             last: lines.last,
             is_loop: true,
@@ -124,10 +124,10 @@ enum Where {
 }
 
 /// An access: site, stack, kind and location.
-type Key = (u32, u32, u8, u32);
+type AccessIdentity = (u32, u32, u8, u32);
 
 /// A region that a thread is in.
-struct Open {
+struct OpenSection {
     hit: Hit,
     callers: Vec<SiteId>,
     /// The part in which this round began: another round begins there, too.
@@ -139,32 +139,32 @@ struct Open {
     lock: Option<u32>,
     is_shared: bool,
     /// Accesses of this iteration.
-    seen: BTreeSet<Key>,
+    seen: BTreeSet<AccessIdentity>,
     /// Locations of accesses, to distinguish several locks.
     data: BTreeSet<u32>,
 }
 
-struct Walk<'a> {
+struct SectionWalk<'a> {
     run: &'a Run,
-    regions: &'a [Region],
+    regions: &'a [EditRegion],
     family: Option<String>,
     /// Locks of the family, by location.
     own: BTreeSet<u32>,
     removed: BTreeSet<(&'a str, u32)>,
-    recorded: Recorded,
+    recorded: RecordedSections,
     known: BTreeMap<(u32, u32), Where>,
-    open: BTreeMap<u16, Open>,
+    open: BTreeMap<u16, OpenSection>,
     /// Rows at which recorded sections start that are parts of regions.
     taken_over: BTreeSet<u32>,
     /// Rows by thread.
     rows: BTreeMap<u16, Vec<u32>>,
-    found: Sections,
+    found: LockSections,
 }
 
-impl<'a> Walk<'a> {
-    fn new(fix: &'a Fix, regions: &'a [Region], run: &'a Run) -> Walk<'a> {
-        let recorded = Recorded::of(fix, run);
-        Walk {
+impl<'a> SectionWalk<'a> {
+    fn new(fix: &'a Fix, regions: &'a [EditRegion], run: &'a Run) -> SectionWalk<'a> {
+        let recorded = RecordedSections::of(fix, run);
+        SectionWalk {
             run,
             regions,
             family: fix.lock.as_deref().map(family),
@@ -175,7 +175,7 @@ impl<'a> Walk<'a> {
             open: BTreeMap::new(),
             taken_over: BTreeSet::new(),
             rows: rows(run),
-            found: Sections::default(),
+            found: LockSections::default(),
         }
     }
 
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
         for (depth, site) in call_sites(self.run, row).into_iter().enumerate() {
             let site = self.run.meta.site(site);
             is_known |= site.line != 0;
-            let is_it = |region: &&Region| {
+            let is_it = |region: &&EditRegion| {
                 let lines = &region.lines;
                 lines.file == site.file
                     && lines.function == site.function
@@ -219,7 +219,8 @@ impl<'a> Walk<'a> {
             match &mut found {
                 Some(hit) => hit.again = hit.again.or(Some(site.line)),
                 None => {
-                    let holds = |part: &Part| (part.first..=part.last).contains(&site.line);
+                    let holds =
+                        |part: &RegionStatement| (part.first..=part.last).contains(&site.line);
                     let is_removed = self.removed.contains(&(site.file.as_str(), site.line));
                     found = Some(Hit {
                         region,
@@ -265,7 +266,7 @@ impl<'a> Walk<'a> {
 
     /// The key of an event whose recurrence shows that a loop around the region has started another
     /// iteration: accesses and locks. Repetitions by a library within one statement recur as well.
-    fn key(&self, event: &Event) -> Option<Key> {
+    fn key(&self, event: &Event) -> Option<AccessIdentity> {
         let takes = matches!(event.kind, EventKind::Lock | EventKind::SharedLock);
         let is_plain =
             (takes || event.kind.is_access()) && !self.run.location(event.location).contains("_M_");
@@ -278,7 +279,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns whether the thread has started another iteration, at the beginning of the lines.
-    fn is_next(&self, open: &Open, hit: Hit, key: Option<Key>, row: EventId) -> bool {
+    fn is_next(
+        &self,
+        open: &OpenSection,
+        hit: Hit,
+        key: Option<AccessIdentity>,
+        row: EventId,
+    ) -> bool {
         let region = self.regions.get(hit.region);
         let part = region.and_then(|region| region.parts.get(hit.part));
         // If the lines begin with the lock, an iteration begins there.
@@ -295,9 +302,9 @@ impl<'a> Walk<'a> {
 
     /// Returns whether a recurring read after a write of the same statement starts an iteration: it does when
     /// it is written again next, since `++done == n` reads the value it has written.
-    fn begins_round(&self, open: &Open, key: Key, row: EventId) -> bool {
+    fn begins_round(&self, open: &OpenSection, key: AccessIdentity, row: EventId) -> bool {
         let (_, stack, kind, location) = key;
-        let is_written = |other: &Key| {
+        let is_written = |other: &AccessIdentity| {
             let write = (stack, EventKind::Write as u8, location);
             (other.1, other.2, other.3) == write
         };
@@ -321,7 +328,7 @@ impl<'a> Walk<'a> {
         let thread = event.thread.0;
         self.open.insert(
             thread,
-            Open {
+            OpenSection {
                 hit,
                 callers,
                 from: hit.part,
@@ -336,7 +343,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks whether the lock is held where the edit acquires it, since a statement that stays.
-    fn held_already(&mut self, new: &Span) {
+    fn held_already(&mut self, new: &LockSpan) {
         let row = EventId(new.first);
         let own = self.recorded.around(new.thread, new.lock, row.0);
         let held = own
@@ -359,7 +366,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn within(&mut self, row: EventId, event: &Event, hit: Hit, key: Option<Key>) {
+    fn within(&mut self, row: EventId, event: &Event, hit: Hit, key: Option<AccessIdentity>) {
         let is_own = self.own.contains(&event.location.0) && self.family.is_some();
         let Some(open) = self.open.get_mut(&event.thread.0) else {
             return;
@@ -423,7 +430,7 @@ impl<'a> Walk<'a> {
         let Some(first) = open.since.take() else {
             return;
         };
-        let span = Span {
+        let span = LockSpan {
             first,
             last: at,
             thread,
@@ -433,7 +440,7 @@ impl<'a> Walk<'a> {
         };
         let (lock, data) = (open.lock, open.data.clone());
         let lock = self.instance(lock, &data);
-        let span = Span { lock, ..span };
+        let span = LockSpan { lock, ..span };
         self.held_already(&span);
         self.found.spans.push(span);
     }
@@ -478,12 +485,12 @@ impl<'a> Walk<'a> {
         event.map_or(0, |event| self.run.meta.site(event.site).line)
     }
 
-    fn finish(mut self) -> Sections {
+    fn finish(mut self) -> LockSections {
         let threads: Vec<u16> = self.open.keys().copied().collect();
         for thread in threads {
             self.close(thread, true);
         }
-        let stay: Vec<Span> = self
+        let stay: Vec<LockSpan> = self
             .recorded
             .spans()
             .iter()

@@ -25,7 +25,7 @@ pub(super) struct At {
 
 /// An access with the attributes that distinguish it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Access {
+pub(super) struct SeenAccess {
     /// Place and calls that led there, innermost first.
     pub frames: Vec<At>,
     pub writes: bool,
@@ -36,19 +36,19 @@ pub(super) struct Access {
 
 /// Evidence of the runs.
 #[derive(Default, Debug)]
-pub(super) struct Seen {
+pub(super) struct RunEvidence {
     /// Accesses with their counts.
-    pub accesses: BTreeMap<Access, u64>,
+    pub accesses: BTreeMap<SeenAccess, u64>,
     /// Lines on which calls return with locks held: names by file and line.
     pub taken: BTreeMap<(String, u32), BTreeSet<String>>,
     /// Numbers of runs that were examined, and of all runs.
     pub runs: (usize, usize),
 }
 
-impl Seen {
+impl RunEvidence {
     /// Evidence of the runs about locks alone.
-    pub fn of_locks(runs: &[(String, Arc<Run>)]) -> Seen {
-        let mut seen = Seen::default();
+    pub fn of_locks(runs: &[(String, Arc<Run>)]) -> RunEvidence {
+        let mut seen = RunEvidence::default();
         for (_, run) in runs {
             lock_calls::taken(run, &|row| lock_name(run, row), &mut seen.taken);
         }
@@ -62,8 +62,8 @@ pub(super) fn look(
     runs: &[(String, Arc<Run>)],
     families: &BTreeSet<String>,
     budget: &Budget,
-) -> Seen {
-    let (mut seen, mut events) = (Seen::default(), 0);
+) -> RunEvidence {
+    let (mut seen, mut events) = (RunEvidence::default(), 0);
     let passed = |run: &Arc<Run>| run.meta.outcome == Outcome::Passed;
     let failing = runs.iter().filter(|(_, run)| !passed(run));
     for (_, run) in failing.chain(runs.iter().filter(|(_, run)| passed(run))) {
@@ -77,7 +77,7 @@ pub(super) fn look(
     seen
 }
 
-fn add(run: &Run, families: &BTreeSet<String>, seen: &mut Seen) {
+fn add(run: &Run, families: &BTreeSet<String>, seen: &mut RunEvidence) {
     let locks = Locks::new(run, &mut Vec::new());
     lock_calls::taken(run, &|row| lock_name(run, row), &mut seen.taken);
     for (row, event) in shared(run, families) {
@@ -87,7 +87,7 @@ fn add(run: &Run, families: &BTreeSet<String>, seen: &mut Seen) {
             .collect();
         held.sort();
         held.dedup();
-        let access = Access {
+        let access = SeenAccess {
             frames: frames(run, row),
             writes: event.kind.writes(),
             location: run.location(event.location).to_owned(),

@@ -1,8 +1,8 @@
 //! Tests of fixes for runs written as text.
 
 use super::{
-    Fix, FixKind, Guarded, Offered, Ordered, apply,
-    constraint::{Verdict, verdict},
+    Fix, FixKind, GuardedLines, Offered, Ordered, apply,
+    constraint::{OrderVerdict, verdict},
     offer,
     sections::{Again, sections},
 };
@@ -29,7 +29,7 @@ fn plain() -> Fix {
 
 fn lines_10_to_12() -> Fix {
     Fix {
-        exclusive: vec![Guarded {
+        exclusive: vec![GuardedLines {
             file: "test.c".to_owned(),
             first: 10,
             last: 12,
@@ -43,15 +43,27 @@ fn lines_10_to_12() -> Fix {
 fn lines_that_were_interrupted_are_excluded() {
     let whole =
         "main.1 R x @10 f\nmain.1 W x @12\nmain.1 R y @13\nmain.2 R x @10 f\nmain.2 W x @12\n";
-    assert_eq!(verdict(&lines_10_to_12(), &run(whole)), Verdict::Allowed);
+    assert_eq!(
+        verdict(&lines_10_to_12(), &run(whole)),
+        OrderVerdict::Allowed
+    );
     let parted = "main.1 R x @10 f\nmain.2 R x @10 f\nmain.1 W x @12\nmain.2 W x @12\n";
-    assert_eq!(verdict(&lines_10_to_12(), &run(parted)), Verdict::Excluded);
+    assert_eq!(
+        verdict(&lines_10_to_12(), &run(parted)),
+        OrderVerdict::Excluded
+    );
     // The first thread never left.
     let stuck = "main.1 R x @10 f\nmain.2 R x @10 f\nmain.2 W x @12\nmain.2 fails @12\n";
-    assert_eq!(verdict(&lines_10_to_12(), &run(stuck)), Verdict::Excluded);
+    assert_eq!(
+        verdict(&lines_10_to_12(), &run(stuck)),
+        OrderVerdict::Excluded
+    );
     // Lines of another function are different ones.
     let other = "main.1 R x @10 f\nmain.2 R x @10 g\nmain.1 W x @12\n";
-    assert_eq!(verdict(&lines_10_to_12(), &run(other)), Verdict::Allowed);
+    assert_eq!(
+        verdict(&lines_10_to_12(), &run(other)),
+        OrderVerdict::Allowed
+    );
 }
 
 #[test]
@@ -78,8 +90,8 @@ fn sections_of_the_lock_exclude_the_lines() {
             "main.1 R x @10 f\nmain.2 lock {lock} @30 g\nmain.2 W x @31\nmain.2 unlock {lock} @32\nmain.1 W x @12\nmain.1 W y @13\n"
         )
     };
-    assert_eq!(verdict(&fix, &run(&text("m"))), Verdict::Excluded);
-    assert_eq!(verdict(&fix, &run(&text("n"))), Verdict::Allowed);
+    assert_eq!(verdict(&fix, &run(&text("m"))), OrderVerdict::Excluded);
+    assert_eq!(verdict(&fix, &run(&text("n"))), OrderVerdict::Allowed);
 }
 
 #[test]
@@ -96,21 +108,24 @@ fn a_thread_has_ended_before_a_line_or_not() {
     let fork = "main fork main.1 @1 main\nmain fork main.2 @1\n";
     let ends = "main.1 R x @5 f\nmain.1 end\n";
     let reached = "main W x @9 main\n";
-    check(&format!("{fork}{ends}{reached}"), Verdict::Allowed);
-    check(&format!("{fork}{reached}{ends}"), Verdict::Excluded);
+    check(&format!("{fork}{ends}{reached}"), OrderVerdict::Allowed);
+    check(&format!("{fork}{reached}{ends}"), OrderVerdict::Excluded);
     // The thread has not ended when the run fails.
     check(
         &format!("{fork}{reached}main.1 R x @5 f\n"),
-        Verdict::Excluded,
+        OrderVerdict::Excluded,
     );
     // The join does not wait for another thread, and the line need not be reached.
     check(
         &format!("{fork}{ends}{reached}main.2 W x @5 f\n"),
-        Verdict::Allowed,
+        OrderVerdict::Allowed,
     );
-    check(&format!("{fork}main.1 R x @5 f\n"), Verdict::Allowed);
+    check(&format!("{fork}main.1 R x @5 f\n"), OrderVerdict::Allowed);
     // The line before the thread's creation belongs to another iteration of a loop.
-    check(&format!("{reached}{fork}{ends}{reached}"), Verdict::Allowed);
+    check(
+        &format!("{reached}{fork}{ends}{reached}"),
+        OrderVerdict::Allowed,
+    );
 }
 
 #[test]
@@ -126,17 +141,20 @@ fn a_thread_begins_after_a_line_or_not() {
     let check = |text: &str, expected| assert_eq!(verdict(&fix, &run(text)), expected, "{text}");
     check(
         "main fork main.1 @1 main\nmain W x @9\nmain.1 R x @5 f\n",
-        Verdict::Allowed,
+        OrderVerdict::Allowed,
     );
     check(
         "main fork main.1 @1 main\nmain.1 R x @5 f\nmain W x @9 main\n",
-        Verdict::Excluded,
+        OrderVerdict::Excluded,
     );
     check(
         "main fork main.1 @1 main\nmain.1 R x @5 f\n",
-        Verdict::Excluded,
+        OrderVerdict::Excluded,
     );
-    check("main fork main.1 @1 main\nmain R x @8\n", Verdict::Allowed);
+    check(
+        "main fork main.1 @1 main\nmain R x @8\n",
+        OrderVerdict::Allowed,
+    );
 }
 
 const SOURCE: &str = "\
@@ -255,17 +273,29 @@ fn a_fix_of_lock_orders_is_tried_as_an_order_of_locks() {
     let ends = "main.1 unlock b @13 f\nmain.1 unlock a @14 f\n";
     let other =
         "main.2 lock b @20 g\nmain.2 lock a @21 g\nmain.2 unlock a @22 g\nmain.2 unlock b @23 g\n";
-    check(&format!("{first}{second}{ends}{other}"), Verdict::Allowed);
+    check(
+        &format!("{first}{second}{ends}{other}"),
+        OrderVerdict::Allowed,
+    );
     // A thread that holds the inner lock keeps the other one from acquiring the outer one.
     let inner = "main.2 lock b @20 g\nmain.2 unlock b @23 g\n";
-    check(&format!("{first}{inner}{second}{ends}"), Verdict::Excluded);
+    check(
+        &format!("{first}{inner}{second}{ends}"),
+        OrderVerdict::Excluded,
+    );
     // The two are no critical section: an access without either lock may come in between.
     let free = "main.2 W x @30 h\n";
-    check(&format!("{first}{free}{second}{ends}"), Verdict::Allowed);
+    check(
+        &format!("{first}{free}{second}{ends}"),
+        OrderVerdict::Allowed,
+    );
     // Another function takes them one after the other as well.
     let third =
         "main.2 lock a @40 h\nmain.2 lock b @41 h\nmain.2 unlock b @42 h\nmain.2 unlock a @43 h\n";
-    check(&format!("{third}{first}{second}{ends}"), Verdict::Allowed);
+    check(
+        &format!("{third}{first}{second}{ends}"),
+        OrderVerdict::Allowed,
+    );
     let order = fix.ordered.first().unwrap();
     let text = format!("{first}{second}{ends}{other}");
     let runs = |text: &str| [("passed-1".to_owned(), Arc::new(run(text)))];

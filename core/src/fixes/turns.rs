@@ -1,6 +1,6 @@
 //! Locks around all of a thread's work, which make threads take turns, so that they need not be threads.
 
-use super::{Fix, FixKind, Region, sections::Span};
+use super::{EditRegion, Fix, FixKind, sections::LockSpan};
 use crate::{callers::call_sites, facts};
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, Run, ThreadId};
@@ -11,11 +11,11 @@ const NEARLY_ALL: usize = 90;
 
 /// Reason why a new mutex would only make threads take turns, if it does: two of them loop within it and do
 /// nearly nothing else.
-pub(super) fn refuse(fix: &Fix, run: &Run, new: &[Span]) -> Option<String> {
+pub(super) fn refuse(fix: &Fix, run: &Run, new: &[LockSpan]) -> Option<String> {
     if fix.kind != FixKind::NewMutex {
         return None;
     }
-    let mut spans: BTreeMap<u16, Vec<&Span>> = BTreeMap::new();
+    let mut spans: BTreeMap<u16, Vec<&LockSpan>> = BTreeMap::new();
     for span in new {
         spans.entry(span.thread).or_default().push(span);
     }
@@ -32,11 +32,11 @@ pub(super) fn refuse(fix: &Fix, run: &Run, new: &[Span]) -> Option<String> {
 }
 
 /// Returns whether a section has nearly all of its thread's accesses, and loops.
-fn is_all(fix: &Fix, run: &Run, span: &Span) -> bool {
+fn is_all(fix: &Fix, run: &Run, span: &LockSpan) -> bool {
     let first = call_sites(run, EventId(span.first));
     let start = first.iter().map(|site| run.meta.site(*site));
     let start = start.map(|site| &site.function).next();
-    let goes_round = |region: &Region| {
+    let goes_round = |region: &EditRegion| {
         let of_thread = start == Some(&region.lines.function);
         of_thread && region.parts.iter().any(|part| part.is_loop)
     };

@@ -1,16 +1,16 @@
 //! Fixes around waits on condition variables.
 
 use super::{
-    Case,
+    FixInput,
     atomic::{self, Changes},
-    model::{Fix, FixKind, Guarded},
+    model::{Fix, FixKind, GuardedLines},
     mutexes,
-    seen::{At, Seen, frames},
+    seen::{At, RunEvidence, frames},
     text::{
-        Refusal, function_name,
-        hold::{Kept, Lines, hold},
-        locks::{Mutex, Style, callee, calls, guarded, last_name},
-        source::{Source, children, descendants, lines},
+        EditRefusal, function_name,
+        hold::{AtomicLines, HoldResult, hold},
+        locks::{LockStyle, Mutex, callee, calls, guarded, last_name},
+        source::{ParsedSource, children, descendants, lines},
         waits,
     },
 };
@@ -24,7 +24,7 @@ use unsnarl_trace::{EventId, EventKind, Run, SiteRow};
 
 /// Replaces `if` by `while`, where one of the interrupted accesses lies before a wait and the other after it;
 /// `None` when there is no wait between them.
-pub(super) fn look_again(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
+pub(super) fn look_again(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     if !matches!(
         case.explanation.kind,
         BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
@@ -56,7 +56,7 @@ pub(super) fn look_again(case: &Case<'_>) -> Option<Result<Fix, Refusal>> {
     Some(again(case, &at.file, at.line))
 }
 
-fn again(case: &Case<'_>, file: &str, line: u32) -> Result<Fix, Refusal> {
+fn again(case: &FixInput<'_>, file: &str, line: u32) -> Result<Fix, EditRefusal> {
     let (changes, head) = waits::look_again(case.files.get(file)?, line)?;
     let edits = Changes::from([(file.to_owned(), changes)]);
     Ok(Fix::edit(
@@ -68,7 +68,7 @@ fn again(case: &Case<'_>, file: &str, line: u32) -> Result<Fix, Refusal> {
 }
 
 /// Puts the check of the condition and the wait into one critical section, and the signal into one as well.
-pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
+pub(super) fn signal_under_lock(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
     let explanation = case.explanation;
     let step = |role: Role, access: &str| {
         let mut marks = explanation.sites.iter().filter(|mark| mark.role == role);
@@ -99,10 +99,10 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     let a = looks
         .next()
         .ok_or("the look at the condition and the wait are in different functions")?;
-    let seen = Seen::of_locks(case.runs);
+    let seen = RunEvidence::of_locks(case.runs);
     let mut regions = Vec::new();
-    let mut widened = |at: &At, mutex: &Mutex, kept: &Kept| {
-        let lines = Guarded {
+    let mut widened = |at: &At, mutex: &Mutex, kept: &HoldResult| {
+        let lines = GuardedLines {
             file: at.file.clone(),
             first: kept.first,
             last: kept.last,
@@ -113,15 +113,15 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     let waiting = waits_with(case, &seen, waited, &b)?;
     let mut changes = Changes::new();
     let mut said = Vec::new();
-    let around = Lines {
+    let around = AtomicLines {
         first: a.line.min(b.line),
         last: a.line.max(b.line),
     };
     // If the two are in one section already, only the signal is outside of it; a wait with a predicate is one
     // step.
-    let looks_itself = waiting.style == Style::Guard && around.first == around.last;
+    let looks_itself = waiting.style == LockStyle::Guard && around.first == around.last;
     let kept = match looks_itself {
-        true => Kept::default(),
+        true => HoldResult::default(),
         false => hold(case.files.get(&a.file)?, &waiting, &around)?,
     };
     if !kept.changes.is_empty() {
@@ -140,7 +140,7 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
     let kept = hold(
         signalled,
         &mutex,
-        &Lines {
+        &AtomicLines {
             first: signal.place.line,
             last: signal.place.line,
         },
@@ -180,7 +180,12 @@ pub(super) fn signal_under_lock(case: &Case<'_>) -> Result<Fix, Refusal> {
 }
 
 /// The mutex of a wait, as the waiting function names it.
-fn waits_with(case: &Case<'_>, seen: &Seen, waited: EventId, at: &At) -> Result<Mutex, Refusal> {
+fn waits_with(
+    case: &FixInput<'_>,
+    seen: &RunEvidence,
+    waited: EventId,
+    at: &At,
+) -> Result<Mutex, EditRefusal> {
     let source = case.files.get(&at.file)?;
     let named = given_back(case.run, waited)
         .and_then(|lock| mutexes::in_function(source, &at.file, at.line, &lock, seen).ok());
@@ -190,12 +195,12 @@ fn waits_with(case: &Case<'_>, seen: &Seen, waited: EventId, at: &At) -> Result<
 /// The same mutex, as the signalling function names it: it lies beside the condition, or has the same name
 /// everywhere.
 fn signals_with(
-    case: &Case<'_>,
-    seen: &Seen,
+    case: &FixInput<'_>,
+    seen: &RunEvidence,
     waiting: &Mutex,
     waited: EventId,
     signal: &SiteMark,
-) -> Result<Mutex, Refusal> {
+) -> Result<Mutex, EditRefusal> {
     let (file, line) = (&signal.place.file, signal.place.line);
     let source = case.files.get(file)?;
     let named = given_back(case.run, waited)
@@ -233,7 +238,7 @@ fn at(site: &SiteRow) -> At {
 }
 
 /// The mutex that the wait on a line releases.
-fn mutex_of(source: &Source, line: u32) -> Result<Mutex, Refusal> {
+fn mutex_of(source: &ParsedSource, line: u32) -> Result<Mutex, EditRefusal> {
     let unseen = || format!("the mutex of the wait on line {line} is not seen");
     let mut around = source.function(line);
     // A predicate on the same line is a function of its own, within the call.
@@ -253,8 +258,8 @@ fn mutex_of(source: &Source, line: u32) -> Result<Mutex, Refusal> {
         .map(children)
         .unwrap_or_default();
     let style = match callee(source, call) {
-        name if name.starts_with("pthread") => Style::Pthread,
-        name if name.starts_with("cnd") => Style::C11,
+        name if name.starts_with("pthread") => LockStyle::Pthread,
+        name if name.starts_with("cnd") => LockStyle::C11,
         _ => {
             let lock = arguments.first().map(|node| source.str(*node));
             return lock
@@ -273,18 +278,18 @@ fn mutex_of(source: &Source, line: u32) -> Result<Mutex, Refusal> {
 }
 
 /// The mutex held by the guard object of this name.
-fn held_by(source: &Source, function: Node<'_>, lock: &str) -> Option<Mutex> {
+fn held_by(source: &ParsedSource, function: Node<'_>, lock: &str) -> Option<Mutex> {
     let mut all = descendants(function).into_iter();
     let held = all.find_map(|node| guarded(source, node).filter(|(_, name)| *name == lock));
     let object = held.and_then(|(held, _)| held.first().copied())?;
     Some(Mutex {
         object: object.to_owned(),
-        style: Style::Guard,
+        style: LockStyle::Guard,
     })
 }
 
 /// The condition variable that is signalled on a line.
-fn condition(source: &Source, line: u32) -> Option<String> {
+fn condition(source: &ParsedSource, line: u32) -> Option<String> {
     let function = source.function(line)?;
     let mut signals = calls(function).filter(|call| {
         let name = callee(source, *call);
@@ -313,11 +318,11 @@ mod tests {
 
     #[test]
     fn a_wait_gives_back_the_mutex_of_its_lock_object() {
-        let source = Source::parse("a.cpp", LATCH).unwrap();
+        let source = ParsedSource::parse("a.cpp", LATCH).unwrap();
         let mutex = mutex_of(&source, 6).unwrap();
         assert_eq!(
             (mutex.object.as_str(), mutex.style),
-            ("mutex_", Style::Guard)
+            ("mutex_", LockStyle::Guard)
         );
         assert_eq!(condition(&source, 8).as_deref(), Some("zero_"));
     }

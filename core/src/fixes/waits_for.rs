@@ -4,8 +4,8 @@
 use super::{
     Fix,
     mutexes::lock_name,
-    sections::{Again, Span, sections},
-    text::Refusal,
+    sections::{Again, LockSpan, sections},
+    text::EditRefusal,
     turns,
 };
 use crate::{
@@ -19,9 +19,9 @@ use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 /// unknown. Linear in the runs.
 pub(super) fn refuse<'a>(
     fix: &Fix,
-    runs: impl Iterator<Item = Result<&'a Run, Refusal>>,
-) -> Option<Refusal> {
-    let mut order = Order::default();
+    runs: impl Iterator<Item = Result<&'a Run, EditRefusal>>,
+) -> Option<EditRefusal> {
+    let mut order = RequestOrder::default();
     for run in runs {
         let run = match run {
             Ok(run) => run,
@@ -31,7 +31,7 @@ pub(super) fn refuse<'a>(
         if let Some(again) = found.again {
             return Some(in_words(fix, &again));
         }
-        let new: Vec<Span> = found.spans.into_iter().filter(|span| span.is_new).collect();
+        let new: Vec<LockSpan> = found.spans.into_iter().filter(|span| span.is_new).collect();
         if let Some(why) = waits(run, &new).or_else(|| turns::refuse(fix, run, &new)) {
             return Some(why);
         }
@@ -64,9 +64,9 @@ fn in_words(fix: &Fix, again: &Again) -> String {
 }
 
 /// Finds a thread that waits in the lines for another one, which acquires the lock before the awaited event.
-fn waits(run: &Run, new: &[Span]) -> Option<String> {
+fn waits(run: &Run, new: &[LockSpan]) -> Option<String> {
     // Those of one thread follow each other.
-    let mut of_thread: BTreeMap<u16, Vec<&Span>> = BTreeMap::new();
+    let mut of_thread: BTreeMap<u16, Vec<&LockSpan>> = BTreeMap::new();
     for span in new {
         of_thread.entry(span.thread).or_default().push(span);
     }
@@ -120,7 +120,7 @@ fn waits(run: &Run, new: &[Span]) -> Option<String> {
 
 /// A lock that was requested with another one held.
 #[derive(Clone, Debug)]
-struct Edge {
+struct WaitsForEdge {
     /// Thread, by run and number.
     thread: (usize, u16),
     line: u32,
@@ -131,16 +131,16 @@ struct Edge {
 
 /// Order of requested and held locks, over all runs.
 #[derive(Default)]
-struct Order {
+struct RequestOrder {
     runs: usize,
-    edges: BTreeMap<(String, String), Vec<Edge>>,
+    edges: BTreeMap<(String, String), Vec<WaitsForEdge>>,
 }
 
 /// Bound on the edges kept of one pair of locks: of different threads and of different locks around them.
 const MOST: usize = 16;
 
-impl Order {
-    fn add(&mut self, fix: &Fix, run: &Run, new: &[Span]) {
+impl RequestOrder {
+    fn add(&mut self, fix: &Fix, run: &Run, new: &[LockSpan]) {
         self.runs += 1;
         let own = own_name(fix);
         let locks = Locks::new(run, &mut Vec::new());
@@ -194,7 +194,7 @@ impl Order {
         is_new: bool,
     ) {
         let event = run.events.get(row);
-        let edge = Edge {
+        let edge = WaitsForEdge {
             thread: (self.runs, thread),
             line: event.map_or(0, |event| run.meta.site(event.site).line),
             held,

@@ -2,11 +2,11 @@
 //! text.
 
 use super::{
-    Fix, FixKind, Guarded, Part, Region,
-    constraint::{Verdict, verdict},
-    lock_calls::Seen,
+    EditRegion, Fix, FixKind, GuardedLines, RegionStatement,
+    constraint::{OrderVerdict, verdict},
+    lock_calls::PairedLockCalls,
     sections::{Again, sections},
-    text::{locks::LockPair, source::Source},
+    text::{locks::LockPair, source::ParsedSource},
     waits_for,
 };
 use std::sync::Arc;
@@ -18,13 +18,13 @@ fn run(text: &str) -> Run {
 
 /// Holds a lock on lines 10 to 12 of `f`, with a statement on each.
 fn fix(lock: Option<&str>, opens: bool) -> Fix {
-    let lines = Guarded {
+    let lines = GuardedLines {
         file: "test.c".to_owned(),
         first: 10,
         last: 12,
         function: "f".to_owned(),
     };
-    let part = |line| Part {
+    let part = |line| RegionStatement {
         first: line,
         last: line,
         is_loop: false,
@@ -32,11 +32,11 @@ fn fix(lock: Option<&str>, opens: bool) -> Fix {
     Fix {
         exclusive: vec![lines.clone()],
         lock: lock.map(str::to_owned),
-        regions: vec![Region {
+        regions: vec![EditRegion {
             lines,
             opens,
             parts: (10..=12).map(part).collect(),
-            ..Region::default()
+            ..EditRegion::default()
         }],
         ..Fix::edit(
             FixKind::WidenSection,
@@ -59,10 +59,13 @@ fn each_round_of_a_loop_is_a_section() {
     };
     assert_eq!(
         verdict(&fix(None, false), &run(&rounds(other))),
-        Verdict::Allowed
+        OrderVerdict::Allowed
     );
     let within = format!("main.1 R x @10 f\n{other}main.1 W x @12\n");
-    assert_eq!(verdict(&fix(None, false), &run(&within)), Verdict::Excluded);
+    assert_eq!(
+        verdict(&fix(None, false), &run(&within)),
+        OrderVerdict::Excluded
+    );
     assert_eq!(
         sections(&fix(None, false), &run(&rounds(""))).spans.len(),
         2
@@ -105,8 +108,8 @@ fn locks_of_other_objects_do_not_exclude_each_other() {
         )
     };
     let fix = fix(Some("boxes[0].lock"), true);
-    assert_eq!(verdict(&fix, &run(&both("1"))), Verdict::Allowed);
-    assert_eq!(verdict(&fix, &run(&both("0"))), Verdict::Excluded);
+    assert_eq!(verdict(&fix, &run(&both("1"))), OrderVerdict::Allowed);
+    assert_eq!(verdict(&fix, &run(&both("0"))), OrderVerdict::Excluded);
 }
 
 #[test]
@@ -138,8 +141,8 @@ fn functions_that_return_with_a_lock_held_are_seen() {
     let section =
         "main lock m via=3@f @lib.c:3 grab\nmain W x @4 f\nmain unlock m via=5@f @lib.c:7 drop\n";
     let runs = [("passed-1".to_owned(), Arc::new(run(section)))];
-    let source = Source::parse("test.c", text).unwrap();
-    let found = Seen::of(&runs).in_file("test.c", &source);
+    let source = ParsedSource::parse("test.c", text).unwrap();
+    let found = PairedLockCalls::of(&runs).in_file("test.c", &source);
     assert_eq!(
         found.pairs,
         [LockPair {
@@ -151,7 +154,10 @@ fn functions_that_return_with_a_lock_held_are_seen() {
     // A function that releases the lock it acquires is no lock function.
     let whole = "main lock m via=3@f @lib.c:3 grab\nmain unlock m via=3@f @lib.c:4 grab\n";
     let runs = [("passed-1".to_owned(), Arc::new(run(whole)))];
-    assert_eq!(Seen::of(&runs).in_file("test.c", &source).pairs, []);
+    assert_eq!(
+        PairedLockCalls::of(&runs).in_file("test.c", &source).pairs,
+        []
+    );
 }
 
 #[test]
@@ -160,10 +166,10 @@ fn functions_that_return_a_guard_are_seen() {
     let section = "main lock m via=4@List::f @mutex:3 hold\nmain W x @5 List::f\nmain unlock m via=6@List::f @mutex:7 std::unique_lock<std::mutex>::~unique_lock()\n";
     let unlocked =
         "main lock m via=4@List::f @mutex:3 hold\nmain W x @5 List::f\nmain unlock m @6 List::f\n";
-    let source = Source::parse("test.cpp", text).unwrap();
+    let source = ParsedSource::parse("test.cpp", text).unwrap();
     for section in [section, unlocked] {
         let runs = [("passed-1".to_owned(), Arc::new(run(section)))];
-        let found = Seen::of(&runs).in_file("test.c", &source);
+        let found = PairedLockCalls::of(&runs).in_file("test.c", &source);
         assert_eq!(found.holders.into_iter().collect::<Vec<_>>(), ["hold"]);
     }
 }
@@ -181,7 +187,7 @@ fn a_lock_around_all_that_threads_do_is_no_fix() {
         .iter_mut()
         .flat_map(|region| &mut region.parts)
     {
-        *part = Part {
+        *part = RegionStatement {
             first: 10,
             last: 12,
             is_loop: true,

@@ -23,7 +23,7 @@ pub struct Abstraction {
 impl Abstraction {
     /// Abstracts macros over events below `kinds`.
     pub fn new(macros: &Macros, kinds: usize) -> Abstraction {
-        let mut classes = Classes::new(kinds);
+        let mut classes = DisjointSets::new(kinds);
         for events in &macros.events {
             for pair in events.windows(2) {
                 if let [a, b] = pair {
@@ -88,13 +88,13 @@ fn common(traces: &[Vec<u32>], taken: usize, at_end: bool) -> usize {
 }
 
 /// Disjoint sets with union and find.
-struct Classes {
+struct DisjointSets {
     parents: Vec<u32>,
 }
 
-impl Classes {
-    fn new(kinds: usize) -> Classes {
-        Classes {
+impl DisjointSets {
+    fn new(kinds: usize) -> DisjointSets {
+        DisjointSets {
             parents: (0..kinds as u32).collect(),
         }
     }

@@ -25,7 +25,7 @@ mod tests;
 
 use super::{
     counter::{Counter, TOGETHER},
-    sequences::{Index, items, take},
+    sequences::{SequenceIndex, items, take},
 };
 use crate::{Budget, StopReason};
 use insertions::Insertions;
@@ -33,7 +33,7 @@ use std::ops::Range;
 
 /// Limits of the search for patterns.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct PatternLimits {
     /// Minimum support: sum of the weights of the sequences that have a pattern; at least 1 is taken.
     pub least: u32,
     /// Length of the longest patterns.
@@ -65,15 +65,15 @@ impl Guide for Everything {
 
 /// The sequences to mine.
 #[derive(Debug)]
-pub struct Sequences {
-    index: Index,
+pub struct SequencesToMine {
+    index: SequenceIndex,
 }
 
-impl Sequences {
+impl SequencesToMine {
     /// Sequences of items below `kinds`, each with the number of equal ones that it stands for.
-    pub fn new(kinds: usize, list: impl IntoIterator<Item = (Vec<u32>, u32)>) -> Sequences {
-        Sequences {
-            index: Index::new(kinds, list.into_iter().collect()),
+    pub fn new(kinds: usize, list: impl IntoIterator<Item = (Vec<u32>, u32)>) -> SequencesToMine {
+        SequencesToMine {
+            index: SequenceIndex::new(kinds, list.into_iter().collect()),
         }
     }
 
@@ -86,12 +86,12 @@ impl Sequences {
     /// `false`. Returns the reason of an early stop, if any.
     pub fn mine(
         &self,
-        limits: &Limits,
+        limits: &PatternLimits,
         guide: &impl Guide,
         budget: &Budget,
         found: impl FnMut(&[u32], u32) -> bool,
     ) -> Option<StopReason> {
-        let mut search = Search::new(&self.index, limits, guide, found);
+        let mut search = ClosedSearch::new(&self.index, limits, guide, found);
         search.run(budget)
     }
 }
@@ -104,14 +104,14 @@ const BLOCK: usize = 32;
 
 /// A sequence of the projection of a pattern.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct ProjectedSequence {
     sequence: u32,
     /// First place after the pattern's first occurrence.
     from: u32,
 }
 
 /// A pattern whose extensions are being tried.
-struct Frame {
+struct PatternFrame {
     /// Start of its projection.
     entries: usize,
     /// Start of the supports of its extensions.
@@ -120,8 +120,8 @@ struct Frame {
     tried: usize,
 }
 
-struct Search<'a, G, F> {
-    data: &'a Index,
+struct ClosedSearch<'a, G, F> {
+    data: &'a SequenceIndex,
     least: u32,
     longest: usize,
     effort: u64,
@@ -129,8 +129,8 @@ struct Search<'a, G, F> {
     guide: &'a G,
     found: F,
     pattern: Vec<u32>,
-    frames: Vec<Frame>,
-    entries: Vec<Entry>,
+    frames: Vec<PatternFrame>,
+    entries: Vec<ProjectedSequence>,
     /// Frequent extensions, a set for each frame.
     frequent: Vec<u64>,
     /// Extensions still to be tried.
@@ -147,10 +147,10 @@ struct Search<'a, G, F> {
     insertions: Insertions,
 }
 
-impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
-    fn new(data: &'a Index, limits: &Limits, guide: &'a G, found: F) -> Self {
+impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> ClosedSearch<'a, G, F> {
+    fn new(data: &'a SequenceIndex, limits: &PatternLimits, guide: &'a G, found: F) -> Self {
         let width = data.width();
-        Search {
+        ClosedSearch {
             data,
             least: limits.least.max(1),
             longest: limits.longest.unwrap_or(usize::MAX),
@@ -174,10 +174,11 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
 
     fn run(&mut self, budget: &Budget) -> Option<StopReason> {
         let data = self.data;
-        self.entries.extend((0..data.len()).map(|sequence| Entry {
-            sequence,
-            from: data.start(sequence),
-        }));
+        self.entries
+            .extend((0..data.len()).map(|sequence| ProjectedSequence {
+                sequence,
+                from: data.start(sequence),
+            }));
         self.counter.begin(&self.hopeful);
         self.count(0..self.entries.len());
         self.expand(0, data.total());
@@ -374,12 +375,12 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         self.spend(of.len() as u64);
         self.entries.reserve(of.len());
         for at in of {
-            let Some(&Entry { sequence, from }) = self.entries.get(at) else {
+            let Some(&ProjectedSequence { sequence, from }) = self.entries.get(at) else {
                 continue;
             };
             if let Some(place) = self.data.next(item, sequence, from) {
                 let from = place + 1;
-                self.entries.push(Entry { sequence, from });
+                self.entries.push(ProjectedSequence { sequence, from });
             }
         }
     }
@@ -398,7 +399,7 @@ impl<'a, G: Guide, F: FnMut(&[u32], u32) -> bool> Search<'a, G, F> {
         let supports = self.supports.len();
         self.supports
             .extend(items(next).map(|item| self.counter.count(item)));
-        self.frames.push(Frame {
+        self.frames.push(PatternFrame {
             entries,
             supports,
             tried: supports,

@@ -7,7 +7,7 @@ use unsnarl_trace::EventId;
 
 /// A run's trace and outcome.
 #[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
+pub struct MiningInput<'a> {
     /// The trace.
     pub trace: &'a Trace,
     /// `true` if the run failed.
@@ -36,7 +36,7 @@ pub struct Sample {
 
 /// An event of the data set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Item {
+pub struct DatasetItem {
     /// Number of the thread.
     pub thread: u32,
     /// Number of the location.
@@ -64,7 +64,7 @@ pub struct Distinct {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DataSet {
     /// The distinct events.
-    pub items: Vec<Item>,
+    pub items: Vec<DatasetItem>,
     /// The distinct traces, in the order of the input.
     pub traces: Vec<Distinct>,
     /// Number of failing runs.
@@ -80,7 +80,7 @@ impl DataSet {
     ///
     /// Sharing is a property of a location over all runs together: in a run that ends early fewer threads
     /// reach it.
-    pub fn new(inputs: &[Input<'_>], subset: &Subset) -> DataSet {
+    pub fn new(inputs: &[MiningInput<'_>], subset: &Subset) -> DataSet {
         let numbered = Numbered::new(inputs);
         let shared = numbered.shared();
         let mut traces: Vec<(usize, Vec<u32>)> = Vec::new();
@@ -101,13 +101,13 @@ impl DataSet {
 /// One numbering for the events of all traces.
 #[derive(Default)]
 struct Numbered {
-    items: Vec<Item>,
+    items: Vec<DatasetItem>,
     /// For each trace: the items of its kinds.
     of_traces: Vec<Vec<u32>>,
 }
 
 impl Numbered {
-    fn new(inputs: &[Input<'_>]) -> Numbered {
+    fn new(inputs: &[MiningInput<'_>]) -> Numbered {
         let mut numbered = Numbered::default();
         let mut ids: FxHashMap<u64, u32> = FxHashMap::default();
         let (mut threads, mut locations) = (FxHashMap::default(), FxHashMap::default());
@@ -117,7 +117,7 @@ impl Numbered {
                 let new = numbered.items.len() as u32;
                 let id = *ids.entry(kind.key).or_insert(new);
                 if id == new {
-                    numbered.items.push(Item {
+                    numbered.items.push(DatasetItem {
                         thread: small(&mut threads, kind.thread),
                         location: small(&mut locations, kind.location),
                         access: kind.access,
@@ -144,7 +144,7 @@ impl Numbered {
     fn shared(&self) -> Vec<bool> {
         let count = self.items.iter().map(|item| item.location as usize + 1);
         let count = count.max().unwrap_or(0);
-        let mut seen = vec![Seen::default(); count];
+        let mut seen = vec![SeenItems::default(); count];
         for item in &self.items {
             if let Some(seen) = seen.get_mut(item.location as usize) {
                 seen.many |= seen.thread.is_some_and(|thread| thread != item.thread);
@@ -172,7 +172,7 @@ impl Numbered {
 }
 
 #[derive(Clone, Default)]
-struct Seen {
+struct SeenItems {
     thread: Option<u32>,
     many: bool,
     written: bool,
@@ -184,14 +184,14 @@ fn small(numbers: &mut FxHashMap<u64, u32>, name: u64) -> u32 {
 }
 
 /// Number of context switches.
-pub fn switches(events: &[u32], items: &[Item]) -> u32 {
+pub fn switches(events: &[u32], items: &[DatasetItem]) -> u32 {
     let thread = |event: &u32| items.get(*event as usize).map(|item| item.thread);
     let turns = events.chunk_by(|a, b| thread(a) == thread(b)).count();
     turns.saturating_sub(1) as u32
 }
 
 /// Keeps a sample: the runs with the smallest random numbers, in their order.
-fn choose(traces: &mut Vec<(usize, Vec<u32>)>, inputs: &[Input<'_>], sample: &Sample) {
+fn choose(traces: &mut Vec<(usize, Vec<u32>)>, inputs: &[MiningInput<'_>], sample: &Sample) {
     let failing = |at: usize| inputs.get(at).is_some_and(|input| input.failing);
     let mut kept = FxHashSet::default();
     for (side, most) in [(true, sample.failing), (false, sample.passing)] {
@@ -215,7 +215,11 @@ fn lot(seed: u64, at: u64) -> u64 {
 }
 
 /// Groups equal traces.
-fn collect(items: Vec<Item>, inputs: &[Input<'_>], traces: Vec<(usize, Vec<u32>)>) -> DataSet {
+fn collect(
+    items: Vec<DatasetItem>,
+    inputs: &[MiningInput<'_>],
+    traces: Vec<(usize, Vec<u32>)>,
+) -> DataSet {
     let mut set = DataSet {
         items,
         ..DataSet::default()
@@ -269,9 +273,9 @@ mod tests {
                 (Trace::new(&run, &Accesses::new(&run)), *failing)
             })
             .collect();
-        let inputs: Vec<Input<'_>> = traces
+        let inputs: Vec<MiningInput<'_>> = traces
             .iter()
-            .map(|(trace, failing)| Input {
+            .map(|(trace, failing)| MiningInput {
                 trace,
                 failing: *failing,
             })

@@ -4,27 +4,27 @@
 //! write), anti (write after read), output (write after write). Each access ends at most one dependency of
 //! each preceding writer and read, so there are not many more dependencies than accesses.
 
-use super::dataset::Item;
+use super::dataset::DatasetItem;
 use crate::{orders::DependencyKind, pairs::AccessClass};
 use rustc_hash::FxHashMap;
 
 /// Interning table that gives equal values equal numbers.
 #[derive(Debug)]
-pub struct Table<T> {
+pub struct Interner<T> {
     ids: FxHashMap<T, u32>,
     list: Vec<T>,
 }
 
-impl<T> Default for Table<T> {
+impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Table {
+        Interner {
             ids: FxHashMap::default(),
             list: Vec::new(),
         }
     }
 }
 
-impl<T: Clone + Eq + std::hash::Hash> Table<T> {
+impl<T: Clone + Eq + std::hash::Hash> Interner<T> {
     /// The number of a value.
     pub fn id(&mut self, thing: T) -> u32 {
         let new = self.list.len() as u32;
@@ -42,7 +42,7 @@ impl<T: Clone + Eq + std::hash::Hash> Table<T> {
 
 /// A dependency, identified by its events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Dependency {
+pub struct EventDependency {
     /// The earlier event: index into [`DataSet::items`](super::DataSet::items).
     pub head: u32,
     /// The later event.
@@ -53,16 +53,16 @@ pub struct Dependency {
 
 /// Dependencies and sets of them, numbered over all traces.
 #[derive(Debug, Default)]
-pub struct Labels {
+pub struct DependencyLabels {
     /// Single dependencies.
-    pub dependencies: Table<Dependency>,
+    pub dependencies: Interner<EventDependency>,
     /// Dependencies between two macros: sets of their numbers, ascending.
-    pub sets: Table<Vec<u32>>,
+    pub sets: Interner<Vec<u32>>,
 }
 
 /// Dependency of a macro on an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Edge {
+pub struct MacroEdge {
     /// Place of the earlier macro in the trace.
     pub from: u32,
     /// Place of the later one.
@@ -73,13 +73,13 @@ pub struct Edge {
 
 /// A macro trace with its dependencies.
 #[derive(Debug, Default)]
-pub struct Graph {
+pub struct MacroGraph {
     /// Macros in order.
     pub macros: Vec<u32>,
     /// Their abstract events.
     pub abstracts: Vec<u32>,
     /// Edges sorted by abstract events, then by place.
-    edges: Vec<Edge>,
+    edges: Vec<MacroEdge>,
     by_pair: FxHashMap<(u32, u32), (u32, u32)>,
     /// For each place: the start of its neighbours.
     starts: Vec<u32>,
@@ -87,19 +87,19 @@ pub struct Graph {
     neighbours: Vec<(u32, u32)>,
 }
 
-impl Graph {
+impl MacroGraph {
     /// Builds the graph of the macros `first..first + macros.len()` of a trace of these events; `lengths` are
     /// the lengths of all macros of the trace.
     pub fn new(
-        trace: &Parts<'_>,
+        trace: &MacroParts<'_>,
         abstracts: Vec<u32>,
-        items: &[Item],
-        labels: &mut Labels,
-    ) -> Graph {
+        items: &[DatasetItem],
+        labels: &mut DependencyLabels,
+    ) -> MacroGraph {
         let mut raw = between_macros(trace, items, labels);
         let edges = labelled(&mut raw, labels);
         let (starts, neighbours) = around(&edges, trace.macros.len());
-        let mut graph = Graph {
+        let mut graph = MacroGraph {
             macros: trace.macros.to_vec(),
             abstracts,
             edges,
@@ -114,7 +114,7 @@ impl Graph {
     fn index(&mut self) {
         let abstracts = &self.abstracts;
         let of = |place: u32| abstracts.get(place as usize).copied().unwrap_or(0);
-        let pair = |edge: &Edge| (of(edge.from), of(edge.to));
+        let pair = |edge: &MacroEdge| (of(edge.from), of(edge.to));
         self.edges
             .sort_unstable_by_key(|edge| (pair(edge), edge.from, edge.to));
         let mut start = 0;
@@ -133,7 +133,7 @@ impl Graph {
     }
 
     /// Edges from one abstract event to another, by place.
-    pub fn edges(&self, from: u32, to: u32) -> &[Edge] {
+    pub fn edges(&self, from: u32, to: u32) -> &[MacroEdge] {
         let range = self.by_pair.get(&(from, to));
         range.map_or(&[], |&(start, end)| {
             self.edges.get(start as usize..end as usize).unwrap_or(&[])
@@ -163,7 +163,7 @@ impl Graph {
 
 /// A trace split into its macros.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts<'a> {
+pub struct MacroParts<'a> {
     /// All events of the trace.
     pub events: &'a [u32],
     /// Number of events before the first kept macro.
@@ -176,7 +176,7 @@ pub struct Parts<'a> {
 
 /// Accesses to one location so far, as event and place.
 #[derive(Clone, Default)]
-struct State {
+struct LocationState {
     writer: Option<(u32, u32)>,
     readers: Vec<(u32, u32)>,
 }
@@ -185,9 +185,13 @@ struct State {
 const OUTSIDE: u32 = u32::MAX;
 
 /// Dependencies between kept macros: places and number of the dependency.
-fn between_macros(trace: &Parts<'_>, items: &[Item], labels: &mut Labels) -> Vec<(u32, u32, u32)> {
+fn between_macros(
+    trace: &MacroParts<'_>,
+    items: &[DatasetItem],
+    labels: &mut DependencyLabels,
+) -> Vec<(u32, u32, u32)> {
     let mut found = Vec::new();
-    let mut states: FxHashMap<u32, State> = FxHashMap::default();
+    let mut states: FxHashMap<u32, LocationState> = FxHashMap::default();
     for (&event, place) in trace.events.iter().zip(places(trace)) {
         let Some(item) = items.get(event as usize) else {
             continue;
@@ -197,7 +201,7 @@ fn between_macros(trace: &Parts<'_>, items: &[Item], labels: &mut Labels) -> Vec
             let other = items.get(head as usize).map(|head| head.thread);
             if other != Some(item.thread) && from != OUTSIDE && place != OUTSIDE {
                 let tail = event;
-                let id = labels.dependencies.id(Dependency { head, tail, kind });
+                let id = labels.dependencies.id(EventDependency { head, tail, kind });
                 found.push((from, place, id));
             }
         };
@@ -222,7 +226,7 @@ fn between_macros(trace: &Parts<'_>, items: &[Item], labels: &mut Labels) -> Vec
 }
 
 /// For each event: the place of its macro.
-fn places<'a>(trace: &Parts<'a>) -> impl Iterator<Item = u32> + 'a {
+fn places<'a>(trace: &MacroParts<'a>) -> impl Iterator<Item = u32> + 'a {
     let of_macros = trace.of_macros;
     let kept = trace
         .macros
@@ -236,7 +240,7 @@ fn places<'a>(trace: &Parts<'a>) -> impl Iterator<Item = u32> + 'a {
     before.chain(kept).chain(std::iter::repeat(OUTSIDE))
 }
 
-fn labelled(raw: &mut Vec<(u32, u32, u32)>, labels: &mut Labels) -> Vec<Edge> {
+fn labelled(raw: &mut Vec<(u32, u32, u32)>, labels: &mut DependencyLabels) -> Vec<MacroEdge> {
     raw.sort_unstable();
     raw.dedup();
     let groups = raw.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
@@ -244,12 +248,12 @@ fn labelled(raw: &mut Vec<(u32, u32, u32)>, labels: &mut Labels) -> Vec<Edge> {
         let &(from, to, _) = group.first()?;
         let set = group.iter().map(|(_, _, id)| *id).collect();
         let label = labels.sets.id(set);
-        Some(Edge { from, to, label })
+        Some(MacroEdge { from, to, label })
     };
     groups.filter_map(edge).collect()
 }
 
-fn around(edges: &[Edge], places: usize) -> (Vec<u32>, Vec<(u32, u32)>) {
+fn around(edges: &[MacroEdge], places: usize) -> (Vec<u32>, Vec<(u32, u32)>) {
     let both = edges.iter().flat_map(|edge| {
         [
             (edge.from, edge.to, edge.label),

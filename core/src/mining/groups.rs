@@ -1,7 +1,7 @@
 //! Step 8 of Algorithm 2: patterns with the same dependencies and the same support form one group; groups are
 //! ranked by relative support.
 
-use super::{graph::Dependency, mapping::Candidate, prepared::Prepared};
+use super::{graph::EventDependency, mapping::MappedPattern, prepared::MiningSteps};
 use std::{
     cmp::{Ordering, Reverse},
     collections::BTreeMap,
@@ -9,9 +9,9 @@ use std::{
 
 /// Patterns with the same dependencies and support.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Group {
+pub struct PatternGroup {
     /// The common dependencies.
-    pub dependencies: Vec<Dependency>,
+    pub dependencies: Vec<EventDependency>,
     /// Number of failing runs with one of its patterns (each has the same number).
     pub failing: u32,
     /// Number of passing runs with one.
@@ -20,7 +20,7 @@ pub struct Group {
     pub patterns: Vec<Vec<u32>>,
 }
 
-impl Group {
+impl PatternGroup {
     /// The paper's `rel_supp`: the share of failing runs, in relation to the shares of failing and passing
     /// runs together. 1 when no passing run has it.
     pub fn relative_support(&self, failing: u32, passing: u32) -> f64 {
@@ -38,7 +38,7 @@ pub struct Grouping {
 
 impl Grouping {
     /// Adds a pattern.
-    pub fn add(&mut self, found: Candidate) {
+    pub fn add(&mut self, found: MappedPattern) {
         let key = (found.dependencies, found.failing, found.passing);
         self.groups.entry(key).or_default().push(found.macros);
     }
@@ -71,12 +71,12 @@ impl Grouping {
 
     /// The groups, best first: by relative support; then those of more failing runs, of fewer dependencies
     /// (which a person has to read), of more patterns.
-    pub fn ranked(self, prepared: &Prepared) -> Vec<Group> {
+    pub fn ranked(self, prepared: &MiningSteps) -> Vec<PatternGroup> {
         let groups = self.groups.into_iter();
-        let mut groups: Vec<Group> = groups
+        let mut groups: Vec<PatternGroup> = groups
             .map(|((set, failing, passing), mut patterns)| {
                 patterns.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
-                Group {
+                PatternGroup {
                     dependencies: dependencies(prepared, set),
                     failing,
                     passing,
@@ -84,9 +84,9 @@ impl Grouping {
                 }
             })
             .collect();
-        let order = |a: &Group, b: &Group| {
+        let order = |a: &PatternGroup, b: &PatternGroup| {
             by_support(a, b).then_with(|| {
-                let key = |group: &Group| {
+                let key = |group: &PatternGroup| {
                     (
                         Reverse(group.failing),
                         group.dependencies.len(),
@@ -103,14 +103,14 @@ impl Grouping {
     }
 }
 
-fn dependencies(prepared: &Prepared, set: u32) -> Vec<Dependency> {
+fn dependencies(prepared: &MiningSteps, set: u32) -> Vec<EventDependency> {
     let ids = prepared.labels.sets.get(set).into_iter().flatten();
     let dependencies = ids.filter_map(|id| prepared.labels.dependencies.get(*id));
     dependencies.copied().collect()
 }
 
 /// Orders groups by falling relative support, compared without rounding.
-fn by_support(a: &Group, b: &Group) -> Ordering {
+fn by_support(a: &PatternGroup, b: &PatternGroup) -> Ordering {
     let product = |x: u32, y: u32| u64::from(x) * u64::from(y);
     product(b.failing, a.passing).cmp(&product(a.failing, b.passing))
 }

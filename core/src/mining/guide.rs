@@ -139,12 +139,12 @@ mod tests {
     use super::*;
     use crate::{
         Budget,
-        mining::closed::{Everything, Limits, Sequences},
+        mining::closed::{Everything, PatternLimits, SequencesToMine},
     };
     use proptest::prelude::*;
 
-    fn mined(data: &Sequences, guide: &impl Guide, longest: usize) -> Vec<Vec<u32>> {
-        let limits = Limits {
+    fn mined(data: &SequencesToMine, guide: &impl Guide, longest: usize) -> Vec<Vec<u32>> {
+        let limits = PatternLimits {
             least: 2,
             longest: Some(longest),
             effort: None,
@@ -163,7 +163,7 @@ mod tests {
             list in proptest::collection::vec(proptest::collection::vec(0u32..6, 0..8), 1..5),
             pairs in proptest::collection::vec((0u32..6, 0u32..6), 0..8),
         ) {
-            let data = Sequences::new(6, list.iter().map(|items| (items.clone(), 1)));
+            let data = SequencesToMine::new(6, list.iter().map(|items| (items.clone(), 1)));
             let related = Related::new(6, pairs.iter().copied());
             for longest in 2..=4 {
                 let mut all = mined(&data, &Everything, longest);

@@ -3,17 +3,17 @@
 //!
 //! The search follows the dependencies instead of trying all places.
 
-use super::graph::Graph;
+use super::graph::MacroGraph;
 
 /// Calls back with the places of each instance, some more than once, until `found` returns `false`. Returns
 /// `false` then, or when there are more than `most` instances, of which the first were reported.
 pub fn instances(
-    graph: &Graph,
+    graph: &MacroGraph,
     pattern: &[u32],
     most: usize,
     mut found: impl FnMut(&[u32]) -> bool,
 ) -> bool {
-    let mut search = Search {
+    let mut search = InstanceSearch {
         graph,
         pattern,
         left: most,
@@ -24,8 +24,8 @@ pub fn instances(
     search.cover()
 }
 
-struct Search<'a, F> {
-    graph: &'a Graph,
+struct InstanceSearch<'a, F> {
+    graph: &'a MacroGraph,
     pattern: &'a [u32],
     left: usize,
     /// Places of the elements that have one.
@@ -34,7 +34,7 @@ struct Search<'a, F> {
     found: &'a mut F,
 }
 
-impl<F: FnMut(&[u32]) -> bool> Search<'_, F> {
+impl<F: FnMut(&[u32]) -> bool> InstanceSearch<'_, F> {
     /// Places the first element without a place, along a dependency; `false` when the limit is reached.
     fn cover(&mut self) -> bool {
         let Some(first) = self.places.iter().position(Option::is_none) else {

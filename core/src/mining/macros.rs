@@ -30,7 +30,7 @@ pub fn macros(
     thread: impl Fn(u32) -> u32,
     budget: &Budget,
 ) -> Result<Macros, StopReason> {
-    let mut text = Text::default();
+    let mut text = MacroText::default();
     let mut known: FxHashMap<&[u32], u32> = FxHashMap::default();
     let mut of_traces: Vec<Vec<u32>> = Vec::new();
     for trace in traces {
@@ -44,13 +44,13 @@ pub fn macros(
 
 /// The distinct macros of maximal length, concatenated.
 #[derive(Default)]
-struct Text {
+struct MacroText {
     events: Vec<u32>,
     /// Start of each macro.
     starts: Vec<u32>,
 }
 
-impl Text {
+impl MacroText {
     fn append(&mut self, turn: &[u32]) -> u32 {
         self.starts.push(self.events.len() as u32);
         self.events.extend_from_slice(turn);
@@ -74,7 +74,7 @@ struct Cuts {
 }
 
 impl Cuts {
-    fn new(text: &Text) -> Cuts {
+    fn new(text: &MacroText) -> Cuts {
         let mut cuts = Cuts {
             bits: vec![0; text.events.len() / 64 + 1],
         };
@@ -126,33 +126,33 @@ impl Cuts {
 
 /// A piece that may split others, ordered by length and content.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
+struct SplittingPiece<'a> {
     start: usize,
     events: &'a [u32],
 }
 
-impl Ord for Piece<'_> {
+impl Ord for SplittingPiece<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         let length = self.events.len().cmp(&other.events.len());
         length.then_with(|| self.events.cmp(other.events))
     }
 }
 
-impl PartialOrd for Piece<'_> {
+impl PartialOrd for SplittingPiece<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Piece<'_> {
+impl PartialEq for SplittingPiece<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Piece<'_> {}
+impl Eq for SplittingPiece<'_> {}
 
-fn refine(text: &Text, kinds: usize, budget: &Budget) -> Result<Cuts, StopReason> {
+fn refine(text: &MacroText, kinds: usize, budget: &Budget) -> Result<Cuts, StopReason> {
     let mut cuts = Cuts::new(text);
     let (starts, positions) = by_item(&text.events, kinds);
     let occurrences = |event: u32| {
@@ -161,11 +161,11 @@ fn refine(text: &Text, kinds: usize, budget: &Budget) -> Result<Cuts, StopReason
             .get(at(event as usize)..at(event as usize + 1))
             .unwrap_or(&[])
     };
-    let mut queue: BTreeSet<Piece<'_>> = BTreeSet::new();
+    let mut queue: BTreeSet<SplittingPiece<'_>> = BTreeSet::new();
     for (segment, &start) in text.starts.iter().enumerate() {
         let start = start as usize;
         let events = text.piece(start, text.end_of(segment));
-        queue.insert(Piece { start, events });
+        queue.insert(SplittingPiece { start, events });
     }
     while let Some(piece) = queue.pop_first() {
         if let Some(reason) = budget.stop() {
@@ -194,12 +194,12 @@ fn refine(text: &Text, kinds: usize, budget: &Budget) -> Result<Cuts, StopReason
 
 /// Splits all pieces that contain `piece`, one of whose events stands at `offset` and at these places.
 fn split<'a>(
-    text: &'a Text,
+    text: &'a MacroText,
     cuts: &mut Cuts,
-    piece: Piece<'a>,
+    piece: SplittingPiece<'a>,
     offset: usize,
     occurrences: &[u32],
-    queue: &mut BTreeSet<Piece<'a>>,
+    queue: &mut BTreeSet<SplittingPiece<'a>>,
 ) {
     let length = piece.events.len();
     let mut rests = Vec::new();
@@ -217,7 +217,7 @@ fn split<'a>(
         cuts.put(end);
         if left < start {
             let events = text.piece(left, start);
-            queue.insert(Piece {
+            queue.insert(SplittingPiece {
                 start: left,
                 events,
             });
@@ -227,13 +227,13 @@ fn split<'a>(
     for start in rests {
         let events = text.piece(start, cuts.after(start));
         if events != piece.events && !events.is_empty() {
-            queue.insert(Piece { start, events });
+            queue.insert(SplittingPiece { start, events });
         }
     }
 }
 
 /// Numbers the pieces in the order of their first occurrence in the traces.
-fn number(text: &Text, cuts: &Cuts, traces: &[Vec<u32>]) -> Macros {
+fn number(text: &MacroText, cuts: &Cuts, traces: &[Vec<u32>]) -> Macros {
     let mut ids: FxHashMap<&[u32], u32> = FxHashMap::default();
     let mut events: Vec<Vec<u32>> = Vec::new();
     let mut of_segments: Vec<Option<Vec<u32>>> = vec![None; text.starts.len()];
@@ -266,7 +266,7 @@ fn number(text: &Text, cuts: &Cuts, traces: &[Vec<u32>]) -> Macros {
 }
 
 fn pieces<'a>(
-    text: &'a Text,
+    text: &'a MacroText,
     cuts: &'a Cuts,
     start: usize,
     end: usize,

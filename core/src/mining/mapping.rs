@@ -2,12 +2,12 @@
 //! dependencies and their support in failing and passing runs.
 
 use super::{
-    INSTANCE, Options,
-    graph::{Dependency, Graph},
-    groups::Group,
+    INSTANCE, MiningOptions,
+    graph::{EventDependency, MacroGraph},
+    groups::PatternGroup,
     instances::instances,
-    original::{Index, Originals},
-    prepared::Prepared,
+    original::{ItemPositions, Originals},
+    prepared::MiningSteps,
 };
 use crate::{Budget, StopReason};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -31,7 +31,7 @@ pub enum Mapping {
 
 /// A macro pattern that passed steps 5 to 7.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Candidate {
+pub struct MappedPattern {
     /// Its macros.
     pub macros: Vec<u32>,
     /// Its dependencies: a number of [`Labels::sets`](super::graph::Labels::sets).
@@ -45,7 +45,7 @@ pub struct Candidate {
 /// Maps abstract patterns to macro patterns.
 #[derive(Debug)]
 pub struct Mapper<'a> {
-    prepared: &'a mut Prepared,
+    prepared: &'a mut MiningSteps,
     mapping: Mapping,
     /// Bound on the instances of a pattern examined in a trace.
     most: usize,
@@ -59,12 +59,12 @@ pub struct Mapper<'a> {
     /// Indexes for the first option.
     originals: Option<Originals>,
     /// For the second option: indexes of each trace's macros.
-    places: Vec<Index>,
+    places: Vec<ItemPositions>,
 }
 
 impl<'a> Mapper<'a> {
     /// Makes a mapper for these options.
-    pub fn new(prepared: &'a mut Prepared, options: &Options) -> Mapper<'a> {
+    pub fn new(prepared: &'a mut MiningSteps, options: &MiningOptions) -> Mapper<'a> {
         let mut mapper = Mapper {
             prepared,
             mapping: options.mapping,
@@ -81,7 +81,9 @@ impl<'a> Mapper<'a> {
             Mapping::MacroTraces => {
                 let kinds = mapper.prepared.macros.events.len();
                 let graphs = mapper.prepared.graphs.iter();
-                mapper.places = graphs.map(|g| Index::new(&g.macros, kinds)).collect();
+                mapper.places = graphs
+                    .map(|g| ItemPositions::new(&g.macros, kinds))
+                    .collect();
             }
             Mapping::OriginalTraces => mapper.originals = Some(Originals::new(mapper.prepared)),
         }
@@ -101,7 +103,11 @@ impl<'a> Mapper<'a> {
 
     /// Maps an abstract pattern to the macro patterns that are more frequent in failing runs than in passing
     /// ones, and whose macros each have a dependency with another one.
-    pub fn map(&mut self, pattern: &[u32], budget: &Budget) -> Result<Vec<Candidate>, StopReason> {
+    pub fn map(
+        &mut self,
+        pattern: &[u32],
+        budget: &Budget,
+    ) -> Result<Vec<MappedPattern>, StopReason> {
         let mut found = match self.mapping {
             Mapping::Dependencies => self.with_dependencies(pattern, budget)?,
             Mapping::MacroTraces => self.on_macro_traces(pattern, budget)?,
@@ -122,10 +128,10 @@ impl<'a> Mapper<'a> {
         &mut self,
         pattern: &[u32],
         budget: &Budget,
-    ) -> Result<Vec<Candidate>, StopReason> {
+    ) -> Result<Vec<MappedPattern>, StopReason> {
         let mut known: FxHashMap<(Vec<u32>, u32), usize> = FxHashMap::default();
         let mut counts: Vec<(u32, u32)> = Vec::new();
-        for side in [Side::Failing, Side::Passing] {
+        for side in [MappingSide::Failing, MappingSide::Passing] {
             for trace in 0..self.prepared.graphs.len() {
                 let runs = self.runs(trace, side);
                 if runs == 0 {
@@ -137,8 +143,8 @@ impl<'a> Mapper<'a> {
                 for seen in self.seen(trace, pattern) {
                     let new = counts.len();
                     let at = match side {
-                        Side::Failing => *known.entry(seen).or_insert(new),
-                        Side::Passing => match known.get(&seen) {
+                        MappingSide::Failing => *known.entry(seen).or_insert(new),
+                        MappingSide::Passing => match known.get(&seen) {
                             Some(at) => *at,
                             None => continue,
                         },
@@ -155,11 +161,11 @@ impl<'a> Mapper<'a> {
                 break;
             }
         }
-        let mut candidates: Vec<(usize, Candidate)> = known
+        let mut candidates: Vec<(usize, MappedPattern)> = known
             .into_iter()
             .filter_map(|((macros, dependencies), at)| {
                 let &(failing, passing) = counts.get(at)?;
-                let candidate = Candidate {
+                let candidate = MappedPattern {
                     macros,
                     dependencies,
                     failing,
@@ -225,11 +231,11 @@ impl<'a> Mapper<'a> {
         &mut self,
         pattern: &[u32],
         budget: &Budget,
-    ) -> Result<Vec<Candidate>, StopReason> {
+    ) -> Result<Vec<MappedPattern>, StopReason> {
         let mut order: Vec<Vec<u32>> = Vec::new();
         let mut dependencies: FxHashMap<Vec<u32>, Vec<u32>> = FxHashMap::default();
         for trace in 0..self.prepared.graphs.len() {
-            if self.runs(trace, Side::Failing) == 0 {
+            if self.runs(trace, MappingSide::Failing) == 0 {
                 continue;
             }
             for (macros, set) in self.seen(trace, pattern) {
@@ -253,7 +259,7 @@ impl<'a> Mapper<'a> {
                 places.is_some_and(|places| places.behind(&macros, 0).is_some())
             };
             let (failing, passing) = self.count(has);
-            found.push(Candidate {
+            found.push(MappedPattern {
                 dependencies: self.union(sets),
                 macros,
                 failing,
@@ -268,48 +274,48 @@ impl<'a> Mapper<'a> {
         let traces = (0..self.prepared.graphs.len()).filter(|trace| has(*trace));
         traces.fold((0, 0), |(failing, passing), trace| {
             (
-                failing + self.runs(trace, Side::Failing),
-                passing + self.runs(trace, Side::Passing),
+                failing + self.runs(trace, MappingSide::Failing),
+                passing + self.runs(trace, MappingSide::Passing),
             )
         })
     }
 
-    fn runs(&self, trace: usize, side: Side) -> u32 {
+    fn runs(&self, trace: usize, side: MappingSide) -> u32 {
         let trace = self.prepared.set.traces.get(trace);
         trace.map_or(0, |trace| match side {
-            Side::Failing => trace.failing.len() as u32,
-            Side::Passing => trace.passing,
+            MappingSide::Failing => trace.failing.len() as u32,
+            MappingSide::Passing => trace.passing,
         })
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum MappingSide {
     Failing,
     Passing,
 }
 
-impl Side {
+impl MappingSide {
     fn of<'c>(self, failing: &'c mut u32, passing: &'c mut u32) -> &'c mut u32 {
         match self {
-            Side::Failing => failing,
-            Side::Passing => passing,
+            MappingSide::Failing => failing,
+            MappingSide::Passing => passing,
         }
     }
 }
 
 /// Condition 3 of Section 4, `rel_supp > 0.5`, over shares of the runs.
-fn is_more_frequent(found: &Candidate, failing: u32, passing: u32) -> bool {
+fn is_more_frequent(found: &MappedPattern, failing: u32, passing: u32) -> bool {
     u64::from(found.failing) * u64::from(passing) > u64::from(found.passing) * u64::from(failing)
 }
 
-fn macros_at<'g>(graph: &'g Graph, places: &'g [u32]) -> impl Iterator<Item = u32> + 'g {
+fn macros_at<'g>(graph: &'g MacroGraph, places: &'g [u32]) -> impl Iterator<Item = u32> + 'g {
     let at = |place: &u32| graph.macros.get(*place as usize).copied();
     places.iter().filter_map(at)
 }
 
 /// Appends the labels between all places, sorted.
-fn labels_at(graph: &Graph, places: &[u32], labels: &mut Vec<u32>) {
+fn labels_at(graph: &MacroGraph, places: &[u32], labels: &mut Vec<u32>) {
     let start = labels.len();
     for (i, from) in places.iter().enumerate() {
         let later = places.iter().skip(i + 1);
@@ -321,11 +327,11 @@ fn labels_at(graph: &Graph, places: &[u32], labels: &mut Vec<u32>) {
 /// Place at which a trace completes the first instance of this pattern of a group, in the sense of the
 /// mapping: that of its last macro, or for the first option of its last event.
 pub fn first_end(
-    prepared: &Prepared,
+    prepared: &MiningSteps,
     trace: usize,
-    group: &Group,
+    group: &PatternGroup,
     pattern: &[u32],
-    options: &Options,
+    options: &MiningOptions,
 ) -> Option<u32> {
     let graph = prepared.graphs.get(trace)?;
     match options.mapping {
@@ -354,7 +360,7 @@ pub fn first_end(
     }
 }
 
-fn concatenated(prepared: &Prepared, macros: &[u32]) -> Vec<u32> {
+fn concatenated(prepared: &MiningSteps, macros: &[u32]) -> Vec<u32> {
     let events = macros
         .iter()
         .filter_map(|id| prepared.macros.events.get(*id as usize));
@@ -362,7 +368,11 @@ fn concatenated(prepared: &Prepared, macros: &[u32]) -> Vec<u32> {
 }
 
 /// All dependencies between places, in the order of their numbers.
-fn dependencies_at(prepared: &Prepared, graph: &Graph, places: &[u32]) -> Vec<Dependency> {
+fn dependencies_at(
+    prepared: &MiningSteps,
+    graph: &MacroGraph,
+    places: &[u32],
+) -> Vec<EventDependency> {
     let mut labels = Vec::new();
     labels_at(graph, places, &mut labels);
     let sets = labels

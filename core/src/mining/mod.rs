@@ -31,12 +31,12 @@ mod sequences;
 mod tests;
 pub mod trace;
 
-pub use dataset::{DataSet, Distinct, Input, Item, Sample, Subset, switches};
-pub use graph::Dependency;
-pub use groups::Group;
+pub use dataset::{DataSet, DatasetItem, Distinct, MiningInput, Sample, Subset, switches};
+pub use graph::EventDependency;
+pub use groups::PatternGroup;
 pub use mapping::Mapping;
-pub use prepared::{Prepared, Wanted, abstract_patterns};
-pub use trace::{Kind, Trace};
+pub use prepared::{MiningSteps, WantedPatterns, abstract_patterns};
+pub use trace::{EventIdentity, Trace};
 
 use crate::{Budget, StopReason};
 use groups::Grouping;
@@ -45,7 +45,7 @@ use rustc_hash::FxHashSet;
 
 /// Options of [`mine`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
+pub struct MiningOptions {
     /// Minimum share of the failing runs that have an abstract pattern, in percent. None: from 100 down to
     /// [`LOWEST`] in steps of [`STEP`], until a pattern with that support is found that hardly any passing
     /// run has.
@@ -72,9 +72,9 @@ pub const INSTANCE: u64 = 10;
 /// Step by which the support is lowered, in percent.
 pub const STEP: u32 = 10;
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for MiningOptions {
+    fn default() -> MiningOptions {
+        MiningOptions {
             min_support: None,
             longest: 4,
             mapping: Mapping::default(),
@@ -90,9 +90,9 @@ impl Default for Options {
 #[derive(Debug, Default)]
 pub struct Mined {
     /// Groups of patterns, best first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<PatternGroup>,
     /// The prepared runs that the numbers in the groups refer to.
-    pub prepared: Prepared,
+    pub prepared: MiningSteps,
     /// Statistics of the steps.
     pub figures: Figures,
     /// Notes on limits of the answer, or the reason for the lack of one, in words.
@@ -127,7 +127,7 @@ impl Mined {
 
     /// Failing runs with a pattern of the group, with the place among the run's macros where the first of
     /// them is complete: indices into the input. `options` are those of the mining.
-    pub fn runs_with(&self, group: &Group, options: &Options) -> Vec<(u32, u32)> {
+    pub fn runs_with(&self, group: &PatternGroup, options: &MiningOptions) -> Vec<(u32, u32)> {
         let traces = self.prepared.set.traces.iter().enumerate();
         let with = traces.filter_map(|(trace, runs)| {
             let patterns = group.patterns.iter();
@@ -141,9 +141,9 @@ impl Mined {
     }
 
     /// For each distinct trace of passing runs: the dependencies between its macros.
-    pub fn dependencies_of_passing(&self) -> Vec<FxHashSet<Dependency>> {
+    pub fn dependencies_of_passing(&self) -> Vec<FxHashSet<EventDependency>> {
         let labels = &self.prepared.labels;
-        let of = |graph: &graph::Graph| {
+        let of = |graph: &graph::MacroGraph| {
             let sets = graph.labels().filter_map(|label| labels.sets.get(label));
             let ids = sets.flatten();
             ids.filter_map(|id| labels.dependencies.get(*id).copied())
@@ -161,8 +161,12 @@ impl Mined {
 
 /// Mines the traces of failing and passing runs. No groups with [`StopReason::Complete`] means that no
 /// pattern is more frequent in failing runs; the notes state the limits of the search.
-pub fn mine(inputs: &[Input<'_>], options: &Options, budget: &Budget) -> (Mined, StopReason) {
-    let prepared = match Prepared::new(inputs, &options.subset, budget) {
+pub fn mine(
+    inputs: &[MiningInput<'_>],
+    options: &MiningOptions,
+    budget: &Budget,
+) -> (Mined, StopReason) {
+    let prepared = match MiningSteps::new(inputs, &options.subset, budget) {
         Ok(prepared) => prepared,
         Err(reason) => return (Mined::default(), reason),
     };
@@ -184,7 +188,7 @@ pub fn mine(inputs: &[Input<'_>], options: &Options, budget: &Budget) -> (Mined,
 }
 
 /// The missing precondition of mining, if any.
-fn missing(prepared: &Prepared) -> Option<&'static str> {
+fn missing(prepared: &MiningSteps) -> Option<&'static str> {
     let set = &prepared.set;
     if set.failing == 0 {
         return Some("a failing run");
@@ -210,21 +214,21 @@ fn missing(prepared: &Prepared) -> Option<&'static str> {
 /// At each support the answer for patterns of up to two macros comes first, then for three and so on: each is
 /// the complete answer for its `max_pattern_len`, and the last one is given when the next exceeds the limits.
 /// That costs little more: there are far fewer short patterns than long ones.
-fn search(mined: &mut Mined, options: &Options, budget: &Budget) -> StopReason {
+fn search(mined: &mut Mined, options: &MiningOptions, budget: &Budget) -> StopReason {
     let data = mined.prepared.sequences();
     let related = mined.prepared.related();
     let failing = mined.prepared.set.failing;
     let mut mapper = Mapper::new(&mut mined.prepared, options);
     let passing = mapper.passing();
-    let mut found = Level::default();
+    let mut found = LevelAnswer::default();
     let mut stopped = StopReason::Complete;
     let mut below = failing + 1;
     for percent in levels(options) {
         let least = runs_of(percent, failing);
         mined.figures.min_support = percent;
-        let mut best = Level::default();
+        let mut best = LevelAnswer::default();
         for longest in 2..=options.longest {
-            let wanted = Wanted {
+            let wanted = WantedPatterns {
                 least,
                 below,
                 longest,
@@ -260,14 +264,14 @@ fn search(mined: &mut Mined, options: &Options, budget: &Budget) -> StopReason {
 
 /// The answer for one support and one maximum length.
 #[derive(Default)]
-struct Level {
+struct LevelAnswer {
     grouping: Grouping,
     patterns: usize,
     crowded: usize,
 }
 
-impl Level {
-    fn add(&mut self, other: Level) {
+impl LevelAnswer {
+    fn add(&mut self, other: LevelAnswer) {
         self.grouping.join(other.grouping);
         self.patterns += other.patterns;
         self.crowded += other.crowded;
@@ -276,12 +280,12 @@ impl Level {
 
 fn level(
     mapper: &mut Mapper<'_>,
-    data: &closed::Sequences,
+    data: &closed::SequencesToMine,
     related: &guide::Related,
-    wanted: &Wanted,
+    wanted: &WantedPatterns,
     budget: &Budget,
-) -> (Level, StopReason) {
-    let mut level = Level::default();
+) -> (LevelAnswer, StopReason) {
+    let mut level = LevelAnswer::default();
     let (patterns, stopped) = abstract_patterns(data, related, wanted, budget);
     mapper.begin();
     for pattern in patterns.iter().take(wanted.most) {
@@ -299,7 +303,7 @@ fn level(
     (level, stopped.unwrap_or(StopReason::Complete))
 }
 
-fn levels(options: &Options) -> Vec<u32> {
+fn levels(options: &MiningOptions) -> Vec<u32> {
     match options.min_support {
         Some(percent) => vec![percent],
         None => (LOWEST..=100).rev().step_by(STEP as usize).collect(),
@@ -321,7 +325,7 @@ fn given_up(longest: usize, percent: u32) -> String {
     }
 }
 
-fn remarks(mined: &Mined, options: &Options, stopped: StopReason) -> Vec<String> {
+fn remarks(mined: &Mined, options: &MiningOptions, stopped: StopReason) -> Vec<String> {
     let figures = &mined.figures;
     let mut remarks = Vec::new();
     if mined.groups.is_empty() && stopped == StopReason::Complete {

@@ -6,22 +6,24 @@
 //! macro that begins after a position is cached for each place of its first event. The last macro is tried
 //! only when it can give a dependency to each macro that has none yet.
 
-use super::{graph::Dependency, mapping::Candidate, prepared::Prepared, sequences::by_item};
+use super::{
+    graph::EventDependency, mapping::MappedPattern, prepared::MiningSteps, sequences::by_item,
+};
 use crate::{Budget, StopReason};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Positions of each item in a sequence.
 #[derive(Debug)]
-pub struct Index {
+pub struct ItemPositions {
     starts: Vec<u32>,
     positions: Vec<u32>,
 }
 
-impl Index {
+impl ItemPositions {
     /// Indexes a sequence of items below `kinds`.
-    pub fn new(items: &[u32], kinds: usize) -> Index {
+    pub fn new(items: &[u32], kinds: usize) -> ItemPositions {
         let (starts, positions) = by_item(items, kinds);
-        Index { starts, positions }
+        ItemPositions { starts, positions }
     }
 
     /// First position of the item at or after `from`.
@@ -47,13 +49,13 @@ type Occurring = Vec<(u32, u32)>;
 /// Lookup tables of the mapping to original traces.
 #[derive(Debug)]
 pub struct Originals {
-    indices: Vec<Index>,
+    indices: Vec<ItemPositions>,
     /// For each abstract event: its macros.
     of_class: Vec<Vec<u32>>,
     /// For each event: the macros that contain it, ascending.
     holders: Vec<Vec<u32>>,
     /// For each event: the dependencies with it as head.
-    from_head: Vec<Vec<(u32, Dependency)>>,
+    from_head: Vec<Vec<(u32, EventDependency)>>,
     /// For each failing trace: its dependencies.
     of_traces: Vec<FxHashSet<u32>>,
     /// Position after a macro, by trace, macro and place of the macro's first event.
@@ -65,11 +67,13 @@ pub struct Originals {
 impl Originals {
     /// Indexes all traces, in time linear in their length; memory is that of the traces, plus four bytes for
     /// each trace and distinct event.
-    pub fn new(prepared: &Prepared) -> Originals {
+    pub fn new(prepared: &MiningSteps) -> Originals {
         let kinds = prepared.set.items.len();
         let traces = prepared.set.traces.iter();
         let mut originals = Originals {
-            indices: traces.map(|t| Index::new(&t.events, kinds)).collect(),
+            indices: traces
+                .map(|t| ItemPositions::new(&t.events, kinds))
+                .collect(),
             of_class: vec![Vec::new(); prepared.abstraction.count],
             holders: vec![Vec::new(); kinds],
             from_head: vec![Vec::new(); kinds],
@@ -88,7 +92,7 @@ impl Originals {
         originals
     }
 
-    fn depend(&mut self, prepared: &Prepared) {
+    fn depend(&mut self, prepared: &MiningSteps) {
         let labels = &prepared.labels;
         let mut known = FxHashSet::default();
         for (graph, runs) in prepared.graphs.iter().zip(&prepared.set.traces) {
@@ -112,10 +116,10 @@ impl Originals {
     /// has a dependency with another one; with the numbers of failing and passing runs.
     pub fn map(
         &mut self,
-        prepared: &mut Prepared,
+        prepared: &mut MiningSteps,
         pattern: &[u32],
         budget: &Budget,
-    ) -> Result<Vec<Candidate>, StopReason> {
+    ) -> Result<Vec<MappedPattern>, StopReason> {
         let all: Occurring = (0..self.indices.len() as u32).map(|t| (t, 0)).collect();
         let mut found = Vec::new();
         let mut chosen = Vec::new();
@@ -123,7 +127,7 @@ impl Originals {
         let candidates = found.into_iter().map(|(macros, dependencies, with)| {
             let runs = |(trace, _): &(u32, u32)| prepared.set.traces.get(*trace as usize);
             let runs: Vec<_> = with.iter().filter_map(runs).collect();
-            Candidate {
+            MappedPattern {
                 macros,
                 dependencies: prepared.labels.sets.id(dependencies),
                 failing: runs.iter().map(|runs| runs.failing.len() as u32).sum(),
@@ -135,7 +139,7 @@ impl Originals {
 
     fn concretize(
         &mut self,
-        prepared: &Prepared,
+        prepared: &MiningSteps,
         pattern: &[u32],
         chosen: &mut Vec<u32>,
         with: &Occurring,
@@ -174,7 +178,7 @@ impl Originals {
     }
 
     /// Position after the first occurrence of a macro's events from a position on.
-    fn behind(&mut self, prepared: &Prepared, trace: u32, from: u32, id: u32) -> Option<u32> {
+    fn behind(&mut self, prepared: &MiningSteps, trace: u32, from: u32, id: u32) -> Option<u32> {
         let events = prepared.macros.events.get(id as usize)?;
         let index = self.indices.get(trace as usize)?;
         let first = index.next(*events.first()?, from)?;
@@ -183,7 +187,7 @@ impl Originals {
     }
 
     /// Returns whether a macro can give a dependency to each chosen macro that has none, and to itself.
-    fn can_be_last(&mut self, prepared: &Prepared, chosen: &[u32], id: u32) -> bool {
+    fn can_be_last(&mut self, prepared: &MiningSteps, chosen: &[u32], id: u32) -> bool {
         let mut depends = false;
         for (at, &one) in chosen.iter().enumerate() {
             let with_last = !self.between(prepared, one, id).is_empty();
@@ -202,12 +206,12 @@ impl Originals {
     }
 
     /// Dependencies in failing traces between an event of the first macro and one of the second, ascending.
-    fn between(&mut self, prepared: &Prepared, a: u32, b: u32) -> &[u32] {
+    fn between(&mut self, prepared: &MiningSteps, a: u32, b: u32) -> &[u32] {
         let (from_head, holders) = (&self.from_head, &self.holders);
         self.between.entry((a, b)).or_insert_with(|| {
             let events = prepared.macros.events.get(a as usize).into_iter().flatten();
             let dependencies = events.filter_map(|event| from_head.get(*event as usize));
-            let reaches = |(_, dependency): &&(u32, Dependency)| {
+            let reaches = |(_, dependency): &&(u32, EventDependency)| {
                 let holders = holders.get(dependency.tail as usize);
                 holders.is_some_and(|holders| holders.binary_search(&b).is_ok())
             };
@@ -223,7 +227,7 @@ impl Originals {
     /// traces has; none when a macro is without.
     fn dependencies_within(
         &mut self,
-        prepared: &Prepared,
+        prepared: &MiningSteps,
         macros: &[u32],
         with: &Occurring,
     ) -> Option<Vec<u32>> {

@@ -2,9 +2,9 @@
 
 use super::{
     abstraction::Abstraction,
-    closed::{Limits, Sequences},
-    dataset::{DataSet, Input, Subset},
-    graph::{Graph, Labels, Parts},
+    closed::{PatternLimits, SequencesToMine},
+    dataset::{DataSet, MiningInput, Subset},
+    graph::{DependencyLabels, MacroGraph, MacroParts},
     guide::Related,
     macros::{Macros, macros},
 };
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 /// Input of steps 2 to 8 of Algorithm 2.
 #[derive(Debug, Default)]
-pub struct Prepared {
+pub struct MiningSteps {
     /// Distinct events and traces.
     pub set: DataSet,
     /// Macros of the traces.
@@ -21,30 +21,30 @@ pub struct Prepared {
     /// Abstract events, with the common prefix and suffix.
     pub abstraction: Abstraction,
     /// For each trace: its macros without prefix and suffix, with the dependencies among them.
-    pub graphs: Vec<Graph>,
+    pub graphs: Vec<MacroGraph>,
     /// Dependencies by number.
-    pub labels: Labels,
+    pub labels: DependencyLabels,
 }
 
-impl Prepared {
+impl MiningSteps {
     /// Step 1 of Algorithm 2. Costs as much as all runs: one more context switch can split macros of any
     /// other run, so nothing can be kept when a run is added.
     pub fn new(
-        inputs: &[Input<'_>],
+        inputs: &[MiningInput<'_>],
         subset: &Subset,
         budget: &Budget,
-    ) -> Result<Prepared, StopReason> {
+    ) -> Result<MiningSteps, StopReason> {
         let set = DataSet::new(inputs, subset);
         let kinds = set.items.len();
         let threads: Vec<u32> = set.items.iter().map(|item| item.thread).collect();
         let thread = |event: u32| threads.get(event as usize).copied().unwrap_or(0);
         let traces: Vec<&[u32]> = set.traces.iter().map(|t| t.events.as_slice()).collect();
         let macros = macros(&traces, kinds, thread, budget)?;
-        let mut prepared = Prepared {
+        let mut prepared = MiningSteps {
             abstraction: Abstraction::new(&macros, kinds),
             macros,
             set,
-            ..Prepared::default()
+            ..MiningSteps::default()
         };
         prepared.depend(budget)?;
         Ok(prepared)
@@ -58,21 +58,21 @@ impl Prepared {
             let length = |id: &u32| self.macros.events.get(*id as usize).map_or(0, Vec::len);
             let skipped = macros.iter().take(self.abstraction.prefix);
             let kept = self.abstraction.pruned(macros);
-            let parts = Parts {
+            let parts = MacroParts {
                 events: &trace.events,
                 skipped: skipped.map(length).sum(),
                 macros: kept,
                 of_macros: &self.macros.events,
             };
             let abstracts = kept.iter().map(|id| self.abstraction.of(*id)).collect();
-            let graph = Graph::new(&parts, abstracts, &self.set.items, &mut self.labels);
+            let graph = MacroGraph::new(&parts, abstracts, &self.set.items, &mut self.labels);
             self.graphs.push(graph);
         }
         Ok(())
     }
 
     /// Graphs of failing traces, with the number of failing runs.
-    pub fn failing(&self) -> impl Iterator<Item = (&Graph, u32)> {
+    pub fn failing(&self) -> impl Iterator<Item = (&MacroGraph, u32)> {
         let traces = self.graphs.iter().zip(&self.set.traces);
         traces
             .map(|(graph, trace)| (graph, trace.failing.len() as u32))
@@ -80,7 +80,7 @@ impl Prepared {
     }
 
     /// Graphs of passing traces, with the number of passing runs.
-    pub fn passing(&self) -> impl Iterator<Item = (&Graph, u32)> {
+    pub fn passing(&self) -> impl Iterator<Item = (&MacroGraph, u32)> {
         let traces = self.graphs.iter().zip(&self.set.traces);
         traces
             .map(|(graph, trace)| (graph, trace.passing))
@@ -88,7 +88,7 @@ impl Prepared {
     }
 
     /// The abstract traces of failing runs.
-    pub fn sequences(&self) -> Sequences {
+    pub fn sequences(&self) -> SequencesToMine {
         let mut at: FxHashMap<&[u32], usize> = FxHashMap::default();
         let mut list: Vec<(Vec<u32>, u32)> = Vec::new();
         for (graph, runs) in self.failing() {
@@ -100,7 +100,7 @@ impl Prepared {
                 *weight += runs;
             }
         }
-        Sequences::new(self.abstraction.count, list)
+        SequencesToMine::new(self.abstraction.count, list)
     }
 
     /// The dependence relation of abstract events in failing runs.
@@ -113,12 +113,12 @@ impl Prepared {
 /// Steps 2 and 3: closed abstract patterns, each element of which can have a dependency with another; that
 /// implies a context switch. At most one more than `wanted.most`.
 pub fn abstract_patterns(
-    data: &Sequences,
+    data: &SequencesToMine,
     related: &Related,
-    wanted: &Wanted,
+    wanted: &WantedPatterns,
     budget: &Budget,
 ) -> (Vec<Vec<u32>>, Option<StopReason>) {
-    let limits = Limits {
+    let limits = PatternLimits {
         least: wanted.least,
         longest: Some(wanted.longest),
         effort: Some(wanted.effort),
@@ -136,7 +136,7 @@ pub fn abstract_patterns(
 
 /// Request for abstract patterns.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct WantedPatterns {
     /// Minimum support.
     pub least: u32,
     /// Exclusive upper bound of the support.

@@ -7,7 +7,7 @@
 
 /// Sequences with their index, ordered by weight.
 #[derive(Debug)]
-pub struct Index {
+pub struct SequenceIndex {
     kinds: usize,
     width: usize,
     weights: Vec<u32>,
@@ -69,13 +69,13 @@ pub fn items(set: &[u64]) -> impl Iterator<Item = u32> {
     })
 }
 
-impl Index {
+impl SequenceIndex {
     /// Indexes sequences of items below `kinds`, each with the number of equal ones that it stands for.
-    pub fn new(kinds: usize, mut list: Vec<(Vec<u32>, u32)>) -> Index {
+    pub fn new(kinds: usize, mut list: Vec<(Vec<u32>, u32)>) -> SequenceIndex {
         let width = width(kinds);
         // Equal weights are counted together; in a sequence with few items little can be put into a pattern.
         list.sort_by_key(|(items, weight)| (*weight, items.len()));
-        let mut index = Index {
+        let mut index = SequenceIndex {
             kinds,
             width,
             weights: list.iter().map(|(_, weight)| *weight).collect(),
@@ -160,7 +160,7 @@ impl Index {
     }
 
     /// The items at or after `from` in its sequence, as the index of the set's first word in
-    /// [`Index::words`].
+    /// [`SequenceIndex::words`].
     #[inline]
     pub fn coming(&self, from: u32) -> usize {
         self.rows.get(from as usize).copied().unwrap_or(0) as usize * self.width
@@ -271,7 +271,7 @@ mod tests {
             from in 0u32..150,
             item in 0u32..70,
         ) {
-            let index = Index::new(70, list.clone());
+            let index = SequenceIndex::new(70, list.clone());
             let mut list = list;
             list.sort_by_key(|(items, weight)| (*weight, items.len()));
             for (sequence, (items, weight)) in (0..).zip(&list) {

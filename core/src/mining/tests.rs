@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    mining::closed::{Everything, Limits, Sequences},
+    mining::closed::{Everything, PatternLimits, SequencesToMine},
     orders::DependencyKind,
     pairs::{AccessClass, Fnv},
 };
@@ -26,7 +26,7 @@ fn trace(text: &str) -> Trace {
                 "U" => AccessClass::Update,
                 other => panic!("{other}"),
             };
-            trace.kinds.push(Kind {
+            trace.kinds.push(EventIdentity {
                 key: Fnv::of(word),
                 thread: Fnv::of(&head[1..]),
                 location: Fnv::of(location),
@@ -41,34 +41,34 @@ fn trace(text: &str) -> Trace {
     trace
 }
 
-struct Mining {
+struct MiningCase {
     texts: Vec<String>,
     mined: Mined,
     stopped: StopReason,
 }
 
-fn mine_texts(failing: &[&str], passing: &[&str], options: &Options) -> Mining {
+fn mine_texts(failing: &[&str], passing: &[&str], options: &MiningOptions) -> MiningCase {
     let all = failing.iter().map(|text| (text, true));
     let all: Vec<(Trace, bool, String)> = all
         .chain(passing.iter().map(|text| (text, false)))
         .map(|(text, failing)| (trace(text), failing, text.to_string()))
         .collect();
-    let inputs: Vec<Input<'_>> = all
+    let inputs: Vec<MiningInput<'_>> = all
         .iter()
-        .map(|(trace, failing, _)| Input {
+        .map(|(trace, failing, _)| MiningInput {
             trace,
             failing: *failing,
         })
         .collect();
     let (mined, stopped) = mine(&inputs, options, &Budget::unlimited());
-    Mining {
+    MiningCase {
         texts: all.into_iter().map(|(_, _, text)| text).collect(),
         mined,
         stopped,
     }
 }
 
-impl Mining {
+impl MiningCase {
     fn word(&self, item: u32) -> &str {
         let item = &self.mined.prepared.set.items[item as usize];
         self.texts[item.run as usize]
@@ -89,8 +89,8 @@ impl Mining {
         macros.iter().map(of).collect::<Vec<_>>().join(" | ")
     }
 
-    fn dependencies(&self, group: &Group) -> BTreeSet<String> {
-        let word = |d: &Dependency| {
+    fn dependencies(&self, group: &PatternGroup) -> BTreeSet<String> {
+        let word = |d: &EventDependency| {
             let kind = match d.kind {
                 DependencyKind::Flow => "flow",
                 DependencyKind::Anti => "anti",
@@ -122,7 +122,7 @@ impl Mining {
     }
 }
 
-fn check(failing: &[&str], passing: &[&str], options: &Options, expected: Expect) {
+fn check(failing: &[&str], passing: &[&str], options: &MiningOptions, expected: Expect) {
     let mining = mine_texts(failing, passing, options);
     expected.assert_eq(&format!("{:?}\n{}", mining.stopped, mining.text()));
 }
@@ -146,7 +146,7 @@ fn figure_1_trace_1_antidependency_of_the_first_read() {
     check(
         &[FAILING_1],
         &[&passing[0], &passing[1]],
-        &Options::default(),
+        &MiningOptions::default(),
         expect![[r#"
             Complete
             1.00 (1 to 0)
@@ -163,7 +163,7 @@ fn figures_1_and_3_trace_2_antidependency_of_the_second_read() {
     check(
         &[FAILING_2],
         &[&passing[0], &passing[1]],
-        &Options::default(),
+        &MiningOptions::default(),
         expect![[r#"
             Complete
             1.00 (1 to 0)
@@ -182,7 +182,7 @@ fn section_2_3_two_manifestations_of_one_fault() {
     let mining = mine_texts(
         &[FAILING_1, FAILING_2],
         &[&passing[0], &passing[1]],
-        &Options::default(),
+        &MiningOptions::default(),
     );
     assert_eq!(mining.stopped, StopReason::Complete);
     let best: Vec<BTreeSet<String>> = mining
@@ -211,9 +211,9 @@ fn section_2_3_loops_are_told_apart_by_dependencies() {
     ];
     let failing = format!("{} {FAILING_2} {}", round[0], round[1]);
     let best = |mapping| {
-        let options = Options {
+        let options = MiningOptions {
             mapping,
-            ..Options::default()
+            ..MiningOptions::default()
         };
         let mining = mine_texts(&[&failing], &[&passing[0], &passing[1]], &options);
         let Some(group) = mining.mined.groups.first() else {
@@ -234,7 +234,7 @@ fn section_2_4_only_trace_4_has_the_antidependency() {
         "R2(x) R1(x) W2(x) W1(x) R1(x) W1(x)",
     ];
     for (n, text) in (1..).zip(table) {
-        let mining = mine_texts(&[text], &["R2(x)"], &Options::default());
+        let mining = mine_texts(&[text], &["R2(x)"], &MiningOptions::default());
         let graph = &mining.mined.prepared.graphs[0];
         let labels = &mining.mined.prepared.labels;
         let all = graph
@@ -253,7 +253,7 @@ fn definition_3_relative_support_has_to_exceed_one_half() {
     check(
         &[FAILING_1],
         &[FAILING_1, FAILING_1],
-        &Options::default(),
+        &MiningOptions::default(),
         expect![[r#"
             Lacks("runs whose threads take turns differently: all accesses come in the same order")
         "#]],
@@ -261,7 +261,7 @@ fn definition_3_relative_support_has_to_exceed_one_half() {
     let mining = mine_texts(
         &[FAILING_1, FAILING_1],
         &[FAILING_1, DEPOSIT, WITHDRAW],
-        &Options::default(),
+        &MiningOptions::default(),
     );
     let set = &mining.mined.prepared.set;
     let best = mining.mined.groups.first().unwrap();
@@ -289,9 +289,9 @@ fn section_3_2_spurious_patterns_do_not_occur() {
         Mapping::MacroTraces,
         Mapping::OriginalTraces,
     ] {
-        let options = Options {
+        let options = MiningOptions {
             mapping,
-            ..Options::default()
+            ..MiningOptions::default()
         };
         let mining = mine_texts(&[&first, &second], &[&other], &options);
         let groups = mining.mined.groups.iter();
@@ -321,10 +321,10 @@ fn both_options_count_like_the_text_says() {
     let failing = ["R1(x)1 W2(x)2 W1(x)3", "R1(x)1 W2(x)2 W1(x)3 R1(y)4 W2(y)5"];
     let passing = ["R1(x)1 W1(x)3 W2(x)2", "W2(y)5 R1(y)4"];
     let found = |mapping| {
-        let options = Options {
+        let options = MiningOptions {
             mapping,
             min_support: Some(100),
-            ..Options::default()
+            ..MiningOptions::default()
         };
         let mining = mine_texts(&failing, &passing, &options);
         let mut all: BTreeMap<String, (u32, u32)> = BTreeMap::new();
@@ -356,13 +356,13 @@ fn support_is_lowered_until_something_is_found() {
     let mining = mine_texts(
         &[FAILING_1, FAILING_1, FAILING_1, odd],
         &[&passing[0], &passing[1]],
-        &Options::default(),
+        &MiningOptions::default(),
     );
     assert_eq!(mining.mined.figures.min_support, 70);
     assert_eq!(mining.mined.groups[0].failing, 3);
-    let fixed = Options {
+    let fixed = MiningOptions {
         min_support: Some(100),
-        ..Options::default()
+        ..MiningOptions::default()
     };
     let mining = mine_texts(&[FAILING_1, odd], &[&passing[0], &passing[1]], &fixed);
     assert!(mining.mined.groups.is_empty());
@@ -372,7 +372,7 @@ fn support_is_lowered_until_something_is_found() {
 #[test]
 fn what_is_missing_is_named() {
     let stopped = |failing: &[&str], passing: &[&str]| {
-        mine_texts(failing, passing, &Options::default()).stopped
+        mine_texts(failing, passing, &MiningOptions::default()).stopped
     };
     assert_eq!(stopped(&[], &[]), StopReason::Lacks("a failing run"));
     assert_eq!(stopped(&[], &[DEPOSIT]), StopReason::Lacks("a failing run"));
@@ -387,7 +387,7 @@ fn what_is_missing_is_named() {
     );
     let equal = stopped(&[FAILING_1], &[FAILING_1]);
     assert!(matches!(equal, StopReason::Lacks(what) if what.contains("same order")));
-    let one = mine_texts(&["W1(x)1"], &["R2(x)2 W1(x)1"], &Options::default());
+    let one = mine_texts(&["W1(x)1"], &["R2(x)2 W1(x)1"], &MiningOptions::default());
     assert!(one.mined.groups.is_empty());
     assert!(
         one.text().contains("no pattern of up to 4 macros"),
@@ -399,16 +399,16 @@ fn what_is_missing_is_named() {
 #[test]
 fn limits_that_were_met_are_told() {
     let passing = one_after_the_other();
-    let few = Options {
+    let few = MiningOptions {
         most_patterns: 0,
-        ..Options::default()
+        ..MiningOptions::default()
     };
     let mining = mine_texts(&[FAILING_1], &[&passing[0], &passing[1]], &few);
     assert_eq!(mining.stopped, StopReason::TooMuch("patterns"));
     assert!(mining.text().contains("gave up"));
-    let few = Options {
+    let few = MiningOptions {
         most_instances: 0,
-        ..Options::default()
+        ..MiningOptions::default()
     };
     let mining = mine_texts(&[FAILING_1], &[&passing[0], &passing[1]], &few);
     assert!(
@@ -420,17 +420,17 @@ fn limits_that_were_met_are_told() {
     budget.cancel();
     let (one, two) = (trace(FAILING_1), trace(&passing[0]));
     let inputs = [
-        Input {
+        MiningInput {
             trace: &one,
             failing: true,
         },
-        Input {
+        MiningInput {
             trace: &two,
             failing: false,
         },
     ];
     assert_eq!(
-        mine(&inputs, &Options::default(), &budget).1,
+        mine(&inputs, &MiningOptions::default(), &budget).1,
         StopReason::Cancelled
     );
 }
@@ -438,7 +438,10 @@ fn limits_that_were_met_are_told() {
 // Algorithm 2 by definition.
 
 /// Dependencies between positions of a trace: Section 2.2, verbatim.
-fn dependencies_by_definition(events: &[u32], items: &[Item]) -> Vec<(usize, usize, Dependency)> {
+fn dependencies_by_definition(
+    events: &[u32],
+    items: &[DatasetItem],
+) -> Vec<(usize, usize, EventDependency)> {
     let item = |position: usize| &items[events[position] as usize];
     let writes = |position: usize| item(position).access != AccessClass::Read;
     let mut found = Vec::new();
@@ -458,7 +461,7 @@ fn dependencies_by_definition(events: &[u32], items: &[Item]) -> Vec<(usize, usi
                 (_, AccessClass::Write) => DependencyKind::Output,
                 _ => DependencyKind::Flow,
             };
-            let dependency = Dependency {
+            let dependency = EventDependency {
                 head: events[earlier],
                 tail: events[later],
                 kind,
@@ -470,17 +473,17 @@ fn dependencies_by_definition(events: &[u32], items: &[Item]) -> Vec<(usize, usi
 }
 
 /// The macros of a pruned trace with the dependencies between them.
-struct Cut {
+struct CutTrace {
     macros: Vec<u32>,
     abstracts: Vec<u32>,
-    between: BTreeMap<(usize, usize), BTreeSet<Dependency>>,
-    all: BTreeSet<Dependency>,
+    between: BTreeMap<(usize, usize), BTreeSet<EventDependency>>,
+    all: BTreeSet<EventDependency>,
     events: Vec<u32>,
     failing: u32,
     passing: u32,
 }
 
-fn cut(prepared: &Prepared, trace: usize) -> Cut {
+fn cut(prepared: &MiningSteps, trace: usize) -> CutTrace {
     let all = &prepared.macros.traces[trace];
     let events = &prepared.set.traces[trace].events;
     let mut places = Vec::new();
@@ -490,7 +493,7 @@ fn cut(prepared: &Prepared, trace: usize) -> Cut {
         let length = prepared.macros.events[*id as usize].len();
         places.extend(std::iter::repeat_n(inside, length));
     }
-    let mut between: BTreeMap<(usize, usize), BTreeSet<Dependency>> = BTreeMap::new();
+    let mut between: BTreeMap<(usize, usize), BTreeSet<EventDependency>> = BTreeMap::new();
     for (a, b, dependency) in dependencies_by_definition(events, &prepared.set.items) {
         if let (Some(a), Some(b)) = (places[a], places[b]) {
             between.entry((a, b)).or_default().insert(dependency);
@@ -498,7 +501,7 @@ fn cut(prepared: &Prepared, trace: usize) -> Cut {
     }
     let macros = all[kept].to_vec();
     let of = |id: &u32| prepared.abstraction.of_macros[*id as usize];
-    Cut {
+    CutTrace {
         abstracts: macros.iter().map(of).collect(),
         macros,
         all: between.values().flatten().copied().collect(),
@@ -521,13 +524,13 @@ fn places_of(length: usize, count: usize) -> Vec<Vec<usize>> {
     longer.collect()
 }
 
-type Found = BTreeMap<(Vec<u32>, BTreeSet<Dependency>), (u32, u32)>;
+type FoundPattern = BTreeMap<(Vec<u32>, BTreeSet<EventDependency>), (u32, u32)>;
 
 /// Instances in which each macro has a dependency with another: macros and dependencies.
 fn instances_by_definition(
-    cut: &Cut,
+    cut: &CutTrace,
     pattern: &[u32],
-) -> BTreeSet<(Vec<u32>, BTreeSet<Dependency>)> {
+) -> BTreeSet<(Vec<u32>, BTreeSet<EventDependency>)> {
     let mut found = BTreeSet::new();
     for places in places_of(cut.abstracts.len(), pattern.len()) {
         if places
@@ -555,19 +558,23 @@ fn is_part(small: &[u32], large: &[u32]) -> bool {
     small.iter().all(|item| rest.any(|other| other == item))
 }
 
-fn algorithm_2_by_definition(prepared: &Prepared, options: &Options, least: u32) -> Found {
-    let cuts: Vec<Cut> = (0..prepared.graphs.len())
+fn algorithm_2_by_definition(
+    prepared: &MiningSteps,
+    options: &MiningOptions,
+    least: u32,
+) -> FoundPattern {
+    let cuts: Vec<CutTrace> = (0..prepared.graphs.len())
         .map(|trace| cut(prepared, trace))
         .collect();
     let sequences = cuts.iter().filter(|cut| cut.failing > 0);
     let sequences = sequences.map(|cut| (cut.abstracts.clone(), cut.failing));
-    let data = Sequences::new(prepared.abstraction.count, sequences);
-    let limits = Limits {
+    let data = SequencesToMine::new(prepared.abstraction.count, sequences);
+    let limits = PatternLimits {
         least,
         longest: Some(options.longest),
         effort: None,
     };
-    let mut found = Found::new();
+    let mut found = FoundPattern::new();
     data.mine(&limits, &Everything, &Budget::unlimited(), |pattern, _| {
         match options.mapping {
             Mapping::Dependencies => with_dependencies(&cuts, pattern, &mut found),
@@ -581,7 +588,7 @@ fn algorithm_2_by_definition(prepared: &Prepared, options: &Options, least: u32)
     found
 }
 
-fn with_dependencies(cuts: &[Cut], pattern: &[u32], found: &mut Found) {
+fn with_dependencies(cuts: &[CutTrace], pattern: &[u32], found: &mut FoundPattern) {
     for cut in cuts {
         for instance in instances_by_definition(cut, pattern) {
             let counts = found.entry(instance).or_default();
@@ -591,8 +598,8 @@ fn with_dependencies(cuts: &[Cut], pattern: &[u32], found: &mut Found) {
     }
 }
 
-fn on_macro_traces(cuts: &[Cut], pattern: &[u32], found: &mut Found) {
-    let mut sets: BTreeMap<Vec<u32>, BTreeSet<Dependency>> = BTreeMap::new();
+fn on_macro_traces(cuts: &[CutTrace], pattern: &[u32], found: &mut FoundPattern) {
+    let mut sets: BTreeMap<Vec<u32>, BTreeSet<EventDependency>> = BTreeMap::new();
     for cut in cuts.iter().filter(|cut| cut.failing > 0) {
         for (macros, set) in instances_by_definition(cut, pattern) {
             sets.entry(macros).or_default().extend(set);
@@ -605,7 +612,12 @@ fn on_macro_traces(cuts: &[Cut], pattern: &[u32], found: &mut Found) {
     }
 }
 
-fn on_original_traces(prepared: &Prepared, cuts: &[Cut], pattern: &[u32], found: &mut Found) {
+fn on_original_traces(
+    prepared: &MiningSteps,
+    cuts: &[CutTrace],
+    pattern: &[u32],
+    found: &mut FoundPattern,
+) {
     let of_macros = &prepared.abstraction.of_macros;
     let mut all: Vec<Vec<u32>> = vec![Vec::new()];
     for wanted in pattern {
@@ -619,19 +631,19 @@ fn on_original_traces(prepared: &Prepared, cuts: &[Cut], pattern: &[u32], found:
     for macros in all {
         let events = |id: &u32| prepared.macros.events[*id as usize].clone();
         let whole: Vec<u32> = macros.iter().flat_map(events).collect();
-        let with: Vec<&Cut> = cuts
+        let with: Vec<&CutTrace> = cuts
             .iter()
             .filter(|cut| is_part(&whole, &cut.events))
             .collect();
         let failing = with.iter().filter(|cut| cut.failing > 0);
-        let seen: BTreeSet<Dependency> = failing.flat_map(|cut| cut.all.clone()).collect();
-        let joins = |a: usize, b: usize, d: &Dependency| {
+        let seen: BTreeSet<EventDependency> = failing.flat_map(|cut| cut.all.clone()).collect();
+        let joins = |a: usize, b: usize, d: &EventDependency| {
             a < b && events(&macros[a]).contains(&d.head) && events(&macros[b]).contains(&d.tail)
         };
         let places: Vec<(usize, usize)> = (0..macros.len())
             .flat_map(|a| (0..macros.len()).map(move |b| (a, b)))
             .collect();
-        let set: BTreeSet<Dependency> = seen
+        let set: BTreeSet<EventDependency> = seen
             .into_iter()
             .filter(|d| places.iter().any(|(a, b)| joins(*a, *b, d)))
             .collect();
@@ -650,8 +662,8 @@ fn on_original_traces(prepared: &Prepared, cuts: &[Cut], pattern: &[u32], found:
 }
 
 /// The result of `mine` in the form of the definition.
-fn as_found(mined: &Mined) -> Found {
-    let mut found = Found::new();
+fn as_found(mined: &Mined) -> FoundPattern {
+    let mut found = FoundPattern::new();
     for group in &mined.groups {
         for pattern in &group.patterns {
             let set = group.dependencies.iter().copied().collect();
@@ -684,7 +696,7 @@ proptest! {
         let mapping =
             [Mapping::Dependencies, Mapping::MacroTraces, Mapping::OriginalTraces][mapping];
         let options =
-            Options { mapping, longest, min_support: Some(percent), ..Options::default() };
+            MiningOptions { mapping, longest, min_support: Some(percent), ..MiningOptions::default() };
         let side = |failing: bool| {
             let of_side = texts.iter().filter(|(_, side)| *side == failing);
             of_side.map(|(text, _)| text.as_str()).collect::<Vec<_>>()
@@ -704,16 +716,16 @@ proptest! {
     #[test]
     fn lemma_1_abstraction_keeps_patterns(texts in random_traces()) {
         let all: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
-        let mining = mine_texts(&all, &[], &Options::default());
+        let mining = mine_texts(&all, &[], &MiningOptions::default());
         let prepared = &mining.mined.prepared;
         let events = prepared.set.traces.iter().map(|t| (t.events.clone(), t.failing.len() as u32));
-        let originals = Sequences::new(prepared.set.items.len(), events);
+        let originals = SequencesToMine::new(prepared.set.items.len(), events);
         let class: BTreeMap<u32, u32> = (0..)
             .zip(&prepared.macros.events)
             .flat_map(|(id, events)| events.iter().map(move |event| (*event, id)))
             .map(|(event, id)| (event, prepared.abstraction.of(id)))
             .collect();
-        let limits = Limits { least: 2, longest: Some(3), effort: None };
+        let limits = PatternLimits { least: 2, longest: Some(3), effort: None };
         originals.mine(&limits, &Everything, &Budget::unlimited(), |pattern, support| {
             let mut abstracted: Vec<u32> = pattern.iter().map(|event| class[event]).collect();
             abstracted.dedup();
@@ -737,7 +749,7 @@ fn equal_runs_give_equal_answers() {
         mine_texts(
             &[FAILING_1, FAILING_2],
             &[&passing[0], &passing[1]],
-            &Options::default(),
+            &MiningOptions::default(),
         )
         .text()
     };

@@ -10,7 +10,7 @@ use unsnarl_trace::{EventId, EventKind, Run, SiteId, ThreadId, model::flags};
 /// A read-write event by its identity: thread, line, type and location. Names are kept as hashes, so that a
 /// run's trace is small and runs need not share a table; the run that it is from has the words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Kind {
+pub struct EventIdentity {
     /// Hash of all parts: equal keys are equal events in all runs of a build.
     pub key: u64,
     /// Hash of the thread.
@@ -31,14 +31,14 @@ pub struct Trace {
     /// The events as indices into `kinds`, in the order of the run.
     pub events: Vec<u32>,
     /// The distinct events, in the order of their first occurrence.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<EventIdentity>,
 }
 
 impl Trace {
     /// Extracts the trace of a run, in one pass. Accesses of a thread to its own stack are left out, unless
     /// another thread accesses it too.
     pub fn new(run: &Run, accesses: &Accesses) -> Trace {
-        let mut names = Names::new(run);
+        let mut names = NameHashes::new(run);
         let mut known: FxHashMap<(u16, u32, u32, u8), u32> = FxHashMap::default();
         let mut trace = Trace::default();
         let events = &run.events;
@@ -74,16 +74,16 @@ fn own_stack(run: &Run, row: EventId) -> bool {
 }
 
 /// Hashes of names, each computed once.
-struct Names<'a> {
+struct NameHashes<'a> {
     run: &'a Run,
     /// For each site: the first site on its line.
     lines: Vec<Option<u32>>,
     first_of_line: FxHashMap<(&'a str, u32), u32>,
 }
 
-impl<'a> Names<'a> {
-    fn new(run: &'a Run) -> Names<'a> {
-        Names {
+impl<'a> NameHashes<'a> {
+    fn new(run: &'a Run) -> NameHashes<'a> {
+        NameHashes {
             run,
             lines: vec![None; run.meta.sites.len()],
             first_of_line: FxHashMap::default(),
@@ -110,7 +110,7 @@ impl<'a> Names<'a> {
         location: u32,
         access: AccessClass,
         first: EventId,
-    ) -> Kind {
+    ) -> EventIdentity {
         let run = self.run;
         let thread = crate::facts::thread_name(run, ThreadId(thread));
         let location = run.location(unsnarl_trace::LocationId(location));
@@ -121,7 +121,7 @@ impl<'a> Names<'a> {
         key.bytes(&row.line.to_le_bytes());
         key.text(location);
         key.bytes(&[access as u8]);
-        Kind {
+        EventIdentity {
             key: key.0,
             thread: Fnv::of(&thread),
             location: Fnv::of(location),

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventKind, LocationId, Run};
 
 /// An operation by names that are the same in every run: thread, and how many operations it made before.
-type Step<'r> = (&'r str, usize);
+type StableStep<'r> = (&'r str, usize);
 
 /// The uses of one object: changes in order, each with the looks since the one before.
 #[derive(Default)]
 struct Course<'r> {
-    changes: Vec<(BTreeSet<Step<'r>>, Step<'r>)>,
-    looks: BTreeSet<Step<'r>>,
+    changes: Vec<(BTreeSet<StableStep<'r>>, StableStep<'r>)>,
+    looks: BTreeSet<StableStep<'r>>,
 }
 
 /// The name of a run's order: a hash. Linear in the run.

@@ -4,7 +4,7 @@ use super::{
     couples::{CoupleKey, couple_keys},
     keys::{AccessClass, AccessKey, AccessSite, PairKey, TripleKey},
     loops::Loops,
-    meetings::{Meetings, Occurrence, by_iterations, by_threads},
+    meetings::{LocatedOccurrence, Meetings, by_iterations, by_threads},
     radix::sort_by_number,
     ranks::Ranks,
     triples::{Triple, triples},
@@ -70,7 +70,7 @@ impl RunPairs {
     /// Collects the pairs from accesses that are indexed already.
     pub fn with_accesses(run: &Run, accesses: &Accesses) -> RunPairs {
         let ranks = Ranks::new(run, accesses);
-        let found = Found::new(run, accesses, &ranks);
+        let found = CollectedPairs::new(run, accesses, &ranks);
         let loops = match found.occurrences.is_empty() {
             true => Loops::default(),
             false => Loops::new(run),
@@ -116,24 +116,24 @@ impl RunPairs {
 
 /// The pairs of a run and all their occurrences.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct CollectedPairs {
     /// Sorted by key.
     pub pairs: Vec<SeenPair>,
     /// Occurrences by location, in the order of their tails.
-    pub occurrences: Vec<Occurrence>,
+    pub occurrences: Vec<LocatedOccurrence>,
     /// The occurrences by pair: numbers in `occurrences`.
     pub by_pair: Vec<u32>,
     /// Sorted.
     pub indirect: Vec<PairKey>,
     /// Names of the locations with pairs.
-    pub names: Names,
+    pub names: QueryNames,
 }
 
-impl Found {
+impl CollectedPairs {
     /// Collects all pairs in one pass over the dependencies; pairs are identified by sorting their ranks.
-    pub fn new(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Found {
-        let mut found = Found::default();
-        let mut names = Names::default();
+    pub fn new(run: &Run, accesses: &Accesses, ranks: &Ranks) -> CollectedPairs {
+        let mut found = CollectedPairs::default();
+        let mut names = QueryNames::default();
         let (mut direct, mut indirect) = (Vec::new(), Vec::new());
         dependencies(run, accesses, |dependency| {
             let joined = ranks.joined(ranks.of(dependency.head), ranks.of(dependency.tail));
@@ -142,7 +142,7 @@ impl Found {
                 return;
             }
             direct.push((joined, found.occurrences.len() as u32));
-            found.occurrences.push(Occurrence {
+            found.occurrences.push(LocatedOccurrence {
                 dependency,
                 pair: 0,
                 location: names.of(run, dependency.location),
@@ -208,7 +208,7 @@ impl Found {
 
 /// The unserializable triples, each once, sorted by key.
 fn triple_keys(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Vec<TripleKey> {
-    let mut within = Within::new(run);
+    let mut within = DivergingPoints::new(run);
     let mut seen: Vec<[u32; 4]> = Vec::new();
     triples(run, accesses, |triple| {
         let of = |row| ranks.of(row);
@@ -246,15 +246,15 @@ fn triple_keys(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Vec<TripleKey> 
 
 /// The points at which the call paths to two accesses diverge, computed once per site and stack of both, and
 /// numbered.
-struct Within<'a> {
+struct DivergingPoints<'a> {
     run: &'a Run,
     numbers: FxHashMap<[u32; 4], u32>,
     values: Vec<u64>,
 }
 
-impl<'a> Within<'a> {
-    fn new(run: &'a Run) -> Within<'a> {
-        Within {
+impl<'a> DivergingPoints<'a> {
+    fn new(run: &'a Run) -> DivergingPoints<'a> {
+        DivergingPoints {
             run,
             numbers: FxHashMap::default(),
             values: Vec::new(),
@@ -312,13 +312,13 @@ fn unwritten(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Vec<AccessKey> {
 
 /// Names of locations, each once, in the order of the queries.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct QueryNames {
     /// Number of the location, from 1; 0 for none.
     numbers: Vec<u32>,
     list: Vec<String>,
 }
 
-impl Names {
+impl QueryNames {
     fn of(&mut self, run: &Run, location: LocationId) -> u32 {
         if self.numbers.len() <= location.index() {
             self.numbers

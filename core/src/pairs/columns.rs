@@ -57,24 +57,24 @@ pub(super) fn spread<T: Copy + Default>(column: &mut Vec<T>, places: &[usize], v
 
 /// Number of runs that contain each key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Tally<K> {
+pub(super) struct KeyCounts<K> {
     keys: Vec<K>,
     runs: Vec<u32>,
 }
 
-impl<K> Default for Tally<K> {
+impl<K> Default for KeyCounts<K> {
     fn default() -> Self {
-        Tally {
+        KeyCounts {
             keys: Vec::new(),
             runs: Vec::new(),
         }
     }
 }
 
-impl<K: Ord + Copy + Default> Tally<K> {
+impl<K: Ord + Copy + Default> KeyCounts<K> {
     /// Counts the keys of a run (sorted, each once).
     pub fn insert(&mut self, keys: impl Iterator<Item = K>) {
-        let Tally { keys: known, runs } = self;
+        let KeyCounts { keys: known, runs } = self;
         let mut new = Vec::new();
         let hit = |at: usize, _| {
             if let Some(runs) = runs.get_mut(at) {
@@ -91,7 +91,7 @@ impl<K: Ord + Copy + Default> Tally<K> {
 
     /// Removes the keys of a run again.
     pub fn remove(&mut self, keys: impl Iterator<Item = K>) {
-        let Tally { keys: known, runs } = self;
+        let KeyCounts { keys: known, runs } = self;
         let mut gone = false;
         let hit = |at: usize, _| {
             if let Some(runs) = runs.get_mut(at) {
@@ -134,14 +134,14 @@ mod tests {
         /// The columns hold the same counts as a map.
         #[test]
         fn tallies_are_maps(runs in proptest::collection::vec(proptest::collection::btree_set(0u16..60, 0..30), 0..8), gone in 0usize..8) {
-            let mut tally = Tally::default();
+            let mut tally = KeyCounts::default();
             runs.iter().for_each(|run| tally.insert(run.iter().copied()));
             let count = |runs: &[BTreeSet<u16>]| {
                 let mut counts: BTreeMap<u16, u32> = BTreeMap::new();
                 runs.iter().flatten().for_each(|key| *counts.entry(*key).or_default() += 1);
                 counts
             };
-            let held = |tally: &Tally<u16>| -> BTreeMap<u16, u32> {
+            let held = |tally: &KeyCounts<u16>| -> BTreeMap<u16, u32> {
                 tally.keys.iter().copied().zip(tally.runs.iter().copied()).collect()
             };
             prop_assert_eq!(held(&tally), count(&runs));

@@ -2,7 +2,7 @@
 
 use super::{
     collect::RunPairs,
-    columns::{Tally, places, spread, walk},
+    columns::{KeyCounts, places, spread, walk},
     couples::CoupleKey,
     keys::{AccessClass, AccessKey, AccessSite, Fnv, PairKey, TripleKey},
 };
@@ -43,26 +43,26 @@ pub struct PairCounts {
     /// Sorted keys; `stats` has the same rows.
     keys: Vec<PairKey>,
     stats: Vec<PairStats>,
-    indirect: Tally<PairKey>,
-    triples: Tally<TripleKey>,
-    couples: Tally<CoupleKey>,
+    indirect: KeyCounts<PairKey>,
+    triples: KeyCounts<TripleKey>,
+    couples: KeyCounts<CoupleKey>,
     /// Number of runs with more couples than were examined.
     cut: u32,
-    unwritten: Tally<AccessKey>,
-    ran: Tally<AccessKey>,
+    unwritten: KeyCounts<AccessKey>,
+    ran: KeyCounts<AccessKey>,
     /// Access sites of the keys. A build has few sites, so they stay when runs are removed.
     sites: FxHashMap<AccessKey, AccessSite>,
-    names: Names,
+    names: LocationNames,
 }
 
 /// Names of locations, each once; they stay when runs are removed.
 #[derive(Clone, Debug, Default)]
-struct Names {
+struct LocationNames {
     list: Vec<String>,
     index: FxHashMap<String, u32>,
 }
 
-impl Names {
+impl LocationNames {
     fn of(&mut self, name: &str) -> u32 {
         if let Some(&known) = self.index.get(name) {
             return known;

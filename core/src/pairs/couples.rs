@@ -12,10 +12,10 @@
 //! ([`RunPairs::couples_cut`](super::RunPairs::couples_cut)).
 
 use super::{
-    collect::Found,
+    collect::CollectedPairs,
     counts::PairCounts,
     keys::{Fnv, PairKey},
-    meetings::Occurrence,
+    meetings::LocatedOccurrence,
     radix::sort_by_number,
     ranks::Ranks,
 };
@@ -62,7 +62,11 @@ impl CoupleKey {
 }
 
 /// The couples of a run, sorted, and whether there are more than were examined.
-pub(super) fn couple_keys(run: &Run, found: &Found, ranks: &Ranks) -> (Vec<CoupleKey>, bool) {
+pub(super) fn couple_keys(
+    run: &Run,
+    found: &CollectedPairs,
+    ranks: &Ranks,
+) -> (Vec<CoupleKey>, bool) {
     let count = found.pairs.len() as u64;
     let mut seen = FxHashSet::default();
     let mut too_many = false;
@@ -91,8 +95,8 @@ pub fn seen_couples(
     passing: &PairCounts,
 ) -> Vec<(CoupledPairs, u32)> {
     let ranks = Ranks::new(run, accesses);
-    let found = Found::new(run, accesses, &ranks);
-    let key = |occurrence: &Occurrence| {
+    let found = CollectedPairs::new(run, accesses, &ranks);
+    let key = |occurrence: &LocatedOccurrence| {
         let pair = found.pairs.get(occurrence.pair as usize);
         pair.map_or(PairKey::default(), |pair| pair.key)
     };
@@ -110,13 +114,13 @@ pub fn seen_couples(
 /// when partners were not examined: more than `anyway` plus the number that the run's length allows.
 pub(super) fn couples(
     run: &Run,
-    found: &Found,
+    found: &CollectedPairs,
     ranks: &Ranks,
     anyway: usize,
-    mut coupled: impl FnMut(&Occurrence, &Occurrence),
+    mut coupled: impl FnMut(&LocatedOccurrence, &LocatedOccurrence),
 ) -> bool {
     let occurrences = &found.occurrences;
-    let location = |occurrence: &Occurrence| occurrence.dependency.location;
+    let location = |occurrence: &LocatedOccurrence| occurrence.dependency.location;
     if occurrences
         .chunk_by(|a, b| location(a) == location(b))
         .count()
@@ -124,11 +128,11 @@ pub(super) fn couples(
     {
         return false;
     }
-    let places = Places::new(run, occurrences, ranks);
+    let places = Recurrences::new(run, occurrences, ranks);
     let mut firsts = by_row(occurrences, |dependency| dependency.head)
         .into_iter()
         .peekable();
-    let mut partners = Partners::new(run, occurrences);
+    let mut partners = ThreadOccurrences::new(run, occurrences);
     let mut left = anyway + FOR_EACH * occurrences.len();
     let mut cut = false;
     for number in by_row(occurrences, |dependency| dependency.tail) {
@@ -158,17 +162,17 @@ pub(super) fn couples(
 }
 
 /// Indices of the occurrences in the order of one of their ends.
-fn by_row(occurrences: &[Occurrence], end: impl Fn(&Dependency) -> EventId) -> Vec<u32> {
-    let row = |occurrence: &Occurrence| u64::from(end(&occurrence.dependency).0);
+fn by_row(occurrences: &[LocatedOccurrence], end: impl Fn(&Dependency) -> EventId) -> Vec<u32> {
+    let row = |occurrence: &LocatedOccurrence| u64::from(end(&occurrence.dependency).0);
     let mut order: Vec<(u64, u32)> = occurrences.iter().map(row).zip(0..).collect();
     sort_by_number(&mut order, |(row, _)| *row);
     order.into_iter().map(|(_, number)| number).collect()
 }
 
 /// Occurrences from one thread to another: numbers of lists, each linked from the latest head back.
-struct Partners<'a> {
+struct ThreadOccurrences<'a> {
     run: &'a Run,
-    occurrences: &'a [Occurrence],
+    occurrences: &'a [LocatedOccurrence],
     latest: FxHashMap<(u16, u16), u32>,
     /// For each occurrence, the preceding one in its list.
     before: Vec<u32>,
@@ -177,9 +181,9 @@ struct Partners<'a> {
 /// Marks the absence of a row or an occurrence.
 const NONE: u32 = u32::MAX;
 
-impl<'a> Partners<'a> {
-    fn new(run: &'a Run, occurrences: &'a [Occurrence]) -> Partners<'a> {
-        Partners {
+impl<'a> ThreadOccurrences<'a> {
+    fn new(run: &'a Run, occurrences: &'a [LocatedOccurrence]) -> ThreadOccurrences<'a> {
+        ThreadOccurrences {
             run,
             occurrences,
             latest: FxHashMap::default(),
@@ -209,9 +213,9 @@ impl<'a> Partners<'a> {
     /// Returns whether it was stopped. Heads that are not the last never become so again: they are unlinked.
     fn each(
         &mut self,
-        second: &Occurrence,
-        places: &Places,
-        mut found: impl FnMut(&Occurrence) -> bool,
+        second: &LocatedOccurrence,
+        places: &Recurrences,
+        mut found: impl FnMut(&LocatedOccurrence) -> bool,
     ) -> bool {
         let Dependency {
             head,
@@ -248,13 +252,13 @@ impl<'a> Partners<'a> {
 }
 
 /// Recurrences of the ends of dependencies: the same thread, the same access, the same location.
-struct Places {
+struct Recurrences {
     /// By row: the preceding and the next row at its place.
     around: Vec<(u32, u32)>,
 }
 
-impl Places {
-    fn new(run: &Run, occurrences: &[Occurrence], ranks: &Ranks) -> Places {
+impl Recurrences {
+    fn new(run: &Run, occurrences: &[LocatedOccurrence], ranks: &Ranks) -> Recurrences {
         let mut around = vec![(NONE, NONE); run.events.len()];
         let mut rows = ends(run, occurrences);
         let (threads, locations) = (run.events.threads(), run.events.locations());
@@ -275,7 +279,7 @@ impl Places {
                 }
             }
         }
-        Places { around }
+        Recurrences { around }
     }
 
     fn before(&self, row: EventId) -> Option<EventId> {
@@ -297,7 +301,7 @@ impl Places {
 }
 
 /// The rows that are ends of dependencies, in order.
-fn ends(run: &Run, occurrences: &[Occurrence]) -> Vec<EventId> {
+fn ends(run: &Run, occurrences: &[LocatedOccurrence]) -> Vec<EventId> {
     let mut is_end = vec![false; run.events.len()];
     for occurrence in occurrences {
         let Dependency { head, tail, .. } = occurrence.dependency;

@@ -21,7 +21,7 @@ pub const WINDOW: usize = 10;
 
 /// Ordered accesses: two of two threads, or three of which the middle one is another thread's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Pattern {
+pub struct FalconPattern {
     /// The first access.
     pub first: AccessKey,
     /// The other thread's access.
@@ -34,7 +34,7 @@ pub struct Pattern {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Suspicious {
     /// The pattern.
-    pub pattern: Pattern,
+    pub pattern: FalconPattern,
     /// Number of failing runs with it.
     pub failing: u32,
     /// Number of passing runs with it.
@@ -45,12 +45,12 @@ pub struct Suspicious {
 #[derive(Clone, Debug, Default)]
 pub struct Falcon {
     failed: u32,
-    patterns: FxHashMap<Pattern, (u32, u32)>,
+    patterns: FxHashMap<FalconPattern, (u32, u32)>,
 }
 
 impl Falcon {
     /// Adds a run.
-    pub fn insert(&mut self, patterns: &[Pattern], failed: bool) {
+    pub fn insert(&mut self, patterns: &[FalconPattern], failed: bool) {
         self.failed += u32::from(failed);
         for pattern in patterns {
             let counts = self.patterns.entry(*pattern).or_default();
@@ -64,11 +64,12 @@ impl Falcon {
     /// The patterns of failing runs, the most suspicious first; ties in no meaningful order.
     pub fn ranked(&self) -> Vec<Suspicious> {
         let of_failing = self.patterns.iter().filter(|(_, counts)| counts.0 > 0);
-        let suspicious = |(&pattern, &(failing, passing)): (&Pattern, &(u32, u32))| Suspicious {
-            pattern,
-            failing,
-            passing,
-        };
+        let suspicious =
+            |(&pattern, &(failing, passing)): (&FalconPattern, &(u32, u32))| Suspicious {
+                pattern,
+                failing,
+                passing,
+            };
         let mut ranked: Vec<Suspicious> = of_failing.map(suspicious).collect();
         ranked.sort_by(|a, b| {
             let score = |s: &Suspicious| self.score(s);
@@ -86,12 +87,12 @@ impl Falcon {
 }
 
 /// The patterns of a run, sorted.
-pub fn patterns(run: &Run, accesses: &Accesses, window: usize) -> Vec<Pattern> {
+pub fn patterns(run: &Run, accesses: &Accesses, window: usize) -> Vec<FalconPattern> {
     let mut found = FxHashSet::default();
     for location in accesses.shared() {
-        let mut entries: VecDeque<Entry> = VecDeque::new();
+        let mut entries: VecDeque<WindowAccess> = VecDeque::new();
         for &row in accesses.of(location) {
-            let Some(entry) = Entry::of(run, row) else {
+            let Some(entry) = WindowAccess::of(run, row) else {
                 continue;
             };
             if entry.is_read_again(entries.back()) {
@@ -108,30 +109,30 @@ pub fn patterns(run: &Run, accesses: &Accesses, window: usize) -> Vec<Pattern> {
             entries.pop_front();
         }
     }
-    let mut found: Vec<Pattern> = found.into_iter().collect();
+    let mut found: Vec<FalconPattern> = found.into_iter().collect();
     found.sort_unstable();
     found
 }
 
 /// An access in the window.
 #[derive(Clone, Copy)]
-struct Entry {
+struct WindowAccess {
     thread: u16,
     class: AccessClass,
     key: AccessKey,
 }
 
-impl Entry {
-    fn of(run: &Run, row: EventId) -> Option<Entry> {
+impl WindowAccess {
+    fn of(run: &Run, row: EventId) -> Option<WindowAccess> {
         let kind = EventKind::from_u8(*run.events.kinds().get(row.index())?)?;
-        Some(Entry {
+        Some(WindowAccess {
             thread: *run.events.threads().get(row.index())?,
             class: AccessClass::of(kind)?,
             key: access_key(run, row),
         })
     }
 
-    fn is_read_again(&self, last: Option<&Entry>) -> bool {
+    fn is_read_again(&self, last: Option<&WindowAccess>) -> bool {
         !self.writes() && last.is_some_and(|last| last.thread == self.thread)
     }
 
@@ -145,16 +146,16 @@ impl Entry {
 }
 
 /// Records the patterns that the oldest access begins.
-fn oldest(entries: &VecDeque<Entry>, found: &mut FxHashSet<Pattern>) {
+fn oldest(entries: &VecDeque<WindowAccess>, found: &mut FxHashSet<FalconPattern>) {
     let Some(first) = entries.front() else { return };
-    let is_own = |entry: &&Entry| entry.thread == first.thread;
+    let is_own = |entry: &&WindowAccess| entry.thread == first.thread;
     let rest = || entries.iter().skip(1);
     let between = rest().take_while(|entry| !is_own(entry));
     let mut any = false;
     if let Some(second) = rest().find(is_own) {
         for remote in between.filter(|remote| breaks(first, remote, second)) {
             any = true;
-            found.insert(Pattern {
+            found.insert(FalconPattern {
                 first: first.key,
                 remote: remote.key,
                 second: Some(second.key),
@@ -163,7 +164,7 @@ fn oldest(entries: &VecDeque<Entry>, found: &mut FxHashSet<Pattern>) {
     }
     let other = rest().find(|entry| !is_own(entry));
     if let Some(remote) = other.filter(|other| !any && (first.writes() || other.writes())) {
-        found.insert(Pattern {
+        found.insert(FalconPattern {
             first: first.key,
             remote: remote.key,
             second: None,
@@ -172,7 +173,7 @@ fn oldest(entries: &VecDeque<Entry>, found: &mut FxHashSet<Pattern>) {
 }
 
 /// Returns whether no serial order is equivalent: the five unserializable triples.
-fn breaks(first: &Entry, remote: &Entry, second: &Entry) -> bool {
+fn breaks(first: &WindowAccess, remote: &WindowAccess, second: &WindowAccess) -> bool {
     remote.writes() && (first.reads() || second.reads() || first.writes() && second.writes())
         || remote.reads() && first.writes() && second.writes()
 }
@@ -259,7 +260,7 @@ mod tests {
 
     #[test]
     fn patterns_of_failing_runs_only_score_best() {
-        let pattern = |n| Pattern {
+        let pattern = |n| FalconPattern {
             first: AccessKey(n),
             remote: AccessKey(n),
             second: None,

@@ -25,7 +25,7 @@ const NONE: u32 = u32::MAX;
 
 /// An iteration of a loop, or a whole thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Node {
+struct LoopNode {
     /// The enclosing iteration; the node itself for a thread.
     parent: u32,
     /// Number of the loop's entry place; 0 for a thread.
@@ -49,15 +49,15 @@ pub struct Iteration {
 /// The loops of a run.
 #[derive(Debug, Default)]
 pub struct Loops {
-    nodes: Vec<Node>,
+    nodes: Vec<LoopNode>,
     /// The innermost iteration of each row.
     of_row: Vec<u32>,
     /// Places by number; 0 is none.
-    places: Vec<Place>,
+    places: Vec<LoopPlace>,
 }
 
 /// Call stack, site and kind.
-type Place = (u32, u32, u8);
+type LoopPlace = (u32, u32, u8);
 
 impl Loops {
     /// Finds the loops of every thread in two passes over the rows.
@@ -68,7 +68,7 @@ impl Loops {
             of_row: vec![NONE; run.events.len()],
             places,
         };
-        let enter = |steps: &Vec<Step>| loops.enter(steps, &Bodies::of(steps));
+        let enter = |steps: &Vec<LoopStep>| loops.enter(steps, &Bodies::of(steps));
         let whole: Vec<u32> = steps.iter().map(enter).collect();
         // A row that is no step is in no loop.
         for (innermost, &thread) in loops.of_row.iter_mut().zip(run.events.threads()) {
@@ -117,18 +117,18 @@ impl Loops {
         self.nodes.len()
     }
 
-    fn node(&self, at: u32) -> Option<Node> {
+    fn node(&self, at: u32) -> Option<LoopNode> {
         self.nodes.get(at as usize).copied()
     }
 
-    fn add(&mut self, node: Node) -> u32 {
+    fn add(&mut self, node: LoopNode) -> u32 {
         self.nodes.push(node);
         self.nodes.len() as u32 - 1
     }
 
     /// Second pass: enters and leaves the loops of one thread. Returns the node of the thread.
-    fn enter(&mut self, steps: &[Step], bodies: &Bodies) -> u32 {
-        let thread = Node {
+    fn enter(&mut self, steps: &[LoopStep], bodies: &Bodies) -> u32 {
+        let thread = LoopNode {
             parent: self.nodes.len() as u32,
             entry: 0,
             iteration: 0,
@@ -167,7 +167,7 @@ impl Loops {
         while let Some(node) = self.node(at).filter(|node| node.iteration > 0) {
             if node.entry == place {
                 let iteration = node.iteration + 1;
-                return self.add(Node { iteration, ..node });
+                return self.add(LoopNode { iteration, ..node });
             }
             at = node.parent;
         }
@@ -175,7 +175,7 @@ impl Loops {
         if depth as usize > DEEPEST {
             return top;
         }
-        self.add(Node {
+        self.add(LoopNode {
             parent: top,
             entry: place,
             iteration: 1,
@@ -186,7 +186,7 @@ impl Loops {
 
 /// A row of a thread.
 #[derive(Clone, Copy)]
-struct Step {
+struct LoopStep {
     row: u32,
     place: u32,
     /// `true` if it belongs to the preceding step: another piece of one access, or the same place on another
@@ -195,11 +195,11 @@ struct Step {
 }
 
 /// The rows of each thread, with the numbers of their places.
-fn steps(run: &Run) -> (Vec<Vec<Step>>, Vec<Place>) {
+fn steps(run: &Run) -> (Vec<Vec<LoopStep>>, Vec<LoopPlace>) {
     let events = &run.events;
-    let mut numbers: FxHashMap<Place, u32> = FxHashMap::default();
+    let mut numbers: FxHashMap<LoopPlace, u32> = FxHashMap::default();
     let mut places = vec![(0, 0, 0)];
-    let mut steps: Vec<Vec<Step>> = Vec::new();
+    let mut steps: Vec<Vec<LoopStep>> = Vec::new();
     let mut before: Vec<(u32, u32)> = Vec::new();
     let columns = events.threads().iter().zip(events.kinds());
     let columns = columns.zip(events.sites()).zip(events.stacks());
@@ -222,7 +222,7 @@ fn steps(run: &Run) -> (Vec<Vec<Step>>, Vec<Place>) {
         };
         let again = before.0 == place && before.1 != location;
         *before = (place, location);
-        steps.push(Step {
+        steps.push(LoopStep {
             row: row as u32,
             place,
             again,
@@ -241,7 +241,7 @@ struct Bodies {
 
 impl Bodies {
     /// First pass: keeps the places of the current iteration; a place that recurs begins the next one.
-    fn of(steps: &[Step]) -> Bodies {
+    fn of(steps: &[LoopStep]) -> Bodies {
         let mut bodies = Bodies::default();
         let mut path: Vec<(u32, usize)> = Vec::new();
         let mut on_path: FxHashMap<u32, usize> = FxHashMap::default();

@@ -1,12 +1,12 @@
 //! Bit matrix of the pairs that may still be coupled; a block of rows is kept at a time.
 
-use super::meetings::{Met, SEVERAL};
+use super::meetings::{MetPair, SEVERAL};
 use std::ops::Range;
 use unsnarl_trace::EventId;
 
 /// A candidate pair in a group of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Item {
+pub(super) struct MatrixItem {
     /// Number of the pair.
     pub number: u32,
     /// Location in that run, or [`SEVERAL`].
@@ -19,10 +19,10 @@ pub(super) struct Item {
     pub tail: EventId,
 }
 
-impl Item {
+impl MatrixItem {
     /// Makes an item of a pair by its own number.
-    pub fn of(met: &Met) -> Item {
-        Item {
+    pub fn of(met: &MetPair) -> MatrixItem {
+        MatrixItem {
             number: met.pair,
             location: met.location,
             within: met.within,
@@ -32,7 +32,7 @@ impl Item {
     }
 
     /// Returns whether two pairs are about different variables: not both on one and the same location.
-    fn is_apart(&self, other: &Item) -> bool {
+    fn is_apart(&self, other: &MatrixItem) -> bool {
         self.location != other.location || self.location == SEVERAL
     }
 }
@@ -53,7 +53,7 @@ pub(super) struct Matrix {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum CountChange {
     Mark,
     Strike,
 }
@@ -103,21 +103,26 @@ impl Matrix {
 
     /// Marks that those of one half may be coupled with those of the other, if they are about different
     /// variables. Returns whether that is new for some of them.
-    pub fn mark(&mut self, a: &[Item], b: &[Item]) -> bool {
+    pub fn mark(&mut self, a: &[MatrixItem], b: &[MatrixItem]) -> bool {
         self.changed = false;
-        self.change(a, b, Change::Mark);
-        self.change(b, a, Change::Mark);
+        self.change(a, b, CountChange::Mark);
+        self.change(b, a, CountChange::Mark);
         self.changed
     }
 
     /// Clears the bits that [`Matrix::mark`] would set.
-    pub fn strike(&mut self, a: &[Item], b: &[Item]) {
-        self.change(a, b, Change::Strike);
-        self.change(b, a, Change::Strike);
+    pub fn strike(&mut self, a: &[MatrixItem], b: &[MatrixItem]) {
+        self.change(a, b, CountChange::Strike);
+        self.change(b, a, CountChange::Strike);
     }
 
     /// Calls back for each two pairs that may be coupled, one of each half; the first has the lower number.
-    pub fn each(&self, a: &[Item], b: &[Item], mut found: impl FnMut(&Item, &Item)) {
+    pub fn each(
+        &self,
+        a: &[MatrixItem],
+        b: &[MatrixItem],
+        mut found: impl FnMut(&MatrixItem, &MatrixItem),
+    ) {
         for (rows, columns) in [(a, b), (b, a)] {
             for item in rows.iter().filter(|item| self.is_live(item)) {
                 let others = columns.iter().filter(|other| other.number > item.number);
@@ -127,19 +132,19 @@ impl Matrix {
         }
     }
 
-    fn row(&self, item: &Item) -> Option<usize> {
+    fn row(&self, item: &MatrixItem) -> Option<usize> {
         let number = item.number as usize;
         self.block
             .contains(&number)
             .then(|| number - self.block.start)
     }
 
-    fn is_live(&self, item: &Item) -> bool {
+    fn is_live(&self, item: &MatrixItem) -> bool {
         let row = self.row(item).and_then(|row| self.live.get(row));
         row.copied().unwrap_or(false)
     }
 
-    fn has(&self, a: &Item, b: &Item) -> bool {
+    fn has(&self, a: &MatrixItem, b: &MatrixItem) -> bool {
         let (word, bit) = place(b);
         let word = self
             .row(a)
@@ -147,7 +152,7 @@ impl Matrix {
         word.is_some_and(|word| word & bit != 0)
     }
 
-    fn change(&mut self, rows: &[Item], columns: &[Item], change: Change) {
+    fn change(&mut self, rows: &[MatrixItem], columns: &[MatrixItem], change: CountChange) {
         if columns.len() * 2 < self.width {
             self.one_by_one(rows, columns, change);
         } else {
@@ -155,14 +160,14 @@ impl Matrix {
         }
     }
 
-    fn one_by_one(&mut self, rows: &[Item], columns: &[Item], change: Change) {
+    fn one_by_one(&mut self, rows: &[MatrixItem], columns: &[MatrixItem], change: CountChange) {
         for item in rows {
             let Some(row) = self.row(item) else { continue };
             let start = row * self.width;
             let Some(live) = self.live.get_mut(row) else {
                 continue;
             };
-            if change == Change::Strike && !*live {
+            if change == CountChange::Strike && !*live {
                 continue;
             }
             let Some(bits) = self.bits.get_mut(start..start + self.width) else {
@@ -174,13 +179,13 @@ impl Matrix {
                     continue;
                 };
                 match change {
-                    Change::Mark if column.number != item.number => {
+                    CountChange::Mark if column.number != item.number => {
                         self.changed |= *word & bit == 0;
                         *word |= bit;
                         *live = true;
                     }
-                    Change::Mark => {}
-                    Change::Strike => *word &= !bit,
+                    CountChange::Mark => {}
+                    CountChange::Strike => *word &= !bit,
                 }
             }
         }
@@ -188,7 +193,7 @@ impl Matrix {
 
     /// Makes a mask of the columns; for the rows of each location, one without the columns on the same
     /// location.
-    fn row_by_row(&mut self, rows: &[Item], columns: &[Item], change: Change) {
+    fn row_by_row(&mut self, rows: &[MatrixItem], columns: &[MatrixItem], change: CountChange) {
         let (mut rows, mut columns) = (rows.to_vec(), columns.to_vec());
         rows.sort_unstable_by_key(|item| item.location);
         columns.sort_unstable_by_key(|item| item.location);
@@ -208,14 +213,14 @@ impl Matrix {
         columns.iter().for_each(|column| self.put(column, false));
     }
 
-    fn put(&mut self, column: &Item, on: bool) {
+    fn put(&mut self, column: &MatrixItem, on: bool) {
         let (word, bit) = place(column);
         if let Some(word) = self.mask.get_mut(word) {
             *word = if on { *word | bit } else { *word & !bit };
         }
     }
 
-    fn whole_row(&mut self, item: &Item, change: Change) {
+    fn whole_row(&mut self, item: &MatrixItem, change: CountChange) {
         let Some(row) = self.row(item) else { return };
         let start = row * self.width;
         let (Some(bits), Some(live)) = (
@@ -225,7 +230,7 @@ impl Matrix {
             return;
         };
         match change {
-            Change::Mark => {
+            CountChange::Mark => {
                 let (own, bit) = place(item);
                 for (at, (bits, mask)) in bits.iter_mut().zip(&self.mask).enumerate() {
                     let mask = if at == own { mask & !bit } else { *mask };
@@ -234,7 +239,7 @@ impl Matrix {
                     *live |= *bits != 0;
                 }
             }
-            Change::Strike if *live => {
+            CountChange::Strike if *live => {
                 let mut left = 0;
                 for (bits, mask) in bits.iter_mut().zip(&self.mask) {
                     *bits &= !mask;
@@ -242,24 +247,24 @@ impl Matrix {
                 }
                 *live = left != 0;
             }
-            Change::Strike => {}
+            CountChange::Strike => {}
         }
     }
 }
 
 /// Word index of a row, and its bit there.
-fn place(item: &Item) -> (usize, u64) {
+fn place(item: &MatrixItem) -> (usize, u64) {
     (item.number as usize / 64, 1 << (item.number % 64))
 }
 
 /// Calls back for each two parts of a group's halves that occur together: their ends are not in different
 /// iterations of an inner loop.
 pub(super) fn together(
-    forward: &[Item],
-    backward: &[Item],
-    mut found: impl FnMut(&[Item], &[Item]),
+    forward: &[MatrixItem],
+    backward: &[MatrixItem],
+    mut found: impl FnMut(&[MatrixItem], &[MatrixItem]),
 ) {
-    let same = |a: &Item, b: &Item| a.within == b.within;
+    let same = |a: &MatrixItem, b: &MatrixItem| a.within == b.within;
     for forward in forward.chunk_by(same) {
         for backward in backward.chunk_by(same) {
             if let ([a, ..], [b, ..]) = (forward, backward)

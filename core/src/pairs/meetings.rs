@@ -12,9 +12,9 @@
 //! that contain its ends: two ends in different iterations of the same loop are not together.
 
 use super::{
-    collect::Found,
+    collect::CollectedPairs,
     loops::Loops,
-    matrix::{Item, Matrix, together},
+    matrix::{Matrix, MatrixItem, together},
     radix::sort_by_number,
 };
 use crate::orders::Dependency;
@@ -31,7 +31,7 @@ pub const SEVERAL: u32 = u32::MAX;
 
 /// A pair in a group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Met {
+pub struct MetPair {
     /// Inner loops that contain the ends, those of the group's first thread first; 0 for none.
     pub within: (u32, u32),
     /// Index in [`RunPairs::pairs`](super::RunPairs::pairs).
@@ -46,24 +46,24 @@ pub struct Met {
 
 /// Pairs between two threads.
 #[derive(Clone, Copy, Debug)]
-pub struct Group<'a> {
+pub struct ThreadGroup<'a> {
     /// From the first thread to the second, sorted.
-    pub forward: &'a [Met],
+    pub forward: &'a [MetPair],
     /// From the second thread to the first, sorted.
-    pub backward: &'a [Met],
+    pub backward: &'a [MetPair],
 }
 
 /// The groups of a run at one precision.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Meetings {
-    met: Vec<Met>,
+    met: Vec<MetPair>,
     /// Start of each group and of its backward half.
     groups: Vec<(u32, u32)>,
 }
 
 impl Meetings {
     /// The groups in the order of their threads.
-    pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+    pub fn groups(&self) -> impl Iterator<Item = ThreadGroup<'_>> {
         let ends = self.groups.iter().skip(1).map(|(start, _)| *start);
         let ends = ends.chain([self.met.len() as u32]);
         self.groups.iter().zip(ends).map(|(&(start, half), end)| {
@@ -71,14 +71,14 @@ impl Meetings {
                 let part = self.met.get(from as usize..to as usize);
                 part.unwrap_or(&[])
             };
-            Group {
+            ThreadGroup {
                 forward: part(start, half),
                 backward: part(half, end),
             }
         })
     }
 
-    pub(super) fn push(&mut self, group: &[Met], half: usize) {
+    pub(super) fn push(&mut self, group: &[MetPair], half: usize) {
         let start = self.met.len() as u32;
         self.groups.push((start, start + half as u32));
         self.met.extend_from_slice(group);
@@ -87,7 +87,7 @@ impl Meetings {
 
 /// An occurrence of a pair, with the position of its location in the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Occurrence {
+pub struct LocatedOccurrence {
     /// Events of its ends.
     pub dependency: Dependency,
     /// Index in [`RunPairs::pairs`](super::RunPairs::pairs).
@@ -98,7 +98,7 @@ pub struct Occurrence {
 
 /// An occurrence in a group.
 #[derive(Clone, Copy)]
-struct Entry {
+struct GroupEntry {
     /// Numbers of the iterations (or threads) that contain the ends, joined: that of the lower thread first.
     group: u64,
     within: (u32, u32),
@@ -109,10 +109,10 @@ struct Entry {
 }
 
 /// Groups occurrences by threads.
-pub(super) fn by_threads(run: &Run, found: &Found) -> Meetings {
+pub(super) fn by_threads(run: &Run, found: &CollectedPairs) -> Meetings {
     let entries = directed(run, found, |ends, entry, entries| {
         let group = u64::from(ends.threads.0) << 16 | u64::from(ends.threads.1);
-        entries.push(Entry { group, ..entry });
+        entries.push(GroupEntry { group, ..entry });
     });
     let mut meetings = Meetings::default();
     grouped(run, found, entries, |group, half| {
@@ -127,12 +127,12 @@ pub(super) fn by_threads(run: &Run, found: &Found) -> Meetings {
 ///
 /// An occurrence is in a group for each two iterations around its ends (loops count to a depth of 6), so this
 /// is linear in the occurrences and in the product of both depths.
-pub(super) fn by_iterations(run: &Run, loops: &Loops, found: &Found) -> Meetings {
+pub(super) fn by_iterations(run: &Run, loops: &Loops, found: &CollectedPairs) -> Meetings {
     let count = loops.count() as u64;
     let entries = directed(run, found, |ends, entry, entries| {
         for (a, within_a) in loops.around(ends.first.index()) {
             for (b, within_b) in loops.around(ends.second.index()) {
-                entries.push(Entry {
+                entries.push(GroupEntry {
                     group: u64::from(a) * count + u64::from(b),
                     within: (within_a, within_b),
                     ..entry
@@ -141,7 +141,7 @@ pub(super) fn by_iterations(run: &Run, loops: &Loops, found: &Found) -> Meetings
         }
     });
     let mut meetings = Meetings::default();
-    let mut known = Known::default();
+    let mut known = KnownGroups::default();
     let passed = run.meta.outcome == Outcome::Passed;
     let pairs = found.pairs.len();
     let mut had = (passed && pairs <= MANY).then(|| Matrix::new(0..pairs, pairs));
@@ -159,8 +159,8 @@ pub(super) fn by_iterations(run: &Run, loops: &Loops, found: &Found) -> Meetings
 const MANY: usize = 4096;
 
 /// Returns whether the group adds a couple that occurs together.
-fn adds(had: &mut Matrix, group: &[Met], half: usize) -> bool {
-    let items: Vec<Item> = group.iter().map(Item::of).collect();
+fn adds(had: &mut Matrix, group: &[MetPair], half: usize) -> bool {
+    let items: Vec<MatrixItem> = group.iter().map(MatrixItem::of).collect();
     let (forward, backward) = items.split_at(half.min(items.len()));
     let mut adds = false;
     together(forward, backward, |forward, backward| {
@@ -174,7 +174,7 @@ type Bare = (bool, (u32, u32), u32, u32);
 
 /// The distinct groups so far, concatenated.
 #[derive(Default)]
-struct Known {
+struct KnownGroups {
     content: Vec<Bare>,
     /// Bounds of each group, and the preceding group with the same hash.
     groups: Vec<(Range<usize>, Option<u32>)>,
@@ -182,12 +182,12 @@ struct Known {
     by_hash: FxHashMap<u64, u32>,
 }
 
-impl Known {
+impl KnownGroups {
     /// Inserts a group; `true` when no earlier group was equal.
-    fn insert(&mut self, group: &[Met], half: usize) -> bool {
+    fn insert(&mut self, group: &[MetPair], half: usize) -> bool {
         let start = self.content.len();
         let numbered = group.iter().enumerate();
-        let bare = |(at, met): (usize, &Met)| (at < half, met.within, met.pair, met.location);
+        let bare = |(at, met): (usize, &MetPair)| (at < half, met.within, met.pair, met.location);
         self.content.extend(numbered.map(bare));
         let (before, new) = self.content.split_at(start);
         let mut hasher = FxHasher::default();
@@ -212,20 +212,20 @@ impl Known {
 }
 
 /// Threads and rows of an occurrence, those of the lower thread first.
-struct Ends {
+struct OccurrenceEnds {
     threads: (u16, u16),
     first: EventId,
     second: EventId,
 }
 
-fn ends(run: &Run, occurrence: &Occurrence) -> (Ends, bool) {
+fn ends(run: &Run, occurrence: &LocatedOccurrence) -> (OccurrenceEnds, bool) {
     let thread = |row: EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
     let Dependency { head, tail, .. } = occurrence.dependency;
     let (from, to) = (thread(head), thread(tail));
     let backward = from > to;
     let (first, second) = if backward { (tail, head) } else { (head, tail) };
     let threads = (from.min(to), from.max(to));
-    let ends = Ends {
+    let ends = OccurrenceEnds {
         threads,
         first,
         second,
@@ -236,16 +236,16 @@ fn ends(run: &Run, occurrence: &Occurrence) -> (Ends, bool) {
 /// The entries of all occurrences: forward ones first, both sorted by pair.
 fn directed(
     run: &Run,
-    found: &Found,
-    mut add: impl FnMut(&Ends, Entry, &mut Vec<Entry>),
-) -> Vec<Entry> {
+    found: &CollectedPairs,
+    mut add: impl FnMut(&OccurrenceEnds, GroupEntry, &mut Vec<GroupEntry>),
+) -> Vec<GroupEntry> {
     let (mut entries, mut behind) = (Vec::new(), Vec::new());
     for &number in &found.by_pair {
         let Some(occurrence) = found.occurrences.get(number as usize) else {
             continue;
         };
         let (ends, backward) = ends(run, occurrence);
-        let entry = Entry {
+        let entry = GroupEntry {
             group: 0,
             within: (0, 0),
             occurrence: number,
@@ -262,12 +262,12 @@ fn directed(
 /// occurrences of one pair are merged.
 fn grouped(
     run: &Run,
-    found: &Found,
-    mut entries: Vec<Entry>,
-    mut group: impl FnMut(&[Met], usize),
+    found: &CollectedPairs,
+    mut entries: Vec<GroupEntry>,
+    mut group: impl FnMut(&[MetPair], usize),
 ) {
     sort_by_number(&mut entries, |entry| entry.group);
-    let threads = |entries: &[Entry]| {
+    let threads = |entries: &[GroupEntry]| {
         let first = entries.first()?;
         let occurrence = found.occurrences.get(first.occurrence as usize)?;
         Some(ends(run, occurrence).0.threads)
@@ -278,7 +278,7 @@ fn grouped(
     let mut met = Vec::new();
     for (_, entries) in groups {
         if entries.iter().any(|entry| entry.within != (0, 0)) {
-            let within = |e: &Entry| u64::from(e.within.0) << 32 | u64::from(e.within.1);
+            let within = |e: &GroupEntry| u64::from(e.within.0) << 32 | u64::from(e.within.1);
             sort_by_number(entries, within);
             sort_by_number(entries, |entry| u64::from(entry.backward));
         }
@@ -289,21 +289,21 @@ fn grouped(
 }
 
 /// Merges the occurrences of each pair; returns the number of forward ones.
-fn meet(found: &Found, entries: &[Entry], met: &mut Vec<Met>) -> usize {
+fn meet(found: &CollectedPairs, entries: &[GroupEntry], met: &mut Vec<MetPair>) -> usize {
     let mut half = 0;
     let mut last = false;
     for entry in entries {
         let Some(occurrence) = found.occurrences.get(entry.occurrence as usize) else {
             continue;
         };
-        let new = Met {
+        let new = MetPair {
             within: entry.within,
             pair: occurrence.pair,
             location: occurrence.location,
             head: occurrence.dependency.head,
             tail: occurrence.dependency.tail,
         };
-        let same = |met: &&mut Met| {
+        let same = |met: &&mut MetPair| {
             last == entry.backward && (met.within, met.pair) == (new.within, new.pair)
         };
         match met.last_mut().filter(same) {
@@ -319,7 +319,7 @@ fn meet(found: &Found, entries: &[Entry], met: &mut Vec<Met>) -> usize {
 }
 
 /// Merges two occurrences of one pair: the first one counts.
-fn join(met: &mut Met, other: &Met) {
+fn join(met: &mut MetPair, other: &MetPair) {
     if met.location != other.location {
         met.location = SEVERAL;
     }

@@ -40,7 +40,7 @@ pub(crate) use keys::Fnv;
 pub use keys::{AccessClass, AccessKey, AccessSite, PairKey, TripleKey};
 pub use localize::{Procedure, Reported, Reports, localize};
 pub use loops::{Iteration, Loops};
-pub use meetings::{Group, Meetings, Met};
+pub use meetings::{Meetings, MetPair, ThreadGroup};
 pub use procedure_one::{procedure_one, turned_pairs};
 pub use procedure_three::{Couple, CoupledPair, Couples, Precision, procedure_three};
 pub use procedure_two::{MissingPair, procedure_two};

@@ -5,8 +5,8 @@ use super::{
     couples::CoupleKey,
     keys::{AccessClass, AccessKey, AccessSite, PairKey, TripleKey},
     loops::Loops,
-    matrix::{Item, Matrix, together},
-    meetings::{Meetings, Met, Occurrence, SEVERAL},
+    matrix::{Matrix, MatrixItem, together},
+    meetings::{LocatedOccurrence, Meetings, MetPair, SEVERAL},
     triples::triples,
     *,
 };
@@ -22,7 +22,7 @@ use unsnarl_trace::{EventId, EventKind, LocationId, Outcome, Run};
 pub fn collect(run: &Run) -> RunPairs {
     let accesses = Accesses::new(run);
     let mut keys = Keys::new(run);
-    let mut found = Found::default();
+    let mut found = NaivePairs::default();
     let mut indirect = FxHashSet::default();
     let mut direct = Vec::new();
     dependencies(run, &accesses, |dependency| {
@@ -119,14 +119,14 @@ fn sorted<T: Ord>(set: FxHashSet<T>) -> Vec<T> {
 
 /// The pairs of a run and all their occurrences.
 #[derive(Default)]
-struct Found {
+struct NaivePairs {
     index: FxHashMap<PairKey, u32>,
     pairs: Vec<SeenPair>,
-    occurrences: Vec<Occurrence>,
-    names: Names,
+    occurrences: Vec<LocatedOccurrence>,
+    names: NaiveNames,
 }
 
-impl Found {
+impl NaivePairs {
     fn add(&mut self, run: &Run, key: PairKey, dependency: Dependency) {
         let location = self.names.of(run, dependency.location);
         let Dependency { head, tail, .. } = dependency;
@@ -143,7 +143,7 @@ impl Found {
             self.pairs.push(new);
             self.pairs.len() as u32 - 1
         });
-        self.occurrences.push(Occurrence {
+        self.occurrences.push(LocatedOccurrence {
             dependency,
             pair: number,
             location,
@@ -258,12 +258,12 @@ impl<'a> Keys<'a> {
 
 /// Names of locations, each once.
 #[derive(Default)]
-struct Names {
+struct NaiveNames {
     index: FxHashMap<LocationId, u32>,
     list: Vec<String>,
 }
 
-impl Names {
+impl NaiveNames {
     fn of(&mut self, run: &Run, location: LocationId) -> u32 {
         *self.index.entry(location).or_insert_with(|| {
             self.list.push(run.location(location).to_owned());
@@ -274,14 +274,14 @@ impl Names {
 
 /// An occurrence in a group, which is named by its key: threads in order, then iterations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct NaiveEntry {
     key: (u16, u16, u32, u32),
     backward: bool,
-    met: Met,
+    met: MetPair,
 }
 
 /// Groups occurrences by threads.
-fn by_threads(run: &Run, occurrences: &[Occurrence]) -> Meetings {
+fn by_threads(run: &Run, occurrences: &[LocatedOccurrence]) -> Meetings {
     let entries = occurrences.iter().map(|occurrence| entry(run, occurrence));
     let mut meetings = Meetings::default();
     grouped(entries.collect(), |group, half| meetings.push(group, half));
@@ -291,7 +291,12 @@ fn by_threads(run: &Run, occurrences: &[Occurrence]) -> Meetings {
 /// Groups occurrences by threads and iterations. Groups with only one direction have no information and are
 /// left out; of equal ones the first stays. A passing run needs only the set of couples that occur together:
 /// of its groups those stay that add such a couple, so that long loops take no more room than short ones.
-fn by_iterations(run: &Run, loops: &Loops, occurrences: &[Occurrence], pairs: usize) -> Meetings {
+fn by_iterations(
+    run: &Run,
+    loops: &Loops,
+    occurrences: &[LocatedOccurrence],
+    pairs: usize,
+) -> Meetings {
     let mut entries = Vec::new();
     for occurrence in occurrences {
         let plain = entry(run, occurrence);
@@ -309,7 +314,7 @@ fn by_iterations(run: &Run, loops: &Loops, occurrences: &[Occurrence], pairs: us
         }
     }
     let mut meetings = Meetings::default();
-    let mut known: FxHashSet<Vec<Bare>> = FxHashSet::default();
+    let mut known: FxHashSet<Vec<NaiveKey>> = FxHashSet::default();
     let passed = run.meta.outcome == Outcome::Passed;
     let mut had = (passed && pairs <= MANY).then(|| Matrix::new(0..pairs, pairs));
     grouped(entries, |group, half| {
@@ -326,8 +331,8 @@ fn by_iterations(run: &Run, loops: &Loops, occurrences: &[Occurrence], pairs: us
 const MANY: usize = 4096;
 
 /// Returns whether the group adds a couple that occurs together.
-fn adds(had: &mut Matrix, group: &[Met], half: usize) -> bool {
-    let items: Vec<Item> = group.iter().map(Item::of).collect();
+fn adds(had: &mut Matrix, group: &[MetPair], half: usize) -> bool {
+    let items: Vec<MatrixItem> = group.iter().map(MatrixItem::of).collect();
     let (forward, backward) = items.split_at(half.min(items.len()));
     let mut adds = false;
     together(forward, backward, |forward, backward| {
@@ -337,22 +342,23 @@ fn adds(had: &mut Matrix, group: &[Met], half: usize) -> bool {
 }
 
 /// Identity of a pair in a group: its half, inner loops, pair, location.
-type Bare = (bool, (u32, u32), u32, u32);
+type NaiveKey = (bool, (u32, u32), u32, u32);
 
-fn bare(group: &[Met], half: usize) -> Vec<Bare> {
+fn bare(group: &[MetPair], half: usize) -> Vec<NaiveKey> {
     let numbered = group.iter().enumerate();
-    let bare = |(number, met): (usize, &Met)| (number < half, met.within, met.pair, met.location);
+    let bare =
+        |(number, met): (usize, &MetPair)| (number < half, met.within, met.pair, met.location);
     numbered.map(bare).collect()
 }
 
-fn entry(run: &Run, occurrence: &Occurrence) -> Entry {
+fn entry(run: &Run, occurrence: &LocatedOccurrence) -> NaiveEntry {
     let thread = |row: EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
     let Dependency { head, tail, .. } = occurrence.dependency;
     let (from, to) = (thread(head), thread(tail));
-    Entry {
+    NaiveEntry {
         key: (from.min(to), from.max(to), 0, 0),
         backward: from > to,
-        met: Met {
+        met: MetPair {
             within: (0, 0),
             pair: occurrence.pair,
             location: occurrence.location,
@@ -363,13 +369,13 @@ fn entry(run: &Run, occurrence: &Occurrence) -> Entry {
 }
 
 /// Calls back for each group with the length of its forward half; occurrences of one pair are merged.
-fn grouped(mut entries: Vec<Entry>, mut found: impl FnMut(&[Met], usize)) {
+fn grouped(mut entries: Vec<NaiveEntry>, mut found: impl FnMut(&[MetPair], usize)) {
     entries.sort_unstable();
-    let mut group: Vec<Met> = Vec::new();
+    let mut group: Vec<MetPair> = Vec::new();
     for entries in entries.chunk_by(|a, b| a.key == b.key) {
         group.clear();
         let mut half = 0;
-        let same = |a: &Entry, b: &Entry| {
+        let same = |a: &NaiveEntry, b: &NaiveEntry| {
             (a.backward, a.met.within, a.met.pair) == (b.backward, b.met.within, b.met.pair)
         };
         for same in entries.chunk_by(same) {

@@ -14,7 +14,7 @@ use unsnarl_trace::{EventId, Run};
 
 /// An occurrence of a pair: events and threads of head and tail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Occurrence {
+pub struct OccurrencePair {
     /// Event of the head.
     pub head: EventId,
     /// Thread of the head.
@@ -26,7 +26,7 @@ pub struct Occurrence {
 }
 
 /// For each occurrence, whether it makes another one predictable. Those are dropped.
-pub fn implies_another(occurrences: &[Occurrence]) -> Vec<bool> {
+pub fn implies_another(occurrences: &[OccurrencePair]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..occurrences.len()).collect();
     let at = |i: &usize| occurrences.get(*i).copied();
     order.sort_by_key(|i| {
@@ -40,11 +40,12 @@ pub fn implies_another(occurrences: &[Occurrence]) -> Vec<bool> {
         })
     });
     let mut drop = vec![false; occurrences.len()];
-    let mut widest: Option<Occurrence> = None;
+    let mut widest: Option<OccurrencePair> = None;
     for i in &order {
         let Some(now) = at(i) else { continue };
-        let same =
-            |o: &Occurrence| o.head_thread == now.head_thread && o.tail_thread == now.tail_thread;
+        let same = |o: &OccurrencePair| {
+            o.head_thread == now.head_thread && o.tail_thread == now.tail_thread
+        };
         match widest.filter(same) {
             Some(outer)
                 if outer.tail > now.tail || outer.tail == now.tail && outer.head < now.head =>
@@ -115,9 +116,9 @@ pub fn predictable_couples(
     Ok(dropped)
 }
 
-fn occurrence_of(run: &Run, pair: &CoupledPair) -> Occurrence {
+fn occurrence_of(run: &Run, pair: &CoupledPair) -> OccurrencePair {
     let thread = |row: EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
-    Occurrence {
+    OccurrencePair {
         head: pair.head,
         head_thread: thread(pair.head),
         tail: pair.tail,
@@ -126,7 +127,7 @@ fn occurrence_of(run: &Run, pair: &CoupledPair) -> Occurrence {
 }
 
 /// Returns whether the outer pair occurs whenever the inner one does.
-fn implies(inner: Occurrence, outer: Occurrence) -> bool {
+fn implies(inner: OccurrencePair, outer: OccurrencePair) -> bool {
     (inner.head_thread, inner.tail_thread) == (outer.head_thread, outer.tail_thread)
         && outer.head <= inner.head
         && inner.tail <= outer.tail

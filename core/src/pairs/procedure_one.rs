@@ -3,7 +3,7 @@
 use super::{
     collect::{RunPairs, SeenPair},
     counts::PairCounts,
-    predictable::{Occurrence, implies_another},
+    predictable::{OccurrencePair, implies_another},
 };
 use unsnarl_trace::Run;
 
@@ -27,7 +27,7 @@ fn only_here(failing: &RunPairs, passing: &PairCounts) -> impl Iterator<Item = S
 }
 
 fn not_implied(run: &Run, new: Vec<SeenPair>) -> Vec<SeenPair> {
-    let occurrences: Vec<Occurrence> = new.iter().map(|pair| occurrence(run, pair)).collect();
+    let occurrences: Vec<OccurrencePair> = new.iter().map(|pair| occurrence(run, pair)).collect();
     let dropped = implies_another(&occurrences);
     let kept = new.into_iter().zip(dropped).filter(|(_, dropped)| !dropped);
     let mut kept: Vec<SeenPair> = kept.map(|(pair, _)| pair).collect();
@@ -36,10 +36,10 @@ fn not_implied(run: &Run, new: Vec<SeenPair>) -> Vec<SeenPair> {
 }
 
 /// First occurrence of a pair with its threads.
-pub fn occurrence(run: &Run, pair: &SeenPair) -> Occurrence {
+pub fn occurrence(run: &Run, pair: &SeenPair) -> OccurrencePair {
     let thread =
         |row: unsnarl_trace::EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
-    Occurrence {
+    OccurrencePair {
         head: pair.head,
         head_thread: thread(pair.head),
         tail: pair.tail,

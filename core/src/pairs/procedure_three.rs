@@ -12,8 +12,8 @@ use super::{
     columns::walk,
     counts::PairCounts,
     keys::PairKey,
-    matrix::{Item, Matrix, together},
-    meetings::{Met, SEVERAL},
+    matrix::{Matrix, MatrixItem, together},
+    meetings::{MetPair, SEVERAL},
     predictable::predictable_couples,
 };
 use crate::{Budget, StopReason};
@@ -199,13 +199,13 @@ fn stop(budget: &Budget) -> Result<(), StopReason> {
 
 /// Pairs that occur together: those of one half with those of the other.
 struct Halves {
-    forward: Vec<Item>,
+    forward: Vec<MatrixItem>,
     /// The other half; none when it equals `forward`.
-    backward: Option<Vec<Item>>,
+    backward: Option<Vec<MatrixItem>>,
 }
 
 impl Halves {
-    fn of(forward: &[Met], backward: &[Met], numbers: &[u32]) -> Halves {
+    fn of(forward: &[MetPair], backward: &[MetPair], numbers: &[u32]) -> Halves {
         Halves {
             forward: items(forward, numbers),
             backward: Some(items(backward, numbers)),
@@ -213,7 +213,7 @@ impl Halves {
     }
 
     /// Calls back for each two parts that occur together.
-    fn each(&self, mut found: impl FnMut(&[Item], &[Item])) {
+    fn each(&self, mut found: impl FnMut(&[MatrixItem], &[MatrixItem])) {
         match &self.backward {
             Some(backward) => together(&self.forward, backward, found),
             None => found(&self.forward, &self.forward),
@@ -221,19 +221,19 @@ impl Halves {
     }
 }
 
-fn items(met: &[Met], numbers: &[u32]) -> Vec<Item> {
-    let item = |met: &Met| {
+fn items(met: &[MetPair], numbers: &[u32]) -> Vec<MatrixItem> {
+    let item = |met: &MetPair| {
         let number = *numbers.get(met.pair as usize)?;
-        (number != NONE).then_some(Item {
+        (number != NONE).then_some(MatrixItem {
             number,
-            ..Item::of(met)
+            ..MatrixItem::of(met)
         })
     };
     met.iter().filter_map(item).collect()
 }
 
 /// Merges both directions: each pair once.
-fn both_ways(mut items: Vec<Item>) -> Vec<Item> {
+fn both_ways(mut items: Vec<MatrixItem>) -> Vec<MatrixItem> {
     items.sort_unstable_by_key(|item| (item.number, item.tail, item.head));
     items.dedup_by(|again, first| {
         let same = again.number == first.number;
@@ -266,7 +266,7 @@ fn in_passing(run: &RunPairs, numbers: &[u32], precision: Precision) -> Vec<Halv
         return directed(run, numbers, precision);
     }
     let item = |(pair, &number): (&super::SeenPair, &u32)| {
-        (number != NONE).then_some(Item {
+        (number != NONE).then_some(MatrixItem {
             number,
             location: if pair.elsewhere {
                 SEVERAL
@@ -321,8 +321,8 @@ fn harvest(matrix: &Matrix, groups: &[Halves], numbers: &Numbers, found: &mut Co
     found.left_out += left_out;
 }
 
-fn couple(a: &Item, b: &Item, numbers: &Numbers) -> Couple {
-    let pair = |item: &Item| CoupledPair {
+fn couple(a: &MatrixItem, b: &MatrixItem, numbers: &Numbers) -> Couple {
+    let pair = |item: &MatrixItem| CoupledPair {
         tail: item.tail,
         head: item.head,
         key: numbers

@@ -45,16 +45,16 @@ pub fn procedure_two(failing: &RunPairs, passing: &PairCounts) -> Vec<MissingPai
 }
 
 /// A pair of passing runs with its statistics.
-type Known = (PairKey, PairStats);
+type PassingPair = (PairKey, PairStats);
 
 /// Steps 1.2 and 2.2: pairs that always accompany one that the failing run has, on another variable. Pairs
 /// with the same signature occur in the same runs.
 fn coupled(
-    lacking: &[Known],
+    lacking: &[PassingPair],
     here: &[bool],
     passing: &PairCounts,
 ) -> Vec<(PairKey, PairStats, Option<PairKey>)> {
-    let mut partners: FxHashMap<Signature, Partners> = FxHashMap::default();
+    let mut partners: FxHashMap<Signature, TwoPairs> = FxHashMap::default();
     for (_, stats) in lacking {
         partners.entry(stats.signature).or_default();
     }
@@ -73,25 +73,26 @@ fn coupled(
 
 /// The first two pairs on different variables, which are enough: one of them differs from any third.
 #[derive(Default)]
-struct Partners {
+struct TwoPairs {
     /// The first to occur.
-    first: Option<Known>,
+    first: Option<PassingPair>,
     /// The first to occur on another variable than that.
-    other: Option<Known>,
+    other: Option<PassingPair>,
 }
 
-impl Partners {
-    fn add(&mut self, known: Known, passing: &PairCounts) {
-        let place = |known: &Known| (known.1.place(), known.0);
+impl TwoPairs {
+    fn add(&mut self, known: PassingPair, passing: &PairCounts) {
+        let place = |known: &PassingPair| (known.1.place(), known.0);
         let all = [Some(known), self.first, self.other];
         self.first = all.into_iter().flatten().min_by_key(place);
         let first = self.first;
-        let differs = |known: &Known| first.is_some_and(|first| passing.differ(&first.1, &known.1));
+        let differs =
+            |known: &PassingPair| first.is_some_and(|first| passing.differ(&first.1, &known.1));
         self.other = all.into_iter().flatten().filter(differs).min_by_key(place);
     }
 
     fn beside(&self, stats: &PairStats, passing: &PairCounts) -> Option<PairKey> {
-        let fits = |known: &&Known| passing.differ(&known.1, stats);
+        let fits = |known: &&PassingPair| passing.differ(&known.1, stats);
         let both = [self.first.as_ref(), self.other.as_ref()];
         both.into_iter().flatten().find(fits).map(|known| known.0)
     }

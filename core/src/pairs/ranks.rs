@@ -19,7 +19,7 @@ impl Ranks {
     /// class.
     pub fn new(run: &Run, accesses: &Accesses) -> Ranks {
         let mut of_row = vec![NONE; run.events.len()];
-        let mut slots = Slots::new(run);
+        let mut slots = SiteSlots::new(run);
         for location in accesses.shared() {
             for &row in accesses.of(location) {
                 if let Some(slot) = of_row.get_mut(row.index()) {
@@ -72,7 +72,7 @@ impl Ranks {
 }
 
 /// A number for each site and class that occurs.
-struct Slots<'a> {
+struct SiteSlots<'a> {
     run: &'a Run,
     /// Numbers by site and class; one additional site stands for unknown ones.
     numbers: Vec<u32>,
@@ -81,9 +81,9 @@ struct Slots<'a> {
 
 const CLASSES: usize = 3;
 
-impl<'a> Slots<'a> {
-    fn new(run: &'a Run) -> Slots<'a> {
-        Slots {
+impl<'a> SiteSlots<'a> {
+    fn new(run: &'a Run) -> SiteSlots<'a> {
+        SiteSlots {
             run,
             numbers: vec![NONE; (run.meta.sites.len() + 1) * CLASSES],
             met: Vec::new(),

@@ -2,7 +2,7 @@
 //!
 //! A cycle is a candidate when its threads could stand at their requests at once: they are different threads,
 //! no two hold a common lock (a guard lock that keeps them apart; readers share), and no request happens
-//! before another one by forks, joins, signals and the other edges of [`Graph::before`]. Cycles on the same
+//! before another one by forks, joins, signals and the other edges of [`ForcedOrder::before`]. Cycles on the same
 //! source lines count as one; of these, one is chosen for which there is an order.
 //!
 //! A wakeup can be lost when the last signal on a condition variable can come before the wait that it ended,
@@ -16,8 +16,8 @@ mod requests;
 #[cfg(test)]
 mod tests;
 
-use super::{Candidate, Class, Graph, schedule::Scheduler};
-use crate::{Budget, Outcome, StopReason, facts};
+use super::{AnomalyCandidate, Class, ForcedOrder, schedule::Scheduler};
+use crate::{Budget, EngineOutcome, StopReason, facts};
 use cycles::Cycle;
 use requests::LockRequest;
 use std::collections::BTreeMap;
@@ -31,11 +31,15 @@ const TRIED: usize = 16;
 
 /// Finds all candidates. The search for cycles is bounded by a number of steps, which `stopped` reports; the
 /// rest is linear in the events for each cycle and each wait.
-pub fn predict(graph: &Graph, scheduler: &Scheduler, budget: &Budget) -> Outcome<Candidate> {
+pub fn predict(
+    graph: &ForcedOrder,
+    scheduler: &Scheduler,
+    budget: &Budget,
+) -> EngineOutcome<AnomalyCandidate> {
     let run = graph.run();
     let requests = requests::requests(run);
     let (cycles, mut stopped) = cycles::cycles(graph, &requests, budget);
-    let mut by_lines: BTreeMap<Lines, Vec<Candidate>> = BTreeMap::new();
+    let mut by_lines: BTreeMap<CycleLines, Vec<AnomalyCandidate>> = BTreeMap::new();
     for cycle in &cycles {
         let same = by_lines.entry(lines(run, &requests, cycle)).or_default();
         if same.len() < TRIED {
@@ -56,11 +60,11 @@ pub fn predict(graph: &Graph, scheduler: &Scheduler, budget: &Budget) -> Outcome
     if stopped == StopReason::Complete {
         stopped = stop;
     }
-    Outcome { findings, stopped }
+    EngineOutcome { findings, stopped }
 }
 
 /// Of candidates on the same lines, one that has an order, if any has.
-fn best(scheduler: &Scheduler, same: Vec<Candidate>) -> Option<Candidate> {
+fn best(scheduler: &Scheduler, same: Vec<AnomalyCandidate>) -> Option<AnomalyCandidate> {
     if same.len() < 2 {
         return same.into_iter().next();
     }
@@ -68,9 +72,9 @@ fn best(scheduler: &Scheduler, same: Vec<Candidate>) -> Option<Candidate> {
     shown.or(same.first()).cloned()
 }
 
-fn candidate(requests: &[LockRequest], cycle: &Cycle) -> Candidate {
+fn candidate(requests: &[LockRequest], cycle: &Cycle) -> AnomalyCandidate {
     let asked = cycle.iter().filter_map(|at| requests.get(*at));
-    Candidate {
+    AnomalyCandidate {
         class: Class::Deadlock,
         pattern: format!("cycle of {}", cycle.len()),
         events: asked.map(|request| EventId(request.asked)).collect(),
@@ -78,23 +82,23 @@ fn candidate(requests: &[LockRequest], cycle: &Cycle) -> Candidate {
 }
 
 /// Source lines at which the locks of a cycle are acquired and requested.
-type Lines = Vec<(Line, Line)>;
+type CycleLines = Vec<(SourceLine, SourceLine)>;
 
 /// File and line; the number of the site where these are not known.
-type Line = (String, u32, u32);
+type SourceLine = (String, u32, u32);
 
-fn lines(run: &Run, requests: &[LockRequest], cycle: &Cycle) -> Lines {
+fn lines(run: &Run, requests: &[LockRequest], cycle: &Cycle) -> CycleLines {
     let asked = cycle.iter().filter_map(|at| requests.get(*at));
-    let mut lines: Lines = asked
+    let mut lines: CycleLines = asked
         .map(|request| (line(run, request.taken), line(run, request.asked)))
         .collect();
     lines.sort();
     lines
 }
 
-fn line(run: &Run, row: u32) -> Line {
+fn line(run: &Run, row: u32) -> SourceLine {
     let Some(event) = run.events.get(EventId(row)) else {
-        return Line::default();
+        return SourceLine::default();
     };
     let place = facts::place(run, event.site);
     match place.line {

@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::Order;
+use super::WitnessOrder;
 use crate::facts;
 use unsnarl_order::{
     NONE, Rule, Violation,
@@ -41,7 +41,7 @@ pub(super) fn event_in_words(run: &Run, id: EventId) -> String {
 }
 
 /// Checks one order. Make a [`Checker`] for many orders of a run.
-pub fn check(run: &Run, order: &Order) -> Result<(), Infeasible> {
+pub fn check(run: &Run, order: &WitnessOrder) -> Result<(), Infeasible> {
     Checker::new(run).check(&order.events)
 }
 

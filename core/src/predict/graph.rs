@@ -23,7 +23,7 @@ pub struct GraphOptions {
 
 /// The graph of one run: forced order, mutual exclusion, atomic regions.
 #[derive(Debug)]
-pub struct Graph<'a> {
+pub struct ForcedOrder<'a> {
     run: &'a Run,
     order: HappensBefore,
     locks: Locks,
@@ -34,15 +34,15 @@ pub struct Graph<'a> {
     anomalies: Vec<Anomaly>,
 }
 
-impl<'a> Graph<'a> {
+impl<'a> ForcedOrder<'a> {
     /// Builds the graph with the default options; linear in the events, and in the communication events times
     /// the threads.
-    pub fn new(run: &'a Run) -> Graph<'a> {
-        Graph::with(run, &GraphOptions::default())
+    pub fn new(run: &'a Run) -> ForcedOrder<'a> {
+        ForcedOrder::with(run, &GraphOptions::default())
     }
 
     /// Builds the graph with these options.
-    pub fn with(run: &'a Run, options: &GraphOptions) -> Graph<'a> {
+    pub fn with(run: &'a Run, options: &GraphOptions) -> ForcedOrder<'a> {
         let mut anomalies = Vec::new();
         let semaphores = semaphores_as_locks(run);
         let locks = Locks::with_semaphores(run, &semaphores, &mut anomalies);
@@ -50,7 +50,7 @@ impl<'a> Graph<'a> {
         let threads = Threads::new(run);
         let regions = Regions::of_sections(run, &threads, &locks);
         anomalies.sort();
-        Graph {
+        ForcedOrder {
             run,
             order,
             locksets: Locksets::new(&locks),
@@ -63,8 +63,8 @@ impl<'a> Graph<'a> {
     }
 
     /// The same graph with other regions than the critical sections.
-    pub fn with_regions(self, regions: Regions) -> Graph<'a> {
-        Graph { regions, ..self }
+    pub fn with_regions(self, regions: Regions) -> ForcedOrder<'a> {
+        ForcedOrder { regions, ..self }
     }
 
     /// The run that it is the graph of.

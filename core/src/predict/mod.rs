@@ -16,8 +16,8 @@ pub mod schedule;
 pub mod search;
 pub mod sync_preserving;
 
-pub use graph::{Graph, GraphOptions};
-pub use pattern::{Access, Pattern, PatternError, Patterns, Step, UserPatterns};
+pub use graph::{ForcedOrder, GraphOptions};
+pub use pattern::{AccessType, Pattern, PatternError, PatternEvent, Patterns, UserPatterns};
 pub use regions::{Annotation, Inferred, RegionId, RegionOptions, Regions};
 pub use search::{SearchOptions, search};
 
@@ -56,7 +56,7 @@ impl Class {
 
 /// An anomaly that the run's events would have in another order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Candidate {
+pub struct AnomalyCandidate {
     /// Its kind.
     pub class: Class,
     /// Name of the pattern, e.g. `w-r-w`; for deadlocks `cycle of 2`.
@@ -68,7 +68,7 @@ pub struct Candidate {
 
 /// An order of events of a run that shows a candidate, from the run's first event to the candidate's last.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Order {
+pub struct WitnessOrder {
     /// The events, first to last; each thread's are a gapless prefix in program order.
     pub events: Vec<EventId>,
     /// `true` if locks are not released in the reverse order, which voids the guarantee (Theorem 1 of

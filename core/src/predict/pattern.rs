@@ -11,7 +11,7 @@ use super::Class;
 
 /// Access type of an event of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Access {
+pub enum AccessType {
     /// A read.
     Read,
     /// A write.
@@ -21,7 +21,7 @@ pub enum Access {
 /// One event of a pattern. Equal numbers mean the same thread, variable or region, different ones
 /// different; regions are numbered within the pattern, not within the thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Step {
+pub struct PatternEvent {
     /// T: the thread.
     pub thread: u8,
     /// SV: the variable.
@@ -29,7 +29,7 @@ pub struct Step {
     /// AR: the atomic region.
     pub region: u8,
     /// AT: the access type.
-    pub access: Access,
+    pub access: AccessType,
 }
 
 /// A sequence of events that is an anomaly.
@@ -40,7 +40,7 @@ pub struct Pattern {
     /// Class of the anomaly.
     pub class: Class,
     /// The events in their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PatternEvent>,
     /// `true` if the events have to be adjacent, without anything that orders them: a race.
     pub consecutive: bool,
 }
@@ -145,14 +145,14 @@ impl Patterns {
 /// A pattern in which every thread has one region.
 fn pattern(name: &str, class: Class, accesses: &str, steps: &[(u8, u8)]) -> Pattern {
     let steps = accesses.split('-').zip(steps);
-    let steps = steps.map(|(access, &(thread, variable))| Step {
+    let steps = steps.map(|(access, &(thread, variable))| PatternEvent {
         thread,
         variable,
         region: thread,
         access: if access == "w" {
-            Access::Write
+            AccessType::Write
         } else {
-            Access::Read
+            AccessType::Read
         },
     });
     Pattern {

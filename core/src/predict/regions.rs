@@ -14,7 +14,7 @@ mod tests;
 pub use annotated::Annotation;
 pub use inferred::Inferred;
 
-use super::{Graph, graph::Threads};
+use super::{ForcedOrder, graph::Threads};
 use crate::orders::Locks;
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
@@ -56,7 +56,7 @@ pub struct RegionId(pub u32);
 
 /// A stretch of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Region {
+pub struct AtomicRegion {
     /// Thread of the region.
     pub thread: ThreadId,
     /// Its first row.
@@ -72,14 +72,14 @@ pub struct Region {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Regions {
     /// Regions by thread, then by row.
-    all: Vec<Region>,
+    all: Vec<AtomicRegion>,
     /// Start of each thread's regions.
     starts: Vec<u32>,
 }
 
 impl Regions {
     /// Finds the regions of a run from the enabled sources. One pass over the events for each source.
-    pub fn new(graph: &Graph<'_>, options: &RegionOptions) -> Regions {
+    pub fn new(graph: &ForcedOrder<'_>, options: &RegionOptions) -> Regions {
         let mut stretches = Vec::new();
         if options.sections {
             stretches.extend(sections(graph.locks()));
@@ -105,9 +105,9 @@ impl Regions {
     }
 
     /// Regions of stretches in any order, which may overlap and may contain boundaries.
-    pub(super) fn of(run: &Run, threads: &Threads, mut stretches: Vec<Region>) -> Regions {
+    pub(super) fn of(run: &Run, threads: &Threads, mut stretches: Vec<AtomicRegion>) -> Regions {
         stretches.sort_unstable();
-        let mut joined: Vec<Region> = Vec::with_capacity(stretches.len());
+        let mut joined: Vec<AtomicRegion> = Vec::with_capacity(stretches.len());
         for next in stretches {
             match joined.last_mut() {
                 Some(last) if last.thread == next.thread && next.first <= last.last => {
@@ -122,7 +122,7 @@ impl Regions {
             .into_iter()
             .for_each(|region| boundaries.cut(region, &mut all));
         let starts = (0..=threads.count()).map(|thread| {
-            all.partition_point(|region: &Region| region.thread.index() < thread) as u32
+            all.partition_point(|region: &AtomicRegion| region.thread.index() < thread) as u32
         });
         Regions {
             starts: starts.collect(),
@@ -142,7 +142,7 @@ impl Regions {
     }
 
     /// The regions of a thread, in order.
-    pub fn of_thread(&self, thread: ThreadId) -> &[Region] {
+    pub fn of_thread(&self, thread: ThreadId) -> &[AtomicRegion] {
         let start = |thread: usize| self.starts.get(thread).map(|&start| start as usize);
         match (start(thread.index()), start(thread.index() + 1)) {
             (Some(from), Some(to)) => self.all.get(from..to).unwrap_or(&[]),
@@ -151,19 +151,19 @@ impl Regions {
     }
 
     /// A region by its id.
-    pub fn get(&self, id: RegionId) -> Option<&Region> {
+    pub fn get(&self, id: RegionId) -> Option<&AtomicRegion> {
         self.all.get(id.0 as usize)
     }
 
     /// All regions, by thread and then in order; a region's id is its place.
-    pub fn all(&self) -> &[Region] {
+    pub fn all(&self) -> &[AtomicRegion] {
         &self.all
     }
 }
 
 /// Critical sections, up to the end of the run where they were not left.
-fn sections(locks: &Locks) -> impl Iterator<Item = Region> + '_ {
-    locks.sections().iter().map(|section| Region {
+fn sections(locks: &Locks) -> impl Iterator<Item = AtomicRegion> + '_ {
+    locks.sections().iter().map(|section| AtomicRegion {
         thread: section.thread,
         first: section.acquired,
         last: section.released.unwrap_or(EventId(u32::MAX)),
@@ -191,7 +191,7 @@ impl<'a> Boundaries<'a> {
     }
 
     /// Cuts a stretch at boundaries into parts with at least one event.
-    fn cut(&self, region: Region, into: &mut Vec<Region>) {
+    fn cut(&self, region: AtomicRegion, into: &mut Vec<AtomicRegion>) {
         let rows = self.rows.get(region.thread.index());
         let rows = rows.map_or(&[][..], Vec::as_slice);
         let from = rows.partition_point(|&row| row < region.first);
@@ -205,13 +205,19 @@ impl<'a> Boundaries<'a> {
     }
 
     /// Adds the events of the thread from `first` to `last`, if there are any.
-    fn add(&self, thread: ThreadId, first: EventId, last: Option<u32>, into: &mut Vec<Region>) {
+    fn add(
+        &self,
+        thread: ThreadId,
+        first: EventId,
+        last: Option<u32>,
+        into: &mut Vec<AtomicRegion>,
+    ) {
         let events = self.threads.of(thread);
         let from = events.partition_point(|&event| event < first);
         let to = events.partition_point(|&event| last.is_some_and(|last| event.0 <= last));
         let inside = events.get(from..to).unwrap_or(&[]);
         if let (Some(&first), Some(&last)) = (inside.first(), inside.last()) {
-            into.push(Region {
+            into.push(AtomicRegion {
                 thread,
                 first,
                 last,

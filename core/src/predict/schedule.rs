@@ -21,15 +21,15 @@ mod walk;
 pub(super) use tests::{brute, programs};
 
 use super::{
-    Candidate, Order,
+    AnomalyCandidate, WitnessOrder,
     feasible::{self, Infeasible, event_in_words},
 };
 use crate::orders::HappensBefore;
-use goal::{Goal, Point, Shape};
-use index::Index;
+use goal::{CandidateGoal, GoalEvent, GoalShape};
+use index::RunIndex;
 use search::Ended;
 use unsnarl_trace::{EventId, Run};
-use walk::{Holds, Stuck, walk};
+use walk::{Holds, WalkEnd, walk};
 
 /// Reason why a candidate has no order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,7 +115,7 @@ impl NoOrder {
 }
 
 /// Makes the order for one candidate. Make a [`Scheduler`] for many candidates of a run.
-pub fn generate(run: &Run, candidate: &Candidate) -> Result<Order, NoOrder> {
+pub fn generate(run: &Run, candidate: &AnomalyCandidate) -> Result<WitnessOrder, NoOrder> {
     Scheduler::new(run).order(candidate)
 }
 
@@ -123,7 +123,7 @@ pub fn generate(run: &Run, candidate: &Candidate) -> Result<Order, NoOrder> {
 #[derive(Debug)]
 pub struct Scheduler<'r> {
     run: &'r Run,
-    index: Index,
+    index: RunIndex,
     forced: HappensBefore,
     checker: feasible::Checker<'r>,
 }
@@ -133,7 +133,7 @@ impl<'r> Scheduler<'r> {
     pub fn new(run: &'r Run) -> Scheduler<'r> {
         Scheduler {
             run,
-            index: Index::new(run),
+            index: RunIndex::new(run),
             forced: HappensBefore::forced(run),
             checker: feasible::Checker::new(run),
         }
@@ -141,11 +141,11 @@ impl<'r> Scheduler<'r> {
 
     /// Makes the order for a candidate: linear in the run, unless only the search finds one or proves that
     /// there is none.
-    pub fn order(&self, candidate: &Candidate) -> Result<Order, NoOrder> {
-        let goal = Goal::of(self.run, &self.index, candidate)?;
+    pub fn order(&self, candidate: &AnomalyCandidate) -> Result<WitnessOrder, NoOrder> {
+        let goal = CandidateGoal::of(self.run, &self.index, candidate)?;
         self.is_not_ordered(&goal)?;
         let rows = self.rows(&goal)?;
-        let order = Order {
+        let order = WitnessOrder {
             events: index::events(&rows),
             not_nested: self.index.not_nested,
         };
@@ -156,8 +156,8 @@ impl<'r> Scheduler<'r> {
     }
 
     /// Checks that no forced order contradicts the candidate.
-    fn is_not_ordered(&self, goal: &Goal) -> Result<(), NoOrder> {
-        let before = |a: &Point, b: &Point| {
+    fn is_not_ordered(&self, goal: &CandidateGoal) -> Result<(), NoOrder> {
+        let before = |a: &GoalEvent, b: &GoalEvent| {
             self.forced
                 .ordered(EventId(a.row), a.thread, EventId(b.row), b.thread)
         };
@@ -165,7 +165,9 @@ impl<'r> Scheduler<'r> {
             for earlier in goal.points.iter().take(at) {
                 let (first, second) = match goal.shape {
                     _ if before(later, earlier) => (later, earlier),
-                    Shape::Together | Shape::Stand if before(earlier, later) => (earlier, later),
+                    GoalShape::Together | GoalShape::Stand if before(earlier, later) => {
+                        (earlier, later)
+                    }
                     _ => continue,
                 };
                 return Err(NoOrder::Ordered {
@@ -177,7 +179,7 @@ impl<'r> Scheduler<'r> {
         Ok(())
     }
 
-    fn rows(&self, goal: &Goal) -> Result<Vec<u32>, NoOrder> {
+    fn rows(&self, goal: &CandidateGoal) -> Result<Vec<u32>, NoOrder> {
         let stuck = match self.held_where_needed(goal) {
             Ok(rows) => return Ok(rows),
             Err(stuck) => stuck,
@@ -192,7 +194,7 @@ impl<'r> Scheduler<'r> {
     }
 
     /// Walks, holding threads back before their outermost lock as others turn out to need it.
-    fn held_where_needed(&self, goal: &Goal) -> Result<Vec<u32>, Stuck> {
+    fn held_where_needed(&self, goal: &CandidateGoal) -> Result<Vec<u32>, WalkEnd> {
         let mut holds = Holds::new();
         loop {
             let stuck = match walk(self.run, &self.index, goal, holds.clone()) {
@@ -210,7 +212,7 @@ impl<'r> Scheduler<'r> {
     }
 
     /// Acquisitions of the outermost locks of the candidate's threads.
-    fn outermost(&self, goal: &Goal) -> Holds {
+    fn outermost(&self, goal: &CandidateGoal) -> Holds {
         let mut holds = Holds::new();
         for point in &goal.points {
             let row = self.index.outermost(point.thread, point.gate);
@@ -225,7 +227,12 @@ impl<'r> Scheduler<'r> {
     }
 
     /// Searches: first only in the last part of the run, then in everything.
-    fn searched(&self, goal: &Goal, holds: &Holds, stuck: Stuck) -> Result<Vec<u32>, NoOrder> {
+    fn searched(
+        &self,
+        goal: &CandidateGoal,
+        holds: &Holds,
+        stuck: WalkEnd,
+    ) -> Result<Vec<u32>, NoOrder> {
         let gates = goal.points.iter().map(|point| point.gate);
         let from = holds
             .iter()

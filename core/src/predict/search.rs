@@ -20,14 +20,14 @@ mod stretches;
 #[cfg(test)]
 mod tests;
 
-use super::{Candidate, Graph, Pattern, Patterns};
-use crate::{Budget, Outcome, StopReason};
-use classes::{AccessKey, Classes, PairKey, Wanted, does};
+use super::{AnomalyCandidate, ForcedOrder, Pattern, Patterns};
+use crate::{Budget, EngineOutcome, StopReason};
+use classes::{ClassMember, ClassPair, RunClasses, WantedClasses, does};
 use fits::Fits;
-use found::Found;
-use places::Places;
+use found::FoundCandidates;
+use places::SiteLines;
 use rustc_hash::FxHashMap;
-use shape::Shape;
+use shape::PatternShape;
 
 /// Text of [`StopReason::TooMuch`] for a region with more accesses than are paired.
 const MANY_ACCESSES: &str =
@@ -54,23 +54,23 @@ impl Default for SearchOptions {
 /// Patterns that are `consecutive` need events that are independent. Decisions of the program by the values
 /// it reads are not examined.
 pub fn search(
-    graph: &Graph<'_>,
+    graph: &ForcedOrder<'_>,
     patterns: &Patterns,
     options: &SearchOptions,
     budget: &Budget,
-) -> Outcome<Candidate> {
-    let places = Places::new(graph.run());
-    let shapes: Vec<(&Pattern, Option<Shape>)> = patterns
+) -> EngineOutcome<AnomalyCandidate> {
+    let places = SiteLines::new(graph.run());
+    let shapes: Vec<(&Pattern, Option<PatternShape>)> = patterns
         .all
         .iter()
-        .map(|pattern| (pattern, Shape::of(pattern)))
+        .map(|pattern| (pattern, PatternShape::of(pattern)))
         .collect();
-    let classes = Classes::new(graph, &places, wanted(&shapes), budget);
-    let mut search = Search {
+    let classes = RunClasses::new(graph, &places, wanted(&shapes), budget);
+    let mut search = PatternSearch {
         fits: Fits::new(graph, &classes),
         classes: &classes,
         budget,
-        found: Found::new(options.per_lines),
+        found: FoundCandidates::new(options.per_lines),
         stopped: classes.stopped,
     };
     search.on_one_location(&shapes);
@@ -82,33 +82,33 @@ pub fn search(
     let others: Vec<(usize, &Pattern)> = others.map(|(n, (pattern, _))| (n, *pattern)).collect();
     let stopped = general::search(graph, &places, &classes, &others, budget, &mut search.found);
     let stopped = search.stopped.or(stopped);
-    Outcome {
+    EngineOutcome {
         findings: rank::ranked(graph, search.found.candidates),
         stopped: stopped.unwrap_or(StopReason::Complete),
     }
 }
 
-fn wanted(shapes: &[(&Pattern, Option<Shape>)]) -> Wanted {
-    let any = |is: fn(&Option<Shape>) -> bool| shapes.iter().any(|(_, shape)| is(shape));
-    Wanted {
-        triples: any(|shape| matches!(shape, Some(Shape::Triple(_)))),
-        sets: any(|shape| matches!(shape, Some(Shape::Set { .. }))),
+fn wanted(shapes: &[(&Pattern, Option<PatternShape>)]) -> WantedClasses {
+    let any = |is: fn(&Option<PatternShape>) -> bool| shapes.iter().any(|(_, shape)| is(shape));
+    WantedClasses {
+        triples: any(|shape| matches!(shape, Some(PatternShape::Triple(_)))),
+        sets: any(|shape| matches!(shape, Some(PatternShape::Set { .. }))),
         regions: any(Option::is_none),
     }
 }
 
-struct Search<'a> {
+struct PatternSearch<'a> {
     fits: Fits<'a>,
-    classes: &'a Classes,
+    classes: &'a RunClasses,
     budget: &'a Budget,
-    found: Found,
+    found: FoundCandidates,
     stopped: Option<StopReason>,
 }
 
 /// Classes grouped by a key, each sorted.
-type By<K> = Vec<(K, Vec<u32>)>;
+type GroupedClasses<K> = Vec<(K, Vec<u32>)>;
 
-fn grouped<T, K: Ord + Copy>(keys: &[T], what: impl Fn(&T) -> Option<K>) -> By<K> {
+fn grouped<T, K: Ord + Copy>(keys: &[T], what: impl Fn(&T) -> Option<K>) -> GroupedClasses<K> {
     let numbered = keys.iter().zip(0u32..);
     let mut all: Vec<(K, u32)> = numbered
         .filter_map(|(key, number)| Some((what(key)?, number)))
@@ -122,7 +122,7 @@ fn grouped<T, K: Ord + Copy>(keys: &[T], what: impl Fn(&T) -> Option<K>) -> By<K
     groups.filter_map(group).collect()
 }
 
-impl Search<'_> {
+impl PatternSearch<'_> {
     /// Polls the budget and notes when it is exhausted.
     fn over(&mut self) -> bool {
         if let Some(why) = self.budget.stop() {
@@ -134,11 +134,11 @@ impl Search<'_> {
         )
     }
 
-    fn on_one_location(&mut self, shapes: &[(&Pattern, Option<Shape>)]) {
-        let accesses = grouped(&self.classes.accesses.keys, |key: &AccessKey| {
+    fn on_one_location(&mut self, shapes: &[(&Pattern, Option<PatternShape>)]) {
+        let accesses = grouped(&self.classes.accesses.keys, |key: &ClassMember| {
             Some(key.location)
         });
-        let pairs = grouped(&self.classes.pairs.keys, |key: &PairKey| {
+        let pairs = grouped(&self.classes.pairs.keys, |key: &ClassPair| {
             let [first, last] = key.locations;
             (first == last).then_some(first)
         });
@@ -152,9 +152,11 @@ impl Search<'_> {
             let pairs = pairs.map_or(&[][..], |(_, pairs)| pairs);
             for (number, (pattern, shape)) in shapes.iter().enumerate() {
                 match shape {
-                    Some(Shape::Race(does)) => self.races(number, pattern, *does, accesses),
-                    Some(Shape::Order(does)) => self.orders(number, pattern, *does, accesses),
-                    Some(Shape::Triple(does)) => {
+                    Some(PatternShape::Race(does)) => self.races(number, pattern, *does, accesses),
+                    Some(PatternShape::Order(does)) => {
+                        self.orders(number, pattern, *does, accesses)
+                    }
+                    Some(PatternShape::Triple(does)) => {
                         self.triples(number, pattern, *does, pairs, accesses);
                     }
                     _ => {}
@@ -163,15 +165,15 @@ impl Search<'_> {
         }
     }
 
-    fn access(&self, class: u32) -> Option<&AccessKey> {
+    fn access(&self, class: u32) -> Option<&ClassMember> {
         self.classes.accesses.keys.get(class as usize)
     }
 
-    fn pair(&self, class: u32) -> Option<&PairKey> {
+    fn pair(&self, class: u32) -> Option<&ClassPair> {
         self.classes.pairs.keys.get(class as usize)
     }
 
-    fn that_do(&self, accesses: &[u32], does: u8) -> Vec<(u32, AccessKey)> {
+    fn that_do(&self, accesses: &[u32], does: u8) -> Vec<(u32, ClassMember)> {
         let keys = accesses
             .iter()
             .filter_map(|&class| Some((class, *self.access(class)?)));
@@ -250,8 +252,8 @@ impl Search<'_> {
         }
     }
 
-    fn on_two_locations(&mut self, shapes: &[(&Pattern, Option<Shape>)]) {
-        let pairs = grouped(&self.classes.pairs.keys, |key: &PairKey| {
+    fn on_two_locations(&mut self, shapes: &[(&Pattern, Option<PatternShape>)]) {
+        let pairs = grouped(&self.classes.pairs.keys, |key: &ClassPair| {
             let [first, last] = key.locations;
             (first != last).then_some(key.locations)
         });
@@ -265,7 +267,7 @@ impl Search<'_> {
             }
             let [first, last] = *locations;
             for (number, (pattern, shape)) in shapes.iter().enumerate() {
-                let Some(Shape::Set { does, swapped }) = shape else {
+                let Some(PatternShape::Set { does, swapped }) = shape else {
                     continue;
                 };
                 let theirs = if *swapped {
@@ -280,7 +282,7 @@ impl Search<'_> {
         }
     }
 
-    fn pairs_that_do(&self, pairs: &[u32], does: [u8; 2]) -> Vec<(u32, PairKey)> {
+    fn pairs_that_do(&self, pairs: &[u32], does: [u8; 2]) -> Vec<(u32, ClassPair)> {
         let keys = pairs
             .iter()
             .filter_map(|&class| Some((class, *self.pair(class)?)));

@@ -2,7 +2,7 @@
 
 use crate::{
     explanation::Explanation,
-    fixes::{Fix, FixKind, Share, TrialVerdict},
+    fixes::{Fix, FixKind, SectionShare, TrialVerdict},
 };
 
 /// The best fix, with the result of its trial and its cost; none when there is no suggestion.
@@ -44,8 +44,8 @@ pub fn not_fixed(explanation: &Explanation) -> &[String] {
 }
 
 /// Sentence about the cost of a lock: the part of a run that it serializes.
-pub fn cost(share: Share) -> String {
-    let Share { held, before, of } = share;
+pub fn cost(share: SectionShare) -> String {
+    let SectionShare { held, before, of } = share;
     let steps = format!("The lock is then held for {held} of the {of} steps of a run that passes");
     match before {
         0 => format!("{steps}."),

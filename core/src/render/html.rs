@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Explanations of the runs of one program.
 #[derive(Clone, Debug)]
-pub struct Section<'a> {
+pub struct ReportSection<'a> {
     /// The program and its runs, in a line.
     pub title: String,
     /// Explanations of the failing runs, best first.
@@ -25,7 +25,7 @@ pub struct Section<'a> {
 }
 
 /// Renders the page.
-pub fn html(sections: &[Section<'_>]) -> String {
+pub fn html(sections: &[ReportSection<'_>]) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -44,7 +44,7 @@ pub fn html(sections: &[Section<'_>]) -> String {
     page.into_string()
 }
 
-fn section(section: &Section<'_>) -> Markup {
+fn section(section: &ReportSection<'_>) -> Markup {
     html! {
         h1 { (section.title) }
         @if section.explanations.len() > 1 {

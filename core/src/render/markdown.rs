@@ -2,7 +2,7 @@
 
 use super::{
     certainty, decided, elsewhere, failure, runs,
-    spans::{Span, code, on_one_line, spans},
+    spans::{TextSpan, code, on_one_line, spans},
 };
 use crate::{
     callers,
@@ -93,9 +93,9 @@ fn row(number: usize, step: &Step) -> String {
 /// Escapes text so that only code is markup, as for names in sentences. In tables, and therefore everywhere,
 /// a bar ends a cell, also within code.
 fn escaped(text: &str) -> String {
-    let shown = |span: Span<'_>| match span {
-        Span::Code(text) => code(text),
-        Span::Plain(text) => plain(text),
+    let shown = |span: TextSpan<'_>| match span {
+        TextSpan::Code(text) => code(text),
+        TextSpan::Plain(text) => plain(text),
     };
     let shown: String = spans(text).into_iter().map(shown).collect();
     shown.replace('|', "\\|")

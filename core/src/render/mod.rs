@@ -18,13 +18,15 @@ pub const MOST_COLUMN: usize = 1000;
 pub use dot::dot;
 pub(crate) use dot::quoted;
 pub use fix::{cost, fix, name_of_fix, not_fixed};
-pub use html::{Section, html};
+pub use html::{ReportSection, html};
 pub use lanes::lanes;
 pub use markdown::markdown;
 pub use text::{next_for_unexplained, nothing_failed, summary, text, unexplained, why};
 
 use crate::{
-    diagnosis::{Counterexample, DecisiveStep, Evidence, PassedOver, Progress, Share},
+    diagnosis::{
+        Counterexample, DecisiveStep, Evidence, ExperimentProgress, FailingShare, PassedOver,
+    },
     explain::ochiai_in_words,
     explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Verdict},
     facts::short,
@@ -76,7 +78,7 @@ fn shares(evidence: Evidence) -> String {
 }
 
 /// A share in words: `none`, `12`, `all`.
-fn share_in_words(share: Share) -> String {
+fn share_in_words(share: FailingShare) -> String {
     match share.fails {
         0 => "none".to_owned(),
         _ if share.is_all() => "all".to_owned(),
@@ -116,7 +118,7 @@ pub fn decided_at(explanation: &Explanation, file: &str, line: u32) -> Option<St
 }
 
 /// A share as text: `12 of 40`.
-fn of(share: Share) -> String {
+fn of(share: FailingShare) -> String {
     format!("{} of {}", share_in_words(share), share.of)
 }
 
@@ -135,7 +137,7 @@ fn doom(step: &DecisiveStep, called: &str) -> String {
 
 /// The state of experiments whose time was over, in a sentence; none where there was time for all of them.
 pub fn progress(explanation: &Explanation) -> Option<String> {
-    let Progress {
+    let ExperimentProgress {
         tried,
         not_tried,
         not_asked,

@@ -2,7 +2,7 @@
 
 /// A part of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Span<'t> {
+pub enum TextSpan<'t> {
     /// Code: text between equal numbers of backticks at either end.
     Code(&'t str),
     /// Other text; its backticks begin no code.
@@ -11,7 +11,7 @@ pub enum Span<'t> {
 
 /// Splits a text into spans as Markdown reads it: a row of backticks ends at the next row of exactly the same
 /// length.
-pub fn spans(text: &str) -> Vec<Span<'_>> {
+pub fn spans(text: &str) -> Vec<TextSpan<'_>> {
     let (mut found, mut plain, mut at) = (Vec::new(), 0, 0);
     while let Some((start, len)) = backticks(text, at) {
         let inner = start + len;
@@ -21,13 +21,13 @@ pub fn spans(text: &str) -> Vec<Span<'_>> {
         .find(|(_, other)| *other == len);
         at = inner;
         if let Some((end, _)) = end {
-            found.extend(text.get(plain..start).map(Span::Plain));
-            found.extend(text.get(inner..end).map(Span::Code));
+            found.extend(text.get(plain..start).map(TextSpan::Plain));
+            found.extend(text.get(inner..end).map(TextSpan::Code));
             (plain, at) = (end + len, end + len);
         }
     }
-    found.extend(text.get(plain..).map(Span::Plain));
-    found.retain(|span| *span != Span::Plain(""));
+    found.extend(text.get(plain..).map(TextSpan::Plain));
+    found.retain(|span| *span != TextSpan::Plain(""));
     found
 }
 
@@ -58,7 +58,7 @@ pub fn on_one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Span::*, *};
+    use super::{TextSpan::*, *};
 
     #[test]
     fn code_ends_where_as_many_backticks_stand() {

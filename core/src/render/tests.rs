@@ -74,7 +74,7 @@ fn as_a_graph() {
 #[test]
 fn as_a_page() {
     let explanations = explanations();
-    let page = html(&[Section {
+    let page = html(&[ReportSection {
         title: "./bank <1>".into(),
         explanations: &explanations,
         passing: Default::default(),

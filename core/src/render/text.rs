@@ -4,7 +4,7 @@ use super::{MOST_COLUMN, certainty, decided, elsewhere, next_step, runs};
 use crate::{
     callers,
     corpus::Corpus,
-    diagnosis::{Counterexample, PassedOver, Progress, Shows},
+    diagnosis::{Counterexample, ExperimentProgress, PassedOver, Shows},
     explain::ochiai_in_words,
     explanation::{Absent, BugKind, Certainty, Contribution, Explanation, Step},
     facts::short,
@@ -145,7 +145,7 @@ fn against(kept: &Counterexample) -> String {
 }
 
 /// A line for each proposal: what was drawn for it, as far as the time went.
-fn attempts(progress: &Progress) -> Vec<String> {
+fn attempts(progress: &ExperimentProgress) -> Vec<String> {
     let tried = progress.tried.iter().map(|one| {
         let end = match one.is_unfinished {
             true => ", not to the end",

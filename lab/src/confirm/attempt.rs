@@ -6,11 +6,11 @@ use crate::{
 };
 use anyhow::Result;
 use unsnarl_core::{Tally, explain::Turned};
-use unsnarl_recorder::proposal::{Ended, ProposalError};
+use unsnarl_recorder::proposal::{ScheduleEnd, TrialError};
 use unsnarl_trace::{EventId, EventKind, Outcome, Policy, Proposal, Run, Wanted};
 
 /// Result of executing an order.
-pub enum Attempt {
+pub enum OrderAttempt {
     /// The program had it, and passed so often of so many executions.
     Passes { passes: u32, of: u32 },
     /// The program had it, and failed however it went on.
@@ -22,14 +22,18 @@ pub enum Attempt {
 }
 
 /// Executes an order of a failing run, as far as it says; `passed` is a run in which what is awaited comes.
-pub fn attempt(executor: &Executor<'_>, turned: &Turned, passed: Option<&Run>) -> Result<Attempt> {
-    let mut last = Attempt::NotHad;
+pub fn attempt(
+    executor: &Executor<'_>,
+    turned: &Turned,
+    passed: Option<&Run>,
+) -> Result<OrderAttempt> {
+    let mut last = OrderAttempt::NotHad;
     for order in &turned.orders {
         let Some(proposal) = beginning(executor, turned, order, passed) else {
-            return Ok(Attempt::NotHad);
+            return Ok(OrderAttempt::NotHad);
         };
         last = ways(executor, &proposal)?;
-        if !matches!(last, Attempt::NotHad) {
+        if !matches!(last, OrderAttempt::NotHad) {
             break;
         }
     }
@@ -78,7 +82,7 @@ pub fn anywhere(run: &Run, row: EventId) -> Option<Wanted> {
 }
 
 /// Executes a beginning and goes on after it in several ways, until one passes.
-fn ways(executor: &Executor<'_>, proposal: &Proposal) -> Result<Attempt> {
+fn ways(executor: &Executor<'_>, proposal: &Proposal) -> Result<OrderAttempt> {
     let mut fails = None;
     for then in WAYS {
         let proposal = Proposal {
@@ -87,30 +91,32 @@ fn ways(executor: &Executor<'_>, proposal: &Proposal) -> Result<Attempt> {
         };
         let verdict = match executor.once(&proposal) {
             Ok(Some(verdict)) => verdict,
-            Ok(None) => return Ok(Attempt::Stopped),
-            Err(ProposalError::NoSite(..)) => return Ok(Attempt::NotHad),
+            Ok(None) => return Ok(OrderAttempt::Stopped),
+            Err(TrialError::NoSite(..)) => return Ok(OrderAttempt::NotHad),
             Err(error) => return Err(error.into()),
         };
         match &verdict.ended {
-            Ended::Reached if verdict.run.meta.outcome == Outcome::Passed => {
+            ScheduleEnd::Reached if verdict.run.meta.outcome == Outcome::Passed => {
                 return again(executor, &proposal);
             }
-            Ended::Reached => {
+            ScheduleEnd::Reached => {
                 let why = why_not(&verdict).unwrap_or_default();
                 fails.get_or_insert((Box::new(verdict.run), why));
             }
             // How it goes on does not matter to an order that was not had.
-            Ended::Diverged(_) | Ended::Deadlocked(_) => return Ok(Attempt::NotHad),
+            ScheduleEnd::Diverged(_) | ScheduleEnd::Deadlocked(_) => {
+                return Ok(OrderAttempt::NotHad);
+            }
         }
     }
     Ok(match fails {
-        Some((run, why)) => Attempt::Fails { run, why },
-        None => Attempt::NotHad,
+        Some((run, why)) => OrderAttempt::Fails { run, why },
+        None => OrderAttempt::NotHad,
     })
 }
 
 /// The other executions of an order that passed once.
-fn again(executor: &Executor<'_>, proposal: &Proposal) -> Result<Attempt> {
+fn again(executor: &Executor<'_>, proposal: &Proposal) -> Result<OrderAttempt> {
     let (mut passes, mut of) = (1, 1);
     while u64::from(of) < executor.times() {
         let Some(verdict) = executor.once(proposal)? else {
@@ -119,7 +125,7 @@ fn again(executor: &Executor<'_>, proposal: &Proposal) -> Result<Attempt> {
         of += 1;
         passes += u32::from(why_not(&verdict).is_none());
     }
-    Ok(Attempt::Passes { passes, of })
+    Ok(OrderAttempt::Passes { passes, of })
 }
 
 /// Ways in which the failing order goes on, to be compared with.
@@ -191,10 +197,10 @@ fn passes(executor: &Executor<'_>, proposal: &Proposal) -> Result<Option<(u32, u
         let verdict = match executor.once(&proposal) {
             Ok(Some(verdict)) => verdict,
             Ok(None) => return Ok(None),
-            Err(ProposalError::NoSite(..)) => return Ok(Some((0, 0))),
+            Err(TrialError::NoSite(..)) => return Ok(Some((0, 0))),
             Err(error) => return Err(error.into()),
         };
-        if verdict.ended == Ended::Reached {
+        if verdict.ended == ScheduleEnd::Reached {
             of += 1;
             passes += u32::from(verdict.run.meta.outcome == Outcome::Passed);
         }

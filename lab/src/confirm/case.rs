@@ -1,10 +1,10 @@
 //! Results of executing one explanation, and their consequences for it.
 
 use super::{attempt::is_whole, decide::Decision, directed::Directed};
-use crate::dsp::{Executor, Projection};
+use crate::dsp::{ExecutedProjection, Executor};
 use unsnarl_core::{
     BugKind, Execution, Explanation, Role, Tally, Verdict,
-    diagnosis::Share,
+    diagnosis::FailingShare,
     explain::Turn,
     facts::{basename, short},
 };
@@ -22,7 +22,7 @@ pub(super) struct Case<'e, 'a> {
 }
 
 /// An order that passed.
-pub(super) struct Other {
+pub(super) struct PassedOrder {
     pub says: String,
     pub is_recorded: bool,
 }
@@ -76,7 +76,7 @@ impl Case<'_, '_> {
     }
 
     /// The order that the engine dsp has executed, if that settles it; else why not.
-    pub fn projected(&mut self, projection: &Projection) -> Result<Other, String> {
+    pub fn projected(&mut self, projection: &ExecutedProjection) -> Result<PassedOrder, String> {
         if let Some(reason) = &projection.unconfirmed {
             return Err(reason.clone());
         }
@@ -108,7 +108,7 @@ impl Case<'_, '_> {
             self.says
                 .push(format!("With {piece} made atomic it passes."));
         }
-        Ok(Other {
+        Ok(PassedOrder {
             is_recorded: projection.recorded.is_some(),
             says: match &projection.recorded {
                 Some(name) => name.clone(),
@@ -117,7 +117,7 @@ impl Case<'_, '_> {
         })
     }
 
-    pub fn passes(mut self, other: Other, passes: u32, of: u32) -> Execution {
+    pub fn passes(mut self, other: PassedOrder, passes: u32, of: u32) -> Execution {
         self.tally.passes = passes;
         self.tally.of_passes = of;
         if let Some(says) = contradicts(self.explanation).filter(|_| !self.needs_a_wakeup) {
@@ -133,7 +133,7 @@ impl Case<'_, '_> {
         }
     }
 
-    pub fn ends(self, verdict: Verdict, other: Option<Other>, reason: &str) -> Execution {
+    pub fn ends(self, verdict: Verdict, other: Option<PassedOrder>, reason: &str) -> Execution {
         self.explanation.confirmed = Some(self.tally);
         self.explanation.decisive = self.decision.steps;
         self.explanation.curve = self.decision.curve;
@@ -150,7 +150,7 @@ impl Case<'_, '_> {
     }
 }
 
-fn every_schedule(share: Share) -> String {
+fn every_schedule(share: FailingShare) -> String {
     let orders = match share.orders {
         1 => "all in one order of conflicting steps".to_owned(),
         orders => format!("{orders} different orders of conflicting steps"),
@@ -201,7 +201,7 @@ fn interfering(explanation: &Explanation) -> String {
 /// Returns the reason why an order that passes is not enough: schedules drawn at random fail about as often without
 /// what is blamed, or none could be drawn. A circle of waits needs none.
 fn contradicts(explanation: &Explanation) -> Option<String> {
-    let share = |share: Share| format!("{} of {}", share.fails, share.of);
+    let share = |share: FailingShare| format!("{} of {}", share.fails, share.of);
     match explanation.evidence {
         _ if explanation.kind == BugKind::Deadlock => None,
         Some(evidence) if evidence.is_cause() => None,

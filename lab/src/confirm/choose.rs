@@ -2,16 +2,16 @@
 
 use super::{
     decide::Decision,
-    experiment::{Experiments, Trial},
-    others::{Other, needed},
-    tried::{Tried, is_half_of},
+    experiment::{DrawnSchedules, Experiments},
+    others::{OtherStory, needed},
+    tried::{TriedStory, is_half_of},
 };
 use anyhow::Result;
 use std::time::Duration;
 use unsnarl_core::{
     Budget, BugKind, Certainty, Explanation,
-    diagnosis::{Progress, Shows, TriedProposal},
-    explain::{Intervention, Parts, Proposals, Proposer, Proposers, guarding, parts},
+    diagnosis::{ExperimentProgress, Shows, TriedProposal},
+    explain::{Intervention, Proposals, Proposer, Proposers, SplitStory, guarding, parts},
 };
 use unsnarl_trace::{EventId, Run};
 
@@ -47,7 +47,7 @@ pub fn choose(
             return Ok(());
         }
     }
-    let mut choice = Choice::new(trials, decision, budget);
+    let mut choice = StorySearch::new(trials, decision, budget);
     choice.try_first(explanation)?;
     if is_open(explanation) {
         let mut proposals = proposals();
@@ -69,8 +69,8 @@ pub fn choose(
 }
 
 /// State of experiments for which there was no time at all.
-pub fn untried(proposers: &Proposers<'_>, explanation: &Explanation) -> Progress {
-    let mut progress = Progress::default();
+pub fn untried(proposers: &Proposers<'_>, explanation: &Explanation) -> ExperimentProgress {
+    let mut progress = ExperimentProgress::default();
     progress.not_tried.push(explanation.headline.clone());
     if is_open(explanation) {
         let mut proposals = proposers.instead_of(explanation, &[]);
@@ -81,7 +81,11 @@ pub fn untried(proposers: &Proposers<'_>, explanation: &Explanation) -> Progress
 }
 
 /// Notes what an engine proposes as not tried. One that only speaks where experiments can decide is not asked.
-fn leave_out(engine: &dyn Proposer, proposals: &mut Proposals<'_>, progress: &mut Progress) {
+fn leave_out(
+    engine: &dyn Proposer,
+    proposals: &mut Proposals<'_>,
+    progress: &mut ExperimentProgress,
+) {
     if !engine.stands_alone() {
         progress.not_asked.push(engine.name().to_owned());
         return;
@@ -103,7 +107,7 @@ fn known_cause(
             continue;
         };
         let evidence = Some(found.evidence);
-        let tried = Tried::new(found, &other, trials.run(), decision);
+        let tried = TriedStory::new(found, &other, trials.run(), decision);
         if tried.is_settled() {
             return Ok(Some(Explanation { evidence, ..other }));
         }
@@ -115,26 +119,30 @@ fn known_cause(
 type Against = Option<(Shows, Box<Run>)>;
 
 /// The search for the story that is borne out best.
-struct Choice<'c> {
+struct StorySearch<'c> {
     trials: &'c dyn Experiments,
     decision: &'c Decision,
     budget: &'c Budget,
-    best: Option<Tried>,
+    best: Option<TriedStory>,
     /// A run that speaks against what is told.
     against: Against,
-    others: Vec<Other>,
+    others: Vec<OtherStory>,
     /// Stories whose opposite was too rare among the schedules.
     rare: Vec<Explanation>,
     /// Experiments take many more schedules.
     is_patient: bool,
-    progress: Progress,
+    progress: ExperimentProgress,
     /// The time was over before all was tried.
     is_cut: bool,
 }
 
-impl<'c> Choice<'c> {
-    fn new(trials: &'c dyn Experiments, decision: &'c Decision, budget: &'c Budget) -> Choice<'c> {
-        Choice {
+impl<'c> StorySearch<'c> {
+    fn new(
+        trials: &'c dyn Experiments,
+        decision: &'c Decision,
+        budget: &'c Budget,
+    ) -> StorySearch<'c> {
+        StorySearch {
             trials,
             decision,
             budget,
@@ -143,7 +151,7 @@ impl<'c> Choice<'c> {
             others: Vec::new(),
             rare: Vec::new(),
             is_patient: false,
-            progress: Progress::default(),
+            progress: ExperimentProgress::default(),
             is_cut: false,
         }
     }
@@ -181,14 +189,14 @@ impl<'c> Choice<'c> {
         &mut self,
         proposal: &Explanation,
         leads_to: Option<&Intervention>,
-    ) -> Result<Trial> {
+    ) -> Result<DrawnSchedules> {
         let trial = match (self.budget.stop(), leads_to) {
             (None, None) if self.is_patient => self.trials.patiently(proposal, self.budget)?,
             (None, None) => self.trials.experiment(proposal, self.budget)?,
             (None, Some(order)) => self.trials.on_the_way(proposal, order, self.budget)?,
-            (Some(_), _) => Trial {
+            (Some(_), _) => DrawnSchedules {
                 is_unfinished: true,
-                ..Trial::default()
+                ..DrawnSchedules::default()
             },
         };
         self.is_cut |= trial.is_unfinished;
@@ -222,7 +230,7 @@ impl<'c> Choice<'c> {
             told.kind,
             BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
         );
-        let mut cause: Option<(Tried, Explanation, Against)> = None;
+        let mut cause: Option<(TriedStory, Explanation, Against)> = None;
         for guard in guards {
             let trial = self.experiment(&guard, Some(&leads_to))?;
             if trial.is_unfinished {
@@ -234,7 +242,7 @@ impl<'c> Choice<'c> {
                 self.pass_over(&guard, None, trial.against);
                 continue;
             };
-            let tried = Tried::new(made, &guard, self.trials.run(), self.decision);
+            let tried = TriedStory::new(made, &guard, self.trials.run(), self.decision);
             let known = cause.as_ref().map(|(known, ..)| known);
             let is_best = known.is_none_or(|known| tried.decides_before(known));
             let is_rare = self
@@ -259,7 +267,7 @@ impl<'c> Choice<'c> {
             let known = self.best.replace(tried);
             self.against = against;
             let told = std::mem::replace(told, guard);
-            let mut other = Other::of(&told, known.as_ref());
+            let mut other = OtherStory::of(&told, known.as_ref());
             other.passed_over.follows = true;
             self.others.push(other);
         }
@@ -281,7 +289,7 @@ impl<'c> Choice<'c> {
             }
             match story.id == told.id {
                 true => self.try_first(told)?,
-                false => self.try_all(told, vec![story], Tried::is_settled)?,
+                false => self.try_all(told, vec![story], TriedStory::is_settled)?,
             }
         }
         self.is_patient = false;
@@ -290,8 +298,8 @@ impl<'c> Choice<'c> {
 
     /// Tells of what is told only the read that came too early, if its thread comes there without having seen the other change
     /// and then it fails as well: that change has no part in it.
-    fn try_part(&mut self, told: &mut Explanation, parts: Parts) -> Result<()> {
-        let Parts { seen, early } = parts;
+    fn try_part(&mut self, told: &mut Explanation, parts: SplitStory) -> Result<()> {
+        let SplitStory { seen, early } = parts;
         let share = match self.budget.stop() {
             None => self.trials.but_without(&early, &seen, self.budget)?,
             Some(_) => {
@@ -307,8 +315,8 @@ impl<'c> Choice<'c> {
             return Ok(());
         };
         let evidence = Some(made.evidence);
-        let tried = Tried::new(made, &early, self.trials.run(), self.decision);
-        let is_rarer = |told: &Tried| tried.is_rarer_than(told);
+        let tried = TriedStory::new(made, &early, self.trials.run(), self.decision);
+        let is_rarer = |told: &TriedStory| tried.is_rarer_than(told);
         if !self.best.as_ref().is_some_and(is_rarer) {
             let early = Explanation { evidence, ..early };
             self.tell(told, early, (tried, trial.against));
@@ -321,7 +329,7 @@ impl<'c> Choice<'c> {
         &mut self,
         told: &mut Explanation,
         other: Explanation,
-        (tried, against): (Tried, Against),
+        (tried, against): (TriedStory, Against),
     ) {
         let known = self.best.replace(tried);
         let against = std::mem::replace(&mut self.against, against);
@@ -335,7 +343,7 @@ impl<'c> Choice<'c> {
         told.evidence = trial.made.as_ref().map(|own| own.evidence);
         let run = self.trials.run();
         let made = trial.made;
-        self.best = made.map(|own| Tried::new(own, told, run, self.decision));
+        self.best = made.map(|own| TriedStory::new(own, told, run, self.decision));
         self.against = trial.against;
         Ok(())
     }
@@ -361,10 +369,10 @@ impl<'c> Choice<'c> {
         }
         // Where no comparison of runs suggests it, experiments have to be clear. What is told already stays, but may take
         // more.
-        let is_clear: fn(&Tried) -> bool = match (engine.stands_alone(), self.tells()) {
+        let is_clear: fn(&TriedStory) -> bool = match (engine.stands_alone(), self.tells()) {
             (true, _) => |_| true,
             (false, true) => |_| false,
-            (false, false) => Tried::is_settled,
+            (false, false) => TriedStory::is_settled,
         };
         self.try_all(told, proposals.by(engine, self.budget), is_clear)
     }
@@ -374,7 +382,7 @@ impl<'c> Choice<'c> {
         &mut self,
         told: &mut Explanation,
         others: Vec<Explanation>,
-        is_clear: fn(&Tried) -> bool,
+        is_clear: fn(&TriedStory) -> bool,
     ) -> Result<()> {
         for other in others.into_iter().take(OTHERS) {
             let trial = self.experiment(&other, None)?;
@@ -384,13 +392,13 @@ impl<'c> Choice<'c> {
             let evidence = trial.made.as_ref().map(|found| found.evidence);
             let run = self.trials.run();
             let found = trial.made;
-            let found = found.map(|found| Tried::new(found, &other, run, self.decision));
+            let found = found.map(|found| TriedStory::new(found, &other, run, self.decision));
             let other = Explanation { evidence, ..other };
             // What the runs speak for, but cannot be tried, gives way only to what is enough by itself.
             let is_open = self.best.is_some() || told.certainty != Certainty::Likely;
             // Half of what cannot be tried is no other story.
             let is_half = self.best.is_none() && is_half_of(&other, told);
-            let is_better = |it: &Tried| {
+            let is_better = |it: &TriedStory| {
                 let is_enough = is_open || it.experiment.evidence.suffices();
                 is_clear(it) && is_enough && !is_half && it.is_better_than(self.best.as_ref())
             };
@@ -403,8 +411,8 @@ impl<'c> Choice<'c> {
     }
 
     /// Notes a story that is not told, and keeps the run that speaks against it.
-    fn pass_over(&mut self, other: &Explanation, tried: Option<&Tried>, against: Against) {
-        let mut other = Other::of(other, tried);
+    fn pass_over(&mut self, other: &Explanation, tried: Option<&TriedStory>, against: Against) {
+        let mut other = OtherStory::of(other, tried);
         let kept = against.and_then(|against| self.trials.keep(against));
         other.passed_over.counterexample = kept;
         self.others.push(other);

@@ -3,15 +3,15 @@
 use super::{
     choose::choose,
     decide::Decision,
-    experiment::{Experiment, Experiments, Trial},
-    others::{Other, needed},
-    tried::{Tried, is_half_of},
+    experiment::{DrawnSchedules, Experiment, Experiments},
+    others::{OtherStory, needed},
+    tried::{TriedStory, is_half_of},
 };
 use anyhow::Result;
 use std::{cell::RefCell, sync::Arc};
 use unsnarl_core::{
     Budget, BugKind, Certainty, Corpora, Explanation, Place, Role, RunSummary, SiteMark,
-    diagnosis::{Counterexample, DecisiveStep, Evidence, Share, Shows},
+    diagnosis::{Counterexample, DecisiveStep, Evidence, FailingShare, Shows},
     explain::{Intervention, Proposers, explain, intervention},
 };
 use unsnarl_trace::{EventId, Run, script};
@@ -60,7 +60,7 @@ fn summary(name: &str, text: &str) -> RunSummary {
 
 /// Experiments of which each has the outcome that its story stands with here: of 30 schedules with what it blames and 30
 /// without it so many fail.
-struct Given<'a> {
+struct GivenOutcomes<'a> {
     run: &'a Run,
     outcomes: &'a [(&'a str, u32, u32)],
     /// Outcomes of stories whose opposite is rare, with patience.
@@ -73,9 +73,9 @@ struct Given<'a> {
     over: Budget,
 }
 
-impl<'a> Given<'a> {
-    fn of(run: &'a Run, outcomes: &'a [(&'a str, u32, u32)]) -> Given<'a> {
-        Given {
+impl<'a> GivenOutcomes<'a> {
+    fn of(run: &'a Run, outcomes: &'a [(&'a str, u32, u32)]) -> GivenOutcomes<'a> {
+        GivenOutcomes {
             run,
             outcomes,
             rare: &[],
@@ -87,16 +87,16 @@ impl<'a> Given<'a> {
     }
 }
 
-impl Experiments for Given<'_> {
+impl Experiments for GivenOutcomes<'_> {
     fn run(&self) -> &Run {
         self.run
     }
 
-    fn experiment(&self, explanation: &Explanation, _: &Budget) -> Result<Trial> {
+    fn experiment(&self, explanation: &Explanation, _: &Budget) -> Result<DrawnSchedules> {
         self.asked.borrow_mut().push(explanation.headline.clone());
         let mut outcomes = self.outcomes.iter();
         let outcome = outcomes.find(|(about, ..)| explanation.headline.contains(about));
-        let share = |fails| Share {
+        let share = |fails| FailingShare {
             fails,
             of: 30,
             orders: 30,
@@ -116,7 +116,7 @@ impl Experiments for Given<'_> {
         if self.asked.borrow().len() == self.last {
             self.over.cancel();
         }
-        Ok(Trial {
+        Ok(DrawnSchedules {
             made,
             schedules: 60,
             is_unfinished: false,
@@ -128,10 +128,10 @@ impl Experiments for Given<'_> {
         })
     }
 
-    fn patiently(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial> {
-        let patient = Given {
+    fn patiently(&self, explanation: &Explanation, budget: &Budget) -> Result<DrawnSchedules> {
+        let patient = GivenOutcomes {
             outcomes: self.rare,
-            ..Given::of(self.run, &[])
+            ..GivenOutcomes::of(self.run, &[])
         };
         patient.experiment(explanation, budget)
     }
@@ -141,7 +141,7 @@ impl Experiments for Given<'_> {
         explanation: &Explanation,
         _: &Intervention,
         budget: &Budget,
-    ) -> Result<Trial> {
+    ) -> Result<DrawnSchedules> {
         self.experiment(explanation, budget)
     }
 
@@ -150,11 +150,11 @@ impl Experiments for Given<'_> {
         _: &Explanation,
         without: &Explanation,
         _: &Budget,
-    ) -> Result<Option<Share>> {
+    ) -> Result<Option<FailingShare>> {
         let parted = self.parted.iter();
         let mut parted = parted.filter(|(about, _)| without.headline.contains(about));
         let fails = parted.next().map(|(_, fails)| *fails);
-        Ok(fails.map(|fails| Share {
+        Ok(fails.map(|fails| FailingShare {
             fails,
             of: 30,
             orders: 30,
@@ -204,10 +204,10 @@ fn chosen_where(
     let ids: Vec<String> = ids.map(|one| one.id).collect();
     let run = corpus.get(&told.run).and_then(|run| run.run.clone());
     let run = run.expect("the failing run");
-    let given = Given {
+    let given = GivenOutcomes {
         last,
         over: budget.clone(),
-        ..Given::of(&run, outcomes)
+        ..GivenOutcomes::of(&run, outcomes)
     };
     let decision = Decision {
         steps: decisive(given.run),
@@ -224,7 +224,7 @@ fn chosen_around(outcomes: &[(&str, u32, u32)]) -> Explanation {
 }
 
 fn first_done(run: &Run) -> Vec<DecisiveStep> {
-    let share = |fails| Share {
+    let share = |fails| FailingShare {
         fails,
         of: 40,
         orders: 40,
@@ -319,11 +319,11 @@ fn part_and_whole(part: u32, whole: u32) -> bool {
     let decision = Decision::default();
     let [part, whole] = [(&mut hits, part), (&mut both, whole)].map(|(story, fails)| {
         let outcomes = [("`hits`", fails, 0)];
-        let given = Given::of(&run, &outcomes);
+        let given = GivenOutcomes::of(&run, &outcomes);
         let made = given
             .experiment(story, &Budget::unlimited())
             .expect("an outcome");
-        Tried::new(made.made.expect("orders"), story, &run, &decision)
+        TriedStory::new(made.made.expect("orders"), story, &run, &decision)
     });
     part.is_better_than(Some(&whole))
 }
@@ -407,18 +407,18 @@ fn story(about: &str) -> Explanation {
 fn takes_hits(parted: &[(&str, u32)]) -> bool {
     let [mut hits, mut done] = [HITS, DONE].map(story);
     let (run, budget) = (failing_run(), Budget::unlimited());
-    let given = Given {
+    let given = GivenOutcomes {
         parted,
-        ..Given::of(&run, &[(HITS, 12, 0), (DONE, 12, 0)])
+        ..GivenOutcomes::of(&run, &[(HITS, 12, 0), (DONE, 12, 0)])
     };
     let decision = Decision::default();
     let [hit, best] = [&mut hits, &mut done].map(|story| {
         let trial = given.experiment(story, &budget).expect("an outcome");
         let made = trial.made.expect("orders");
         story.evidence = Some(made.evidence);
-        Tried::new(made, story, &run, &decision)
+        TriedStory::new(made, story, &run, &decision)
     });
-    let mut others = [Other::of(&hits, Some(&hit))];
+    let mut others = [OtherStory::of(&hits, Some(&hit))];
     needed(&done, &best, &mut others, (&given, &budget)).expect("no program is executed");
     others[0].passed_over.needed.is_some()
 }
@@ -450,9 +450,9 @@ fn told_of_a_flag(without_the_flag: &[(&str, u32)]) -> String {
     let mut told = explain(corpus, &budget).findings.remove(0);
     let run = corpus.get(&told.run).and_then(|run| run.run.clone());
     let run = run.expect("the failing run");
-    let given = Given {
+    let given = GivenOutcomes {
         parted: without_the_flag,
-        ..Given::of(&run, &[("`ready`", 30, 0), ("`data` was read", 30, 0)])
+        ..GivenOutcomes::of(&run, &[("`ready`", 30, 0), ("`data` was read", 30, 0)])
     };
     let proposers = Proposers::comparing(corpus);
     choose(
@@ -484,9 +484,9 @@ fn told_with_patience(outcomes: &[(&str, u32, u32)], rare: &[(&str, u32, u32)]) 
     let corpus = corpora.iter().next().expect("a corpus");
     let (budget, run) = (Budget::unlimited(), failing_run());
     let mut told = explain(corpus, &budget).findings.remove(0);
-    let given = Given {
+    let given = GivenOutcomes {
         rare,
-        ..Given::of(&run, outcomes)
+        ..GivenOutcomes::of(&run, outcomes)
     };
     let proposers = Proposers::comparing(corpus);
     let decision = Decision::default();

@@ -19,11 +19,11 @@ const BYTES: u64 = 64 << 20;
 /// The runs that speak against what one call has proposed; those of the call before are removed.
 pub struct Counterexamples {
     folder: RunFolder,
-    kept: RefCell<Kept>,
+    kept: RefCell<KeptCounterexamples>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptCounterexamples {
     runs: usize,
     bytes: u64,
     /// Reason that the first of the others could not be kept.

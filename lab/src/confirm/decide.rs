@@ -2,25 +2,25 @@
 
 use anyhow::Result;
 use unsnarl_core::{
-    diagnosis::{Continue, Continued, CurvePoint, DecisiveStep, Share, decisive},
+    diagnosis::{Continuation, Continue, CurvePoint, DecisiveStep, FailingShare, decisive},
     facts,
 };
 use unsnarl_recorder::record::{RecordError, Sampler};
 use unsnarl_trace::{EventId, Outcome, Run};
 
 /// Continuations made by the recorder.
-struct Source<'a>(&'a Sampler<'a>);
+struct ContinuationSource<'a>(&'a Sampler<'a>);
 
-impl Continue for Source<'_> {
+impl Continue for ContinuationSource<'_> {
     type Error = RecordError;
 
     fn choices(&self) -> usize {
         self.0.choices()
     }
 
-    fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continued>, RecordError> {
+    fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continuation>, RecordError> {
         let continued = self.0.after(kept, number)?;
-        Ok(continued.map(|one| Continued {
+        Ok(continued.map(|one| Continuation {
             fails: one.fails,
             order: one.order,
         }))
@@ -38,7 +38,7 @@ pub struct Decision {
 
 impl Decision {
     /// The share of all schedules that fails.
-    pub fn of_all_schedules(&self) -> Option<Share> {
+    pub fn of_all_schedules(&self) -> Option<FailingShare> {
         let start = self.curve.iter().find(|point| point.kept == 0);
         start.map(|point| point.share)
     }
@@ -50,7 +50,7 @@ pub fn decide(run: &Run, sampler: &Sampler<'_>) -> Result<Decision> {
     if run.meta.outcome == Outcome::TimedOut {
         return Ok(Decision::default());
     }
-    let decided = decisive(&mut Source(sampler))?;
+    let decided = decisive(&mut ContinuationSource(sampler))?;
     let steps = decided.jumps.iter().filter_map(|(choice, before, after)| {
         let event = sampler.step_after(*choice)?;
         step(run, event, *before, *after)
@@ -61,7 +61,12 @@ pub fn decide(run: &Run, sampler: &Sampler<'_>) -> Result<Decision> {
     })
 }
 
-fn step(run: &Run, event: EventId, before: Share, after: Share) -> Option<DecisiveStep> {
+fn step(
+    run: &Run,
+    event: EventId,
+    before: FailingShare,
+    after: FailingShare,
+) -> Option<DecisiveStep> {
     let row = run.events.get(event)?;
     Some(DecisiveStep {
         event: event.0,

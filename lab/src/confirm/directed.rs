@@ -1,8 +1,8 @@
 //! The orders in which what is blamed comes the other way round, executed.
 
 use super::{
-    attempt::{Attempt, Control, attempt, control},
-    case::{Case, Other, is_guard},
+    attempt::{Control, OrderAttempt, attempt, control},
+    case::{Case, PassedOrder, is_guard},
 };
 use anyhow::Result;
 use unsnarl_core::{
@@ -16,7 +16,7 @@ use unsnarl_trace::{EventId, EventKind, LocationId, Run};
 #[derive(Default)]
 pub(super) struct Directed {
     /// The first that passed, how often, and of how many times.
-    pub passes: Option<(Other, u32, u32)>,
+    pub passes: Option<(PassedOrder, u32, u32)>,
     /// Orders that failed.
     pub fails: Vec<Failed>,
     pub passing: Vec<Turn>,
@@ -46,7 +46,7 @@ impl Directed {
     fn passes(&mut self, case: &mut Case<'_, '_>, turned: Turned, (passes, of): (u32, u32)) {
         case.needs_a_wakeup |= turned.turn == Turn::NotWoken;
         self.passing.push(turned.turn);
-        let other = Other {
+        let other = PassedOrder {
             says: turned.says,
             is_recorded: false,
         };
@@ -64,14 +64,14 @@ pub(super) fn directed(case: &mut Case<'_, '_>, passed: &[&Run]) -> Result<Direc
         }
         let shown = shows(&turned, passed);
         match attempt(&case.executor, &turned, shown)? {
-            Attempt::Passes { passes, of } => match decides(case, &turned, shown)? {
+            OrderAttempt::Passes { passes, of } => match decides(case, &turned, shown)? {
                 Ok(()) => seen.passes(case, turned, (passes, of)),
                 Err(Some(why)) => {
                     seen.undecided.get_or_insert(why);
                 }
                 Err(None) => seen.stopped = true,
             },
-            Attempt::Fails { run: failed, why } => {
+            OrderAttempt::Fails { run: failed, why } => {
                 let same = failure_place(&failed).as_ref() == Some(&case.explanation.failure);
                 let is_without = bears_out(case.explanation, &failed) == Some(false);
                 let says = format!("{}: {why}", turned.says);
@@ -82,8 +82,8 @@ pub(super) fn directed(case: &mut Case<'_, '_>, passed: &[&Run]) -> Result<Direc
                     run: failed,
                 });
             }
-            Attempt::NotHad => {}
-            Attempt::Stopped => seen.stopped = true,
+            OrderAttempt::NotHad => {}
+            OrderAttempt::Stopped => seen.stopped = true,
         }
         if seen.stopped {
             break;

@@ -4,13 +4,13 @@
 use super::{
     attempt::{anywhere, written},
     counterexamples::Counterexamples,
-    samples::{Drawn, SAMPLES, Samples, Way, compare, evidence},
+    samples::{Drawn, SAMPLES, SampledOrder, Samples, compare, evidence},
 };
 use crate::dsp::Executor;
 use anyhow::Result;
 use unsnarl_core::{
     Budget, Explanation,
-    diagnosis::{Counterexample, Evidence, Share, Shows},
+    diagnosis::{Counterexample, Evidence, FailingShare, Shows},
     explain::{Intervention, intervention, outermost},
 };
 use unsnarl_recorder::record::Sampler;
@@ -18,7 +18,7 @@ use unsnarl_trace::{EventId, EventKind, Run, Wanted};
 
 /// Schedules drawn for a proposal.
 #[derive(Default)]
-pub struct Trial {
+pub struct DrawnSchedules {
     /// The result; none when its orders cannot be had, or the time was over before.
     pub made: Option<Experiment>,
     /// Number of executed schedules, including those that did not have its orders.
@@ -62,13 +62,13 @@ pub trait Experiments {
     ///
     /// # Errors
     /// The program cannot be executed.
-    fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial>;
+    fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<DrawnSchedules>;
 
     /// The same with many more schedules, as far as they are short.
     ///
     /// # Errors
     /// The program cannot be executed.
-    fn patiently(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial>;
+    fn patiently(&self, explanation: &Explanation, budget: &Budget) -> Result<DrawnSchedules>;
 
     /// The same where all schedules go on to the order that `leads_to` begins with, as far as they can: does it take the
     /// blamed steps to come there?
@@ -80,7 +80,7 @@ pub trait Experiments {
         explanation: &Explanation,
         leads_to: &Intervention,
         budget: &Budget,
-    ) -> Result<Trial>;
+    ) -> Result<DrawnSchedules>;
 
     /// Failures among schedules that have what one explanation blames, but not what the other one does; none when they
     /// cannot be had, or the time is over.
@@ -92,7 +92,7 @@ pub trait Experiments {
         with: &Explanation,
         without: &Explanation,
         budget: &Budget,
-    ) -> Result<Option<Share>>;
+    ) -> Result<Option<FailingShare>>;
 
     /// Keeps a run that speaks against a proposal, if there is room.
     fn keep(&self, against: (Shows, Box<Run>)) -> Option<Counterexample>;
@@ -103,11 +103,11 @@ impl Experiments for Trials<'_> {
         self.executor.run
     }
 
-    fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial> {
+    fn experiment(&self, explanation: &Explanation, budget: &Budget) -> Result<DrawnSchedules> {
         self.compared(self.set(explanation, &[]), budget)
     }
 
-    fn patiently(&self, explanation: &Explanation, budget: &Budget) -> Result<Trial> {
+    fn patiently(&self, explanation: &Explanation, budget: &Budget) -> Result<DrawnSchedules> {
         let mut set = self.set(explanation, &[]);
         if let Some(set) = &mut set {
             set.without.be_patient();
@@ -120,7 +120,7 @@ impl Experiments for Trials<'_> {
         explanation: &Explanation,
         leads_to: &Intervention,
         budget: &Budget,
-    ) -> Result<Trial> {
+    ) -> Result<DrawnSchedules> {
         self.compared(self.set(explanation, &leads_to.with), budget)
     }
 
@@ -129,12 +129,12 @@ impl Experiments for Trials<'_> {
         with: &Explanation,
         without: &Explanation,
         budget: &Budget,
-    ) -> Result<Option<Share>> {
+    ) -> Result<Option<FailingShare>> {
         let run = self.executor.run;
         let Some(then) = intervention(with, run) else {
             return Ok(None);
         };
-        let Some(Set {
+        let Some(ScheduleSet {
             without: mut samples,
             ..
         }) = self.set(without, &then.with)
@@ -161,7 +161,7 @@ impl Experiments for Trials<'_> {
 }
 
 /// Two kinds of schedules to compare.
-struct Set<'a> {
+struct ScheduleSet<'a> {
     with: Samples<'a>,
     without: Samples<'a>,
     orders: Intervention,
@@ -169,13 +169,13 @@ struct Set<'a> {
 }
 
 impl Trials<'_> {
-    fn compared(&self, set: Option<Set<'_>>, budget: &Budget) -> Result<Trial> {
+    fn compared(&self, set: Option<ScheduleSet<'_>>, budget: &Budget) -> Result<DrawnSchedules> {
         let Some(mut set) = set else {
-            return Ok(Trial::default());
+            return Ok(DrawnSchedules::default());
         };
         let compared = compare(&mut set.with, &mut set.without, budget)?;
         let evidence = evidence(&set.with, &set.without);
-        Ok(Trial {
+        Ok(DrawnSchedules {
             schedules: set.with.tried() + set.without.tried(),
             is_unfinished: compared == Drawn::Over,
             is_too_rare: compared == Drawn::TooRare,
@@ -189,7 +189,11 @@ impl Trials<'_> {
     }
 
     /// The schedules to draw for an explanation, before any was; none when it names no orders, or they cannot be had.
-    fn set<'a>(&'a self, explanation: &'a Explanation, then: &[EventId]) -> Option<Set<'a>> {
+    fn set<'a>(
+        &'a self,
+        explanation: &'a Explanation,
+        then: &[EventId],
+    ) -> Option<ScheduleSet<'a>> {
         let run = self.executor.run;
         let orders = intervention(explanation, run)?;
         let begins = orders.with.iter().filter_map(|row| outermost(run, *row));
@@ -200,7 +204,7 @@ impl Trials<'_> {
             let from = (choices, self.passed.as_slice());
             Samples::new(self.executor, explanation, from, (ways, is_with))
         };
-        Some(Set {
+        Some(ScheduleSet {
             with: samples(with, true),
             without: samples(without, false),
             orders,
@@ -210,9 +214,14 @@ impl Trials<'_> {
 
     /// The schedules with the blamed order, and those without it, all of which go on to `then` where they can; none when
     /// it needs a step that no run that passed has.
-    fn proposals(&self, orders: &Intervention, then: &[EventId]) -> Option<(Vec<Way>, Vec<Way>)> {
-        let way =
-            |order: &[EventId], then: &[EventId]| Way::towards(self.executor.run, order, then);
+    fn proposals(
+        &self,
+        orders: &Intervention,
+        then: &[EventId],
+    ) -> Option<(Vec<SampledOrder>, Vec<SampledOrder>)> {
+        let way = |order: &[EventId], then: &[EventId]| {
+            SampledOrder::towards(self.executor.run, order, then)
+        };
         // The run itself has both.
         let last = orders.with.last().copied().unwrap_or_default();
         let (mut meanwhile, after): (Vec<EventId>, Vec<EventId>) =
@@ -224,7 +233,7 @@ impl Trials<'_> {
         }
         let mut with = way(&meanwhile, &after);
         let without = orders.without.iter();
-        let mut without: Vec<Way> = without.map(|order| way(order, then)).collect();
+        let mut without: Vec<SampledOrder> = without.map(|order| way(order, then)).collect();
         if let Some(absent) = &orders.absent {
             let place = (absent.place.file.as_str(), absent.place.line);
             let mut passed = self.passed.iter();
@@ -245,10 +254,10 @@ impl Trials<'_> {
     }
 
     /// The way in which a thread ends before what should have come after it.
-    fn after_its_end(&self, orders: &Intervention) -> Option<Way> {
+    fn after_its_end(&self, orders: &Intervention) -> Option<SampledOrder> {
         let run = self.executor.run;
         let late = *orders.without.first()?.last()?;
-        let mut way = Way::of(run, &[late]);
+        let mut way = SampledOrder::of(run, &[late]);
         let thread = run.meta.thread(orders.ends?).name.clone();
         let ends = Wanted::anywhere(thread, EventKind::End);
         way.proposal.events.insert(0, ends);

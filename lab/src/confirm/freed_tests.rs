@@ -1,10 +1,10 @@
 //! Tests of the stories of one run in which freed memory is used: what led there is told, what comes of it is not.
 
-use super::{decide::Decision, experiment::Experiment, tried::Tried};
+use super::{decide::Decision, experiment::Experiment, tried::TriedStory};
 use std::sync::Arc;
 use unsnarl_core::{
     Budget, BugKind, Corpora, Explanation, RunSummary,
-    diagnosis::{Evidence, Share},
+    diagnosis::{Evidence, FailingShare},
     explain::{explain, intervention},
 };
 use unsnarl_trace::{EventId, Run, script};
@@ -36,8 +36,8 @@ fn necessary(
     run: &Run,
     kind: BugKind,
     complete: impl Fn(EventId) -> EventId,
-) -> Tried {
-    let share = |fails| Share {
+) -> TriedStory {
+    let share = |fails| FailingShare {
         fails,
         of: 30,
         orders: 30,
@@ -60,7 +60,7 @@ fn necessary(
         kind,
         ..story.clone()
     };
-    Tried::new(experiment, &story, run, &Decision::default())
+    TriedStory::new(experiment, &story, run, &Decision::default())
 }
 
 #[test]

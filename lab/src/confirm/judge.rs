@@ -2,7 +2,7 @@
 
 use super::{
     attempt::is_whole,
-    case::{Case, Other, is_guard, piece, waits},
+    case::{Case, PassedOrder, is_guard, piece, waits},
     choose::{choose, untried},
     counterexamples::Counterexamples,
     decide::{Decision, decide},
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Executing,
-    dsp::{self, Executor, Projection},
+    dsp::{self, ExecutedProjection, Executor},
 };
 use anyhow::{Result, anyhow};
 use std::{sync::atomic::AtomicBool, time::Duration};
@@ -22,8 +22,8 @@ use unsnarl_core::{
     diagnosis::Shows,
     explain::{Proposers, Turn, bears_out, never_came},
 };
-use unsnarl_symbolic::{dsp::projection_agrees, schedules::Options};
-use unsnarl_trace::{EventKind, Mode, Outcome, Run};
+use unsnarl_symbolic::{dsp::projection_agrees, schedules::SolverOptions};
+use unsnarl_trace::{EventKind, OrderMode, Outcome, Run};
 
 /// Recorded runs that passed and are looked at for one without what is blamed.
 const PASSED: usize = 20;
@@ -181,10 +181,10 @@ impl<'a> Judge<'a> {
         let found = runs.find(|(known, _)| known == name);
         let (_, run) = found.ok_or_else(|| anyhow!("its run is gone"))?;
         match run.meta.mode {
-            Mode::Free => Err(anyhow!(
+            OrderMode::Free => Err(anyhow!(
                 "it was recorded while the threads ran freely\n  next: record with a controlled strategy, such as the default"
             )),
-            Mode::Path => Err(anyhow!(
+            OrderMode::Path => Err(anyhow!(
                 "only its paths were recorded\n  next: unsnarl explain --engine dsp --program PROGRAM, with a build without --path"
             )),
             _ => Ok(run),
@@ -205,7 +205,7 @@ impl<'a> Judge<'a> {
         &self,
         case: &mut Case<'_, '_>,
         budget: &Budget,
-    ) -> Result<Option<(Other, u32, u32)>> {
+    ) -> Result<Option<(PassedOrder, u32, u32)>> {
         for other in self.others(case.explanation, budget) {
             let known = std::mem::replace(case.explanation, other);
             let directed = directed(case, &self.few_passed())?;
@@ -225,7 +225,7 @@ impl<'a> Judge<'a> {
     fn unless_overruled(
         &self,
         case: Case<'_, 'a>,
-        (other, passes, of): (Other, u32, u32),
+        (other, passes, of): (PassedOrder, u32, u32),
         halt: &AtomicBool,
         budget: &Budget,
     ) -> Result<Execution> {
@@ -262,7 +262,7 @@ impl<'a> Judge<'a> {
         &self,
         mut case: Case<'e, 'a>,
         halt: &AtomicBool,
-    ) -> Result<(Case<'e, 'a>, Result<Projection>)> {
+    ) -> Result<(Case<'e, 'a>, Result<ExecutedProjection>)> {
         let (name, run) = (case.explanation.run.clone(), case.executor.run);
         let executor = Ok(case.executor);
         let projected = within(self.time / 2, halt, |halt, budget| {
@@ -270,11 +270,11 @@ impl<'a> Judge<'a> {
                 stop: halt,
                 ..*self.with
             };
-            let asked = dsp::Asked {
+            let asked = dsp::ProjectionRequest {
                 with: &with,
                 no_run: false,
                 solve: false,
-                solver: Options::default(),
+                solver: SolverOptions::default(),
                 program: None,
                 budget,
             };
@@ -324,7 +324,7 @@ impl<'a> Judge<'a> {
             let passes = u32::try_from(repeated.same).unwrap_or(u32::MAX);
             let of = passes + u32::from(repeated.difference.is_some());
             if passes > 0 {
-                let other = Other {
+                let other = PassedOrder {
                     says: name.to_owned(),
                     is_recorded: true,
                 };
@@ -342,9 +342,9 @@ impl<'a> Judge<'a> {
     fn projected(
         &self,
         case: &mut Case<'_, '_>,
-        projection: &Projection,
+        projection: &ExecutedProjection,
         budget: &Budget,
-    ) -> Result<Other, String> {
+    ) -> Result<PassedOrder, String> {
         let is_settled =
             projection.unconfirmed.is_none() && projection.confirmed.is_some_and(is_whole);
         let agrees = |one: &Explanation| projection_agrees(&projection.dsp, one);
@@ -374,7 +374,7 @@ impl<'a> Judge<'a> {
             Some((name.as_str(), &**run))
         });
         runs.filter(|(_, run)| {
-            run.meta.mode == Mode::Controlled && run.meta.outcome == Outcome::Passed
+            run.meta.mode == OrderMode::Controlled && run.meta.outcome == Outcome::Passed
         })
     }
 }

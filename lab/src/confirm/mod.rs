@@ -20,7 +20,7 @@ mod choose_tests;
 mod freed_tests;
 
 pub use counterexamples::Counterexamples;
-pub use time::{DEFAULT as DEFAULT_TIME, Share};
+pub use time::{DEFAULT as DEFAULT_TIME, TimeShare};
 
 use self::judge::Judge;
 use crate::Executing;
@@ -39,7 +39,7 @@ pub fn confirm(
     proposers: &Proposers<'_>,
     explanations: &mut Vec<Explanation>,
     with: &Executing<'_>,
-    (time, counterexamples): (&mut Share, &Counterexamples),
+    (time, counterexamples): (&mut TimeShare, &Counterexamples),
 ) -> Vec<Explanation> {
     let mut known: Vec<String> = Vec::new();
     for explanation in explanations.iter_mut() {

@@ -1,6 +1,6 @@
 //! Stories that were tried and are not told.
 
-use super::{experiment::Experiments, tried::Tried};
+use super::{experiment::Experiments, tried::TriedStory};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use unsnarl_core::{
@@ -10,7 +10,7 @@ use unsnarl_core::{
 use unsnarl_trace::EventId;
 
 /// A story that was tried and is not told.
-pub(super) struct Other {
+pub(super) struct OtherStory {
     /// Its entry in the answer.
     pub passed_over: PassedOver,
     /// Files and lines that it blames.
@@ -24,9 +24,9 @@ pub(super) struct Other {
 /// Files and lines.
 type Lines = BTreeSet<(String, u32)>;
 
-impl Other {
-    pub fn of(explanation: &Explanation, tried: Option<&Tried>) -> Other {
-        Other {
+impl OtherStory {
+    pub fn of(explanation: &Explanation, tried: Option<&TriedStory>) -> OtherStory {
+        OtherStory {
             passed_over: PassedOver {
                 headline: explanation.headline.clone(),
                 engines: explanation.engines.clone(),
@@ -63,8 +63,8 @@ fn lines(explanation: &Explanation) -> Lines {
 /// be had without them, and then nothing fails.
 pub(super) fn needed(
     told: &Explanation,
-    best: &Tried,
-    others: &mut [Other],
+    best: &TriedStory,
+    others: &mut [OtherStory],
     (trials, budget): (&dyn Experiments, &Budget),
 ) -> Result<()> {
     let mut known = lines(told);

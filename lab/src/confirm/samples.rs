@@ -5,10 +5,10 @@ use anyhow::Result;
 use std::{cell::OnceCell, collections::BTreeSet};
 use unsnarl_core::{
     Budget, Explanation,
-    diagnosis::{Evidence, Share, Shows},
+    diagnosis::{Evidence, FailingShare, Shows},
     explain::{Harmless, bears_out, bears_out_but, is_spurious_wakeup},
 };
-use unsnarl_recorder::proposal::{Ended, ProposalError};
+use unsnarl_recorder::proposal::{ScheduleEnd, TrialError};
 use unsnarl_trace::{EventId, FailureMode, Outcome, Policy, Proposal, Run};
 
 /// Schedules that an experiment rests on, on each side.
@@ -78,7 +78,7 @@ pub(super) fn evidence(with: &Samples<'_>, without: &Samples<'_>) -> Evidence {
 /// Schedules with one of several orders.
 pub(super) struct Samples<'a> {
     executor: &'a Executor<'a>,
-    ways: Vec<Way>,
+    ways: Vec<SampledOrder>,
     explanation: &'a Explanation,
     /// `true` if what is blamed happens in them.
     is_with: bool,
@@ -91,9 +91,9 @@ pub(super) struct Samples<'a> {
     /// Instances of what is blamed that they have, once these are needed.
     harmless: OnceCell<Harmless>,
     /// All that followed an order.
-    following: Tally,
+    following: OrderTally,
     /// Those of them that do not have what is blamed at other occurrences.
-    clean: Tally,
+    clean: OrderTally,
     /// No runs are clean, or too few: those that follow an order have to do.
     is_coarse: bool,
     /// Runs that are not clean never have to do.
@@ -104,7 +104,7 @@ pub(super) struct Samples<'a> {
 
 /// Runs with the same order, counted.
 #[derive(Default)]
-struct Tally {
+struct OrderTally {
     /// Those that fail as the explained run does.
     fails: u32,
     /// Those that fail in any way.
@@ -115,7 +115,7 @@ struct Tally {
     against: Option<Box<Run>>,
 }
 
-impl Tally {
+impl OrderTally {
     /// Takes in a run.
     fn count(&mut self, run: &Run, fails: bool, is_against: bool) {
         let ends_badly = matches!(run.meta.outcome, Outcome::Failed | Outcome::Deadlocked);
@@ -128,16 +128,16 @@ impl Tally {
         }
     }
 
-    fn share(&self) -> Share {
+    fn share(&self) -> FailingShare {
         self.share_with(self.fails)
     }
 
-    fn share_of_all(&self) -> Share {
+    fn share_of_all(&self) -> FailingShare {
         self.share_with(self.all_fails)
     }
 
-    fn share_with(&self, fails: u32) -> Share {
-        Share {
+    fn share_with(&self, fails: u32) -> FailingShare {
+        FailingShare {
             fails,
             of: self.of,
             orders: u32::try_from(self.orders.len()).unwrap_or(u32::MAX),
@@ -146,7 +146,7 @@ impl Tally {
 }
 
 /// One of the orders.
-pub(super) struct Way {
+pub(super) struct SampledOrder {
     pub proposal: Proposal,
     /// Schedules that were tried.
     tried: u32,
@@ -165,9 +165,9 @@ const BEGINNINGS: usize = 3;
 /// run may have been decided by what the schedule kept.
 const PATIENCE: u32 = 3 * MISSES;
 
-impl Way {
-    pub fn of(run: &Run, order: &[EventId]) -> Way {
-        Way {
+impl SampledOrder {
+    pub fn of(run: &Run, order: &[EventId]) -> SampledOrder {
+        SampledOrder {
             proposal: Proposal {
                 only_order: true,
                 ..Proposal::of_events(run, order)
@@ -180,10 +180,10 @@ impl Way {
     }
 
     /// This order, and after it another one where that is feasible.
-    pub fn towards(run: &Run, order: &[EventId], then: &[EventId]) -> Way {
+    pub fn towards(run: &Run, order: &[EventId], then: &[EventId]) -> SampledOrder {
         let then = then.iter().filter(|row| !order.contains(row));
         let rows: Vec<EventId> = order.iter().chain(then).copied().collect();
-        let (wanted, mut way) = (Way::of(run, order), Way::of(run, &rows));
+        let (wanted, mut way) = (SampledOrder::of(run, order), SampledOrder::of(run, &rows));
         let wanted = wanted.proposal.events.len();
         for event in way.proposal.events.iter_mut().skip(wanted) {
             event.optional = true;
@@ -223,7 +223,7 @@ impl<'a> Samples<'a> {
         executor: &'a Executor<'a>,
         explanation: &'a Explanation,
         (choices, passed): (&'a [u16], &'a [&'a Run]),
-        (ways, is_with): (Vec<Way>, bool),
+        (ways, is_with): (Vec<SampledOrder>, bool),
     ) -> Samples<'a> {
         Samples {
             executor,
@@ -234,8 +234,8 @@ impl<'a> Samples<'a> {
             choices,
             passed,
             harmless: OnceCell::new(),
-            following: Tally::default(),
-            clean: Tally::default(),
+            following: OrderTally::default(),
+            clean: OrderTally::default(),
             is_coarse: false,
             is_strict: false,
             patience: PATIENCE,
@@ -306,10 +306,10 @@ impl<'a> Samples<'a> {
         let verdict = match self.executor.once(&proposal) {
             Ok(Some(verdict)) => verdict,
             Ok(None) => return Ok(Drawn::Over),
-            Err(ProposalError::NoSite(..)) => return Ok(Drawn::CannotBeHad),
+            Err(TrialError::NoSite(..)) => return Ok(Drawn::CannotBeHad),
             Err(error) => return Err(error.into()),
         };
-        if verdict.ended != Ended::Reached {
+        if verdict.ended != ScheduleEnd::Reached {
             return Ok(Drawn::All);
         }
         let run = verdict.run;
@@ -359,7 +359,7 @@ impl<'a> Samples<'a> {
     }
 
     /// The runs that count.
-    fn counted(&self) -> &Tally {
+    fn counted(&self) -> &OrderTally {
         match self.is_coarse {
             true => &self.following,
             false => &self.clean,
@@ -381,7 +381,7 @@ impl<'a> Samples<'a> {
     }
 
     /// Failures like the explained one among the runs that count.
-    pub fn share(&self) -> Share {
+    pub fn share(&self) -> FailingShare {
         self.counted().share()
     }
 }

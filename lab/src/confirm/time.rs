@@ -1,6 +1,6 @@
 //! Time for executing, shared by all explanations.
 
-use crate::cancel::Done;
+use crate::cancel::DoneGuard;
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -12,15 +12,15 @@ use unsnarl_core::Budget;
 pub const DEFAULT: &str = "30s";
 
 /// The time for all explanations together.
-pub struct Share {
+pub struct TimeShare {
     deadline: Option<Instant>,
     left: u32,
 }
 
-impl Share {
+impl TimeShare {
     /// `time` from now for so many explanations.
-    pub fn new(time: Duration, explanations: usize) -> Share {
-        Share {
+    pub fn new(time: Duration, explanations: usize) -> TimeShare {
+        TimeShare {
             deadline: Instant::now().checked_add(time),
             left: u32::try_from(explanations).unwrap_or(u32::MAX),
         }
@@ -58,7 +58,7 @@ pub fn within<T>(
                 thread::sleep(Duration::from_millis(5));
             }
         });
-        let _done = Done(&is_done);
+        let _done = DoneGuard(&is_done);
         work(&halt, &budget)
     })
 }
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn each_gets_an_equal_share_of_what_is_left() {
-        let mut share = Share::new(Duration::from_secs(30), 3);
+        let mut share = TimeShare::new(Duration::from_secs(30), 3);
         let times: Vec<u64> = (0..3)
             .map(|_| share.take().as_secs_f64().round() as u64)
             .collect();

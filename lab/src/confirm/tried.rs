@@ -44,7 +44,7 @@ pub(super) fn is_half_of(order: &Explanation, interruption: &Explanation) -> boo
 }
 
 /// A story that was tried.
-pub(super) struct Tried {
+pub(super) struct TriedStory {
     pub experiment: Experiment,
     /// The line at which what it blames is complete.
     ends_at: Option<(String, u32)>,
@@ -62,13 +62,13 @@ pub(super) struct Tried {
     locations: BTreeSet<String>,
 }
 
-impl Tried {
+impl TriedStory {
     pub fn new(
         experiment: Experiment,
         explanation: &Explanation,
         run: &Run,
         decision: &Decision,
-    ) -> Tried {
+    ) -> TriedStory {
         let line = |row: EventId| {
             let event = run.events.get(row)?;
             let site = run.meta.site(event.site);
@@ -81,7 +81,7 @@ impl Tried {
         let mut steps = decision.steps.iter();
         let orders = &experiment.orders;
         let own = |row: EventId| row == complete || orders.with.contains(&row);
-        Tried {
+        TriedStory {
             locations: blamed_locations(explanation),
             decides: steps.clone().any(|step| own(EventId(step.event))),
             ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
@@ -97,7 +97,7 @@ impl Tried {
     }
 
     /// Is it an interruption that ends with the order of which the other one tells, and began before?
-    fn has_more_than(&self, other: &Tried) -> bool {
+    fn has_more_than(&self, other: &TriedStory) -> bool {
         self.is_interruption
             && !other.is_interruption
             && !self.ends_in_freed(other)
@@ -106,20 +106,20 @@ impl Tried {
     }
 
     /// Does it end with the very access that is a use after free? Freed memory changes, whatever was written before.
-    pub fn ends_in_freed(&self, other: &Tried) -> bool {
+    pub fn ends_in_freed(&self, other: &TriedStory) -> bool {
         other.is_use_after_free
             && self.experiment.orders.complete >= other.experiment.orders.complete
     }
 
     /// Returns whether it makes more of a difference, or about as much and is complete earlier.
-    pub fn decides_before(&self, other: &Tried) -> bool {
+    pub fn decides_before(&self, other: &TriedStory) -> bool {
         let more = self.experiment.evidence.effect() - other.experiment.evidence.effect();
         let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
         more > BETTER / 2.0 || is_earlier && more > -BETTER / 2.0
     }
 
     /// Returns whether it makes clearly less of a difference.
-    pub fn is_rarer_than(&self, other: &Tried) -> bool {
+    pub fn is_rarer_than(&self, other: &TriedStory) -> bool {
         let less = other.experiment.evidence.effect() - self.experiment.evidence.effect();
         less > BETTER / 2.0
     }
@@ -138,7 +138,7 @@ impl Tried {
     }
 
     /// Is it a part of the other one, and the rest adds nothing?
-    fn is_part_of(&self, other: &Tried) -> bool {
+    fn is_part_of(&self, other: &TriedStory) -> bool {
         let evidence = self.experiment.evidence;
         self.is_interruption
             && other.is_interruption
@@ -149,7 +149,7 @@ impl Tried {
 
     /// Nothing fails without either, but only this one has a step that decides: the other may be a way there, or what
     /// comes of it.
-    pub fn is_nearer_than(&self, other: &Tried) -> bool {
+    pub fn is_nearer_than(&self, other: &TriedStory) -> bool {
         let evidence = self.experiment.evidence;
         let may_come_of_it = self.is_symptom || self.is_use_after_free;
         evidence.is_cause() && self.decides && !other.decides && !may_come_of_it
@@ -160,7 +160,7 @@ impl Tried {
     /// with what the check reads says no more than that the check fails: it gives way to one that was complete before
     /// and is about as good, and to an interruption without which nothing fails, however often that is enough by
     /// itself. An order without which nothing fails may just be the way there.
-    pub fn is_better_than(&self, other: Option<&Tried>) -> bool {
+    pub fn is_better_than(&self, other: Option<&TriedStory>) -> bool {
         let Some(other) = other else {
             return self.is_settled();
         };

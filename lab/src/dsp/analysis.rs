@@ -1,7 +1,7 @@
 //! From a failing run to other orders of it: the threads followed through the program model, orders looked for,
 //! nearest first.
 
-use super::{Measured, solver::failing_order};
+use super::{ProjectionTimes, solver::failing_order};
 use anyhow::{Result, anyhow, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,10 +13,10 @@ use unsnarl_core::{
 };
 use unsnarl_symbolic::{
     SymbolicTrace,
-    dsp::{self, Alternates, Candidate, Options},
+    dsp::{self, AlternateLimits, Alternates, CandidateOrder},
     schedules,
 };
-use unsnarl_trace::{Mode, Run, program::Program};
+use unsnarl_trace::{OrderMode, Run, program::Program};
 
 /// Orders that are executed at most until one passes.
 pub const EXECUTED: usize = 200;
@@ -30,8 +30,8 @@ pub struct Analysis<'a> {
     pub(super) trace: SymbolicTrace,
     pub(super) others: Alternates,
     /// Orders in which other threads wait.
-    pub(super) waiting: Vec<Candidate>,
-    pub(super) measured: Measured,
+    pub(super) waiting: Vec<CandidateOrder>,
+    pub(super) measured: ProjectionTimes,
 }
 
 impl<'a> Analysis<'a> {
@@ -89,7 +89,12 @@ impl<'a> Analysis<'a> {
     }
 
     /// Solves for the failing order and its root cause.
-    pub fn solve(&mut self, limits: &schedules::Options, notes: &mut Vec<String>, budget: &Budget) {
+    pub fn solve(
+        &mut self,
+        limits: &schedules::SolverOptions,
+        notes: &mut Vec<String>,
+        budget: &Budget,
+    ) {
         let cause = failing_order(self.run, &self.trace, limits, budget);
         let counts = cause.counts;
         self.measured.constraints =
@@ -117,18 +122,18 @@ impl<'a> Analysis<'a> {
     }
 }
 
-pub(super) fn options(trace: &SymbolicTrace, run: &Run) -> Options {
-    Options {
+pub(super) fn options(trace: &SymbolicTrace, run: &Run) -> AlternateLimits {
+    AlternateLimits {
         candidates: EXECUTED,
         check: dsp::check_of(trace, run),
-        ..Options::default()
+        ..AlternateLimits::default()
     }
 }
 
 /// Runs that have no order and values to go by.
 fn refuse(run: &Run) -> Result<()> {
     match run.meta.mode {
-        Mode::Free => bail!(
+        OrderMode::Free => bail!(
             "its order is not exact: it was recorded while the threads ran freely\n  next: record with a controlled strategy, such as the default"
         ),
         _ => Ok(()),
@@ -136,7 +141,7 @@ fn refuse(run: &Run) -> Result<()> {
 }
 
 /// Counts the shared locations of a run and the accesses to them.
-fn sizes(run: &Run) -> Measured {
+fn sizes(run: &Run) -> ProjectionTimes {
     let mut uses: BTreeMap<u32, (BTreeSet<u16>, bool, usize)> = BTreeMap::new();
     let accesses = run.events.iter().map(|(_, event)| event);
     for event in accesses.filter(|event| event.kind.is_access()) {
@@ -146,10 +151,10 @@ fn sizes(run: &Run) -> Measured {
         *count += 1;
     }
     uses.retain(|_, (threads, is_written, _)| threads.len() > 1 && *is_written);
-    Measured {
+    ProjectionTimes {
         shared_variables: uses.len(),
         shared_accesses: uses.values().map(|(_, _, count)| count).sum(),
-        ..Measured::default()
+        ..ProjectionTimes::default()
     }
 }
 

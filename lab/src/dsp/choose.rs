@@ -1,16 +1,16 @@
 //! The order that is shown beside the failing one: executed, the best that is known first, until one passes.
 
 use super::{
-    Projection,
+    ExecutedProjection,
     analysis::{Analysis, EXECUTED, milliseconds, options},
-    execute::{Executor, Tried, WAYS},
+    execute::{Executor, TriedOrder, WAYS},
 };
 use anyhow::{Result, anyhow, bail};
 use std::time::Instant;
 use unsnarl_core::{Budget, StopReason, Tally};
 use unsnarl_symbolic::{
     Bug, StepId,
-    dsp::{self, Alternate, Candidate, Dsp, Options},
+    dsp::{self, Alternate, AlternateLimits, CandidateOrder, Dsp},
     schedules::{self, Flips},
 };
 use unsnarl_trace::{EventId, Policy, Run};
@@ -21,33 +21,32 @@ const BETTER: usize = 8;
 const SOLVED: u64 = 20_000_000;
 
 /// An order that may pass.
-enum Other {
+enum OtherOrder {
     /// All that is known says that it does not fail.
     Found(Alternate),
     /// Only executing it tells.
-    Undecided(Candidate),
+    Undecided(CandidateOrder),
 }
 
-impl Other {
+impl OtherOrder {
     fn order(&self) -> &[StepId] {
         match self {
-            Other::Found(alternate) => &alternate.order,
-            Other::Undecided(candidate) => &candidate.order,
+            OtherOrder::Found(alternate) => &alternate.order,
+            OtherOrder::Undecided(candidate) => &candidate.order,
         }
     }
 
     fn pair(&self) -> [StepId; 2] {
         match self {
-            Other::Found(Alternate { pair, .. }) | Other::Undecided(Candidate { pair, .. }) => {
-                [pair.0, pair.1]
-            }
+            OtherOrder::Found(Alternate { pair, .. })
+            | OtherOrder::Undecided(CandidateOrder { pair, .. }) => [pair.0, pair.1],
         }
     }
 }
 
 /// The order that is shown, and what executing it has shown.
-struct Chosen {
-    other: Other,
+struct ShownOrder {
+    other: OtherOrder,
     /// The run that had it and passed.
     passing: Option<Box<Run>>,
     /// The run had the order up to the pair, and went on by itself.
@@ -56,33 +55,33 @@ struct Chosen {
     unconfirmed: Option<String>,
 }
 
-impl Chosen {
+impl ShownOrder {
     /// No other order needs to be looked at: all that is known said that it passes, or it is about what threads wait
     /// for.
     fn is_decided(&self) -> bool {
         match &self.other {
-            Other::Found(_) => true,
-            Other::Undecided(candidate) => candidate.waits,
+            OtherOrder::Found(_) => true,
+            OtherOrder::Undecided(candidate) => candidate.waits,
         }
     }
 }
 
 /// Results of executing orders so far.
 #[derive(Default)]
-struct Seen {
+struct ExecutedOrders {
     /// Of the orders that passed and say why, the one that differs least.
-    best: Option<(Chosen, Dsp)>,
+    best: Option<(ShownOrder, Dsp)>,
     /// The first that passed and does not.
-    weak: Option<Chosen>,
+    weak: Option<ShownOrder>,
     /// The first that should have passed.
-    first: Option<(Other, String)>,
+    first: Option<(OtherOrder, String)>,
     /// Reason why the first order that failed did not pass.
     reason: Option<String>,
 }
 
-impl Seen {
+impl ExecutedOrders {
     /// An order that passed. Is it the best so far?
-    fn add(&mut self, passing: Chosen, dsp: Dsp) -> bool {
+    fn add(&mut self, passing: ShownOrder, dsp: Dsp) -> bool {
         if !dsp.explains {
             // What it does differently says nothing of the failure.
             self.weak.get_or_insert(passing);
@@ -96,18 +95,18 @@ impl Seen {
         is_best
     }
 
-    fn failed(&mut self, other: Other, why: String) {
+    fn failed(&mut self, other: OtherOrder, why: String) {
         self.reason.get_or_insert_with(|| why.clone());
-        if matches!(other, Other::Found(_)) && self.first.is_none() {
+        if matches!(other, OtherOrder::Found(_)) && self.first.is_none() {
             self.first = Some((other, why));
         }
     }
 
-    fn chosen(self, executed: usize, stopped: StopReason) -> Result<Chosen> {
+    fn chosen(self, executed: usize, stopped: StopReason) -> Result<ShownOrder> {
         let passing = self.best.map(|(chosen, _)| chosen).or(self.weak);
         match (passing, self.first) {
             (Some(chosen), _) => Ok(chosen),
-            (None, Some((other, why))) => Ok(Chosen {
+            (None, Some((other, why))) => Ok(ShownOrder {
                 other,
                 passing: None,
                 freely: false,
@@ -125,7 +124,7 @@ impl Analysis<'_> {
         mut self,
         executor: &Result<Executor<'_>, String>,
         budget: &Budget,
-    ) -> Result<Projection> {
+    ) -> Result<ExecutedProjection> {
         let cheap = self.choose(executor, budget);
         let is_enough = match &cheap {
             Ok(chosen) => chosen.passing.is_some() || executor.is_err(),
@@ -142,7 +141,7 @@ impl Analysis<'_> {
         {
             dsp = dsp.with_order();
         }
-        Ok(Projection {
+        Ok(ExecutedProjection {
             run: self.name.to_owned(),
             dsp,
             confirmed: chosen.tally,
@@ -157,15 +156,15 @@ impl Analysis<'_> {
         &mut self,
         executor: &Result<Executor<'_>, String>,
         budget: &Budget,
-    ) -> Result<Chosen> {
+    ) -> Result<ShownOrder> {
         let stopped = self.others.stopped;
         let found = std::mem::take(&mut self.others.found);
         let undecided = std::mem::take(&mut self.others.undecided);
         let others = std::mem::take(&mut self.waiting)
             .into_iter()
-            .map(Other::Undecided);
-        let others = others.chain(found.into_iter().map(Other::Found));
-        let others = others.chain(undecided.into_iter().map(Other::Undecided));
+            .map(OtherOrder::Undecided);
+        let others = others.chain(found.into_iter().map(OtherOrder::Found));
+        let others = others.chain(undecided.into_iter().map(OtherOrder::Undecided));
         match executor {
             Ok(executor) => self.execute(others, executor, budget, stopped),
             Err(reason) => unexecuted(others, reason.clone(), stopped),
@@ -182,12 +181,12 @@ impl Analysis<'_> {
             return false;
         }
         let begin = Instant::now();
-        let effort = schedules::Options {
+        let effort = schedules::SolverOptions {
             effort: SOLVED,
-            ..schedules::Options::default()
+            ..schedules::SolverOptions::default()
         };
         let trace = &self.trace;
-        let options = Options {
+        let options = AlternateLimits {
             solve_all: true,
             ..options(trace, self.run)
         };
@@ -202,9 +201,9 @@ impl Analysis<'_> {
         !self.others.found.is_empty()
     }
 
-    fn dsp(&self, chosen: &Chosen) -> Result<Dsp> {
+    fn dsp(&self, chosen: &ShownOrder) -> Result<Dsp> {
         match (&chosen.other, &chosen.passing) {
-            (Other::Found(alternate), passing) if !chosen.freely => {
+            (OtherOrder::Found(alternate), passing) if !chosen.freely => {
                 let (trace, run) = (&self.trace, self.run);
                 dsp::project(trace, run, &trace.order, alternate, passing.as_deref())
                     .map_err(|why| anyhow!(dsp::infeasible_in_words(&why, trace, run)))
@@ -218,14 +217,14 @@ impl Analysis<'_> {
 
     fn execute(
         &mut self,
-        others: impl Iterator<Item = Other>,
+        others: impl Iterator<Item = OtherOrder>,
         executor: &Executor<'_>,
         budget: &Budget,
         stopped: StopReason,
-    ) -> Result<Chosen> {
+    ) -> Result<ShownOrder> {
         let begin = Instant::now();
         let (fails, difference) = executor.repeats(self.run)?;
-        let mut seen = Seen::default();
+        let mut seen = ExecutedOrders::default();
         let mut last = EXECUTED;
         for other in others {
             if self.measured.executed >= last || budget.stop().is_some() {
@@ -233,7 +232,7 @@ impl Analysis<'_> {
             }
             self.measured.executed += 1;
             match self.attempt(&other, executor)? {
-                (Tried::Passes { passes, run }, freely) => {
+                (TriedOrder::Passes { passes, run }, freely) => {
                     let times = executor.times() as u32;
                     let tally = Tally {
                         fails: fails as u32,
@@ -241,7 +240,7 @@ impl Analysis<'_> {
                         passes: passes as u32,
                         of_passes: times,
                     };
-                    let passing = Chosen {
+                    let passing = ShownOrder {
                         other,
                         passing: Some(run),
                         freely,
@@ -257,8 +256,8 @@ impl Analysis<'_> {
                         break;
                     }
                 }
-                (Tried::Not(why), _) => seen.failed(other, why),
-                (Tried::Stopped, _) => {
+                (TriedOrder::Not(why), _) => seen.failed(other, why),
+                (TriedOrder::Stopped, _) => {
                     seen.reason
                         .get_or_insert_with(|| "it was stopped".to_owned());
                     break;
@@ -271,31 +270,31 @@ impl Analysis<'_> {
 
     /// Executes an order; one that should pass also as far as the pair only: what its second thread does next then
     /// comes before what was held back, as a whole. Says whether it was that.
-    fn attempt(&self, other: &Other, executor: &Executor<'_>) -> Result<(Tried, bool)> {
+    fn attempt(&self, other: &OtherOrder, executor: &Executor<'_>) -> Result<(TriedOrder, bool)> {
         let pair = self.events(&other.pair());
         let run =
             |order: &[StepId], ways: &[Policy]| executor.passes(&self.events(order), &pair, ways);
         let order = other.order();
-        if matches!(other, Other::Undecided(_)) {
+        if matches!(other, OtherOrder::Undecided(_)) {
             return Ok((run(order, WAYS.get(..1).unwrap_or(&WAYS))?, true));
         }
         let tried = run(order, &WAYS)?;
         let second = order.iter().rposition(|id| *id == other.pair()[1]);
-        let (Tried::Not(_), Some(second)) = (&tried, second) else {
+        let (TriedOrder::Not(_), Some(second)) = (&tried, second) else {
             return Ok((tried, false));
         };
         match run(order.get(..=second).unwrap_or(order), &WAYS)? {
-            passes @ Tried::Passes { .. } => Ok((passes, true)),
-            Tried::Stopped => Ok((Tried::Stopped, true)),
-            Tried::Not(_) => Ok((tried, false)),
+            passes @ TriedOrder::Passes { .. } => Ok((passes, true)),
+            TriedOrder::Stopped => Ok((TriedOrder::Stopped, true)),
+            TriedOrder::Not(_) => Ok((tried, false)),
         }
     }
 
     /// The two runs beside each other.
-    fn recorded(&self, other: &Other, passing: &Run) -> Dsp {
+    fn recorded(&self, other: &OtherOrder, passing: &Run) -> Dsp {
         let [first, second] = other.pair();
         let event = |id: StepId| self.trace.step(id).and_then(|step| step.event);
-        if let Other::Undecided(Candidate { waits: true, .. }) = other
+        if let OtherOrder::Undecided(CandidateOrder { waits: true, .. }) = other
             && let (Some(first), Some(second)) = (event(first), event(second))
             && let Some(dsp) = dsp::project_waiting(self.run, passing, (first, second))
         {
@@ -318,17 +317,17 @@ pub fn size(dsp: &Dsp) -> (u32, u32, u32) {
 
 /// Chooses the order to show when nothing is executed: the first one that does not fail as far as the model tells.
 fn unexecuted(
-    mut others: impl Iterator<Item = Other>,
+    mut others: impl Iterator<Item = OtherOrder>,
     reason: String,
     stopped: StopReason,
-) -> Result<Chosen> {
+) -> Result<ShownOrder> {
     let Some(other) = others.next() else {
         bail!(none_passes(0, None, stopped));
     };
-    if matches!(other, Other::Undecided(_)) {
+    if matches!(other, OtherOrder::Undecided(_)) {
         bail!("other orders can only be told apart by executing them, and they were not: {reason}");
     }
-    Ok(Chosen {
+    Ok(ShownOrder {
         other,
         passing: None,
         freely: false,

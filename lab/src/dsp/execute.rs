@@ -1,6 +1,6 @@
 //! Executes the two orders of a projection: does the one fail each time, and does the other pass?
 
-use crate::executable::{Executable, Given, listed};
+use crate::executable::{Executable, ExecutionSettings, listed};
 use anyhow::Result;
 use std::{
     cell::OnceCell,
@@ -9,9 +9,9 @@ use std::{
 };
 use unsnarl_recorder::{
     launch::Output,
-    proposal::{Ended, ProposalError, Verdict},
+    proposal::{FollowVerdict, ScheduleEnd, TrialError},
     record::Sampler,
-    replay::{Options, replay},
+    replay::{ReplayOptions, replay},
 };
 use unsnarl_trace::{EventId, Outcome, Policy, Proposal, Run};
 
@@ -27,7 +27,7 @@ pub struct Executor<'a> {
     /// The run.
     pub run: &'a Run,
     program: Executable,
-    given: &'a Given,
+    given: &'a ExecutionSettings,
     /// Number of executions of an order that is shown.
     times: u64,
     stop: &'a AtomicBool,
@@ -47,7 +47,7 @@ pub struct Repeated {
 }
 
 /// Result of executing an order that should not fail.
-pub enum Tried {
+pub enum TriedOrder {
     /// The program had this order and passed, `passes` times of so many executions.
     Passes {
         /// Number of executions that passed.
@@ -66,7 +66,7 @@ impl<'a> Executor<'a> {
     pub fn new(
         run: &'a Run,
         name: &str,
-        given: &'a Given,
+        given: &'a ExecutionSettings,
         times: u64,
         stop: &'a AtomicBool,
     ) -> Result<Executor<'a>> {
@@ -115,7 +115,7 @@ impl<'a> Executor<'a> {
     }
 
     fn repeat(&self, run: &Run) -> Result<Repeated> {
-        let options = Options {
+        let options = ReplayOptions {
             times: self.times,
             stdin: self.given.stdin.clone(),
             driver: self.given.driver.clone(),
@@ -145,7 +145,7 @@ impl<'a> Executor<'a> {
         order: &[EventId],
         important: &[EventId],
         ways: &[Policy],
-    ) -> Result<Tried> {
+    ) -> Result<TriedOrder> {
         let events = listed(self.run, important, order);
         let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
         for &then in ways {
@@ -155,37 +155,41 @@ impl<'a> Executor<'a> {
             };
             let first = match self.once(&proposal) {
                 Ok(Some(first)) => first,
-                Ok(None) => return Ok(Tried::Stopped),
+                Ok(None) => return Ok(TriedOrder::Stopped),
                 // An event that cannot be named is no reason to give the other orders up.
-                Err(error @ ProposalError::NoSite(..)) => return Ok(Tried::Not(error.to_string())),
+                Err(error @ TrialError::NoSite(..)) => {
+                    return Ok(TriedOrder::Not(error.to_string()));
+                }
                 Err(error) => return Err(error.into()),
             };
             match failure(&first) {
                 None => return self.again(&proposal, first.run),
                 // How it goes on does not matter to an order that was not had.
-                Some(reason) if first.ended != Ended::Reached => return Ok(Tried::Not(reason)),
+                Some(reason) if first.ended != ScheduleEnd::Reached => {
+                    return Ok(TriedOrder::Not(reason));
+                }
                 Some(reason) => *reasons.entry(reason).or_default() += 1,
             }
         }
         let reasons: Vec<String> = reasons.into_keys().collect();
-        Ok(Tried::Not(reasons.join("; ")))
+        Ok(TriedOrder::Not(reasons.join("; ")))
     }
 
     /// The other executions of an order that passed once.
-    fn again(&self, proposal: &Proposal, run: Run) -> Result<Tried> {
+    fn again(&self, proposal: &Proposal, run: Run) -> Result<TriedOrder> {
         let mut passes = 1;
         for _ in 1..self.times {
             let Some(verdict) = self.once(proposal)? else {
-                return Ok(Tried::Stopped);
+                return Ok(TriedOrder::Stopped);
             };
             passes += u64::from(failure(&verdict).is_none());
         }
         let run = Box::new(run);
-        Ok(Tried::Passes { passes, run })
+        Ok(TriedOrder::Passes { passes, run })
     }
 
     /// Executes an order once; none when the user stopped it.
-    pub fn once(&self, proposal: &Proposal) -> Result<Option<Verdict>, ProposalError> {
+    pub fn once(&self, proposal: &Proposal) -> Result<Option<FollowVerdict>, TrialError> {
         let verdict = self.program.run(proposal, self.stop)?;
         let stopped = verdict.stopped || self.stop.load(Ordering::Relaxed);
         Ok((!stopped).then_some(verdict))
@@ -193,16 +197,16 @@ impl<'a> Executor<'a> {
 }
 
 /// Reason why an execution does not confirm the order; none when it does.
-pub fn failure(verdict: &Verdict) -> Option<String> {
+pub fn failure(verdict: &FollowVerdict) -> Option<String> {
     let outcome = verdict.run.meta.outcome;
     match &verdict.ended {
-        Ended::Reached if outcome == Outcome::Passed => None,
-        Ended::Reached => {
+        ScheduleEnd::Reached if outcome == Outcome::Passed => None,
+        ScheduleEnd::Reached => {
             let failure = verdict.run.meta.failure.as_ref();
             let what = failure.map_or(outcome.name(), |failure| failure.message.as_str());
             Some(format!("with this order the program failed, too: {what}"))
         }
-        Ended::Diverged(divergence) | Ended::Deadlocked(divergence) => {
+        ScheduleEnd::Diverged(divergence) | ScheduleEnd::Deadlocked(divergence) => {
             Some(divergence.reason.clone())
         }
     }

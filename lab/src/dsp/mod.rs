@@ -19,9 +19,9 @@ use unsnarl_core::{
     Budget, Corpus, StopReason, Tally,
     findings::{by_failure, weaknesses},
 };
-use unsnarl_symbolic::{dsp::Dsp, schedules::Options};
+use unsnarl_symbolic::{dsp::Dsp, schedules::SolverOptions};
 use unsnarl_trace::{
-    Mode, Run,
+    OrderMode, Run,
     program::{self, LoadError, Program},
 };
 
@@ -29,9 +29,9 @@ use unsnarl_trace::{
 const RUNS: usize = 6;
 
 /// Answer of the engine about a corpus.
-pub struct Answer {
+pub struct ProjectionAnswer {
     /// For each way to fail, those of most runs first.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<WayToFail>,
     /// Reason why it stopped.
     pub stopped: StopReason,
     /// Notes for the reader.
@@ -39,19 +39,19 @@ pub struct Answer {
 }
 
 /// One way to fail.
-pub struct Failure {
+pub struct WayToFail {
     /// Description of the failure and its place.
     pub what: String,
     /// The runs that fail so, as `replay` takes them; the shortest first.
     pub runs: Vec<String>,
     /// The projection, or why there is none, with the next step.
-    pub told: Result<Box<Projection>, String>,
+    pub told: Result<Box<ExecutedProjection>, String>,
     /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 /// A projection with what came of executing it.
-pub struct Projection {
+pub struct ExecutedProjection {
     /// The failing run that it is of.
     pub run: String,
     /// The two orders.
@@ -63,12 +63,12 @@ pub struct Projection {
     /// The other order is that of this recorded run.
     pub recorded: Option<String>,
     /// Sizes and times of the work for it.
-    pub measured: Measured,
+    pub measured: ProjectionTimes,
 }
 
 /// Sizes and times, for tables.
 #[derive(Clone, Default, Debug, Serialize)]
-pub struct Measured {
+pub struct ProjectionTimes {
     /// Locations that several threads access and one writes.
     pub shared_variables: usize,
     /// Accesses of them.
@@ -94,7 +94,7 @@ pub struct Measured {
 }
 
 /// Request to the engine.
-pub struct Asked<'a> {
+pub struct ProjectionRequest<'a> {
     /// Means for executing programs.
     pub with: &'a Executing<'a>,
     /// Nothing is executed.
@@ -102,7 +102,7 @@ pub struct Asked<'a> {
     /// The failing order is solved for as well.
     pub solve: bool,
     /// Limits of the solver.
-    pub solver: Options,
+    pub solver: SolverOptions,
     /// An exact build, for runs that cannot be made to have an order.
     pub program: Option<&'a Path>,
     /// Time for all of it.
@@ -110,9 +110,9 @@ pub struct Asked<'a> {
 }
 
 /// Asks the engine about the failing runs of a corpus.
-pub fn ask(corpus: &Corpus, asked: &Asked<'_>) -> Answer {
+pub fn ask(corpus: &Corpus, asked: &ProjectionRequest<'_>) -> ProjectionAnswer {
     if corpus.failing().next().is_none() {
-        return Answer {
+        return ProjectionAnswer {
             failures: Vec::new(),
             stopped: StopReason::Lacks("a failing run"),
             notes: Vec::new(),
@@ -125,7 +125,7 @@ pub fn ask(corpus: &Corpus, asked: &Asked<'_>) -> Answer {
         failures.push(explain(what, names, asked));
     }
     failures.sort_by_key(|failure| std::cmp::Reverse(failure.runs.len()));
-    Answer {
+    ProjectionAnswer {
         failures,
         stopped: asked.budget.stop().unwrap_or(StopReason::Complete),
         notes: weaknesses(corpus),
@@ -135,8 +135,8 @@ pub fn ask(corpus: &Corpus, asked: &Asked<'_>) -> Answer {
 /// The projection of the first of the runs of which one can be made and confirmed; else of the first of which one
 /// can be made. After an order that passes as far as it is known the program may fail in another thread, which goes on
 /// differently in each run.
-fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
-    let mut told: Option<(Projection, Vec<String>)> = None;
+fn explain(what: String, runs: Vec<String>, asked: &ProjectionRequest<'_>) -> WayToFail {
+    let mut told: Option<(ExecutedProjection, Vec<String>)> = None;
     let mut reason: Option<(String, Vec<String>)> = None;
     for name in runs.iter().take(RUNS) {
         let found = asked
@@ -170,7 +170,7 @@ fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
         (None, Some((reason, notes))) => (Err(reason), notes),
         (None, None) => (Err("the runs are gone".to_owned()), Vec::new()),
     };
-    Failure {
+    WayToFail {
         what,
         runs,
         told,
@@ -181,10 +181,10 @@ fn explain(what: String, runs: Vec<String>, asked: &Asked<'_>) -> Failure {
 fn about(
     name: &str,
     run: &Run,
-    asked: &Asked<'_>,
+    asked: &ProjectionRequest<'_>,
     notes: &mut Vec<String>,
-) -> anyhow::Result<Projection> {
-    if run.meta.mode == Mode::Path {
+) -> anyhow::Result<ExecutedProjection> {
+    if run.meta.mode == OrderMode::Path {
         return paths::about_paths(name, run, asked, notes);
     }
     let with = asked.with;
@@ -203,10 +203,10 @@ fn about(
 pub fn executed(
     name: &str,
     run: &Run,
-    asked: &Asked<'_>,
+    asked: &ProjectionRequest<'_>,
     executor: &Result<Executor<'_>, String>,
     notes: &mut Vec<String>,
-) -> anyhow::Result<Projection> {
+) -> anyhow::Result<ExecutedProjection> {
     let models = models(asked.with.loaded, run, notes);
     let analysis = cancellable(asked.with.stop, asked.budget, || {
         let mut analysis = Analysis::of(name, run, &models, notes, asked.budget)?;

@@ -1,17 +1,17 @@
 //! Runs that were recorded as paths: the solver finds an order that fails, and an exact build of the program is made
 //! to have it.
 
-use super::{Asked, Projection, about, execute::WAYS, solver};
+use super::{ExecutedProjection, ProjectionRequest, about, execute::WAYS, solver};
 use crate::{
     cancel::cancellable,
     executable::{Executable, listed},
 };
 use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsStr;
-use unsnarl_recorder::proposal::Ended;
+use unsnarl_recorder::proposal::ScheduleEnd;
 use unsnarl_symbolic::{
     Bug, StepId, WalkedPaths, dsp,
-    schedules::{self, Schedule, Verdict},
+    schedules::{self, CheckedSchedule, SolverVerdict},
 };
 use unsnarl_trace::{
     FailureKind, Outcome, Proposal, Run, RunFolder,
@@ -25,9 +25,9 @@ const SHOWN: usize = 24;
 pub fn about_paths(
     name: &str,
     run: &Run,
-    asked: &Asked<'_>,
+    asked: &ProjectionRequest<'_>,
     notes: &mut Vec<String>,
-) -> Result<Projection> {
+) -> Result<ExecutedProjection> {
     let models = models(asked, run)?;
     let (paths, schedule) = cancellable(asked.with.stop, asked.budget, || {
         let paths = unsnarl_symbolic::walk_paths(run, &models, asked.budget)
@@ -50,7 +50,7 @@ pub fn about_paths(
     about(&kept, &fails, asked, notes)
 }
 
-fn models(asked: &Asked<'_>, run: &Run) -> Result<Program> {
+fn models(asked: &ProjectionRequest<'_>, run: &Run) -> Result<Program> {
     match program::load(&asked.with.loaded.folder, &run.meta.build_id) {
         Err(LoadError::Missing { .. }) => bail!(
             "it was recorded as paths, and without a program model nothing tells what happens on them\n  next: build with clang (UNSNARL_CC=clang unsnarl cc --path) and record again"
@@ -59,15 +59,15 @@ fn models(asked: &Asked<'_>, run: &Run) -> Result<Program> {
     }
 }
 
-fn failing_order(paths: &WalkedPaths, asked: &Asked<'_>) -> Result<Schedule> {
+fn failing_order(paths: &WalkedPaths, asked: &ProjectionRequest<'_>) -> Result<CheckedSchedule> {
     let trace = &paths.walked.trace;
     match schedules::synthesize(trace, &asked.solver, asked.budget).verdict {
-        Verdict::Found(schedule) => Ok(schedule),
-        Verdict::Unknown(why) => bail!(
+        SolverVerdict::Found(schedule) => Ok(schedule),
+        SolverVerdict::Unknown(why) => bail!(
             "no order is known that fails on the recorded paths: {}",
             solver::with_next_step(&why)
         ),
-        Verdict::Impossible => {
+        SolverVerdict::Impossible => {
             let guessed = match (trace.concretized.is_empty(), trace.gaps.first()) {
                 (true, None) => {
                     ", which the run contradicts: something that it does is not understood".into()
@@ -86,7 +86,7 @@ fn failing_order(paths: &WalkedPaths, asked: &Asked<'_>) -> Result<Schedule> {
 }
 
 /// The order up to the failure.
-fn proposal(paths: &WalkedPaths, schedule: &Schedule) -> Proposal {
+fn proposal(paths: &WalkedPaths, schedule: &CheckedSchedule) -> Proposal {
     let trace = &paths.walked.trace;
     let last = match trace.bug {
         Bug::Condition { step, .. } | Bug::AfterFree { step, .. } => Some(step),
@@ -104,7 +104,12 @@ fn proposal(paths: &WalkedPaths, schedule: &Schedule) -> Proposal {
 }
 
 /// Makes the exact build have the order, and gives the run that failed with it.
-fn execute(name: &str, run: &Run, proposal: &Proposal, asked: &Asked<'_>) -> Result<Run> {
+fn execute(
+    name: &str,
+    run: &Run,
+    proposal: &Proposal,
+    asked: &ProjectionRequest<'_>,
+) -> Result<Run> {
     if asked.no_run {
         bail!("it was not executed (--no-run)");
     }
@@ -129,9 +134,13 @@ fn execute(name: &str, run: &Run, proposal: &Proposal, asked: &Asked<'_>) -> Res
             return Ok(verdict.run);
         }
         reason.get_or_insert(match verdict.ended {
-            Ended::Reached if outcome == Outcome::Passed => "with this order it passed".to_owned(),
-            Ended::Reached => format!("with this order it ended otherwise: {}", outcome.name()),
-            Ended::Diverged(divergence) | Ended::Deadlocked(divergence) => {
+            ScheduleEnd::Reached if outcome == Outcome::Passed => {
+                "with this order it passed".to_owned()
+            }
+            ScheduleEnd::Reached => {
+                format!("with this order it ended otherwise: {}", outcome.name())
+            }
+            ScheduleEnd::Diverged(divergence) | ScheduleEnd::Deadlocked(divergence) => {
                 format!(
                     "it cannot be made to have this order: {}",
                     divergence.reason

@@ -1,11 +1,13 @@
 //! The nearest recorded run that passed, where no other order of the failing run's own steps does: what the order that
 //! passes needs may only come after the point where the failing run ended.
 
-use super::{Asked, Measured, Projection, choose::size, execute::Executor};
+use super::{
+    ExecutedProjection, ProjectionRequest, ProjectionTimes, choose::size, execute::Executor,
+};
 use anyhow::{Result, anyhow};
 use unsnarl_core::Tally;
 use unsnarl_symbolic::dsp::{Dsp, Hints, project_runs};
-use unsnarl_trace::{Mode, Outcome, Run};
+use unsnarl_trace::{OrderMode, Outcome, Run};
 
 /// Passing runs that are compared with a failing one; the first of the folder, which differ most.
 const COMPARED: usize = 50;
@@ -17,18 +19,18 @@ const COMPARED: usize = 50;
 pub fn project(
     name: &str,
     run: &Run,
-    asked: &Asked<'_>,
+    asked: &ProjectionRequest<'_>,
     executor: &Result<Executor<'_>, String>,
-) -> Result<Projection> {
+) -> Result<ExecutedProjection> {
     let (passed, passing, dsp) =
         nearest(run, asked).ok_or_else(|| anyhow!("no recorded run that passed is near it"))?;
-    let mut projection = Projection {
+    let mut projection = ExecutedProjection {
         run: name.to_owned(),
         dsp,
         confirmed: None,
         unconfirmed: None,
         recorded: Some(passed.to_owned()),
-        measured: Measured::default(),
+        measured: ProjectionTimes::default(),
     };
     match executor {
         Ok(executor) => {
@@ -49,13 +51,13 @@ pub fn project(
     Ok(projection)
 }
 
-fn nearest<'a>(run: &Run, asked: &Asked<'a>) -> Option<(&'a str, &'a Run, Dsp)> {
+fn nearest<'a>(run: &Run, asked: &ProjectionRequest<'a>) -> Option<(&'a str, &'a Run, Dsp)> {
     let meta = &run.meta;
     let passed = asked.with.loaded.runs.iter();
     let passed = passed.map(|(name, other)| (name.as_str(), &**other));
     let passed = passed.filter(|(_, other)| {
         other.meta.outcome == Outcome::Passed
-            && other.meta.mode == Mode::Controlled
+            && other.meta.mode == OrderMode::Controlled
             && other.meta.build_id == meta.build_id
             && other.meta.input_hash == meta.input_hash
     });

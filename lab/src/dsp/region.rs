@@ -4,7 +4,7 @@ use super::execute::{Executor, WAYS, failure};
 use crate::executable::listed;
 use anyhow::Result;
 use unsnarl_core::explain::outermost;
-use unsnarl_recorder::proposal::{Ended, ProposalError};
+use unsnarl_recorder::proposal::{ScheduleEnd, TrialError};
 use unsnarl_symbolic::dsp::Dsp;
 use unsnarl_trace::{Event, EventId, Proposal, Run};
 
@@ -19,8 +19,10 @@ impl Executor<'_> {
             return Ok(true);
         };
         match self.once(&proposal) {
-            Ok(Some(verdict)) => Ok(verdict.ended != Ended::Reached || failure(&verdict).is_none()),
-            Ok(None) | Err(ProposalError::NoSite(..)) => Ok(true),
+            Ok(Some(verdict)) => {
+                Ok(verdict.ended != ScheduleEnd::Reached || failure(&verdict).is_none())
+            }
+            Ok(None) | Err(TrialError::NoSite(..)) => Ok(true),
             Err(error) => Err(error.into()),
         }
     }
@@ -39,7 +41,7 @@ impl Executor<'_> {
             match self.once(&proposal) {
                 Ok(Some(verdict)) if failure(&verdict).is_none() => return Ok(true),
                 Ok(Some(_)) => {}
-                Ok(None) | Err(ProposalError::NoSite(..)) => return Ok(false),
+                Ok(None) | Err(TrialError::NoSite(..)) => return Ok(false),
                 Err(error) => return Err(error.into()),
             }
         }

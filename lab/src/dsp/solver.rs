@@ -5,14 +5,14 @@ use unsnarl_core::{Budget, StopReason};
 use unsnarl_symbolic::{
     SymbolicTrace,
     dsp::step_in_words,
-    schedules::{self, Counts, Options, Unknown, Verdict},
+    schedules::{self, ConstraintCounts, SolverOptions, SolverVerdict, Unknown},
 };
 use unsnarl_trace::Run;
 
 /// Result of solving for the failing order.
-pub struct Cause {
+pub struct FailingOrder {
     /// Size of the problem that was solved.
-    pub counts: Counts,
+    pub counts: ConstraintCounts,
     /// Time of the solver.
     pub time: Duration,
     /// Conditions that the failure needs, or the reason why they are unknown, a line each.
@@ -23,33 +23,38 @@ pub struct Cause {
 pub fn failing_order(
     run: &Run,
     trace: &SymbolicTrace,
-    options: &Options,
+    options: &SolverOptions,
     budget: &Budget,
-) -> Cause {
+) -> FailingOrder {
     let begin = Instant::now();
     let failing = schedules::synthesize(trace, options, budget);
     let time = begin.elapsed();
     let mut lines = Vec::new();
     match failing.verdict {
-        Verdict::Found(_) => lines.extend(root_cause(run, trace, options, budget)),
-        Verdict::Impossible => {
+        SolverVerdict::Found(_) => lines.extend(root_cause(run, trace, options, budget)),
+        SolverVerdict::Impossible => {
             lines.push(
                 "solving: no order of these paths fails, which the run contradicts".to_owned(),
             );
         }
-        Verdict::Unknown(why) => lines.push(unsolved("the failing order", &why)),
+        SolverVerdict::Unknown(why) => lines.push(unsolved("the failing order", &why)),
     }
-    Cause {
+    FailingOrder {
         counts: failing.counts,
         time,
         lines,
     }
 }
 
-fn root_cause(run: &Run, trace: &SymbolicTrace, options: &Options, budget: &Budget) -> Vec<String> {
+fn root_cause(
+    run: &Run,
+    trace: &SymbolicTrace,
+    options: &SolverOptions,
+    budget: &Budget,
+) -> Vec<String> {
     let words = |id| step_in_words(trace, run, id);
     match schedules::root_cause(trace, &trace.order, options, budget).verdict {
-        Verdict::Found(cause) => {
+        SolverVerdict::Found(cause) => {
             let orders = cause.orders.iter();
             let lines = orders.map(|order| {
                 format!(
@@ -66,8 +71,8 @@ fn root_cause(run: &Run, trace: &SymbolicTrace, options: &Options, budget: &Budg
             }
             lines
         }
-        Verdict::Impossible => vec!["solving: the recorded order does not fail".to_owned()],
-        Verdict::Unknown(why) => vec![unsolved("the root cause", &why)],
+        SolverVerdict::Impossible => vec!["solving: the recorded order does not fail".to_owned()],
+        SolverVerdict::Unknown(why) => vec![unsolved("the root cause", &why)],
     }
 }
 

@@ -2,8 +2,8 @@
 //! schedules are explored. What building shows counts more than what the program as it is shows.
 
 use super::{
-    case::{Case, Failures},
-    explore::{Limits, explore, job},
+    case::{Failures, FixCase},
+    explore::{ExploreLimits, explore, job},
 };
 use crate::{Executing, edited::edited};
 use anyhow::{Context, Result, bail};
@@ -15,12 +15,12 @@ use std::{
 };
 use unsnarl_core::fixes::{Fix, Trial};
 use unsnarl_recorder::{
-    permit::{Deed, Permit},
+    permit::{ExecutionInputs, Permit},
     record::Observed,
     target,
     wrapper::rebuild::rebuild,
 };
-use unsnarl_trace::{Mode, Run};
+use unsnarl_trace::{OrderMode, Run};
 
 /// Means for building and trying a fix.
 pub(super) struct Building<'a> {
@@ -31,7 +31,7 @@ pub(super) struct Building<'a> {
     /// The sources as they were recorded.
     pub sources: &'a BTreeMap<String, String>,
     /// Limits of the exploration.
-    pub limits: &'a Limits,
+    pub limits: &'a ExploreLimits,
     /// Time at which a compiler has to be done.
     pub end: Instant,
 }
@@ -45,7 +45,7 @@ impl Building<'_> {
     pub fn attempt(&self, fix: &Fix, failures: Failures, without: u64) -> Result<Trial> {
         let meta = &self.run.meta;
         let directory = Path::new(&meta.directory);
-        if meta.mode != Mode::Controlled {
+        if meta.mode != OrderMode::Controlled {
             bail!("only runs with a controlled schedule can be explored");
         }
         let recorded = target::open_recorded(meta, directory)?;
@@ -67,7 +67,7 @@ impl Building<'_> {
         let target = target::open(program.as_os_str(), directory)
             .context("the edited program cannot be run")?;
         // Whoever may execute the program may execute it with a few lines of the user's own moved.
-        let deed = Deed::of(meta, recorded.program.path(), recorded.program.build_id());
+        let deed = ExecutionInputs::of(meta, recorded.program.path(), recorded.program.build_id());
         crate::permission::permit(deed, &self.with.given.word)?;
         let words = meta.command.iter().skip(1).map(OsString::from);
         let command: Vec<OsString> = std::iter::once(program.clone().into())
@@ -75,7 +75,7 @@ impl Building<'_> {
             .collect();
         let permit = Permit::named(&program, &command, directory);
         let job = job(self.run, command, directory, permit, self.limits);
-        let mut case = Case::edited(fix, failures);
+        let mut case = FixCase::edited(fix, failures);
         let end = Instant::now() + self.limits.time * 2;
         let mut watch = |seen: &Observed<'_>| {
             case.see(seen);

@@ -10,7 +10,7 @@ use unsnarl_core::{
     corpus::failure_place,
     fixes::{
         Fix, Trial, TrialVerdict,
-        constraint::{self, Verdict},
+        constraint::{self, OrderVerdict},
     },
     render,
 };
@@ -58,7 +58,7 @@ impl Failures {
 
 /// Program that is explored.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Program {
+enum ExploredProgram {
     /// The one that was recorded: schedules that the fix makes impossible are left out.
     AsItIs,
     /// The same, to learn how often it fails without a fix that changes more than the order.
@@ -68,11 +68,11 @@ enum Program {
 }
 
 /// A fix that is tried.
-pub struct Case<'a> {
+pub struct FixCase<'a> {
     fix: &'a Fix,
     failures: Failures,
     /// Program that the runs are of.
-    program: Program,
+    program: ExploredProgram,
     /// Runs that failed.
     pub failing: u64,
     /// The failing ones of the same bug.
@@ -93,13 +93,13 @@ pub struct Case<'a> {
     pub stays: BTreeSet<String>,
 }
 
-impl<'a> Case<'a> {
+impl<'a> FixCase<'a> {
     /// Tries it on the program as it is.
-    pub fn constraint(fix: &'a Fix, failures: Failures) -> Case<'a> {
-        Case {
+    pub fn constraint(fix: &'a Fix, failures: Failures) -> FixCase<'a> {
+        FixCase {
             fix,
             failures,
-            program: Program::AsItIs,
+            program: ExploredProgram::AsItIs,
             failing: 0,
             without: 0,
             reached: BTreeSet::new(),
@@ -113,28 +113,28 @@ impl<'a> Case<'a> {
     }
 
     /// Only counts how often the program as it is fails.
-    pub fn without(fix: &'a Fix, failures: Failures) -> Case<'a> {
-        Case {
-            program: Program::Without,
-            ..Case::constraint(fix, failures)
+    pub fn without(fix: &'a Fix, failures: Failures) -> FixCase<'a> {
+        FixCase {
+            program: ExploredProgram::Without,
+            ..FixCase::constraint(fix, failures)
         }
     }
 
     /// Tries the program that the edit makes.
-    pub fn edited(fix: &'a Fix, failures: Failures) -> Case<'a> {
-        Case {
-            program: Program::Edited,
-            ..Case::constraint(fix, failures)
+    pub fn edited(fix: &'a Fix, failures: Failures) -> FixCase<'a> {
+        FixCase {
+            program: ExploredProgram::Edited,
+            ..FixCase::constraint(fix, failures)
         }
     }
 
     /// Does it only count?
     pub fn is_without(&self) -> bool {
-        self.program == Program::Without
+        self.program == ExploredProgram::Without
     }
 
     fn is_edited(&self) -> bool {
-        self.program == Program::Edited
+        self.program == ExploredProgram::Edited
     }
 
     /// Does it not hold?
@@ -149,7 +149,7 @@ impl<'a> Case<'a> {
             self.failing += 1;
             self.without += u64::from(!self.is_of_another(seen.run()));
         }
-        let is_without = self.program == Program::Without;
+        let is_without = self.program == ExploredProgram::Without;
         if is_without || outcome == Outcome::CutShort || !self.allows(seen) {
             return;
         }
@@ -172,9 +172,9 @@ impl<'a> Case<'a> {
             return true;
         }
         match constraint::verdict(self.fix, seen.run()) {
-            Verdict::Excluded => false,
-            Verdict::Allowed => true,
-            Verdict::Waits(line) => {
+            OrderVerdict::Excluded => false,
+            OrderVerdict::Allowed => true,
+            OrderVerdict::Waits(line) => {
                 self.waits.get_or_insert(line);
                 true
             }

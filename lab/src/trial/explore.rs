@@ -1,6 +1,6 @@
 //! Explores the schedules of a program, within a bound.
 
-use crate::permission::Word;
+use crate::permission::UserDecision;
 use anyhow::{Result, bail};
 use std::{
     cell::Cell,
@@ -14,14 +14,15 @@ use unsnarl_recorder::{
     log,
     permit::Permit,
     record::{
-        Ended, Goal, Job, Observed, Recording, exhaustive::Progress, record, strategy::Strategy,
+        CampaignEnd, Goal, Job, Observed, Recording, exhaustive::SearchProgress, record,
+        strategy::Strategy,
     },
     target::Target,
 };
 use unsnarl_trace::{Chances, Run};
 
 /// Limits of the exploration.
-pub struct Limits {
+pub struct ExploreLimits {
     /// Most preemptions of the schedules that are searched.
     pub bound: u32,
     /// Most schedules of the search.
@@ -37,7 +38,7 @@ pub struct Limits {
     /// Command that uses the program from outside, started beside each run in place of the recorded input.
     pub driver: Option<OsString>,
     /// The user's word about the program.
-    pub word: Word,
+    pub word: UserDecision,
 }
 
 /// Extent of the exploration.
@@ -48,7 +49,7 @@ pub struct Searched {
     /// Random runs.
     pub random: u64,
     /// Progress of the search.
-    pub progress: Option<Progress>,
+    pub progress: Option<SearchProgress>,
     /// Most preemptions that were wanted.
     pub bound: u32,
     /// The search ended because nothing was left within the bound.
@@ -64,7 +65,7 @@ impl Searched {
 
     /// Would more preemptions show no other order?
     pub fn is_complete(&self) -> bool {
-        let is_complete = |progress: &Progress| {
+        let is_complete = |progress: &SearchProgress| {
             progress.is_complete && progress.unlogged == 0 && progress.strayed == 0
         };
         self.is_whole() && self.progress.as_ref().is_some_and(is_complete)
@@ -77,7 +78,7 @@ pub fn job(
     command: Vec<OsString>,
     directory: &Path,
     permit: Permit,
-    limits: &Limits,
+    limits: &ExploreLimits,
 ) -> Job {
     Job {
         permit,
@@ -97,7 +98,7 @@ pub fn job(
 pub fn explore(
     (target, job): (&Target, &Job),
     chances: Chances,
-    limits: &Limits,
+    limits: &ExploreLimits,
     out: &Path,
     stop: &AtomicBool,
     watch: &mut dyn FnMut(&Observed<'_>) -> bool,
@@ -122,7 +123,7 @@ pub fn explore(
         random: 0,
         progress,
         bound: limits.bound,
-        is_exhausted: ended == Ended::Exhausted,
+        is_exhausted: ended == CampaignEnd::Exhausted,
     };
     let is_over = is_enough.get() || searched.is_complete() || stop.load(Ordering::Relaxed);
     if !is_over && limits.random > 0 {
@@ -137,7 +138,7 @@ pub fn explore(
     Ok(searched)
 }
 
-type Campaign = (Ended, Option<Progress>, u64);
+type TrialCampaign = (CampaignEnd, Option<SearchProgress>, u64);
 
 fn campaign(
     (target, job): (&Target, &Job),
@@ -146,7 +147,7 @@ fn campaign(
     out: &Path,
     (time, interrupted): (Duration, &AtomicBool),
     watch: &mut dyn FnMut(&Observed<'_>) -> bool,
-) -> Result<Campaign> {
+) -> Result<TrialCampaign> {
     let recording = Recording {
         job: job.clone(),
         strategy,

@@ -5,8 +5,8 @@ mod built;
 mod case;
 mod explore;
 
-pub use case::{Case, Failures};
-pub use explore::{Limits, Searched, explore, job};
+pub use case::{Failures, FixCase};
+pub use explore::{ExploreLimits, Searched, explore, job};
 
 use self::built::Building;
 use crate::{Executing, offer, permission, sources};
@@ -19,8 +19,8 @@ use unsnarl_core::{
     Corpus, Explanation,
     fixes::{self, Fix, FixKind, Trial, TrialVerdict, constraint},
 };
-use unsnarl_recorder::{permit::Deed, record::Observed, target};
-use unsnarl_trace::{Mode, Run, input::RunInput};
+use unsnarl_recorder::{permit::ExecutionInputs, record::Observed, target};
+use unsnarl_trace::{OrderMode, Run, input::RunInput};
 
 /// Preemptions, schedules and random schedules of a trial. They limit it, so that it comes out the same each time; the
 /// time is for programs that take long.
@@ -139,13 +139,13 @@ fn explored(
         .iter()
         .flat_map(|one| (0..one.fixes.len()).map(move |at| (one, at)))
         .collect();
-    let mut cases: Vec<Case<'_>> = Vec::new();
+    let mut cases: Vec<FixCase<'_>> = Vec::new();
     for (one, at) in &fixes {
         let fix = one.fixes.get(*at).context("a fix is gone")?;
         let failures = Failures::of(corpus, one);
         cases.push(match constraint::is_order(fix) {
-            true => Case::constraint(fix, failures),
-            false => Case::without(fix, failures),
+            true => FixCase::constraint(fix, failures),
+            false => FixCase::without(fix, failures),
         });
     }
     let searched = search(name, &mut cases, with, time)?;
@@ -167,7 +167,7 @@ fn only_built(explanation: &Explanation, at: usize) -> String {
 
 fn search(
     name: &str,
-    cases: &mut [Case<'_>],
+    cases: &mut [FixCase<'_>],
     with: &Executing<'_>,
     time: Duration,
 ) -> Result<Searched> {
@@ -184,14 +184,14 @@ fn search(
         for case in cases.iter_mut() {
             case.see(seen);
         }
-        cases.iter().all(Case::is_refuted) || Instant::now() > end
+        cases.iter().all(FixCase::is_refuted) || Instant::now() > end
     };
     constrained(run, &limits, with.stop, &mut watch)
 }
 
 /// The limits of a trial in so much time.
-fn limits(with: &Executing<'_>, time: Duration) -> Limits {
-    Limits {
+fn limits(with: &Executing<'_>, time: Duration) -> ExploreLimits {
+    ExploreLimits {
         bound: BOUND,
         schedules: SCHEDULES,
         // Half for the search and half for random schedules: a search that uses it all up stays near the first schedule,
@@ -208,12 +208,12 @@ fn limits(with: &Executing<'_>, time: Duration) -> Limits {
 /// Explores the program of a run as it is, if it is still the one that was recorded.
 pub fn constrained(
     run: &Run,
-    limits: &Limits,
+    limits: &ExploreLimits,
     stop: &std::sync::atomic::AtomicBool,
     watch: &mut dyn FnMut(&Observed<'_>) -> bool,
 ) -> Result<Searched> {
     let meta = &run.meta;
-    if meta.mode != Mode::Controlled {
+    if meta.mode != OrderMode::Controlled {
         bail!("only runs with a controlled schedule can be explored");
     }
     let directory = Path::new(&meta.directory);
@@ -224,10 +224,10 @@ pub fn constrained(
             meta.program
         );
     }
-    let deed = Deed {
+    let deed = ExecutionInputs {
         // The schedules are others: nothing is given back to the program.
         input: RunInput::default(),
-        ..Deed::of(meta, target.program.path(), target.program.build_id())
+        ..ExecutionInputs::of(meta, target.program.path(), target.program.build_id())
     };
     let (permit, _) = permission::permit(deed.clone(), &limits.word)?;
     let folder = tempfile::tempdir()?;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use unsnarl_trace::EventKind;
 
 /// The conflicting step and the violated rule of an operation.
-type Refused = (Option<u32>, Rule);
+type RefusedStep = (Option<u32>, Rule);
 
 /// Holder of a lock.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +125,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         holders.into_iter().find(|holder| holder.thread != thread)
     }
 
-    fn take(&mut self, lock: u32, step: u32, shared: bool) -> Result<(), Refused> {
+    fn take(&mut self, lock: u32, step: u32, shared: bool) -> Result<(), RefusedStep> {
         let thread = self.steps.thread(step);
         let holders = self.locks.entry(lock).or_default();
         let others = |holder: &&LockHolder| holder.thread != thread && !(holder.shared && shared);
@@ -142,7 +142,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         conflict.map_or(Ok(()), |other| Err((Some(other), Rule::Lock)))
     }
 
-    fn give(&mut self, lock: u32, step: u32) -> Result<(), Refused> {
+    fn give(&mut self, lock: u32, step: u32) -> Result<(), RefusedStep> {
         let thread = self.steps.thread(step);
         let holders = self.locks.entry(lock).or_default();
         let mine = |holder: &&mut LockHolder| holder.thread == thread;
@@ -155,7 +155,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         Ok(())
     }
 
-    fn attempt(&self, lock: u32, step: u32) -> Result<(), Refused> {
+    fn attempt(&self, lock: u32, step: u32) -> Result<(), RefusedStep> {
         let Some(&for_writing) = self.constraints.attempts.get(&step) else {
             return Ok(());
         };
@@ -165,12 +165,12 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         }
     }
 
-    fn post(&mut self, semaphore: u32) -> Result<(), Refused> {
+    fn post(&mut self, semaphore: u32) -> Result<(), RefusedStep> {
         self.units.entry(semaphore).or_default().0 += 1;
         Ok(())
     }
 
-    fn take_unit(&mut self, semaphore: u32, step: u32) -> Result<(), Refused> {
+    fn take_unit(&mut self, semaphore: u32, step: u32) -> Result<(), RefusedStep> {
         let (units, last) = self.units.entry(semaphore).or_default();
         let other = last.replace(step);
         match units.checked_sub(1) {
@@ -182,7 +182,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         }
     }
 
-    fn wait(&mut self, condition: u32, step: u32) -> Result<(), Refused> {
+    fn wait(&mut self, condition: u32, step: u32) -> Result<(), RefusedStep> {
         let end = self.constraints.end_of.get(&step);
         let end = end.and_then(|end| self.constraints.wait_ends.get(end));
         if end.is_none_or(|end| end.signalled) {
@@ -192,7 +192,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
     }
 
     /// Wakes the thread that resumes first.
-    fn signal(&mut self, condition: u32) -> Result<(), Refused> {
+    fn signal(&mut self, condition: u32) -> Result<(), RefusedStep> {
         let waiting = self.waiting.entry(condition).or_default();
         let end = |wait: &u32| {
             let end = self.constraints.end_of.get(wait);
@@ -207,7 +207,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         Ok(())
     }
 
-    fn broadcast(&mut self, condition: u32) -> Result<(), Refused> {
+    fn broadcast(&mut self, condition: u32) -> Result<(), RefusedStep> {
         let waiting = self.waiting.remove(&condition).unwrap_or_default();
         self.woken.entry(condition).or_default().extend(waiting);
         Ok(())
@@ -235,7 +235,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         }
     }
 
-    fn arrive(&mut self, barrier: u32, step: u32) -> Result<(), Refused> {
+    fn arrive(&mut self, barrier: u32, step: u32) -> Result<(), RefusedStep> {
         if let Some(&meet) = self.constraints.meeting.get(&barrier) {
             let (arrived, meet) = (self.arrived.entry(barrier).or_default(), meet.max(1));
             let full = (*arrived / meet + 1) * meet;
@@ -245,7 +245,7 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         Ok(())
     }
 
-    fn leave(&mut self, barrier: u32, step: u32) -> Result<(), Refused> {
+    fn leave(&mut self, barrier: u32, step: u32) -> Result<(), RefusedStep> {
         if !self.constraints.meeting.contains_key(&barrier) {
             return Ok(());
         }

@@ -2,8 +2,8 @@
 //! the write only: the read is inserted here, with the known value of the unit.
 
 use super::{
-    places::RegionId,
-    walk::{Draft, Walk},
+    places::MemoryRegionId,
+    walk::{EventDraft, LogWalk},
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{
@@ -15,12 +15,12 @@ use unsnarl_trace::{
 #[derive(Default)]
 pub(super) struct BitFields {
     /// Draft of the last access by region, offset and size.
-    last: FxHashMap<(RegionId, i64, u64), usize>,
+    last: FxHashMap<(MemoryRegionId, i64, u64), usize>,
     /// Units that a thread has read and not written since: address, size and site.
     read: FxHashMap<(u16, u64), (u64, SiteId)>,
 }
 
-impl Walk<'_> {
+impl LogWalk<'_> {
     /// Notes the access whose drafts begin at `first`; returns the number of drafts that were inserted before it.
     pub fn note_bit_field(&mut self, record: &Record, kind: RecordKind, first: usize) -> usize {
         let is_plain = matches!(kind, RecordKind::Read | RecordKind::Write);
@@ -47,7 +47,7 @@ impl Walk<'_> {
         let is_told = kind == RecordKind::Read || was_read.is_some_and(is_told);
         if !is_told {
             let known = before.and_then(|at| self.drafts.get(at));
-            let read = Draft {
+            let read = EventDraft {
                 kind: EventKind::Read,
                 value: known.and_then(|known| known.value),
                 ..draft

@@ -4,7 +4,7 @@
 //! there was a choice, and where in the source it stands: a conditional jump on the way is a branch, its line the
 //! line of the condition. A block that has to follow the one before is no event.
 
-use super::{image::Image, origins::Origin, walk::Draft, walk::Walk};
+use super::{image::Image, origins::Origin, walk::EventDraft, walk::LogWalk};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use unsnarl_trace::{BlockRow, EventKind, PointId, SiteId, StackId};
 
 /// The way from one block to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(super) enum BlockEdge {
     /// A jump at this address led there and could have gone elsewhere.
     Decided(u64),
     /// The only way: no other one leads on.
@@ -23,7 +23,7 @@ pub(super) enum Way {
 
 /// The blocks of one run.
 #[derive(Default)]
-pub(super) struct Blocks {
+pub(super) struct RunBlocks {
     /// Rows of the run's table of blocks.
     pub rows: Vec<BlockRow>,
     ids: FxHashMap<u64, Option<u64>>,
@@ -35,7 +35,7 @@ const CALLBACK: &str = "__sanitizer_cov_trace_pc";
 /// Bound for the instructions that are examined from one block to the next.
 const MAX_INSTRUCTIONS: usize = 4096;
 
-impl Walk<'_> {
+impl LogWalk<'_> {
     /// Notes that a thread has entered the block that calls back from just before `pc`.
     pub fn block(&mut self, thread: u16, pc: u64) {
         let index = usize::from(thread);
@@ -61,9 +61,9 @@ impl Walk<'_> {
         };
         let Some(id) = self.block_id(pc) else { return };
         let origin = self.drafts.origin_id(Origin { site, stack, point });
-        self.drafts.push(&Draft {
+        self.drafts.push(&EventDraft {
             value: Some(id),
-            ..Draft::new(self.seq, thread, EventKind::Branch, origin)
+            ..EventDraft::new(self.seq, thread, EventKind::Branch, origin)
         });
         self.seq += 1;
     }
@@ -75,28 +75,30 @@ impl Walk<'_> {
             return *known;
         }
         let pc = match self.way(from, to) {
-            Way::Decided(jump) => Some(jump.wrapping_add(1)),
-            Way::Straight => None,
-            Way::Unknown if from == 0 => None,
-            Way::Unknown => Some(to),
+            BlockEdge::Decided(jump) => Some(jump.wrapping_add(1)),
+            BlockEdge::Straight => None,
+            BlockEdge::Unknown if from == 0 => None,
+            BlockEdge::Unknown => Some(to),
         };
         let found = pc.and_then(|pc| Some((self.user_site(pc)?, self.point(pc))));
         self.blocks.ways.insert((from, to), found);
         found
     }
 
-    fn way(&mut self, from: u64, to: u64) -> Way {
+    fn way(&mut self, from: u64, to: u64) -> BlockEdge {
         let (Some(start), Some(end)) = (
             self.memory.modules.locate(from),
             self.memory.modules.locate(to),
         ) else {
-            return Way::Unknown;
+            return BlockEdge::Unknown;
         };
         if start.module != end.module {
-            return Way::Unknown;
+            return BlockEdge::Unknown;
         }
         match way(&start.image, start.address, end.address) {
-            Way::Decided(jump) => Way::Decided(jump.wrapping_add(from.wrapping_sub(start.address))),
+            BlockEdge::Decided(jump) => {
+                BlockEdge::Decided(jump.wrapping_add(from.wrapping_sub(start.address)))
+            }
             other => other,
         }
     }
@@ -126,12 +128,13 @@ impl Walk<'_> {
             id: address ^ label(&at.image.prefix) << 48,
             site: self.user_site(pc).unwrap_or_default(),
             point: self.point(pc),
-            is_entry: start.is_some_and(|start| way(&at.image, start, address) == Way::Straight),
+            is_entry: start
+                .is_some_and(|start| way(&at.image, start, address) == BlockEdge::Straight),
         })
     }
 }
 
-impl Walk<'_> {
+impl LogWalk<'_> {
     /// The row of the block that begins at an address, in path mode.
     pub fn block_at(&mut self, start: u64) -> Option<BlockRow> {
         let at = self.memory.modules.locate(start)?;
@@ -158,7 +161,7 @@ fn label(prefix: &str) -> u64 {
 }
 
 /// The shortest way from behind one callback to the callback that returns to `to`.
-pub(super) fn way(image: &Image, from: u64, to: u64) -> Way {
+pub(super) fn way(image: &Image, from: u64, to: u64) -> BlockEdge {
     let mut queue = VecDeque::from([(from, None)]);
     let mut seen = FxHashSet::default();
     let mut jumps_anywhere = None;
@@ -169,21 +172,21 @@ pub(super) fn way(image: &Image, from: u64, to: u64) -> Way {
         }
         let stretch = stretch(image, start, to, &mut left);
         match stretch {
-            Stretch::Arrived => return decided.map_or(Way::Straight, Way::Decided),
-            Stretch::Over => {}
-            Stretch::Jump(target) => queue.push_back((target, decided)),
-            Stretch::Branch(at, next, target) => {
+            JumpFreeEnd::Arrived => return decided.map_or(BlockEdge::Straight, BlockEdge::Decided),
+            JumpFreeEnd::Over => {}
+            JumpFreeEnd::Jump(target) => queue.push_back((target, decided)),
+            JumpFreeEnd::Branch(at, next, target) => {
                 queue.push_back((next, Some(at)));
                 queue.push_back((target, Some(at)));
             }
-            Stretch::Anywhere(at) => jumps_anywhere = jumps_anywhere.or(Some(at)),
+            JumpFreeEnd::Anywhere(at) => jumps_anywhere = jumps_anywhere.or(Some(at)),
         }
     }
-    jumps_anywhere.map_or(Way::Unknown, Way::Decided)
+    jumps_anywhere.map_or(BlockEdge::Unknown, BlockEdge::Decided)
 }
 
 /// The end of a stretch of code without jumps.
-enum Stretch {
+enum JumpFreeEnd {
     Arrived,
     /// Another callback, a return, code that cannot be read.
     Over,
@@ -194,9 +197,9 @@ enum Stretch {
     Anywhere(u64),
 }
 
-fn stretch(image: &Image, start: u64, to: u64, left: &mut usize) -> Stretch {
+fn stretch(image: &Image, start: u64, to: u64, left: &mut usize) -> JumpFreeEnd {
     let Some(code) = image.code_at(start) else {
-        return Stretch::Over;
+        return JumpFreeEnd::Over;
     };
     let mut decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
     let mut instruction = Instruction::default();
@@ -207,24 +210,24 @@ fn stretch(image: &Image, start: u64, to: u64, left: &mut usize) -> Stretch {
             FlowControl::Next => {}
             FlowControl::Call | FlowControl::IndirectCall => {
                 if instruction.next_ip() == to {
-                    return Stretch::Arrived;
+                    return JumpFreeEnd::Arrived;
                 }
                 if calls_back(image, &instruction) {
-                    return Stretch::Over;
+                    return JumpFreeEnd::Over;
                 }
             }
             FlowControl::UnconditionalBranch => {
-                return Stretch::Jump(instruction.near_branch_target());
+                return JumpFreeEnd::Jump(instruction.near_branch_target());
             }
             FlowControl::ConditionalBranch => {
                 let target = instruction.near_branch_target();
-                return Stretch::Branch(instruction.ip(), instruction.next_ip(), target);
+                return JumpFreeEnd::Branch(instruction.ip(), instruction.next_ip(), target);
             }
-            FlowControl::IndirectBranch => return Stretch::Anywhere(instruction.ip()),
-            _ => return Stretch::Over,
+            FlowControl::IndirectBranch => return JumpFreeEnd::Anywhere(instruction.ip()),
+            _ => return JumpFreeEnd::Over,
         }
     }
-    Stretch::Over
+    JumpFreeEnd::Over
 }
 
 /// Returns whether the instruction calls the callback itself, directly, by a stub or through a pointer.

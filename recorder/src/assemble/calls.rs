@@ -114,7 +114,7 @@ impl EntryPoint {
 
 /// A call in progress.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(super) struct OpenCall {
     /// Index of the [`EntryPoint`].
     pub entry: u32,
     /// Stack pointer at the callback on entry: the frame lies above it.
@@ -141,7 +141,7 @@ pub(super) struct Frame {
 /// The calls that one thread is in, outermost first.
 #[derive(Default)]
 pub(super) struct Calls {
-    pub frames: Vec<Frame>,
+    pub frames: Vec<OpenCall>,
     /// Live calls by entry point.
     live: Vec<u32>,
 }
@@ -169,7 +169,7 @@ impl Calls {
         let live = self.live.get_mut(entry as usize);
         let occurrence = live.map_or(0, |live| std::mem::replace(live, *live + 1));
         let stack = self.frames.last().map_or(StackId(0), |caller| caller.stack);
-        let frame = Frame {
+        let frame = OpenCall {
             entry,
             sp,
             cfa,
@@ -186,7 +186,7 @@ impl Calls {
     }
 
     /// Leaves the innermost function.
-    pub fn leave(&mut self) -> Option<Frame> {
+    pub fn leave(&mut self) -> Option<OpenCall> {
         let frame = self.frames.pop()?;
         if let Some(live) = self.live.get_mut(frame.entry as usize) {
             *live = live.saturating_sub(1);
@@ -195,7 +195,7 @@ impl Calls {
     }
 
     /// The innermost frame that holds an address of this stack.
-    pub fn frame_at(&self, address: u64) -> Option<&Frame> {
+    pub fn frame_at(&self, address: u64) -> Option<&OpenCall> {
         let below = self.frames.partition_point(|frame| frame.sp > address);
         let frame = self.frames.get(below);
         match frame {

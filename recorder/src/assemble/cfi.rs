@@ -1,6 +1,6 @@
 //! Unwind rules: how to get the canonical frame address from the registers at a place in the code.
 
-use super::{dwarf::Reader, image::section_bytes};
+use super::{dwarf::DwarfReader, image::section_bytes};
 use gimli::{CfaRule, LittleEndian, UnwindContext, UnwindSection as _};
 use object::{Object as _, ObjectSection as _};
 
@@ -13,7 +13,7 @@ pub(super) enum CfaAt {
 
 /// The `.eh_frame` of a file.
 pub(super) struct Cfi {
-    section: gimli::EhFrame<Reader>,
+    section: gimli::EhFrame<DwarfReader>,
     bases: gimli::BaseAddresses,
     /// Start, end and place of each entry, sorted.
     entries: Vec<(u64, u64, usize)>,
@@ -23,7 +23,7 @@ impl Cfi {
     /// Reads the section and notes where its entries are.
     pub fn read(file: &object::File<'_>) -> Cfi {
         let bytes = section_bytes(file, ".eh_frame");
-        let mut section = gimli::EhFrame::from(Reader::new(bytes, LittleEndian));
+        let mut section = gimli::EhFrame::from(DwarfReader::new(bytes, LittleEndian));
         section.set_address_size(8);
         let at = |name| {
             file.section_by_name(name)

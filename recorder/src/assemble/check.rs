@@ -1,7 +1,7 @@
 //! The place of a failed check of a test framework, which did not end the program: its line, and the last step there, or
 //! in what it called, that was about data of several threads. What follows in the check puts its message together.
 
-use super::{names, program::Program, walk::Walk};
+use super::{names, program::ProgramDebugInfo, walk::LogWalk};
 use crate::launch::check::FailedCheck;
 use unsnarl_trace::{EventColumns, EventKind, SiteId, SiteRow};
 
@@ -9,8 +9,8 @@ use unsnarl_trace::{EventColumns, EventKind, SiteId, SiteRow};
 /// those about data that several threads access. Takes time linear in the run.
 pub(super) fn place(
     check: &FailedCheck,
-    program: &Program,
-    walk: &mut Walk<'_>,
+    program: &ProgramDebugInfo,
+    walk: &mut LogWalk<'_>,
     rows: &EventColumns,
 ) -> (SiteId, Option<usize>) {
     let tail = tail(&check.file);
@@ -27,7 +27,8 @@ pub(super) fn place(
     let steps = || rows.sites().iter().zip(rows.stacks());
     let is_step = |(site, stack): (&u32, &u32)| is_at_line(SiteId(*site)) || is_within(*stack);
     let shared = shared(rows);
-    let is_shared = |location: &u32| shared.get(*location as usize) == Some(&Accessed::BySeveral);
+    let is_shared =
+        |location: &u32| shared.get(*location as usize) == Some(&AccessingThreads::BySeveral);
     let of_several = steps()
         .zip(rows.locations())
         .rposition(|(step, location)| is_step(step) && is_shared(location));
@@ -40,16 +41,16 @@ pub(super) fn place(
 
 /// The threads that access a location.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Accessed {
+enum AccessingThreads {
     Never,
     By(u16),
     BySeveral,
 }
 
 /// The threads that access each location.
-fn shared(rows: &EventColumns) -> Vec<Accessed> {
+fn shared(rows: &EventColumns) -> Vec<AccessingThreads> {
     let most = rows.locations().iter().max();
-    let mut shared = vec![Accessed::Never; most.map_or(0, |most| *most as usize + 1)];
+    let mut shared = vec![AccessingThreads::Never; most.map_or(0, |most| *most as usize + 1)];
     let steps = rows
         .locations()
         .iter()
@@ -59,9 +60,9 @@ fn shared(rows: &EventColumns) -> Vec<Accessed> {
         let is_access = EventKind::from_u8(kind).is_some_and(EventKind::is_access);
         if let Some(entry) = shared.get_mut(location as usize).filter(|_| is_access) {
             *entry = match *entry {
-                Accessed::Never => Accessed::By(thread),
-                Accessed::By(known) if known == thread => Accessed::By(known),
-                _ => Accessed::BySeveral,
+                AccessingThreads::Never => AccessingThreads::By(thread),
+                AccessingThreads::By(known) if known == thread => AccessingThreads::By(known),
+                _ => AccessingThreads::BySeveral,
             };
         }
     }
@@ -73,7 +74,7 @@ fn site_of(
     rows: &EventColumns,
     event: usize,
     is_at_line: &dyn Fn(SiteId) -> bool,
-    walk: &Walk<'_>,
+    walk: &LogWalk<'_>,
 ) -> Option<SiteId> {
     let own = SiteId(*rows.sites().get(event)?);
     if is_at_line(own) {
@@ -91,7 +92,7 @@ fn site_of(
 }
 
 /// A site for a check that no step of the run belongs to.
-fn new_site(check: &FailedCheck, program: &Program, walk: &mut Walk<'_>) -> SiteId {
+fn new_site(check: &FailedCheck, program: &ProgramDebugInfo, walk: &mut LogWalk<'_>) -> SiteId {
     let tail = tail(&check.file);
     let mut known = walk.sites.rows.iter().map(|row| &row.file);
     let file = known.find(|file| is_file(file, tail)).cloned();

@@ -3,14 +3,14 @@
 //!
 //! Loaders place such memory at random, but what was placed as one keeps its inner distances.
 
-use super::places::{Place, RegionId};
+use super::places::{MemoryRegionId, RegionByte};
 use std::collections::BTreeMap;
 
 struct Cluster {
     end: u64,
     /// Address from which offsets count.
     first: u64,
-    region: RegionId,
+    region: MemoryRegionId,
 }
 
 /// Clusters by their lowest address.
@@ -29,7 +29,7 @@ impl Clusters {
     }
 
     /// The place of an address; `make` names a region for a new cluster.
-    pub fn place(&mut self, address: u64, make: impl FnOnce() -> RegionId) -> Place {
+    pub fn place(&mut self, address: u64, make: impl FnOnce() -> MemoryRegionId) -> RegionByte {
         let start = self.near(address).unwrap_or_else(|| {
             let cluster = Cluster {
                 end: address,
@@ -40,11 +40,11 @@ impl Clusters {
             address
         });
         let Some(mut cluster) = self.by_start.remove(&start) else {
-            return Place::default();
+            return RegionByte::default();
         };
         cluster.end = cluster.end.max(address);
         let offset = address.wrapping_sub(cluster.first).cast_signed();
-        let place = Place {
+        let place = RegionByte {
             region: cluster.region,
             offset,
         };
@@ -76,7 +76,7 @@ mod tests {
         let mut place = |address| {
             let made = clusters.place(address, || {
                 next += 1;
-                RegionId(next)
+                MemoryRegionId(next)
             });
             (made.region.0, made.offset)
         };

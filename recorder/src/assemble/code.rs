@@ -1,17 +1,17 @@
 //! Places in the code of one run, for whoever does not put the run together.
 
-use super::{modules::Modules, program::Program, raw_log::RawLog};
+use super::{modules::Modules, program::ProgramDebugInfo, raw_log::RawLog};
 use unsnarl_trace::SiteRow;
 
 /// The code that a run could come to.
-pub(crate) struct Code<'a> {
+pub(crate) struct ReachableCode<'a> {
     modules: Modules<'a>,
 }
 
-impl<'a> Code<'a> {
+impl<'a> ReachableCode<'a> {
     /// The modules of a run.
-    pub fn of(log: &RawLog<'_>, program: &'a Program) -> Code<'a> {
-        Code {
+    pub fn of(log: &RawLog<'_>, program: &'a ProgramDebugInfo) -> ReachableCode<'a> {
+        ReachableCode {
             modules: Modules::new(log, program),
         }
     }

@@ -3,7 +3,7 @@
 //! The code itself determines the way; where it depends on data there is a note. Between two notes nothing is to be
 //! decided, so such a stretch is read once and kept.
 
-use super::{image::Image, modules::Modules, walk::Walk};
+use super::{image::Image, modules::Modules, walk::LogWalk};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use unsnarl_trace::raw::marks::Note;
 
 /// The end of a stretch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
+enum StretchEnd {
     /// A conditional jump: targets when taken and when not.
     Branch(u64, u64),
     /// A call: the function and the return address.
@@ -29,42 +29,42 @@ enum End {
     Nowhere,
 }
 
-struct Stretch {
+struct CodeStretch {
     /// Blocks in the order in which they are entered, by their addresses.
     blocks: Vec<u64>,
-    end: End,
+    end: StretchEnd,
 }
 
 /// The next place of a thread: an address, and `true` if a block begins there.
-type Next = (u64, bool);
+type NextPlace = (u64, bool);
 
 /// Stretches by their starts.
 #[derive(Default)]
-pub(super) struct Code {
-    known: FxHashMap<Next, Rc<Stretch>>,
+pub(super) struct CodeStretches {
+    known: FxHashMap<NextPlace, Rc<CodeStretch>>,
 }
 
 /// A step of a thread, in its order.
-pub(super) enum Passed<'c> {
+pub(super) enum PassedStep<'c> {
     /// The thread entered the block at this address.
     Block(u64),
     /// The thread's next step of synchronization; the calls around it return to these addresses, the innermost last.
-    Step(&'c Course),
+    Step(&'c ThreadCourse),
     /// The notes make no sense from here on.
     Lost,
 }
 
 /// The position of a thread.
 #[derive(Clone)]
-enum At {
+enum ThreadPosition {
     /// In code without notes.
     Elsewhere,
     /// At the end of a stretch.
-    End(Rc<Stretch>),
+    End(Rc<CodeStretch>),
 }
 
 /// An entry of the stack of returns.
-enum Frame {
+enum ReturnFrame {
     /// A call returns to this.
     Return(u64),
     /// A call of code without notes returns to this.
@@ -72,13 +72,13 @@ enum Frame {
     /// The function was called from code without notes.
     Elsewhere,
     /// An interruption in the middle of a stretch, as by handlers of faults.
-    Interrupted(At),
+    Interrupted(ThreadPosition),
 }
 
 /// The position of a thread, with the calls that it is in.
-pub(super) struct Course {
-    at: At,
-    frames: Vec<Frame>,
+pub(super) struct ThreadCourse {
+    at: ThreadPosition,
+    frames: Vec<ReturnFrame>,
     /// Returns of `setjmp`: number of frames, address, stack pointer.
     returns: Vec<(usize, u64, u32)>,
 }
@@ -88,10 +88,10 @@ const MOST_SILENT: usize = 100_000;
 /// Bound for the instructions of a stretch.
 const MOST_INSTRUCTIONS: usize = 1 << 16;
 
-impl Course {
-    pub fn new() -> Course {
-        Course {
-            at: At::Elsewhere,
+impl ThreadCourse {
+    pub fn new() -> ThreadCourse {
+        ThreadCourse {
+            at: ThreadPosition::Elsewhere,
             frames: Vec::new(),
             returns: Vec::new(),
         }
@@ -100,26 +100,26 @@ impl Course {
     /// Return addresses of the calls that the thread is in, the innermost first.
     pub fn callers(&self) -> impl Iterator<Item = u64> {
         self.frames.iter().rev().filter_map(|frame| match frame {
-            Frame::Return(to) | Frame::Away(to) => Some(*to),
-            Frame::Elsewhere | Frame::Interrupted(_) => None,
+            ReturnFrame::Return(to) | ReturnFrame::Away(to) => Some(*to),
+            ReturnFrame::Elsewhere | ReturnFrame::Interrupted(_) => None,
         })
     }
 
     /// Follows all notes.
     pub fn follow(
         &mut self,
-        code: &mut Code,
-        walk: &mut Walk<'_>,
+        code: &mut CodeStretches,
+        walk: &mut LogWalk<'_>,
         notes: impl Iterator<Item = Note>,
-        mut passed: impl FnMut(&mut Walk<'_>, Passed<'_>),
+        mut passed: impl FnMut(&mut LogWalk<'_>, PassedStep<'_>),
     ) {
         for note in notes {
             if note == Note::Sync {
-                passed(walk, Passed::Step(self));
+                passed(walk, PassedStep::Step(self));
                 continue;
             }
             let Some(to) = self.take(&mut walk.memory.modules, note) else {
-                return passed(walk, Passed::Lost);
+                return passed(walk, PassedStep::Lost);
             };
             let mut next = to;
             // On to where the next note is needed.
@@ -127,9 +127,9 @@ impl Course {
                 let Some(start) = next else { break };
                 let stretch = code.stretch(&mut walk.memory.modules, start);
                 for block in &stretch.blocks {
-                    passed(walk, Passed::Block(*block));
+                    passed(walk, PassedStep::Block(*block));
                 }
-                self.at = At::End(stretch.clone());
+                self.at = ThreadPosition::End(stretch.clone());
                 next = self.go_on(stretch.end);
                 if let Some((on, _)) = next
                     && walk.memory.modules.is_noted(on)
@@ -142,25 +142,25 @@ impl Course {
     }
 
     /// The place at which a stretch goes on that needs no note.
-    fn go_on(&mut self, end: End) -> Option<Next> {
+    fn go_on(&mut self, end: StretchEnd) -> Option<NextPlace> {
         match end {
-            End::Call(to, back) => {
-                self.frames.push(Frame::Return(back));
+            StretchEnd::Call(to, back) => {
+                self.frames.push(ReturnFrame::Return(back));
                 Some((to, true))
             }
-            End::Away(back) => {
-                self.frames.push(Frame::Away(back));
-                self.at = At::Elsewhere;
+            StretchEnd::Away(back) => {
+                self.frames.push(ReturnFrame::Away(back));
+                self.at = ThreadPosition::Elsewhere;
                 None
             }
-            End::Return | End::Leave => match self.frames.pop() {
-                Some(Frame::Return(to)) => Some((to, false)),
-                Some(Frame::Interrupted(at)) => {
+            StretchEnd::Return | StretchEnd::Leave => match self.frames.pop() {
+                Some(ReturnFrame::Return(to)) => Some((to, false)),
+                Some(ReturnFrame::Interrupted(at)) => {
                     self.at = at;
                     None
                 }
                 _ => {
-                    self.at = At::Elsewhere;
+                    self.at = ThreadPosition::Elsewhere;
                     None
                 }
             },
@@ -170,34 +170,34 @@ impl Course {
 
     /// The place at which the thread goes on after this note, if that is code with notes; `None` if the note cannot
     /// stand here.
-    fn take(&mut self, modules: &mut Modules<'_>, note: Note) -> Option<Option<Next>> {
+    fn take(&mut self, modules: &mut Modules<'_>, note: Note) -> Option<Option<NextPlace>> {
         let end = match &self.at {
-            At::End(stretch) => Some(stretch.end),
-            At::Elsewhere => None,
+            ThreadPosition::End(stretch) => Some(stretch.end),
+            ThreadPosition::Elsewhere => None,
         };
         match (note, end) {
-            (Note::Branch(taken), Some(End::Branch(target, next))) => {
+            (Note::Branch(taken), Some(StretchEnd::Branch(target, next))) => {
                 Some(self.target(modules, if taken { target } else { next }))
             }
             (Note::Entered(lower), end) => {
                 let function =
                     modules.landmark(lower, |image, at| image.landmarks.announced.contains(&at))?;
                 match end {
-                    Some(End::To(to)) if to == function => {}
-                    None => self.frames.push(Frame::Elsewhere),
-                    Some(_) => self.frames.push(Frame::Interrupted(self.at.clone())),
+                    Some(StretchEnd::To(to)) if to == function => {}
+                    None => self.frames.push(ReturnFrame::Elsewhere),
+                    Some(_) => self.frames.push(ReturnFrame::Interrupted(self.at.clone())),
                 }
                 Some(Some((function, true)))
             }
             (Note::Returned, None) => match self.frames.pop() {
-                Some(Frame::Away(back)) => Some(Some((back, false))),
+                Some(ReturnFrame::Away(back)) => Some(Some((back, false))),
                 _ => None,
             },
-            (Note::Jumped(lower), Some(End::Jump)) => {
+            (Note::Jumped(lower), Some(StretchEnd::Jump)) => {
                 let target = modules.landmark(lower, |image, at| image.landmarks.holds(at));
                 match target {
                     Some(target) => Some(self.target(modules, target)),
-                    None => Some(self.go_on(End::Leave)),
+                    None => Some(self.go_on(StretchEnd::Leave)),
                 }
             }
             (Note::Here(lower, stack), end) => {
@@ -211,10 +211,10 @@ impl Course {
 
     /// The place that a jump leads to, if that is code with notes; a function without notes returns in place of this
     /// one.
-    fn target(&mut self, modules: &mut Modules<'_>, target: u64) -> Option<Next> {
+    fn target(&mut self, modules: &mut Modules<'_>, target: u64) -> Option<NextPlace> {
         let at = modules.locate(target)?;
         if !at.image.landmarks.holds(at.address) {
-            return self.go_on(End::Leave);
+            return self.go_on(StretchEnd::Leave);
         }
         if at.image.landmarks.is_noted(at.address) {
             self.at = to_place(target);
@@ -229,12 +229,14 @@ impl Course {
         modules: &mut Modules<'_>,
         at: u64,
         stack: u32,
-        end: Option<End>,
+        end: Option<StretchEnd>,
     ) -> Option<()> {
-        if end == Some(End::To(at)) {
+        if end == Some(StretchEnd::To(at)) {
             return Some(());
         }
-        if matches!(self.frames.last(), Some(Frame::Away(back)) if *back == at) && end.is_none() {
+        if matches!(self.frames.last(), Some(ReturnFrame::Away(back)) if *back == at)
+            && end.is_none()
+        {
             self.frames.pop();
             self.returns.push((self.frames.len(), at, stack));
             return Some(());
@@ -248,9 +250,11 @@ impl Course {
             self.returns.retain(|(depth, ..)| *depth <= frames);
             return Some(());
         }
-        let handles = |frame: &Frame| match frame {
-            Frame::Return(back) | Frame::Away(back) => modules.handler(*back) == Some(at),
-            Frame::Elsewhere | Frame::Interrupted(_) => false,
+        let handles = |frame: &ReturnFrame| match frame {
+            ReturnFrame::Return(back) | ReturnFrame::Away(back) => {
+                modules.handler(*back) == Some(at)
+            }
+            ReturnFrame::Elsewhere | ReturnFrame::Interrupted(_) => false,
         };
         let frame = self.frames.iter().rposition(handles)?;
         self.frames.truncate(frame);
@@ -259,31 +263,31 @@ impl Course {
 }
 
 /// The position of a thread that is about to come to this place.
-fn to_place(place: u64) -> At {
-    At::End(Rc::new(Stretch {
+fn to_place(place: u64) -> ThreadPosition {
+    ThreadPosition::End(Rc::new(CodeStretch {
         blocks: Vec::new(),
-        end: End::To(place),
+        end: StretchEnd::To(place),
     }))
 }
 
-impl Code {
-    fn stretch(&mut self, modules: &mut Modules<'_>, start: Next) -> Rc<Stretch> {
+impl CodeStretches {
+    fn stretch(&mut self, modules: &mut Modules<'_>, start: NextPlace) -> Rc<CodeStretch> {
         if let Some(known) = self.known.get(&start) {
             return known.clone();
         }
-        let stretch = Rc::new(read(modules, start).unwrap_or(Stretch {
+        let stretch = Rc::new(read(modules, start).unwrap_or(CodeStretch {
             blocks: Vec::new(),
-            end: End::Nowhere,
+            end: StretchEnd::Nowhere,
         }));
         self.known.insert(start, stretch.clone());
         stretch
     }
 }
 
-fn read(modules: &mut Modules<'_>, (start, begins): Next) -> Option<Stretch> {
+fn read(modules: &mut Modules<'_>, (start, begins): NextPlace) -> Option<CodeStretch> {
     let at = modules.locate(start)?;
     let bias = start.wrapping_sub(at.address);
-    let mut reader = Reader {
+    let mut reader = CourseReader {
         image: &at.image,
         bias,
         blocks: Vec::new(),
@@ -291,13 +295,13 @@ fn read(modules: &mut Modules<'_>, (start, begins): Next) -> Option<Stretch> {
         left: MOST_INSTRUCTIONS,
     };
     let end = reader.read((at.address, begins));
-    Some(Stretch {
+    Some(CodeStretch {
         blocks: reader.blocks,
         end,
     })
 }
 
-struct Reader<'i> {
+struct CourseReader<'i> {
     image: &'i Image,
     bias: u64,
     blocks: Vec<u64>,
@@ -305,8 +309,8 @@ struct Reader<'i> {
     left: usize,
 }
 
-impl Reader<'_> {
-    fn read(&mut self, start: Next) -> End {
+impl CourseReader<'_> {
+    fn read(&mut self, start: NextPlace) -> StretchEnd {
         let mut next = start;
         loop {
             match self.straight(next) {
@@ -317,22 +321,22 @@ impl Reader<'_> {
     }
 
     /// Reads up to a jump that is always taken, and returns its target, or else the end of the stretch.
-    fn straight(&mut self, (start, begins): Next) -> Result<Next, End> {
+    fn straight(&mut self, (start, begins): NextPlace) -> Result<NextPlace, StretchEnd> {
         let marks = &self.image.landmarks;
         if !self.seen.insert(start) {
-            return Err(End::Nowhere);
+            return Err(StretchEnd::Nowhere);
         }
         if begins {
             self.block(start);
         }
-        let code = self.image.code_at(start).ok_or(End::Nowhere)?;
+        let code = self.image.code_at(start).ok_or(StretchEnd::Nowhere)?;
         let mut decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
         let mut instruction = Instruction::default();
         while decoder.can_decode() && self.left > 0 {
             let ip = decoder.ip();
             if ip != start {
                 if marks.is_noted(ip) {
-                    return Err(End::To(ip.wrapping_add(self.bias)));
+                    return Err(StretchEnd::To(ip.wrapping_add(self.bias)));
                 }
                 if marks.leaders.contains(&ip) {
                     self.block(ip);
@@ -350,7 +354,7 @@ impl Reader<'_> {
                     if marks.branches.contains(&ip) {
                         let to = |at: u64| at.wrapping_add(self.bias);
                         let target = instruction.near_branch_target();
-                        return Err(End::Branch(to(target), to(instruction.next_ip())));
+                        return Err(StretchEnd::Branch(to(target), to(instruction.next_ip())));
                     }
                 }
                 FlowControl::Call | FlowControl::IndirectCall => {
@@ -358,22 +362,22 @@ impl Reader<'_> {
                         return Err(end);
                     }
                 }
-                _ if marks.jumps.contains(&ip) => return Err(End::Jump),
+                _ if marks.jumps.contains(&ip) => return Err(StretchEnd::Jump),
                 FlowControl::UnconditionalBranch => {
                     let target = instruction.near_branch_target();
                     if !marks.holds(target) {
-                        return Err(End::Leave);
+                        return Err(StretchEnd::Leave);
                     }
                     if marks.is_noted(target) {
-                        return Err(End::To(target.wrapping_add(self.bias)));
+                        return Err(StretchEnd::To(target.wrapping_add(self.bias)));
                     }
                     return Ok((target, true));
                 }
-                FlowControl::Return => return Err(End::Return),
-                _ => return Err(End::Nowhere),
+                FlowControl::Return => return Err(StretchEnd::Return),
+                _ => return Err(StretchEnd::Nowhere),
             }
         }
-        Err(End::Nowhere)
+        Err(StretchEnd::Nowhere)
     }
 
     fn block(&mut self, address: u64) {
@@ -381,15 +385,15 @@ impl Reader<'_> {
     }
 
     /// The end of a stretch at a call; `None` for calls that are known not to return to code with notes.
-    fn call(&self, call: &Instruction) -> Option<End> {
+    fn call(&self, call: &Instruction) -> Option<StretchEnd> {
         let marks = &self.image.landmarks;
         let back = call.next_ip();
         let to = |at: u64| at.wrapping_add(self.bias);
         if marks.returns.contains(&back) || marks.here.contains(&back) {
-            return Some(End::Away(to(back)));
+            return Some(StretchEnd::Away(to(back)));
         }
         let target = call.near_branch_target();
         let is_direct = call.flow_control() == FlowControl::Call && marks.is_function(target);
-        is_direct.then(|| End::Call(to(target), to(back)))
+        is_direct.then(|| StretchEnd::Call(to(target), to(back)))
     }
 }

@@ -4,9 +4,9 @@
 
 use super::{
     origins::Origin,
-    places::Place,
-    spots::{Spot, SpotId, Spots, Use},
-    walk::Draft,
+    places::RegionByte,
+    spots::{SpotId, Spots, Use, UsedSpot},
+    walk::EventDraft,
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventKind, SiteId, model::flags};
@@ -36,7 +36,7 @@ mod has {
 
 /// One draft.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct RowDraft {
     pub value: u64,
     pub spot: SpotId,
     pub origin: OriginId,
@@ -50,7 +50,7 @@ pub(super) struct Row {
     has: u8,
 }
 
-impl Row {
+impl RowDraft {
     /// The value, if it is known.
     pub fn value(&self) -> Option<u64> {
         (self.has & has::VALUE != 0).then_some(self.value)
@@ -65,10 +65,10 @@ impl Row {
 /// The drafts of a run.
 #[derive(Default)]
 pub(super) struct Drafts {
-    rows: Vec<Row>,
+    rows: Vec<RowDraft>,
     pub spots: Spots,
-    origins: Table<Origin>,
-    pointees: Table<Place>,
+    origins: RowTable<Origin>,
+    pointees: RowTable<RegionByte>,
     olds: FxHashMap<u32, u64>,
     skipped: FxHashMap<u32, u64>,
 }
@@ -86,7 +86,7 @@ impl Drafts {
     }
 
     /// The rows, in the order of the events.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[RowDraft] {
         &self.rows
     }
 
@@ -106,7 +106,7 @@ impl Drafts {
     }
 
     /// The place that a row's value points to.
-    pub fn pointee(&self, row: &Row) -> Place {
+    pub fn pointee(&self, row: &RowDraft) -> RegionByte {
         self.pointees.get(row.pointee)
     }
 
@@ -117,8 +117,8 @@ impl Drafts {
 
     /// Appends a draft.
     #[inline(always)]
-    pub fn push(&mut self, draft: &Draft) -> SpotId {
-        let spot = Spot {
+    pub fn push(&mut self, draft: &EventDraft) -> SpotId {
+        let spot = UsedSpot {
             place: draft.place,
             size: draft.size,
             used: match draft.is_object {
@@ -134,7 +134,7 @@ impl Drafts {
 
     /// Appends a draft whose place is known by number.
     #[inline(always)]
-    pub fn push_at(&mut self, draft: &Draft, spot: SpotId) {
+    pub fn push_at(&mut self, draft: &EventDraft, spot: SpotId) {
         let number = self.rows.len() as u32;
         let mut has = if draft.value.is_some() { has::VALUE } else { 0 };
         if let Some(old) = draft.old {
@@ -149,7 +149,7 @@ impl Drafts {
             0 => 0,
             _ => self.pointees.id(draft.pointee),
         };
-        self.rows.push(Row {
+        self.rows.push(RowDraft {
             value: draft.value.unwrap_or(0),
             spot,
             origin: draft.origin,
@@ -163,7 +163,7 @@ impl Drafts {
     }
 
     /// Inserts a draft before the last one.
-    pub fn insert_before_last(&mut self, draft: &Draft) {
+    pub fn insert_before_last(&mut self, draft: &EventDraft) {
         let Some(last) = self.rows.pop() else {
             self.push(draft);
             return;
@@ -180,10 +180,10 @@ impl Drafts {
     }
 
     /// One draft as a struct.
-    pub fn get(&self, number: usize) -> Option<Draft> {
+    pub fn get(&self, number: usize) -> Option<EventDraft> {
         let row = self.rows.get(number)?;
         let spot = self.spots.get(row.spot);
-        Some(Draft {
+        Some(EventDraft {
             seq: u64::from(row.seq),
             thread: row.thread,
             kind: row.kind,
@@ -231,21 +231,21 @@ impl Drafts {
 }
 
 /// Rows by number, each once; row 0 is the default.
-struct Table<T> {
+struct RowTable<T> {
     rows: Vec<T>,
     ids: FxHashMap<T, u32>,
 }
 
-impl<T: Copy + Default + Eq + std::hash::Hash> Default for Table<T> {
-    fn default() -> Table<T> {
-        Table {
+impl<T: Copy + Default + Eq + std::hash::Hash> Default for RowTable<T> {
+    fn default() -> RowTable<T> {
+        RowTable {
             rows: vec![T::default()],
             ids: FxHashMap::from_iter([(T::default(), 0)]),
         }
     }
 }
 
-impl<T: Copy + Default + Eq + std::hash::Hash> Table<T> {
+impl<T: Copy + Default + Eq + std::hash::Hash> RowTable<T> {
     fn id(&mut self, row: T) -> u32 {
         *self.ids.entry(row).or_insert_with(|| {
             self.rows.push(row);
@@ -260,39 +260,39 @@ impl<T: Copy + Default + Eq + std::hash::Hash> Table<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::places::RegionId;
+    use super::super::places::MemoryRegionId;
     use super::*;
 
-    fn draft(seq: u64, old: Option<u64>) -> Draft {
-        Draft {
-            place: Place {
-                region: RegionId(2),
+    fn draft(seq: u64, old: Option<u64>) -> EventDraft {
+        EventDraft {
+            place: RegionByte {
+                region: MemoryRegionId(2),
                 offset: -8,
             },
             is_object: false,
             size: 8,
             skipped: seq % 2,
             value: (seq != 3).then_some(seq),
-            pointee: Place {
-                region: RegionId(seq as u32 % 3),
+            pointee: RegionByte {
+                region: MemoryRegionId(seq as u32 % 3),
                 offset: 16,
             },
             old,
-            ..Draft::new(seq, 5, EventKind::Rmw, OriginId::NONE)
+            ..EventDraft::new(seq, 5, EventKind::Rmw, OriginId::NONE)
         }
     }
 
     #[test]
     fn drafts_come_back_as_they_were() {
         let mut drafts = Drafts::default();
-        let all: Vec<Draft> = (1..6).map(|seq| draft(seq, Some(seq * 10))).collect();
+        let all: Vec<EventDraft> = (1..6).map(|seq| draft(seq, Some(seq * 10))).collect();
         for one in &all {
             drafts.push(one);
         }
         for (number, expected) in all.iter().enumerate() {
             let found = drafts.get(number).unwrap();
             let pointee = match expected.pointee.region.0 {
-                0 => Place::default(),
+                0 => RegionByte::default(),
                 _ => expected.pointee,
             };
             assert_eq!((found.seq, found.thread), (expected.seq, 5));

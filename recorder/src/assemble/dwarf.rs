@@ -10,13 +10,13 @@ use super::{
 use gimli::{AttributeValue, LittleEndian, Operation, Reader as _, UnitOffset};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(super) type Reader = gimli::EndianArcSlice<LittleEndian>;
-pub(super) type Entry = gimli::DebuggingInformationEntry<Reader>;
-type Unit = gimli::Unit<Reader>;
+pub(super) type DwarfReader = gimli::EndianArcSlice<LittleEndian>;
+pub(super) type DwarfEntry = gimli::DebuggingInformationEntry<DwarfReader>;
+type DwarfUnit = gimli::Unit<DwarfReader>;
 
 /// A variable with a fixed address.
 #[derive(Clone, Debug)]
-pub(super) struct Global {
+pub(super) struct DwarfGlobal {
     pub address: u64,
     pub name: String,
     /// File and line of the declaration, to tell equal names apart.
@@ -46,7 +46,7 @@ pub(super) struct FrameVariable {
 
 /// A function with machine code.
 #[derive(Clone, Debug)]
-pub(super) struct Function {
+pub(super) struct DwarfFunction {
     /// Name with its namespaces and classes, without parameters.
     pub name: String,
     /// Address ranges.
@@ -60,10 +60,10 @@ pub(super) struct Function {
 /// The result of the walk.
 #[derive(Default)]
 pub(super) struct DebugInfo {
-    pub globals: Vec<Global>,
+    pub globals: Vec<DwarfGlobal>,
     /// Thread-local variables; their addresses are offsets in the file's block of them.
-    pub thread_locals: Vec<Global>,
-    pub functions: Vec<Function>,
+    pub thread_locals: Vec<DwarfGlobal>,
+    pub functions: Vec<DwarfFunction>,
     pub types: Types,
     /// Types that the source may name at an allocation.
     pub sources: SourceTypes,
@@ -99,12 +99,12 @@ impl SourceTypes {
 
 /// All units of a file.
 pub(super) struct Units {
-    dwarf: std::sync::Arc<gimli::Dwarf<Reader>>,
-    list: Vec<Unit>,
+    dwarf: std::sync::Arc<gimli::Dwarf<DwarfReader>>,
+    list: Vec<DwarfUnit>,
 }
 
 impl Units {
-    fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> Units {
+    fn read(dwarf: std::sync::Arc<gimli::Dwarf<DwarfReader>>) -> Units {
         let mut list = Vec::new();
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
@@ -113,7 +113,7 @@ impl Units {
         Units { dwarf, list }
     }
 
-    pub fn get(&self, unit: usize) -> Option<&Unit> {
+    pub fn get(&self, unit: usize) -> Option<&DwarfUnit> {
         self.list.get(unit)
     }
 
@@ -121,7 +121,7 @@ impl Units {
     pub fn target(
         &self,
         unit: usize,
-        value: AttributeValue<Reader>,
+        value: AttributeValue<DwarfReader>,
     ) -> Option<(usize, UnitOffset)> {
         match value {
             AttributeValue::UnitRef(offset) => Some((unit, offset)),
@@ -139,30 +139,30 @@ impl Units {
     }
 
     /// `DW_AT_name`, empty when there is none.
-    pub fn name(&self, unit: usize, entry: &Entry) -> String {
+    pub fn name(&self, unit: usize, entry: &DwarfEntry) -> String {
         self.text(unit, entry.attr_value(gimli::DW_AT_name))
             .unwrap_or_default()
     }
 
-    pub fn text(&self, unit: usize, value: Option<AttributeValue<Reader>>) -> Option<String> {
+    pub fn text(&self, unit: usize, value: Option<AttributeValue<DwarfReader>>) -> Option<String> {
         let text = self.dwarf.attr_string(self.list.get(unit)?, value?).ok()?;
         Some(text.to_string_lossy().ok()?.into_owned())
     }
 
     /// The first type that a template was made for.
-    pub fn template_type(&self, unit: usize, entry: &Entry) -> Option<Entry> {
-        let is_type = |child: &Entry| child.tag() == gimli::DW_TAG_template_type_parameter;
+    pub fn template_type(&self, unit: usize, entry: &DwarfEntry) -> Option<DwarfEntry> {
+        let is_type = |child: &DwarfEntry| child.tag() == gimli::DW_TAG_template_type_parameter;
         self.children(unit, entry).into_iter().find(is_type)
     }
 
     /// The linker's name of a function, for people.
-    fn linkage_name(&self, unit: usize, entry: &Entry) -> Option<String> {
+    fn linkage_name(&self, unit: usize, entry: &DwarfEntry) -> Option<String> {
         let name = self.text(unit, entry.attr_value(gimli::DW_AT_linkage_name))?;
         Some(super::names::function(&name))
     }
 
     /// The direct children of an entry.
-    pub fn children(&self, unit: usize, entry: &Entry) -> Vec<Entry> {
+    pub fn children(&self, unit: usize, entry: &DwarfEntry) -> Vec<DwarfEntry> {
         let mut children = Vec::new();
         let Some(unit) = self.list.get(unit) else {
             return children;
@@ -191,7 +191,7 @@ impl Units {
         language != Some(gimli::DW_LANG_Rust)
     }
 
-    fn declared(&self, unit: usize, entry: &Entry) -> (String, u64) {
+    fn declared(&self, unit: usize, entry: &DwarfEntry) -> (String, u64) {
         let line = entry
             .attr(gimli::DW_AT_decl_line)
             .and_then(|line| line.udata_value());
@@ -210,13 +210,13 @@ impl Units {
 }
 
 /// Reads everything that is needed of a file's debug info.
-pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<Reader>>) -> DebugInfo {
+pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<DwarfReader>>) -> DebugInfo {
     let units = Units::read(dwarf);
-    let mut declared = Declared::default();
+    let mut declared = DeclaredFacts::default();
     for unit in (0..units.list.len()).filter(|unit| units.is_c_family(*unit)) {
         declared.unit(&units, unit);
     }
-    let mut walk = Walk {
+    let mut walk = DwarfWalk {
         units: &units,
         names: &declared.names,
         types: TypeBuilder::new(&units, &declared.in_std),
@@ -245,14 +245,14 @@ pub(super) type EntryId = (usize, usize);
 
 /// Facts that have to be known before the walk, because references may point forwards.
 #[derive(Default)]
-struct Declared {
+struct DeclaredFacts {
     /// Qualified names of functions, variables and members.
     names: FxHashMap<EntryId, String>,
     /// Types that stand in namespace `std`.
     in_std: FxHashSet<EntryId>,
 }
 
-impl Declared {
+impl DeclaredFacts {
     fn unit(&mut self, units: &Units, unit: usize) {
         let Some(header) = units.get(unit) else {
             return;
@@ -313,13 +313,13 @@ fn is_type(tag: gimli::DwTag) -> bool {
     )
 }
 
-struct Walk<'a> {
+struct DwarfWalk<'a> {
     units: &'a Units,
     names: &'a FxHashMap<EntryId, String>,
     types: TypeBuilder<'a>,
-    globals: Vec<Global>,
-    thread_locals: Vec<Global>,
-    functions: Vec<Function>,
+    globals: Vec<DwarfGlobal>,
+    thread_locals: Vec<DwarfGlobal>,
+    functions: Vec<DwarfFunction>,
     sources: SourceTypes,
     unseen: Vec<String>,
     /// `true` if clang made the unit that is being walked.
@@ -330,7 +330,7 @@ struct Walk<'a> {
 const MAX_ORIGINS: usize = 4;
 
 /// Something that encloses entries: a namespace, type, function or block.
-struct Scope {
+struct DwarfScope {
     depth: isize,
     /// Qualified name.
     path: String,
@@ -340,13 +340,13 @@ struct Scope {
     within: String,
 }
 
-impl Walk<'_> {
+impl DwarfWalk<'_> {
     fn unit(&mut self, unit: usize) {
         let Some(header) = self.units.get(unit) else {
             return;
         };
         self.is_by_clang = unseen::is_by_clang(self.units, unit);
-        let mut scopes: Vec<Scope> = Vec::new();
+        let mut scopes: Vec<DwarfScope> = Vec::new();
         let mut cursor = header.entries();
         while let Ok(Some(entry)) = cursor.next_dfs() {
             while scopes
@@ -359,7 +359,7 @@ impl Walk<'_> {
         }
     }
 
-    fn entry(&mut self, unit: usize, entry: &Entry, scopes: &mut Vec<Scope>) {
+    fn entry(&mut self, unit: usize, entry: &DwarfEntry, scopes: &mut Vec<DwarfScope>) {
         let outer = scopes.last();
         let (outer_path, function, within) = outer.map_or(("", None, ""), |scope| {
             (scope.path.as_str(), scope.function, scope.within.as_str())
@@ -370,7 +370,7 @@ impl Walk<'_> {
             let path = self.full_name(unit, entry, outer_path);
             self.allocator(unit, entry, &self.units.name(unit, entry));
             let function = self.function(unit, entry, &path);
-            scopes.push(Scope {
+            scopes.push(DwarfScope {
                 depth,
                 within: path.clone(),
                 path,
@@ -381,7 +381,7 @@ impl Walk<'_> {
             let path = qualified(outer_path, &name);
             self.allocator(unit, entry, &name);
             self.named_type(unit, entry, &path);
-            scopes.push(Scope {
+            scopes.push(DwarfScope {
                 depth,
                 within: within.to_owned(),
                 path,
@@ -398,7 +398,7 @@ impl Walk<'_> {
 
     /// Notes data of the program's own whose accesses the compiler does not report: members, and variables that have
     /// a place for the whole run.
-    fn unseen(&mut self, unit: usize, entry: &Entry, outer: &str) {
+    fn unseen(&mut self, unit: usize, entry: &DwarfEntry, outer: &str) {
         if !self.is_by_clang || outer.starts_with("std") {
             return;
         }
@@ -406,7 +406,7 @@ impl Walk<'_> {
             gimli::DW_TAG_member => true,
             gimli::DW_TAG_variable => matches!(
                 self.place(unit, entry, None),
-                Some(Place::Fixed(_) | Place::ThreadLocal(_))
+                Some(DwarfPlace::Fixed(_) | DwarfPlace::ThreadLocal(_))
             ),
             _ => false,
         };
@@ -425,7 +425,7 @@ impl Walk<'_> {
 
     /// Notes a function of the C++ library that allocates objects of a type that its template names: the one of an
     /// allocator class, or `make_unique`.
-    fn allocator(&mut self, unit: usize, entry: &Entry, name: &str) -> Option<()> {
+    fn allocator(&mut self, unit: usize, entry: &DwarfEntry, name: &str) -> Option<()> {
         let is_class = ["__new_allocator<", "new_allocator<", "allocator<"]
             .iter()
             .any(|start| name.starts_with(start));
@@ -449,7 +449,7 @@ impl Walk<'_> {
     }
 
     /// Notes a type by name, if the user may have written it.
-    fn named_type(&mut self, unit: usize, entry: &Entry, path: &str) {
+    fn named_type(&mut self, unit: usize, entry: &DwarfEntry, path: &str) {
         let is_declaration = entry.attr(gimli::DW_AT_declaration).is_some();
         let is_library = path.starts_with("std") || path.starts_with('_') || path.is_empty();
         if is_declaration || is_library || entry.tag() == gimli::DW_TAG_namespace {
@@ -463,7 +463,7 @@ impl Walk<'_> {
     }
 
     /// Notes the type that a variable points to.
-    fn pointer(&mut self, unit: usize, entry: &Entry, within: &str) {
+    fn pointer(&mut self, unit: usize, entry: &DwarfEntry, within: &str) {
         let name = self.units.name(unit, entry);
         if name.is_empty() || within.starts_with("std::") {
             return;
@@ -476,7 +476,7 @@ impl Walk<'_> {
     }
 
     /// Qualified name; a definition takes that of its declaration.
-    fn full_name(&self, unit: usize, entry: &Entry, outer: &str) -> String {
+    fn full_name(&self, unit: usize, entry: &DwarfEntry, outer: &str) -> String {
         let own = self.units.name(unit, entry);
         if !own.is_empty() {
             return qualified(outer, &own);
@@ -499,14 +499,14 @@ impl Walk<'_> {
         String::new()
     }
 
-    fn origin(&self, unit: usize, entry: &Entry) -> Option<(usize, UnitOffset)> {
+    fn origin(&self, unit: usize, entry: &DwarfEntry) -> Option<(usize, UnitOffset)> {
         let value = entry
             .attr_value(gimli::DW_AT_specification)
             .or_else(|| entry.attr_value(gimli::DW_AT_abstract_origin))?;
         self.units.target(unit, value)
     }
 
-    fn function(&mut self, unit: usize, entry: &Entry, name: &str) -> Option<usize> {
+    fn function(&mut self, unit: usize, entry: &DwarfEntry, name: &str) -> Option<usize> {
         let header = self.units.get(unit)?;
         let mut found = self.units.dwarf.die_ranges(header, entry).ok()?;
         let mut ranges = Vec::new();
@@ -525,7 +525,7 @@ impl Walk<'_> {
             || has(gimli::DW_AT_GNU_all_call_sites)
             || has(gimli::DW_AT_GNU_all_tail_call_sites);
         let name = name.to_owned();
-        self.functions.push(Function {
+        self.functions.push(DwarfFunction {
             name,
             ranges,
             frame_base,
@@ -538,7 +538,7 @@ impl Walk<'_> {
     fn variable(
         &mut self,
         unit: usize,
-        entry: &Entry,
+        entry: &DwarfEntry,
         path: String,
         function: Option<usize>,
     ) -> Option<()> {
@@ -557,20 +557,20 @@ impl Walk<'_> {
         }
         let kind = self.types.type_of(described_in, &described)?;
         match place {
-            Place::Fixed(address) | Place::ThreadLocal(address) => {
+            DwarfPlace::Fixed(address) | DwarfPlace::ThreadLocal(address) => {
                 let declared = self.units.declared(described_in, &described);
                 let list = match place {
-                    Place::Fixed(_) => &mut self.globals,
+                    DwarfPlace::Fixed(_) => &mut self.globals,
                     _ => &mut self.thread_locals,
                 };
-                list.push(Global {
+                list.push(DwarfGlobal {
                     address,
                     name: path,
                     declared,
                     kind,
                 });
             }
-            Place::Frame(offset) => {
+            DwarfPlace::Frame(offset) => {
                 // The function's own name is not part of the variable's.
                 let name = path.rsplit("::").next().unwrap_or(&path).to_owned();
                 let size = self.types.types.size(kind);
@@ -586,7 +586,12 @@ impl Walk<'_> {
         Some(())
     }
 
-    fn place(&self, unit: usize, entry: &Entry, function: Option<usize>) -> Option<Place> {
+    fn place(
+        &self,
+        unit: usize,
+        entry: &DwarfEntry,
+        function: Option<usize>,
+    ) -> Option<DwarfPlace> {
         let header = self.units.get(unit)?;
         let base = function.and_then(|function| self.functions.get(function));
         let base = base.map_or(FrameBase::Cfa, |function| function.frame_base);
@@ -597,7 +602,7 @@ impl Walk<'_> {
         let mut list = self.units.dwarf.attr_locations(header, value).ok()??;
         while let Ok(Some(part)) = list.next() {
             let place = self.expression(header, part.data, base);
-            if let Some(Place::Frame(_)) = place {
+            if let Some(DwarfPlace::Frame(_)) = place {
                 return place;
             }
         }
@@ -607,37 +612,39 @@ impl Walk<'_> {
     /// The place that an expression of one operation names.
     fn expression(
         &self,
-        unit: &Unit,
-        expression: gimli::Expression<Reader>,
+        unit: &DwarfUnit,
+        expression: gimli::Expression<DwarfReader>,
         base: FrameBase,
-    ) -> Option<Place> {
+    ) -> Option<DwarfPlace> {
         let mut operations = expression.operations(unit.encoding());
         let place = match operations.next().ok()?? {
-            Operation::Address { address } => Place::Fixed(address),
+            Operation::Address { address } => DwarfPlace::Fixed(address),
             Operation::AddressIndex { index } => {
-                Place::Fixed(self.units.dwarf.address(unit, index).ok()?)
+                DwarfPlace::Fixed(self.units.dwarf.address(unit, index).ok()?)
             }
-            Operation::FrameOffset { offset } => Place::Frame(offset),
+            Operation::FrameOffset { offset } => DwarfPlace::Frame(offset),
             Operation::RegisterOffset {
                 register, offset, ..
-            } => Place::Frame(from_register(register, offset, base)?),
-            Operation::UnsignedConstant { value } => Place::ThreadLocal(value),
+            } => DwarfPlace::Frame(from_register(register, offset, base)?),
+            Operation::UnsignedConstant { value } => DwarfPlace::ThreadLocal(value),
             _ => return None,
         };
         match (operations.next().ok()?, place) {
-            (None, Place::Fixed(_) | Place::Frame(_)) => Some(place),
-            (Some(Operation::TLS), Place::Fixed(offset) | Place::ThreadLocal(offset)) => operations
-                .next()
-                .ok()?
-                .is_none()
-                .then_some(Place::ThreadLocal(offset)),
+            (None, DwarfPlace::Fixed(_) | DwarfPlace::Frame(_)) => Some(place),
+            (Some(Operation::TLS), DwarfPlace::Fixed(offset) | DwarfPlace::ThreadLocal(offset)) => {
+                operations
+                    .next()
+                    .ok()?
+                    .is_none()
+                    .then_some(DwarfPlace::ThreadLocal(offset))
+            }
             _ => None,
         }
     }
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum DwarfPlace {
     Fixed(u64),
     /// Offset in the file's block of thread-local variables.
     ThreadLocal(u64),
@@ -658,7 +665,7 @@ fn from_register(register: gimli::Register, offset: i64, base: FrameBase) -> Opt
     }
 }
 
-fn frame_base(unit: &Unit, entry: &Entry) -> Option<FrameBase> {
+fn frame_base(unit: &DwarfUnit, entry: &DwarfEntry) -> Option<FrameBase> {
     let expression = entry.attr_value(gimli::DW_AT_frame_base)?.exprloc_value()?;
     let mut operations = expression.operations(unit.encoding());
     let (register, offset) = match operations.next().ok()?? {

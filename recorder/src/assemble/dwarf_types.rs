@@ -1,8 +1,8 @@
 //! Layouts of types, from their DWARF entries.
 
 use super::{
-    dwarf::{Entry, EntryId, Reader, Units},
-    types::{Field, Holds, Type, TypeId, Types, is_opaque},
+    dwarf::{DwarfEntry, DwarfReader, EntryId, Units},
+    types::{LeafKind, TypeField, TypeId, TypeLayout, Types, is_opaque},
 };
 use gimli::{AttributeValue, UnitOffset};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,12 +30,12 @@ impl<'a> TypeBuilder<'a> {
     }
 
     /// The layout that this entry's `DW_AT_type` names.
-    pub fn type_of(&mut self, unit: usize, entry: &Entry) -> Option<TypeId> {
+    pub fn type_of(&mut self, unit: usize, entry: &DwarfEntry) -> Option<TypeId> {
         self.referred(unit, entry, MAX_DEPTH)
     }
 
     /// The layout of what a variable of this entry's type points to.
-    pub fn pointee_of(&mut self, unit: usize, entry: &Entry) -> Option<TypeId> {
+    pub fn pointee_of(&mut self, unit: usize, entry: &DwarfEntry) -> Option<TypeId> {
         let (mut at, mut described) = (unit, entry.clone());
         for _ in 0..MAX_DEPTH {
             let value = described.attr_value(gimli::DW_AT_type)?;
@@ -55,11 +55,11 @@ impl<'a> TypeBuilder<'a> {
     }
 
     /// The layout of a type entry.
-    pub fn named(&mut self, unit: usize, entry: &Entry) -> Option<TypeId> {
+    pub fn named(&mut self, unit: usize, entry: &DwarfEntry) -> Option<TypeId> {
         self.build(unit, entry.offset(), MAX_DEPTH)
     }
 
-    fn referred(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
+    fn referred(&mut self, unit: usize, entry: &DwarfEntry, depth: usize) -> Option<TypeId> {
         let value = entry.attr_value(gimli::DW_AT_type)?;
         let (unit, offset) = self.units.target(unit, value)?;
         self.build(unit, offset, depth.checked_sub(1)?)
@@ -74,7 +74,7 @@ impl<'a> TypeBuilder<'a> {
         let in_std = self.in_std.contains(&(unit, offset.0));
         let id = if is_opaque(&name, in_std) {
             let size = self.byte_size(unit, &entry, depth);
-            self.leaf(size, Holds::Unknown)
+            self.leaf(size, LeafKind::Unknown)
         } else {
             self.by_tag(unit, &entry, depth)?
         };
@@ -82,7 +82,7 @@ impl<'a> TypeBuilder<'a> {
         Some(id)
     }
 
-    fn by_tag(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
+    fn by_tag(&mut self, unit: usize, entry: &DwarfEntry, depth: usize) -> Option<TypeId> {
         Some(match entry.tag() {
             gimli::DW_TAG_typedef
             | gimli::DW_TAG_const_type
@@ -98,29 +98,29 @@ impl<'a> TypeBuilder<'a> {
             | gimli::DW_TAG_reference_type
             | gimli::DW_TAG_rvalue_reference_type => {
                 let size = byte_size(entry).unwrap_or(8);
-                self.leaf(size, Holds::Pointer)
+                self.leaf(size, LeafKind::Pointer)
             }
             gimli::DW_TAG_base_type | gimli::DW_TAG_enumeration_type => {
                 let size = byte_size(entry).unwrap_or(1);
-                self.leaf(size, Holds::Number)
+                self.leaf(size, LeafKind::Number)
             }
             gimli::DW_TAG_ptr_to_member_type => {
                 let size = byte_size(entry).unwrap_or(16);
-                self.leaf(size, Holds::Unknown)
+                self.leaf(size, LeafKind::Unknown)
             }
             _ => {
                 let size = byte_size(entry).unwrap_or(1);
-                self.leaf(size, Holds::Unknown)
+                self.leaf(size, LeafKind::Unknown)
             }
         })
     }
 
-    fn leaf(&mut self, size: u64, holds: Holds) -> TypeId {
-        self.types.add(Type::Leaf { size, holds })
+    fn leaf(&mut self, size: u64, holds: LeafKind) -> TypeId {
+        self.types.add(TypeLayout::Leaf { size, holds })
     }
 
     /// Size of a type that is not looked into: its own, or that of the type behind a typedef.
-    fn byte_size(&mut self, unit: usize, entry: &Entry, depth: usize) -> u64 {
+    fn byte_size(&mut self, unit: usize, entry: &DwarfEntry, depth: usize) -> u64 {
         if let Some(size) = byte_size(entry) {
             return size;
         }
@@ -128,33 +128,33 @@ impl<'a> TypeBuilder<'a> {
         inner.map_or(1, |id| self.types.size(id))
     }
 
-    fn children(&self, unit: usize, entry: &Entry) -> Vec<Entry> {
+    fn children(&self, unit: usize, entry: &DwarfEntry) -> Vec<DwarfEntry> {
         self.units.children(unit, entry)
     }
 
     /// The library's storage for an object of the type that its template names, if this is such a type.
-    fn room(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
+    fn room(&mut self, unit: usize, entry: &DwarfEntry, depth: usize) -> Option<TypeId> {
         let name = self.units.name(unit, entry);
         let is_room = ["__aligned_buffer<", "__aligned_membuf<"]
             .iter()
             .any(|start| name.starts_with(start));
         let parameter = self.units.template_type(unit, entry).filter(|_| is_room)?;
         let kind = self.referred(unit, &parameter, depth)?;
-        let fields = vec![Field {
+        let fields = vec![TypeField {
             name: String::new(),
             offset: 0,
             kind,
         }];
         let size = byte_size(entry).unwrap_or(0);
-        Some(self.types.add(Type::Record { size, fields }))
+        Some(self.types.add(TypeLayout::Record { size, fields }))
     }
 
-    fn structure(&mut self, unit: usize, entry: &Entry, depth: usize) -> TypeId {
+    fn structure(&mut self, unit: usize, entry: &DwarfEntry, depth: usize) -> TypeId {
         if let Some(room) = self.room(unit, entry, depth) {
             return room;
         }
         let mut fields = Vec::new();
-        let mut bits: Option<BitFields> = None;
+        let mut bits: Option<BitFieldLayouts> = None;
         for child in self.children(unit, entry) {
             if let Some(field) = bit_field(&child, &self.units.name(unit, &child)) {
                 match &mut bits {
@@ -167,7 +167,7 @@ impl<'a> TypeBuilder<'a> {
         }
         self.flush(&mut bits, None, &mut fields);
         fields.sort_by_key(|field| field.offset);
-        self.types.add(Type::Record {
+        self.types.add(TypeLayout::Record {
             size: byte_size(entry).unwrap_or(0),
             fields,
         })
@@ -176,18 +176,18 @@ impl<'a> TypeBuilder<'a> {
     /// Adds pending bit-fields. Those that share bytes are one location: the machine reads and writes them together.
     fn flush(
         &mut self,
-        group: &mut Option<BitFields>,
-        next: Option<BitFields>,
-        to: &mut Vec<Field>,
+        group: &mut Option<BitFieldLayouts>,
+        next: Option<BitFieldLayouts>,
+        to: &mut Vec<TypeField>,
     ) {
         if let Some(done) = std::mem::replace(group, next) {
             let size = done.end.saturating_sub(done.start);
             let holds = match done.splits_bytes {
-                true => Holds::Bits,
-                false => Holds::Number,
+                true => LeafKind::Bits,
+                false => LeafKind::Number,
             };
             let kind = self.leaf(size, holds);
-            to.push(Field {
+            to.push(TypeField {
                 name: done.names.join("|"),
                 offset: done.start,
                 kind,
@@ -196,7 +196,7 @@ impl<'a> TypeBuilder<'a> {
     }
 
     /// A data member or base class; `None` for static members, functions and what takes no space.
-    fn member(&mut self, unit: usize, child: &Entry, depth: usize) -> Option<Field> {
+    fn member(&mut self, unit: usize, child: &DwarfEntry, depth: usize) -> Option<TypeField> {
         let is_base = child.tag() == gimli::DW_TAG_inheritance;
         if !is_base && child.tag() != gimli::DW_TAG_member || is_static(child) {
             return None;
@@ -212,40 +212,40 @@ impl<'a> TypeBuilder<'a> {
             }
             name => plain_member(name),
         };
-        (self.types.leaves(kind) > 0).then_some(Field { name, offset, kind })
+        (self.types.leaves(kind) > 0).then_some(TypeField { name, offset, kind })
     }
 
     /// The layout of a union: that of the arm that divides it most finely, so that no two parts overlap.
-    fn union(&mut self, unit: usize, entry: &Entry, depth: usize) -> TypeId {
+    fn union(&mut self, unit: usize, entry: &DwarfEntry, depth: usize) -> TypeId {
         let size = byte_size(entry).unwrap_or(0);
-        let arms: Vec<Field> = self
+        let arms: Vec<TypeField> = self
             .children(unit, entry)
             .iter()
             .filter_map(|child| self.member(unit, child, depth))
             .collect();
-        let finest = |arm: &&Field| self.types.leaves(arm.kind);
+        let finest = |arm: &&TypeField| self.types.leaves(arm.kind);
         // Of equals the first: `max_by_key` takes the last.
         match arms.iter().rev().max_by_key(finest) {
             Some(arm) if self.types.leaves(arm.kind) > 1 => {
                 let arm = arm.clone();
-                self.types.add(Type::Record {
+                self.types.add(TypeLayout::Record {
                     size,
                     fields: vec![arm],
                 })
             }
-            _ => self.leaf(size, Holds::Unknown),
+            _ => self.leaf(size, LeafKind::Unknown),
         }
     }
 
     /// A name for an unnamed member: for a union none of whose arms has parts the names of its arms, if these are
     /// few.
-    fn name_of_arms(&self, unit: usize, member: &Entry, kind: TypeId) -> Option<String> {
+    fn name_of_arms(&self, unit: usize, member: &DwarfEntry, kind: TypeId) -> Option<String> {
         const MOST: usize = 3;
         let (unit, offset) = self
             .units
             .target(unit, member.attr_value(gimli::DW_AT_type)?)?;
         let union = self.units.get(unit)?.entry(offset).ok()?;
-        let is_leaf = matches!(self.types.get(kind), Some(Type::Leaf { .. }));
+        let is_leaf = matches!(self.types.get(kind), Some(TypeLayout::Leaf { .. }));
         if union.tag() != gimli::DW_TAG_union_type || !is_leaf {
             return None;
         }
@@ -259,7 +259,7 @@ impl<'a> TypeBuilder<'a> {
         (are_few && !names.contains(&String::new())).then(|| names.join("/"))
     }
 
-    fn array(&mut self, unit: usize, entry: &Entry, depth: usize) -> Option<TypeId> {
+    fn array(&mut self, unit: usize, entry: &DwarfEntry, depth: usize) -> Option<TypeId> {
         let element = self.referred(unit, entry, depth)?;
         let mut counts: Vec<u64> = self
             .children(unit, entry)
@@ -270,7 +270,7 @@ impl<'a> TypeBuilder<'a> {
         let mut kind = element;
         while let Some(count) = counts.pop() {
             let stride = self.types.size(kind);
-            kind = self.types.add(Type::Array {
+            kind = self.types.add(TypeLayout::Array {
                 count,
                 stride,
                 element: kind,
@@ -289,7 +289,7 @@ fn plain_member(name: String) -> String {
     }
 }
 
-struct BitFields {
+struct BitFieldLayouts {
     start: u64,
     end: u64,
     /// `true` if some begin or end within a byte.
@@ -297,8 +297,8 @@ struct BitFields {
     names: Vec<String>,
 }
 
-impl BitFields {
-    fn join(&mut self, other: BitFields) {
+impl BitFieldLayouts {
+    fn join(&mut self, other: BitFieldLayouts) {
         self.end = self.end.max(other.end);
         self.splits_bytes |= other.splits_bytes;
         self.names.extend(other.names);
@@ -306,14 +306,14 @@ impl BitFields {
 }
 
 /// The bytes of a bit-field.
-fn bit_field(entry: &Entry, name: &str) -> Option<BitFields> {
+fn bit_field(entry: &DwarfEntry, name: &str) -> Option<BitFieldLayouts> {
     let bits = entry.attr(gimli::DW_AT_bit_size)?.udata_value()?;
     let first = match entry.attr(gimli::DW_AT_data_bit_offset) {
         Some(first) => first.udata_value()?,
         None => old_bit_offset(entry, bits)?,
     };
     let end = first.checked_add(bits)?.div_ceil(8);
-    Some(BitFields {
+    Some(BitFieldLayouts {
         start: first / 8,
         end,
         splits_bytes: first % 8 != 0 || bits % 8 != 0,
@@ -322,7 +322,7 @@ fn bit_field(entry: &Entry, name: &str) -> Option<BitFields> {
 }
 
 /// Bit offset in the form of DWARF 3, which counts from the most significant bit of the storage unit.
-fn old_bit_offset(entry: &Entry, bits: u64) -> Option<u64> {
+fn old_bit_offset(entry: &DwarfEntry, bits: u64) -> Option<u64> {
     let byte = entry
         .attr(gimli::DW_AT_data_member_location)?
         .udata_value()?;
@@ -335,21 +335,21 @@ fn old_bit_offset(entry: &Entry, bits: u64) -> Option<u64> {
     byte.checked_mul(8)?.checked_add(within)
 }
 
-fn byte_size(entry: &Entry) -> Option<u64> {
+fn byte_size(entry: &DwarfEntry) -> Option<u64> {
     entry.attr(gimli::DW_AT_byte_size)?.udata_value()
 }
 
-fn is_static(entry: &Entry) -> bool {
+fn is_static(entry: &DwarfEntry) -> bool {
     let set = |name| matches!(entry.attr_value(name), Some(AttributeValue::Flag(true)));
     set(gimli::DW_AT_external) || set(gimli::DW_AT_declaration)
 }
 
 /// Elements of one dimension; 0 when the length is not in the debug info.
-pub(super) fn element_count(range: &Entry) -> u64 {
+pub(super) fn element_count(range: &DwarfEntry) -> u64 {
     let number = |name| {
         range
             .attr(name)
-            .and_then(gimli::Attribute::<Reader>::udata_value)
+            .and_then(gimli::Attribute::<DwarfReader>::udata_value)
     };
     match number(gimli::DW_AT_count) {
         Some(count) => count,

@@ -1,8 +1,8 @@
 //! The end of a run, in the words of a run file.
 
 use super::{
-    Exit, Launch, check, names, origins::Step, program::Program, raw_log::RawLog, waiting,
-    walk::Walk,
+    Exit, Launch, check, names, origins::RecordRole, program::ProgramDebugInfo, raw_log::RawLog,
+    waiting, walk::LogWalk,
 };
 use crate::launch::check::FailedCheck;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use unsnarl_trace::{
 };
 
 /// The end of a run.
-pub(super) struct Ending {
+pub(super) struct RunEnd {
     pub outcome: Outcome,
     /// Kind of the failure, and one line for a person.
     pub failure: Option<(FailureKind, String)>,
@@ -21,25 +21,25 @@ pub(super) struct Ending {
     pub problem: Option<String>,
 }
 
-impl Ending {
-    fn failed(outcome: Outcome, kind: FailureKind, message: impl Into<String>) -> Ending {
-        Ending {
+impl RunEnd {
+    fn failed(outcome: Outcome, kind: FailureKind, message: impl Into<String>) -> RunEnd {
+        RunEnd {
             outcome,
             failure: Some((kind, message.into())),
             problem: None,
         }
     }
 
-    fn cut_short(problem: impl Into<String>) -> Ending {
-        Ending {
+    fn cut_short(problem: impl Into<String>) -> RunEnd {
+        RunEnd {
             outcome: Outcome::CutShort,
             failure: None,
             problem: Some(problem.into()),
         }
     }
 
-    fn passed() -> Ending {
-        Ending {
+    fn passed() -> RunEnd {
+        RunEnd {
             outcome: Outcome::Passed,
             failure: None,
             problem: None,
@@ -49,19 +49,19 @@ impl Ending {
 
 /// Returns the end of the run, by the log, by what the launcher saw, and by what the driver says of a program that has
 /// done nothing wrong itself.
-pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> Ending {
+pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> RunEnd {
     let ending = of_program(log, launch);
     match &launch.driver_failure {
         Some(message) if ending.outcome == Outcome::Passed => {
-            Ending::failed(Outcome::Failed, FailureKind::Exit, message)
+            RunEnd::failed(Outcome::Failed, FailureKind::Exit, message)
         }
         _ => ending,
     }
 }
 
-fn of_program(log: &RawLog<'_>, launch: &Launch) -> Ending {
+fn of_program(log: &RawLog<'_>, launch: &Launch) -> RunEnd {
     use FailureKind as K;
-    let failed = |kind, message: String| Ending::failed(Outcome::Failed, kind, message);
+    let failed = |kind, message: String| RunEnd::failed(Outcome::Failed, kind, message);
     let parts = log.message_parts();
     let part = parts.first().map_or("", String::as_str);
     match log.end() {
@@ -108,19 +108,19 @@ fn of_program(log: &RawLog<'_>, launch: &Launch) -> Ending {
         ),
         End::Deadlock => {
             let message = "all threads wait for each other";
-            Ending::failed(Outcome::Deadlocked, K::Deadlock, message)
+            RunEnd::failed(Outcome::Deadlocked, K::Deadlock, message)
         }
         End::Livelock => {
             let message = "does not end: nothing changes any more";
-            Ending::failed(Outcome::TimedOut, K::Timeout, message)
+            RunEnd::failed(Outcome::TimedOut, K::Timeout, message)
         }
         End::StepLimit => {
             let message = format!("did not end within {} steps", log.steps());
-            Ending::failed(Outcome::TimedOut, K::Timeout, message)
+            RunEnd::failed(Outcome::TimedOut, K::Timeout, message)
         }
         End::Exited => exited(Exit::Code(log.exit_code().cast_signed()), launch),
         End::Running => still_running(log, launch),
-        other => Ending::cut_short(why_cut_short(other, part, log)),
+        other => RunEnd::cut_short(why_cut_short(other, part, log)),
     }
 }
 
@@ -177,38 +177,38 @@ fn why_cut_short(end: End, part: &str, log: &RawLog<'_>) -> String {
 
 /// The end of a program that ended by itself. The launcher's observation takes precedence: handlers may run after the
 /// log is closed.
-fn exited(logged: Exit, launch: &Launch) -> Ending {
+fn exited(logged: Exit, launch: &Launch) -> RunEnd {
     let exit = if launch.exit == Exit::Unknown {
         logged
     } else {
         launch.exit
     };
     match exit {
-        Exit::Unknown => Ending::passed(),
-        Exit::Code(code) if launch.criteria.expects(code) => Ending::passed(),
+        Exit::Unknown => RunEnd::passed(),
+        Exit::Code(code) if launch.criteria.expects(code) => RunEnd::passed(),
         Exit::Code(code) => match &launch.failed_check {
             Some(FailedCheck { file, line }) => {
                 let message = format!("the check at {}:{line} failed", names::file_name(file));
-                Ending::failed(Outcome::Failed, FailureKind::Check, message)
+                RunEnd::failed(Outcome::Failed, FailureKind::Check, message)
             }
             None => {
                 let message = format!("exit status {code} (counted as a failure)");
-                Ending::failed(Outcome::Failed, FailureKind::Exit, message)
+                RunEnd::failed(Outcome::Failed, FailureKind::Exit, message)
             }
         },
         Exit::Signal(signal) => {
             let message = signal_message(signal.unsigned_abs(), None);
-            Ending::failed(Outcome::Failed, FailureKind::Signal, message)
+            RunEnd::failed(Outcome::Failed, FailureKind::Signal, message)
         }
     }
 }
 
 /// The end of a run of which the log knows no end.
-fn still_running(log: &RawLog<'_>, launch: &Launch) -> Ending {
+fn still_running(log: &RawLog<'_>, launch: &Launch) -> RunEnd {
     const TERMINATED: i32 = 15;
     const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, TERMINATED];
     if launch.timed_out && waiting::is_expected(log, launch) {
-        return Ending {
+        return RunEnd {
             outcome: Outcome::CutShort,
             failure: None,
             problem: None,
@@ -216,18 +216,18 @@ fn still_running(log: &RawLog<'_>, launch: &Launch) -> Ending {
     }
     if launch.timed_out {
         let message = "did not end within the time allowed";
-        return Ending::failed(Outcome::TimedOut, FailureKind::Timeout, message);
+        return RunEnd::failed(Outcome::TimedOut, FailureKind::Timeout, message);
     }
     match launch.exit {
-        _ if launch.killed => Ending::cut_short("the run was stopped from outside"),
+        _ if launch.killed => RunEnd::cut_short("the run was stopped from outside"),
         // It has no handler, and need not have one.
-        Exit::Signal(TERMINATED) if launch.asked => Ending::passed(),
-        Exit::Signal(signal) if FROM_OUTSIDE.contains(&signal) => Ending::cut_short(format!(
+        Exit::Signal(TERMINATED) if launch.asked => RunEnd::passed(),
+        Exit::Signal(signal) if FROM_OUTSIDE.contains(&signal) => RunEnd::cut_short(format!(
             "the program was ended from outside: {}",
             signal_message(signal.unsigned_abs(), None)
         )),
-        Exit::Unknown => Ending::cut_short("the log ends before the program did"),
-        exit => Ending {
+        Exit::Unknown => RunEnd::cut_short("the log ends before the program did"),
+        exit => RunEnd {
             problem: Some("the program ended without the recorder noticing".to_owned()),
             ..exited(exit, launch)
         },
@@ -296,8 +296,8 @@ pub(super) fn place(
     (kind, message): (FailureKind, String),
     check: Option<&FailedCheck>,
     log: &RawLog<'_>,
-    program: &Program,
-    walk: &mut Walk<'_>,
+    program: &ProgramDebugInfo,
+    walk: &mut LogWalk<'_>,
     rows: &mut EventColumns,
 ) -> Failure {
     let mut event = event(kind, rows);
@@ -310,7 +310,7 @@ pub(super) fn place(
     let mut site = event.and_then(|event| Some(SiteId(*rows.sites().get(event)?)));
     if matches!(kind, FailureKind::Assert | FailureKind::UndefinedBehavior) {
         let failed = log.fail_thread() as usize;
-        let origin = walk.origin(failed, log.fail_pc(), Step::Continued);
+        let origin = walk.origin(failed, log.fail_pc(), RecordRole::Continued);
         thread = u16::try_from(failed).ok().map(ThreadId);
         site = Some(reported_site(log, program, walk, origin.site));
     }
@@ -361,7 +361,7 @@ fn blocked(rows: &EventColumns) -> Option<usize> {
 }
 
 /// Completes a file name as the code at `pc` has it with the folder that it was compiled in.
-fn from_its_folder(written: &str, pc: u64, walk: &mut Walk<'_>) -> String {
+fn from_its_folder(written: &str, pc: u64, walk: &mut LogWalk<'_>) -> String {
     if written.is_empty() || written.starts_with('/') {
         return written.to_owned();
     }
@@ -375,8 +375,8 @@ fn from_its_folder(written: &str, pc: u64, walk: &mut Walk<'_>) -> String {
 /// Site of an assertion or of a sanitizer's report: its own file and line count, whatever the debug info says.
 fn reported_site(
     log: &RawLog<'_>,
-    program: &Program,
-    walk: &mut Walk<'_>,
+    program: &ProgramDebugInfo,
+    walk: &mut LogWalk<'_>,
     origin: SiteId,
 ) -> SiteId {
     let parts = log.message_parts();

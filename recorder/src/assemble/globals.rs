@@ -1,11 +1,11 @@
 //! Data objects of a file by address: variables by debug info, then by symbol, then the rest of each section.
 
-use super::{dwarf::Global, image::Symbol, types::TypeId};
+use super::{dwarf::DwarfGlobal, image::ImageSymbol, types::TypeId};
 use rustc_hash::FxHashMap;
 
 /// Named memory of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Object {
+pub(super) struct GlobalObject {
     /// First address.
     pub start: u64,
     /// One past the last address.
@@ -18,17 +18,17 @@ pub(super) struct Object {
 
 /// All data objects, sorted and without overlap.
 pub(super) fn objects(
-    globals: Vec<(Global, u64)>,
-    symbols: Vec<Symbol>,
-    sections: Vec<Symbol>,
-) -> Vec<Object> {
+    globals: Vec<(DwarfGlobal, u64)>,
+    symbols: Vec<ImageSymbol>,
+    sections: Vec<ImageSymbol>,
+) -> Vec<GlobalObject> {
     let mut objects = distinct(globals);
     objects.sort_by(|a, b| (a.start, b.end, &a.name).cmp(&(b.start, a.end, &b.name)));
     let mut objects = without_overlap(objects);
     let untyped = symbols
         .into_iter()
         .filter(|symbol| symbol.size > 0)
-        .map(|symbol| Object {
+        .map(|symbol| GlobalObject {
             start: symbol.start,
             end: symbol.start.saturating_add(symbol.size),
             base: symbol.start,
@@ -36,7 +36,7 @@ pub(super) fn objects(
             kind: None,
         });
     objects = fill(objects, untyped.collect());
-    let rest = sections.into_iter().map(|section| Object {
+    let rest = sections.into_iter().map(|section| GlobalObject {
         start: section.start,
         end: section.start.saturating_add(section.size),
         base: section.start,
@@ -47,8 +47,8 @@ pub(super) fn objects(
 }
 
 /// Variables with distinct names: equal names get their file, then their line.
-fn distinct(globals: Vec<(Global, u64)>) -> Vec<Object> {
-    let mut by_address: Vec<&(Global, u64)> =
+fn distinct(globals: Vec<(DwarfGlobal, u64)>) -> Vec<GlobalObject> {
+    let mut by_address: Vec<&(DwarfGlobal, u64)> =
         globals.iter().filter(|(_, size)| *size > 0).collect();
     by_address.sort_by_key(|(global, _)| global.address);
     by_address.dedup_by_key(|(global, _)| global.address);
@@ -56,9 +56,9 @@ fn distinct(globals: Vec<(Global, u64)>) -> Vec<Object> {
         .iter()
         .map(|(global, _)| global.name.clone())
         .collect();
-    let by_file = |global: &Global| format!("{}@{}", global.name, global.declared.0);
-    let by_line = |global: &Global| format!("{}:{}", by_file(global), global.declared.1);
-    for more in [&by_file as &dyn Fn(&Global) -> String, &by_line] {
+    let by_file = |global: &DwarfGlobal| format!("{}@{}", global.name, global.declared.0);
+    let by_line = |global: &DwarfGlobal| format!("{}:{}", by_file(global), global.declared.1);
+    for more in [&by_file as &dyn Fn(&DwarfGlobal) -> String, &by_line] {
         rename_duplicates(&mut names, |i| {
             by_address.get(i).map(|(global, _)| more(global))
         });
@@ -72,7 +72,7 @@ fn distinct(globals: Vec<(Global, u64)>) -> Vec<Object> {
         }
         *before += 1;
     }
-    let object = |((global, size), name): (&&(Global, u64), String)| Object {
+    let object = |((global, size), name): (&&(DwarfGlobal, u64), String)| GlobalObject {
         start: global.address,
         end: global.address.saturating_add(*size),
         base: global.address,
@@ -94,8 +94,8 @@ fn rename_duplicates(names: &mut [String], longer: impl Fn(usize) -> Option<Stri
     }
 }
 
-fn without_overlap(objects: Vec<Object>) -> Vec<Object> {
-    let mut kept: Vec<Object> = Vec::with_capacity(objects.len());
+fn without_overlap(objects: Vec<GlobalObject>) -> Vec<GlobalObject> {
+    let mut kept: Vec<GlobalObject> = Vec::with_capacity(objects.len());
     for object in objects {
         if kept.last().is_none_or(|last| last.end <= object.start) {
             kept.push(object);
@@ -105,12 +105,12 @@ fn without_overlap(objects: Vec<Object>) -> Vec<Object> {
 }
 
 /// Adds the parts of `more` that nothing in `objects` covers. Both sorted; `objects` without overlap.
-fn fill(objects: Vec<Object>, more: Vec<Object>) -> Vec<Object> {
-    let mut result: Vec<Object> = Vec::with_capacity(objects.len() + more.len());
+fn fill(objects: Vec<GlobalObject>, more: Vec<GlobalObject>) -> Vec<GlobalObject> {
+    let mut result: Vec<GlobalObject> = Vec::with_capacity(objects.len() + more.len());
     let mut filled_to = 0;
-    let mut add = |object: &Object, from: u64, to: u64| {
+    let mut add = |object: &GlobalObject, from: u64, to: u64| {
         if from < to {
-            result.push(Object {
+            result.push(GlobalObject {
                 start: from,
                 end: to,
                 ..object.clone()
@@ -140,10 +140,10 @@ fn fill(objects: Vec<Object>, more: Vec<Object>) -> Vec<Object> {
 mod tests {
     use super::*;
 
-    fn global(name: &str, file: &str, address: u64) -> (Global, u64) {
+    fn global(name: &str, file: &str, address: u64) -> (DwarfGlobal, u64) {
         let declared = (file.to_owned(), 7);
         (
-            Global {
+            DwarfGlobal {
                 address,
                 name: name.into(),
                 declared,
@@ -153,8 +153,8 @@ mod tests {
         )
     }
 
-    fn symbol(name: &str, start: u64, size: u64) -> Symbol {
-        Symbol {
+    fn symbol(name: &str, start: u64, size: u64) -> ImageSymbol {
+        ImageSymbol {
             start,
             size,
             name: name.into(),

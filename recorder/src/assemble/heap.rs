@@ -1,15 +1,15 @@
 //! Blocks of the heap by address, live and freed.
 
-use super::places::RegionId;
+use super::places::MemoryRegionId;
 use std::collections::BTreeMap;
 
 /// A block; it stays known after `free` until its memory is given out again, so that a use after
 /// free has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct HeapBlock {
     pub start: u64,
     pub end: u64,
-    pub region: RegionId,
+    pub region: MemoryRegionId,
     /// `true` if it is a mapping that still exists.
     pub is_mapped: bool,
 }
@@ -17,20 +17,20 @@ pub(super) struct Block {
 /// All known blocks.
 #[derive(Default)]
 pub(super) struct Heap {
-    blocks: BTreeMap<u64, Block>,
+    blocks: BTreeMap<u64, HeapBlock>,
     /// The block that was looked up last: accesses come in groups.
-    last: Option<Block>,
+    last: Option<HeapBlock>,
 }
 
 impl Heap {
     /// A new block replaces those whose memory it takes.
-    pub fn insert(&mut self, start: u64, size: u64, region: RegionId, is_mapped: bool) {
+    pub fn insert(&mut self, start: u64, size: u64, region: MemoryRegionId, is_mapped: bool) {
         let end = start.saturating_add(size.max(1));
         while let Some(old) = self.last_below(end).filter(|old| old.end > start) {
             self.blocks.remove(&old.start);
         }
         self.last = None;
-        let block = Block {
+        let block = HeapBlock {
             start,
             end,
             region,
@@ -52,7 +52,7 @@ impl Heap {
     }
 
     /// The block that holds an address.
-    pub fn find(&mut self, address: u64) -> Option<Block> {
+    pub fn find(&mut self, address: u64) -> Option<HeapBlock> {
         if let Some(block) = self.last.filter(|b| b.start <= address && address < b.end) {
             return Some(block);
         }
@@ -64,13 +64,13 @@ impl Heap {
     }
 
     /// The block that ends at an address: where an end pointer points.
-    pub fn ending_at(&self, address: u64) -> Option<Block> {
+    pub fn ending_at(&self, address: u64) -> Option<HeapBlock> {
         self.last_below(address)
             .filter(|block| block.end == address)
     }
 
     /// The last block that starts below an address.
-    fn last_below(&self, address: u64) -> Option<Block> {
+    fn last_below(&self, address: u64) -> Option<HeapBlock> {
         self.blocks
             .range(..address)
             .next_back()
@@ -91,13 +91,13 @@ mod tests {
             address in 0u64..100,
         ) {
             let mut heap = Heap::default();
-            let mut naive: Vec<Block> = Vec::new();
+            let mut naive: Vec<HeapBlock> = Vec::new();
             for (i, (start, size)) in blocks.iter().enumerate() {
-                let region = RegionId(i as u32);
+                let region = MemoryRegionId(i as u32);
                 heap.insert(*start, *size, region, false);
                 let end = start + (*size).max(1);
                 naive.retain(|old| old.end <= *start || end <= old.start);
-                naive.push(Block { start: *start, end, region, is_mapped: false });
+                naive.push(HeapBlock { start: *start, end, region, is_mapped: false });
                 let expected = naive.iter().find(|b| b.start <= address && address < b.end);
                 prop_assert_eq!(heap.find(address), expected.copied());
             }

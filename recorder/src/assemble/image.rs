@@ -4,8 +4,8 @@
 use super::{
     allocations,
     cfi::Cfi,
-    dwarf::{self, DebugInfo, FrameVariable, Function, Global, Reader, SourceTypes},
-    globals::{self, Object},
+    dwarf::{self, DebugInfo, DwarfFunction, DwarfGlobal, DwarfReader, FrameVariable, SourceTypes},
+    globals::{self, GlobalObject},
     imports::Imports,
     landmarks::Landmarks,
     names::FunctionName,
@@ -37,7 +37,7 @@ pub enum Instrumented {
 
 /// A symbol with an address range.
 #[derive(Clone, Debug)]
-pub(super) struct Symbol {
+pub(super) struct ImageSymbol {
     pub start: u64,
     pub size: u64,
     pub name: String,
@@ -73,7 +73,7 @@ pub(super) struct Image {
     /// Names of data whose accesses the compiler does not report.
     pub unseen: Vec<String>,
     sources: SourceTypes,
-    pub objects: Vec<Object>,
+    pub objects: Vec<GlobalObject>,
     /// Places at which the path is noted, in a build for path mode.
     pub landmarks: Landmarks,
     /// The program model of its units, one behind the other.
@@ -81,15 +81,15 @@ pub(super) struct Image {
     /// The program model's instructions.
     pub points: Points,
     /// Thread-local variables, by their offset.
-    thread_locals: Vec<Object>,
+    thread_locals: Vec<GlobalObject>,
     /// Ranges of `functions`, sorted.
     ranges: Vec<(u64, u64, u32)>,
-    functions: Vec<Function>,
+    functions: Vec<DwarfFunction>,
     /// Function symbols, sorted.
     code: Vec<CodeSymbol>,
     cfi: Cfi,
     imports: Imports,
-    lines: Option<Mutex<addr2line::Context<Reader>>>,
+    lines: Option<Mutex<addr2line::Context<DwarfReader>>>,
 }
 
 /// One source position of an address; an address in inlined code has several.
@@ -121,8 +121,8 @@ impl Image {
             sources,
             unseen,
         } = debug;
-        let sized = |globals: Vec<Global>| -> Vec<(Global, u64)> {
-            let sized = |global: Global| {
+        let sized = |globals: Vec<DwarfGlobal>| -> Vec<(DwarfGlobal, u64)> {
+            let sized = |global: DwarfGlobal| {
                 let size = types.size(global.kind);
                 (global, size)
             };
@@ -159,17 +159,17 @@ impl Image {
     }
 
     /// The data object or code symbol at an address.
-    pub fn object(&self, address: u64) -> Option<(usize, &Object)> {
+    pub fn object(&self, address: u64) -> Option<(usize, &GlobalObject)> {
         holding(&self.objects, address)
     }
 
     /// The thread-local variable at an offset.
-    pub fn thread_local(&self, offset: u64) -> Option<&Object> {
+    pub fn thread_local(&self, offset: u64) -> Option<&GlobalObject> {
         holding(&self.thread_locals, offset).map(|(_, object)| object)
     }
 
     /// The function whose machine code holds an address.
-    pub fn function(&self, address: u64) -> Option<(u32, &Function)> {
+    pub fn function(&self, address: u64) -> Option<(u32, &DwarfFunction)> {
         let after = self
             .ranges
             .partition_point(|(start, _, _)| *start <= address);
@@ -309,14 +309,14 @@ impl Image {
     }
 }
 
-fn holding(objects: &[Object], address: u64) -> Option<(usize, &Object)> {
+fn holding(objects: &[GlobalObject], address: u64) -> Option<(usize, &GlobalObject)> {
     let after = objects.partition_point(|object| object.start <= address);
     let index = after.checked_sub(1)?;
     let object = objects.get(index)?;
     (address < object.end).then_some((index, object))
 }
 
-fn source_frame(frame: &addr2line::Frame<'_, Reader>) -> SourceFrame {
+fn source_frame(frame: &addr2line::Frame<'_, DwarfReader>) -> SourceFrame {
     let name = frame.function.as_ref().and_then(|function| {
         function
             .raw_name()
@@ -335,9 +335,12 @@ fn source_frame(frame: &addr2line::Frame<'_, Reader>) -> SourceFrame {
     }
 }
 
-fn load_dwarf(file: &object::File<'_>) -> Option<gimli::Dwarf<Reader>> {
-    let load = |id: gimli::SectionId| -> Result<Reader, gimli::Error> {
-        Ok(Reader::new(section_bytes(file, id.name()), LittleEndian))
+fn load_dwarf(file: &object::File<'_>) -> Option<gimli::Dwarf<DwarfReader>> {
+    let load = |id: gimli::SectionId| -> Result<DwarfReader, gimli::Error> {
+        Ok(DwarfReader::new(
+            section_bytes(file, id.name()),
+            LittleEndian,
+        ))
     };
     gimli::Dwarf::load(load).ok()
 }
@@ -350,7 +353,7 @@ pub(super) fn section_bytes(file: &object::File<'_>, name: &str) -> Arc<[u8]> {
     data.map_or_else(|| Arc::from([].as_slice()), |data| Arc::from(&*data))
 }
 
-fn ranges(functions: &[Function]) -> Vec<(u64, u64, u32)> {
+fn ranges(functions: &[DwarfFunction]) -> Vec<(u64, u64, u32)> {
     let mut ranges: Vec<(u64, u64, u32)> = functions
         .iter()
         .zip(0u32..)
@@ -392,13 +395,13 @@ fn code_symbols(file: &object::File<'_>) -> Vec<CodeSymbol> {
     symbols
 }
 
-fn symbols(file: &object::File<'_>, kind: SymbolKind) -> Vec<Symbol> {
+fn symbols(file: &object::File<'_>, kind: SymbolKind) -> Vec<ImageSymbol> {
     let all = file.symbols().chain(file.dynamic_symbols());
     let wanted = all.filter(|symbol| symbol.kind() == kind && symbol.is_definition());
-    let mut symbols: Vec<Symbol> = wanted
+    let mut symbols: Vec<ImageSymbol> = wanted
         .filter_map(|symbol| {
             let name = super::names::function(symbol.name().ok()?);
-            Some(Symbol {
+            Some(ImageSymbol {
                 start: symbol.address(),
                 size: symbol.size(),
                 name,
@@ -411,18 +414,18 @@ fn symbols(file: &object::File<'_>, kind: SymbolKind) -> Vec<Symbol> {
     symbols
 }
 
-fn sections(file: &object::File<'_>) -> Vec<Symbol> {
+fn sections(file: &object::File<'_>) -> Vec<ImageSymbol> {
     let section = |section: object::Section<'_, '_>| {
         let name = section.name().ok()?.to_owned();
         let is_loaded = section.address() != 0 && section.kind() != object::SectionKind::Tls;
         let is_loaded = is_loaded && section.kind() != object::SectionKind::UninitializedTls;
-        is_loaded.then(|| Symbol {
+        is_loaded.then(|| ImageSymbol {
             start: section.address(),
             size: section.size(),
             name,
         })
     };
-    let mut sections: Vec<Symbol> = file.sections().filter_map(section).collect();
+    let mut sections: Vec<ImageSymbol> = file.sections().filter_map(section).collect();
     sections.sort_by_key(|section| section.start);
     sections
 }

@@ -1,9 +1,9 @@
 //! Input of a run: what came, and in a replay the first difference from the recorded input.
 
-use super::{Launch, Program, RawLog, names, site_of, threads};
+use super::{Launch, ProgramDebugInfo, RawLog, names, site_of, threads};
 use std::mem::{offset_of, size_of};
 use unsnarl_trace::{
-    input::{Bytes, RunInput, Variable},
+    input::{Bytes, EnvironmentVariable, RunInput},
     raw::{Call, Difference, Header, Input},
 };
 
@@ -32,13 +32,13 @@ pub(super) fn of_run(log: &RawLog<'_>, launch: &Launch) -> RunInput {
 }
 
 /// `NAME=value`, or the name alone of a variable that is not set.
-fn variable(text: &[u8]) -> Variable {
+fn variable(text: &[u8]) -> EnvironmentVariable {
     let text = String::from_utf8_lossy(text);
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (&*text, None),
     };
-    Variable {
+    EnvironmentVariable {
         name: name.to_owned(),
         value,
     }
@@ -62,7 +62,7 @@ fn first(inputs: &[u8]) -> Option<(Input, &[u8])> {
 }
 
 /// Remarks about the input for the reader, in words.
-pub(super) fn problems(log: &RawLog<'_>, program: &Program) -> Vec<String> {
+pub(super) fn problems(log: &RawLog<'_>, program: &ProgramDebugInfo) -> Vec<String> {
     let mut problems = Vec::new();
     if log.input_lost() > 0 {
         problems.push(format!(
@@ -90,7 +90,7 @@ pub(super) fn problems(log: &RawLog<'_>, program: &Program) -> Vec<String> {
 /// Bytes of an input that are shown.
 const SHOWN: usize = 32;
 
-fn difference(log: &RawLog<'_>, program: &Program) -> String {
+fn difference(log: &RawLog<'_>, program: &ProgramDebugInfo) -> String {
     let found = log.difference();
     let count = match log.input_differs() {
         1 => String::new(),

@@ -2,7 +2,7 @@
 //! the notes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::raw::path::{Place, ROW_BYTES};
+use unsnarl_trace::raw::path::{AddressRole, ROW_BYTES};
 
 /// The places of one file, by its own addresses.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl Landmarks {
                 let bytes = row.get(at..).and_then(|rest| rest.first_chunk());
                 bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
             };
-            let place = row.last().and_then(|place| Place::from_u8(*place));
+            let place = row.last().and_then(|place| AddressRole::from_u8(*place));
             // The linker leaves 0 or 1 for code that it left out.
             if let Some(place) = place.filter(|_| number(0) > 1) {
                 read.add(place, number(0), number(8));
@@ -40,20 +40,20 @@ impl Landmarks {
         read
     }
 
-    fn add(&mut self, place: Place, at: u64, more: u64) {
+    fn add(&mut self, place: AddressRole, at: u64, more: u64) {
         match place {
-            Place::Announced => {
+            AddressRole::Announced => {
                 self.announced.insert(at);
                 self.functions.push((at, more));
             }
-            Place::Function => self.functions.push((at, more)),
-            Place::Branch => drop(self.branches.insert(at)),
-            Place::Return => drop(self.returns.insert(at)),
-            Place::Here => drop(self.here.insert(at)),
-            Place::Jump => drop(self.jumps.insert(at)),
-            Place::Leader => drop(self.leaders.insert(at)),
-            Place::Piece => drop(self.pieces.insert(at, more)),
-            Place::Handler => drop(self.handlers.insert(at, more)),
+            AddressRole::Function => self.functions.push((at, more)),
+            AddressRole::Branch => drop(self.branches.insert(at)),
+            AddressRole::Return => drop(self.returns.insert(at)),
+            AddressRole::Here => drop(self.here.insert(at)),
+            AddressRole::Jump => drop(self.jumps.insert(at)),
+            AddressRole::Leader => drop(self.leaders.insert(at)),
+            AddressRole::Piece => drop(self.pieces.insert(at, more)),
+            AddressRole::Handler => drop(self.handlers.insert(at, more)),
         }
     }
 

@@ -1,12 +1,12 @@
 //! Addresses to places: modules, heap, stacks, and whatever else there is.
 
 use super::{
-    calls::{Calls, EntryPoint, EntryPoints, Frame},
+    calls::{Calls, EntryPoint, EntryPoints, OpenCall},
     clusters::Clusters,
     dwarf::FrameVariable,
     heap::Heap,
     modules::Modules,
-    places::{Layout, Place, RegionId, RegionName, Regions},
+    places::{MemoryRegionId, MemoryRegions, RegionByte, RegionContent, RegionName},
     raw_log::LogThread,
 };
 use rustc_hash::FxHashMap;
@@ -31,8 +31,8 @@ impl StackRange {
 
 /// A place, and the number of bytes from there on that belong to the same region.
 #[derive(Clone, Copy)]
-pub(super) struct Found {
-    pub place: Place,
+pub(super) struct FoundPlace {
+    pub place: RegionByte,
     pub rest: u64,
     pub own_stack: bool,
     /// It is the same until memory is taken or given back, or a thread begins.
@@ -44,14 +44,14 @@ pub(super) struct Found {
 struct Fixed {
     start: u64,
     end: u64,
-    region: RegionId,
+    region: MemoryRegionId,
 }
 
 /// Number of variables and functions that are found without a look into the table.
 const RECENT: usize = 256;
 
 impl Fixed {
-    fn of(address: u64, found: &Found) -> Fixed {
+    fn of(address: u64, found: &FoundPlace) -> Fixed {
         Fixed {
             start: address.wrapping_sub(found.place.offset.cast_unsigned()),
             end: address.saturating_add(found.rest),
@@ -59,10 +59,10 @@ impl Fixed {
         }
     }
 
-    fn at(&self, address: u64) -> Option<Found> {
+    fn at(&self, address: u64) -> Option<FoundPlace> {
         let is_within = self.start <= address && address < self.end;
-        is_within.then(|| Found {
-            place: Place {
+        is_within.then(|| FoundPlace {
+            place: RegionByte {
                 region: self.region,
                 offset: (address - self.start).cast_signed(),
             },
@@ -94,21 +94,21 @@ const NO_VARIABLE: u32 = u32::MAX;
 type FrameKey = (u16, u32, u32, u32);
 
 /// The memory of the run at one moment.
-pub(super) struct Memory<'a> {
+pub(super) struct RunMemory<'a> {
     pub modules: Modules<'a>,
-    pub regions: Regions,
+    pub regions: MemoryRegions,
     heap: Heap,
     stacks: Vec<StackRange>,
     /// Memory that means something else to the thread that it is the stack of; sorted.
     own: Vec<(u64, u64)>,
-    by_object: FxHashMap<(u32, u64), RegionId>,
-    by_frame: FxHashMap<FrameKey, RegionId>,
-    by_stack: FxHashMap<u16, RegionId>,
-    by_thread_local: FxHashMap<(u16, u32, u64), RegionId>,
+    by_object: FxHashMap<(u32, u64), MemoryRegionId>,
+    by_frame: FxHashMap<FrameKey, MemoryRegionId>,
+    by_stack: FxHashMap<u16, MemoryRegionId>,
+    by_thread_local: FxHashMap<(u16, u32, u64), MemoryRegionId>,
     /// Distance below the thread pointers in which thread-local variables lie.
     thread_locals_reach: u64,
     /// Places in the memory of modules, which does not move: found once, found for the run.
-    fixed: FxHashMap<u64, Found>,
+    fixed: FxHashMap<u64, FoundPlace>,
     /// The variables and functions that were found last, by page.
     recent: Box<[Fixed; RECENT]>,
     mapped: Clusters,
@@ -126,8 +126,12 @@ const ARGUMENTS: u64 = 512;
 /// Bytes above the stack of `main` that hold arguments, environment and whatever else the kernel puts there.
 const ENVIRONMENT: u64 = 4 << 20;
 
-impl<'a> Memory<'a> {
-    pub fn new(modules: Modules<'a>, regions: Regions, threads: &[LogThread]) -> Memory<'a> {
+impl<'a> RunMemory<'a> {
+    pub fn new(
+        modules: Modules<'a>,
+        regions: MemoryRegions,
+        threads: &[LogThread],
+    ) -> RunMemory<'a> {
         let range = |thread: &LogThread| StackRange {
             low: thread.stack_low,
             high: thread.stack_high,
@@ -138,7 +142,7 @@ impl<'a> Memory<'a> {
         if let Some(main) = stacks.first_mut() {
             main.has_begun = true;
         }
-        Memory {
+        RunMemory {
             own: own_memory(&stacks, modules.thread_locals_reach()),
             thread_locals_reach: modules.thread_locals_reach(),
             by_thread_local: FxHashMap::default(),
@@ -165,22 +169,27 @@ impl<'a> Memory<'a> {
     }
 
     /// Adds a new block of the heap or a mapping; `layout` is the type that the source gives it.
-    pub fn allocate(&mut self, by: Asker, record: &Record, layout: Option<Layout>) -> Place {
+    pub fn allocate(
+        &mut self,
+        by: Asker,
+        record: &Record,
+        layout: Option<RegionContent>,
+    ) -> RegionByte {
         let name = self.block_name("heap", by);
         let region = self.regions.add(name, layout);
         let is_mapping = record.size == MAPPED;
         self.heap
             .insert(record.addr, record.value, region, is_mapping);
-        Place { region, offset: 0 }
+        RegionByte { region, offset: 0 }
     }
 
     /// The place of a new mapping that is a part of an existing one: programs reserve much and take it piece by
     /// piece.
-    pub fn mapped_in(&mut self, record: &Record) -> Option<Place> {
+    pub fn mapped_in(&mut self, record: &Record) -> Option<RegionByte> {
         let last = record.addr.checked_add(record.value.checked_sub(1)?)?;
         let block = self.heap.find(record.addr)?;
         let is_part = block.is_mapped && last < block.end && record.value < block.end - block.start;
-        is_part.then(|| Place {
+        is_part.then(|| RegionByte {
             region: block.region,
             offset: record.addr.wrapping_sub(block.start).cast_signed(),
         })
@@ -208,7 +217,7 @@ impl<'a> Memory<'a> {
         by: Asker,
         threads: &[Calls],
         entries: &EntryPoints,
-    ) -> Found {
+    ) -> FoundPlace {
         let is_local = self
             .stacks
             .get(usize::from(by.thread))
@@ -218,7 +227,7 @@ impl<'a> Memory<'a> {
         }
         if self.on_stack_of(by.thread, address) {
             let found = self.on_stack(by.thread, address, threads, entries);
-            return Found {
+            return FoundPlace {
                 own_stack: true,
                 ..found
             };
@@ -226,7 +235,7 @@ impl<'a> Memory<'a> {
         let found = self
             .known(address, by, threads, entries)
             .unwrap_or_else(|| self.unknown(address, by));
-        Found {
+        FoundPlace {
             is_settled: found.is_settled && !self.is_own(address),
             ..found
         }
@@ -246,7 +255,7 @@ impl<'a> Memory<'a> {
         by: Asker,
         threads: &[Calls],
         entries: &EntryPoints,
-    ) -> Option<Place> {
+    ) -> Option<RegionByte> {
         if !may_be_address(value) {
             return None;
         }
@@ -255,7 +264,7 @@ impl<'a> Memory<'a> {
         }
         if let Some(block) = self.heap.ending_at(value) {
             let offset = value.wrapping_sub(block.start).cast_signed();
-            return Some(Place {
+            return Some(RegionByte {
                 region: block.region,
                 offset,
             });
@@ -271,7 +280,7 @@ impl<'a> Memory<'a> {
         by: Asker,
         threads: &[Calls],
         entries: &EntryPoints,
-    ) -> Option<Found> {
+    ) -> Option<FoundPlace> {
         let slot = (address >> 12) as usize % RECENT;
         let recent = self.recent.get(slot).and_then(|recent| recent.at(address));
         if let Some(found) = recent.or_else(|| self.fixed.get(&address).copied()) {
@@ -279,11 +288,11 @@ impl<'a> Memory<'a> {
         }
         if let Some(block) = self.heap.find(address) {
             let offset = address.wrapping_sub(block.start).cast_signed();
-            let place = Place {
+            let place = RegionByte {
                 region: block.region,
                 offset,
             };
-            return Some(Found {
+            return Some(FoundPlace {
                 place,
                 rest: block.end - address,
                 own_stack: false,
@@ -311,7 +320,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    fn in_module(&mut self, address: u64) -> Option<Found> {
+    fn in_module(&mut self, address: u64) -> Option<FoundPlace> {
         if !self.modules.holds(address) {
             return None;
         }
@@ -346,15 +355,15 @@ impl<'a> Memory<'a> {
             let image = at.image.clone();
             regions.add(
                 name,
-                kind.map(|kind| Layout {
+                kind.map(|kind| RegionContent {
                     image,
                     kind,
                     stride: None,
                 }),
             )
         });
-        Some(Found {
-            place: Place { region, offset },
+        Some(FoundPlace {
+            place: RegionByte { region, offset },
             rest,
             own_stack: false,
             is_settled: true,
@@ -367,7 +376,7 @@ impl<'a> Memory<'a> {
     }
 
     /// The place of a thread-local variable, by the thread and its name. No function is called `thread_local`.
-    fn in_thread_locals(&mut self, owner: u16, address: u64) -> Option<Found> {
+    fn in_thread_locals(&mut self, owner: u16, address: u64) -> Option<FoundPlace> {
         let pointer = self.stacks.get(usize::from(owner))?.pointer;
         let at = self.modules.thread_local(pointer.checked_sub(address)?)?;
         let object = at.image.thread_local(at.address)?;
@@ -377,15 +386,15 @@ impl<'a> Memory<'a> {
             let thread = regions.thread_name(owner);
             let name = format!("{thread}:thread_local.{}{}", at.image.prefix, object.name);
             let image = at.image.clone();
-            let layout = object.kind.map(|kind| Layout {
+            let layout = object.kind.map(|kind| RegionContent {
                 image,
                 kind,
                 stride: None,
             });
             regions.add(RegionName::Text(name), layout)
         });
-        Some(Found {
-            place: Place {
+        Some(FoundPlace {
+            place: RegionByte {
                 region,
                 offset: i64::try_from(at.address - object.base).ok()?,
             },
@@ -407,7 +416,7 @@ impl<'a> Memory<'a> {
         address: u64,
         threads: &[Calls],
         entries: &EntryPoints,
-    ) -> Found {
+    ) -> FoundPlace {
         let calls = threads.get(usize::from(owner));
         let high = self
             .stacks
@@ -420,11 +429,11 @@ impl<'a> Memory<'a> {
         let entry = entries.get(frame.entry);
         let part = FramePart::at(entry, frame, address);
         let region = self.frame_region(owner, frame, entry, &part);
-        let place = Place {
+        let place = RegionByte {
             region,
             offset: part.offset,
         };
-        Found {
+        FoundPlace {
             place,
             rest: part.rest.max(1),
             own_stack: false,
@@ -435,10 +444,10 @@ impl<'a> Memory<'a> {
     fn frame_region(
         &mut self,
         owner: u16,
-        frame: &Frame,
+        frame: &OpenCall,
         entry: Option<&EntryPoint>,
         part: &FramePart<'_>,
-    ) -> RegionId {
+    ) -> MemoryRegionId {
         let number = part.variable.map_or(NO_VARIABLE, |(number, _)| number);
         let key = (owner, frame.entry, frame.occurrence, number);
         let regions = &mut self.regions;
@@ -454,7 +463,7 @@ impl<'a> Memory<'a> {
             let name = format!("{}:{function}{nth}{field}", regions.thread_name(owner));
             let layout = part.variable.and_then(|(_, variable)| {
                 let image = entry?.image.clone()?;
-                Some(Layout {
+                Some(RegionContent {
                     image,
                     kind: variable.kind,
                     stride: None,
@@ -465,15 +474,15 @@ impl<'a> Memory<'a> {
     }
 
     /// The place of stack memory that is in no known frame, counted from the stack's end.
-    fn outside_frames(&mut self, owner: u16, address: u64, high: u64) -> Found {
+    fn outside_frames(&mut self, owner: u16, address: u64, high: u64) -> FoundPlace {
         let regions = &mut self.regions;
         let region = *self.by_stack.entry(owner).or_insert_with(|| {
             let name = format!("{}:stack", regions.thread_name(owner));
             regions.add(RegionName::Text(name), None)
         });
         let offset = address.wrapping_sub(high).cast_signed();
-        Found {
-            place: Place { region, offset },
+        FoundPlace {
+            place: RegionByte { region, offset },
             rest: ARGUMENTS,
             own_stack: false,
             is_settled: false,
@@ -481,7 +490,7 @@ impl<'a> Memory<'a> {
     }
 
     /// The place of memory above the stack of `main`, which the kernel has filled.
-    fn above_main(&mut self, address: u64, by: Asker) -> Option<Found> {
+    fn above_main(&mut self, address: u64, by: Asker) -> Option<FoundPlace> {
         let high = self.stacks.first()?.high;
         let above = address
             .checked_sub(high)
@@ -501,7 +510,7 @@ impl<'a> Memory<'a> {
             };
             regions.add(name, None)
         });
-        Some(Found {
+        Some(FoundPlace {
             place,
             rest: ENVIRONMENT_REACH,
             own_stack: false,
@@ -509,7 +518,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    fn unknown(&mut self, address: u64, by: Asker) -> Found {
+    fn unknown(&mut self, address: u64, by: Asker) -> FoundPlace {
         let (regions, ordinals) = (&mut self.regions, &mut self.ordinals);
         let place = self.mapped.place(address, || {
             let ordinal = next_ordinal(ordinals, "memory", by);
@@ -524,7 +533,7 @@ impl<'a> Memory<'a> {
                 None,
             )
         });
-        Found {
+        FoundPlace {
             place,
             rest: MAPPING_REACH,
             own_stack: false,
@@ -559,7 +568,7 @@ struct FramePart<'a> {
 }
 
 impl<'a> FramePart<'a> {
-    fn at(entry: Option<&'a EntryPoint>, frame: &Frame, address: u64) -> FramePart<'a> {
+    fn at(entry: Option<&'a EntryPoint>, frame: &OpenCall, address: u64) -> FramePart<'a> {
         /// Size of the pieces into which longer gaps are divided.
         const MOST: u64 = 1 << 12;
         let into = address.wrapping_sub(frame.base).cast_signed();

@@ -60,25 +60,26 @@ mod walk;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use self::code::Code;
+pub(crate) use self::code::ReachableCode;
 pub(crate) use self::program::{MOST, hash_of};
 pub(crate) use self::threads::names as thread_names;
 pub(crate) use self::waiting::is_for_good;
 pub use self::{
     image::Instrumented,
-    program::{Program, ProgramError},
+    program::{ProgramDebugInfo, ProgramError},
     raw_log::{LogModule, LogThread, RawLog, RawLogError},
     returns::Returns,
 };
 
 use self::{
-    memory::Memory, modules::Modules, places::Regions, rows::Rows, sources::Source, walk::Walk,
+    memory::RunMemory, modules::Modules, places::MemoryRegions, rows::DraftRows,
+    sources::SourceContent, walk::LogWalk,
 };
 use crate::launch::{calls::InCall, check::FailedCheck};
 use unsnarl_trace::{
-    Chances, Criteria, EventKind, FailureKind, Mode, Outcome, Run, RunMeta, Schedule, SiteRow,
+    Chances, Criteria, EventKind, FailureKind, OrderMode, Outcome, Run, RunMeta, Schedule, SiteRow,
     SourceRow,
-    input::Variable,
+    input::EnvironmentVariable,
     meta::FORMAT,
     raw::{End, RecordKind},
 };
@@ -105,7 +106,7 @@ pub struct Launch {
     /// Hash over arguments and standard input.
     pub input_hash: String,
     /// The relation between the recorded order of events and the real one.
-    pub mode: Mode,
+    pub mode: OrderMode,
     /// Name of the strategy.
     pub strategy: String,
     /// Seed of the strategy.
@@ -119,7 +120,7 @@ pub struct Launch {
     /// Criteria for a failure.
     pub criteria: Criteria,
     /// Environment variables that are kept of every run.
-    pub environment: Vec<Variable>,
+    pub environment: Vec<EnvironmentVariable>,
     /// Limit of the stack, as [`unsnarl_trace::input::RunInput`] notes it.
     pub stack: Option<u64>,
     /// The launcher ended the program because its time was over.
@@ -153,7 +154,7 @@ pub(crate) struct EndOfRun {
 }
 
 /// The end of a run.
-pub(crate) fn ended(log: &RawLog<'_>, program: &Program, launch: &Launch) -> EndOfRun {
+pub(crate) fn ended(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -> EndOfRun {
     let threads: Vec<LogThread> = log.threads().collect();
     let names = threads::names(&threads);
     let ending = failure::ending(log, launch);
@@ -168,12 +169,12 @@ pub(crate) fn ended(log: &RawLog<'_>, program: &Program, launch: &Launch) -> End
 }
 
 /// Assembles a run from its log and the program's debug info.
-pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
+pub fn assemble(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -> Run {
     let threads: Vec<LogThread> = log.threads().collect();
     let names = threads::names(&threads);
-    let regions = Regions::new(names.clone());
-    let memory = Memory::new(Modules::new(log, program), regions, &threads);
-    let mut walk = Walk::new(memory, threads.len());
+    let regions = MemoryRegions::new(names.clone());
+    let memory = RunMemory::new(Modules::new(log, program), regions, &threads);
+    let mut walk = LogWalk::new(memory, threads.len());
     walk.run(log);
     let paths = walk.run_paths(log);
     let thread_rows = threads::rows(&threads, &names, &mut walk);
@@ -181,7 +182,7 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
     let drafts = std::mem::take(&mut walk.drafts);
     drafts.spots.touch(&mut walk.memory.regions);
     walk.memory.regions.divide();
-    let rows = Rows::new(&mut walk, &drafts).build();
+    let rows = DraftRows::new(&mut walk, &drafts).build();
     let (mut rows, locks) = (rows.columns, rows.locks);
     drop(drafts);
 
@@ -226,8 +227,10 @@ pub fn assemble(log: &RawLog<'_>, program: &Program, launch: &Launch) -> Run {
 }
 
 /// The place in the source of the call that returns to `pc`, if there is one.
-pub fn site_of(log: &RawLog<'_>, program: &Program, pc: u64) -> Option<SiteRow> {
-    Code::of(log, program).site(pc).map(|(site, _)| site)
+pub fn site_of(log: &RawLog<'_>, program: &ProgramDebugInfo, pc: u64) -> Option<SiteRow> {
+    ReachableCode::of(log, program)
+        .site(pc)
+        .map(|(site, _)| site)
 }
 
 /// The kind of event that a record of this kind is.
@@ -236,7 +239,7 @@ pub fn kind_of(record: RecordKind) -> EventKind {
 }
 
 /// The part of the metadata that does not depend on the records.
-fn known_before(log: &RawLog<'_>, program: &Program, launch: &Launch) -> RunMeta {
+fn known_before(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -> RunMeta {
     RunMeta {
         format: FORMAT,
         program: program.path().to_string_lossy().into_owned(),
@@ -245,7 +248,7 @@ fn known_before(log: &RawLog<'_>, program: &Program, launch: &Launch) -> RunMeta
         directory: launch.directory.clone(),
         input_hash: launch.input_hash.clone(),
         mode: launch.mode,
-        exact: launch.mode == Mode::Controlled,
+        exact: launch.mode == OrderMode::Controlled,
         strategy: launch.strategy.clone(),
         seed: launch.seed,
         depth: launch.depth,
@@ -262,7 +265,7 @@ fn known_before(log: &RawLog<'_>, program: &Program, launch: &Launch) -> RunMeta
 }
 
 /// Gaps of the run, in words.
-fn lost(log: &RawLog<'_>, program: &Program, walk: &Walk<'_>) -> Vec<String> {
+fn lost(log: &RawLog<'_>, program: &ProgramDebugInfo, walk: &LogWalk<'_>) -> Vec<String> {
     let mut lost = walk.problems.texts(log, |site| walk.sites.label(site));
     if !program.has_debug_info() {
         lost.push(format!(
@@ -279,7 +282,11 @@ fn lost(log: &RawLog<'_>, program: &Program, walk: &Walk<'_>) -> Vec<String> {
 }
 
 /// The user's source files that sites are in, in the order of first use.
-fn sources(program: &Program, sites: &[SiteRow], problems: &mut Vec<String>) -> Vec<SourceRow> {
+fn sources(
+    program: &ProgramDebugInfo,
+    sites: &[SiteRow],
+    problems: &mut Vec<String>,
+) -> Vec<SourceRow> {
     let mut sources: Vec<SourceRow> = Vec::new();
     let mut seen = rustc_hash::FxHashSet::default();
     for site in sites
@@ -291,19 +298,19 @@ fn sources(program: &Program, sites: &[SiteRow], problems: &mut Vec<String>) -> 
         }
         let file = site.file.clone();
         match &*program.sources.file(&file) {
-            Source::Read { sha256, .. } => {
+            SourceContent::Read { sha256, .. } => {
                 sources.push(SourceRow { file, sha256: sha256.clone() });
             }
-            Source::Recalled { sha256, .. } => {
+            SourceContent::Recalled { sha256, .. } => {
                 problems.push(format!(
                     "the source {file} was changed after the program was built: only lines that were recorded before have their text"
                 ));
                 sources.push(SourceRow { file, sha256: sha256.clone() });
             }
-            Source::Missing => problems.push(format!(
+            SourceContent::Missing => problems.push(format!(
                 "the source {file} cannot be read: lines have numbers but no text"
             )),
-            Source::Changed => problems.push(format!(
+            SourceContent::Changed => problems.push(format!(
                 "the source {file} was changed after the program was built: build it again to see its text"
             )),
         }

@@ -1,10 +1,10 @@
 //! The loaded modules of one run: run-time addresses to files and back.
 
-use super::{image::Image, program::Program, raw_log::RawLog, sites::Point};
+use super::{image::Image, program::ProgramDebugInfo, raw_log::RawLog, sites::CodePoint};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-struct Module {
+struct LoadedModule {
     start: u64,
     end: u64,
     bias: u64,
@@ -16,9 +16,9 @@ struct Module {
 
 /// Modules by address; images are read when the first address falls into them.
 pub(super) struct Modules<'a> {
-    program: &'a Program,
-    list: Vec<Module>,
-    points: FxHashMap<u64, Option<Arc<Point>>>,
+    program: &'a ProgramDebugInfo,
+    list: Vec<LoadedModule>,
+    points: FxHashMap<u64, Option<Arc<CodePoint>>>,
 }
 
 /// An address within an image.
@@ -30,10 +30,10 @@ pub(super) struct InImage {
 }
 
 impl<'a> Modules<'a> {
-    pub fn new(log: &RawLog<'_>, program: &'a Program) -> Modules<'a> {
-        let mut list: Vec<Module> = log
+    pub fn new(log: &RawLog<'_>, program: &'a ProgramDebugInfo) -> Modules<'a> {
+        let mut list: Vec<LoadedModule> = log
             .modules()
-            .map(|m| Module {
+            .map(|m| LoadedModule {
                 start: m.start,
                 end: m.end,
                 bias: m.bias,
@@ -63,7 +63,7 @@ impl<'a> Modules<'a> {
     }
 
     /// The program whose modules these are.
-    pub fn program(&self) -> &'a Program {
+    pub fn program(&self) -> &'a ProgramDebugInfo {
         self.program
     }
 
@@ -97,7 +97,7 @@ impl<'a> Modules<'a> {
     /// The module whose thread-local variables hold what lies so far below a thread pointer; the address
     /// is the offset in them.
     pub fn thread_local(&mut self, below: u64) -> Option<InImage> {
-        let holds = |module: &Module| {
+        let holds = |module: &LoadedModule| {
             let into = module.tls_below.checked_sub(below);
             into.is_some_and(|into| into < module.tls_bytes)
         };
@@ -162,7 +162,7 @@ impl<'a> Modules<'a> {
     }
 
     /// Source and model of the call that returns to `pc`.
-    pub fn point(&mut self, pc: u64) -> Option<Arc<Point>> {
+    pub fn point(&mut self, pc: u64) -> Option<Arc<CodePoint>> {
         if let Some(point) = self.points.get(&pc) {
             return point.clone();
         }

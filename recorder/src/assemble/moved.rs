@@ -6,7 +6,7 @@
 //! code does, that one is the access's place in the source. Code that was compiled without optimization is
 //! left alone: what its lines access without a name they access by a pointer or a reference.
 
-use super::{drafts::OriginId, image::Image, walk::Walk};
+use super::{drafts::OriginId, image::Image, walk::LogWalk};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use unsnarl_trace::{Event, EventKind, LocationId, SiteId, StackId, model::flags};
@@ -28,7 +28,7 @@ const NO_VARIABLE: u32 = 1;
 
 impl Moved {
     /// Looks up the program counters of a run's sites; its steps have so many origins.
-    pub fn of(walk: &Walk<'_>, origins: usize) -> Moved {
+    pub fn of(walk: &LogWalk<'_>, origins: usize) -> Moved {
         let mut counters = FxHashMap::default();
         for (&pc, site) in &walk.site_ids {
             if let Some(known) = site.filter(|known| known.is_user) {
@@ -49,7 +49,7 @@ impl Moved {
     #[inline(always)]
     pub fn put_back_to(
         &mut self,
-        walk: &mut Walk<'_>,
+        walk: &mut LogWalk<'_>,
         row: &mut Event,
         origin: OriginId,
         variable: u32,
@@ -74,14 +74,14 @@ impl Moved {
     }
 
     /// Number of the variable that a location belongs to.
-    pub fn variable(&mut self, walk: &Walk<'_>, location: LocationId) -> u32 {
+    pub fn variable(&mut self, walk: &LogWalk<'_>, location: LocationId) -> u32 {
         match self.variables.get(location.index()) {
             Some(known) if *known != 0 => *known,
             _ => self.new_variable(walk, location),
         }
     }
 
-    fn put_back_access(&mut self, walk: &mut Walk<'_>, row: &mut Event, variable: u32) {
+    fn put_back_access(&mut self, walk: &mut LogWalk<'_>, row: &mut Event, variable: u32) {
         let key = (row.site, variable, row.kind);
         let home = match self.known.get(&key) {
             Some(home) => *home,
@@ -102,11 +102,11 @@ impl Moved {
         }
     }
 
-    fn new_variable(&mut self, walk: &Walk<'_>, location: LocationId) -> u32 {
+    fn new_variable(&mut self, walk: &LogWalk<'_>, location: LocationId) -> u32 {
         let locations = &walk.memory.regions.locations;
         let name = locations.get(location.index()).map_or("", String::as_str);
         let next = self.numbers.len() as u32 + NO_VARIABLE + 1;
-        let number = Variable::of(name).map_or(NO_VARIABLE, |variable| {
+        let number = LocationParts::of(name).map_or(NO_VARIABLE, |variable| {
             let base = variable.base.map(str::to_owned);
             let names = (variable.last.to_owned(), base);
             *self.numbers.entry(names).or_insert(next)
@@ -123,12 +123,12 @@ impl Moved {
     /// A program counter on the line that the access belongs to; `None` if it stands there already.
     fn home(
         &self,
-        walk: &mut Walk<'_>,
+        walk: &mut LogWalk<'_>,
         (site, location, kind): (SiteId, LocationId, EventKind),
     ) -> Option<u64> {
         let pc = *self.counters.get(&site)?;
         let name = walk.memory.regions.locations.get(location.index())?.clone();
-        let variable = Variable::of(&name)?;
+        let variable = LocationParts::of(&name)?;
         let row = walk.sites.rows.get(site.index())?;
         let text = row.text.clone();
         if text.is_empty() || variable.is_in(&text) || is_constructor(&row.function) {
@@ -157,7 +157,7 @@ impl Moved {
     }
 }
 
-impl Walk<'_> {
+impl LogWalk<'_> {
     /// The stack of the function with machine code.
     fn without_inlined(&mut self, stack: StackId, pc: u64) -> StackId {
         let point = self.memory.modules.point(pc);
@@ -194,15 +194,15 @@ impl Walk<'_> {
 }
 
 /// The parts of a location's name that stand in the source.
-struct Variable<'n> {
+struct LocationParts<'n> {
     /// The last field, or the variable itself.
     last: &'n str,
     /// The variable; `None` for heap blocks.
     base: Option<&'n str>,
 }
 
-impl<'n> Variable<'n> {
-    fn of(name: &'n str) -> Option<Variable<'n>> {
+impl<'n> LocationParts<'n> {
+    fn of(name: &'n str) -> Option<LocationParts<'n>> {
         if name.contains("_M_") || name.contains("std::") {
             return None;
         }
@@ -225,7 +225,7 @@ impl<'n> Variable<'n> {
         let field = field.map(|field| field.split(['[', '+']).next().unwrap_or(field));
         let last = field.or(base)?;
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        (!last.is_empty() && last.chars().all(is_word)).then_some(Variable { last, base })
+        (!last.is_empty() && last.chars().all(is_word)).then_some(LocationParts { last, base })
     }
 
     /// Returns whether a line accesses it by name. The variable as a whole counts, its address does not.
@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     fn is_in(name: &str, text: &str) -> bool {
-        Variable::of(name).unwrap().is_in(text)
+        LocationParts::of(name).unwrap().is_in(text)
     }
 
     #[test]
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn lines_that_set_a_variable() {
-        let sets = |text: &str| Variable::of("log.used").unwrap().is_set_in(text);
+        let sets = |text: &str| LocationParts::of("log.used").unwrap().is_set_in(text);
         assert!(sets("log->used += total;"));
         assert!(sets("log.used = 0;"));
         assert!(sets("--log.used;"));
@@ -346,7 +346,7 @@ mod tests {
             "heap(a.c:3 by main #0)+8",
             "main:main.pool.jobs_._M_start",
         ] {
-            assert!(Variable::of(name).is_none(), "{name}");
+            assert!(LocationParts::of(name).is_none(), "{name}");
         }
     }
 }

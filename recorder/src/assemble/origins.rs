@@ -1,6 +1,6 @@
 //! Origin of a step in the user's code, when its program counter is in a header or a library.
 
-use super::{calls::Frame, drafts::OriginId, walk::Walk};
+use super::{calls::OpenCall, drafts::OriginId, walk::LogWalk};
 use unsnarl_trace::{PointId, SiteId, StackId, raw::RecordKind};
 
 /// The origin of a step.
@@ -53,14 +53,14 @@ pub(super) const RECENT: usize = 256;
 /// The role of a record: a new step, or the continuation of one. The steps of one call of a library function have one
 /// place in the user's code.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum RecordRole {
     New,
     Continued,
 }
 
-impl Step {
+impl RecordRole {
     /// The role of records of this kind.
-    pub fn of(kind: RecordKind) -> Step {
+    pub fn of(kind: RecordKind) -> RecordRole {
         use RecordKind as K;
         match kind {
             K::Wait
@@ -75,8 +75,8 @@ impl Step {
             | K::BarrierArrive
             | K::SemWait
             | K::SemPost
-            | K::Yield => Step::New,
-            _ => Step::Continued,
+            | K::Yield => RecordRole::New,
+            _ => RecordRole::Continued,
         }
     }
 }
@@ -97,7 +97,7 @@ fn slot(pc: u64) -> usize {
     (pc ^ pc >> 8) as usize % RECENT
 }
 
-impl Walk<'_> {
+impl LogWalk<'_> {
     /// Site of the call that returns to `pc`, if that is in user code.
     pub fn user_site(&mut self, pc: u64) -> Option<SiteId> {
         let known = self.site(pc).filter(|known| known.is_user);
@@ -177,7 +177,7 @@ impl Walk<'_> {
 
     /// Number of the origin of a step at `pc`.
     #[inline(always)]
-    pub fn origin_id(&mut self, thread: usize, pc: u64, step: Step) -> OriginId {
+    pub fn origin_id(&mut self, thread: usize, pc: u64, step: RecordRole) -> OriginId {
         let calls = self.calls.get_mut(thread);
         let top = calls.and_then(|calls| calls.frames.last_mut());
         if let Some(top) = top
@@ -192,7 +192,7 @@ impl Walk<'_> {
         self.new_origin_id(thread, pc, step)
     }
 
-    fn new_origin_id(&mut self, thread: usize, pc: u64, step: Step) -> OriginId {
+    fn new_origin_id(&mut self, thread: usize, pc: u64, step: RecordRole) -> OriginId {
         let origin = self.origin(thread, pc, step);
         let origin = self.drafts.origin_id(origin);
         let site = self.site(pc).filter(|known| known.is_user);
@@ -221,13 +221,13 @@ impl Walk<'_> {
     pub fn origin_of_start(&mut self, thread: usize, pc: u64) -> OriginId {
         let origin = Origin {
             point: PointId(0),
-            ..self.origin(thread, pc, Step::of(RecordKind::Begin))
+            ..self.origin(thread, pc, RecordRole::of(RecordKind::Begin))
         };
         self.drafts.origin_id(origin)
     }
 
     /// The place in the user's code for a step at `pc`, with its stack and its instruction.
-    pub fn origin(&mut self, thread: usize, pc: u64, step: Step) -> Origin {
+    pub fn origin(&mut self, thread: usize, pc: u64, step: RecordRole) -> Origin {
         let (site, stack, call) = self.place(thread, pc, step);
         let point = Some(self.point(pc)).filter(|point| !point.is_unknown());
         Origin {
@@ -239,7 +239,12 @@ impl Walk<'_> {
 
     /// Site and stack for a step at `pc`, and the call in the innermost instrumented code that led to it, if that is
     /// not this code itself.
-    fn place(&mut self, thread: usize, pc: u64, step: Step) -> (SiteId, StackId, Option<u64>) {
+    fn place(
+        &mut self,
+        thread: usize,
+        pc: u64,
+        step: RecordRole,
+    ) -> (SiteId, StackId, Option<u64>) {
         let top = self
             .calls
             .get(thread)
@@ -273,7 +278,7 @@ impl Walk<'_> {
             return;
         };
         let entries = &self.entries;
-        let code = |frame: &Frame| entries.get(frame.entry).and_then(|entry| entry.code);
+        let code = |frame: &OpenCall| entries.get(frame.entry).and_then(|entry| entry.code);
         if function.is_none() || calls.frames.last().is_none_or(|top| code(top) == function) {
             return;
         }
@@ -292,8 +297,8 @@ impl Walk<'_> {
     fn walk_out(
         &mut self,
         thread: usize,
-        top: Frame,
-        (pc, step): (u64, Step),
+        top: OpenCall,
+        (pc, step): (u64, RecordRole),
         function: Option<u64>,
     ) -> Option<(SiteId, StackId, Option<u64>)> {
         const MAX_STEPS: usize = 64;
@@ -325,11 +330,11 @@ impl Walk<'_> {
     fn called_library(
         &mut self,
         thread: usize,
-        top: Frame,
+        top: OpenCall,
         pc: u64,
-        step: Step,
+        step: RecordRole,
     ) -> (u64, Option<u64>) {
-        if step == Step::Continued && top.library_pc == pc {
+        if step == RecordRole::Continued && top.library_pc == pc {
             return (top.last_pc, top.library_call);
         }
         let entry_pc = self.entries.get(top.entry).map_or(0, |entry| entry.pc);

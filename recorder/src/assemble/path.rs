@@ -5,9 +5,9 @@
 //! become the threads' paths.
 
 use super::{
-    course::{Code, Course, Passed},
+    course::{CodeStretches, PassedStep, ThreadCourse},
     raw_log::{LogChunk, RawLog},
-    walk::Walk,
+    walk::LogWalk,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -17,37 +17,37 @@ use unsnarl_trace::{
     raw::{
         RecordKind,
         marks::notes,
-        pack::{self, MOST_WORDS, Table, unpack_plain},
-        path::{ChunkKind, PathStep},
+        pack::{self, LastOccurrences, MOST_WORDS, unpack_plain},
+        path::{ChunkKind, RawPathStep},
     },
 };
 
 /// The notes and steps of one thread.
 #[derive(Default)]
-struct Written {
+struct WrittenPath {
     packed: Vec<u8>,
     /// Units that are whole.
     units: u32,
     words: Vec<u32>,
-    steps: Vec<PathStep>,
+    steps: Vec<RawPathStep>,
     /// Address of each step: the innermost call in the user's code, else the last block before it.
     places: Vec<u64>,
 }
 
 /// Facts that the paths of all threads share.
 #[derive(Default)]
-struct Known {
-    code: Code,
+struct SharedFacts {
+    code: CodeStretches,
     /// Words of blocks in the run's paths, by address, with `true` for the user's.
     blocks: FxHashMap<u64, (u32, bool)>,
     lost: u64,
 }
 
-impl Walk<'_> {
+impl LogWalk<'_> {
     /// Reads the whole log of path mode: events become drafts, paths rows.
     pub fn run_paths(&mut self, log: &RawLog<'_>) -> Vec<PathRow> {
         let mut threads = read(log, self.calls.len());
-        let mut known = Known::default();
+        let mut known = SharedFacts::default();
         let mut rows = Vec::new();
         for (thread, written) in (0u16..).zip(&mut threads) {
             let row = self.path(ThreadId(thread), written, &mut known);
@@ -74,14 +74,19 @@ impl Walk<'_> {
     }
 
     /// The path of one thread; notes the places of its steps in passing.
-    fn path(&mut self, thread: ThreadId, written: &mut Written, known: &mut Known) -> PathRow {
+    fn path(
+        &mut self,
+        thread: ThreadId,
+        written: &mut WrittenPath,
+        known: &mut SharedFacts,
+    ) -> PathRow {
         let notes = notes(written.unpacked());
         let mut path = Packed::default();
         let mut code = std::mem::take(&mut known.code);
-        let mut course = Course::new();
+        let mut course = ThreadCourse::new();
         let mut place = 0;
         course.follow(&mut code, self, notes, |walk, passed| match passed {
-            Passed::Block(address) => {
+            PassedStep::Block(address) => {
                 let (word, is_user) = walk.known_block(address, known);
                 path.push(word);
                 path.blocks += 1;
@@ -89,20 +94,20 @@ impl Walk<'_> {
                     place = address.wrapping_add(1);
                 }
             }
-            Passed::Step(course) => {
+            PassedStep::Step(course) => {
                 let call = course
                     .callers()
                     .find(|back| walk.user_site(*back).is_some());
                 written.places.push(call.unwrap_or(place));
                 path.push(EVENT);
             }
-            Passed::Lost => known.lost += 1,
+            PassedStep::Lost => known.lost += 1,
         });
         known.code = code;
         path.row(thread)
     }
 
-    fn known_block(&mut self, address: u64, known: &mut Known) -> (u32, bool) {
+    fn known_block(&mut self, address: u64, known: &mut SharedFacts) -> (u32, bool) {
         if let Some(found) = known.blocks.get(&address) {
             return *found;
         }
@@ -118,7 +123,7 @@ impl Walk<'_> {
     }
 }
 
-impl Written {
+impl WrittenPath {
     /// The words of its notes, all together.
     fn unpacked(&mut self) -> Vec<u32> {
         let packed = std::mem::take(&mut self.packed);
@@ -151,7 +156,7 @@ impl Packed {
     }
 
     fn pack(&mut self) {
-        let mut table: Table = [0; size_of::<Table>() / 2];
+        let mut table: LastOccurrences = [0; size_of::<LastOccurrences>() / 2];
         pack::pack(&self.words, &mut table, |byte| self.bytes.push(byte));
         self.words.clear();
     }
@@ -162,9 +167,9 @@ impl Packed {
     }
 }
 
-fn read(log: &RawLog<'_>, threads: usize) -> Vec<Written> {
-    let mut written: Vec<Written> = Vec::new();
-    written.resize_with(threads, Written::default);
+fn read(log: &RawLog<'_>, threads: usize) -> Vec<WrittenPath> {
+    let mut written: Vec<WrittenPath> = Vec::new();
+    written.resize_with(threads, WrittenPath::default);
     let mut chunks: Vec<LogChunk<'_>> = log.chunks().collect();
     chunks.sort_by_key(|chunk| (chunk.thread, chunk.nth));
     for chunk in chunks {
@@ -188,8 +193,8 @@ fn read(log: &RawLog<'_>, threads: usize) -> Vec<Written> {
 
 /// All steps, as thread and number, in an order in which they may have happened. A thread goes on as
 /// long as it can, then the first one that can.
-fn ordered(threads: &[Written], unordered: &mut u64) -> Vec<(usize, usize)> {
-    let mut graph = Graph::of(threads);
+fn ordered(threads: &[WrittenPath], unordered: &mut u64) -> Vec<(usize, usize)> {
+    let mut graph = ConstraintGraph::of(threads);
     let mut order = Vec::new();
     let mut ready: BTreeSet<(usize, usize)> = graph.free();
     let mut thread = 0;
@@ -211,20 +216,20 @@ fn ordered(threads: &[Written], unordered: &mut u64) -> Vec<(usize, usize)> {
     order
 }
 
-type Step = (usize, usize);
+type NotedStep = (usize, usize);
 
 /// The order constraints between steps.
 #[derive(Default)]
-struct Graph {
-    after: FxHashMap<Step, Vec<Step>>,
+struct ConstraintGraph {
+    after: FxHashMap<NotedStep, Vec<NotedStep>>,
     /// Waiting steps, with the number of steps that they wait for.
-    rest: FxHashMap<Step, usize>,
+    rest: FxHashMap<NotedStep, usize>,
 }
 
-impl Graph {
-    fn of(threads: &[Written]) -> Graph {
-        let mut graph = Graph::default();
-        let mut objects: FxHashMap<u64, Vec<(u64, Step)>> = FxHashMap::default();
+impl ConstraintGraph {
+    fn of(threads: &[WrittenPath]) -> ConstraintGraph {
+        let mut graph = ConstraintGraph::default();
+        let mut objects: FxHashMap<u64, Vec<(u64, NotedStep)>> = FxHashMap::default();
         for (thread, written) in threads.iter().enumerate() {
             for (number, step) in written.steps.iter().enumerate() {
                 let this = (thread, number);
@@ -250,7 +255,7 @@ impl Graph {
         graph
     }
 
-    fn creation(&mut self, threads: &[Written], step: &PathStep, this: Step) {
+    fn creation(&mut self, threads: &[WrittenPath], step: &RawPathStep, this: NotedStep) {
         let other = step.record.value as usize;
         let steps = threads.get(other).map_or(0, |other| other.steps.len());
         if steps == 0 {
@@ -263,18 +268,18 @@ impl Graph {
         }
     }
 
-    fn edge(&mut self, first: Step, second: Step) {
+    fn edge(&mut self, first: NotedStep, second: NotedStep) {
         self.after.entry(first).or_default().push(second);
         *self.rest.entry(second).or_default() += 1;
     }
 
-    fn free(&mut self) -> BTreeSet<Step> {
+    fn free(&mut self) -> BTreeSet<NotedStep> {
         let free = self.rest.iter().filter(|(_, waits)| **waits == 0);
         free.map(|(step, _)| *step).collect()
     }
 
     /// The steps that waited for this one only.
-    fn done(&mut self, step: Step) -> Vec<Step> {
+    fn done(&mut self, step: NotedStep) -> Vec<NotedStep> {
         self.rest.remove(&step);
         let mut free = Vec::new();
         for next in self.after.remove(&step).unwrap_or_default() {
@@ -292,8 +297,8 @@ mod tests {
     use super::*;
     use unsnarl_trace::raw::Record;
 
-    fn step(kind: RecordKind, addr: u64, order: u64, value: u64) -> PathStep {
-        PathStep {
+    fn step(kind: RecordKind, addr: u64, order: u64, value: u64) -> RawPathStep {
+        RawPathStep {
             order,
             record: Record {
                 kind: kind as u8,
@@ -304,10 +309,10 @@ mod tests {
         }
     }
 
-    fn thread(steps: &[PathStep]) -> Written {
-        Written {
+    fn thread(steps: &[RawPathStep]) -> WrittenPath {
+        WrittenPath {
             steps: steps.to_vec(),
-            ..Written::default()
+            ..WrittenPath::default()
         }
     }
 

@@ -7,7 +7,7 @@
 
 use super::{
     image::Image,
-    types::{At, Holds, Leaf, TypeId},
+    types::{Leaf, LeafKind, TypeId, TypePart},
 };
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::{hash::BuildHasher, sync::Arc};
@@ -15,12 +15,12 @@ use unsnarl_trace::LocationId;
 
 /// The index of a region; 0 is "none".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct RegionId(pub u32);
+pub(super) struct MemoryRegionId(pub u32);
 
 /// A byte of a region. Offsets may be negative: a stack grows down from its base.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Place {
-    pub region: RegionId,
+pub(super) struct RegionByte {
+    pub region: MemoryRegionId,
     pub offset: i64,
 }
 
@@ -36,14 +36,14 @@ pub(super) enum RegionName {
 }
 
 /// The content of a region: one object of a type, or several in a row.
-pub(super) struct Layout {
+pub(super) struct RegionContent {
     pub image: Arc<Image>,
     pub kind: TypeId,
     /// Distance of several objects in a row.
     pub stride: Option<u64>,
 }
 
-impl Layout {
+impl RegionContent {
     /// Start of the object that holds an offset.
     fn base(&self, offset: u64) -> u64 {
         let into = self.stride.and_then(|stride| offset.checked_rem(stride));
@@ -69,15 +69,15 @@ impl Layout {
     }
 
     /// The part of the type at an offset, counted from the start of the region.
-    fn at(&self, offset: u64) -> At {
+    fn at(&self, offset: u64) -> TypePart {
         let base = self.base(offset);
         match self.image.types.at(self.kind, offset - base) {
-            At::Leaf(leaf) => At::Leaf(Leaf {
+            TypePart::Leaf(leaf) => TypePart::Leaf(Leaf {
                 start: leaf.start.saturating_add(base),
                 end: leaf.end.saturating_add(base),
                 holds: leaf.holds,
             }),
-            At::Gap { end } => At::Gap {
+            TypePart::Gap { end } => TypePart::Gap {
                 end: end.saturating_add(base),
             },
         }
@@ -87,9 +87,9 @@ impl Layout {
 /// Number of leaves that are found without a look into the table.
 const RECENT: usize = 1 << 13;
 
-struct Region {
+struct MemoryRegion {
     name: RegionName,
-    layout: Option<Layout>,
+    layout: Option<RegionContent>,
     touched: FxHashSet<(i64, u32)>,
     ranges: FxHashSet<(i64, u64)>,
     components: Vec<Component>,
@@ -105,37 +105,37 @@ struct Component {
 
 /// A part of an access that is one location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct AccessPiece {
     /// Start of the location: its identity within the region.
     location: i64,
     /// First byte of the access that falls into it.
     pub start: i64,
     pub end: i64,
-    pub holds: Holds,
+    pub holds: LeafKind,
 }
 
 /// All regions of a run, and the table of the locations that they become.
-pub(super) struct Regions {
-    list: Vec<Region>,
+pub(super) struct MemoryRegions {
+    list: Vec<MemoryRegion>,
     labels: Vec<String>,
     label_ids: FxHashMap<String, u32>,
     thread_names: Vec<String>,
     /// The location table; row 0 is "none".
     pub locations: Vec<String>,
     names: NameIndex,
-    leaves: FxHashMap<(RegionId, i64), LocationId>,
+    leaves: FxHashMap<(MemoryRegionId, i64), LocationId>,
     /// The leaves that were looked up last.
-    recent: Vec<((RegionId, i64), LocationId)>,
+    recent: Vec<((MemoryRegionId, i64), LocationId)>,
     /// The first leaf that got a name.
-    named: FxHashMap<LocationId, (RegionId, i64)>,
-    parts: FxHashMap<(RegionId, i64), LocationId>,
+    named: FxHashMap<LocationId, (MemoryRegionId, i64)>,
+    parts: FxHashMap<(MemoryRegionId, i64), LocationId>,
     /// Types of some region have bit-fields.
     pub has_bit_fields: bool,
 }
 
-impl Regions {
-    pub fn new(thread_names: Vec<String>) -> Regions {
-        let mut regions = Regions {
+impl MemoryRegions {
+    pub fn new(thread_names: Vec<String>) -> MemoryRegions {
+        let mut regions = MemoryRegions {
             list: Vec::new(),
             labels: Vec::new(),
             label_ids: FxHashMap::default(),
@@ -143,7 +143,7 @@ impl Regions {
             locations: vec![String::new()],
             names: NameIndex::default(),
             leaves: FxHashMap::default(),
-            recent: vec![((RegionId(u32::MAX), 0), LocationId(0)); RECENT],
+            recent: vec![((MemoryRegionId(u32::MAX), 0), LocationId(0)); RECENT],
             named: FxHashMap::default(),
             parts: FxHashMap::default(),
             has_bit_fields: false,
@@ -152,11 +152,11 @@ impl Regions {
         regions
     }
 
-    pub fn add(&mut self, name: RegionName, layout: Option<Layout>) -> RegionId {
-        let id = RegionId(self.list.len() as u32);
+    pub fn add(&mut self, name: RegionName, layout: Option<RegionContent>) -> MemoryRegionId {
+        let id = MemoryRegionId(self.list.len() as u32);
         let types = layout.as_ref().map(|layout| &layout.image.types);
         self.has_bit_fields |= types.is_some_and(|types| types.has_bit_fields());
-        self.list.push(Region {
+        self.list.push(MemoryRegion {
             name,
             layout,
             touched: FxHashSet::default(),
@@ -178,7 +178,7 @@ impl Regions {
     }
 
     /// Notes an access, so that untyped memory is divided where the program divides it.
-    pub fn touch(&mut self, place: Place, size: u64, is_range: bool) {
+    pub fn touch(&mut self, place: RegionByte, size: u64, is_range: bool) {
         let Some(region) = self.list.get_mut(place.region.0 as usize) else {
             return;
         };
@@ -202,7 +202,7 @@ impl Regions {
 
     /// Calls `each` for every location that an access touches, in the order of the bytes, until it
     /// says `false`.
-    pub fn pieces(&self, place: Place, size: u64, mut each: impl FnMut(Piece) -> bool) {
+    pub fn pieces(&self, place: RegionByte, size: u64, mut each: impl FnMut(AccessPiece) -> bool) {
         let Some(region) = self.list.get(place.region.0 as usize) else {
             return;
         };
@@ -215,19 +215,19 @@ impl Regions {
     }
 
     /// Returns whether these bytes belong to bit-fields only.
-    pub fn is_within_bits(&self, place: Place, size: u64) -> bool {
+    pub fn is_within_bits(&self, place: RegionByte, size: u64) -> bool {
         let region = self.list.get(place.region.0 as usize);
         let layout = region.and_then(|region| region.layout.as_ref());
         let layout = layout.filter(|layout| layout.image.types.has_bit_fields());
         let offset = place.offset.unsigned_abs();
         layout.is_some_and(|layout| match layout.at(offset) {
-            At::Leaf(leaf) => leaf.holds == Holds::Bits && offset + size <= leaf.end,
-            At::Gap { .. } => false,
+            TypePart::Leaf(leaf) => leaf.holds == LeafKind::Bits && offset + size <= leaf.end,
+            TypePart::Gap { .. } => false,
         })
     }
 
     /// The location of a piece.
-    pub fn piece_location(&mut self, region: RegionId, piece: Piece) -> LocationId {
+    pub fn piece_location(&mut self, region: MemoryRegionId, piece: AccessPiece) -> LocationId {
         let key = (region, piece.location);
         let slot = (piece.location >> 2) as usize ^ (region.0 as usize).wrapping_mul(0x9e5);
         let slot = slot % RECENT;
@@ -245,7 +245,7 @@ impl Regions {
         id
     }
 
-    fn new_leaf(&mut self, region: RegionId, piece: Piece) -> LocationId {
+    fn new_leaf(&mut self, region: MemoryRegionId, piece: AccessPiece) -> LocationId {
         let name = self.leaf_name(region, piece.location);
         let known = self.names.get(&self.locations, &name);
         let first = known.and_then(|id| self.named.get(&id).copied());
@@ -261,8 +261,8 @@ impl Regions {
     }
 
     /// The location that an address stands for: the outermost part that starts there.
-    pub fn part_location(&mut self, place: Place) -> LocationId {
-        if place.region == RegionId(0) {
+    pub fn part_location(&mut self, place: RegionByte) -> LocationId {
+        if place.region == MemoryRegionId(0) {
             return LocationId(0);
         }
         let key = (place.region, place.offset);
@@ -276,7 +276,7 @@ impl Regions {
     }
 
     /// The location of an object that is used as a whole, such as a lock.
-    pub fn object_location(&mut self, place: Place) -> LocationId {
+    pub fn object_location(&mut self, place: RegionByte) -> LocationId {
         let mut first = None;
         self.pieces(place, 1, |piece| {
             first = Some(piece);
@@ -292,7 +292,7 @@ impl Regions {
         self.names.id(&mut self.locations, name)
     }
 
-    fn leaf_name(&self, id: RegionId, start: i64) -> String {
+    fn leaf_name(&self, id: MemoryRegionId, start: i64) -> String {
         let Some(region) = self.list.get(id.0 as usize) else {
             return String::new();
         };
@@ -307,7 +307,7 @@ impl Regions {
         }
     }
 
-    fn part_name(&self, place: Place) -> String {
+    fn part_name(&self, place: RegionByte) -> String {
         let Some(region) = self.list.get(place.region.0 as usize) else {
             return String::new();
         };
@@ -318,7 +318,7 @@ impl Regions {
         }
     }
 
-    fn region_name(&self, region: &Region) -> String {
+    fn region_name(&self, region: &MemoryRegion) -> String {
         match &region.name {
             RegionName::Text(name) => name.clone(),
             RegionName::Block {
@@ -388,18 +388,23 @@ fn signed(offset: i64) -> String {
     }
 }
 
-fn typed_pieces(layout: &Layout, start: i64, end: i64, each: &mut impl FnMut(Piece) -> bool) {
+fn typed_pieces(
+    layout: &RegionContent,
+    start: i64,
+    end: i64,
+    each: &mut impl FnMut(AccessPiece) -> bool,
+) {
     let mut at = start;
     let mut found_any = false;
     while at < end {
         match layout.at(at.unsigned_abs()) {
-            At::Leaf(leaf) => {
+            TypePart::Leaf(leaf) => {
                 let leaf_end = i64::try_from(leaf.end).unwrap_or(i64::MAX);
                 let location = i64::try_from(leaf.start).unwrap_or(i64::MAX);
                 let stop = leaf_end.min(end);
                 found_any = true;
                 if stop <= at
-                    || !each(Piece {
+                    || !each(AccessPiece {
                         location,
                         start: at,
                         end: stop,
@@ -410,7 +415,7 @@ fn typed_pieces(layout: &Layout, start: i64, end: i64, each: &mut impl FnMut(Pie
                 }
                 at = stop;
             }
-            At::Gap { end: gap_end } => {
+            TypePart::Gap { end: gap_end } => {
                 let gap_end = i64::try_from(gap_end).unwrap_or(i64::MAX);
                 if gap_end <= at || gap_end >= end {
                     break;
@@ -421,11 +426,11 @@ fn typed_pieces(layout: &Layout, start: i64, end: i64, each: &mut impl FnMut(Pie
     }
     if !found_any {
         // Nothing but padding, which somebody uses all the same.
-        each(Piece {
+        each(AccessPiece {
             location: start,
             start,
             end,
-            holds: Holds::Unknown,
+            holds: LeafKind::Unknown,
         });
     }
 }
@@ -434,7 +439,7 @@ fn untyped_pieces(
     components: &[Component],
     start: i64,
     end: i64,
-    each: &mut impl FnMut(Piece) -> bool,
+    each: &mut impl FnMut(AccessPiece) -> bool,
 ) {
     let first = components.partition_point(|part| part.end <= start);
     for part in components
@@ -442,11 +447,11 @@ fn untyped_pieces(
         .skip(first)
         .take_while(|part| part.start < end)
     {
-        let piece = Piece {
+        let piece = AccessPiece {
             location: part.start,
             start: part.start.max(start),
             end: part.end.min(end),
-            holds: Holds::Unknown,
+            holds: LeafKind::Unknown,
         };
         if !each(piece) {
             return;

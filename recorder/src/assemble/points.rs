@@ -1,7 +1,7 @@
 //! Points: the instruction of the program model at an address, by the discriminators that [`crate::wrapper::model`]
 //! put into the line table.
 
-use super::{dwarf::Reader, walk::Walk};
+use super::{dwarf::DwarfReader, walk::LogWalk};
 use crate::wrapper::model::FLAG;
 use gimli::Reader as _;
 use rustc_hash::FxHashMap;
@@ -9,17 +9,17 @@ use std::sync::Arc;
 use unsnarl_trace::{PointId, PointRow, program::PointNumber};
 
 /// An instruction: the name of its unit, its number in it.
-pub(super) type Instruction = (Arc<str>, PointNumber);
+pub(super) type InstructionId = (Arc<str>, PointNumber);
 
 /// Start addresses of the instructions in a file's modelled units.
 #[derive(Default)]
 pub(super) struct Points {
     units: Vec<Arc<str>>,
     /// Sorted by address.
-    rows: Vec<Row>,
+    rows: Vec<PointStart>,
 }
 
-struct Row {
+struct PointStart {
     address: u64,
     /// Row of `units`; `None` behind the end of a unit's code.
     unit: Option<usize>,
@@ -28,7 +28,7 @@ struct Row {
 
 impl Points {
     /// Reads the line tables of the units that have a model. Linear in these, and n log n.
-    pub fn read(dwarf: &gimli::Dwarf<Reader>) -> Points {
+    pub fn read(dwarf: &gimli::Dwarf<DwarfReader>) -> Points {
         let mut points = Points::default();
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
@@ -47,7 +47,7 @@ impl Points {
         points
     }
 
-    fn unit(&mut self, unit: &gimli::Unit<Reader>, name: &str) -> gimli::Result<()> {
+    fn unit(&mut self, unit: &gimli::Unit<DwarfReader>, name: &str) -> gimli::Result<()> {
         let Some(program) = unit.line_program.clone() else {
             return Ok(());
         };
@@ -57,7 +57,7 @@ impl Points {
         let mut sequence = Vec::new();
         while let Some((_, row)) = rows.next_row()? {
             let is_end = row.end_sequence();
-            sequence.push(Row {
+            sequence.push(PointStart {
                 address: row.address(),
                 unit: (!is_end).then_some(index),
                 number: u32::try_from(row.discriminator()).unwrap_or(0),
@@ -71,7 +71,7 @@ impl Points {
     }
 
     /// The first instruction that begins in a range of the file's own addresses.
-    pub fn first_in(&self, from: u64, to: u64) -> Option<Instruction> {
+    pub fn first_in(&self, from: u64, to: u64) -> Option<InstructionId> {
         let after = self.rows.partition_point(|row| row.address < from);
         let rows = self.rows.get(after..)?.iter();
         let mut inside = rows.take_while(|row| row.address < to);
@@ -81,7 +81,7 @@ impl Points {
     }
 
     /// The instruction whose machine code holds an address of the file's own.
-    pub fn at(&self, address: u64) -> Option<Instruction> {
+    pub fn at(&self, address: u64) -> Option<InstructionId> {
         let after = self.rows.partition_point(|row| row.address <= address);
         let row = self.rows.get(after.checked_sub(1)?)?;
         let unit = self.units.get(row.unit?)?;
@@ -97,7 +97,7 @@ fn is_code(address: u64) -> bool {
 
 /// The name of a unit's model. It stands behind the producer, where compilers for other systems than Apple's put a
 /// unit's flags.
-fn model_of(dwarf: &gimli::Dwarf<Reader>, unit: &gimli::Unit<Reader>) -> Option<String> {
+fn model_of(dwarf: &gimli::Dwarf<DwarfReader>, unit: &gimli::Unit<DwarfReader>) -> Option<String> {
     let root = unit.entry(unit.header.root_offset()).ok()?;
     let texts = [gimli::DW_AT_producer, gimli::DW_AT_APPLE_flags];
     texts.into_iter().find_map(|name| {
@@ -120,7 +120,7 @@ pub(super) struct PointTable {
 }
 
 impl PointTable {
-    fn id(&mut self, (unit, number): Instruction) -> PointId {
+    fn id(&mut self, (unit, number): InstructionId) -> PointId {
         let next = self.units.len() as u32;
         let unit = *self.known_units.entry(unit).or_insert_with_key(|name| {
             self.units.push(name.to_string());
@@ -138,7 +138,7 @@ impl PointTable {
     }
 }
 
-impl Walk<'_> {
+impl LogWalk<'_> {
     /// The first instruction of the function that begins at `start`; code that sets up its frame does not count.
     pub fn first_point(&mut self, start: u64) -> PointId {
         let Some(at) = self.memory.modules.locate(start) else {

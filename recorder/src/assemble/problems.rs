@@ -5,7 +5,7 @@ use unsnarl_trace::SiteId;
 
 /// Counts of steps that could not be recorded properly.
 #[derive(Default)]
-pub(super) struct Problems {
+pub(super) struct RecordingProblems {
     /// Records that were never completed.
     pub holes: u64,
     shortened: Vec<SiteId>,
@@ -17,7 +17,7 @@ pub(super) struct Problems {
     pub unordered: u64,
 }
 
-impl Problems {
+impl RecordingProblems {
     /// A range access at this site was not followed to its end.
     pub fn shortened(&mut self, site: SiteId) {
         if !self.shortened.contains(&site) {

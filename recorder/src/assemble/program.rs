@@ -2,7 +2,7 @@
 
 use super::{
     image::{Image, Instrumented},
-    sources::Sources,
+    sources::SourceFiles,
 };
 use rustc_hash::FxHashMap;
 use sha2::{Digest as _, Sha256};
@@ -35,31 +35,31 @@ pub enum ProgramError {
 }
 
 /// Debug info of the program and its libraries, loaded once per recording and shared by all runs.
-pub struct Program {
+pub struct ProgramDebugInfo {
     path: PathBuf,
     build_id: String,
     main: Arc<Image>,
     libraries: Mutex<FxHashMap<String, Option<Arc<Image>>>>,
-    pub(super) sources: Sources,
+    pub(super) sources: SourceFiles,
     pub(super) points: super::sites::PointCache,
     pub(super) returns: super::returns::ReturnsCache,
     /// The folder whose models are up to date, and the number of files that they are of.
     kept: Mutex<Option<(PathBuf, usize)>>,
 }
 
-impl Program {
+impl ProgramDebugInfo {
     /// Reads a program's symbols and debug info. Libraries follow when a run needs them.
-    pub fn open(path: &Path) -> Result<Program, ProgramError> {
+    pub fn open(path: &Path) -> Result<ProgramDebugInfo, ProgramError> {
         let bytes = read_regular(path, MOST).map_err(|cause| ProgramError::Read {
             path: path.to_owned(),
             cause,
         })?;
         let main = Image::parse(&bytes, path, String::new())
             .ok_or_else(|| ProgramError::NotElf(path.to_owned()))?;
-        Ok(Program {
+        Ok(ProgramDebugInfo {
             path: path.to_owned(),
             build_id: hash_of(&bytes),
-            sources: Sources::new(main.built),
+            sources: SourceFiles::new(main.built),
             main: Arc::new(main),
             libraries: Mutex::default(),
             points: super::sites::PointCache::default(),

@@ -7,7 +7,7 @@ use std::mem::{offset_of, size_of};
 use unsnarl_trace::raw::{
     Detail, End, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, Record, Thread, VERSION,
     WaitsFor, marks,
-    path::{CHUNK_BYTES, CHUNK_HEADER_BYTES, Chunk, ChunkKind, PathStep},
+    path::{CHUNK_BYTES, CHUNK_HEADER_BYTES, Chunk, ChunkKind, RawPathStep},
 };
 
 /// An error for bytes that are not a raw log.
@@ -106,11 +106,11 @@ impl<'a> LogChunk<'a> {
     }
 
     /// The steps of a chunk of steps.
-    pub fn steps(&self) -> impl Iterator<Item = PathStep> + 'a {
-        let rows = self.body.chunks_exact(size_of::<PathStep>());
-        rows.map(|row| PathStep {
-            order: u64_at(row, offset_of!(PathStep, order)),
-            record: record(row.get(offset_of!(PathStep, record)..).unwrap_or(&[])),
+    pub fn steps(&self) -> impl Iterator<Item = RawPathStep> + 'a {
+        let rows = self.body.chunks_exact(size_of::<RawPathStep>());
+        rows.map(|row| RawPathStep {
+            order: u64_at(row, offset_of!(RawPathStep, order)),
+            record: record(row.get(offset_of!(RawPathStep, record)..).unwrap_or(&[])),
         })
         .take_while(|step| step.record.kind != 0)
     }

@@ -1,7 +1,7 @@
 //! The inverse of `sites`: from places in the source to the return addresses of their calls, by which records name
 //! their place.
 
-use super::{image::Image, program::Program};
+use super::{image::Image, program::ProgramDebugInfo};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
 use unsnarl_trace::SiteRow;
@@ -19,7 +19,7 @@ pub struct Returns {
 #[derive(Default)]
 pub(super) struct ReturnsCache(Mutex<FxHashMap<String, Option<Arc<Returns>>>>);
 
-impl Program {
+impl ProgramDebugInfo {
     /// The calls of a module (the program itself for the empty path); `None` when it cannot be read.
     pub fn returns(&self, module: &str) -> Option<Arc<Returns>> {
         let find = || Some(Arc::new(returns(self, &*self.image(module)?)));
@@ -30,7 +30,7 @@ impl Program {
     }
 }
 
-fn returns(program: &Program, image: &Image) -> Returns {
+fn returns(program: &ProgramDebugInfo, image: &Image) -> Returns {
     let mut found = Returns::default();
     let mut ids: FxHashMap<SiteRow, u32> = FxHashMap::default();
     let mut addresses = image.returns();

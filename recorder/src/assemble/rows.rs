@@ -1,13 +1,13 @@
 //! Drafts to rows: one row for each location that an access touches.
 
 use super::{
-    drafts::{Drafts, Row},
+    drafts::{Drafts, RowDraft},
     kinds::mask,
     moved::Moved,
-    places::{Piece, Place, Regions},
-    spots::{Spot, Use},
-    types::Holds,
-    walk::{Draft, High, Walk},
+    places::{AccessPiece, MemoryRegions, RegionByte},
+    spots::{Use, UsedSpot},
+    types::LeafKind,
+    walk::{EventDraft, High, LogWalk},
 };
 use rustc_hash::FxHashSet;
 use unsnarl_trace::{Event, EventColumns, EventKind, LocationId, ThreadId, Value, model::flags};
@@ -17,7 +17,7 @@ const MAX_PIECES: usize = 4096;
 
 /// The location of a spot.
 #[derive(Clone, Copy, Default)]
-enum Located {
+enum LocatedSpot {
     /// Not looked up.
     #[default]
     Unknown,
@@ -34,20 +34,20 @@ struct Whole {
     /// As [`Moved::variable`] gives it.
     variable: u32,
     size: u8,
-    holds: Holds,
+    holds: LeafKind,
 }
 
 /// Turns drafts into rows.
-pub(super) struct Rows<'w, 'a> {
-    walk: &'w mut Walk<'a>,
+pub(super) struct DraftRows<'w, 'a> {
+    walk: &'w mut LogWalk<'a>,
     drafts: &'w Drafts,
     moved: Moved,
     pub columns: EventColumns,
     /// Rows beyond one per access that may still be made.
     budget: usize,
-    pieces: Vec<Piece>,
+    pieces: Vec<AccessPiece>,
     /// Locations of spots.
-    located: Vec<Located>,
+    located: Vec<LocatedSpot>,
     /// Locations that values point to.
     pointees: Vec<LocationId>,
     /// Locations used as locks, in the order of first use.
@@ -55,16 +55,16 @@ pub(super) struct Rows<'w, 'a> {
     known_locks: FxHashSet<LocationId>,
 }
 
-impl<'w, 'a> Rows<'w, 'a> {
-    pub fn new(walk: &'w mut Walk<'a>, drafts: &'w Drafts) -> Rows<'w, 'a> {
-        Rows {
+impl<'w, 'a> DraftRows<'w, 'a> {
+    pub fn new(walk: &'w mut LogWalk<'a>, drafts: &'w Drafts) -> DraftRows<'w, 'a> {
+        DraftRows {
             moved: Moved::of(walk, drafts.origins()),
             walk,
             drafts,
             columns: EventColumns::with_capacity(drafts.len()),
             budget: 0,
             pieces: Vec::new(),
-            located: vec![Located::Unknown; drafts.spots.len()],
+            located: vec![LocatedSpot::Unknown; drafts.spots.len()],
             pointees: vec![LocationId(0); drafts.pointees()],
             locks: Vec::new(),
             known_locks: FxHashSet::default(),
@@ -72,13 +72,13 @@ impl<'w, 'a> Rows<'w, 'a> {
     }
 
     /// Builds all rows.
-    pub fn build(mut self) -> Rows<'w, 'a> {
+    pub fn build(mut self) -> DraftRows<'w, 'a> {
         let drafts = self.drafts;
         self.budget = drafts.len().saturating_mul(8).max(1 << 20);
         for (number, row) in drafts.rows().iter().enumerate() {
             let located = self.located.get(row.spot.index()).copied();
             match located {
-                Some(Located::Whole(whole)) if row.is_plain() => self.plain(row, &whole),
+                Some(LocatedSpot::Whole(whole)) if row.is_plain() => self.plain(row, &whole),
                 _ => self.any(number, row),
             }
         }
@@ -87,7 +87,7 @@ impl<'w, 'a> Rows<'w, 'a> {
 
     /// Builds the row of an access to one location, of which no more is known than the draft holds.
     #[inline(always)]
-    fn plain(&mut self, row: &Row, whole: &Whole) {
+    fn plain(&mut self, row: &RowDraft, whole: &Whole) {
         let (size, holds) = (u64::from(whole.size), whole.holds);
         let value = match row.value() {
             Some(bits) if row.pointee == 0 || is_number(holds, bits) => {
@@ -103,7 +103,7 @@ impl<'w, 'a> Rows<'w, 'a> {
     }
 
     /// The location that a row's value points to.
-    fn pointed_to(&mut self, row: &Row) -> LocationId {
+    fn pointed_to(&mut self, row: &RowDraft) -> LocationId {
         let number = row.pointee as usize;
         match self.pointees.get(number) {
             Some(known) if *known != LocationId(0) => return *known,
@@ -117,12 +117,12 @@ impl<'w, 'a> Rows<'w, 'a> {
         location
     }
 
-    fn regions(&mut self) -> &mut Regions {
+    fn regions(&mut self) -> &mut MemoryRegions {
         &mut self.walk.memory.regions
     }
 
     /// Builds the rows of a draft of any kind.
-    fn any(&mut self, number: usize, row: &Row) {
+    fn any(&mut self, number: usize, row: &RowDraft) {
         let Some(draft) = self.drafts.get(number) else {
             return;
         };
@@ -133,7 +133,7 @@ impl<'w, 'a> Rows<'w, 'a> {
         }
     }
 
-    fn object(&mut self, row: &Row, draft: &Draft) {
+    fn object(&mut self, row: &RowDraft, draft: &EventDraft) {
         let location = match draft.kind {
             EventKind::Alloc | EventKind::Free => self.regions().part_location(draft.place),
             _ if draft.place.region.0 == 0 => LocationId(0),
@@ -153,7 +153,7 @@ impl<'w, 'a> Rows<'w, 'a> {
         self.push(row, location, draft.size as u32, value, None);
     }
 
-    fn access(&mut self, row: &Row, draft: &Draft) {
+    fn access(&mut self, row: &RowDraft, draft: &EventDraft) {
         let mut pieces = std::mem::take(&mut self.pieces);
         self.divide(draft, &mut pieces);
         self.locate(row, &pieces);
@@ -171,7 +171,7 @@ impl<'w, 'a> Rows<'w, 'a> {
     }
 
     /// Divides an access into the locations that it touches.
-    fn divide(&mut self, draft: &Draft, pieces: &mut Vec<Piece>) {
+    fn divide(&mut self, draft: &EventDraft, pieces: &mut Vec<AccessPiece>) {
         pieces.clear();
         let most = MAX_PIECES.min(self.budget.saturating_add(1));
         let mut is_shortened = false;
@@ -193,8 +193,8 @@ impl<'w, 'a> Rows<'w, 'a> {
     }
 
     /// Notes the location of a spot that has one only, for the next draft there.
-    fn locate(&mut self, row: &Row, pieces: &[Piece]) {
-        let Spot { place, size, used } = self.drafts.spots.get(row.spot);
+    fn locate(&mut self, row: &RowDraft, pieces: &[AccessPiece]) {
+        let UsedSpot { place, size, used } = self.drafts.spots.get(row.spot);
         let whole = match pieces {
             // Of larger ones a second record has the upper half.
             [piece] if size <= 8 && used != Use::Object => Some(piece).filter(|piece| {
@@ -204,20 +204,26 @@ impl<'w, 'a> Rows<'w, 'a> {
         };
         let known = whole.map(|piece| {
             let location = self.regions().piece_location(place.region, *piece);
-            Located::Whole(Whole {
+            LocatedSpot::Whole(Whole {
                 location,
                 variable: self.moved.variable(self.walk, location),
                 size: size as u8,
                 holds: piece.holds,
             })
         });
-        let known = known.unwrap_or(Located::Apart);
+        let known = known.unwrap_or(LocatedSpot::Apart);
         if let Some(located) = self.located.get_mut(row.spot.index()) {
             *located = known;
         }
     }
 
-    fn value(&mut self, draft: &Draft, piece: &Piece, from: u64, size: u64) -> Option<Value> {
+    fn value(
+        &mut self,
+        draft: &EventDraft,
+        piece: &AccessPiece,
+        from: u64,
+        size: u64,
+    ) -> Option<Value> {
         let low = draft.value?;
         let high = self.high_half(draft, from, size);
         let is_in_high = from == 8;
@@ -226,7 +232,7 @@ impl<'w, 'a> Rows<'w, 'a> {
             None => (low, draft.pointee),
         };
         let holds_address =
-            |place: Place| place != Place::default() && !is_number(piece.holds, bits);
+            |place: RegionByte| place != RegionByte::default() && !is_number(piece.holds, bits);
         if !holds_address(pointee) {
             // No part of an address, which means nothing.
             let high = high.filter(|high| is_in_high || !holds_address(high.pointee));
@@ -237,7 +243,7 @@ impl<'w, 'a> Rows<'w, 'a> {
     }
 
     /// The high half of an access of 16 bytes, if it is known and `from..from + size` reaches it.
-    fn high_half(&self, draft: &Draft, from: u64, size: u64) -> Option<High> {
+    fn high_half(&self, draft: &EventDraft, from: u64, size: u64) -> Option<High> {
         (from.saturating_add(size) > 8)
             .then(|| self.walk.high.get(&draft.seq).copied())
             .flatten()
@@ -245,7 +251,7 @@ impl<'w, 'a> Rows<'w, 'a> {
 
     fn push(
         &mut self,
-        row: &Row,
+        row: &RowDraft,
         location: LocationId,
         size: u32,
         value: Option<Value>,
@@ -261,7 +267,7 @@ impl<'w, 'a> Rows<'w, 'a> {
     #[inline(always)]
     fn event(
         &self,
-        row: &Row,
+        row: &RowDraft,
         location: LocationId,
         size: u32,
         value: Option<Value>,
@@ -286,10 +292,10 @@ impl<'w, 'a> Rows<'w, 'a> {
 }
 
 /// Returns whether these bits of a location are a number, whatever they point to.
-fn is_number(holds: Holds, bits: u64) -> bool {
+fn is_number(holds: LeafKind, bits: u64) -> bool {
     /// Smallest value that is taken for an address in a number's type: smaller ones are more likely numbers.
     const FIRST_CERTAIN_ADDRESS: u64 = 1 << 32;
-    matches!(holds, Holds::Number | Holds::Bits) && bits < FIRST_CERTAIN_ADDRESS
+    matches!(holds, LeafKind::Number | LeafKind::Bits) && bits < FIRST_CERTAIN_ADDRESS
 }
 
 /// The bytes `from..from + size` of a value, as far as they are known; of more than eight the low ones.

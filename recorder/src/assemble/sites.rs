@@ -3,7 +3,7 @@
 use super::{
     image::{Image, SourceFrame},
     names,
-    program::Program,
+    program::ProgramDebugInfo,
 };
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use unsnarl_trace::{SiteId, SiteRow, meta::is_system};
 
 /// The source places of one address in the code, the same in every run.
 #[derive(Debug)]
-pub(super) struct Point {
+pub(super) struct CodePoint {
     /// The innermost position in the user's own code.
     pub user: Option<SiteRow>,
     /// Sites of inlined calls in the user's code around it, outermost first.
@@ -24,15 +24,15 @@ pub(super) struct Point {
     pub function: Option<u64>,
 }
 
-type Key = (String, u64);
+type SiteKey = (String, u64);
 
 /// Points of all runs by module and address.
 #[derive(Default)]
-pub(super) struct PointCache(Mutex<FxHashMap<Key, Arc<Point>>>);
+pub(super) struct PointCache(Mutex<FxHashMap<SiteKey, Arc<CodePoint>>>);
 
 impl PointCache {
     /// The point at a file's own address.
-    pub fn get(&self, program: &Program, image: &Image, address: u64) -> Arc<Point> {
+    pub fn get(&self, program: &ProgramDebugInfo, image: &Image, address: u64) -> Arc<CodePoint> {
         let make = || Arc::new(point(program, image, address));
         match self.0.lock() {
             Ok(mut known) => known
@@ -44,7 +44,7 @@ impl PointCache {
     }
 }
 
-fn point(program: &Program, image: &Image, address: u64) -> Point {
+fn point(program: &ProgramDebugInfo, image: &Image, address: u64) -> CodePoint {
     let frames = frames_near(image, address);
     let mut users = frames
         .iter()
@@ -76,7 +76,7 @@ fn point(program: &Program, image: &Image, address: u64) -> Point {
         ..SiteRow::default()
     };
     let outermost = image.source_frames(address).pop();
-    Point {
+    CodePoint {
         is_user_function: outermost
             .is_some_and(|frame| !frame.file.is_empty() && !is_system(&frame.file)),
         user: user.map(row),

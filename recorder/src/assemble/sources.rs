@@ -17,7 +17,7 @@ use unsnarl_trace::{
 };
 
 /// The content of a source file, as far as it is known.
-pub(super) enum Source {
+pub(super) enum SourceContent {
     Read {
         lines: Vec<String>,
         sha256: String,
@@ -33,12 +33,12 @@ pub(super) enum Source {
 }
 
 /// The sources as a recorded run knew them.
-pub(super) struct Recalled(FxHashMap<String, Source>);
+pub(super) struct Recalled(FxHashMap<String, SourceContent>);
 
 impl Recalled {
     /// The files that the sites of a run are in.
     fn of(meta: &RunMeta) -> Recalled {
-        let mut files: FxHashMap<String, Source> = FxHashMap::default();
+        let mut files: FxHashMap<String, SourceContent> = FxHashMap::default();
         let known: FxHashMap<&str, &str> = meta
             .sources
             .iter()
@@ -47,13 +47,13 @@ impl Recalled {
         for site in meta.sites.iter().filter(|site| site.line != 0) {
             let source = files.entry(site.file.clone());
             let source = source.or_insert_with(|| match known.get(site.file.as_str()) {
-                Some(sha256) => Source::Recalled {
+                Some(sha256) => SourceContent::Recalled {
                     lines: FxHashMap::default(),
                     sha256: (*sha256).to_owned(),
                 },
-                None => Source::Changed,
+                None => SourceContent::Changed,
             });
-            if let Source::Recalled { lines, .. } = source {
+            if let SourceContent::Recalled { lines, .. } = source {
                 lines.insert(site.line, site.text.clone());
             }
         }
@@ -62,15 +62,15 @@ impl Recalled {
 
     /// The file as it is now, if that is what the run knew, else the known lines; `None` for a file in which the run
     /// has no site.
-    fn read(&self, path: &str) -> Option<Source> {
-        let Source::Recalled { lines, sha256 } = self.0.get(path)? else {
-            return Some(Source::Changed);
+    fn read(&self, path: &str) -> Option<SourceContent> {
+        let SourceContent::Recalled { lines, sha256 } = self.0.get(path)? else {
+            return Some(SourceContent::Changed);
         };
         Some(match read(path) {
-            Source::Read { lines, sha256: now } if now == *sha256 => {
-                Source::Read { lines, sha256: now }
+            SourceContent::Read { lines, sha256: now } if now == *sha256 => {
+                SourceContent::Read { lines, sha256: now }
             }
-            _ => Source::Recalled {
+            _ => SourceContent::Recalled {
                 lines: lines.clone(),
                 sha256: sha256.clone(),
             },
@@ -78,10 +78,10 @@ impl Recalled {
     }
 }
 
-impl Source {
+impl SourceContent {
     /// Returns whether the file defines this name as a macro.
     pub fn defines(&self, name: &str) -> bool {
-        let Source::Read { lines, .. } = self else {
+        let SourceContent::Read { lines, .. } = self else {
             return false;
         };
         let is_end = |c: char| !c.is_alphanumeric() && c != '_';
@@ -111,17 +111,17 @@ impl Earlier {
 }
 
 /// Source files by path, read once.
-pub(super) struct Sources {
+pub(super) struct SourceFiles {
     built: Option<SystemTime>,
     recalled: Option<Recalled>,
     earlier: Earlier,
-    files: Mutex<FxHashMap<String, Arc<Source>>>,
+    files: Mutex<FxHashMap<String, Arc<SourceContent>>>,
 }
 
-impl Sources {
+impl SourceFiles {
     /// An empty cache; `built` is the time at which the program was written.
-    pub fn new(built: Option<SystemTime>) -> Sources {
-        Sources {
+    pub fn new(built: Option<SystemTime>) -> SourceFiles {
+        SourceFiles {
             built,
             recalled: None,
             earlier: Earlier::default(),
@@ -141,7 +141,7 @@ impl Sources {
     }
 
     /// The file with this path.
-    pub fn file(&self, path: &str) -> Arc<Source> {
+    pub fn file(&self, path: &str) -> Arc<SourceContent> {
         let read = || Arc::new(self.read(path));
         match self.files.lock() {
             Ok(mut files) => files.entry(path.to_owned()).or_insert_with(read).clone(),
@@ -155,13 +155,13 @@ impl Sources {
             return String::new();
         };
         match &*self.file(path) {
-            Source::Read { lines, .. } => lines.get(index).cloned().unwrap_or_default(),
-            Source::Recalled { lines, .. } => lines.get(&line).cloned().unwrap_or_default(),
-            Source::Missing | Source::Changed => String::new(),
+            SourceContent::Read { lines, .. } => lines.get(index).cloned().unwrap_or_default(),
+            SourceContent::Recalled { lines, .. } => lines.get(&line).cloned().unwrap_or_default(),
+            SourceContent::Missing | SourceContent::Changed => String::new(),
         }
     }
 
-    fn read(&self, path: &str) -> Source {
+    fn read(&self, path: &str) -> SourceContent {
         let recalled = self.recalled.as_ref();
         if let Some(source) = recalled.and_then(|recalled| recalled.read(path)) {
             return source;
@@ -170,7 +170,7 @@ impl Sources {
         match (self.built, modified) {
             (Some(built), Ok(modified)) if modified > built => {
                 let earlier = self.earlier.run().and_then(|run| run.read(path));
-                earlier.unwrap_or(Source::Changed)
+                earlier.unwrap_or(SourceContent::Changed)
             }
             _ => read(path),
         }
@@ -178,13 +178,13 @@ impl Sources {
 }
 
 /// The file as it is now.
-fn read(path: &str) -> Source {
+fn read(path: &str) -> SourceContent {
     let Ok(bytes) = read_regular(path.as_ref(), MOST_TEXT) else {
-        return Source::Missing;
+        return SourceContent::Missing;
     };
     let text = String::from_utf8_lossy(&bytes);
     let lines = text.lines().map(|line| line.trim().to_owned()).collect();
-    Source::Read {
+    SourceContent::Read {
         lines,
         sha256: hex(&Sha256::digest(&bytes)),
     }
@@ -200,9 +200,9 @@ mod tests {
 
     /// Sources of a program that was built before the file was saved, as recalled from a run that knew the second
     /// line.
-    fn recalled(file: &Path, sources: Vec<SourceRow>) -> Sources {
+    fn recalled(file: &Path, sources: Vec<SourceRow>) -> SourceFiles {
         let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
-        let mut seen = Sources::new(Some(long_ago));
+        let mut seen = SourceFiles::new(Some(long_ago));
         let site = SiteRow {
             file: file.to_string_lossy().into_owned(),
             line: 2,
@@ -217,7 +217,7 @@ mod tests {
         seen
     }
 
-    fn lines(seen: &Sources, file: &Path) -> [String; 2] {
+    fn lines(seen: &SourceFiles, file: &Path) -> [String; 2] {
         [1, 2].map(|line| seen.line(&file.to_string_lossy(), line))
     }
 

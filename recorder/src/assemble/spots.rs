@@ -1,8 +1,8 @@
 //! The places of accesses by number, and notes of the addresses that they were found at.
 
 use super::{
-    memory::Found,
-    places::{Place, Regions},
+    memory::FoundPlace,
+    places::{MemoryRegions, RegionByte},
 };
 use rustc_hash::FxHashMap;
 
@@ -31,8 +31,8 @@ pub(super) enum Use {
 
 /// Memory that was used in some way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Spot {
-    pub place: Place,
+pub(super) struct UsedSpot {
+    pub place: RegionByte,
     /// Number of bytes.
     pub size: u64,
     pub used: Use,
@@ -40,7 +40,7 @@ pub(super) struct Spot {
 
 /// The access at which a spot was noted last.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct LastAccess {
     address: u64,
     size: u32,
     used: Use,
@@ -54,15 +54,15 @@ const PAGE: u64 = 1 << 10;
 const RECENT: usize = 256;
 
 /// The spots that were noted last at each byte of a page; 0 for none, otherwise one more than the number.
-type Page = [u32; PAGE as usize];
+type SpotPage = [u32; PAGE as usize];
 
 /// All spots of a run.
 pub(super) struct Spots {
-    rows: Vec<Spot>,
-    ids: FxHashMap<Spot, SpotId>,
+    rows: Vec<UsedSpot>,
+    ids: FxHashMap<UsedSpot, SpotId>,
     /// The access at which each spot was noted.
-    known: Vec<Known>,
-    pages: Vec<Page>,
+    known: Vec<LastAccess>,
+    pages: Vec<SpotPage>,
     /// Numbers of pages by address.
     numbers: FxHashMap<u64, u32>,
     recent: Box<[(u64, u32); RECENT]>,
@@ -96,7 +96,7 @@ pub(super) struct Sought {
 
 impl Spots {
     /// The spot with this number.
-    pub fn get(&self, id: SpotId) -> Spot {
+    pub fn get(&self, id: SpotId) -> UsedSpot {
         self.rows.get(id.index()).copied().unwrap_or_default()
     }
 
@@ -111,12 +111,12 @@ impl Spots {
     }
 
     /// Number of a spot.
-    pub fn id(&mut self, spot: Spot) -> SpotId {
+    pub fn id(&mut self, spot: UsedSpot) -> SpotId {
         let next = SpotId(self.rows.len() as u32);
         let id = *self.ids.entry(spot).or_insert(next);
         if id == next {
             self.rows.push(spot);
-            self.known.push(Known::default());
+            self.known.push(LastAccess::default());
         }
         id
     }
@@ -162,7 +162,7 @@ impl Spots {
     }
 
     /// Notes the spot of an access that was found, if it stays there until the memory map changes.
-    pub fn note(&mut self, sought: &Sought, found: &Found, spot: SpotId) {
+    pub fn note(&mut self, sought: &Sought, found: &FoundPlace, spot: SpotId) {
         let is_whole = found.rest >= u64::from(sought.size);
         if !found.is_settled || !is_whole {
             return;
@@ -172,7 +172,7 @@ impl Spots {
         let at = page.and_then(|page| page.get_mut((sought.address % PAGE) as usize));
         if let Some((at, known)) = at.zip(self.known.get_mut(spot.index())) {
             *at = spot.0 + 1;
-            *known = Known {
+            *known = LastAccess {
                 address: sought.address,
                 size: sought.size,
                 used: sought.used,
@@ -200,7 +200,7 @@ impl Spots {
     }
 
     /// Tells the regions how they were accessed.
-    pub fn touch(&self, regions: &mut Regions) {
+    pub fn touch(&self, regions: &mut MemoryRegions) {
         for spot in &self.rows {
             match spot.used {
                 Use::Object => {}
@@ -212,13 +212,13 @@ impl Spots {
 
 #[cfg(test)]
 mod tests {
-    use super::super::places::RegionId;
+    use super::super::places::MemoryRegionId;
     use super::*;
 
-    fn spot(offset: i64, size: u64) -> Spot {
-        Spot {
-            place: Place {
-                region: RegionId(1),
+    fn spot(offset: i64, size: u64) -> UsedSpot {
+        UsedSpot {
+            place: RegionByte {
+                region: MemoryRegionId(1),
                 offset,
             },
             size,
@@ -234,9 +234,9 @@ mod tests {
         }
     }
 
-    fn found(rest: u64, is_settled: bool) -> Found {
-        Found {
-            place: Place::default(),
+    fn found(rest: u64, is_settled: bool) -> FoundPlace {
+        FoundPlace {
+            place: RegionByte::default(),
             rest,
             own_stack: false,
             is_settled,

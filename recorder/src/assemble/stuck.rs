@@ -1,8 +1,8 @@
 //! Runs that ended by their time limit while the thread with the turn was in a system call that the program makes by
 //! itself, past the C library, where the recorder does not see it.
 
-use super::{Launch, names, program::Program, raw_log::RawLog, site_of};
-use unsnarl_trace::Mode;
+use super::{Launch, names, program::ProgramDebugInfo, raw_log::RawLog, site_of};
+use unsnarl_trace::OrderMode;
 
 /// The kernel's number of `futex` on x86-64.
 const FUTEX: u64 = 202;
@@ -10,11 +10,11 @@ const FUTEX: u64 = 202;
 /// Names the call and the next step, if that was the reason.
 pub(super) fn problem(
     log: &RawLog<'_>,
-    program: &Program,
+    program: &ProgramDebugInfo,
     launch: &Launch,
     threads: &[String],
 ) -> Option<String> {
-    if launch.mode != Mode::Controlled {
+    if launch.mode != OrderMode::Controlled {
         return None;
     }
     let number = log.current() as usize;

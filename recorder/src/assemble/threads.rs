@@ -1,6 +1,6 @@
 //! Threads: names by place in the fork tree, start routines, where they were created.
 
-use super::{raw_log::LogThread, walk::Walk};
+use super::{raw_log::LogThread, walk::LogWalk};
 use unsnarl_trace::{EventKind, SiteId, ThreadId, ThreadRow};
 
 /// `main`, `main.1`, `main.1.2`: the same thread has the same name in every run.
@@ -19,7 +19,11 @@ pub(crate) fn names(threads: &[LogThread]) -> Vec<String> {
 }
 
 /// The thread table.
-pub(super) fn rows(threads: &[LogThread], names: &[String], walk: &mut Walk<'_>) -> Vec<ThreadRow> {
+pub(super) fn rows(
+    threads: &[LogThread],
+    names: &[String],
+    walk: &mut LogWalk<'_>,
+) -> Vec<ThreadRow> {
     let mut created_at = vec![SiteId(0); threads.len()];
     for (site, child) in walk.drafts.of_kind(EventKind::Fork) {
         let child = child.and_then(|child| usize::try_from(child).ok());
@@ -40,7 +44,7 @@ pub(super) fn rows(threads: &[LogThread], names: &[String], walk: &mut Walk<'_>)
 
 /// The start routine, or what stands for it where a library starts the thread (`std::thread`): the
 /// first function of the user's that it entered.
-fn start(index: usize, thread: &LogThread, walk: &mut Walk<'_>) -> String {
+fn start(index: usize, thread: &LogThread, walk: &mut LogWalk<'_>) -> String {
     if index == 0 {
         return "main".to_owned();
     }

@@ -6,7 +6,7 @@ pub(super) struct TypeId(pub u32);
 
 /// A field of a structure, a base class (without a name) or the chosen arm of a union.
 #[derive(Clone, Debug)]
-pub(super) struct Field {
+pub(super) struct TypeField {
     pub name: String,
     pub offset: u64,
     pub kind: TypeId,
@@ -14,11 +14,11 @@ pub(super) struct Field {
 
 /// A type's layout.
 #[derive(Clone, Debug)]
-pub(super) enum Type {
+pub(super) enum TypeLayout {
     /// A type that is not divided: numbers, pointers, pthread and atomic objects.
-    Leaf { size: u64, holds: Holds },
+    Leaf { size: u64, holds: LeafKind },
     /// Fields sorted by offset, without overlap.
-    Record { size: u64, fields: Vec<Field> },
+    Record { size: u64, fields: Vec<TypeField> },
     /// `count` elements.
     Array {
         count: u64,
@@ -29,7 +29,7 @@ pub(super) enum Type {
 
 /// The meaning of a leaf's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum LeafKind {
     /// An address.
     Pointer,
     /// Bit-fields that share bytes.
@@ -45,12 +45,12 @@ pub(super) enum Holds {
 pub(super) struct Leaf {
     pub start: u64,
     pub end: u64,
-    pub holds: Holds,
+    pub holds: LeafKind,
 }
 
 /// The part of a type at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum At {
+pub(super) enum TypePart {
     Leaf(Leaf),
     /// Nothing up to this offset: padding, or past the end.
     Gap {
@@ -64,17 +64,17 @@ const MAX_DEPTH: usize = 64;
 /// The layouts of one image.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Types {
-    list: Vec<Type>,
+    list: Vec<TypeLayout>,
     has_bit_fields: bool,
 }
 
 impl Types {
-    pub fn add(&mut self, kind: Type) -> TypeId {
+    pub fn add(&mut self, kind: TypeLayout) -> TypeId {
         let id = TypeId(self.list.len() as u32);
         self.has_bit_fields |= matches!(
             kind,
-            Type::Leaf {
-                holds: Holds::Bits,
+            TypeLayout::Leaf {
+                holds: LeafKind::Bits,
                 ..
             }
         );
@@ -87,7 +87,7 @@ impl Types {
         self.has_bit_fields
     }
 
-    pub fn get(&self, id: TypeId) -> Option<&Type> {
+    pub fn get(&self, id: TypeId) -> Option<&TypeLayout> {
         self.list.get(id.0 as usize)
     }
 
@@ -96,10 +96,10 @@ impl Types {
         let mut id = id;
         for _ in 0..MAX_DEPTH {
             match self.get(id) {
-                Some(Type::Leaf { size, .. } | Type::Record { size, .. }) => {
+                Some(TypeLayout::Leaf { size, .. } | TypeLayout::Record { size, .. }) => {
                     return size.saturating_mul(factor);
                 }
-                Some(Type::Array {
+                Some(TypeLayout::Array {
                     count,
                     stride,
                     element,
@@ -126,11 +126,11 @@ impl Types {
             return 0;
         };
         match self.get(id) {
-            Some(Type::Leaf { .. }) => 1,
-            Some(Type::Record { fields, .. }) => fields.iter().fold(0, |sum, field| {
+            Some(TypeLayout::Leaf { .. }) => 1,
+            Some(TypeLayout::Record { fields, .. }) => fields.iter().fold(0, |sum, field| {
                 sum.saturating_add(self.leaves_within(field.kind, depth))
             }),
-            Some(Type::Array { count, element, .. }) => {
+            Some(TypeLayout::Array { count, element, .. }) => {
                 count.saturating_mul(self.leaves_within(*element, depth))
             }
             None => 0,
@@ -138,57 +138,57 @@ impl Types {
     }
 
     /// The part at `offset` from the start of an object of this type.
-    pub fn at(&self, id: TypeId, offset: u64) -> At {
+    pub fn at(&self, id: TypeId, offset: u64) -> TypePart {
         let mut base = 0u64;
         let mut end = self.size(id);
         let mut id = id;
         for _ in 0..MAX_DEPTH {
             let inner = offset.saturating_sub(base);
             match self.get(id) {
-                Some(Type::Leaf { size, holds }) => {
+                Some(TypeLayout::Leaf { size, holds }) => {
                     let leaf_end = base.saturating_add(*size);
                     if offset >= leaf_end {
-                        return At::Gap { end };
+                        return TypePart::Gap { end };
                     }
-                    return At::Leaf(Leaf {
+                    return TypePart::Leaf(Leaf {
                         start: base,
                         end: leaf_end,
                         holds: *holds,
                     });
                 }
-                Some(Type::Record { fields, .. }) => {
+                Some(TypeLayout::Record { fields, .. }) => {
                     let next = fields.partition_point(|field| field.offset <= inner);
                     if let Some(following) = fields.get(next) {
                         end = end.min(base.saturating_add(following.offset));
                     }
                     let Some(field) = next.checked_sub(1).and_then(|i| fields.get(i)) else {
-                        return At::Gap { end };
+                        return TypePart::Gap { end };
                     };
                     let size = self.size(field.kind);
                     if inner >= field.offset.saturating_add(size) {
-                        return At::Gap { end };
+                        return TypePart::Gap { end };
                     }
                     base = base.saturating_add(field.offset);
                     end = end.min(base.saturating_add(size));
                     id = field.kind;
                 }
-                Some(Type::Array {
+                Some(TypeLayout::Array {
                     count,
                     stride,
                     element,
                 }) => {
                     let Some(index) = inner.checked_div(*stride).filter(|index| index < count)
                     else {
-                        return At::Gap { end };
+                        return TypePart::Gap { end };
                     };
                     base = base.saturating_add(index.saturating_mul(*stride));
                     end = end.min(base.saturating_add(*stride));
                     id = *element;
                 }
-                None => return At::Gap { end },
+                None => return TypePart::Gap { end },
             }
         }
-        At::Gap { end }
+        TypePart::Gap { end }
     }
 
     /// Field path of the leaf at `offset`, to be appended to the object's name.
@@ -210,7 +210,7 @@ impl Types {
                 return path;
             }
             match self.get(id) {
-                Some(Type::Record { fields, .. }) => {
+                Some(TypeLayout::Record { fields, .. }) => {
                     let next = fields.partition_point(|field| field.offset <= rest);
                     let Some(field) = next.checked_sub(1).and_then(|i| fields.get(i)) else {
                         break;
@@ -225,7 +225,7 @@ impl Types {
                     rest -= field.offset;
                     id = field.kind;
                 }
-                Some(Type::Array {
+                Some(TypeLayout::Array {
                     count,
                     stride,
                     element,
@@ -238,8 +238,8 @@ impl Types {
                     rest -= index * stride;
                     id = *element;
                 }
-                Some(Type::Leaf { size, .. }) if rest < *size && !outermost => return path,
-                Some(Type::Leaf { .. }) | None => break,
+                Some(TypeLayout::Leaf { size, .. }) if rest < *size && !outermost => return path,
+                Some(TypeLayout::Leaf { .. }) | None => break,
             }
         }
         match rest {
@@ -299,14 +299,14 @@ mod tests {
     use super::*;
 
     fn leaf(types: &mut Types, size: u64) -> TypeId {
-        types.add(Type::Leaf {
+        types.add(TypeLayout::Leaf {
             size,
-            holds: Holds::Number,
+            holds: LeafKind::Number,
         })
     }
 
-    fn field(name: &str, offset: u64, kind: TypeId) -> Field {
-        Field {
+    fn field(name: &str, offset: u64, kind: TypeId) -> TypeField {
+        TypeField {
             name: name.into(),
             offset,
             kind,
@@ -319,11 +319,11 @@ mod tests {
         let char = leaf(&mut types, 1);
         let int = leaf(&mut types, 4);
         let long = leaf(&mut types, 8);
-        let inner = types.add(Type::Record {
+        let inner = types.add(TypeLayout::Record {
             size: 8,
             fields: vec![field("a", 0, long)],
         });
-        let array = types.add(Type::Array {
+        let array = types.add(TypeLayout::Array {
             count: 3,
             stride: 8,
             element: inner,
@@ -333,8 +333,8 @@ mod tests {
             field("total", 4, int),
             field("inner", 8, array),
         ];
-        let acct = types.add(Type::Record { size: 32, fields });
-        let accts = types.add(Type::Array {
+        let acct = types.add(TypeLayout::Record { size: 32, fields });
+        let accts = types.add(TypeLayout::Array {
             count: 2,
             stride: 32,
             element: acct,
@@ -361,11 +361,11 @@ mod tests {
         let total = Leaf {
             start: 36,
             end: 40,
-            holds: Holds::Number,
+            holds: LeafKind::Number,
         };
-        assert_eq!(types.at(accts, 37), At::Leaf(total));
-        assert_eq!(types.at(accts, 1), At::Gap { end: 4 });
-        assert_eq!(types.at(accts, 64), At::Gap { end: 64 });
+        assert_eq!(types.at(accts, 37), TypePart::Leaf(total));
+        assert_eq!(types.at(accts, 1), TypePart::Gap { end: 4 });
+        assert_eq!(types.at(accts, 64), TypePart::Gap { end: 64 });
         assert_eq!(types.leaves(accts), 10);
     }
 
@@ -373,11 +373,11 @@ mod tests {
     fn broken_types_end() {
         let mut types = Types::default();
         let endless = TypeId(0);
-        types.add(Type::Record {
+        types.add(TypeLayout::Record {
             size: 8,
             fields: vec![field("x", 0, endless)],
         });
-        assert_eq!(types.at(endless, 3), At::Gap { end: 8 });
+        assert_eq!(types.at(endless, 3), TypePart::Gap { end: 8 });
         assert_eq!(types.leaves(endless), 0);
         types.path(endless, 3, false);
     }

@@ -1,7 +1,7 @@
 //! Data whose accesses the compiler does not report: clang has no callbacks for accesses of more than 16 bytes and
 //! none for `long double`. A run names such data of the program.
 
-use super::dwarf::{Entry, Units};
+use super::dwarf::{DwarfEntry, Units};
 use gimli::{AttributeValue, UnitOffset};
 
 /// Bound for the steps from a member to its underlying type.
@@ -17,7 +17,7 @@ pub(super) fn is_by_clang(units: &Units, unit: usize) -> bool {
 }
 
 /// Returns whether the type of a variable or member is, or contains, a type whose accesses clang does not report.
-pub(super) fn is_unseen(units: &Units, unit: usize, entry: &Entry) -> bool {
+pub(super) fn is_unseen(units: &Units, unit: usize, entry: &DwarfEntry) -> bool {
     let (mut at, mut described) = (unit, entry.clone());
     for _ in 0..MAX_STEPS {
         let Some((unit, next)) = target(units, at, &described) else {
@@ -41,16 +41,16 @@ pub(super) fn is_unseen(units: &Units, unit: usize, entry: &Entry) -> bool {
     false
 }
 
-fn target(units: &Units, unit: usize, entry: &Entry) -> Option<(usize, UnitOffset)> {
+fn target(units: &Units, unit: usize, entry: &DwarfEntry) -> Option<(usize, UnitOffset)> {
     units.target(unit, entry.attr_value(gimli::DW_AT_type)?)
 }
 
-fn bytes(entry: &Entry) -> u64 {
+fn bytes(entry: &DwarfEntry) -> u64 {
     let size = entry.attr(gimli::DW_AT_byte_size);
     size.and_then(|size| size.udata_value()).unwrap_or(0)
 }
 
-fn is_long_double(entry: &Entry) -> bool {
+fn is_long_double(entry: &DwarfEntry) -> bool {
     let encoding = entry.attr_value(gimli::DW_AT_encoding);
     let is_fraction = matches!(
         encoding,
@@ -66,7 +66,7 @@ fn is_long_double(entry: &Entry) -> bool {
     is_fraction && bytes(entry) > if is_complex { 16 } else { 8 }
 }
 
-fn is_wide_vector(units: &Units, unit: usize, entry: &Entry) -> bool {
+fn is_wide_vector(units: &Units, unit: usize, entry: &DwarfEntry) -> bool {
     if entry.attr(gimli::DW_AT_GNU_vector).is_none() {
         return false;
     }

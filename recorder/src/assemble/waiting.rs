@@ -1,6 +1,6 @@
 //! Programs that wait for the world outside when their time is over: a server without a client does nothing wrong.
 
-use super::{Launch, LogThread, Program, RawLog, names, site_of};
+use super::{Launch, LogThread, ProgramDebugInfo, RawLog, names, site_of};
 use unsnarl_trace::raw::WaitsFor;
 
 /// Returns whether the run was ended while it waited for the outside, and that is no hang: the first thread waits so,
@@ -37,7 +37,7 @@ fn is_outside(thread: &LogThread) -> bool {
 /// The remark in a run about the waiting threads, with the next step.
 pub(super) fn problem(
     log: &RawLog<'_>,
-    program: &Program,
+    program: &ProgramDebugInfo,
     launch: &Launch,
     threads: &[String],
 ) -> Option<String> {

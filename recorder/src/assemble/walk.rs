@@ -5,15 +5,15 @@
 
 use super::{
     bit_fields::BitFields,
-    branches::Blocks,
+    branches::RunBlocks,
     calls::{Calls, EntryPoints, StackTable},
     drafts::{Drafts, OriginId},
     kinds::{event_kind, mask, object_size, order_flags},
-    memory::{Asker, Memory, may_be_address},
-    origins::{KnownSite, KnownStep, RECENT, RECENT_STEPS, Step},
-    places::{Layout, Place},
+    memory::{Asker, RunMemory, may_be_address},
+    origins::{KnownSite, KnownStep, RECENT, RECENT_STEPS, RecordRole},
+    places::{RegionByte, RegionContent},
     points::PointTable,
-    problems::Problems,
+    problems::RecordingProblems,
     raw_log::RawLog,
     sites::SiteTable,
     spots::{Sought, Use},
@@ -28,14 +28,14 @@ use unsnarl_trace::{
 
 /// An event whose locations are not settled yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draft {
+pub(super) struct EventDraft {
     pub seq: u64,
     pub thread: u16,
     pub kind: EventKind,
     pub flags: u16,
     pub origin: OriginId,
     /// Region 0 when there is no location.
-    pub place: Place,
+    pub place: RegionByte,
     /// `true` if the location is an object used as a whole, which does not divide untyped memory.
     pub is_object: bool,
     /// Bytes accessed.
@@ -44,25 +44,25 @@ pub(super) struct Draft {
     pub skipped: u64,
     pub value: Option<u64>,
     /// The place that the value points to, region 0 when it points to nothing known.
-    pub pointee: Place,
+    pub pointee: RegionByte,
     pub old: Option<u64>,
 }
 
-impl Draft {
+impl EventDraft {
     /// A draft without a place.
-    pub fn new(seq: u64, thread: u16, kind: EventKind, origin: OriginId) -> Draft {
-        Draft {
+    pub fn new(seq: u64, thread: u16, kind: EventKind, origin: OriginId) -> EventDraft {
+        EventDraft {
             seq,
             thread,
             kind,
             flags: 0,
             origin,
-            place: Place::default(),
+            place: RegionByte::default(),
             is_object: true,
             size: 0,
             skipped: 0,
             value: None,
-            pointee: Place::default(),
+            pointee: RegionByte::default(),
             old: None,
         }
     }
@@ -88,7 +88,7 @@ enum Awaits {
 pub(super) struct High {
     pub value: Option<u64>,
     /// The place that the value points to, region 0 when it points to nothing known.
-    pub pointee: Place,
+    pub pointee: RegionByte,
     pub old: Option<u64>,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct High {
 const WIDE: u64 = 16;
 
 #[derive(Default)]
-struct ThreadState {
+struct WalkThread {
     awaits: Awaits,
     /// Drafts of announced writes that no callback has followed yet.
     pending: Vec<usize>,
@@ -105,17 +105,17 @@ struct ThreadState {
 }
 
 /// Everything that one pass over the log yields.
-pub(super) struct Walk<'a> {
-    pub memory: Memory<'a>,
+pub(super) struct LogWalk<'a> {
+    pub memory: RunMemory<'a>,
     pub entries: EntryPoints,
     pub calls: Vec<Calls>,
-    states: Vec<ThreadState>,
+    states: Vec<WalkThread>,
     pub sites: SiteTable,
     pub stacks: StackTable,
     pub drafts: Drafts,
     /// High halves of wide accesses by their number.
     pub high: FxHashMap<u64, High>,
-    pub problems: Problems,
+    pub problems: RecordingProblems,
     pub site_ids: FxHashMap<u64, Option<KnownSite>>,
     /// The program counters that were looked up last.
     pub(super) recent_sites: Box<[(u64, Option<KnownSite>); RECENT]>,
@@ -126,7 +126,7 @@ pub(super) struct Walk<'a> {
     allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
     library_allocations: FxHashMap<(u64, u64), Option<TypeId>>,
     pub bit_fields: BitFields,
-    pub blocks: Blocks,
+    pub blocks: RunBlocks,
     pub points: PointTable,
     pub inlined: FxHashMap<(StackId, u64), StackId>,
     pub(super) seq: u64,
@@ -137,18 +137,18 @@ const MAX_RANGE: u64 = 1 << 32;
 /// Bound for the regions that one range runs through.
 const MAX_PARTS: usize = 4096;
 
-impl<'a> Walk<'a> {
-    pub fn new(memory: Memory<'a>, threads: usize) -> Walk<'a> {
-        Walk {
+impl<'a> LogWalk<'a> {
+    pub fn new(memory: RunMemory<'a>, threads: usize) -> LogWalk<'a> {
+        LogWalk {
             memory,
             entries: EntryPoints::default(),
             calls: (0..threads).map(|_| Calls::default()).collect(),
-            states: (0..threads).map(|_| ThreadState::default()).collect(),
+            states: (0..threads).map(|_| WalkThread::default()).collect(),
             sites: SiteTable::default(),
             stacks: StackTable::default(),
             drafts: Drafts::default(),
             high: FxHashMap::default(),
-            problems: Problems::default(),
+            problems: RecordingProblems::default(),
             site_ids: FxHashMap::default(),
             recent_sites: Box::new([(0, None); RECENT]),
             recent_steps: Box::new([KnownStep::NONE; RECENT_STEPS]),
@@ -157,7 +157,7 @@ impl<'a> Walk<'a> {
             allocations: FxHashMap::default(),
             library_allocations: FxHashMap::default(),
             bit_fields: BitFields::default(),
-            blocks: Blocks::default(),
+            blocks: RunBlocks::default(),
             points: PointTable::default(),
             inlined: FxHashMap::default(),
             seq: 0,
@@ -317,7 +317,7 @@ impl<'a> Walk<'a> {
         Asker { thread, label }
     }
 
-    fn pointee(&mut self, value: u64, by: Asker) -> Option<Place> {
+    fn pointee(&mut self, value: u64, by: Asker) -> Option<RegionByte> {
         self.memory.pointee(value, by, &self.calls, &self.entries)
     }
 
@@ -332,9 +332,9 @@ impl<'a> Walk<'a> {
             .wrapping_add(u64::from(kind == RecordKind::Begin && record.pc != 0));
         let origin = match kind {
             RecordKind::Begin => self.origin_of_start(thread, pc),
-            kind => self.origin_id(thread, pc, Step::of(kind)),
+            kind => self.origin_id(thread, pc, RecordRole::of(kind)),
         };
-        let draft = Draft::new(self.seq, record.thread, event_kind(kind), origin);
+        let draft = EventDraft::new(self.seq, record.thread, event_kind(kind), origin);
         self.seq += 1;
         use RecordKind as K;
         match kind {
@@ -346,7 +346,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Handles a record that is no access to a single value.
-    fn operation(&mut self, record: &Record, kind: RecordKind, draft: Draft) {
+    fn operation(&mut self, record: &Record, kind: RecordKind, draft: EventDraft) {
         let site = self.drafts.origin(draft.origin).site;
         let by = self.asker(record.thread, site);
         use RecordKind as K;
@@ -356,7 +356,7 @@ impl<'a> Walk<'a> {
                 let flags = flags::RANGE | order_flags(record, false);
                 self.parts(
                     record.addr,
-                    Draft {
+                    EventDraft {
                         size,
                         flags,
                         ..draft
@@ -366,7 +366,7 @@ impl<'a> Walk<'a> {
             }
             K::Fence => {
                 let order = (record.value & 7) as u16;
-                self.drafts.push(&Draft {
+                self.drafts.push(&EventDraft {
                     flags: (order + 1) << flags::ORDER_SHIFT,
                     ..draft
                 });
@@ -375,7 +375,7 @@ impl<'a> Walk<'a> {
                 if let (K::Fork, Ok(child)) = (kind, u16::try_from(record.value)) {
                     self.begin(child);
                 }
-                self.drafts.push(&Draft {
+                self.drafts.push(&EventDraft {
                     value: Some(record.value),
                     ..draft
                 });
@@ -385,7 +385,7 @@ impl<'a> Walk<'a> {
             }
             // There was no memory.
             K::Alloc if record.addr == 0 => {
-                self.drafts.push(&Draft {
+                self.drafts.push(&EventDraft {
                     value: Some(record.value),
                     ..draft
                 });
@@ -398,7 +398,7 @@ impl<'a> Walk<'a> {
                     Some(place) => place,
                     None => self.memory.allocate(by, record, layout),
                 };
-                self.drafts.push(&Draft {
+                self.drafts.push(&EventDraft {
                     place,
                     value: Some(record.value),
                     ..draft
@@ -414,7 +414,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The layout of a block allocated at `site`, according to the source.
-    fn allocated(&mut self, pc: u64, site: SiteId, size: u64) -> Option<Layout> {
+    fn allocated(&mut self, pc: u64, site: SiteId, size: u64) -> Option<RegionContent> {
         let at = self.memory.modules.locate(pc.wrapping_sub(1))?;
         let image = at.image;
         let by_library = self.library_allocations.entry((pc, size));
@@ -426,7 +426,7 @@ impl<'a> Walk<'a> {
             *known.or_insert_with(|| image.allocated(&row.function, &row.text, size))
         })?;
         let one = image.types.size(kind);
-        Some(Layout {
+        Some(RegionContent {
             image,
             kind,
             stride: (one < size).then_some(one),
@@ -445,13 +445,13 @@ impl<'a> Walk<'a> {
         self.drafts.spots.forget();
     }
 
-    fn access(&mut self, record: &Record, kind: RecordKind, draft: Draft) {
+    fn access(&mut self, record: &Record, kind: RecordKind, draft: EventDraft) {
         let is_atomic = !matches!(kind, RecordKind::Read | RecordKind::Write);
         let has_value = record.flags & (flag::VALUE | flag::PENDING) == flag::VALUE;
         let size = record.size.min(1 << 16);
         let value = has_value.then_some(record.value & mask(size.into()));
         let flags = order_flags(record, is_atomic);
-        let whole = Draft {
+        let whole = EventDraft {
             size: size.into(),
             flags,
             value,
@@ -476,9 +476,9 @@ impl<'a> Walk<'a> {
     }
 
     /// The place that a value of eight bytes points to.
-    fn value_place(&mut self, value: Option<u64>, draft: &Draft) -> Place {
+    fn value_place(&mut self, value: Option<u64>, draft: &EventDraft) -> RegionByte {
         let Some(value) = value.filter(|value| may_be_address(*value)) else {
-            return Place::default();
+            return RegionByte::default();
         };
         let by = self.asker(draft.thread, self.drafts.origin(draft.origin).site);
         self.pointee(value, by).unwrap_or_default()
@@ -503,7 +503,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds a draft for every region that an access runs through; `sought` is the access where its spot may be noted.
-    fn parts(&mut self, address: u64, whole: Draft, sought: Option<&Sought>) {
+    fn parts(&mut self, address: u64, whole: EventDraft, sought: Option<&Sought>) {
         let site = self.drafts.origin(whole.origin).site;
         let by = self.asker(whole.thread, site);
         let mut done = 0;
@@ -512,7 +512,7 @@ impl<'a> Walk<'a> {
             let found = self.memory.place(at, by, &self.calls, &self.entries);
             let size = (whole.size - done).min(found.rest.max(1));
             let own = if found.own_stack { flags::OWN_STACK } else { 0 };
-            let draft = Draft {
+            let draft = EventDraft {
                 place: found.place,
                 is_object: false,
                 size,
@@ -533,14 +533,14 @@ impl<'a> Walk<'a> {
     }
 
     /// An operation on an object as a whole: lock, condition, semaphore, block.
-    fn object(&mut self, record: &Record, kind: RecordKind, draft: Draft, by: Asker) {
+    fn object(&mut self, record: &Record, kind: RecordKind, draft: EventDraft, by: Asker) {
         use RecordKind as K;
         let value = match kind {
             K::Wake | K::Signal | K::Broadcast => Some(record.value),
             _ => None,
         };
         if record.addr == 0 {
-            self.drafts.push(&Draft { value, ..draft });
+            self.drafts.push(&EventDraft { value, ..draft });
             return;
         }
         let found = self
@@ -555,7 +555,7 @@ impl<'a> Walk<'a> {
             0 => draft.flags,
             _ => draft.flags | flags::TRIED,
         };
-        self.drafts.push(&Draft {
+        self.drafts.push(&EventDraft {
             place: found.place,
             value,
             flags,
@@ -563,14 +563,14 @@ impl<'a> Walk<'a> {
         });
     }
 
-    fn blocked(&mut self, record: &Record, draft: Draft, by: Asker) {
-        let draft = Draft {
+    fn blocked(&mut self, record: &Record, draft: EventDraft, by: Asker) {
+        let draft = EventDraft {
             size: u64::from(record.size),
             ..draft
         };
         match WaitsFor::from_u32(record.size) {
             Some(WaitsFor::Join) => {
-                self.drafts.push(&Draft {
+                self.drafts.push(&EventDraft {
                     value: Some(record.addr),
                     ..draft
                 });

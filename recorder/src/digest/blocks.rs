@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A block of the heap or a mapping; it stays known after `free` until its memory is given out again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct KnownBlock {
     pub start: u64,
     pub end: u64,
     /// Name that is the same in every run: derived from the code, the thread and the ordinal of the allocation.
@@ -19,9 +19,9 @@ pub(super) struct Block {
 /// All known blocks.
 #[derive(Default)]
 pub(super) struct Blocks {
-    blocks: BTreeMap<u64, Block>,
+    blocks: BTreeMap<u64, KnownBlock>,
     /// The block that was looked up last.
-    last: Option<Block>,
+    last: Option<KnownBlock>,
     ordinals: FxHashMap<u64, u64>,
 }
 
@@ -34,13 +34,13 @@ impl Blocks {
     }
 
     /// Adds a new block, which takes the memory of those that lie there.
-    pub fn insert(&mut self, start: u64, size: u64, name: u64, is_mapped: bool) -> Block {
+    pub fn insert(&mut self, start: u64, size: u64, name: u64, is_mapped: bool) -> KnownBlock {
         let end = start.saturating_add(size.max(1));
         while let Some(old) = self.below(end).filter(|old| old.end > start) {
             self.blocks.remove(&old.start);
         }
         self.last = None;
-        let block = Block {
+        let block = KnownBlock {
             start,
             end,
             name,
@@ -62,7 +62,7 @@ impl Blocks {
     }
 
     /// The block that ends when memory is given back; one that is unmapped only in part stays.
-    pub fn freed(&mut self, start: u64, unmapped: Option<u64>, by: u64) -> Option<Block> {
+    pub fn freed(&mut self, start: u64, unmapped: Option<u64>, by: u64) -> Option<KnownBlock> {
         self.last = None;
         let block = self.blocks.get_mut(&start)?;
         let goes =
@@ -76,8 +76,8 @@ impl Blocks {
     }
 
     /// The block that holds an address.
-    pub fn find(&mut self, address: u64) -> Option<Block> {
-        let holds = |block: &Block| block.start <= address && address < block.end;
+    pub fn find(&mut self, address: u64) -> Option<KnownBlock> {
+        let holds = |block: &KnownBlock| block.start <= address && address < block.end;
         if let Some(block) = self.last.filter(holds) {
             return Some(block);
         }
@@ -87,7 +87,7 @@ impl Blocks {
     }
 
     /// The last block that starts below an address.
-    fn below(&self, address: u64) -> Option<Block> {
+    fn below(&self, address: u64) -> Option<KnownBlock> {
         let mut below = self.blocks.range(..address);
         below.next_back().map(|(_, block)| *block)
     }

@@ -13,7 +13,7 @@ pub(super) enum Touch {
 
 /// One access, as later ones find it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Access {
+pub(super) struct CellAccess {
     /// Number of the event, from 1.
     pub at: u32,
     /// Number of the place in the user's code, with [`ELSEWHERE`] when the step itself stands in other code.
@@ -25,7 +25,7 @@ pub(super) struct Access {
 pub(super) const ELSEWHERE: u32 = 1 << 31;
 
 /// The absence of an access.
-const NONE: Access = Access {
+const NONE: CellAccess = CellAccess {
     at: 0,
     place: u32::MAX,
     thread: u16::MAX,
@@ -40,9 +40,9 @@ pub(super) struct Cell {
     changes: u64,
     /// Hash of the looks since, in no order.
     looks: u64,
-    change: Access,
+    change: CellAccess,
     /// The last look of one thread since the last change; those of the others stand in the crowd.
-    look: Access,
+    look: CellAccess,
     /// Number of the crowd, 0 when there is none.
     crowd: u32,
     /// The set of places from which it was touched.
@@ -94,7 +94,7 @@ impl Cell {
 
     /// Returns whether a step repeats what its thread has just done, from the same place: only the time is new.
     #[inline]
-    pub fn repeats(&mut self, by: Access, touch: Touch) -> bool {
+    pub fn repeats(&mut self, by: CellAccess, touch: Touch) -> bool {
         let last = match touch {
             Touch::Looks => &mut self.look,
             Touch::Changes if self.look.at == 0 => &mut self.change,
@@ -116,7 +116,7 @@ impl Cell {
 /// The looks of several threads since the last change, for the cells that have them.
 pub(super) struct Crowds {
     /// Lists by number; the first one belongs to no cell and is empty.
-    lists: Vec<Vec<Access>>,
+    lists: Vec<Vec<CellAccess>>,
 }
 
 impl Default for Crowds {
@@ -136,11 +136,11 @@ impl Crowds {
     pub fn touch(
         &mut self,
         cell: &mut Cell,
-        (by, id): (Access, u64),
+        (by, id): (CellAccess, u64),
         touch: Touch,
-        found: impl FnMut(Access),
+        found: impl FnMut(CellAccess),
     ) {
-        let is_own = |other: Access| other.thread == by.thread || other.at == 0;
+        let is_own = |other: CellAccess| other.thread == by.thread || other.at == 0;
         if cell.crowd != 0 || !is_own(cell.change) || !is_own(cell.look) {
             return self.touch_shared(cell, (by, id), touch, found);
         }
@@ -159,11 +159,11 @@ impl Crowds {
     fn touch_shared(
         &mut self,
         cell: &mut Cell,
-        (by, id): (Access, u64),
+        (by, id): (CellAccess, u64),
         touch: Touch,
-        mut found: impl FnMut(Access),
+        mut found: impl FnMut(CellAccess),
     ) {
-        let mut meet = |other: Access| {
+        let mut meet = |other: CellAccess| {
             if other.at != 0 && other.thread != by.thread {
                 found(other);
             }
@@ -186,7 +186,7 @@ impl Crowds {
         }
     }
 
-    fn look(&mut self, cell: &mut Cell, (by, id): (Access, u64)) {
+    fn look(&mut self, cell: &mut Cell, (by, id): (CellAccess, u64)) {
         let is_changer = cell.change.at != 0 && cell.change.thread == by.thread;
         if cell.look.at == 0 || cell.look.thread == by.thread {
             if cell.look.at == 0 && !is_changer {
@@ -212,7 +212,7 @@ impl Crowds {
     }
 
     /// Adds the end of a block to the history of a cell: later steps touch freed memory, whoever does them.
-    pub fn end(&mut self, cell: &mut Cell, by: Access, id: u64) {
+    pub fn end(&mut self, cell: &mut Cell, by: CellAccess, id: u64) {
         cell.add_change(id);
         if let Some(crowd) = self.lists.get_mut(cell.crowd as usize) {
             crowd.clear();
@@ -221,7 +221,7 @@ impl Crowds {
     }
 
     /// The cell's own list.
-    fn own(&mut self, cell: &mut Cell) -> Option<&mut Vec<Access>> {
+    fn own(&mut self, cell: &mut Cell) -> Option<&mut Vec<CellAccess>> {
         if cell.crowd == 0 {
             cell.crowd = self.lists.len() as u32;
             self.lists.push(Vec::new());
@@ -241,7 +241,7 @@ impl Crowds {
     }
 
     /// The accesses that a step after all of them could have come before: the last change and the looks since.
-    pub fn open(&self, cell: &Cell) -> impl Iterator<Item = Access> + '_ {
+    pub fn open(&self, cell: &Cell) -> impl Iterator<Item = CellAccess> + '_ {
         let crowd = self.lists.get(cell.crowd as usize);
         let own = [cell.change, cell.look]
             .into_iter()

@@ -1,21 +1,21 @@
 //! Call in the user's code that a thread is in, for steps in libraries and headers.
 
-use super::places::{Place, UNKNOWN};
+use super::places::{DigestPlace, UNKNOWN};
 
 /// A call in progress.
-struct Frame {
+struct DigestFrame {
     /// Stack pointer at its entry.
     sp: u64,
     /// Place of the call.
-    caller: Place,
+    caller: DigestPlace,
     /// Place in the user's code at which its function was last seen.
-    last: Place,
+    last: DigestPlace,
 }
 
 /// The calls that one thread is in, outermost first.
 #[derive(Default)]
 pub(super) struct Frames {
-    frames: Vec<Frame>,
+    frames: Vec<DigestFrame>,
     /// `true` while the return address of the call that was just entered is still to come.
     is_entering: bool,
 }
@@ -32,10 +32,10 @@ impl Frames {
         }
         if self.frames.len() < MOST {
             self.is_entering = true;
-            self.frames.push(Frame {
+            self.frames.push(DigestFrame {
                 sp,
-                caller: Place::default(),
-                last: Place::default(),
+                caller: DigestPlace::default(),
+                last: DigestPlace::default(),
             });
         }
     }
@@ -46,7 +46,7 @@ impl Frames {
     }
 
     /// Notes the place of the innermost call.
-    pub fn called_from(&mut self, caller: Place) {
+    pub fn called_from(&mut self, caller: DigestPlace) {
         if let Some(top) = self.frames.last_mut() {
             top.caller = caller;
         }
@@ -59,14 +59,14 @@ impl Frames {
         }
     }
 
-    fn seen_at(&mut self, place: Place) {
+    fn seen_at(&mut self, place: DigestPlace) {
         if let Some(top) = self.frames.last_mut() {
             top.last = place;
         }
     }
 
     /// The place in the user's code that a step at `place` belongs to, as far as there is one.
-    pub fn in_user_code(&mut self, place: Place) -> u32 {
+    pub fn in_user_code(&mut self, place: DigestPlace) -> u32 {
         if place.is_user {
             self.seen_at(place);
             return place.id;
@@ -82,8 +82,8 @@ impl Frames {
 mod tests {
     use super::*;
 
-    fn place(id: u32, is_user: bool) -> Place {
-        Place {
+    fn place(id: u32, is_user: bool) -> DigestPlace {
+        DigestPlace {
             id,
             is_user,
             hash: 0,

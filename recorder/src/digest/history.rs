@@ -1,11 +1,11 @@
 //! History of a run's memory, step by step: the order of accesses, and the meetings of threads.
 
 use super::{
-    cells::{Access, Cell, Crowds, ELSEWHERE, Touch},
+    cells::{Cell, CellAccess, Crowds, ELSEWHERE, Touch},
     forks::Forks,
     hash::mix,
-    memory::{Memory, PAGE, PageId},
-    names::{Asker, Name, Names},
+    memory::{DigestMemory, PAGE, PageId},
+    names::{MemoryName, MemoryNames, NameRequest},
     sets::PlaceSets,
 };
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 /// Two places whose accesses followed each other on the same data, in two threads, and could have come in the other
 /// order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Meeting {
+pub(crate) struct PlaceMeeting {
     /// Place of the earlier access.
     pub earlier: u32,
     /// Place of the later one.
@@ -33,11 +33,11 @@ pub(crate) struct Met {
 
 /// One step, as memory sees it.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
-    pub asker: Asker,
+pub(super) struct MemoryStep {
+    pub asker: NameRequest,
     /// Hash of the thread's path up to this step.
     pub id: u64,
-    pub by: Access,
+    pub by: CellAccess,
     /// Effect in the order of conflicting steps.
     pub touch: Touch,
     /// The place of an access to data, in whoever's code; `None` for other steps, which meet nobody.
@@ -46,7 +46,7 @@ pub(super) struct Step {
 
 /// The cells of some bytes, looked up once for each step.
 #[derive(Clone, Copy)]
-pub(super) struct Spot {
+pub(super) struct StepCells {
     page: PageId,
     /// The first cell of the word, 0 when there is none.
     head: u32,
@@ -56,22 +56,22 @@ pub(super) struct Spot {
 
 /// The history of all memory.
 pub(super) struct History {
-    memory: Memory,
-    pub names: Names,
+    memory: DigestMemory,
+    pub names: MemoryNames,
     pub sets: PlaceSets,
     pub forks: Forks,
     crowds: Crowds,
     /// Objects that threads wait for, by name.
     objects: FxHashMap<u64, Cell>,
-    pub meetings: FxHashMap<Meeting, Met>,
+    pub meetings: FxHashMap<PlaceMeeting, Met>,
     /// Hash of the memory that was reused.
     gone: u64,
 }
 
 impl History {
-    pub fn new(names: Names) -> History {
+    pub fn new(names: MemoryNames) -> History {
         History {
-            memory: Memory::default(),
+            memory: DigestMemory::default(),
             names,
             sets: PlaceSets::default(),
             forks: Forks::default(),
@@ -84,7 +84,7 @@ impl History {
 
     /// The cells and the name of the bytes at an address.
     #[inline]
-    pub fn spot(&mut self, address: u64, asker: Asker) -> Spot {
+    pub fn spot(&mut self, address: u64, asker: NameRequest) -> StepCells {
         let word = address & !7;
         let page = self.memory.page(word);
         let head = self.memory.head(page, word);
@@ -93,7 +93,7 @@ impl History {
             Some(known) => known,
             None => self.names.name(word, asker).hash,
         };
-        Spot {
+        StepCells {
             page,
             head,
             name: name ^ (address & 7),
@@ -102,7 +102,7 @@ impl History {
 
     /// Notes that a step touches some bytes, whose cells are at a spot.
     #[inline]
-    pub fn touch(&mut self, address: u64, bytes: u64, spot: Spot, step: &Step) {
+    pub fn touch(&mut self, address: u64, bytes: u64, spot: StepCells, step: &MemoryStep) {
         let into = address & 7;
         let mask = bits(into, into + bytes.max(1));
         let is_whole = self
@@ -118,7 +118,7 @@ impl History {
         }
     }
 
-    fn touch_range(&mut self, address: u64, end: u64, step: &Step) {
+    fn touch_range(&mut self, address: u64, end: u64, step: &MemoryStep) {
         let mut at = address;
         while at < end {
             let word = at & !7;
@@ -133,13 +133,13 @@ impl History {
         }
     }
 
-    fn touch_bytes(&mut self, word: u64, mask: u8, step: &Step) {
+    fn touch_bytes(&mut self, word: u64, mask: u8, step: &MemoryStep) {
         let page = self.memory.page(word);
         let head = self.memory.head(page, word);
         self.touch_word((page, word), head, mask, step);
     }
 
-    fn touch_word(&mut self, (page, word): (PageId, u64), head: u32, mask: u8, step: &Step) {
+    fn touch_word(&mut self, (page, word): (PageId, u64), head: u32, mask: u8, step: &MemoryStep) {
         let mut left = mask;
         let mut number = head;
         if number == 0 && self.memory.whole(page) != 0 {
@@ -168,8 +168,8 @@ impl History {
     }
 
     /// A cell for bytes of a word that no step has touched.
-    fn new_cell(&mut self, page: PageId, word: u64, mask: u8, step: &Step) -> u32 {
-        let Name { hash, freed } = self.names.name(word, step.asker);
+    fn new_cell(&mut self, page: PageId, word: u64, mask: u8, step: &MemoryStep) -> u32 {
+        let MemoryName { hash, freed } = self.names.name(word, step.asker);
         let next = self.memory.head(page, word);
         let mut cell = Cell::new(hash, mask, freed);
         cell.next = next;
@@ -193,7 +193,7 @@ impl History {
     }
 
     /// A cell of its own for a word of a page that was touched as a whole.
-    fn part_of_page(&mut self, page: PageId, word: u64, asker: Asker) -> u32 {
+    fn part_of_page(&mut self, page: PageId, word: u64, asker: NameRequest) -> u32 {
         let Some(whole) = self.memory.cell(self.memory.whole(page)).copied() else {
             return 0;
         };
@@ -204,14 +204,14 @@ impl History {
         number
     }
 
-    fn touch_page(&mut self, base: u64, step: &Step) {
+    fn touch_page(&mut self, base: u64, step: &MemoryStep) {
         let page = self.memory.page(base);
         for (word, _) in self.memory.words_in((base, page), base, base | (PAGE - 1)) {
             self.touch_bytes(word, u8::MAX, step);
         }
         let mut whole = self.memory.whole(page);
         if whole == 0 {
-            let Name { hash, freed } = self.names.name(base, step.asker);
+            let MemoryName { hash, freed } = self.names.name(base, step.asker);
             whole = self.memory.add(Cell::new(mix(hash, PAGE), u8::MAX, freed));
             self.memory.set_whole(page, whole);
         }
@@ -219,14 +219,14 @@ impl History {
     }
 
     #[inline]
-    fn touch_cell(&mut self, number: u32, step: &Step) {
+    fn touch_cell(&mut self, number: u32, step: &MemoryStep) {
         let cell = self.memory.cell_mut(number);
         if cell.is_some_and(|cell| !cell.repeats(step.by, step.touch)) {
             self.change_cell(number, step);
         }
     }
 
-    fn change_cell(&mut self, number: u32, step: &Step) {
+    fn change_cell(&mut self, number: u32, step: &MemoryStep) {
         let Some(cell) = self.memory.cell_mut(number) else {
             return;
         };
@@ -249,7 +249,7 @@ impl History {
 
     /// Notes that an operation meets those of other threads on the same object: a signal, for example, those that are
     /// asleep.
-    pub fn meet(&mut self, object: u64, touch: Touch, by: Access) {
+    pub fn meet(&mut self, object: u64, touch: Touch, by: CellAccess) {
         let (forks, meetings) = (&self.forks, &mut self.meetings);
         let new = || Cell::new(object, u8::MAX, 0);
         let cell = self.objects.entry(object).or_insert_with(new);
@@ -261,8 +261,8 @@ impl History {
     }
 
     /// Frees a block: that is a change of all of it that was touched.
-    pub fn free(&mut self, (start, end): (u64, u64), step: &Step) {
-        let mut last: FxHashMap<u16, Access> = FxHashMap::default();
+    pub fn free(&mut self, (start, end): (u64, u64), step: &MemoryStep) {
+        let mut last: FxHashMap<u16, CellAccess> = FxHashMap::default();
         for number in self.cells_in(start, end) {
             let Some(cell) = self.memory.cell_mut(number) else {
                 continue;
@@ -282,7 +282,7 @@ impl History {
     }
 
     /// Notes that memory is reused: later steps are on another object.
-    pub fn forget(&mut self, start: u64, end: u64, asker: Asker) {
+    pub fn forget(&mut self, start: u64, end: u64, asker: NameRequest) {
         for (base, page) in self.memory.pages_in(start, end) {
             let is_all = start <= base && base.saturating_add(PAGE) <= end;
             if !is_all && self.memory.whole(page) != 0 {
@@ -335,8 +335,8 @@ impl History {
 }
 
 /// Counts a meeting.
-fn note(meetings: &mut FxHashMap<Meeting, Met>, earlier: Access, later: Access) {
-    let meeting = Meeting {
+fn note(meetings: &mut FxHashMap<PlaceMeeting, Met>, earlier: CellAccess, later: CellAccess) {
+    let meeting = PlaceMeeting {
         earlier: earlier.place & !ELSEWHERE,
         later: later.place & !ELSEWHERE,
         is_elder_first: earlier.thread < later.thread,

@@ -19,7 +19,7 @@ const RECENT: usize = 64;
 pub(super) type PageId = u32;
 
 /// All pages and cells.
-pub(super) struct Memory {
+pub(super) struct DigestMemory {
     /// Cells of the words that have none of their own, by page; 0 when there is none.
     wholes: Vec<u32>,
     /// Starts of the pages' words, counted in pages, by page; 0 when no word has a cell of its own.
@@ -33,9 +33,9 @@ pub(super) struct Memory {
     free: Vec<u32>,
 }
 
-impl Default for Memory {
-    fn default() -> Memory {
-        Memory {
+impl Default for DigestMemory {
+    fn default() -> DigestMemory {
+        DigestMemory {
             wholes: Vec::new(),
             places: Vec::new(),
             heads: vec![0; WORDS],
@@ -47,7 +47,7 @@ impl Default for Memory {
     }
 }
 
-impl Memory {
+impl DigestMemory {
     /// The page of an address.
     pub fn page(&mut self, address: u64) -> PageId {
         let number = address >> PAGE_BITS;

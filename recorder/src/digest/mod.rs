@@ -25,19 +25,19 @@ mod sets;
 mod tests;
 
 pub(crate) use self::{
-    history::{Meeting, Met},
-    places::{Places, Rows},
+    history::{Met, PlaceMeeting},
+    places::{CampaignPlaces, NumberedPlaces},
 };
 
 use self::{
-    cells::{Access, ELSEWHERE, Touch},
+    cells::{CellAccess, ELSEWHERE, Touch},
     frames::Frames,
     hash::{go_on, mix},
-    history::{History, Spot, Step},
-    names::{Asker, Names},
-    places::{OfRun, Place},
+    history::{History, MemoryStep, StepCells},
+    names::{MemoryNames, NameRequest},
+    places::{DigestPlace, RunPlaces},
 };
-use crate::assemble::{Program, RawLog};
+use crate::assemble::{ProgramDebugInfo, RawLog};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::raw::{MAPPED, Record, RecordKind};
 
@@ -50,15 +50,15 @@ pub(crate) struct Digest {
     /// Number of events.
     pub events: u64,
     /// Meetings of threads, with their counts.
-    pub meetings: FxHashMap<Meeting, Met>,
+    pub meetings: FxHashMap<PlaceMeeting, Met>,
     /// Places of accesses, with `true` if threads met on something that the access touched.
     pub accesses: Vec<(u32, bool)>,
 }
 
 impl Digest {
     /// Reads a log; numbers its places in `places`.
-    pub fn of(log: &RawLog<'_>, program: &Program, places: &mut Places) -> Digest {
-        let mut pass = Pass::new(log, places.of_run(log, program));
+    pub fn of(log: &RawLog<'_>, program: &ProgramDebugInfo, places: &mut CampaignPlaces) -> Digest {
+        let mut pass = DigestPass::new(log, places.of_run(log, program));
         for record in log.records() {
             pass.record(&record);
         }
@@ -67,17 +67,17 @@ impl Digest {
 }
 
 /// A thread during the pass.
-struct Thread {
+struct DigestThread {
     /// Hash of its steps so far.
     path: u64,
     frames: Frames,
 }
 
 /// One pass over a log.
-struct Pass<'a> {
-    places: OfRun<'a>,
+struct DigestPass<'a> {
+    places: RunPlaces<'a>,
     history: History,
-    threads: Vec<Thread>,
+    threads: Vec<DigestThread>,
     events: u64,
 }
 
@@ -88,14 +88,14 @@ const MOST_OF_RANGE: u64 = 1 << 32;
 /// Size in bytes of the part of an object that stands for it.
 const OBJECT: u64 = 4;
 
-impl<'a> Pass<'a> {
-    fn new(log: &RawLog<'_>, places: OfRun<'a>) -> Pass<'a> {
-        let names = Names::new(log);
-        let threads = names.threads().map(|path| Thread {
+impl<'a> DigestPass<'a> {
+    fn new(log: &RawLog<'_>, places: RunPlaces<'a>) -> DigestPass<'a> {
+        let names = MemoryNames::new(log);
+        let threads = names.threads().map(|path| DigestThread {
             path,
             frames: Frames::default(),
         });
-        Pass {
+        DigestPass {
             threads: threads.collect(),
             places,
             history: History::new(names),
@@ -147,15 +147,15 @@ impl<'a> Pass<'a> {
 
     /// The step that a record is, and the cells that it touches; advances its thread by the step.
     #[inline(always)]
-    fn step(&mut self, record: &Record, kind: RecordKind, touch: Touch) -> (Step, Spot) {
+    fn step(&mut self, record: &Record, kind: RecordKind, touch: Touch) -> (MemoryStep, StepCells) {
         let place = self.places.at(record.pc);
-        let asker = Asker {
+        let asker = NameRequest {
             thread: record.thread,
             place: place.hash,
         };
         let spot = self.history.spot(record.addr, asker);
         let (id, around) = self.go_on(record, kind, place, spot.name);
-        let by = Access {
+        let by = CellAccess {
             at: self.events as u32,
             place: match around == place.id {
                 true => around,
@@ -163,7 +163,7 @@ impl<'a> Pass<'a> {
             },
             thread: record.thread,
         };
-        let step = Step {
+        let step = MemoryStep {
             asker,
             id,
             by,
@@ -174,7 +174,13 @@ impl<'a> Pass<'a> {
     }
 
     /// Advances a thread: returns the hash of its path so far, and the place in the user's code.
-    fn go_on(&mut self, record: &Record, kind: RecordKind, place: Place, name: u64) -> (u64, u32) {
+    fn go_on(
+        &mut self,
+        record: &Record,
+        kind: RecordKind,
+        place: DigestPlace,
+        name: u64,
+    ) -> (u64, u32) {
         let Some(thread) = self.threads.get_mut(usize::from(record.thread)) else {
             return (0, place.id);
         };
@@ -201,7 +207,7 @@ impl<'a> Pass<'a> {
             return self.thread_operation(record, kind);
         };
         let (step, spot) = self.step(record, kind, touch);
-        let step = Step {
+        let step = MemoryStep {
             access: None,
             ..step
         };
@@ -229,7 +235,8 @@ impl<'a> Pass<'a> {
     fn begin(&mut self, thread: u16, record: &Record) {
         let place = self.places.at(record.pc).hash;
         if let Some((low, high)) = self.history.names.begin(thread) {
-            self.history.forget(low, high, Asker { thread, place });
+            self.history
+                .forget(low, high, NameRequest { thread, place });
         }
     }
 
@@ -245,7 +252,7 @@ impl<'a> Pass<'a> {
         let thread = names.threads().nth(record.thread.into());
         let name = mix(place.hash, thread.unwrap_or(0));
         let name = names.blocks.next_name(name);
-        let asker = Asker {
+        let asker = NameRequest {
             thread: record.thread,
             place: place.hash,
         };

@@ -1,14 +1,14 @@
 //! Names of memory in the hash of a run, which are the same in every run, whatever addresses the memory has there.
 
 use super::{
-    blocks::{Block, Blocks},
+    blocks::{Blocks, KnownBlock},
     hash::{mix, text},
 };
 use crate::assemble::{LogModule, LogThread, RawLog, thread_names};
 use rustc_hash::FxHashMap;
 
 /// A module's addresses.
-struct Module {
+struct ModuleRange {
     start: u64,
     end: u64,
     bias: u64,
@@ -16,7 +16,7 @@ struct Module {
 }
 
 /// A thread's own memory.
-struct Thread {
+struct ThreadMemory {
     low: u64,
     high: u64,
     pointer: u64,
@@ -26,14 +26,14 @@ struct Thread {
 }
 
 /// Memory of unknown origin, named after the first step that touched it.
-struct Unknown {
+struct UnknownMemory {
     name: u64,
     first: u64,
 }
 
 /// The step that asks for a name; unknown memory is named after it.
 #[derive(Clone, Copy)]
-pub(super) struct Asker {
+pub(super) struct NameRequest {
     pub thread: u16,
     /// Hash of the place in the code.
     pub place: u64,
@@ -41,37 +41,37 @@ pub(super) struct Asker {
 
 /// A name, and the step that freed the memory, 0 if none did.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Name {
+pub(super) struct MemoryName {
     pub hash: u64,
     pub freed: u64,
 }
 
 /// The memory of a run at one moment.
-pub(super) struct Names {
-    modules: Vec<Module>,
-    threads: Vec<Thread>,
+pub(super) struct MemoryNames {
+    modules: Vec<ModuleRange>,
+    threads: Vec<ThreadMemory>,
     thread_locals_reach: u64,
     pub blocks: Blocks,
-    unknown: FxHashMap<u64, Unknown>,
+    unknown: FxHashMap<u64, UnknownMemory>,
 }
 
 /// Size of the parts by which unknown memory is named.
 const PART: u32 = 16;
 
-impl Names {
+impl MemoryNames {
     /// Names for a log, by its modules and threads.
-    pub fn new(log: &RawLog<'_>) -> Names {
+    pub fn new(log: &RawLog<'_>) -> MemoryNames {
         let all: Vec<LogModule> = log.modules().collect();
         let threads: Vec<LogThread> = log.threads().collect();
         let names = thread_names(&threads);
-        let thread = |(number, (thread, name)): (usize, (&LogThread, &String))| Thread {
+        let thread = |(number, (thread, name)): (usize, (&LogThread, &String))| ThreadMemory {
             low: thread.stack_low,
             high: thread.stack_high,
             pointer: thread.pointer,
             name: text(name),
             has_begun: number == 0,
         };
-        Names {
+        MemoryNames {
             thread_locals_reach: all.iter().map(|module| module.tls_below).max().unwrap_or(0),
             modules: modules(&all),
             threads: threads.iter().zip(&names).enumerate().map(thread).collect(),
@@ -91,7 +91,8 @@ impl Names {
         let number = usize::from(number);
         let new = self.threads.get(number).filter(|new| !new.has_begun)?;
         let stack = (new.low, new.high);
-        let overlaps = |old: &Thread| old.has_begun && old.low < stack.1 && stack.0 < old.high;
+        let overlaps =
+            |old: &ThreadMemory| old.has_begun && old.low < stack.1 && stack.0 < old.high;
         let is_used_again = self.threads.iter().any(overlaps);
         if let Some(new) = self.threads.get_mut(number) {
             new.has_begun = true;
@@ -100,13 +101,13 @@ impl Names {
     }
 
     /// The name of a word.
-    pub fn name(&mut self, address: u64, by: Asker) -> Name {
+    pub fn name(&mut self, address: u64, by: NameRequest) -> MemoryName {
         let known = self.in_module(address);
         if let Some(block) = self.blocks.find(address).filter(|_| known.is_none()) {
             return in_block(&block, address);
         }
         let known = known.or_else(|| self.in_thread(address, by.thread));
-        Name {
+        MemoryName {
             hash: known.unwrap_or_else(|| self.in_unknown(address, by)),
             freed: 0,
         }
@@ -123,7 +124,7 @@ impl Names {
     /// The name of memory in thread-local variables and stacks; of threads that used the same memory the newest has
     /// it.
     fn in_thread(&self, address: u64, asker: u16) -> Option<u64> {
-        let holds = |thread: &&Thread| {
+        let holds = |thread: &&ThreadMemory| {
             let below = thread.pointer.wrapping_sub(address);
             let is_local = below != 0 && below <= self.thread_locals_reach;
             thread.has_begun && (is_local || thread.low <= address && address < thread.high)
@@ -139,12 +140,12 @@ impl Names {
         Some(mix(thread.name, base.wrapping_sub(address)))
     }
 
-    fn in_unknown(&mut self, address: u64, by: Asker) -> u64 {
+    fn in_unknown(&mut self, address: u64, by: NameRequest) -> u64 {
         let (threads, blocks) = (&self.threads, &mut self.blocks);
         let part = self.unknown.entry(address >> PART).or_insert_with(|| {
             let thread = threads.get(usize::from(by.thread));
             let thread = thread.map_or(0, |thread| thread.name);
-            Unknown {
+            UnknownMemory {
                 name: blocks.next_name(mix(by.place, thread)),
                 first: address,
             }
@@ -153,22 +154,22 @@ impl Names {
     }
 }
 
-fn in_block(block: &Block, address: u64) -> Name {
-    Name {
+fn in_block(block: &KnownBlock, address: u64) -> MemoryName {
+    MemoryName {
         hash: mix(block.name, address - block.start),
         freed: block.freed,
     }
 }
 
 /// The modules by address.
-fn modules(all: &[LogModule]) -> Vec<Module> {
-    let module = |module: &LogModule| Module {
+fn modules(all: &[LogModule]) -> Vec<ModuleRange> {
+    let module = |module: &LogModule| ModuleRange {
         start: module.start,
         end: module.end,
         bias: module.bias,
         name: text(&module.path),
     };
-    let mut modules: Vec<Module> = all.iter().map(module).collect();
+    let mut modules: Vec<ModuleRange> = all.iter().map(module).collect();
     modules.sort_by_key(|module| module.start);
     modules
 }

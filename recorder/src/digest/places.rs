@@ -4,7 +4,7 @@
 //! depend on the numbers.
 
 use super::hash;
-use crate::assemble::{Code, Program, RawLog};
+use crate::assemble::{ProgramDebugInfo, RawLog, ReachableCode};
 use rustc_hash::FxHashMap;
 use std::{
     ops::Range,
@@ -26,7 +26,7 @@ pub(crate) struct PlaceRow {
 
 /// A place as the pass over a log needs it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct DigestPlace {
     /// Number of its row.
     pub id: u32,
     /// `true` if it is in the user's code.
@@ -37,89 +37,93 @@ pub(super) struct Place {
 
 /// All places that the runs of a campaign have come to. Copies share the numbers, and each has its own way to find
 /// them again.
-pub(crate) struct Places {
-    all: Arc<Mutex<Table>>,
+pub(crate) struct CampaignPlaces {
+    all: Arc<Mutex<PlaceTable>>,
     /// Known places by program counter, as the program was loaded last.
-    known: FxHashMap<u64, Place>,
+    known: FxHashMap<u64, DigestPlace>,
     loaded: Vec<(u64, u64, String)>,
-    recent: Box<[(u64, Place); RECENT]>,
+    recent: Box<[(u64, DigestPlace); RECENT]>,
 }
 
 /// The places by their numbers.
-struct Table {
+struct PlaceTable {
     rows: Vec<PlaceRow>,
-    by_file: FxHashMap<(String, u64), Place>,
+    by_file: FxHashMap<(String, u64), DigestPlace>,
 }
 
 /// The places by their numbers, to look at.
-pub(crate) struct Rows<'a>(MutexGuard<'a, Table>);
+pub(crate) struct NumberedPlaces<'a>(MutexGuard<'a, PlaceTable>);
 
 /// Number of places that are found without a look into the table.
 const RECENT: usize = 256;
 
-impl Default for Places {
-    fn default() -> Places {
-        Places::with(Arc::new(Mutex::new(Table {
+impl Default for CampaignPlaces {
+    fn default() -> CampaignPlaces {
+        CampaignPlaces::with(Arc::new(Mutex::new(PlaceTable {
             rows: vec![PlaceRow::default()],
             by_file: FxHashMap::default(),
         })))
     }
 }
 
-impl Clone for Places {
-    fn clone(&self) -> Places {
-        Places::with(self.all.clone())
+impl Clone for CampaignPlaces {
+    fn clone(&self) -> CampaignPlaces {
+        CampaignPlaces::with(self.all.clone())
     }
 }
 
-impl Places {
-    fn with(all: Arc<Mutex<Table>>) -> Places {
-        Places {
+impl CampaignPlaces {
+    fn with(all: Arc<Mutex<PlaceTable>>) -> CampaignPlaces {
+        CampaignPlaces {
             all,
             known: FxHashMap::default(),
             loaded: Vec::new(),
-            recent: Box::new([(0, Place::default()); RECENT]),
+            recent: Box::new([(0, DigestPlace::default()); RECENT]),
         }
     }
 
     /// Locks the table of places and returns a view of its rows.
-    pub fn rows(&self) -> Rows<'_> {
-        Rows(self.table())
+    pub fn rows(&self) -> NumberedPlaces<'_> {
+        NumberedPlaces(self.table())
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, PlaceTable> {
         // A row is there before its number is given away.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Places at given sites, numbered from 1 on.
     #[cfg(test)]
-    pub(crate) fn of_sites(sites: impl Iterator<Item = SiteRow>) -> Places {
+    pub(crate) fn of_sites(sites: impl Iterator<Item = SiteRow>) -> CampaignPlaces {
         let row = |site| PlaceRow { site, offset: None };
-        let places = Places::default();
+        let places = CampaignPlaces::default();
         places.table().rows.extend(sites.map(row));
         places
     }
 
     /// Opens the table for the places of one run.
-    pub(super) fn of_run<'a>(&'a mut self, log: &RawLog<'_>, program: &'a Program) -> OfRun<'a> {
+    pub(super) fn of_run<'a>(
+        &'a mut self,
+        log: &RawLog<'_>,
+        program: &'a ProgramDebugInfo,
+    ) -> RunPlaces<'a> {
         let modules = log.modules();
         let loaded: Vec<_> = modules.map(|it| (it.start, it.bias, it.path)).collect();
         let own = log.modules().find(|module| module.path.is_empty());
         if loaded != self.loaded {
             self.known.clear();
-            self.recent.fill((0, Place::default()));
+            self.recent.fill((0, DigestPlace::default()));
             self.loaded = loaded;
         }
-        OfRun {
+        RunPlaces {
             own: own.map_or(0..0, |module| module.start..module.end),
-            code: Code::of(log, program),
+            code: ReachableCode::of(log, program),
             places: self,
         }
     }
 }
 
-impl Rows<'_> {
+impl NumberedPlaces<'_> {
     /// The description of a place.
     pub fn get(&self, id: u32) -> Option<&PlaceRow> {
         self.0.rows.get(id as usize)
@@ -127,17 +131,17 @@ impl Rows<'_> {
 }
 
 /// The places of one run.
-pub(super) struct OfRun<'a> {
-    places: &'a mut Places,
-    code: Code<'a>,
+pub(super) struct RunPlaces<'a> {
+    places: &'a mut CampaignPlaces,
+    code: ReachableCode<'a>,
     /// The program's own addresses.
     own: Range<u64>,
 }
 
-impl OfRun<'_> {
+impl RunPlaces<'_> {
     /// The place of the call that returns to `pc`.
     #[inline]
-    pub fn at(&mut self, pc: u64) -> Place {
+    pub fn at(&mut self, pc: u64) -> DigestPlace {
         let slot = (pc ^ pc >> 8) as usize % RECENT;
         match self.places.recent.get(slot) {
             Some((known, place)) if *known == pc => return *place,
@@ -153,13 +157,13 @@ impl OfRun<'_> {
         place
     }
 
-    fn new_place(&mut self, pc: u64) -> Place {
+    fn new_place(&mut self, pc: u64) -> DigestPlace {
         let place = self.located(pc).unwrap_or_default();
         self.places.known.insert(pc, place);
         place
     }
 
-    fn located(&mut self, pc: u64) -> Option<Place> {
+    fn located(&mut self, pc: u64) -> Option<DigestPlace> {
         let key = self.code.in_file(pc)?;
         if let Some(known) = self.places.table().by_file.get(&key) {
             return Some(*known);
@@ -175,11 +179,11 @@ impl OfRun<'_> {
     }
 }
 
-impl Table {
+impl PlaceTable {
     /// Gives a place its number, unless somebody else has done so meanwhile.
-    fn add(&mut self, key: (String, u64), row: PlaceRow, is_user: bool, hash: u64) -> Place {
+    fn add(&mut self, key: (String, u64), row: PlaceRow, is_user: bool, hash: u64) -> DigestPlace {
         let id = self.rows.len() as u32;
-        let place = Place { id, is_user, hash };
+        let place = DigestPlace { id, is_user, hash };
         let place = *self.by_file.entry(key).or_insert(place);
         if place.id == id {
             self.rows.push(row);

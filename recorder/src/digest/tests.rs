@@ -1,9 +1,9 @@
 //! Comparison of the digest with its definition, evaluated in full on all pairs of steps and on the run that is
 //! assembled from the same log.
 
-use super::{Digest, Meeting, Places};
+use super::{CampaignPlaces, Digest, PlaceMeeting};
 use crate::assemble::{
-    Launch, Program, RawLog, assemble,
+    Launch, ProgramDebugInfo, RawLog, assemble,
     tests::{
         log_writer::LogWriter,
         programs::{Compiled, compile, compilers},
@@ -85,21 +85,21 @@ impl Placed {
     }
 }
 
-fn digest(log: &LogWriter, places: &mut Places) -> Digest {
+fn digest(log: &LogWriter, places: &mut CampaignPlaces) -> Digest {
     let bytes = log.bytes();
     Digest::of(&RawLog::new(&bytes).unwrap(), program(), places)
 }
 
 fn order(log: &LogWriter) -> String {
-    digest(log, &mut Places::default()).order
+    digest(log, &mut CampaignPlaces::default()).order
 }
 
-fn program() -> &'static Program {
+fn program() -> &'static ProgramDebugInfo {
     &PROGRAM.program
 }
 
 /// Thread, kind, slot and place of a step.
-type Step = (u16, usize, usize, usize);
+type StepIdentity = (u16, usize, usize, usize);
 
 const KINDS: [K; 8] = [
     K::Read,
@@ -126,7 +126,7 @@ const SLOTS: [(u64, u64); 10] = [
     (0x1004, 0x1ffc),
 ];
 
-fn record(at: Placed, (thread, kind, slot, place): &Step) -> Record {
+fn record(at: Placed, (thread, kind, slot, place): &StepIdentity) -> Record {
     let (from, bytes) = SLOTS[*slot];
     let kind = KINDS[*kind];
     let is_range = matches!(kind, K::ReadRange | K::WriteRange);
@@ -141,7 +141,7 @@ fn record(at: Placed, (thread, kind, slot, place): &Step) -> Record {
     }
 }
 
-fn written(at: Placed, steps: &[Step]) -> LogWriter {
+fn written(at: Placed, steps: &[StepIdentity]) -> LogWriter {
     let mut log = at.log();
     for step in steps {
         log.record(record(at, step));
@@ -150,7 +150,7 @@ fn written(at: Placed, steps: &[Step]) -> LogWriter {
 }
 
 /// Makes a step sensible: objects are used as such, data is accessed in pieces of bounded size.
-fn sensible((thread, kind, slot, place): Step) -> Step {
+fn sensible((thread, kind, slot, place): StepIdentity) -> StepIdentity {
     match KINDS[kind] {
         K::Lock | K::SharedLock => (thread, kind, 1, place),
         K::ReadRange | K::WriteRange => (thread, kind, slot, place),
@@ -165,9 +165,10 @@ struct Naive {
     before: BTreeSet<((u16, usize), (u16, usize))>,
 }
 
-fn conflict(a: &Step, b: &Step) -> bool {
-    let looks = |step: &Step| matches!(KINDS[step.1], K::Read | K::ReadRange | K::SharedLock);
-    let range = |step: &Step| {
+fn conflict(a: &StepIdentity, b: &StepIdentity) -> bool {
+    let looks =
+        |step: &StepIdentity| matches!(KINDS[step.1], K::Read | K::ReadRange | K::SharedLock);
+    let range = |step: &StepIdentity| {
         let (from, bytes) = SLOTS[step.2];
         let is_object = matches!(KINDS[step.1], K::Lock | K::SharedLock);
         from..from + if is_object { 4 } else { bytes }
@@ -176,7 +177,7 @@ fn conflict(a: &Step, b: &Step) -> bool {
     !(looks(a) && looks(b)) && one.start < other.end && other.start < one.end
 }
 
-fn naive(steps: &[Step]) -> Naive {
+fn naive(steps: &[StepIdentity]) -> Naive {
     let mut paths = vec![Vec::new(); 3];
     let mut named = Vec::new();
     for step in steps.iter().filter(|step| KINDS[step.1] != K::Yield) {
@@ -195,13 +196,13 @@ fn naive(steps: &[Step]) -> Naive {
     Naive { paths, before }
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<StepIdentity>> {
     let step = (0u16..3, 0..KINDS.len(), 0..SLOTS.len(), 0..MARKS.len());
     proptest::collection::vec(step.prop_map(sensible), 1..14)
 }
 
 /// Exchanges some neighbouring steps.
-fn exchanged(mut steps: Vec<Step>, swaps: &[prop::sample::Index]) -> Vec<Step> {
+fn exchanged(mut steps: Vec<StepIdentity>, swaps: &[prop::sample::Index]) -> Vec<StepIdentity> {
     for swap in swaps {
         let at = swap.index(steps.len());
         if at > 0 && steps[at].0 != steps[at - 1].0 {
@@ -231,7 +232,7 @@ proptest! {
 }
 
 /// Accesses to the elements of an array, which are the same in the log and in the run.
-fn elements(steps: &[Step]) -> LogWriter {
+fn elements(steps: &[StepIdentity]) -> LogWriter {
     let mut log = HERE.log();
     for (thread, kind, slot, place) in steps {
         let kind = [K::Read, K::Write, K::AtomicRead, K::Rmw][kind % 4];
@@ -292,10 +293,10 @@ fn met(run: &Run) -> BTreeMap<(u32, u32, bool), u64> {
 }
 
 /// The lines whose accesses touch locations that threads met on.
-fn lines_that_meet(run: &Run, steps: &[Step]) -> BTreeSet<u32> {
+fn lines_that_meet(run: &Run, steps: &[StepIdentity]) -> BTreeSet<u32> {
     let mut lines = BTreeSet::new();
     for slot in 0..3 {
-        let own: Vec<Step> = steps
+        let own: Vec<StepIdentity> = steps
             .iter()
             .copied()
             .filter(|step| step.2 % 3 == slot)
@@ -317,11 +318,11 @@ proptest! {
     /// Coverage and filter learn from the log what the run shows.
     #[test]
     fn meetings_are_those_of_the_run(steps in steps()) {
-        let (log, mut places) = (elements(&steps), Places::default());
+        let (log, mut places) = (elements(&steps), CampaignPlaces::default());
         let (digest, run) = (digest(&log, &mut places), run(&log));
         let line = |place: u32| places.rows().get(place).unwrap().site.line;
         let mut meetings = BTreeMap::new();
-        for (Meeting { earlier, later, is_elder_first }, met) in &digest.meetings {
+        for (PlaceMeeting { earlier, later, is_elder_first }, met) in &digest.meetings {
             *meetings.entry((line(*earlier), line(*later), *is_elder_first)).or_insert(0) += met.times;
         }
         prop_assert_eq!(meetings, met(&run));
@@ -344,13 +345,13 @@ proptest! {
 }
 
 /// The steps of each thread, and the changes of each location with the looks between them.
-type OfRun = (
+type StepsOfRun = (
     BTreeMap<u16, Vec<String>>,
     BTreeMap<String, Vec<BTreeSet<String>>>,
 );
 
-fn of_run(run: &Run) -> OfRun {
-    let mut of_run = OfRun::default();
+fn of_run(run: &Run) -> StepsOfRun {
+    let mut of_run = StepsOfRun::default();
     for (_, event) in run
         .events
         .iter()
@@ -406,7 +407,7 @@ fn memory_that_is_given_out_again_is_other_memory() {
             log.access(thread, K::Write, (HERE.pc(1), at), 8, 1);
             log.push(thread, K::Free, HERE.pc(2), at, 0);
         }
-        digest(&log, &mut Places::default())
+        digest(&log, &mut CampaignPlaces::default())
     };
     assert!(log(1).meetings.is_empty() && log(2).meetings.is_empty());
     assert_ne!(log(1).order, log(2).order);
@@ -421,7 +422,7 @@ fn a_free_meets_the_last_accesses_to_its_block() {
         log.access(2, K::Write, (HERE.pc(1), at + offset), 8, 1);
     }
     log.push(1, K::Free, HERE.pc(2), at, 0);
-    let mut places = Places::default();
+    let mut places = CampaignPlaces::default();
     let times: Vec<u64> = digest(&log, &mut places)
         .meetings
         .values()
@@ -462,7 +463,7 @@ fn clearing_much_memory_takes_a_step_for_each_page() {
         ..Record::default()
     };
     log.record(clear);
-    assert_eq!(digest(&log, &mut Places::default()).events, 5);
+    assert_eq!(digest(&log, &mut CampaignPlaces::default()).events, 5);
 }
 
 #[test]

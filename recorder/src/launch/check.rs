@@ -1,7 +1,7 @@
 //! The check that failed, in what a program has printed: test frameworks name its file and line and go on, so that the
 //! exit status is all that the process itself tells.
 
-use super::Finished;
+use super::FinishedRun;
 use crate::assemble::Exit;
 
 /// A check of a test framework, or of the program's own making, that printed where it failed.
@@ -20,7 +20,7 @@ const ENDINGS: [&str; 11] = [
 
 impl FailedCheck {
     /// Returns the first failed check that a program printed before it ended with a status other than 0.
-    pub(crate) fn of(finished: &Finished) -> Option<FailedCheck> {
+    pub(crate) fn of(finished: &FinishedRun) -> Option<FailedCheck> {
         let Exit::Code(1..) = finished.exit else {
             return None;
         };

@@ -1,7 +1,7 @@
 //! Company of each run from outside: a driver that is started when the program waits for somebody, and the conditions
 //! under which a program that would go on for ever is asked to end.
 
-use super::{Stream, has_ended, wait_for};
+use super::{OutputStream, has_ended, wait_for};
 use crate::{assemble::Exit, log::Log};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::{
@@ -74,14 +74,14 @@ pub(super) struct Companion<'a> {
 enum Driver {
     /// It waits for the program to be ready, or there is none.
     Waits,
-    Runs(Box<Running>),
+    Runs(Box<RunningCompany>),
     Ended(Driven),
 }
 
-struct Running {
+struct RunningCompany {
     pid: Pid,
-    stdout: Stream,
-    stderr: Stream,
+    stdout: OutputStream,
+    stderr: OutputStream,
 }
 
 /// A program that does not wait for anybody by then has another way to be ready.
@@ -132,7 +132,7 @@ impl<'a> Companion<'a> {
             && is_ready
             && !has_ended
         {
-            self.driver = Driver::Runs(Box::new(Running::start(command, self.folder)?));
+            self.driver = Driver::Runs(Box::new(RunningCompany::start(command, self.folder)?));
         }
         if let Driver::Runs(driver) = &mut self.driver
             && let Some(ended) = driver.look()?
@@ -165,16 +165,16 @@ impl<'a> Companion<'a> {
     }
 }
 
-impl Running {
-    fn start(driver: &OsString, folder: &Path) -> io::Result<Running> {
+impl RunningCompany {
+    fn start(driver: &OsString, folder: &Path) -> io::Result<RunningCompany> {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(driver).current_dir(folder);
         command.process_group(0);
         command.stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = super::spawning(|| command.spawn())?;
-        let pipe = |pipe: OwnedFd| Stream::new(Some(pipe), None);
-        Ok(Running {
+        let pipe = |pipe: OwnedFd| OutputStream::new(Some(pipe), None);
+        Ok(RunningCompany {
             pid: Pid::from_child(&child),
             stdout: pipe(child.stdout.ok_or(io::ErrorKind::BrokenPipe)?.into())?,
             stderr: pipe(child.stderr.ok_or(io::ErrorKind::BrokenPipe)?.into())?,
@@ -189,7 +189,7 @@ impl Running {
         if !has_ended {
             return Ok(None);
         }
-        let last = |stream: &Stream| {
+        let last = |stream: &OutputStream| {
             let text = stream.excerpt.text();
             let mut lines = text.lines().rev().map(str::trim);
             lines.find(|line| !line.is_empty()).map(str::to_owned)

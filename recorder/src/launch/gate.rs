@@ -88,7 +88,7 @@ fn gone_is_none<T>() -> io::Result<Option<T>> {
 fn reason(asked: &libc::seccomp_notif, run: i32) -> Option<String> {
     let data = &asked.data;
     let memory = File::open(format!("/proc/{}/mem", asked.pid)).ok();
-    let caller = Caller { memory, run };
+    let caller = CallingProcess { memory, run };
     match filter::reason_of(data.nr) {
         Reason::Opens(place) => caller.opens(*data.args.get(place)?),
         Reason::TakesAddress => caller.takes_address(data.args),
@@ -100,7 +100,7 @@ fn reason(asked: &libc::seccomp_notif, run: i32) -> Option<String> {
 }
 
 /// Process that makes the call.
-struct Caller {
+struct CallingProcess {
     memory: Option<File>,
     run: i32,
 }
@@ -111,7 +111,7 @@ const MOST_OF_PATH: usize = 4096;
 /// Offset of the port in the address of an internet socket.
 const PORT: usize = 2;
 
-impl Caller {
+impl CallingProcess {
     fn opens(&self, path: u64) -> Option<String> {
         let path = self.text(path);
         let is_harmless = path.as_deref().is_some_and(|path| HARMLESS.contains(&path));

@@ -38,7 +38,7 @@ use unsnarl_trace::raw::serve::{DESCRIPTORS, NOT_FIRST, READY, UNKNOWN_LIBRARY};
 pub struct Server {
     process: Child,
     socket: OwnedFd,
-    serves: What,
+    serves: CopiedProgram,
     /// `true` once it has made a copy.
     has_served: bool,
     /// The kernel asks here about what its copies do, where they run beside others.
@@ -47,7 +47,7 @@ pub struct Server {
 
 /// The program of which a server makes copies.
 #[derive(PartialEq, Eq, Debug)]
-struct What {
+struct CopiedProgram {
     program: PathBuf,
     command: Vec<OsString>,
     directory: PathBuf,
@@ -55,9 +55,9 @@ struct What {
     stack: Option<u64>,
 }
 
-impl What {
-    fn of(request: &Request) -> What {
-        What {
+impl CopiedProgram {
+    fn of(request: &Request) -> CopiedProgram {
+        CopiedProgram {
             program: request.program.clone(),
             command: request.command.clone(),
             directory: request.directory.clone(),
@@ -124,7 +124,7 @@ impl Server {
         let server = Server {
             process,
             socket,
-            serves: What::of(request),
+            serves: CopiedProgram::of(request),
             has_served: false,
             gate: None,
         };
@@ -193,7 +193,7 @@ impl Server {
 
     /// Returns whether its copies are the program that is asked for.
     pub fn is_for(&self, request: &Request) -> bool {
-        self.serves == What::of(request)
+        self.serves == CopiedProgram::of(request)
     }
 
     /// Makes a copy that goes on with standard input, standard output, standard error and log as given.

@@ -7,7 +7,7 @@ use super::{
     server::{NoServer, Server},
     spawning,
 };
-use crate::log::{Config, Log, Memories};
+use crate::log::{Log, LogConfig, Memories};
 use rustix::{
     io::{FdFlags, fcntl_setfd},
     pipe::{PipeFlags, pipe_with},
@@ -24,7 +24,7 @@ use std::{
 /// Starts the runs of a campaign. Clones share one server and the memory of the logs.
 #[derive(Clone, Debug, Default)]
 pub struct Starter {
-    way: Arc<Mutex<Way>>,
+    way: Arc<Mutex<RunStart>>,
     memories: Memories,
     /// Its runs are made beside others: they are copies behind a gate, or not made at all.
     is_beside_others: bool,
@@ -35,7 +35,7 @@ pub struct Starter {
 
 /// The way in which the next run begins.
 #[derive(Debug, Default)]
-enum Way {
+enum RunStart {
     /// Anew; those after it, perhaps, as copies.
     #[default]
     First,
@@ -51,7 +51,7 @@ impl Starter {
     /// A starter that starts every run anew.
     pub fn anew() -> Starter {
         Starter {
-            way: Arc::new(Mutex::new(Way::Anew(None))),
+            way: Arc::new(Mutex::new(RunStart::Anew(None))),
             ..Starter::default()
         }
     }
@@ -85,7 +85,7 @@ impl Starter {
     /// One for runs that are made beside those of others, with which it shares the memory of the logs.
     pub fn beside(others: &Starter) -> Starter {
         Starter {
-            way: Arc::new(Mutex::new(Way::Copy)),
+            way: Arc::new(Mutex::new(RunStart::Copy)),
             memories: others.memories.clone(),
             is_beside_others: true,
             crew: 0,
@@ -94,19 +94,19 @@ impl Starter {
     }
 
     /// A log for the next run.
-    pub fn log(&self, config: &Config) -> io::Result<Log> {
+    pub fn log(&self, config: &LogConfig) -> io::Result<Log> {
         self.memories.log(config)
     }
 
     /// The reason for which runs are started anew although they were to be copies.
     pub fn obstacle(&self) -> Option<String> {
         match &*self.way() {
-            Way::Anew(why) => why.as_ref().map(NoServer::to_string),
+            RunStart::Anew(why) => why.as_ref().map(NoServer::to_string),
             _ => None,
         }
     }
 
-    fn way(&self) -> MutexGuard<'_, Way> {
+    fn way(&self) -> MutexGuard<'_, RunStart> {
         // The way is whole at any time.
         self.way.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -120,33 +120,33 @@ impl Starter {
         stop: &AtomicBool,
     ) -> Result<Process, LaunchError> {
         let mut way = self.way();
-        if let Way::Served(server) = &*way
+        if let RunStart::Served(server) = &*way
             && !server.is_for(request)
         {
-            *way = Way::Copy;
+            *way = RunStart::Copy;
         }
-        if let Way::Copy = *way {
+        if let RunStart::Copy = *way {
             *way = match self.server(request, stop) {
-                Ok(server) => Way::Served(server),
-                Err(why) => Way::Anew(Some(why)),
+                Ok(server) => RunStart::Served(server),
+                Err(why) => RunStart::Anew(Some(why)),
             };
         }
         match &mut *way {
-            Way::Served(server) => match copied(server, request, log, stop) {
+            RunStart::Served(server) => match copied(server, request, log, stop) {
                 Ok(process) => return Ok(process),
                 Err(NotCopied::Input(error)) => return Err(error),
                 // Somebody has ended it, and may not do so again.
                 Err(NotCopied::Server(NoServer::Ended)) if server.has_served() => {
-                    *way = Way::Copy;
+                    *way = RunStart::Copy;
                 }
-                Err(NotCopied::Server(why)) => *way = Way::Anew(Some(why)),
+                Err(NotCopied::Server(why)) => *way = RunStart::Anew(Some(why)),
             },
-            Way::First if serves => *way = Way::Copy,
+            RunStart::First if serves => *way = RunStart::Copy,
             _ => {}
         }
         if self.is_beside_others {
             let why = match &*way {
-                Way::Anew(Some(why)) => why,
+                RunStart::Anew(Some(why)) => why,
                 _ => &NoServer::Ended,
             };
             let why = format!("the program cannot be copied: {why}");
@@ -167,7 +167,7 @@ impl Starter {
     /// The gate that runs are behind, if they are.
     pub(super) fn gate(&self) -> Option<Arc<Gate>> {
         match &*self.way() {
-            Way::Served(server) => server.gate(),
+            RunStart::Served(server) => server.gate(),
             _ => None,
         }
     }

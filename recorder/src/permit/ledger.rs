@@ -3,7 +3,7 @@
 //!
 //! Run files do not contain it, so the same seed gives the same bytes whoever records.
 
-use super::Deed;
+use super::ExecutionInputs;
 use hmac::{Hmac, Mac};
 use rustix::process::geteuid;
 use sha2::Sha256;
@@ -78,14 +78,14 @@ impl Ledger {
     }
 
     /// Returns whether a deed was signed with this key.
-    pub fn has(&self, deed: &Deed) -> bool {
+    pub fn has(&self, deed: &ExecutionInputs) -> bool {
         let line = self.line(deed);
         let known = read_regular(&self.file(), 2 * MOST).unwrap_or_default();
         known.chunks_exact(LINE).any(|known| known == line)
     }
 
     /// Signs a deed, once.
-    pub fn add(&self, deed: &Deed) -> Result<(), LedgerError> {
+    pub fn add(&self, deed: &ExecutionInputs) -> Result<(), LedgerError> {
         if self.has(deed) {
             return Ok(());
         }
@@ -123,7 +123,7 @@ impl Ledger {
         self.folder.join("recorded")
     }
 
-    fn line(&self, deed: &Deed) -> Vec<u8> {
+    fn line(&self, deed: &ExecutionInputs) -> Vec<u8> {
         let mut line: String = signature(&self.key, &deed.encoded())
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -192,8 +192,8 @@ mod tests {
     use super::*;
     use unsnarl_trace::input::RunInput;
 
-    fn deed(program: &str) -> Deed {
-        Deed {
+    fn deed(program: &str) -> ExecutionInputs {
+        ExecutionInputs {
             program: program.into(),
             build_id: "ab".into(),
             command: vec![program.into()],

@@ -3,8 +3,8 @@
 use super::{
     cursor::{Cursor, Token},
     globals::{Debug, ParameterNames, attached},
-    lines::{Item, Kind},
-    symbols::Labels,
+    lines::{Item, LineKind},
+    symbols::FunctionLabels,
     tables::{Tables, row},
     trouble::{Parse, Trouble, shortened},
     variables,
@@ -19,13 +19,13 @@ use unsnarl_trace::program::{
 pub(super) struct Body<'a, 't> {
     pub tables: &'a mut Tables<'t>,
     pub values: FxHashMap<&'t str, ValueId>,
-    pub labels: Labels<'t>,
+    pub labels: FunctionLabels<'t>,
     /// `true` if the first block has no label: its number stands in no line of its own.
     pub is_first_unnamed: bool,
 }
 
 /// The operation of an instruction, and the type of its result.
-pub(super) type Done = (Op, TypeId);
+pub(super) type TypedOperation = (Op, TypeId);
 
 /// The number of a first block without a label: the one behind the parameters' numbers.
 fn first_label(names: &ParameterNames) -> String {
@@ -65,12 +65,12 @@ pub(super) fn blocks<'t>(
     let mut instructions = 0;
     for item in items {
         match item.kind {
-            Kind::Label => {
+            LineKind::Label => {
                 let name = label(item.text);
                 labels.insert(name, BlockId(row(found.len())));
                 found.push(begin(name, instructions));
             }
-            Kind::Instruction(_) => {
+            LineKind::Instruction(_) => {
                 if found.is_empty() {
                     found.push(begin(&first_label(names), 0));
                 }
@@ -119,11 +119,11 @@ pub(super) fn read<'t>(
     };
     for item in items {
         match item.kind {
-            Kind::Instruction(_) => {
+            LineKind::Instruction(_) => {
                 let instruction = body.instruction(debug, item, &function);
                 function.instructions.push(instruction);
             }
-            Kind::Record => variables::record(&mut body, debug, item.text, &mut function),
+            LineKind::Record => variables::record(&mut body, debug, item.text, &mut function),
             _ => {}
         }
     }
@@ -147,7 +147,7 @@ fn values<'t>(
     }
     let instructions = items
         .iter()
-        .filter(|item| matches!(item.kind, Kind::Instruction(_)));
+        .filter(|item| matches!(item.kind, LineKind::Instruction(_)));
     for item in instructions {
         if let Some(name) = result(&mut Cursor::new(item.text)) {
             values.insert(name, ValueId(function.values));

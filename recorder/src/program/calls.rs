@@ -1,7 +1,7 @@
 //! Calls, also those that may unwind, and assembler.
 
 use super::{
-    body::{Body, Done},
+    body::{Body, TypedOperation},
     cursor::{Cursor, Token, plain},
     trouble::{Parse, Trouble},
     types::begins_type,
@@ -10,7 +10,7 @@ use unsnarl_trace::program::{Constant, Op, Operand};
 
 impl<'t> Body<'_, 't> {
     /// A call, behind the word `call` or `invoke`.
-    pub fn call(&mut self, text: &mut Cursor<'t>, is_invoke: bool) -> Parse<Done> {
+    pub fn call(&mut self, text: &mut Cursor<'t>, is_invoke: bool) -> Parse<TypedOperation> {
         // The calling convention, promises, attributes of the result.
         while !begins_type(text.peek()) {
             if text.next() == Token::End {

@@ -1,11 +1,13 @@
 //! Types as the source has them.
 
 use super::{
-    metadata::{Metadata, Node, NodeId, reference},
+    metadata::{Metadata, MetadataNode, NodeId, reference},
     tables::row,
 };
 use rustc_hash::FxHashMap;
-use unsnarl_trace::program::{DebugKind, DebugType, DebugTypeId, Enumerator, Member, Unit};
+use unsnarl_trace::program::{
+    DebugKind, DebugType, DebugTypeId, Enumerator, StructureMember, Unit,
+};
 
 /// Rows for types. A type that is asked for gets its row at once and is read later, so that types may contain
 /// pointers to each other.
@@ -25,7 +27,7 @@ impl DebugTypes {
     }
 
     /// The row of a node's type.
-    pub fn of(&mut self, unit: &mut Unit, node: Node, key: &str) -> DebugTypeId {
+    pub fn of(&mut self, unit: &mut Unit, node: MetadataNode, key: &str) -> DebugTypeId {
         node.reference(key)
             .map_or(DebugTypeId(0), |id| self.row(unit, id))
     }
@@ -72,7 +74,7 @@ impl DebugTypes {
         give_aliases_sizes(&mut unit.debug_types);
     }
 
-    fn kind(&mut self, unit: &mut Unit, metadata: &Metadata, node: Node) -> DebugKind {
+    fn kind(&mut self, unit: &mut Unit, metadata: &Metadata, node: MetadataNode) -> DebugKind {
         match (node.kind, node.field("tag").unwrap_or("")) {
             ("DIBasicType", _) => basic(node.field("encoding").unwrap_or("")),
             ("DISubroutineType", _) => DebugKind::Function,
@@ -102,7 +104,12 @@ impl DebugTypes {
         }
     }
 
-    fn members(&mut self, unit: &mut Unit, metadata: &Metadata, node: Node) -> Vec<Member> {
+    fn members(
+        &mut self,
+        unit: &mut Unit,
+        metadata: &Metadata,
+        node: MetadataNode,
+    ) -> Vec<StructureMember> {
         let parts = listed(metadata, node);
         let members = parts.filter_map(|part| {
             let tag = part.field("tag").unwrap_or("");
@@ -113,7 +120,7 @@ impl DebugTypes {
                 return None;
             }
             let ty = self.of(unit, part, "baseType");
-            Some(Member {
+            Some(StructureMember {
                 name: plain_member(part.text("name")),
                 offset_bits: part.number("offset").unwrap_or(0),
                 size_bits: part.number("size").unwrap_or(0),
@@ -144,22 +151,25 @@ fn basic(encoding: &str) -> DebugKind {
 }
 
 /// The nodes under `elements`.
-fn listed<'m>(metadata: &'m Metadata, node: Node) -> impl Iterator<Item = Node<'m>> {
+fn listed<'m>(
+    metadata: &'m Metadata,
+    node: MetadataNode,
+) -> impl Iterator<Item = MetadataNode<'m>> {
     let list = node.reference("elements").and_then(|id| metadata.node(id));
-    let parts = list.into_iter().flat_map(Node::elements);
+    let parts = list.into_iter().flat_map(MetadataNode::elements);
     parts.filter_map(|part| metadata.node(reference(part)?))
 }
 
-fn dimensions(metadata: &Metadata, node: Node) -> Vec<u64> {
+fn dimensions(metadata: &Metadata, node: MetadataNode) -> Vec<u64> {
     let ranges = listed(metadata, node).filter(|part| part.kind == "DISubrange");
     ranges
         .map(|range| range.number("count").unwrap_or(0))
         .collect()
 }
 
-fn enumerators(metadata: &Metadata, node: Node) -> Vec<Enumerator> {
+fn enumerators(metadata: &Metadata, node: MetadataNode) -> Vec<Enumerator> {
     let parts = listed(metadata, node).filter(|part| part.kind == "DIEnumerator");
-    let read = |part: Node| {
+    let read = |part: MetadataNode| {
         Some(Enumerator {
             name: part.text("name"),
             value: part.field("value")?.parse().ok()?,

@@ -6,8 +6,8 @@ use super::{
     debug_types::DebugTypes,
     metadata::{Metadata, NodeId},
     outline::FunctionText,
-    places::{self, Places},
-    symbols::{AliasState, AliasText, Symbol},
+    places::{self, PlaceRows},
+    symbols::{AliasState, AliasText, SymbolMeaning},
     tables::{Tables, row},
     trouble::{Parse, Trouble},
     types::begins_type,
@@ -17,7 +17,7 @@ use unsnarl_trace::program::{Function, Global, GlobalId, PointNumber, TypeId};
 /// The debug info, read as far as it is asked for.
 pub(super) struct Debug<'t> {
     pub metadata: Metadata<'t>,
-    pub places: Places,
+    pub places: PlaceRows,
     pub types: DebugTypes,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn name_globals<'t>(tables: &mut Tables<'t>, globals: &[(&'t str, Cur
         let symbol = match keyword(&mut text) {
             "alias" => {
                 tables.symbols.aliases.push(alias(name, text));
-                Symbol::Alias(tables.symbols.aliases.len() - 1)
+                SymbolMeaning::Alias(tables.symbols.aliases.len() - 1)
             }
             "ifunc" => {
                 let id = tables.next_function();
@@ -38,7 +38,7 @@ pub(super) fn name_globals<'t>(tables: &mut Tables<'t>, globals: &[(&'t str, Cur
                     first_point: PointNumber(1),
                     ..Function::default()
                 });
-                Symbol::Function(id)
+                SymbolMeaning::Function(id)
             }
             _ => {
                 let id = GlobalId(row(tables.unit.globals.len()));
@@ -46,7 +46,7 @@ pub(super) fn name_globals<'t>(tables: &mut Tables<'t>, globals: &[(&'t str, Cur
                     name: plain(name),
                     ..Global::default()
                 });
-                Symbol::Global(id)
+                SymbolMeaning::Global(id)
             }
         };
         tables.symbols.by_name.insert(name, symbol);
@@ -82,7 +82,7 @@ pub(super) fn read_globals<'t>(
     globals: &[(&'t str, Cursor<'t>)],
 ) {
     for &(name, text) in globals {
-        let Some(Symbol::Global(id)) = tables.symbols.by_name.get(name).copied() else {
+        let Some(SymbolMeaning::Global(id)) = tables.symbols.by_name.get(name).copied() else {
             continue;
         };
         let mut global = Global {
@@ -200,7 +200,10 @@ fn header<'t>(
     };
     function.name = plain(name);
     let id = tables.next_function();
-    tables.symbols.by_name.insert(name, Symbol::Function(id));
+    tables
+        .symbols
+        .by_name
+        .insert(name, SymbolMeaning::Function(id));
     name_function(tables, debug, text, function);
     function.result = result?;
     text.expect('(')?;

@@ -2,7 +2,7 @@
 
 /// Alignments in bytes, by kind and number of bits.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Layout {
+pub(super) struct Alignments {
     integers: Vec<(u64, u32)>,
     floats: Vec<(u64, u32)>,
     vectors: Vec<(u64, u32)>,
@@ -12,9 +12,9 @@ pub(super) struct Layout {
 }
 
 /// The defaults for what a text does not specify.
-impl Default for Layout {
-    fn default() -> Layout {
-        Layout {
+impl Default for Alignments {
+    fn default() -> Alignments {
+        Alignments {
             integers: vec![(1, 1), (8, 1), (16, 2), (32, 4), (64, 4)],
             floats: vec![(16, 2), (32, 4), (64, 8), (128, 16)],
             vectors: vec![(64, 8), (128, 16)],
@@ -25,10 +25,10 @@ impl Default for Layout {
     }
 }
 
-impl Layout {
+impl Alignments {
     /// Reads the layout that a text describes; its parts about other things than sizes are ignored.
-    pub fn read(text: &str) -> Layout {
-        let mut layout = Layout::default();
+    pub fn read(text: &str) -> Alignments {
+        let mut layout = Alignments::default();
         for part in text.split('-') {
             layout.part(part);
         }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn numbers_on_x86_64() {
-        let layout = Layout::read(X86_64);
+        let layout = Alignments::read(X86_64);
         assert!(layout.is_known());
         let integers: Vec<_> = [1, 8, 24, 32, 33, 64, 128, 256]
             .into_iter()
@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn other_machines_are_not_known() {
-        assert!(!Layout::read("E-p:64:64").is_known());
-        assert!(!Layout::read("e-p:32:32-i64:64").is_known());
-        assert!(Layout::read("").is_known() && Layout::read("p:-i:x-é").is_known());
+        assert!(!Alignments::read("E-p:64:64").is_known());
+        assert!(!Alignments::read("e-p:32:32-i64:64").is_known());
+        assert!(Alignments::read("").is_known() && Alignments::read("p:-i:x-é").is_known());
     }
 }

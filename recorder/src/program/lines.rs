@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// The kind of one or several lines of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum LineKind {
     /// Outside of functions: a type, a global, a declaration, metadata, a comment, a blank line.
     Outer,
     /// `define ... {`.
@@ -28,7 +28,7 @@ pub enum Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item<'t> {
     /// Kind of the item.
-    pub kind: Kind,
+    pub kind: LineKind,
     /// Its lines, without the newline at the end.
     pub text: &'t str,
     /// Byte range in the whole text.
@@ -63,7 +63,7 @@ impl<'t> Iterator for Items<'t> {
         let mut end = start + line.len();
         self.at = end + 1;
         let kind = self.kind(line);
-        if matches!(kind, Kind::Instruction(_)) {
+        if matches!(kind, LineKind::Instruction(_)) {
             while let Some(more) = self.line().filter(|line| continues(line)) {
                 end = self.at + more.len();
                 self.at = end + 1;
@@ -83,28 +83,28 @@ impl<'t> Items<'t> {
         self.text.get(self.at..)?.split('\n').next()
     }
 
-    fn kind(&mut self, line: &str) -> Kind {
+    fn kind(&mut self, line: &str) -> LineKind {
         if !self.in_function {
             self.in_function = line.starts_with("define ") && line.ends_with('{');
             return if self.in_function {
-                Kind::Define
+                LineKind::Define
             } else {
-                Kind::Outer
+                LineKind::Outer
             };
         }
         let plain = line.trim_start();
         if line.starts_with('}') {
             self.in_function = false;
-            Kind::End
+            LineKind::End
         } else if plain.is_empty() || plain.starts_with(';') {
-            Kind::Blank
+            LineKind::Blank
         } else if plain.starts_with("#dbg_") {
-            Kind::Record
+            LineKind::Record
         } else if !line.starts_with(' ') {
-            Kind::Label
+            LineKind::Label
         } else {
             self.point = self.point.saturating_add(1);
-            Kind::Instruction(self.point)
+            LineKind::Instruction(self.point)
         }
     }
 }
@@ -156,7 +156,7 @@ define void @g() {
     fn points(text: &str) -> Vec<(u32, &str)> {
         items(text)
             .filter_map(|item| match item.kind {
-                Kind::Instruction(point) => Some((point, item.text)),
+                LineKind::Instruction(point) => Some((point, item.text)),
                 _ => None,
             })
             .collect()
@@ -190,13 +190,13 @@ define void @g() {
 
     #[test]
     fn all_the_rest_is_told_apart() {
-        let kinds = |wanted: Kind| items(TEXT).filter(|item| item.kind == wanted).count();
-        assert_eq!(kinds(Kind::Define), 2);
-        assert_eq!(kinds(Kind::Label), 2);
-        assert_eq!(kinds(Kind::Record), 1);
-        assert_eq!(kinds(Kind::End), 2);
-        assert_eq!(kinds(Kind::Blank), 3);
-        assert_eq!(kinds(Kind::Outer), 5);
+        let kinds = |wanted: LineKind| items(TEXT).filter(|item| item.kind == wanted).count();
+        assert_eq!(kinds(LineKind::Define), 2);
+        assert_eq!(kinds(LineKind::Label), 2);
+        assert_eq!(kinds(LineKind::Record), 1);
+        assert_eq!(kinds(LineKind::End), 2);
+        assert_eq!(kinds(LineKind::Blank), 3);
+        assert_eq!(kinds(LineKind::Outer), 5);
     }
 
     proptest! {

@@ -16,7 +16,7 @@ pub(super) struct Metadata<'t> {
 
 /// A node: `!DIKind(key: value, ...)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Node<'t> {
+pub(super) struct MetadataNode<'t> {
     /// `DILocation` and the like; empty for a list.
     pub kind: &'t str,
     /// The text between the brackets.
@@ -37,22 +37,27 @@ impl<'t> Metadata<'t> {
     }
 
     /// The node with this number.
-    pub fn node(&self, id: NodeId) -> Option<Node<'t>> {
-        self.nodes.get(&id).and_then(|text| Node::read(text))
+    pub fn node(&self, id: NodeId) -> Option<MetadataNode<'t>> {
+        self.nodes
+            .get(&id)
+            .and_then(|text| MetadataNode::read(text))
     }
 
     /// The nodes in a list with a name.
     pub fn list(&self, name: &str) -> Vec<NodeId> {
-        let node = self.lists.get(name).and_then(|text| Node::read(text));
+        let node = self
+            .lists
+            .get(name)
+            .and_then(|text| MetadataNode::read(text));
         node.map_or(Vec::new(), |node| {
             node.elements().filter_map(reference).collect()
         })
     }
 }
 
-impl<'t> Node<'t> {
+impl<'t> MetadataNode<'t> {
     /// Parses a node.
-    pub fn read(text: &'t str) -> Option<Node<'t>> {
+    pub fn read(text: &'t str) -> Option<MetadataNode<'t>> {
         let text = text.trim();
         let text = text.strip_prefix("distinct ").unwrap_or(text);
         let text = text.strip_prefix('!')?;
@@ -60,7 +65,7 @@ impl<'t> Node<'t> {
         let (kind, rest) = text.split_at_checked(open)?;
         let body = rest.get(1..)?;
         let body = body.strip_suffix([')', '}']).unwrap_or(body);
-        Some(Node { kind, body })
+        Some(MetadataNode { kind, body })
     }
 
     /// The elements of the list.
@@ -150,7 +155,7 @@ mod tests {
     #[test]
     fn fields_of_a_node() {
         let text = r#"distinct !DISubprogram(name: "a, \22b\22(", scope: !2, flags: A | B, x: !{!1, !2}, line: 7)"#;
-        let node = Node::read(text).unwrap();
+        let node = MetadataNode::read(text).unwrap();
         assert_eq!(node.kind, "DISubprogram");
         assert_eq!(node.text("name"), "a, \"b\"(");
         assert_eq!(node.reference("scope"), Some(2));
@@ -168,6 +173,6 @@ mod tests {
         assert_eq!(metadata.list("llvm.dbg.cu"), [4, 6]);
         let list: Vec<_> = metadata.node(4).unwrap().elements().collect();
         assert_eq!(list, ["null", "!\"x,y\""]);
-        assert_eq!(Node::read("i32 5"), None);
+        assert_eq!(MetadataNode::read("i32 5"), None);
     }
 }

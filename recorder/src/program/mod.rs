@@ -30,9 +30,9 @@ use cursor::plain;
 use debug_types::DebugTypes;
 use globals::{Debug, ParameterNames};
 use outline::Outline;
-use places::Places;
+use places::PlaceRows;
 use std::rc::Rc;
-use tables::{Named, Tables};
+use tables::{NamedType, Tables};
 use trouble::Trouble;
 use unsnarl_trace::program::{Constant, FunctionId, Unit};
 
@@ -66,11 +66,11 @@ pub fn condense(text: &str) -> Result<Unit, CondenseError> {
     }
     let types = outline.types.iter();
     tables.named = types
-        .map(|&(name, text)| (name, Named::Text(text)))
+        .map(|&(name, text)| (name, NamedType::Text(text)))
         .collect();
     let mut debug = Debug {
         metadata: outline.metadata,
-        places: Places::begin(&mut tables.unit),
+        places: PlaceRows::begin(&mut tables.unit),
         types: DebugTypes::begin(&mut tables.unit),
     };
     name_unit(&mut tables.unit, &debug, outline.source);

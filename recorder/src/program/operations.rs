@@ -1,13 +1,13 @@
 //! Operations of instructions.
 
 use super::{
-    body::{Body, Done},
+    body::{Body, TypedOperation},
     constants::{PROMISES, binary, cast},
     cursor::{Cursor, Token},
     trouble::{Parse, Trouble},
 };
 use unsnarl_trace::program::{
-    BinaryOp, Case, CompareOp, Constant, Op, Operand, Scaled, TypeId, TypeKind,
+    BinaryOp, CompareOp, Constant, Op, Operand, Scaled, SwitchCase, TypeId, TypeKind,
 };
 
 fn comparison(word: &str, is_float: bool) -> Option<CompareOp> {
@@ -63,7 +63,7 @@ fn atomic_update(word: &str) -> Option<BinaryOp> {
 
 impl<'t> Body<'_, 't> {
     /// Parses the operation of an instruction, behind the name of its result.
-    pub fn operation(&mut self, text: &mut Cursor<'t>) -> Parse<Done> {
+    pub fn operation(&mut self, text: &mut Cursor<'t>) -> Parse<TypedOperation> {
         let Token::Word(name) = text.next() else {
             return Err(Trouble::expected("an instruction"));
         };
@@ -94,7 +94,7 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, text: &mut Cursor<'t>) -> Parse<Done> {
+    fn binary(&mut self, op: BinaryOp, text: &mut Cursor<'t>) -> Parse<TypedOperation> {
         let (ty, a) = self.typed(text)?;
         text.expect(',')?;
         let b = self.operand(ty, text)?;
@@ -148,7 +148,7 @@ impl<'t> Body<'_, 't> {
                 _ => return Err(Trouble::expected("an integer")),
             };
             text.expect(',')?;
-            cases.push(Case {
+            cases.push(SwitchCase {
                 bits,
                 to: self.target(text)?,
             });
@@ -160,7 +160,7 @@ impl<'t> Body<'_, 't> {
         })
     }
 
-    fn landing_pad(&mut self, text: &mut Cursor<'t>) -> Parse<Done> {
+    fn landing_pad(&mut self, text: &mut Cursor<'t>) -> Parse<TypedOperation> {
         let ty = self.tables.ty(text)?;
         let is_cleanup = text.eat_word("cleanup");
         let mut catches = Vec::new();
@@ -182,7 +182,7 @@ impl<'t> Body<'_, 't> {
     }
 
     /// Parses an instruction that computes a value from others.
-    fn value(&mut self, name: &str, text: &mut Cursor<'t>) -> Parse<Done> {
+    fn value(&mut self, name: &str, text: &mut Cursor<'t>) -> Parse<TypedOperation> {
         match name {
             "icmp" => self.compare(text, false),
             "fcmp" => self.compare(text, true),
@@ -205,7 +205,7 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    fn compare(&mut self, text: &mut Cursor<'t>, is_float: bool) -> Parse<Done> {
+    fn compare(&mut self, text: &mut Cursor<'t>, is_float: bool) -> Parse<TypedOperation> {
         let op = match text.next() {
             Token::Word(word) => comparison(word, is_float),
             _ => None,
@@ -226,7 +226,7 @@ impl<'t> Body<'_, 't> {
         Ok((Op::Compare { op, a, b, of }, ty))
     }
 
-    fn phi(&mut self, text: &mut Cursor<'t>) -> Parse<Done> {
+    fn phi(&mut self, text: &mut Cursor<'t>) -> Parse<TypedOperation> {
         let ty = self.tables.ty(text)?;
         let mut from = Vec::new();
         while text.eat('[') {
@@ -244,7 +244,7 @@ impl<'t> Body<'_, 't> {
         Ok((Op::Phi(from), ty))
     }
 
-    fn aggregate(&mut self, name: &str, text: &mut Cursor<'t>) -> Parse<Done> {
+    fn aggregate(&mut self, name: &str, text: &mut Cursor<'t>) -> Parse<TypedOperation> {
         match name {
             "extractvalue" => {
                 let (whole, of) = self.typed(text)?;
@@ -299,7 +299,7 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    fn shuffle(&mut self, text: &mut Cursor<'t>) -> Parse<Done> {
+    fn shuffle(&mut self, text: &mut Cursor<'t>) -> Parse<TypedOperation> {
         let (of, a) = self.typed(text)?;
         let (_, b) = self.next_typed(text)?;
         text.expect(',')?;
@@ -325,7 +325,7 @@ impl<'t> Body<'_, 't> {
     }
 
     /// Parses an instruction that allocates, reads or writes memory, or computes addresses.
-    fn memory(&mut self, name: &str, text: &mut Cursor<'t>) -> Parse<Done> {
+    fn memory(&mut self, name: &str, text: &mut Cursor<'t>) -> Parse<TypedOperation> {
         let is_atomic = text.eat_word("atomic");
         text.skip_words(&["volatile", "weak", "swifterror", "volatile"]);
         match name {
@@ -378,7 +378,7 @@ impl<'t> Body<'_, 't> {
         }
     }
 
-    fn alloca(&mut self, text: &mut Cursor<'t>) -> Parse<Done> {
+    fn alloca(&mut self, text: &mut Cursor<'t>) -> Parse<TypedOperation> {
         let ty = self.tables.ty(text)?;
         let mut ahead = *text;
         let count = match ahead.eat(',') && super::types::begins_type(ahead.peek()) {
@@ -397,7 +397,7 @@ impl<'t> Body<'_, 't> {
     }
 
     /// Parses `getelementptr`: constant indices are added up.
-    fn address(&mut self, text: &mut Cursor<'t>) -> Parse<Done> {
+    fn address(&mut self, text: &mut Cursor<'t>) -> Parse<TypedOperation> {
         while text.eat_word("inrange") {
             text.skip_brackets();
             text.skip_words(&PROMISES);

@@ -2,8 +2,8 @@
 
 use super::{
     cursor::{Cursor, Token},
-    layout::Layout,
-    lines::{Item, Kind, items},
+    layout::Alignments,
+    lines::{Item, LineKind, items},
     metadata::Metadata,
 };
 
@@ -12,7 +12,7 @@ use super::{
 pub(super) struct Outline<'t> {
     /// `source_filename`.
     pub source: &'t str,
-    pub layout: Layout,
+    pub layout: Alignments,
     /// Names and definitions of types.
     pub types: Vec<(&'t str, &'t str)>,
     /// Definitions that begin with `@`: globals, aliases, indirect functions.
@@ -40,20 +40,20 @@ impl<'t> Outline<'t> {
         let mut next_point = 1;
         for item in items(text) {
             match item.kind {
-                Kind::Outer => outline.outer(item.text, next_point),
-                Kind::Define => {
+                LineKind::Outer => outline.outer(item.text, next_point),
+                LineKind::Define => {
                     outline.is_module = true;
                     outline.function(item.text, true, next_point);
                 }
-                Kind::Label | Kind::Record | Kind::Instruction(_) => {
-                    if let Kind::Instruction(point) = item.kind {
+                LineKind::Label | LineKind::Record | LineKind::Instruction(_) => {
+                    if let LineKind::Instruction(point) = item.kind {
                         next_point = point.saturating_add(1);
                     }
                     if let Some(function) = outline.functions.last_mut() {
                         function.items.push(item);
                     }
                 }
-                Kind::Blank | Kind::End => {}
+                LineKind::Blank | LineKind::End => {}
             }
         }
         outline
@@ -79,7 +79,7 @@ impl<'t> Outline<'t> {
             }
             Token::Word("target") if cursor.eat_word("datalayout") => {
                 self.is_module = true;
-                self.layout = Layout::read(text_of(cursor));
+                self.layout = Alignments::read(text_of(cursor));
             }
             Token::Word("declare") => self.function(line, false, next_point),
             Token::Local(name) if cursor.eat('=') && cursor.eat_word("type") => {

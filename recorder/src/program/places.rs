@@ -6,16 +6,16 @@ use super::{
 };
 use crate::assemble::names;
 use rustc_hash::FxHashMap;
-use unsnarl_trace::program::{Place, PlaceId, Unit};
+use unsnarl_trace::program::{DebugPlace, PlaceId, Unit};
 
 /// Bound for the depth of calls that were inlined into each other.
 const DEEPEST: u32 = 256;
 
 /// Rows for places, with the indices that find them again.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct PlaceRows {
     by_node: FxHashMap<NodeId, PlaceId>,
-    places: FxHashMap<Place, PlaceId>,
+    places: FxHashMap<DebugPlace, PlaceId>,
     files: FxHashMap<String, u32>,
     file_nodes: FxHashMap<NodeId, u32>,
     subprograms: FxHashMap<String, u32>,
@@ -23,14 +23,14 @@ pub(super) struct Places {
     scopes: FxHashMap<NodeId, u32>,
 }
 
-impl Places {
+impl PlaceRows {
     /// Puts the rows for "not known" into the unit.
-    pub fn begin(unit: &mut Unit) -> Places {
-        unit.places.push(Place::NOWHERE);
+    pub fn begin(unit: &mut Unit) -> PlaceRows {
+        unit.places.push(DebugPlace::NOWHERE);
         unit.files.push(String::new());
         unit.subprograms.push(String::new());
-        let mut places = Places::default();
-        places.places.insert(Place::NOWHERE, PlaceId(0));
+        let mut places = PlaceRows::default();
+        places.places.insert(DebugPlace::NOWHERE, PlaceId(0));
         places.files.insert(String::new(), 0);
         places.subprograms.insert(String::new(), 0);
         places
@@ -54,7 +54,7 @@ impl Places {
         let number = |key| node.number(key).and_then(|number| number.try_into().ok());
         let scope = node.reference("scope");
         let outer = node.reference("inlinedAt");
-        let place = Place {
+        let place = DebugPlace {
             file: scope.map_or(0, |scope| self.file_of(unit, metadata, scope)),
             line: number("line").unwrap_or(0),
             column: number("column").unwrap_or(0),
@@ -69,7 +69,7 @@ impl Places {
     }
 
     /// The row of this place.
-    pub fn intern(&mut self, unit: &mut Unit, place: Place) -> PlaceId {
+    pub fn intern(&mut self, unit: &mut Unit, place: DebugPlace) -> PlaceId {
         if let Some(&id) = self.places.get(&place) {
             return id;
         }
@@ -85,7 +85,7 @@ impl Places {
         let is_function = metadata
             .node(id)
             .is_some_and(|node| node.kind == "DISubprogram");
-        let place = Place {
+        let place = DebugPlace {
             file: self.file_of(unit, metadata, id),
             line: line.and_then(|line| line.try_into().ok()).unwrap_or(0),
             column: 0,

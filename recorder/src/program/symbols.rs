@@ -12,7 +12,7 @@ use unsnarl_trace::program::{Alias, BlockId, Constant, ConstantId, FunctionId, G
 
 /// The meaning of a name of the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Symbol {
+pub(super) enum SymbolMeaning {
     Global(GlobalId),
     Function(FunctionId),
     /// Row of [`Symbols::aliases`].
@@ -37,24 +37,24 @@ pub(super) enum AliasState {
 }
 
 /// The labels of a function.
-pub(super) type Labels<'t> = Rc<FxHashMap<&'t str, BlockId>>;
+pub(super) type FunctionLabels<'t> = Rc<FxHashMap<&'t str, BlockId>>;
 
 /// Names of the module.
 #[derive(Default)]
 pub(super) struct Symbols<'t> {
-    pub by_name: FxHashMap<&'t str, Symbol>,
+    pub by_name: FxHashMap<&'t str, SymbolMeaning>,
     pub aliases: Vec<AliasText<'t>>,
     /// The labels of functions that others may jump into by address.
-    pub labels: FxHashMap<FunctionId, Labels<'t>>,
+    pub labels: FxHashMap<FunctionId, FunctionLabels<'t>>,
 }
 
 impl<'t> Tables<'t> {
     /// The address that a name stands for.
     pub fn symbol(&mut self, name: &'t str) -> Parse<ConstantId> {
         match self.symbols.by_name.get(name).copied() {
-            Some(Symbol::Global(id)) => Ok(self.intern(Constant::Global(id))),
-            Some(Symbol::Function(id)) => Ok(self.intern(Constant::Function(id))),
-            Some(Symbol::Alias(at)) => self.alias(at),
+            Some(SymbolMeaning::Global(id)) => Ok(self.intern(Constant::Global(id))),
+            Some(SymbolMeaning::Function(id)) => Ok(self.intern(Constant::Function(id))),
+            Some(SymbolMeaning::Alias(at)) => self.alias(at),
             None => Err(Trouble::new("a name is not defined")),
         }
     }
@@ -106,7 +106,8 @@ impl<'t> Tables<'t> {
         let (Token::Global(function), Token::Local(label)) = (function, label) else {
             return Err(Trouble::expected("a label of a function"));
         };
-        let Some(Symbol::Function(function)) = self.symbols.by_name.get(function).copied() else {
+        let Some(SymbolMeaning::Function(function)) = self.symbols.by_name.get(function).copied()
+        else {
             return Err(Trouble::new("a name is not defined"));
         };
         let labels = self.symbols.labels.get(&function);

@@ -1,9 +1,9 @@
 //! The unit that a text is condensed into, with indices that find its rows again.
 
 use super::{
-    layout::Layout,
+    layout::Alignments,
     symbols::Symbols,
-    trouble::{Parse, Problems, Trouble},
+    trouble::{ModelProblems, Parse, Trouble},
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::program::{Constant, ConstantId, Type, TypeId, Unit};
@@ -13,7 +13,7 @@ const DEEPEST: u32 = 128;
 
 /// A named type.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Named<'t> {
+pub(super) enum NamedType<'t> {
     /// The type's text, not read yet.
     Text(&'t str),
     /// The type is being read.
@@ -27,13 +27,13 @@ pub(super) struct Tables<'t> {
     /// The result.
     pub unit: Unit,
     /// Sizes and alignments.
-    pub layout: Layout,
+    pub layout: Alignments,
     /// Named types.
-    pub named: FxHashMap<&'t str, Named<'t>>,
+    pub named: FxHashMap<&'t str, NamedType<'t>>,
     /// Globals, functions and aliases.
     pub symbols: Symbols<'t>,
     /// Parts of the text that are not understood.
-    pub problems: Problems,
+    pub problems: ModelProblems,
     /// `true` if the text has `i32*`: clang was older than 15.
     pub has_typed_pointers: bool,
     types: FxHashMap<Type, TypeId>,
@@ -42,13 +42,13 @@ pub(super) struct Tables<'t> {
 }
 
 impl<'t> Tables<'t> {
-    pub fn new(layout: Layout) -> Tables<'t> {
+    pub fn new(layout: Alignments) -> Tables<'t> {
         Tables {
             unit: Unit::default(),
             layout,
             named: FxHashMap::default(),
             symbols: Symbols::default(),
-            problems: Problems::default(),
+            problems: ModelProblems::default(),
             has_typed_pointers: false,
             types: FxHashMap::default(),
             constants: FxHashMap::default(),

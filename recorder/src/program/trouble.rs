@@ -29,12 +29,12 @@ impl Trouble {
 
 /// All reasons for which parts were not understood, each once, with the first place and the number of occurrences.
 #[derive(Default)]
-pub(super) struct Problems {
+pub(super) struct ModelProblems {
     found: Vec<(Trouble, String, usize)>,
     known: FxHashMap<Trouble, usize>,
 }
 
-impl Problems {
+impl ModelProblems {
     /// Notes a trouble; its place is asked for only when the trouble is new.
     pub fn add(&mut self, trouble: Trouble, place: impl FnOnce() -> String) {
         match self
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn each_reason_is_told_once() {
-        let mut problems = Problems::default();
+        let mut problems = ModelProblems::default();
         for place in ["here", "there", "somewhere"] {
             problems.add(Trouble::unknown("`callbr`"), || place.to_owned());
         }

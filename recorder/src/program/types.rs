@@ -2,7 +2,7 @@
 
 use super::{
     cursor::{Cursor, Token},
-    tables::{Named, Tables},
+    tables::{NamedType, Tables},
     trouble::{Parse, Trouble},
 };
 use unsnarl_trace::program::{FieldRow, Type, TypeId, TypeKind};
@@ -115,16 +115,16 @@ impl<'t> Tables<'t> {
 
     fn named_type(&mut self, name: &'t str) -> Parse<TypeId> {
         match self.named.get(name).copied() {
-            Some(Named::Done(id)) => Ok(id),
-            Some(Named::Text(definition)) => {
-                self.named.insert(name, Named::Busy);
+            Some(NamedType::Done(id)) => Ok(id),
+            Some(NamedType::Text(definition)) => {
+                self.named.insert(name, NamedType::Busy);
                 let id = self.ty(&mut Cursor::new(definition));
                 // What cannot be read has no size, and is told where it is used.
                 let known = id.clone().unwrap_or_else(|_| self.opaque());
-                self.named.insert(name, Named::Done(known));
+                self.named.insert(name, NamedType::Done(known));
                 id
             }
-            Some(Named::Busy) => Err(Trouble::new("a type contains itself")),
+            Some(NamedType::Busy) => Err(Trouble::new("a type contains itself")),
             None => Ok(self.opaque()),
         }
     }

@@ -4,7 +4,7 @@ use super::{
     body::Body,
     cursor::Cursor,
     globals::Debug,
-    metadata::{Node, elements, reference},
+    metadata::{MetadataNode, elements, reference},
 };
 use rustc_hash::FxHashSet;
 use unsnarl_trace::program::{Function, Operand, ValueId, Variable};
@@ -24,7 +24,7 @@ pub(super) fn record<'t>(
     let parts: Vec<&'t str> = elements(parts.strip_suffix(')').unwrap_or(parts)).collect();
     let part = |at: usize| parts.get(at).copied().unwrap_or("");
     let is_address = kind == "#dbg_declare";
-    let held = Held {
+    let held = HeldValue {
         by: part(0),
         is_address,
         variable: part(1),
@@ -32,7 +32,7 @@ pub(super) fn record<'t>(
     };
     function.variables.extend(held.read(body, debug));
     if kind == "#dbg_assign" {
-        let held = Held {
+        let held = HeldValue {
             by: part(4),
             is_address: true,
             variable: part(1),
@@ -43,7 +43,7 @@ pub(super) fn record<'t>(
 }
 
 /// The value that a record gives a variable.
-struct Held<'t> {
+struct HeldValue<'t> {
     /// Type and value.
     by: &'t str,
     is_address: bool,
@@ -51,11 +51,11 @@ struct Held<'t> {
     expression: &'t str,
 }
 
-impl<'t> Held<'t> {
+impl<'t> HeldValue<'t> {
     fn read(&self, body: &mut Body<'_, 't>, debug: &mut Debug<'t>) -> Option<Variable> {
         let value = self.value(body)?;
         let node = debug.metadata.node(reference(self.variable)?)?;
-        let expression: Vec<&str> = Node::read(self.expression)?.elements().collect();
+        let expression: Vec<&str> = MetadataNode::read(self.expression)?.elements().collect();
         let (rest, fragment) = fragment(&expression)?;
         let unit = &mut body.tables.unit;
         let ty = debug.types.of(unit, node, "type");

@@ -11,25 +11,25 @@ mod sites;
 mod words;
 
 use self::{
-    part::{Names, Written},
-    sites::Sites,
+    part::{ThreadNames, WrittenPart},
+    sites::ModuleSites,
 };
 use crate::{
-    assemble::Program,
-    record::{Attempt, Job, Made, RecordError, input_hash, make},
+    assemble::ProgramDebugInfo,
+    record::{Job, RecordError, RunPlan, UnassembledRun, input_hash, make},
 };
 use std::sync::atomic::AtomicBool;
 use unsnarl_trace::{Outcome, Policy, Proposal, Run, Wanted, raw::RawStrategy};
 
 /// The result of following a proposed schedule.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct FollowVerdict {
     /// Events that happened in the order proposed, from the first.
     pub reached: usize,
     /// Events proposed.
     pub of: usize,
     /// The way in which following it ended.
-    pub ended: Ended,
+    pub ended: ScheduleEnd,
     /// The run, to its end: it repeats like any recorded run. Its outcome says nothing about the
     /// schedule unless all events were reached.
     pub run: Run,
@@ -39,7 +39,7 @@ pub struct Verdict {
 
 /// The way in which following a schedule ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Ended {
+pub enum ScheduleEnd {
     /// All required events happened in order.
     Reached,
     /// Another event happened, or the next one could not.
@@ -56,7 +56,7 @@ pub struct Divergence {
     /// The event itself.
     pub wanted: Wanted,
     /// The obstacle.
-    pub cause: Cause,
+    pub cause: Obstacle,
     /// The reason in words.
     pub reason: String,
     /// Actions of the threads instead: name and words.
@@ -65,7 +65,7 @@ pub struct Divergence {
 
 /// The obstacle that kept an event from happening.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Cause {
+pub enum Obstacle {
     /// A thread did what a later event says, at a place where it cannot be held back.
     OutOfOrder,
     /// The event's thread, or the one that creates it, ended without it.
@@ -80,7 +80,7 @@ pub enum Cause {
 
 /// An error that keeps a proposed schedule from being tried.
 #[derive(Debug, thiserror::Error)]
-pub enum ProposalError {
+pub enum TrialError {
     /// Another build.
     #[error(
         "the schedule is for another build of {0}\n  next: make it anew from runs of this build"
@@ -117,13 +117,13 @@ const MOST_ROUNDS: usize = 8;
 ///
 /// The program runs once, or again when it has code in libraries that only the first run showed.
 pub fn execute_proposal(
-    program: &Program,
+    program: &ProgramDebugInfo,
     job: &Job,
     proposal: &Proposal,
     stop: &AtomicBool,
-) -> Result<Verdict, ProposalError> {
+) -> Result<FollowVerdict, TrialError> {
     let names = check(program, job, proposal)?;
-    let mut sites = Sites::default();
+    let mut sites = ModuleSites::default();
     sites.add(program, "");
     for _ in 0..MOST_ROUNDS {
         let tried = run_once(program, job, proposal, &names, &sites, stop)?;
@@ -142,51 +142,55 @@ pub fn execute_proposal(
     .into())
 }
 
-fn check(program: &Program, job: &Job, proposal: &Proposal) -> Result<Names, ProposalError> {
+fn check(
+    program: &ProgramDebugInfo,
+    job: &Job,
+    proposal: &Proposal,
+) -> Result<ThreadNames, TrialError> {
     if !proposal.build_id.is_empty() && proposal.build_id != program.build_id() {
         let path = program.path().display().to_string();
-        return Err(ProposalError::OtherBuild(path));
+        return Err(TrialError::OtherBuild(path));
     }
     let input = input_hash(job).map_err(RecordError::Launch)?;
     if !proposal.input_hash.is_empty() && proposal.input_hash != input {
-        return Err(ProposalError::OtherInput);
+        return Err(TrialError::OtherInput);
     }
     if let Policy::Pct { depth, .. } = proposal.then
         && !(1..=32).contains(&depth)
     {
-        return Err(ProposalError::Depth(depth));
+        return Err(TrialError::Depth(depth));
     }
-    Names::of(proposal).map_err(|wanted| {
+    ThreadNames::of(proposal).map_err(|wanted| {
         let at = proposal.events.iter().position(|event| *event == wanted);
-        ProposalError::NoThread(at.unwrap_or(0), wanted.thread)
+        TrialError::NoThread(at.unwrap_or(0), wanted.thread)
     })
 }
 
 /// Refuses events at places without code.
-fn missing(proposal: &Proposal, sites: &Sites) -> Result<(), ProposalError> {
+fn missing(proposal: &Proposal, sites: &ModuleSites) -> Result<(), TrialError> {
     let mut known = sites.known();
     let missing = proposal.events.iter().position(|event| !known.has(event));
     match missing.and_then(|at| Some((at, proposal.events.get(at)?))) {
-        Some((at, event)) => Err(ProposalError::NoSite(at, event.place())),
+        Some((at, event)) => Err(TrialError::NoSite(at, event.place())),
         None => Ok(()),
     }
 }
 
 /// A run that was made.
 struct Tried {
-    made: Made,
+    made: UnassembledRun,
     run: Run,
 }
 
 fn run_once(
-    program: &Program,
+    program: &ProgramDebugInfo,
     job: &Job,
     proposal: &Proposal,
-    names: &Names,
-    sites: &Sites,
+    names: &ThreadNames,
+    sites: &ModuleSites,
     stop: &AtomicBool,
 ) -> Result<Tried, RecordError> {
-    let attempt = Attempt {
+    let attempt = RunPlan {
         follow: part::bytes(proposal, names, sites),
         input: (!proposal.input.is_empty()).then(|| proposal.input.clone()),
         chances: proposal.chances,
@@ -201,19 +205,19 @@ fn run_once(
 }
 
 /// The attempt that continues the run after the schedule.
-fn attempt(then: Policy) -> Attempt {
-    let base = Attempt {
+fn attempt(then: Policy) -> RunPlan {
+    let base = RunPlan {
         name: "proposed",
-        ..Attempt::default()
+        ..RunPlan::default()
     };
     match then {
         Policy::Sequential => base,
-        Policy::Random { seed } => Attempt {
+        Policy::Random { seed } => RunPlan {
             strategy: RawStrategy::Random,
             seed,
             ..base
         },
-        Policy::Pct { seed, depth, steps } => Attempt {
+        Policy::Pct { seed, depth, steps } => RunPlan {
             strategy: RawStrategy::Pct,
             seed,
             depth,
@@ -229,31 +233,35 @@ fn is_had(proposal: &Proposal, reached: usize) -> bool {
     left.all(|event| event.optional)
 }
 
-fn verdict(proposal: &Proposal, program: &Program, tried: Tried) -> Result<Verdict, ProposalError> {
+fn verdict(
+    proposal: &Proposal,
+    program: &ProgramDebugInfo,
+    tried: Tried,
+) -> Result<FollowVerdict, TrialError> {
     let log = tried.made.log()?;
-    let told = words::Told {
+    let told = words::EndFacts {
         proposal,
         program,
         log: &log,
         run: &tried.run,
-        written: Written(tried.made.follow_part()),
+        written: WrittenPart(tried.made.follow_part()),
     };
     let of = proposal.events.len();
     let reached = told.written.reached().min(of);
     let elsewhere = told.elsewhere(reached);
     let reached = elsewhere.as_ref().map_or(reached, |found| found.entry);
     let ended = match elsewhere {
-        Some(divergence) => Ended::Diverged(divergence),
-        None if is_had(proposal, reached) => Ended::Reached,
+        Some(divergence) => ScheduleEnd::Diverged(divergence),
+        None if is_had(proposal, reached) => ScheduleEnd::Reached,
         None => {
             let divergence = told.divergence(reached);
             match tried.run.meta.outcome {
-                Outcome::Deadlocked if told.was_kept_up() => Ended::Deadlocked(divergence),
-                _ => Ended::Diverged(divergence),
+                Outcome::Deadlocked if told.was_kept_up() => ScheduleEnd::Deadlocked(divergence),
+                _ => ScheduleEnd::Diverged(divergence),
             }
         }
     };
-    Ok(Verdict {
+    Ok(FollowVerdict {
         reached,
         of,
         ended,

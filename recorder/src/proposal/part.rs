@@ -1,6 +1,6 @@
 //! A proposed schedule as the part of the raw log that the runtime follows.
 
-use super::sites::{Code, Sites};
+use super::sites::{ModuleCode, ModuleSites};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{
     EventKind, Proposal, Wanted,
@@ -10,14 +10,14 @@ use unsnarl_trace::{
     },
 };
 
-/// The bytes of the part. Threads have names that were checked, see [`Names::of`].
-pub(super) fn bytes(proposal: &Proposal, names: &Names, sites: &Sites) -> Vec<u8> {
+/// The bytes of the part. Threads have names that were checked, see [`ThreadNames::of`].
+pub(super) fn bytes(proposal: &Proposal, names: &ThreadNames, sites: &ModuleSites) -> Vec<u8> {
     let mut wanted: Vec<u32> = Vec::new();
-    let mut entries: Vec<Row> = Vec::new();
+    let mut entries: Vec<EntryRow> = Vec::new();
     let mut known = sites.known();
     for event in &proposal.events {
         let ids = known.of(event);
-        entries.push(Row {
+        entries.push(EntryRow {
             kinds: kinds(event.kind),
             name: names.index(&event.thread),
             wanted: wanted.len() as u32,
@@ -28,7 +28,7 @@ pub(super) fn bytes(proposal: &Proposal, names: &Names, sites: &Sites) -> Vec<u8
         wanted.extend_from_slice(ids);
     }
     let first = link(&mut entries, names.list.len());
-    let mut part = Part::new(&entries, names, sites, wanted.len());
+    let mut part = LogPart::new(&entries, names, sites, wanted.len());
     part.head(proposal.only_order);
     part.entries(&entries);
     part.names(names, &first);
@@ -39,7 +39,7 @@ pub(super) fn bytes(proposal: &Proposal, names: &Names, sites: &Sites) -> Vec<u8
 }
 
 /// An [`Entry`] in the making.
-struct Row {
+struct EntryRow {
     kinds: [u64; 2],
     name: u32,
     wanted: u32,
@@ -49,7 +49,7 @@ struct Row {
 }
 
 /// Links the entries of each thread; returns the first of each.
-fn link(entries: &mut [Row], names: usize) -> Vec<u32> {
+fn link(entries: &mut [EntryRow], names: usize) -> Vec<u32> {
     let mut first = vec![NONE; names];
     for (index, entry) in entries.iter_mut().enumerate().rev() {
         if let Some(next) = first.get_mut(entry.name as usize) {
@@ -104,16 +104,16 @@ fn kinds(kind: EventKind) -> [u64; 2] {
 }
 
 /// The threads that a proposal names and their ancestors, parents first.
-pub(super) struct Names {
+pub(super) struct ThreadNames {
     /// Parent, and ordinal among its children.
     list: Vec<(u32, u32)>,
     by_name: FxHashMap<String, u32>,
 }
 
-impl Names {
+impl ThreadNames {
     /// The names of a proposal, or the first that is no thread's name.
-    pub fn of(proposal: &Proposal) -> Result<Names, Wanted> {
-        let mut names = Names {
+    pub fn of(proposal: &Proposal) -> Result<ThreadNames, Wanted> {
+        let mut names = ThreadNames {
             list: vec![(0, 0)],
             by_name: FxHashMap::from_iter([("main".to_owned(), 0)]),
         };
@@ -142,7 +142,7 @@ impl Names {
 }
 
 /// Offsets of the tables.
-struct Layout {
+struct TableOffsets {
     entries: u64,
     names: u64,
     modules: u64,
@@ -152,14 +152,19 @@ struct Layout {
     end: u64,
 }
 
-struct Part {
+struct LogPart {
     bytes: Vec<u8>,
-    layout: Layout,
+    layout: TableOffsets,
     counts: [u32; 5],
 }
 
-impl Part {
-    fn new(entries: &[Row], names: &Names, sites: &Sites, wanted: usize) -> Part {
+impl LogPart {
+    fn new(
+        entries: &[EntryRow],
+        names: &ThreadNames,
+        sites: &ModuleSites,
+        wanted: usize,
+    ) -> LogPart {
         let counts = [
             entries.len(),
             names.list.len(),
@@ -177,9 +182,9 @@ impl Part {
         let wanted = table(points, points_len, size_of::<Point>());
         let stands = table(wanted, wanted_len, size_of::<u32>());
         let end = table(stands, MAX_THREADS, size_of::<Stand>());
-        Part {
+        LogPart {
             bytes: Vec::with_capacity(end as usize),
-            layout: Layout {
+            layout: TableOffsets {
                 entries,
                 names,
                 modules,
@@ -224,7 +229,7 @@ impl Part {
     }
 
     /// Writes [`Entry`] rows.
-    fn entries(&mut self, entries: &[Row]) {
+    fn entries(&mut self, entries: &[EntryRow]) {
         for row in entries {
             row.kinds.iter().for_each(|word| self.u64(*word));
             let reserved = 0;
@@ -244,7 +249,7 @@ impl Part {
     }
 
     /// Writes [`Name`] rows.
-    fn names(&mut self, names: &Names, first: &[u32]) {
+    fn names(&mut self, names: &ThreadNames, first: &[u32]) {
         for ((parent, nth), first) in names.list.iter().zip(first) {
             let number = 0;
             [*parent, *nth, *first, number]
@@ -254,7 +259,7 @@ impl Part {
     }
 
     /// Writes [`follow::Code`] rows, then [`Point`] rows.
-    fn code(&mut self, modules: &[Code]) {
+    fn code(&mut self, modules: &[ModuleCode]) {
         let mut first = 0;
         for code in modules {
             // The runtime cuts paths the same way.
@@ -280,7 +285,7 @@ impl Part {
 }
 
 /// The part after the run, as the runtime has filled it in.
-pub(super) struct Written<'a>(pub &'a [u8]);
+pub(super) struct WrittenPart<'a>(pub &'a [u8]);
 
 /// The state of a thread as the runtime noted it.
 pub(super) struct Stood {
@@ -292,7 +297,7 @@ pub(super) struct Stood {
     pub entry: Option<usize>,
 }
 
-impl Written<'_> {
+impl WrittenPart<'_> {
     fn u32(&self, at: usize) -> u32 {
         let bytes = self.0.get(at..).and_then(|rest| rest.first_chunk());
         bytes.map_or(0, |bytes| u32::from_ne_bytes(*bytes))

@@ -1,11 +1,11 @@
 //! Translation of a proposal's source places into places in the code.
 
-use crate::assemble::Program;
+use crate::assemble::ProgramDebugInfo;
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{SiteRow, Wanted, raw::follow::NONE};
 
 /// The code of one module.
-pub(super) struct Code {
+pub(super) struct ModuleCode {
     /// Path as the log names it.
     pub path: String,
     /// Return addresses of calls and their sites, sorted by address.
@@ -14,22 +14,22 @@ pub(super) struct Code {
 
 /// The sites of all modules that are known so far.
 #[derive(Default)]
-pub(super) struct Sites {
-    pub code: Vec<Code>,
+pub(super) struct ModuleSites {
+    pub code: Vec<ModuleCode>,
     rows: Vec<SiteRow>,
     ids: FxHashMap<SiteRow, u32>,
 }
 
-impl Sites {
+impl ModuleSites {
     /// Adds a module; returns whether it has unknown code of the user's.
-    pub fn add(&mut self, program: &Program, path: &str) -> bool {
+    pub fn add(&mut self, program: &ProgramDebugInfo, path: &str) -> bool {
         if self.code.iter().any(|code| code.path == path) {
             return false;
         }
         let found = program.returns(path).unwrap_or_default();
         let own: Vec<u32> = found.sites.iter().map(|row| self.id(row)).collect();
         let point = |(address, site): &(u64, u32)| Some((*address, *own.get(*site as usize)?));
-        self.code.push(Code {
+        self.code.push(ModuleCode {
             path: path.to_owned(),
             points: found.points.iter().filter_map(point).collect(),
         });
@@ -58,8 +58,8 @@ impl Sites {
     }
 
     /// A lookup of sites for many entries, most of which name the same places.
-    pub fn known(&self) -> Known<'_> {
-        Known {
+    pub fn known(&self) -> KnownSites<'_> {
+        KnownSites {
             sites: self,
             places: FxHashMap::default(),
         }
@@ -67,15 +67,15 @@ impl Sites {
 }
 
 /// A place as an entry names it: file, line, column, function.
-type Named<'s> = (&'s str, u32, u32, &'s str);
+type NamedSite<'s> = (&'s str, u32, u32, &'s str);
 
 /// Sites by the places that entries have named so far: a place is looked up once.
-pub(super) struct Known<'s> {
-    sites: &'s Sites,
-    places: FxHashMap<Named<'s>, Vec<u32>>,
+pub(super) struct KnownSites<'s> {
+    sites: &'s ModuleSites,
+    places: FxHashMap<NamedSite<'s>, Vec<u32>>,
 }
 
-impl<'s> Known<'s> {
+impl<'s> KnownSites<'s> {
     /// The numbers of the sites that an entry stands for: empty when it accepts any site, a number that no site has
     /// when it names one that does not exist.
     pub fn of(&mut self, wanted: &'s Wanted) -> &[u32] {

@@ -1,10 +1,10 @@
 //! The result of a proposed schedule, in words.
 
 use super::{
-    Cause, Divergence,
-    part::{Stood, Written},
+    Divergence, Obstacle,
+    part::{Stood, WrittenPart},
 };
-use crate::assemble::{Program, RawLog, site_of};
+use crate::assemble::{ProgramDebugInfo, RawLog, site_of};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{
     EventId, EventKind, Proposal, Run, SiteRow, Wanted,
@@ -15,12 +15,12 @@ use unsnarl_trace::{
 };
 
 /// All facts that are known once the run has ended.
-pub(super) struct Told<'a> {
+pub(super) struct EndFacts<'a> {
     pub proposal: &'a Proposal,
-    pub program: &'a Program,
+    pub program: &'a ProgramDebugInfo,
     pub log: &'a RawLog<'a>,
     pub run: &'a Run,
-    pub written: Written<'a>,
+    pub written: WrittenPart<'a>,
 }
 
 fn short(site: &SiteRow) -> String {
@@ -30,7 +30,7 @@ fn short(site: &SiteRow) -> String {
     }
 }
 
-impl Told<'_> {
+impl EndFacts<'_> {
     /// Returns whether the schedule was followed until the run ended.
     pub fn was_kept_up(&self) -> bool {
         self.written.gave_up().0 == GaveUp::No
@@ -58,7 +58,7 @@ impl Told<'_> {
             Some(Divergence {
                 entry: *entry,
                 wanted: wanted.clone(),
-                cause: Cause::Elsewhere,
+                cause: Obstacle::Elsewhere,
                 reason: format!("it was `{other}`, not `{}`", wanted.location),
                 threads: Vec::new(),
             })
@@ -124,12 +124,12 @@ impl Told<'_> {
         }
     }
 
-    fn cause(&self) -> Cause {
+    fn cause(&self) -> Obstacle {
         match self.written.gave_up().0 {
-            GaveUp::OutOfOrder => Cause::OutOfOrder,
-            GaveUp::Ended => Cause::Ended,
-            GaveUp::HeldBack => Cause::HeldBack,
-            GaveUp::No => Cause::RunEnded,
+            GaveUp::OutOfOrder => Obstacle::OutOfOrder,
+            GaveUp::Ended => Obstacle::Ended,
+            GaveUp::HeldBack => Obstacle::HeldBack,
+            GaveUp::No => Obstacle::RunEnded,
         }
     }
 

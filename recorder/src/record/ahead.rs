@@ -2,11 +2,11 @@
 //! out to be something else are dropped. So the runs of a campaign do not depend on how many are made at a time.
 
 use super::{
-    Attempt, Job, RecordError,
+    Job, RecordError, RunPlan,
     crew::{Crew, Ticket},
-    seen::Read,
+    seen::ReadLog,
 };
-use crate::{assemble::Program, launch::Starter};
+use crate::{assemble::ProgramDebugInfo, launch::Starter};
 use std::{
     io,
     sync::{
@@ -25,15 +25,15 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(super) struct Ahead<'c, 'b, 'a> {
     crew: &'c Crew<'b, 'a>,
     job: &'a Job,
-    program: &'a Program,
+    program: &'a ProgramDebugInfo,
     begun: Vec<Begun>,
 }
 
 /// A run that was begun. It is ended with the value.
 struct Begun {
-    attempt: Attempt,
+    attempt: RunPlan,
     dropped: Arc<AtomicBool>,
-    result: Ticket<Result<Read, RecordError>>,
+    result: Ticket<Result<ReadLog, RecordError>>,
 }
 
 impl Drop for Begun {
@@ -44,7 +44,11 @@ impl Drop for Begun {
 
 impl<'c, 'b, 'a> Ahead<'c, 'b, 'a> {
     /// None yet.
-    pub fn new(crew: &'c Crew<'b, 'a>, job: &'a Job, program: &'a Program) -> Ahead<'c, 'b, 'a> {
+    pub fn new(
+        crew: &'c Crew<'b, 'a>,
+        job: &'a Job,
+        program: &'a ProgramDebugInfo,
+    ) -> Ahead<'c, 'b, 'a> {
         Ahead {
             crew,
             job,
@@ -68,10 +72,10 @@ impl<'c, 'b, 'a> Ahead<'c, 'b, 'a> {
     /// The run of an attempt. Those that are foreseen are begun, and all others are dropped.
     pub fn take(
         &mut self,
-        attempt: &Attempt,
-        foreseen: Vec<Attempt>,
+        attempt: &RunPlan,
+        foreseen: Vec<RunPlan>,
         stop: &AtomicBool,
-    ) -> Result<Read, RecordError> {
+    ) -> Result<ReadLog, RecordError> {
         let is_wanted =
             |begun: &Begun| begun.attempt == *attempt || foreseen.contains(&begun.attempt);
         self.begun.retain(is_wanted);
@@ -89,7 +93,7 @@ impl<'c, 'b, 'a> Ahead<'c, 'b, 'a> {
         next.wait(stop)
     }
 
-    fn begin(&self, attempt: Attempt) -> Begun {
+    fn begin(&self, attempt: RunPlan) -> Begun {
         let dropped = Arc::new(AtomicBool::new(false));
         let (job, program, stop, tried) =
             (self.job, self.program, dropped.clone(), attempt.clone());
@@ -98,7 +102,7 @@ impl<'c, 'b, 'a> Ahead<'c, 'b, 'a> {
                 return Err(lost("nobody wants it any more"));
             }
             let job = with_starter(job, &hand.starter);
-            Read::make(&job, program, &tried, &mut hand.places, &stop)
+            ReadLog::make(&job, program, &tried, &mut hand.places, &stop)
         });
         Begun {
             attempt,
@@ -121,7 +125,7 @@ fn lost(why: &str) -> RecordError {
 
 impl Begun {
     /// Waits for its end, which comes soon when the user wants to stop.
-    fn wait(&self, stop: &AtomicBool) -> Result<Read, RecordError> {
+    fn wait(&self, stop: &AtomicBool) -> Result<ReadLog, RecordError> {
         let Ticket::Coming(result) = &self.result else {
             return Err(lost("it was not begun"));
         };

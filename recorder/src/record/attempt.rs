@@ -1,14 +1,14 @@
 //! The plan for one run: strategy, seed, given choices and input.
 
 use unsnarl_trace::{
-    Chances, Mode, Outcome, RunMeta,
+    Chances, OrderMode, Outcome, RunMeta,
     input::RunInput,
     raw::{Directive, RawMode, RawStrategy},
 };
 
 /// The plan for one run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Attempt {
+pub struct RunPlan {
     /// Name of the strategy, as in the run file.
     pub name: &'static str,
     /// Strategy of the runtime.
@@ -44,9 +44,9 @@ pub struct Attempt {
 }
 
 /// An attempt in which each thread runs until it waits.
-impl Default for Attempt {
+impl Default for RunPlan {
     fn default() -> Self {
-        Attempt {
+        RunPlan {
             name: "sequential",
             strategy: RawStrategy::Sequential,
             mode: RawMode::Controlled,
@@ -67,12 +67,12 @@ impl Default for Attempt {
     }
 }
 
-impl Attempt {
+impl RunPlan {
     /// The same attempt with the input of a recorded run.
-    pub fn with_input_of(self, recorded: &RunMeta) -> Attempt {
+    pub fn with_input_of(self, recorded: &RunMeta) -> RunPlan {
         let mut input = recorded.input.clone();
         input.seed = input.seed.or(Some(recorded.seed));
-        Attempt {
+        RunPlan {
             input: Some(input),
             others_end: recorded.outcome == Outcome::TimedOut,
             ..self
@@ -86,11 +86,11 @@ impl Attempt {
     }
 
     /// The mode as the run file has it.
-    pub fn run_mode(&self) -> Mode {
+    pub fn run_mode(&self) -> OrderMode {
         match self.mode {
-            RawMode::Free => Mode::Free,
-            RawMode::Path => Mode::Path,
-            RawMode::Controlled | RawMode::Off => Mode::Controlled,
+            RawMode::Free => OrderMode::Free,
+            RawMode::Path => OrderMode::Path,
+            RawMode::Controlled | RawMode::Off => OrderMode::Controlled,
         }
     }
 }

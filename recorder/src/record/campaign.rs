@@ -4,7 +4,7 @@
 //! decided by what runs before have shown is the same however many are made at a time.
 
 use super::{
-    Attempt, Ended, MinimizedRun, Observed, RecordError, Recording, Summary, Tally,
+    CampaignEnd, CampaignTally, MinimizedRun, Observed, RecordError, Recording, RunPlan, Summary,
     ahead::Ahead,
     alone::Solitude,
     classes::Classes,
@@ -12,17 +12,17 @@ use super::{
     crew::{Crew, Hand, with_crew},
     disk::{Discarded, Disk},
     filter::Filter,
-    finish::{self, Assembled, Counted, Line, Stage, note},
+    finish::{self, Assembled, CountedRun, OrderedRuns, RunStage, note},
     marker::{self, Marker},
     minimize,
     planner::Planner,
-    seen::{Read, Seen},
-    summary::Source,
+    seen::{MadeRun, ReadLog},
+    summary::RunSource,
     worth::Worth,
 };
 use crate::{
-    assemble::{Exit, Program, is_for_good},
-    digest::Places,
+    assemble::{Exit, ProgramDebugInfo, is_for_good},
+    digest::CampaignPlaces,
     launch::{LaunchError, Starter},
 };
 use rustc_hash::FxHashMap;
@@ -34,14 +34,14 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 use unsnarl_trace::{
-    EncodedRun, FailureKind, FailureMode, Mode, Outcome, Run, RunFolder, StoreError,
+    EncodedRun, FailureKind, FailureMode, OrderMode, Outcome, Run, RunFolder, StoreError,
     raw::{End, RawStrategy},
 };
 
 /// Runs the campaign. `watcher` sees every run; `stop` ends it between two runs or in the middle of one.
 pub fn record(
     recording: &Recording,
-    program: &Program,
+    program: &ProgramDebugInfo,
     stop: &AtomicBool,
     mut watcher: impl FnMut(&Observed<'_>),
 ) -> Result<Summary, RecordError> {
@@ -52,7 +52,7 @@ pub fn record(
     let mut planner = Planner::begin(recording, program)?;
     campaign.summary.ended = campaign.explore(&mut planner, stop, &mut watcher)?;
     campaign.summary.search = planner.leave()?;
-    if recording.minimize && campaign.summary.ended != Ended::Stopped {
+    if recording.minimize && campaign.summary.ended != CampaignEnd::Stopped {
         campaign.minimize(program, stop)?;
     }
     let mut summary = campaign.summary;
@@ -71,20 +71,20 @@ type Watcher<'w> = &'w mut dyn FnMut(&Observed<'_>);
 /// A campaign in progress.
 struct Campaign<'a> {
     recording: &'a Recording,
-    program: &'a Program,
+    program: &'a ProgramDebugInfo,
     folder: RunFolder,
     disk: Disk,
     classes: Classes,
     worth: Worth,
     filter: Filter,
-    places: Places,
+    places: CampaignPlaces,
     solitude: Solitude,
     /// The mark of the folder, once that exists.
     marker: Option<Marker>,
     /// The simplest failing run of each failure mode.
     simplest: FxHashMap<FailureMode, (PathBuf, Run)>,
     /// Runs that were counted, and are not stored yet.
-    line: Line<'a>,
+    line: OrderedRuns<'a>,
     /// Bytes that they may take.
     room: u64,
     /// Events of the largest run.
@@ -93,7 +93,10 @@ struct Campaign<'a> {
 }
 
 impl<'a> Campaign<'a> {
-    fn begin(recording: &'a Recording, program: &'a Program) -> Result<Campaign<'a>, RecordError> {
+    fn begin(
+        recording: &'a Recording,
+        program: &'a ProgramDebugInfo,
+    ) -> Result<Campaign<'a>, RecordError> {
         let folder = RunFolder::new(&recording.out);
         let disk = Disk::of(folder.clone(), recording.max_disk);
         Ok(Campaign {
@@ -104,16 +107,16 @@ impl<'a> Campaign<'a> {
             classes: Classes::default(),
             worth: Worth::default(),
             filter: Filter::default(),
-            places: Places::default(),
+            places: CampaignPlaces::default(),
             solitude: Solitude::of(recording),
             marker: None,
             simplest: FxHashMap::default(),
-            line: Line::default(),
+            line: OrderedRuns::default(),
             room: finish::room(),
             largest: 0,
             summary: Summary {
-                tally: Tally::default(),
-                ended: Ended::Enough,
+                tally: CampaignTally::default(),
+                ended: CampaignEnd::Enough,
                 first_failing: None,
                 search: None,
                 coverage: Coverage::default(),
@@ -134,7 +137,7 @@ impl<'a> Campaign<'a> {
         planner: &mut Planner,
         stop: &AtomicBool,
         watcher: Watcher<'_>,
-    ) -> Result<Ended, RecordError> {
+    ) -> Result<CampaignEnd, RecordError> {
         let (job, program) = (&self.recording.job, self.program);
         let size = Some(job.starter.crew()).filter(|size| *size > 1);
         let hand = |_| Hand {
@@ -160,13 +163,13 @@ impl<'a> Campaign<'a> {
         ahead: &mut Ahead<'c, '_, 'a>,
         stop: &AtomicBool,
         watcher: Watcher<'_>,
-    ) -> Result<Ended, RecordError> {
+    ) -> Result<CampaignEnd, RecordError> {
         loop {
             if let Some(ended) = self.recording.goal.reached(&self.summary.tally) {
                 return Ok(ended);
             }
             let Some(attempt) = self.next_attempt(planner) else {
-                return Ok(Ended::Exhausted);
+                return Ok(CampaignEnd::Exhausted);
             };
             let others_end = self.summary.tally.ended() > 0;
             let read = match self.make(attempt, planner, ahead, stop) {
@@ -174,13 +177,17 @@ impl<'a> Campaign<'a> {
                 Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
                     self.summary.tally.count(Outcome::CutShort);
                     let problems = vec![error.to_string()];
-                    self.put_in_line(Counted::lost(self.summary.tally, problems), crew, watcher)?;
+                    self.put_in_line(
+                        CountedRun::lost(self.summary.tally, problems),
+                        crew,
+                        watcher,
+                    )?;
                     planner.lost();
                     continue;
                 }
                 other => other?,
             };
-            let seen = Seen::of(read, self.program, others_end)?;
+            let seen = MadeRun::of(read, self.program, others_end)?;
             if let Some(ended) = self.decide(seen, planner, crew, stop, watcher)? {
                 return Ok(ended);
             }
@@ -190,15 +197,15 @@ impl<'a> Campaign<'a> {
     /// Counts a run and decides what becomes of it; why the campaign ends with it, if it does.
     fn decide(
         &mut self,
-        seen: Seen<'a>,
+        seen: MadeRun<'a>,
         planner: &mut Planner,
         crew: &Crew<'_, 'a>,
         stop: &AtomicBool,
         watcher: Watcher<'_>,
-    ) -> Result<Option<Ended>, RecordError> {
+    ) -> Result<Option<CampaignEnd>, RecordError> {
         self.learn(&seen);
         if seen.made.finished.stopped || stop.load(Ordering::Relaxed) {
-            return Ok(Some(Ended::Stopped));
+            return Ok(Some(CampaignEnd::Stopped));
         }
         if self.summary.tally.runs == 0 {
             refuse_empty(&seen)?;
@@ -208,7 +215,7 @@ impl<'a> Campaign<'a> {
             let may_differ = waits && !is_for_good(&seen.made.log()?);
             self.discard(seen, crew, watcher)?;
             if self.is_hopeless(may_differ) {
-                return Ok(Some(Ended::CutShort));
+                return Ok(Some(CampaignEnd::CutShort));
             }
             planner.lost();
             return Ok(None);
@@ -223,7 +230,7 @@ impl<'a> Campaign<'a> {
         Ok(None)
     }
 
-    fn learn(&mut self, seen: &Seen<'_>) {
+    fn learn(&mut self, seen: &MadeRun<'_>) {
         self.largest = self.largest.max(seen.digest.events);
         if self.recording.filter {
             let steps = (seen.quiet > 0).then_some(seen.steps);
@@ -234,11 +241,11 @@ impl<'a> Campaign<'a> {
     /// Makes the next run, or takes it from those that were begun.
     fn make(
         &mut self,
-        attempt: Attempt,
+        attempt: RunPlan,
         planner: &Planner,
         ahead: &mut Ahead<'_, '_, 'a>,
         stop: &AtomicBool,
-    ) -> Result<Read, RecordError> {
+    ) -> Result<ReadLog, RecordError> {
         let most = ahead.most(self.largest, self.room);
         // The first run shows whether others make sense.
         let is_first = self.summary.tally.runs == 0;
@@ -254,23 +261,23 @@ impl<'a> Campaign<'a> {
         // What the run changes, those after it have to find.
         ahead.drop_all();
         let job = &self.recording.job;
-        Read::make(job, self.program, &attempt, &mut self.places, stop)
+        ReadLog::make(job, self.program, &attempt, &mut self.places, stop)
     }
 
     /// The attempt for the next run.
-    fn next_attempt(&mut self, planner: &mut Planner) -> Option<Attempt> {
+    fn next_attempt(&mut self, planner: &mut Planner) -> Option<RunPlan> {
         let seeks = self.seeks_passing(&self.summary.tally);
         self.summary.tally.sought += u64::from(seeks);
         let attempt = planner.next_attempt(seeks);
         attempt.map(|attempt| self.filtered(attempt, 0))
     }
 
-    fn seeks_passing(&self, tally: &Tally) -> bool {
+    fn seeks_passing(&self, tally: &CampaignTally) -> bool {
         self.recording.keep_passing > 0 && self.recording.goal.seeks_passing(tally)
     }
 
     /// Attempts of the runs after the next one, `most` at most, if none of the runs before them shows anything new.
-    fn foreseen(&self, planner: &Planner, most: usize) -> Vec<Attempt> {
+    fn foreseen(&self, planner: &Planner, most: usize) -> Vec<RunPlan> {
         let mut tally = self.summary.tally;
         let mut all = Vec::new();
         for ahead in 0..most as u64 {
@@ -288,7 +295,7 @@ impl<'a> Campaign<'a> {
 
     /// The attempt of the run that comes so many after the next one, with the places that it passes over if it is its
     /// turn to.
-    fn filtered(&self, attempt: Attempt, ahead: u64) -> Attempt {
+    fn filtered(&self, attempt: RunPlan, ahead: u64) -> RunPlan {
         let draws = matches!(attempt.strategy, RawStrategy::Random | RawStrategy::Pct);
         let quiet = match self.recording.filter && draws && attempt.prefix.is_empty() {
             true => self.filter.at(ahead),
@@ -298,7 +305,7 @@ impl<'a> Campaign<'a> {
             .filter
             .steps()
             .filter(|_| !quiet.is_empty() && attempt.depth > 0);
-        Attempt {
+        RunPlan {
             expected_steps: steps.unwrap_or(attempt.expected_steps),
             quiet: quiet.to_vec(),
             ..attempt
@@ -316,19 +323,19 @@ impl<'a> Campaign<'a> {
     /// Counts a run that was cut short, and of which nothing is worth keeping.
     fn discard(
         &mut self,
-        seen: Seen<'a>,
+        seen: MadeRun<'a>,
         crew: &Crew<'_, 'a>,
         watcher: Watcher<'_>,
     ) -> Result<(), RecordError> {
         self.summary.tally.count(seen.ended.outcome);
         self.summary.tally.compare(false, true);
         self.disk.discarded.cut_short += 1;
-        let counted = Counted::lost(self.summary.tally, seen.ended.problems);
+        let counted = CountedRun::lost(self.summary.tally, seen.ended.problems);
         self.put_in_line(counted, crew, watcher)
     }
 
     /// Counts an exit status that was not expected.
-    fn note_exit(&mut self, run: &Seen<'_>) {
+    fn note_exit(&mut self, run: &MadeRun<'_>) {
         let failure = run.ended.failure.as_ref();
         let is_exit = failure.is_some_and(|(kind, _)| *kind == FailureKind::Exit);
         let is_drivers = run.made.finished.driven.as_ref();
@@ -348,7 +355,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Counts a run and has it put together if it is worth that.
-    fn count(&mut self, seen: Seen<'a>, crew: &Crew<'_, 'a>) -> Counted<'a> {
+    fn count(&mut self, seen: MadeRun<'a>, crew: &Crew<'_, 'a>) -> CountedRun<'a> {
         let new = self.summary.coverage.add(&seen.digest, &self.places);
         let keeps = self.wants(&seen);
         let problems = match keeps {
@@ -357,10 +364,10 @@ impl<'a> Campaign<'a> {
         };
         let (outcome, events) = (seen.ended.outcome, seen.digest.events);
         let stage = match keeps || !new.is_empty() {
-            true => Stage::Assembled(crew.hand_over(move || finish::assemble(seen, keeps))),
-            false => Stage::Read(Box::new(seen)),
+            true => RunStage::Assembled(crew.hand_over(move || finish::assemble(seen, keeps))),
+            false => RunStage::Read(Box::new(seen)),
         };
-        Counted {
+        CountedRun {
             stage,
             outcome,
             events,
@@ -373,7 +380,7 @@ impl<'a> Campaign<'a> {
     /// Lets a run wait for its turn to be stored.
     fn put_in_line(
         &mut self,
-        counted: Counted<'a>,
+        counted: CountedRun<'a>,
         crew: &Crew<'_, 'a>,
         watcher: Watcher<'_>,
     ) -> Result<(), RecordError> {
@@ -390,7 +397,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Stores a run, if it is to be kept, and tells of it.
-    fn finish(&mut self, counted: Counted<'a>, watcher: Watcher<'_>) -> Result<(), RecordError> {
+    fn finish(&mut self, counted: CountedRun<'a>, watcher: Watcher<'_>) -> Result<(), RecordError> {
         let noted = counted.problems.iter();
         noted.for_each(|problem| note(&mut self.summary, problem));
         let (outcome, events, tally) = (counted.outcome, counted.events, counted.tally);
@@ -402,14 +409,14 @@ impl<'a> Campaign<'a> {
             tally,
         };
         match counted.stage {
-            Stage::Lost => {}
-            Stage::Read(seen) => watcher(&observed(Source::Read(&seen), None)),
-            Stage::Assembled(ticket) => {
+            RunStage::Lost => {}
+            RunStage::Read(seen) => watcher(&observed(RunSource::Read(&seen), None)),
+            RunStage::Assembled(ticket) => {
                 let assembled = ticket.wait().ok_or_else(crew_failed)??;
                 self.summary.coverage.name(&counted.new, &assembled.run);
                 let file = self.store(&assembled, outcome)?;
                 watcher(&observed(
-                    Source::Assembled(&assembled.run),
+                    RunSource::Assembled(&assembled.run),
                     file.as_deref(),
                 ));
                 let is_wanted = self.recording.minimize && outcome.is_failure();
@@ -446,7 +453,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Counts a run; returns whether it is to be kept.
-    fn wants(&mut self, seen: &Seen<'_>) -> bool {
+    fn wants(&mut self, seen: &MadeRun<'_>) -> bool {
         let (is_new, outcome) = (self.classes.is_new(seen), seen.ended.outcome);
         let (tally, is_passing) = (&mut self.summary.tally, outcome == Outcome::Passed);
         tally.count(outcome);
@@ -491,14 +498,18 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    fn minimize(&mut self, program: &Program, stop: &AtomicBool) -> Result<(), RecordError> {
+    fn minimize(
+        &mut self,
+        program: &ProgramDebugInfo,
+        stop: &AtomicBool,
+    ) -> Result<(), RecordError> {
         let mut runs: Vec<(PathBuf, Run)> = self.simplest.drain().map(|(_, run)| run).collect();
         runs.sort_by(|(a, _), (b, _)| a.cmp(b));
         for (from, run) in runs {
             let name = from.file_stem().unwrap_or_default().to_string_lossy();
             let found = minimize::minimize(&self.recording.job, program, &run, &name, stop)?;
             if stop.load(Ordering::Relaxed) {
-                self.summary.ended = Ended::Stopped;
+                self.summary.ended = CampaignEnd::Stopped;
                 return Ok(());
             }
             let to = match found {
@@ -532,8 +543,8 @@ fn crew_failed() -> RecordError {
 }
 
 /// Refuses a run with an empty log: every further run would be as empty.
-fn refuse_empty(run: &Seen<'_>) -> Result<(), RecordError> {
-    let is_empty = run.digest.events == 0 && run.made.mode() != Mode::Path;
+fn refuse_empty(run: &MadeRun<'_>) -> Result<(), RecordError> {
+    let is_empty = run.digest.events == 0 && run.made.mode() != OrderMode::Path;
     if run.ended.outcome != Outcome::CutShort || !is_empty {
         return Ok(());
     }

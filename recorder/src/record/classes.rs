@@ -1,9 +1,9 @@
 //! Equivalence classes of a campaign's runs: runs of a class differ only in the order of steps that have nothing to
 //! do with each other.
 
-use super::seen::Seen;
+use super::seen::MadeRun;
 use rustc_hash::FxHashSet;
-use unsnarl_trace::{Mode, Outcome};
+use unsnarl_trace::{OrderMode, Outcome};
 
 /// The runs seen so far, by outcome and order of conflicting events.
 #[derive(Debug, Default)]
@@ -14,9 +14,9 @@ pub(super) struct Classes {
 impl Classes {
     /// Returns whether this run is the first of its class. Runs that were not recorded to their end, or not exactly,
     /// are never taken to be equal.
-    pub fn is_new(&mut self, run: &Seen<'_>) -> bool {
+    pub fn is_new(&mut self, run: &MadeRun<'_>) -> bool {
         let outcome = run.ended.outcome;
-        if outcome == Outcome::CutShort || run.made.mode() != Mode::Controlled {
+        if outcome == Outcome::CutShort || run.made.mode() != OrderMode::Controlled {
             return true;
         }
         let failure = run.ended.failure.as_ref();

@@ -1,19 +1,19 @@
 //! Coverage of interleavings: the pairs of places that met on the same data in two threads, and the orders in which
 //! they did so.
 
-use crate::digest::{Digest, Meeting, Met, Places, Rows};
+use crate::digest::{CampaignPlaces, Digest, Met, NumberedPlaces, PlaceMeeting};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use unsnarl_trace::{EventId, Run, SiteRow};
 
 /// Names of places and data, each once.
 #[derive(Clone, Debug, Default)]
-struct Names {
+struct CoverageNames {
     ids: FxHashMap<String, u32>,
     list: Vec<String>,
 }
 
-impl Names {
+impl CoverageNames {
     fn id(&mut self, name: String) -> u32 {
         let next = self.list.len() as u32;
         let id = *self.ids.entry(name.clone()).or_insert(next);
@@ -31,7 +31,7 @@ impl Names {
 /// Counts of a pair's two orders. The orders of a place paired with itself are told apart by which thread was created
 /// first.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct PairOrders {
     forwards: u64,
     backwards: u64,
     /// One of the pieces of data that they met on.
@@ -48,16 +48,16 @@ pub(crate) struct NewPair {
 /// The pairs that the runs of a campaign have covered so far. One more run costs only that run.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
-    places: Names,
+    places: CoverageNames,
     /// Index in `places` of the name of each place, by the number of the place.
     names: FxHashMap<u32, u32>,
-    data: Names,
-    pairs: FxHashMap<(u32, u32), Seen>,
+    data: CoverageNames,
+    pairs: FxHashMap<(u32, u32), PairOrders>,
 }
 
 /// A pair of places that use the same data in two threads, at least one changing it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Pair {
+pub struct PlacePair {
     /// One place, as `bank.c:31 in deposit`.
     pub first: String,
     /// The other one.
@@ -70,7 +70,7 @@ pub struct Pair {
     pub second_before_first: u64,
 }
 
-impl Pair {
+impl PlacePair {
     /// Returns whether it was seen in both orders.
     pub fn is_covered(&self) -> bool {
         self.first_before_second > 0 && self.second_before_first > 0
@@ -80,7 +80,7 @@ impl Pair {
 impl Coverage {
     /// Adds the pairs of a run; returns the new ones, each with the number of an event that met the other place on
     /// some data.
-    pub(crate) fn add(&mut self, digest: &Digest, places: &Places) -> Vec<NewPair> {
+    pub(crate) fn add(&mut self, digest: &Digest, places: &CampaignPlaces) -> Vec<NewPair> {
         let mut new = Vec::new();
         let rows = places.rows();
         for (meeting, met) in sorted_meetings(digest) {
@@ -95,7 +95,7 @@ impl Coverage {
                     key,
                     event: met.first,
                 });
-                Seen::default()
+                PairOrders::default()
             });
             match forwards {
                 true => seen.forwards += met.times,
@@ -105,7 +105,7 @@ impl Coverage {
         new
     }
 
-    fn name_place(&mut self, place: u32, rows: &Rows<'_>) -> u32 {
+    fn name_place(&mut self, place: u32, rows: &NumberedPlaces<'_>) -> u32 {
         let site = rows.get(place).map(|row| label(&row.site));
         let id = self.places.id(site.unwrap_or_default());
         self.names.insert(place, id);
@@ -133,20 +133,20 @@ impl Coverage {
 
     /// Number of pairs that were seen in both orders.
     pub fn covered(&self) -> usize {
-        let both = |seen: &&Seen| seen.forwards > 0 && seen.backwards > 0;
+        let both = |seen: &&PairOrders| seen.forwards > 0 && seen.backwards > 0;
         self.pairs.values().filter(both).count()
     }
 
     /// All pairs, by the names of their places.
-    pub fn list(&self) -> Vec<Pair> {
-        let pair = |(&(first, second), seen): (&(u32, u32), &Seen)| Pair {
+    pub fn list(&self) -> Vec<PlacePair> {
+        let pair = |(&(first, second), seen): (&(u32, u32), &PairOrders)| PlacePair {
             first: self.places.get(first).to_owned(),
             second: self.places.get(second).to_owned(),
             data: self.data.get(seen.data).to_owned(),
             first_before_second: seen.forwards,
             second_before_first: seen.backwards,
         };
-        let mut pairs: Vec<Pair> = self.pairs.iter().map(pair).map(sorted).collect();
+        let mut pairs: Vec<PlacePair> = self.pairs.iter().map(pair).map(sorted).collect();
         pairs.sort_by(|a, b| {
             (natural(&a.first), natural(&a.second)).cmp(&(natural(&b.first), natural(&b.second)))
         });
@@ -155,11 +155,11 @@ impl Coverage {
 }
 
 /// The pair with the place of the smaller name first.
-fn sorted(pair: Pair) -> Pair {
+fn sorted(pair: PlacePair) -> PlacePair {
     if natural(&pair.first) <= natural(&pair.second) {
         return pair;
     }
-    Pair {
+    PlacePair {
         first: pair.second,
         second: pair.first,
         first_before_second: pair.second_before_first,
@@ -177,9 +177,9 @@ fn natural(place: &str) -> (&str, u32, &str) {
 }
 
 /// The meetings of a run in the order in which they came.
-fn sorted_meetings(digest: &Digest) -> Vec<(Meeting, Met)> {
+fn sorted_meetings(digest: &Digest) -> Vec<(PlaceMeeting, Met)> {
     let meetings = digest.meetings.iter();
-    let mut meetings: Vec<(Meeting, Met)> = meetings.map(|(at, met)| (*at, *met)).collect();
+    let mut meetings: Vec<(PlaceMeeting, Met)> = meetings.map(|(at, met)| (*at, *met)).collect();
     meetings.sort_by_key(|(at, met)| (met.first, at.earlier, at.later, at.is_elder_first));
     meetings
 }
@@ -201,7 +201,7 @@ mod tests {
     fn digest(meetings: &[(u32, u32, bool, u64)]) -> Digest {
         let meeting = |(earlier, later, is_elder_first, times): &(u32, u32, bool, u64)| {
             let (earlier, later, is_elder_first) = (*earlier, *later, *is_elder_first);
-            let meeting = Meeting {
+            let meeting = PlaceMeeting {
                 earlier,
                 later,
                 is_elder_first,
@@ -218,13 +218,13 @@ mod tests {
         }
     }
 
-    fn places(lines: &[u32]) -> Places {
+    fn places(lines: &[u32]) -> CampaignPlaces {
         let site = |line: &u32| SiteRow {
             file: "a.c".to_owned(),
             line: *line,
             ..SiteRow::default()
         };
-        Places::of_sites(lines.iter().map(site))
+        CampaignPlaces::of_sites(lines.iter().map(site))
     }
 
     fn counts(coverage: &Coverage) -> Vec<(u64, u64)> {
@@ -234,7 +234,7 @@ mod tests {
             (pairs.len(), covered),
             (coverage.pairs(), coverage.covered())
         );
-        let counts = |pair: &Pair| (pair.first_before_second, pair.second_before_first);
+        let counts = |pair: &PlacePair| (pair.first_before_second, pair.second_before_first);
         pairs.iter().map(counts).collect()
     }
 

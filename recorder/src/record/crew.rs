@@ -1,7 +1,7 @@
 //! Threads that make and put together the runs of a campaign side by side. What comes of that is looked at by one thread
 //! only, in the order of the runs.
 
-use crate::{digest::Places, launch::Starter};
+use crate::{digest::CampaignPlaces, launch::Starter};
 use std::{
     collections::VecDeque,
     sync::{
@@ -16,10 +16,10 @@ pub(super) struct Hand {
     /// Starts runs beside those of others.
     pub starter: Starter,
     /// Finds places again.
-    pub places: Places,
+    pub places: CampaignPlaces,
 }
 
-type Task<'a> = Box<dyn FnOnce(&mut Hand) + Send + 'a>;
+type CrewTask<'a> = Box<dyn FnOnce(&mut Hand) + Send + 'a>;
 
 /// Tasks that the crew still has to do.
 #[derive(Default)]
@@ -31,8 +31,8 @@ struct Tasks<'a> {
 #[derive(Default)]
 struct Lists<'a> {
     /// Goes before all runs: it frees memory.
-    urgent: VecDeque<Task<'a>>,
-    runs: VecDeque<Task<'a>>,
+    urgent: VecDeque<CrewTask<'a>>,
+    runs: VecDeque<CrewTask<'a>>,
     is_closed: bool,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Tasks<'a> {
         }
     }
 
-    fn next(&self) -> Option<Task<'a>> {
+    fn next(&self) -> Option<CrewTask<'a>> {
         let mut lists = self.lists();
         loop {
             let task = lists.urgent.pop_front();

@@ -26,7 +26,7 @@ pub struct Discarded {
 }
 
 /// A run file of the folder.
-struct Kept {
+struct KeptFile {
     path: PathBuf,
     len: u64,
     /// Rank: runs with a greater one are removed later. Failing runs, and younger ones, rank higher.
@@ -39,7 +39,7 @@ pub(super) struct Disk {
     most: u64,
     used: u64,
     /// Run files in the order of their rank; those at the end are removed first.
-    kept: Vec<Kept>,
+    kept: Vec<KeptFile>,
     stored: u64,
     pub discarded: Discarded,
 }
@@ -48,8 +48,8 @@ impl Disk {
     /// Reads the files of the folder, which may take `most` bytes.
     pub fn of(folder: RunFolder, most: u64) -> io::Result<Disk> {
         let files = folder.files()?.into_iter();
-        let mut kept: Vec<Kept> = files
-            .map(|file| Kept {
+        let mut kept: Vec<KeptFile> = files
+            .map(|file| KeptFile {
                 worth: (is_failing(&file.name), file.modified, 0),
                 path: file.path,
                 len: file.len,
@@ -83,7 +83,7 @@ impl Disk {
         let path = self.folder.store_encoded(run)?;
         self.used += run.len();
         self.stored += 1;
-        let kept = Kept {
+        let kept = KeptFile {
             path: path.clone(),
             len: run.len(),
             worth: (is_failing, SystemTime::now(), self.stored),
@@ -97,7 +97,7 @@ impl Disk {
     /// is an error: others need its room, too.
     fn make_room(&mut self, bytes: u64, for_failing: bool) -> Result<bool, StoreError> {
         while self.used.saturating_add(bytes) > self.most {
-            let goes = |kept: &Kept| for_failing || !kept.worth.0;
+            let goes = |kept: &KeptFile| for_failing || !kept.worth.0;
             if bytes > self.most || !self.kept.last().is_some_and(goes) {
                 return Ok(false);
             }
@@ -114,7 +114,7 @@ impl Disk {
         }
     }
 
-    fn remove(&mut self, kept: Kept) -> Result<(), StoreError> {
+    fn remove(&mut self, kept: KeptFile) -> Result<(), StoreError> {
         let path = kept.path;
         match fs::remove_file(&path) {
             // Somebody else removed it.

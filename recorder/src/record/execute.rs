@@ -1,17 +1,17 @@
 //! One run: the program is started, and its log is assembled into a run.
 
-use super::{Attempt, Details, Job, RecordError};
+use super::{Details, Job, RecordError, RunPlan};
 use crate::{
-    assemble::{EndOfRun, Launch, Program, RawLog, assemble, ended},
-    digest::{self, Places},
-    launch::{Driven, Finished, Given, LaunchError, Request, check::FailedCheck, stack},
-    log::{Config, Log},
+    assemble::{EndOfRun, Launch, ProgramDebugInfo, RawLog, assemble, ended},
+    digest::{self, CampaignPlaces},
+    launch::{Driven, FinishedRun, Given, LaunchError, Request, check::FailedCheck, stack},
+    log::{Log, LogConfig},
 };
 use sha2::{Digest, Sha256};
 use std::{ffi::OsString, io, os::unix::ffi::OsStrExt, sync::atomic::AtomicBool};
 use unsnarl_trace::{
-    Mode, Run,
-    input::{RunInput, Variable},
+    OrderMode, Run,
+    input::{EnvironmentVariable, RunInput},
 };
 
 /// One executed run.
@@ -19,7 +19,7 @@ pub struct Executed {
     /// The run.
     pub run: Run,
     /// The end of the process.
-    pub finished: Finished,
+    pub finished: FinishedRun,
     /// Details of its choices, when the attempt asked for them.
     pub details: Option<Details>,
 }
@@ -27,8 +27,8 @@ pub struct Executed {
 /// Runs the program once and assembles the run.
 pub fn execute(
     job: &Job,
-    program: &Program,
-    attempt: &Attempt,
+    program: &ProgramDebugInfo,
+    attempt: &RunPlan,
     stop: &AtomicBool,
 ) -> Result<Executed, RecordError> {
     let made = make(job, program, attempt, stop)?;
@@ -40,21 +40,21 @@ pub fn execute(
 }
 
 /// A run that was made and is not assembled yet.
-pub(crate) struct Made {
+pub(crate) struct UnassembledRun {
     log: Log,
     launch: Launch,
     has_details: bool,
     /// The end of the process.
-    pub finished: Finished,
+    pub finished: FinishedRun,
 }
 
 /// Runs the program once.
 pub(crate) fn make(
     job: &Job,
-    program: &Program,
-    attempt: &Attempt,
+    program: &ProgramDebugInfo,
+    attempt: &RunPlan,
     stop: &AtomicBool,
-) -> Result<Made, RecordError> {
+) -> Result<UnassembledRun, RecordError> {
     check_input(job, program, attempt)?;
     let log = job.starter.log(&config(job, attempt));
     let log = log.map_err(RecordError::Log)?;
@@ -71,7 +71,7 @@ pub(crate) fn make(
     };
     let serves = program.serves();
     let finished = job.starter.launch(&request, serves, &log, stop)?;
-    let made = Made {
+    let made = UnassembledRun {
         log,
         launch: seen(job, attempt, &finished)?,
         has_details: attempt.details,
@@ -82,7 +82,7 @@ pub(crate) fn make(
     Ok(made)
 }
 
-impl Made {
+impl UnassembledRun {
     /// The program's log.
     pub fn log(&self) -> Result<RawLog<'_>, RecordError> {
         Ok(RawLog::new(self.log.bytes())?)
@@ -94,7 +94,7 @@ impl Made {
     }
 
     /// The end of the run.
-    pub fn ended(&self, program: &Program) -> Result<EndOfRun, RecordError> {
+    pub fn ended(&self, program: &ProgramDebugInfo) -> Result<EndOfRun, RecordError> {
         Ok(ended(&self.log()?, program, &self.launch))
     }
 
@@ -105,12 +105,12 @@ impl Made {
     }
 
     /// The relation between the recorded order of events and the real one.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> OrderMode {
         self.launch.mode
     }
 
     /// The same, where other runs with the same input are known to have ended, or not.
-    pub fn beside_others_that_end(mut self, others_end: bool) -> Made {
+    pub fn beside_others_that_end(mut self, others_end: bool) -> UnassembledRun {
         self.launch.others_end = others_end;
         self
     }
@@ -118,11 +118,11 @@ impl Made {
     /// Digests the run in one pass over its log; places get numbers in `places`.
     pub fn digest(
         &self,
-        program: &Program,
-        places: &mut Places,
+        program: &ProgramDebugInfo,
+        places: &mut CampaignPlaces,
     ) -> Result<digest::Digest, RecordError> {
         let mut digest = digest::Digest::of(&self.log()?, program, places);
-        if self.mode() == Mode::Path {
+        if self.mode() == OrderMode::Path {
             // The steps of path mode have no order of their own.
             digest.order.clear();
         }
@@ -132,7 +132,7 @@ impl Made {
     /// The run, put together, with what its digest says of it.
     pub fn whole(
         &self,
-        program: &Program,
+        program: &ProgramDebugInfo,
         digest: &digest::Digest,
         quiet: u32,
     ) -> Result<Run, RecordError> {
@@ -143,8 +143,8 @@ impl Made {
     }
 
     /// Assembles the run.
-    pub fn run(&self, program: &Program) -> Result<Run, RecordError> {
-        let digest = self.digest(program, &mut Places::default())?;
+    pub fn run(&self, program: &ProgramDebugInfo) -> Result<Run, RecordError> {
+        let digest = self.digest(program, &mut CampaignPlaces::default())?;
         self.whole(program, &digest, 0)
     }
 }
@@ -152,8 +152,8 @@ impl Made {
 /// Checks that the program may be given this input.
 pub(crate) fn check_input(
     job: &Job,
-    program: &Program,
-    attempt: &Attempt,
+    program: &ProgramDebugInfo,
+    attempt: &RunPlan,
 ) -> Result<(), LaunchError> {
     match job.permit.allows_input(attempt.input.as_ref()) {
         true => Ok(()),
@@ -162,14 +162,15 @@ pub(crate) fn check_input(
 }
 
 /// The variables that a recorded run looked up, with their values.
-pub(crate) fn environment(attempt: &Attempt) -> Given {
+pub(crate) fn environment(attempt: &RunPlan) -> Given {
     let Some(input) = &attempt.input else {
         return Given::new();
     };
     let os = |text: &String| OsString::from(text);
     // What the C library looks up by itself is kept of every run, so that it was not set where it is not there.
     let names = std::env::vars_os().map(|(name, _)| name);
-    let names = names.filter(|name| Variable::is_looked_up_by_library(&name.to_string_lossy()));
+    let names =
+        names.filter(|name| EnvironmentVariable::is_looked_up_by_library(&name.to_string_lossy()));
     let mut given: Given = names.map(|name| (name, None)).collect();
     let recorded = input.environment.iter();
     for variable in recorded.filter(|variable| !variable.is_withheld()) {
@@ -179,27 +180,28 @@ pub(crate) fn environment(attempt: &Attempt) -> Given {
 }
 
 /// The stack limit of a recorded run.
-pub(crate) fn stack(attempt: &Attempt) -> Option<u64> {
+pub(crate) fn stack(attempt: &RunPlan) -> Option<u64> {
     let input = attempt.input.as_ref();
     input.map(|input| stack::of_note(input.stack))
 }
 
 /// The variables that are kept in every run, as a run of this attempt has them.
-fn kept(attempt: &Attempt) -> Vec<Variable> {
+fn kept(attempt: &RunPlan) -> Vec<EnvironmentVariable> {
     let of_process = std::env::vars_os().map(|(name, value)| (name, Some(value)));
     let mut variables: Given = of_process.collect();
     variables.extend(environment(attempt));
     let text = |text: OsString| text.to_string_lossy().into_owned();
     let set = variables.into_iter().filter_map(|(name, value)| {
         let (name, value) = (text(name), Some(text(value?)));
-        Variable::is_looked_up_by_library(&name).then_some(Variable { name, value })
+        EnvironmentVariable::is_looked_up_by_library(&name)
+            .then_some(EnvironmentVariable { name, value })
     });
     set.collect()
 }
 
 /// The input from outside of a recorded run, to be given back. A driver beside the run says it anew: on another schedule
 /// the answers of the recorded one would be those to other requests.
-fn given_back(job: &Job, attempt: &Attempt) -> RunInput {
+fn given_back(job: &Job, attempt: &RunPlan) -> RunInput {
     match job.starter.company().driver {
         Some(_) => RunInput::default(),
         None => attempt.input.clone().unwrap_or_default(),
@@ -207,8 +209,8 @@ fn given_back(job: &Job, attempt: &Attempt) -> RunInput {
 }
 
 /// The configuration of the runtime for an attempt.
-pub(crate) fn config(job: &Job, attempt: &Attempt) -> Config {
-    Config {
+pub(crate) fn config(job: &Job, attempt: &RunPlan) -> LogConfig {
+    LogConfig {
         mode: attempt.mode,
         strategy: attempt.strategy,
         seed: attempt.seed,
@@ -232,8 +234,8 @@ pub(crate) fn config(job: &Job, attempt: &Attempt) -> Config {
 
 pub(crate) fn seen(
     job: &Job,
-    attempt: &Attempt,
-    finished: &Finished,
+    attempt: &RunPlan,
+    finished: &FinishedRun,
 ) -> Result<Launch, LaunchError> {
     Ok(Launch {
         command: job

@@ -5,7 +5,7 @@
 //! from all runs of a campaign and made again after each, and half of the runs pass nothing over.
 
 use super::length::Length;
-use crate::digest::{Digest, Places};
+use crate::digest::{CampaignPlaces, Digest};
 use rustc_hash::FxHashSet;
 
 /// Number of runs before the first one that passes places over.
@@ -43,7 +43,7 @@ impl Filter {
     }
 
     /// Learns from a run; `quiet_steps` is the number of its steps, if it passed places over.
-    pub fn add(&mut self, digest: &Digest, places: &Places, quiet_steps: Option<u64>) {
+    pub fn add(&mut self, digest: &Digest, places: &CampaignPlaces, quiet_steps: Option<u64>) {
         self.runs += 1;
         quiet_steps
             .into_iter()

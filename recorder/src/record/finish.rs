@@ -1,7 +1,7 @@
 //! Last stage of a run, once it is decided whether to keep it: the run is put together and stored. This takes longest:
 //! the crew does it while later runs are looked at, and the results are noted in the order of the runs.
 
-use super::{Summary, Tally, coverage::NewPair, crew::Ticket, seen::Seen};
+use super::{CampaignTally, Summary, coverage::NewPair, crew::Ticket, seen::MadeRun};
 use std::collections::VecDeque;
 use unsnarl_trace::{EncodedRun, Outcome, Run, StoreError};
 
@@ -13,9 +13,9 @@ pub(super) struct Assembled {
 }
 
 /// A run on its way.
-pub(super) enum Stage<'a> {
+pub(super) enum RunStage<'a> {
     /// Nothing is to be made of it.
-    Read(Box<Seen<'a>>),
+    Read(Box<MadeRun<'a>>),
     /// It is put together, to be kept or to give names to what it has shown.
     Assembled(Ticket<Result<Box<Assembled>, StoreError>>),
     /// Nobody is told of it.
@@ -23,23 +23,23 @@ pub(super) enum Stage<'a> {
 }
 
 /// A run that was counted.
-pub(super) struct Counted<'a> {
-    pub stage: Stage<'a>,
+pub(super) struct CountedRun<'a> {
+    pub stage: RunStage<'a>,
     pub outcome: Outcome,
     pub events: u64,
     /// The runs up to this one.
-    pub tally: Tally,
+    pub tally: CampaignTally,
     /// Places that no run before has shown together.
     pub new: Vec<NewPair>,
     /// Reasons why its record is not complete that the run itself will not state.
     pub problems: Vec<String>,
 }
 
-impl Counted<'_> {
+impl CountedRun<'_> {
     /// One of which nothing is left but what is to be said of it.
-    pub fn lost(tally: Tally, problems: Vec<String>) -> Counted<'static> {
-        Counted {
-            stage: Stage::Lost,
+    pub fn lost(tally: CampaignTally, problems: Vec<String>) -> CountedRun<'static> {
+        CountedRun {
+            stage: RunStage::Lost,
             outcome: Outcome::CutShort,
             events: 0,
             tally,
@@ -50,7 +50,7 @@ impl Counted<'_> {
 }
 
 /// Puts a run together, and its file if it is to be kept.
-pub(super) fn assemble(seen: Seen<'_>, keeps: bool) -> Result<Box<Assembled>, StoreError> {
+pub(super) fn assemble(seen: MadeRun<'_>, keeps: bool) -> Result<Box<Assembled>, StoreError> {
     let run = seen.into_run();
     Ok(Box::new(Assembled {
         encoded: keeps.then(|| EncodedRun::of(&run)).transpose()?,
@@ -60,28 +60,28 @@ pub(super) fn assemble(seen: Seen<'_>, keeps: bool) -> Result<Box<Assembled>, St
 
 /// Runs that are put together, in their order.
 #[derive(Default)]
-pub(super) struct Line<'a> {
-    runs: VecDeque<Counted<'a>>,
+pub(super) struct OrderedRuns<'a> {
+    runs: VecDeque<CountedRun<'a>>,
     events: u64,
 }
 
 /// Bytes of memory that an event takes until its run is stored: the record in the log, the columns, and the file.
 const BYTES_PER_EVENT: u64 = 256;
 
-impl<'a> Line<'a> {
-    pub fn push(&mut self, run: Counted<'a>) {
+impl<'a> OrderedRuns<'a> {
+    pub fn push(&mut self, run: CountedRun<'a>) {
         self.events += run.events;
         self.runs.push_back(run);
     }
 
     /// The oldest one, where another would be too many or would take more memory than there is.
-    pub fn overflow(&mut self, most: usize, room: u64) -> Option<Counted<'a>> {
+    pub fn overflow(&mut self, most: usize, room: u64) -> Option<CountedRun<'a>> {
         let bytes = self.events.saturating_mul(BYTES_PER_EVENT);
         (self.runs.len() > most || bytes > room).then(|| self.pop())?
     }
 
     /// The oldest one.
-    pub fn pop(&mut self) -> Option<Counted<'a>> {
+    pub fn pop(&mut self) -> Option<CountedRun<'a>> {
         let run = self.runs.pop_front()?;
         self.events -= run.events;
         Some(run)

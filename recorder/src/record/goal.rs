@@ -1,6 +1,6 @@
 //! The goal of a campaign, and its end.
 
-use super::Tally;
+use super::CampaignTally;
 
 /// The goal of a campaign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,7 +14,7 @@ pub struct Goal {
 
 /// The reason for which a campaign ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
+pub enum CampaignEnd {
     /// The first run was cut short for a reason that all others share.
     CutShort,
     /// The campaign reached its goal.
@@ -56,7 +56,7 @@ impl Goal {
     }
 
     /// The reason to end the campaign, if there is one.
-    pub(super) fn reached(&self, tally: &Tally) -> Option<Ended> {
+    pub(super) fn reached(&self, tally: &CampaignTally) -> Option<CampaignEnd> {
         let found = self.has_found(tally);
         // With enough failing runs some passing ones are still looked for, but not when time runs out
         // in each run, and not for ever.
@@ -65,10 +65,14 @@ impl Goal {
             || tally.sought >= MOST_SOUGHT
             || tally.passed == 0 && tally.sought >= SOUGHT_IN_VAIN;
         if found && compared {
-            Some(Ended::Enough)
+            Some(CampaignEnd::Enough)
         } else if tally.runs >= self.runs {
             let short = self.failing.is_some() && !found;
-            Some(if short { Ended::Cap } else { Ended::Enough })
+            Some(if short {
+                CampaignEnd::Cap
+            } else {
+                CampaignEnd::Enough
+            })
         } else {
             None
         }
@@ -77,7 +81,7 @@ impl Goal {
 
 impl Goal {
     /// Returns whether enough failing runs were seen, if there is a number of them to see.
-    fn has_found(&self, tally: &Tally) -> bool {
+    fn has_found(&self, tally: &CampaignTally) -> bool {
         let all_known = tally.failing_again >= ENOUGH_AGAIN || tally.timed_out > 0;
         self.failing.is_some_and(|wanted| {
             tally.different_failing >= wanted || tally.failing() >= wanted && all_known
@@ -86,7 +90,7 @@ impl Goal {
 
     /// Returns whether the next run should try to pass: there are failing runs, and too few to compare them with.
     /// With a number of runs alone, that is so in the last quarter of them.
-    pub(super) fn seeks_passing(&self, tally: &Tally) -> bool {
+    pub(super) fn seeks_passing(&self, tally: &CampaignTally) -> bool {
         let is_late = match self.failing {
             Some(_) => self.has_found(tally),
             None => tally.failing() > 0 && tally.runs >= self.runs - self.runs / 4,
@@ -99,38 +103,38 @@ impl Goal {
 mod tests {
     use super::*;
 
-    fn reached(goal: Goal, passed: u64, failed: u64) -> Option<Ended> {
-        goal.reached(&Tally {
+    fn reached(goal: Goal, passed: u64, failed: u64) -> Option<CampaignEnd> {
+        goal.reached(&CampaignTally {
             runs: passed + failed,
             passed,
             failed,
             different_failing: failed,
-            ..Tally::default()
+            ..CampaignTally::default()
         })
     }
 
     #[test]
     fn failing_runs_that_differ_are_waited_for_but_not_for_ever() {
         let seen = |failed, different_failing, failing_again| {
-            Goal::of(None, Some(3)).reached(&Tally {
+            Goal::of(None, Some(3)).reached(&CampaignTally {
                 runs: 50 + failed,
                 passed: 50,
                 failed,
                 different_failing,
                 failing_again,
-                ..Tally::default()
+                ..CampaignTally::default()
             })
         };
         assert_eq!(seen(10, 2, 6), None);
-        assert_eq!(seen(10, 3, 0), Some(Ended::Enough));
-        assert_eq!(seen(22, 2, 20), Some(Ended::Enough));
+        assert_eq!(seen(10, 3, 0), Some(CampaignEnd::Enough));
+        assert_eq!(seen(22, 2, 20), Some(CampaignEnd::Enough));
     }
 
     #[test]
     fn a_number_of_runs() {
         let goal = Goal::of(Some(5), None);
         assert_eq!(reached(goal, 2, 2), None);
-        assert_eq!(reached(goal, 5, 0), Some(Ended::Enough));
+        assert_eq!(reached(goal, 5, 0), Some(CampaignEnd::Enough));
         assert_eq!(Goal::of(None, None).runs, USUAL_RUNS);
     }
 
@@ -138,35 +142,35 @@ mod tests {
     fn until_failing_waits_for_passing_runs_too() {
         let goal = Goal::of(None, Some(3));
         assert_eq!(reached(goal, 500, 2), None);
-        assert_eq!(reached(goal, 500, 3), Some(Ended::Enough));
+        assert_eq!(reached(goal, 500, 3), Some(CampaignEnd::Enough));
         assert_eq!(reached(goal, 0, 3), None);
-        assert_eq!(reached(goal, 25, 40), Some(Ended::Enough));
+        assert_eq!(reached(goal, 25, 40), Some(CampaignEnd::Enough));
         let sought = |passed, sought| {
-            goal.reached(&Tally {
+            goal.reached(&CampaignTally {
                 runs: 3 + sought,
                 passed,
                 failed: 3 + sought - passed,
                 different_failing: 3,
                 sought,
-                ..Tally::default()
+                ..CampaignTally::default()
             })
         };
         assert_eq!(sought(0, 49), None);
-        assert_eq!(sought(0, 50), Some(Ended::Enough));
+        assert_eq!(sought(0, 50), Some(CampaignEnd::Enough));
         assert_eq!(sought(1, 299), None);
-        assert_eq!(sought(1, 300), Some(Ended::Enough));
-        assert_eq!(reached(goal, USUAL_CAP, 0), Some(Ended::Cap));
+        assert_eq!(sought(1, 300), Some(CampaignEnd::Enough));
+        assert_eq!(reached(goal, USUAL_CAP, 0), Some(CampaignEnd::Cap));
     }
 
     #[test]
     fn the_last_quarter_of_a_number_of_runs_looks_for_passing_ones() {
         let seeks = |goal: Goal, passed, failed| {
-            goal.seeks_passing(&Tally {
+            goal.seeks_passing(&CampaignTally {
                 runs: passed + failed,
                 passed,
                 failed,
                 different_failing: failed,
-                ..Tally::default()
+                ..CampaignTally::default()
             })
         };
         let goal = Goal::of(Some(100), None);
@@ -179,7 +183,7 @@ mod tests {
     #[test]
     fn the_number_of_runs_caps() {
         let goal = Goal::of(Some(20), Some(1));
-        assert_eq!(reached(goal, 20, 0), Some(Ended::Cap));
-        assert_eq!(reached(goal, 5, 15), Some(Ended::Enough));
+        assert_eq!(reached(goal, 20, 0), Some(CampaignEnd::Cap));
+        assert_eq!(reached(goal, 5, 15), Some(CampaignEnd::Enough));
     }
 }

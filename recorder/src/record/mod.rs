@@ -28,15 +28,17 @@ mod tally;
 mod worth;
 
 pub use alone::Alone;
-pub use attempt::Attempt;
+pub use attempt::RunPlan;
 pub use campaign::record;
 pub use details::Details;
 pub use disk::Discarded;
 pub use error::RecordError;
 pub use execute::{Executed, execute};
-pub(crate) use execute::{Made, check_input, config, environment, input_hash, make, seen, stack};
-pub use goal::{Ended, Goal, USUAL_CAP};
+pub(crate) use execute::{
+    UnassembledRun, check_input, config, environment, input_hash, make, seen, stack,
+};
+pub use goal::{CampaignEnd, Goal, USUAL_CAP};
 pub use job::{Job, Recording};
 pub use sampling::{Continuation, Sampler};
 pub use summary::{MinimizedRun, Observed, Summary};
-pub use tally::Tally;
+pub use tally::CampaignTally;

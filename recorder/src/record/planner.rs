@@ -1,13 +1,13 @@
 //! The planner of a campaign: chooses the schedule that the next run tries.
 
 use super::{
-    Attempt, RecordError, Recording,
-    exhaustive::{Exhaustive, Progress, StateFile},
+    RecordError, Recording, RunPlan,
+    exhaustive::{Exhaustive, SearchProgress, StateFile},
     length::Length,
-    seen::Seen,
+    seen::MadeRun,
     strategy::Strategy,
 };
-use crate::assemble::Program;
+use crate::assemble::ProgramDebugInfo;
 use unsnarl_trace::{
     Chances,
     raw::{RawMode, RawStrategy},
@@ -15,27 +15,27 @@ use unsnarl_trace::{
 
 /// The portfolio's turns: random walks that switch at every step, seldom and very seldom, and PCT
 /// that looks for bugs of two and of three ordered steps.
-const TURNS: [Turn; 8] = [
-    Turn::Random(1),
-    Turn::Pct(3),
-    Turn::Random(8),
-    Turn::Pct(2),
-    Turn::Random(1),
-    Turn::Pct(3),
-    Turn::Random(40),
-    Turn::Pct(2),
+const TURNS: [PlannedTurn; 8] = [
+    PlannedTurn::Random(1),
+    PlannedTurn::Pct(3),
+    PlannedTurn::Random(8),
+    PlannedTurn::Pct(2),
+    PlannedTurn::Random(1),
+    PlannedTurn::Pct(3),
+    PlannedTurn::Random(40),
+    PlannedTurn::Pct(2),
 ];
 
 /// The turns of runs that are to pass: few switches, and PCT with threads that run in random order until they wait.
-const QUIET_TURNS: [Turn; 4] = [
-    Turn::Sequential,
-    Turn::Pct(1),
-    Turn::Pct(1),
-    Turn::Random(40),
+const QUIET_TURNS: [PlannedTurn; 4] = [
+    PlannedTurn::Sequential,
+    PlannedTurn::Pct(1),
+    PlannedTurn::Pct(1),
+    PlannedTurn::Random(40),
 ];
 
 #[derive(Clone, Copy)]
-enum Turn {
+enum PlannedTurn {
     Sequential,
     Random(u32),
     Pct(u32),
@@ -58,7 +58,10 @@ const GUESSED_STEPS: u64 = 200;
 
 impl Planner {
     /// Begins a campaign; an exhaustive search that was interrupted goes on.
-    pub fn begin(recording: &Recording, program: &Program) -> Result<Planner, RecordError> {
+    pub fn begin(
+        recording: &Recording,
+        program: &ProgramDebugInfo,
+    ) -> Result<Planner, RecordError> {
         let Recording { job, chances, .. } = recording;
         let mut planner = Planner::new(recording.strategy, recording.seed, *chances);
         if let Strategy::Exhaustive(bound) = recording.strategy {
@@ -81,9 +84,9 @@ impl Planner {
 
     /// The attempt of the next run; `None` when there is no schedule left. Its seed is the campaign's plus
     /// its number. Where too few have passed, it is to pass: a schedule in which threads hardly disturb each other.
-    pub fn next_attempt(&mut self, is_to_pass: bool) -> Option<Attempt> {
+    pub fn next_attempt(&mut self, is_to_pass: bool) -> Option<RunPlan> {
         if let Some(search) = &self.search {
-            return Some(Attempt {
+            return Some(RunPlan {
                 chances: self.chances,
                 ..exhaustive(search.next_prefix()?)
             });
@@ -100,16 +103,16 @@ impl Planner {
 
     /// The attempt of the run that comes `ahead` runs after the next one, unless the runs before it show something new.
     /// `None` where it cannot be known.
-    pub fn foreseen(&self, ahead: u64, is_to_pass: bool) -> Option<Attempt> {
+    pub fn foreseen(&self, ahead: u64, is_to_pass: bool) -> Option<RunPlan> {
         let attempt = || self.attempt(self.made + ahead, is_to_pass);
         self.can_foresee().then(attempt)
     }
 
     /// Strategies that do not draw keep to themselves.
-    fn attempt(&self, number: u64, is_to_pass: bool) -> Attempt {
+    fn attempt(&self, number: u64, is_to_pass: bool) -> RunPlan {
         use Strategy::{Pct, Portfolio, Random};
         let draws = matches!(self.strategy, Portfolio | Pct(_) | Random(_));
-        Attempt {
+        RunPlan {
             chances: self.chances,
             ..match is_to_pass && draws {
                 true => self.quiet_attempt(number),
@@ -118,39 +121,39 @@ impl Planner {
         }
     }
 
-    fn quiet_attempt(&self, number: u64) -> Attempt {
+    fn quiet_attempt(&self, number: u64) -> RunPlan {
         let seed = self.seed.wrapping_add(number);
         match QUIET_TURNS.get((number % QUIET_TURNS.len() as u64) as usize) {
-            Some(Turn::Pct(depth)) => self.pct(seed, *depth),
-            Some(Turn::Random(one_in)) => random(seed, *one_in),
-            Some(Turn::Sequential) | None => Attempt {
+            Some(PlannedTurn::Pct(depth)) => self.pct(seed, *depth),
+            Some(PlannedTurn::Random(one_in)) => random(seed, *one_in),
+            Some(PlannedTurn::Sequential) | None => RunPlan {
                 seed,
-                ..Attempt::default()
+                ..RunPlan::default()
             },
         }
     }
 
-    fn usual_attempt(&self, number: u64) -> Attempt {
+    fn usual_attempt(&self, number: u64) -> RunPlan {
         let seed = self.seed.wrapping_add(number);
         let turn = TURNS.get((number % TURNS.len() as u64) as usize).copied();
         match (self.strategy, turn) {
-            (Strategy::Portfolio, Some(Turn::Pct(depth))) | (Strategy::Pct(depth), _) => {
+            (Strategy::Portfolio, Some(PlannedTurn::Pct(depth))) | (Strategy::Pct(depth), _) => {
                 self.pct(seed, depth)
             }
-            (Strategy::Portfolio, Some(Turn::Random(one_in))) => random(seed, one_in),
-            (Strategy::Portfolio, Some(Turn::Sequential) | None) => random(seed, 1),
+            (Strategy::Portfolio, Some(PlannedTurn::Random(one_in))) => random(seed, one_in),
+            (Strategy::Portfolio, Some(PlannedTurn::Sequential) | None) => random(seed, 1),
             (Strategy::Random(one_in), _) => random(seed, one_in),
-            (Strategy::Sequential | Strategy::Exhaustive(_), _) => Attempt {
+            (Strategy::Sequential | Strategy::Exhaustive(_), _) => RunPlan {
                 seed,
-                ..Attempt::default()
+                ..RunPlan::default()
             },
-            (Strategy::Free, _) => Attempt {
+            (Strategy::Free, _) => RunPlan {
                 name: "free",
                 strategy: RawStrategy::Sequential,
                 mode: RawMode::Free,
                 ..random(seed, 1)
             },
-            (Strategy::Path, _) => Attempt {
+            (Strategy::Path, _) => RunPlan {
                 name: "path",
                 strategy: RawStrategy::Sequential,
                 mode: RawMode::Path,
@@ -159,8 +162,8 @@ impl Planner {
         }
     }
 
-    fn pct(&self, seed: u64, depth: u32) -> Attempt {
-        Attempt {
+    fn pct(&self, seed: u64, depth: u32) -> RunPlan {
+        RunPlan {
             name: "pct",
             strategy: RawStrategy::Pct,
             depth,
@@ -171,7 +174,7 @@ impl Planner {
 
     /// Learns from a run how long they are. Whether the run counts: a search makes some again for the sake of what
     /// follows.
-    pub fn observe(&mut self, seen: &Seen<'_>) -> Result<bool, RecordError> {
+    pub fn observe(&mut self, seen: &MadeRun<'_>) -> Result<bool, RecordError> {
         self.length.measure(seen.steps);
         match &mut self.search {
             Some(search) => search.observe(seen),
@@ -188,7 +191,7 @@ impl Planner {
 
     /// Ends the campaign: stores the state with which the next one goes on. Returns the progress of an exhaustive
     /// search.
-    pub fn leave(&self) -> Result<Option<Progress>, RecordError> {
+    pub fn leave(&self) -> Result<Option<SearchProgress>, RecordError> {
         match &self.search {
             Some(search) => search.leave().map(|()| Some(search.progress())),
             None => Ok(None),
@@ -197,22 +200,22 @@ impl Planner {
 }
 
 /// An attempt with fixed seed: random draws must not differ between two runs of a search.
-fn exhaustive(prefix: Vec<u16>) -> Attempt {
-    Attempt {
+fn exhaustive(prefix: Vec<u16>) -> RunPlan {
+    RunPlan {
         name: "exhaustive",
         prefix,
         details: true,
-        ..Attempt::default()
+        ..RunPlan::default()
     }
 }
 
-fn random(seed: u64, switch_one_in: u32) -> Attempt {
-    Attempt {
+fn random(seed: u64, switch_one_in: u32) -> RunPlan {
+    RunPlan {
         name: "random",
         strategy: RawStrategy::Random,
         seed,
         switch_one_in,
-        ..Attempt::default()
+        ..RunPlan::default()
     }
 }
 
@@ -223,7 +226,7 @@ mod tests {
     #[test]
     fn the_portfolio_tries_everything_with_seeds_of_its_own() {
         let mut planner = Planner::new(Strategy::Portfolio, 100, Chances::default());
-        let attempts: Vec<Attempt> = (0..16)
+        let attempts: Vec<RunPlan> = (0..16)
             .map(|_| planner.next_attempt(false).unwrap())
             .collect();
         assert_eq!(
@@ -244,7 +247,7 @@ mod tests {
     #[test]
     fn runs_that_are_to_pass_switch_seldom() {
         let mut planner = Planner::new(Strategy::Random(1), 5, Chances::default());
-        let attempts: Vec<Attempt> = (0..4)
+        let attempts: Vec<RunPlan> = (0..4)
             .map(|_| planner.next_attempt(true).unwrap())
             .collect();
         let of = |name| {
@@ -269,7 +272,7 @@ mod tests {
     fn what_is_foreseen_is_what_comes() {
         let mut planner = Planner::new(Strategy::Portfolio, 9, Chances::default());
         planner.length.measure(70);
-        let foreseen: Vec<Attempt> = (0..20)
+        let foreseen: Vec<RunPlan> = (0..20)
             .map(|ahead| planner.foreseen(ahead, ahead > 15).unwrap())
             .collect();
         for (ahead, foreseen) in foreseen.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! Samples of the ways in which a run could have gone on: its choices up to a point, then random ones.
 
 use super::{
-    Attempt, Details, Executed, Job, RecordError,
+    Details, Executed, Job, RecordError, RunPlan,
     execute::{execute, make},
 };
-use crate::{assemble::Program, log::Limits};
+use crate::{assemble::ProgramDebugInfo, log::Limits};
 use std::sync::atomic::{AtomicBool, Ordering};
 use unsnarl_trace::{
     EventId, FailureMode, Outcome, Run,
@@ -26,8 +26,8 @@ pub struct Continuation {
 /// Makes continuations of one failing run.
 pub struct Sampler<'a> {
     job: Job,
-    program: &'a Program,
-    base: Attempt,
+    program: &'a ProgramDebugInfo,
+    base: RunPlan,
     mode: FailureMode,
     details: Details,
     run: Run,
@@ -39,24 +39,24 @@ impl<'a> Sampler<'a> {
     /// or when the user stops it.
     pub fn new(
         job: &Job,
-        program: &'a Program,
+        program: &'a ProgramDebugInfo,
         failing: &Run,
         stop: &'a AtomicBool,
     ) -> Result<Option<Sampler<'a>>, RecordError> {
         let meta = &failing.meta;
-        let base = Attempt {
+        let base = RunPlan {
             name: "continued",
             seed: meta.seed,
             chances: meta.chances,
             prefix: meta.schedule.choices.clone(),
-            ..Attempt::default()
+            ..RunPlan::default()
         }
         .with_input_of(meta);
         let job = Job {
             limits: limits(job, failing),
             ..job.clone()
         };
-        let asking = Attempt {
+        let asking = RunPlan {
             details: true,
             ..base.clone()
         };
@@ -104,7 +104,7 @@ impl<'a> Sampler<'a> {
     /// rest. `None` when the program did not take these choices, when nothing can be said about its end, or when the
     /// user stops it.
     pub fn after(&self, kept: usize, number: u32) -> Result<Option<Continuation>, RecordError> {
-        let mut attempt = Attempt {
+        let mut attempt = RunPlan {
             seed: self.base.seed.wrapping_add(number.into()),
             ..self.base.clone()
         };
@@ -132,7 +132,7 @@ impl<'a> Sampler<'a> {
 
     /// Sets one of the strategies in turn: each thread until it waits, random walks that switch often and seldom, and
     /// PCT.
-    fn go_on(&self, attempt: &mut Attempt, number: u32) {
+    fn go_on(&self, attempt: &mut RunPlan, number: u32) {
         const SELDOM: u32 = 8;
         const DEPTH: u32 = 3;
         match number % 4 {

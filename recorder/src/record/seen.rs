@@ -1,33 +1,33 @@
 //! A run that was made, as the campaign sees it: the digest of its log at once, and the whole run on demand.
 
-use super::{Attempt, Job, Made, RecordError, make};
+use super::{Job, RecordError, RunPlan, UnassembledRun, make};
 use crate::{
-    assemble::{EndOfRun, Program},
-    digest::{Digest, Places},
+    assemble::{EndOfRun, ProgramDebugInfo},
+    digest::{CampaignPlaces, Digest},
 };
 use std::{cell::OnceCell, sync::atomic::AtomicBool};
 use unsnarl_trace::{Run, raw::End};
 
 /// A run that was made, and what its log says of itself.
-pub(super) struct Read {
-    made: Made,
+pub(super) struct ReadLog {
+    made: UnassembledRun,
     digest: Digest,
     /// Places that it passed over.
     quiet: u32,
 }
 
-impl Read {
+impl ReadLog {
     /// Runs the program once, and reads what it has logged.
     pub fn make(
         job: &Job,
-        program: &Program,
-        attempt: &Attempt,
-        places: &mut Places,
+        program: &ProgramDebugInfo,
+        attempt: &RunPlan,
+        places: &mut CampaignPlaces,
         stop: &AtomicBool,
-    ) -> Result<Read, RecordError> {
+    ) -> Result<ReadLog, RecordError> {
         let made = make(job, program, attempt, stop)?;
         let quiet = attempt.quiet.len() as u32;
-        Ok(Read {
+        Ok(ReadLog {
             digest: made.digest(program, places)?,
             made,
             quiet,
@@ -36,8 +36,8 @@ impl Read {
 }
 
 /// A run that was made.
-pub struct Seen<'a> {
-    pub(super) made: Made,
+pub struct MadeRun<'a> {
+    pub(super) made: UnassembledRun,
     /// The end of the run.
     pub(super) ended: EndOfRun,
     pub(super) digest: Digest,
@@ -47,22 +47,22 @@ pub struct Seen<'a> {
     pub(super) steps: u64,
     /// End of the run, as far as the runtime saw it.
     pub(super) end: End,
-    program: &'a Program,
+    program: &'a ProgramDebugInfo,
     /// The assembled run, made on demand.
     run: OnceCell<Run>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> MadeRun<'a> {
     /// Looks at a run; `others_end` says whether other runs with the same input have ended.
     pub(super) fn of(
-        read: Read,
-        program: &'a Program,
+        read: ReadLog,
+        program: &'a ProgramDebugInfo,
         others_end: bool,
-    ) -> Result<Seen<'a>, RecordError> {
+    ) -> Result<MadeRun<'a>, RecordError> {
         let made = read.made.beside_others_that_end(others_end);
         let log = made.log()?;
         let (steps, end) = (log.steps(), log.end());
-        Ok(Seen {
+        Ok(MadeRun {
             ended: made.ended(program)?,
             digest: read.digest,
             quiet: read.quiet,

@@ -1,6 +1,9 @@
 //! The report of a campaign for whoever started it.
 
-use super::{Alone, Discarded, Ended, Tally, coverage::Coverage, exhaustive::Progress, seen::Seen};
+use super::{
+    Alone, CampaignEnd, CampaignTally, Discarded, coverage::Coverage, exhaustive::SearchProgress,
+    seen::MadeRun,
+};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -9,21 +12,21 @@ use unsnarl_trace::{Outcome, Run};
 
 /// One run of a campaign, for whoever watches.
 pub struct Observed<'a> {
-    pub(super) source: Source<'a>,
+    pub(super) source: RunSource<'a>,
     /// The run file, if it was kept.
     pub file: Option<&'a Path>,
     pub(super) outcome: Outcome,
     pub(super) events: u64,
     /// Counts of the runs up to this one.
-    pub tally: Tally,
+    pub tally: CampaignTally,
 }
 
 /// Source of the run.
-pub(super) enum Source<'a> {
+pub(super) enum RunSource<'a> {
     /// It was put together.
     Assembled(&'a Run),
     /// It can be.
-    Read(&'a Seen<'a>),
+    Read(&'a MadeRun<'a>),
 }
 
 impl Observed<'_> {
@@ -40,8 +43,8 @@ impl Observed<'_> {
     /// The assembled run. It is made on demand, which takes far longer than the rest.
     pub fn run(&self) -> &Run {
         match &self.source {
-            Source::Assembled(run) => run,
-            Source::Read(seen) => seen.run(),
+            RunSource::Assembled(run) => run,
+            RunSource::Read(seen) => seen.run(),
         }
     }
 }
@@ -50,13 +53,13 @@ impl Observed<'_> {
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// Counts of the runs.
-    pub tally: Tally,
+    pub tally: CampaignTally,
     /// The reason for which it ended.
-    pub ended: Ended,
+    pub ended: CampaignEnd,
     /// The first failing run that was kept.
     pub first_failing: Option<PathBuf>,
     /// Progress of an exhaustive search.
-    pub search: Option<Progress>,
+    pub search: Option<SearchProgress>,
     /// Coverage of interleavings.
     pub coverage: Coverage,
     /// Campaigns that were killed before this one began.

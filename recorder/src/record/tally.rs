@@ -8,7 +8,7 @@ const KEPT_ANYWAY: u64 = 50;
 
 /// Counts of the runs so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tally {
+pub struct CampaignTally {
     /// All runs.
     pub runs: u64,
     /// Runs that passed.
@@ -39,7 +39,7 @@ pub struct Tally {
     pub sought: u64,
 }
 
-impl Tally {
+impl CampaignTally {
     /// Number of runs in which the program failed.
     pub fn failing(&self) -> u64 {
         self.failed + self.deadlocked + self.timed_out

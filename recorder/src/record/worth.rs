@@ -4,8 +4,8 @@
 //! run is kept for what it shows: places that meet in an order that no kept one has, or that it is nearer to a failing
 //! run than all kept ones are, since what the two do not have in common is where the cause lies.
 
-use super::seen::Seen;
-use crate::digest::{Digest, Meeting};
+use super::seen::MadeRun;
+use crate::digest::{Digest, PlaceMeeting};
 use rustc_hash::FxHashSet;
 
 /// Sum of the events of passing runs up to which all that differ are kept.
@@ -23,8 +23,8 @@ pub(super) struct Worth {
     /// Events of kept runs that are like one before.
     repeated: u64,
     /// Meetings of threads in the kept passing runs.
-    shown: FxHashSet<Meeting>,
-    failing: Vec<FxHashSet<Meeting>>,
+    shown: FxHashSet<PlaceMeeting>,
+    failing: Vec<FxHashSet<PlaceMeeting>>,
     /// Nearness of the nearest kept passing run to a failing one.
     nearest: f64,
 }
@@ -45,7 +45,7 @@ impl Worth {
     }
 
     /// Notes a run that is kept.
-    pub fn keep(&mut self, run: &Seen<'_>, is_new: bool) {
+    pub fn keep(&mut self, run: &MadeRun<'_>, is_new: bool) {
         self.note(&run.digest, run.ended.outcome.is_failure(), is_new);
     }
 
@@ -67,7 +67,7 @@ impl Worth {
     /// Share of the meetings that a run has in common with a failing one, for the failing run with which it is
     /// greatest.
     fn nearness(&self, digest: &Digest) -> f64 {
-        let near = |failing: &FxHashSet<Meeting>| {
+        let near = |failing: &FxHashSet<PlaceMeeting>| {
             let meetings = digest.meetings.keys();
             let common = meetings.filter(|meeting| failing.contains(meeting)).count();
             let all = failing.len() + digest.meetings.len() - common;
@@ -84,7 +84,7 @@ mod tests {
 
     fn digest(events: u64, meetings: &[(u32, u32)]) -> Digest {
         let meeting = |(earlier, later): &(u32, u32)| {
-            let meeting = Meeting {
+            let meeting = PlaceMeeting {
                 earlier: *earlier,
                 later: *later,
                 is_elder_first: true,

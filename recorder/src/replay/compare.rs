@@ -12,9 +12,9 @@ use unsnarl_trace::{
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Comparison {
     /// The first step that differs, or the end if only that differs.
-    pub difference: Option<Difference>,
+    pub difference: Option<Departure>,
     /// Values that differ, up to that step.
-    pub values: Option<Values>,
+    pub values: Option<DifferingValues>,
     /// `true` if it failed as the recorded run did; or, if that passed, if it took the same steps to its end.
     pub is_reproduced: bool,
 }
@@ -28,16 +28,16 @@ impl Comparison {
 
 /// Values that differ from the recorded ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Values {
+pub struct DifferingValues {
     /// Number of such values.
     pub count: usize,
     /// The first of them.
-    pub first: Difference,
+    pub first: Departure,
 }
 
 /// The point at which a run left the recorded one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Difference {
+pub struct Departure {
     /// Number of the event, from 0; the number of events when only the endings differ.
     pub event: usize,
     /// Event of the recorded run.
@@ -53,8 +53,8 @@ pub fn compare(recorded: &Run, replayed: &Run) -> Comparison {
     // Where the clock or the room ended the run, the point of the end means nothing.
     let cut = matches!(recorded.meta.outcome, Outcome::TimedOut | Outcome::CutShort);
     let (left, right) = (
-        Steps::of(recorded, skips, cut),
-        Steps::of(replayed, skips, cut),
+        ComparedEvents::of(recorded, skips, cut),
+        ComparedEvents::of(replayed, skips, cut),
     );
     let common = left.rows.len().min(right.rows.len());
     let other = (0..common).find(|&step| !same_step(&left, &right, step));
@@ -69,10 +69,14 @@ pub fn compare(recorded: &Run, replayed: &Run) -> Comparison {
     }
 }
 
-fn values(left: &Steps<'_>, right: &Steps<'_>, end: usize) -> Option<Values> {
+fn values(
+    left: &ComparedEvents<'_>,
+    right: &ComparedEvents<'_>,
+    end: usize,
+) -> Option<DifferingValues> {
     let mut others = (0..end).filter(|&step| !same_value(left, right, step));
     let first = others.next()?;
-    Some(Values {
+    Some(DifferingValues {
         count: 1 + others.count(),
         first: difference(left, right, first),
     })
@@ -110,32 +114,36 @@ fn same_end(recorded: &Run, replayed: &Run) -> bool {
     a.outcome == b.outcome && same_failure
 }
 
-fn difference(recorded: &Steps<'_>, replayed: &Steps<'_>, step: usize) -> Difference {
-    Difference {
+fn difference(
+    recorded: &ComparedEvents<'_>,
+    replayed: &ComparedEvents<'_>,
+    step: usize,
+) -> Departure {
+    Departure {
         event: recorded
             .rows
             .get(step)
             .map_or(recorded.run.events.len(), |row| row.index()),
-        recorded: Step(recorded.run, recorded.row(step)).to_string(),
-        replayed: Step(replayed.run, replayed.row(step)).to_string(),
+        recorded: ComparedStep(recorded.run, recorded.row(step)).to_string(),
+        replayed: ComparedStep(replayed.run, replayed.row(step)).to_string(),
     }
 }
 
 /// The events of a run that are compared.
-struct Steps<'a> {
+struct ComparedEvents<'a> {
     run: &'a Run,
     rows: Vec<EventId>,
 }
 
-impl<'a> Steps<'a> {
-    fn of(run: &'a Run, skips_branches: bool, skips_end: bool) -> Steps<'a> {
+impl<'a> ComparedEvents<'a> {
+    fn of(run: &'a Run, skips_branches: bool, skips_end: bool) -> ComparedEvents<'a> {
         let counts = |row: &EventId| match run.events.get(*row).map(|event| event.kind) {
             Some(EventKind::Branch) => !skips_branches,
             Some(EventKind::Failure) => !skips_end,
             _ => true,
         };
         let rows = (0..run.events.len() as u32).map(EventId).filter(counts);
-        Steps {
+        ComparedEvents {
             run,
             rows: rows.collect(),
         }
@@ -155,7 +163,7 @@ fn message(run: &Run) -> Option<&str> {
 
 /// Returns whether the same thread did the same at the same place to the same location. Ids are compared by what they
 /// stand for: each run has its own tables.
-fn same_step(a: &Steps<'_>, b: &Steps<'_>, step: usize) -> bool {
+fn same_step(a: &ComparedEvents<'_>, b: &ComparedEvents<'_>, step: usize) -> bool {
     let (Some(x), Some(y)) = (a.row(step), b.row(step)) else {
         return false;
     };
@@ -182,7 +190,7 @@ fn same_site(a: &SiteRow, b: &SiteRow, is_moved: bool) -> bool {
     place(a) == place(b) && a.file == b.file && a.function == b.function
 }
 
-fn same_value(a: &Steps<'_>, b: &Steps<'_>, step: usize) -> bool {
+fn same_value(a: &ComparedEvents<'_>, b: &ComparedEvents<'_>, step: usize) -> bool {
     let (Some(x), Some(y)) = (a.row(step), b.row(step)) else {
         return false;
     };
@@ -196,11 +204,11 @@ fn same_value(a: &Steps<'_>, b: &Steps<'_>, step: usize) -> bool {
 }
 
 /// An event as a person reads it, or the end of the run.
-struct Step<'a>(&'a Run, Option<Event>);
+struct ComparedStep<'a>(&'a Run, Option<Event>);
 
-impl fmt::Display for Step<'_> {
+impl fmt::Display for ComparedStep<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Step(run, event) = *self;
+        let ComparedStep(run, event) = *self;
         let Some(event) = event else {
             let how = message(run).unwrap_or(run.meta.outcome.name());
             return write!(f, "the run ended: {how}");

@@ -4,11 +4,11 @@
 //! program's progress there and writes the event at which it is to stop; the runtime calls `unsnarl_stop` at that
 //! event (`runtime/src/watch.rs`).
 
-use super::{Difference, Options, ReplayError, attempt, compare, prepare, verbs};
+use super::{Departure, ReplayError, ReplayOptions, attempt, compare, prepare, verbs};
 use crate::{
     assemble::{Exit, RawLog, assemble, kind_of},
-    launch::{Excerpt, Finished, Given, LaunchError, command::variables, stack as limits},
-    log::{Config, Log},
+    launch::{Excerpt, FinishedRun, Given, LaunchError, command::variables, stack as limits},
+    log::{Log, LogConfig},
     record::{Job, RecordError, check_input, config, environment, seen, stack},
     wrapper::compiler::in_path,
 };
@@ -35,7 +35,7 @@ const VARIABLE: &str = "UNSNARL_DEBUG";
 
 /// A step of an explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Step {
+pub struct DebugStep {
     /// Row of the run file.
     pub event: u32,
     /// Text of the step.
@@ -48,7 +48,7 @@ pub struct Session {
     /// Name of the run.
     pub name: String,
     /// The steps of an explanation of the run, in the order of the run.
-    pub steps: Vec<Step>,
+    pub steps: Vec<DebugStep>,
     /// More arguments for gdb.
     pub arguments: Vec<OsString>,
 }
@@ -63,7 +63,7 @@ pub struct Debugged {
     /// The program came to its end by itself.
     pub has_ended: bool,
     /// The point at which it left the recorded run.
-    pub difference: Option<Difference>,
+    pub difference: Option<Departure>,
 }
 
 /// An error that keeps the debugger from starting.
@@ -86,7 +86,11 @@ pub enum DebugError {
 }
 
 /// Starts gdb on the program and waits until the user leaves it.
-pub fn debug(recorded: &Run, options: &Options, session: &Session) -> Result<Debugged, DebugError> {
+pub fn debug(
+    recorded: &Run,
+    options: &ReplayOptions,
+    session: &Session,
+) -> Result<Debugged, DebugError> {
     let (target, job) = prepare(recorded, options)?;
     let gdb = in_path(OsStr::new("gdb")).ok_or(DebugError::NoGdb)?;
     let attempt = attempt(recorded);
@@ -98,7 +102,7 @@ pub fn debug(recorded: &Run, options: &Options, session: &Session) -> Result<Deb
         return Err(ReplayError::from(LaunchError::NotPermitted(program)).into());
     }
     check_input(&job, &target.program, &attempt).map_err(ReplayError::from)?;
-    let config = Config {
+    let config = LogConfig {
         is_debugged: true,
         ..config(&job, &attempt)
     };
@@ -137,8 +141,8 @@ pub fn debug(recorded: &Run, options: &Options, session: &Session) -> Result<Deb
 }
 
 /// The end of a process that only gdb saw.
-fn unseen() -> Finished {
-    Finished {
+fn unseen() -> FinishedRun {
+    FinishedRun {
         exit: Exit::Unknown,
         timed_out: false,
         calls: Vec::new(),
@@ -152,7 +156,7 @@ fn unseen() -> Finished {
 }
 
 /// The first difference, of steps or of values; a run that was ended on the way is compared as far as it came.
-fn difference(recorded: &Run, run: &Run, has_ended: bool) -> Option<Difference> {
+fn difference(recorded: &Run, run: &Run, has_ended: bool) -> Option<Departure> {
     let compared = compare(recorded, run);
     // Values come before the step that is another one.
     let value = compared.values.map(|values| values.first);
@@ -171,7 +175,7 @@ struct About<'a> {
     failure_event: Option<u32>,
     rows: usize,
     threads: Vec<&'a str>,
-    steps: &'a [Step],
+    steps: &'a [DebugStep],
     events: String,
     log: i32,
     log_bytes: usize,

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 /// The last stage of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stage {
+pub enum LastStage {
     /// Asks the compiler about itself, or gives it nothing to do.
     Question,
     /// Preprocesses, lists dependencies or checks the syntax: makes no code.
@@ -22,20 +22,20 @@ pub enum Stage {
 
 /// A parsed command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Command {
+pub struct CompilerCommand {
     /// The last stage.
-    pub stage: Stage,
+    pub stage: LastStage,
     /// `true` if it compiles something that can be instrumented.
     pub compiles: bool,
     /// `true` if an `-x` is in force at its end, so that appended words would be taken for source text.
     pub language_forced: bool,
     /// The options and inputs, each with its separate argument if it has one.
-    pub words: Vec<Word>,
+    pub words: Vec<CommandWord>,
 }
 
 /// An option with its separate argument, or an input.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Word {
+pub struct CommandWord {
     /// Text as given.
     pub text: OsString,
     /// The argument that follows as a word of its own, as in `-o FILE`.
@@ -131,7 +131,7 @@ const HEADERS: [&str; 9] = ["h", "H", "hh", "hp", "hxx", "hpp", "HPP", "h++", "t
 
 /// The kind of an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Input {
+enum InputKind {
     Source,
     Header,
     /// Assembler text, objects, libraries: nothing that can be instrumented.
@@ -139,7 +139,7 @@ enum Input {
 }
 
 /// Reads a command line whose response files have been expanded.
-pub fn read(arguments: &[OsString]) -> Command {
+pub fn read(arguments: &[OsString]) -> CompilerCommand {
     let words = split(arguments);
     let mut inputs = Vec::new();
     let mut forced: Option<String> = None;
@@ -150,16 +150,16 @@ pub fn read(arguments: &[OsString]) -> Command {
             inputs.push(input);
         }
     }
-    let only_headers = !inputs.is_empty() && inputs.iter().all(|input| *input == Input::Header);
-    Command {
+    let only_headers = !inputs.is_empty() && inputs.iter().all(|input| *input == InputKind::Header);
+    CompilerCommand {
         stage: stage(&words, inputs.is_empty(), only_headers),
-        compiles: inputs.iter().any(|input| *input != Input::Other),
+        compiles: inputs.iter().any(|input| *input != InputKind::Other),
         language_forced: forced.is_some(),
         words,
     }
 }
 
-fn split(arguments: &[OsString]) -> Vec<Word> {
+fn split(arguments: &[OsString]) -> Vec<CommandWord> {
     let mut rest = arguments.iter();
     let mut words = Vec::new();
     while let Some(text) = rest.next() {
@@ -167,7 +167,7 @@ fn split(arguments: &[OsString]) -> Vec<Word> {
             .iter()
             .any(|option| text == option)
             .then(|| rest.next().cloned());
-        words.push(Word {
+        words.push(CommandWord {
             text: text.clone(),
             argument: argument.flatten(),
         });
@@ -175,24 +175,24 @@ fn split(arguments: &[OsString]) -> Vec<Word> {
     words
 }
 
-fn stage(words: &[Word], nothing: bool, only_headers: bool) -> Stage {
+fn stage(words: &[CommandWord], nothing: bool, only_headers: bool) -> LastStage {
     let has = |options: &[&str]| words.iter().any(|word| word.is_one_of(options));
     if nothing || has(&QUESTIONS) {
-        Stage::Question
+        LastStage::Question
     } else if has(&NO_CODE) {
-        Stage::NoCode
+        LastStage::NoCode
     } else if only_headers || has(&["-c", "-S"]) {
-        Stage::Compile
+        LastStage::Compile
     } else if has(&["-shared", "--shared"]) {
-        Stage::LinkShared
+        LastStage::LinkShared
     } else if has(&["-r"]) {
-        Stage::LinkRelocatable
+        LastStage::LinkRelocatable
     } else {
-        Stage::Link
+        LastStage::Link
     }
 }
 
-impl Word {
+impl CommandWord {
     /// The word as text; bytes that are not UTF-8 are replaced, which no option contains.
     pub fn lossy(&self) -> String {
         self.text.to_string_lossy().into_owned()
@@ -246,29 +246,29 @@ impl Word {
     }
 
     /// The kind of input, if it is one.
-    fn input(&self, forced: Option<&str>) -> Option<Input> {
+    fn input(&self, forced: Option<&str>) -> Option<InputKind> {
         let text = self.lossy();
         if text.starts_with('-') && text != "-" {
             return None;
         }
         Some(match forced {
-            Some(language) if language.starts_with("assembler") => Input::Other,
-            Some(language) if language.ends_with("-header") => Input::Header,
-            Some(_) => Input::Source,
+            Some(language) if language.starts_with("assembler") => InputKind::Other,
+            Some(language) if language.ends_with("-header") => InputKind::Header,
+            Some(_) => InputKind::Source,
             None => by_ending(&text),
         })
     }
 }
 
-fn by_ending(file: &str) -> Input {
+fn by_ending(file: &str) -> InputKind {
     let name = file.rsplit('/').next().unwrap_or(file);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     if HEADERS.contains(&ending) {
-        Input::Header
+        InputKind::Header
     } else if SOURCES.contains(&ending) {
-        Input::Source
+        InputKind::Source
     } else {
-        Input::Other
+        InputKind::Other
     }
 }
 
@@ -276,7 +276,7 @@ fn by_ending(file: &str) -> Input {
 mod tests {
     use super::*;
 
-    fn command(line: &str) -> Command {
+    fn command(line: &str) -> CompilerCommand {
         read(
             &line
                 .split_whitespace()
@@ -288,24 +288,24 @@ mod tests {
     #[test]
     fn knows_how_far_a_command_goes() {
         let table = [
-            ("--version", Stage::Question),
-            ("-v", Stage::Question),
-            ("", Stage::Question),
-            ("-print-search-dirs", Stage::Question),
-            ("-o x -lm", Stage::Question),
-            ("-E x.c", Stage::NoCode),
-            ("-MM x.c", Stage::NoCode),
-            ("-fsyntax-only x.c", Stage::NoCode),
-            ("-c x.c", Stage::Compile),
-            ("-MD -MF x.d -c x.c -o x.o", Stage::Compile),
-            ("-S x.c", Stage::Compile),
-            ("x.h", Stage::Compile),
-            ("-x c++-header x", Stage::Compile),
-            ("x.c", Stage::Link),
-            ("x.o -o x", Stage::Link),
-            ("-v x.c", Stage::Link),
-            ("-shared x.o -o x.so", Stage::LinkShared),
-            ("-r x.o y.o -o z.o", Stage::LinkRelocatable),
+            ("--version", LastStage::Question),
+            ("-v", LastStage::Question),
+            ("", LastStage::Question),
+            ("-print-search-dirs", LastStage::Question),
+            ("-o x -lm", LastStage::Question),
+            ("-E x.c", LastStage::NoCode),
+            ("-MM x.c", LastStage::NoCode),
+            ("-fsyntax-only x.c", LastStage::NoCode),
+            ("-c x.c", LastStage::Compile),
+            ("-MD -MF x.d -c x.c -o x.o", LastStage::Compile),
+            ("-S x.c", LastStage::Compile),
+            ("x.h", LastStage::Compile),
+            ("-x c++-header x", LastStage::Compile),
+            ("x.c", LastStage::Link),
+            ("x.o -o x", LastStage::Link),
+            ("-v x.c", LastStage::Link),
+            ("-shared x.o -o x.so", LastStage::LinkShared),
+            ("-r x.o y.o -o z.o", LastStage::LinkRelocatable),
         ];
         for (line, stage) in table {
             assert_eq!(command(line).stage, stage, "{line}");
@@ -321,7 +321,7 @@ mod tests {
             "-Xlinker b.c",
             "-I c.c -D d.c",
         ] {
-            assert_eq!(command(line).stage, Stage::Question, "{line}");
+            assert_eq!(command(line).stage, LastStage::Question, "{line}");
         }
     }
 
@@ -350,7 +350,7 @@ mod tests {
             command(line)
                 .words
                 .iter()
-                .flat_map(Word::linker_words)
+                .flat_map(CommandWord::linker_words)
                 .collect()
         };
         assert_eq!(

@@ -1,13 +1,13 @@
 //! Options for the linker, however they are spelled: `-Wl,A,B`, `-Xlinker A`, `-z A`.
 
-use super::arguments::{self, Word};
+use super::arguments::{self, CommandWord};
 use std::ffi::OsString;
 
 /// The word that makes the linker take static libraries only, if one does and no later word turns that off.
-pub fn ends_static(words: &[Word]) -> Option<String> {
+pub fn ends_static(words: &[CommandWord]) -> Option<String> {
     let mut modes = words
         .iter()
-        .flat_map(Word::linker_words)
+        .flat_map(CommandWord::linker_words)
         .filter_map(|word| match word.as_str() {
             "-Bstatic" | "-static" | "-dn" | "-non_shared" => Some(Some(word)),
             "-Bdynamic" | "-dy" | "-call_shared" => Some(None),
@@ -48,7 +48,7 @@ pub fn without_ban_on_undefined(words: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// The linker's words in one word, the driver's own `-z` included.
-fn said(word: &Word) -> Vec<String> {
+fn said(word: &CommandWord) -> Vec<String> {
     match word.value_of("-z") {
         Some(value) => vec!["-z".to_owned(), value],
         None => word.linker_words(),

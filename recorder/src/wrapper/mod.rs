@@ -19,5 +19,5 @@ pub mod response;
 pub mod run;
 
 pub use compiler::{Compiler, Family, Language};
-pub use flags::{Parts, Refusal};
+pub use flags::{CommandParts, CommandRefusal};
 pub use run::{WrapperError, run};

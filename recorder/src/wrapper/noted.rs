@@ -2,7 +2,7 @@
 //! folders and macros that a compiler was given. A note holds the last time that a source was compiled or a program
 //! linked.
 
-use super::arguments::{self, Command, Stage, Word};
+use super::arguments::{self, CommandWord, CompilerCommand, LastStage};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
@@ -82,7 +82,7 @@ fn within(folder: &Path, source: &Path) -> Option<Noted> {
     (noted.file == source).then_some(noted)
 }
 
-fn sources(words: &[Word]) -> impl Iterator<Item = PathBuf> {
+fn sources(words: &[CommandWord]) -> impl Iterator<Item = PathBuf> {
     let inputs = words.iter().filter(|word| word.argument.is_none());
     let paths = inputs.map(|word| PathBuf::from(&word.text));
     paths.filter(|path| is_source(path))
@@ -108,14 +108,14 @@ fn write(folder: &Path, directory: &Path, source: &Path, words: &[String]) -> io
 }
 
 /// The program that a command makes.
-fn linked(command: &Command) -> Option<PathBuf> {
+fn linked(command: &CompilerCommand) -> Option<PathBuf> {
     const USUAL: &str = "a.out";
     let named = command
         .words
         .iter()
         .rev()
         .find_map(|word| word.value_of("-o"));
-    (command.stage == Stage::Link).then(|| PathBuf::from(named.as_deref().unwrap_or(USUAL)))
+    (command.stage == LastStage::Link).then(|| PathBuf::from(named.as_deref().unwrap_or(USUAL)))
 }
 
 /// The path without links of a file that may not exist yet.

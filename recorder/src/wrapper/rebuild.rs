@@ -2,7 +2,7 @@
 //! user's is written: sources, objects and the program lie in a folder of their own.
 
 use super::{
-    arguments::{self, Word},
+    arguments::{self, CommandWord},
     mirror::Mirror,
     noted::{self, Noted},
 };
@@ -40,17 +40,17 @@ pub enum RebuildError {
 }
 
 /// An edited source.
-struct Edited {
+struct EditedSource {
     /// The user's file.
     file: PathBuf,
     /// The edited text.
     copy: PathBuf,
     /// The object that is linked in place of the source's.
-    object: Option<Object>,
+    object: Option<RebuiltObject>,
 }
 
 /// An object that is made from one source.
-struct Object {
+struct RebuiltObject {
     known: PathBuf,
     new: PathBuf,
 }
@@ -66,7 +66,7 @@ pub fn rebuild(
     texts: &BTreeMap<PathBuf, String>,
     (folder, time): (&Path, Duration),
 ) -> Result<PathBuf, RebuildError> {
-    let compiler = Compiler {
+    let compiler = SelfAsCompiler {
         unsnarl,
         end: Instant::now() + time,
     };
@@ -87,14 +87,14 @@ pub fn rebuild(
     }
     let new = folder.join("program");
     let words = replaced(&link, &edited, &new);
-    let place = Place::beside(&link, &edited);
+    let place = CompilerFolder::beside(&link, &edited);
     compiler.start(&link, words, &place)?;
     Ok(new)
 }
 
 /// Builds the program with edited headers: everything that is linked is compiled again, in a mirror of its folders.
 fn with_headers(
-    compiler: &Compiler<'_>,
+    compiler: &SelfAsCompiler<'_>,
     link: &Noted,
     texts: &BTreeMap<PathBuf, String>,
     folder: &Path,
@@ -125,10 +125,10 @@ fn with_headers(
         let new = folder.join(format!("{number}.o"));
         let words = replaced(noted, &[], &new);
         seen.extend(compiler.mirrored(noted, words, (&mirror, &texts))?);
-        objects.push(Edited {
+        objects.push(EditedSource {
             file: noted.file.clone(),
             copy: mirror.place(&noted.file),
-            object: Some(Object {
+            object: Some(RebuiltObject {
                 known: known.clone(),
                 new,
             }),
@@ -175,7 +175,12 @@ fn object(noted: &Noted) -> Option<PathBuf> {
     object.filter(|_| is_there)
 }
 
-fn write(number: usize, file: &Path, text: &str, folder: &Path) -> Result<Edited, RebuildError> {
+fn write(
+    number: usize,
+    file: &Path,
+    text: &str,
+    folder: &Path,
+) -> Result<EditedSource, RebuildError> {
     let own = folder.join(number.to_string());
     fs::create_dir_all(&own)?;
     let file = file.canonicalize()?;
@@ -184,7 +189,7 @@ fn write(number: usize, file: &Path, text: &str, folder: &Path) -> Result<Edited
         .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let copy = own.join(name);
     fs::write(&copy, text)?;
-    Ok(Edited {
+    Ok(EditedSource {
         file,
         copy,
         object: None,
@@ -198,13 +203,13 @@ fn inputs(noted: &Noted) -> Vec<PathBuf> {
     files.collect()
 }
 
-fn words(noted: &Noted) -> Vec<Word> {
+fn words(noted: &Noted) -> Vec<CommandWord> {
     let given = noted.arguments.iter().skip(1).map(OsString::from);
     arguments::read(&given.collect::<Vec<_>>()).words
 }
 
 /// The existing file that a word names, if it is an input.
-fn input(noted: &Noted, word: &Word) -> Option<PathBuf> {
+fn input(noted: &Noted, word: &CommandWord) -> Option<PathBuf> {
     let is_option = word.argument.is_some() || word.lossy().starts_with('-');
     let path = noted.directory.join(&word.text);
     path.canonicalize().ok().filter(|_| !is_option)
@@ -212,8 +217,8 @@ fn input(noted: &Noted, word: &Word) -> Option<PathBuf> {
 
 /// Compiles an edited source to an object that takes the place of the one that was linked.
 fn compile(
-    compiler: &Compiler<'_>,
-    edited: &mut Edited,
+    compiler: &SelfAsCompiler<'_>,
+    edited: &mut EditedSource,
     linked: &[PathBuf],
 ) -> Result<(), RebuildError> {
     let unknown = || RebuildError::NoObject(edited.file.clone());
@@ -222,14 +227,14 @@ fn compile(
     let known = known.ok_or_else(unknown)?;
     let new = edited.copy.with_extension("new.o");
     let words = replaced(&noted, std::slice::from_ref(edited), &new);
-    let place = Place::beside(&noted, std::slice::from_ref(edited));
+    let place = CompilerFolder::beside(&noted, std::slice::from_ref(edited));
     compiler.start(&noted, words, &place)?;
-    edited.object = Some(Object { known, new });
+    edited.object = Some(RebuiltObject { known, new });
     Ok(())
 }
 
 /// The words of a command with other inputs and another output.
-fn replaced(noted: &Noted, edited: &[Edited], output: &Path) -> Vec<OsString> {
+fn replaced(noted: &Noted, edited: &[EditedSource], output: &Path) -> Vec<OsString> {
     let mut all = Vec::new();
     for word in words(noted) {
         let is_other = word.is_one_of(&DEPENDENCIES)
@@ -249,7 +254,7 @@ fn replaced(noted: &Noted, edited: &[Edited], output: &Path) -> Vec<OsString> {
     all
 }
 
-fn instead(file: &Path, edited: &[Edited]) -> Option<PathBuf> {
+fn instead(file: &Path, edited: &[EditedSource]) -> Option<PathBuf> {
     edited.iter().find_map(|one| match &one.object {
         Some(object) if object.known == file => Some(object.new.clone()),
         _ if one.file == file => Some(one.copy.clone()),
@@ -258,35 +263,35 @@ fn instead(file: &Path, edited: &[Edited]) -> Option<PathBuf> {
 }
 
 /// Unsnarl itself as a compiler.
-struct Compiler<'a> {
+struct SelfAsCompiler<'a> {
     unsnarl: &'a Path,
     /// Time at which it has to be done.
     end: Instant,
 }
 
 /// The folder in which a compiler is started, and the options that make it the user's for what is compiled.
-struct Place {
+struct CompilerFolder {
     directory: PathBuf,
     options: Vec<OsString>,
 }
 
-impl Place {
+impl CompilerFolder {
     /// The user's own folder: headers beside the user's file are found, and debug info names that file.
-    fn beside(noted: &Noted, edited: &[Edited]) -> Place {
-        Place {
+    fn beside(noted: &Noted, edited: &[EditedSource]) -> CompilerFolder {
+        CompilerFolder {
             directory: noted.directory.clone(),
             options: edited.iter().flat_map(as_if_in_place).collect(),
         }
     }
 }
 
-impl Compiler<'_> {
+impl SelfAsCompiler<'_> {
     /// Starts it; returns what it prints for people.
     fn start(
         &self,
         noted: &Noted,
         words: Vec<OsString>,
-        place: &Place,
+        place: &CompilerFolder,
     ) -> Result<String, RebuildError> {
         let compiler = noted.arguments.first().map_or("cc", String::as_str);
         let left = self.end.saturating_duration_since(Instant::now());
@@ -324,7 +329,7 @@ impl Compiler<'_> {
         map.push(&mirror.folder);
         map.push("=");
         map.push(&mirror.root);
-        let place = Place {
+        let place = CompilerFolder {
             directory: mirror.place(&noted.directory.canonicalize()?),
             options: vec!["-H".into(), map],
         };
@@ -356,7 +361,7 @@ impl Compiler<'_> {
 }
 
 /// Options that compile an edited copy as if it lay in the folder of the user's file.
-fn as_if_in_place(edited: &Edited) -> Vec<OsString> {
+fn as_if_in_place(edited: &EditedSource) -> Vec<OsString> {
     let (Some(own), Some(new)) = (edited.file.parent(), edited.copy.parent()) else {
         return Vec::new();
     };

@@ -4,7 +4,7 @@
 use super::{
     build::{self, BuildError},
     compiler::{self, Compiler, CompilerError, Family, Language},
-    flags::{self, Refusal},
+    flags::{self, CommandRefusal},
     model::{self, ModelError},
     noted, response,
 };
@@ -31,7 +31,7 @@ pub enum WrapperError {
     Model(#[from] ModelError),
     /// The command asks for what recording cannot serve.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] CommandRefusal),
     /// The runtime could not be put into the cache folder.
     #[error(transparent)]
     Cache(#[from] CacheError),

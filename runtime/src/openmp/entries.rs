@@ -4,7 +4,7 @@ use super::{
     caller,
     entry::served,
     shares::{self, Loop, Schedule},
-    tasks::{self, Wish},
+    tasks::{self, TaskArguments},
     teams,
 };
 use crate::failure;
@@ -200,7 +200,7 @@ unsafe extern "C-unwind" fn task(
     flags: u32,
     depends: usize,
 ) {
-    tasks::create(&Wish {
+    tasks::create(&TaskArguments {
         function,
         data,
         copy,
@@ -228,7 +228,7 @@ unsafe extern "C-unwind" fn taskloop(
     to: i64,
     step: i64,
 ) {
-    let wish = Wish {
+    let wish = TaskArguments {
         function,
         data,
         copy,

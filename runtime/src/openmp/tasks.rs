@@ -61,7 +61,7 @@ fn current(here: &Member) -> &'static Task {
 }
 
 /// Arguments of `GOMP_task`.
-pub struct Wish {
+pub struct TaskArguments {
     pub function: usize,
     pub data: usize,
     pub copy: usize,
@@ -73,7 +73,7 @@ pub struct Wish {
 }
 
 /// Creates a task, or executes it at once.
-pub fn create(wish: &Wish) {
+pub fn create(wish: &TaskArguments) {
     let (this, here, pc) = caller();
     let task = new_task(this, here, wish, pc);
     // SAFETY: the data of the program's own task.
@@ -109,7 +109,7 @@ fn submit(this: &Thread, here: &Member, task: &'static Task, deferred: bool) {
 }
 
 /// Copies the arguments to a block of the program's heap, as libgomp does.
-fn new_task(this: &Thread, here: &Member, wish: &Wish, pc: u64) -> &'static Task {
+fn new_task(this: &Thread, here: &Member, wish: &TaskArguments, pc: u64) -> &'static Task {
     // SAFETY: fresh zeroed memory is a valid task.
     let task = unsafe { &*reserve(size_of::<Task>()).cast::<Task>() };
     let block = heap::allocate(wish.bytes + wish.alignment, pc);
@@ -268,7 +268,7 @@ pub fn yield_now() {
 }
 
 /// A loop whose pieces become tasks; the first two words of the arguments are a piece's bounds.
-pub fn create_for_loop(wish: &Wish, number: u64, from: i64, to: i64, step: i64) {
+pub fn create_for_loop(wish: &TaskArguments, number: u64, from: i64, to: i64, step: i64) {
     let (_, _, pc) = caller();
     let span = (i128::from(to) - i128::from(from)) * i128::from(step.signum());
     let width = i128::from(step).abs().max(1);

@@ -3,9 +3,9 @@
 use super::{Fitting, RunStore, list};
 use crate::{
     cache::{self, KeptOne},
-    facts::{Explained, FolderFacts},
+    facts::{ExplainedFact, FolderFacts},
     paths::Root,
-    unexplained::{self, Unexplained},
+    unexplained::{self, UnexplainedFailure},
 };
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 use unsnarl_trace::{folder::RunFile, read::read_run};
@@ -45,12 +45,12 @@ impl RunStore {
         })
     }
 
-    fn take_over(&mut self, one: KeptOne, files: &BTreeSet<RunFile>) -> Explained {
+    fn take_over(&mut self, one: KeptOne, files: &BTreeSet<RunFile>) -> ExplainedFact {
         let name = one.evidence.as_ref();
         let file = files.iter().find(|file| Some(&file.name) == name);
         let read = |file: &RunFile| Some((file.clone(), Arc::new(read_run(&file.path).ok()?)));
         let Some((file, run)) = file.and_then(read) else {
-            return Explained::new(one.explanation, None).beside(one.passing.into());
+            return ExplainedFact::new(one.explanation, None).beside(one.passing.into());
         };
         if let Some(rests_on) = one.fixes {
             self.fixing.remember(&one.explanation, &run, rests_on);
@@ -59,7 +59,7 @@ impl RunStore {
             self.deeper.remember(&one.explanation, &run);
         }
         self.at_hand.insert(file, run.clone());
-        Explained::new(one.explanation, Some(run)).beside(one.passing.into())
+        ExplainedFact::new(one.explanation, Some(run)).beside(one.passing.into())
     }
 
     /// Stores the facts for another session. An error is reported once: it only makes later sessions slower.
@@ -72,7 +72,7 @@ impl RunStore {
         let is_first = self.kept.as_ref().is_none_or(String::is_empty);
         self.kept = Some(key.clone());
         let explained = facts.explained.iter().map(|one| self.kept_one(one));
-        let kept = cache::Kept {
+        let kept = cache::StoredFacts {
             key,
             runs: facts.runs,
             failing: facts.failing,
@@ -95,7 +95,7 @@ impl RunStore {
         }
     }
 
-    fn kept_one(&self, explained: &Explained) -> KeptOne {
+    fn kept_one(&self, explained: &ExplainedFact) -> KeptOne {
         let explanation = explained.explanation.clone();
         let evidence = explained.evidence.as_ref();
         let corpus = evidence.and_then(|run| self.corpus_of(run));
@@ -115,8 +115,8 @@ impl RunStore {
 }
 
 /// A failure without an explanation, with the facts of its run about the file.
-fn taken_over(kept: unexplained::Kept, files: &BTreeSet<RunFile>) -> Unexplained {
+fn taken_over(kept: unexplained::UnexplainedRuns, files: &BTreeSet<RunFile>) -> UnexplainedFailure {
     let mut there = files.iter().filter(|file| kept.runs.contains(&file.name));
     let run = there.next().and_then(|file| read_run(&file.path).ok());
-    Unexplained::new(kept, run.as_ref())
+    UnexplainedFailure::new(kept, run.as_ref())
 }

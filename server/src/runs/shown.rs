@@ -2,8 +2,8 @@
 
 use super::RunStore;
 use crate::{
-    confirmer::Answer,
-    facts::{Explained, FolderFacts},
+    confirmer::Confirmation,
+    facts::{ExplainedFact, FolderFacts},
     trust::Trust,
     unexplained,
 };
@@ -36,7 +36,7 @@ impl RunStore {
     }
 
     /// Takes over the results of running programs again for explanations that were not confirmed yet.
-    pub fn learn(&mut self, facts: &FolderFacts, answer: &Answer, trust: &Trust) {
+    pub fn learn(&mut self, facts: &FolderFacts, answer: &Confirmation, trust: &Trust) {
         let asked: Vec<Explanation> = self.unconfirmed_of(facts, trust).cloned().collect();
         self.confirming.learn(&asked, answer, &self.files);
         self.kept = Some(String::new());
@@ -54,7 +54,7 @@ impl RunStore {
                 Some(known) if !told.insert(known.id.clone()) => {}
                 Some(known) if known == one.explanation => shown.explained.push(one.clone()),
                 Some(known) => {
-                    let known = Explained::new(known, one.evidence.clone());
+                    let known = ExplainedFact::new(known, one.evidence.clone());
                     shown
                         .explained
                         .push(Arc::new(known.beside(one.passing.clone())));

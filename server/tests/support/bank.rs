@@ -50,16 +50,16 @@ pub const WRITE: u32 = 16;
 pub const ASSERTION: u32 = 24;
 
 /// A workspace folder with `bank.c` and no runs.
-pub struct Workspace {
+pub struct BankWorkspace {
     folder: TempDir,
 }
 
-impl Workspace {
+impl BankWorkspace {
     /// A new folder with the source.
-    pub fn new() -> Workspace {
+    pub fn new() -> BankWorkspace {
         let folder = TempDir::new().unwrap();
         fs::write(folder.path().join("bank.c"), SOURCE).unwrap();
-        Workspace { folder }
+        BankWorkspace { folder }
     }
 
     /// The folder, by its real name.

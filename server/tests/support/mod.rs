@@ -16,7 +16,7 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
-use unsnarl_server::{Ending, Setup, serve};
+use unsnarl_server::{SessionEnd, Setup, serve};
 
 /// Time that an expected message may take on a loaded machine.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -32,7 +32,7 @@ pub fn capabilities() -> Value {
 /// A connected client. [`Client::shutdown`] or [`Client::hang_up`] has to end it: dropping it without, or with
 /// messages that nobody looked at, fails the test.
 pub struct Client {
-    server: JoinHandle<std::io::Result<Ending>>,
+    server: JoinHandle<std::io::Result<SessionEnd>>,
     to_server: Option<WriteHalf<DuplexStream>>,
     from_server: BufReader<ReadHalf<DuplexStream>>,
     unread: VecDeque<Value>,
@@ -221,25 +221,27 @@ impl Client {
     pub async fn exit_after_shutdown(mut self) {
         self.send(json!({ "jsonrpc": "2.0", "method": "exit" }))
             .await;
-        assert_eq!(self.end().await, Ending::Orderly);
+        assert_eq!(self.end().await, SessionEnd::Orderly);
     }
 
     /// Says `exit` without `shutdown`.
     pub async fn exit_at_once(mut self) {
         self.send(json!({ "jsonrpc": "2.0", "method": "exit" }))
             .await;
-        assert_eq!(self.end().await, Ending::Abrupt);
+        assert_eq!(self.end().await, SessionEnd::Abrupt);
     }
 
     /// Closes the server's input without a word, as a client that crashes.
     pub async fn hang_up(mut self) {
         self.to_server.as_mut().unwrap().shutdown().await.unwrap();
-        assert_eq!(self.end().await, Ending::Abrupt);
+        assert_eq!(self.end().await, SessionEnd::Abrupt);
     }
 
-    async fn end(&mut self) -> Ending {
-        let server =
-            std::mem::replace(&mut self.server, tokio::spawn(async { Ok(Ending::Abrupt) }));
+    async fn end(&mut self) -> SessionEnd {
+        let server = std::mem::replace(
+            &mut self.server,
+            tokio::spawn(async { Ok(SessionEnd::Abrupt) }),
+        );
         let ending = timeout(DEADLINE, server)
             .await
             .expect("the server did not end")

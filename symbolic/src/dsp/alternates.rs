@@ -9,10 +9,10 @@
 //! undecided: only the program itself can say what happens then.
 
 use super::{
-    check::{Checker, Feasible, Infeasible},
-    pairs::{Pair, Pairs},
+    check::{Feasible, InfeasibleTrace, TraceConstraints},
+    pairs::{ConflictPairs, StepPair},
     program::NONE,
-    simulate::{Attempt, AttemptEnd, Simulator},
+    simulate::{AttemptEnd, SimulatedAttempt, Simulator},
     slice::{Matters, Slice},
 };
 use crate::{Action, Bug, CellId, StepId, SymbolicTrace};
@@ -22,7 +22,7 @@ use unsnarl_trace::{EventId, Run, SiteId};
 
 /// Limits of the search for alternates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
+pub struct AlternateLimits {
     /// Number of alternates to end with; `1` ends with the first one found.
     pub alternates: usize,
     /// Number of undecided candidates to keep.
@@ -40,9 +40,9 @@ pub struct Options {
     pub check: Option<StepId>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for AlternateLimits {
+    fn default() -> AlternateLimits {
+        AlternateLimits {
             alternates: 8,
             candidates: 32,
             pairs: usize::MAX,
@@ -53,10 +53,10 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl AlternateLimits {
     /// The options without limits.
-    pub fn all() -> Options {
-        Options {
+    pub fn all() -> AlternateLimits {
+        AlternateLimits {
             alternates: usize::MAX,
             candidates: usize::MAX,
             pairs: usize::MAX,
@@ -97,7 +97,7 @@ pub enum Serial {
 
 /// An order that only an execution of the program can decide.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Candidate {
+pub struct CandidateOrder {
     /// The steps to flip; the first came first in the failing order.
     pub pair: (StepId, StepId),
     /// The steps to execute, in order; after them the threads run freely.
@@ -115,7 +115,7 @@ pub struct Alternates {
     /// discovery.
     pub found: Vec<Alternate>,
     /// Candidates to execute, nearest first.
-    pub undecided: Vec<Candidate>,
+    pub undecided: Vec<CandidateOrder>,
     /// Number of pairs tried before the first alternate was found (all, when none was): "#Alt Pairs".
     pub pairs: usize,
     /// Number of pairs tried.
@@ -131,12 +131,12 @@ pub struct Alternates {
 /// Solver for Phi_alt of one pair.
 pub trait Solve {
     /// Finds a feasible order in which the second step comes before the first and the run does not fail.
-    fn flipped(&mut self, first: StepId, second: StepId, budget: &Budget) -> Solved;
+    fn flipped(&mut self, first: StepId, second: StepId, budget: &Budget) -> PairAnswer;
 }
 
 /// Answer of a solver about a pair.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Solved {
+pub enum PairAnswer {
     /// A feasible order that does not fail.
     Order(Vec<StepId>),
     /// No such order exists.
@@ -147,22 +147,22 @@ pub enum Solved {
 
 /// Finds alternates of a failing order; an error when that order itself is not feasible. `solver` is asked
 /// about the pairs for which the simulation found nothing, when it found no alternate at all (see
-/// [`Options::solve_all`]).
+/// [`AlternateLimits::solve_all`]).
 pub fn alternates(
     trace: &SymbolicTrace,
     failing: &[StepId],
-    options: &Options,
+    options: &AlternateLimits,
     solver: Option<&mut dyn Solve>,
     budget: &Budget,
-) -> Result<Alternates, Infeasible> {
-    let checker = Checker::new(trace);
+) -> Result<Alternates, InfeasibleTrace> {
+    let checker = TraceConstraints::new(trace);
     checker.check(failing)?;
     let slice = match (&trace.bug, options.check) {
         (Bug::Unknown(_), Some(check)) => Slice::of_check(trace, failing, check),
         _ => Slice::new(trace, failing),
     };
     let first = trace.first_values();
-    let mut search = Search {
+    let mut search = AlternateSearch {
         trace,
         failing,
         options,
@@ -289,14 +289,14 @@ fn access(trace: &SymbolicTrace, id: StepId) -> Option<(CellId, bool)> {
     }
 }
 
-struct Search<'t> {
+struct AlternateSearch<'t> {
     trace: &'t SymbolicTrace,
     failing: &'t [StepId],
-    options: &'t Options,
+    options: &'t AlternateLimits,
     budget: &'t Budget,
-    checker: Checker<'t>,
+    checker: TraceConstraints<'t>,
     simulator: Simulator<'t>,
-    tried: FxHashSet<Attempt>,
+    tried: FxHashSet<SimulatedAttempt>,
     /// The differences of the alternates found so far.
     known: FxHashSet<(u32, Vec<u32>)>,
     /// Pairs without an alternate.
@@ -307,12 +307,12 @@ struct Search<'t> {
 /// Number of pairs between two polls of the budget.
 const POLL: usize = 16;
 
-impl Search<'_> {
+impl AlternateSearch<'_> {
     /// Tries the free of a block and the access after it, a pair that shares no cell.
     fn freed(&mut self) {
         if let Bug::AfterFree { step, freed } = self.trace.bug {
             let program = &self.simulator.program;
-            let pair = Pair {
+            let pair = StepPair {
                 first: program.flat(freed),
                 second: program.flat(step),
             };
@@ -321,7 +321,7 @@ impl Search<'_> {
     }
 
     fn level(&mut self, slice: &Slice, level: Matters) {
-        let pairs = Pairs::new(&self.simulator.program, &self.simulator.base, slice, level);
+        let pairs = ConflictPairs::new(&self.simulator.program, &self.simulator.base, slice, level);
         for pair in pairs {
             if self.result.all_pairs.is_multiple_of(POLL)
                 && let Some(stopped) = self.budget.stop()
@@ -350,7 +350,7 @@ impl Search<'_> {
     }
 
     /// Tries all attempts of a pair, until one is an alternate.
-    fn look_at(&mut self, pair: Pair) {
+    fn look_at(&mut self, pair: StepPair) {
         self.result.all_pairs += 1;
         if self.result.found.is_empty() {
             self.result.pairs = self.result.all_pairs;
@@ -390,7 +390,7 @@ impl Search<'_> {
     /// The points at which the first thread can be held back: before the access, or before a lock that it
     /// holds there, from the innermost outwards; first with all other threads running, then with the second
     /// one alone.
-    fn attempts(&self, pair: Pair) -> Vec<Attempt> {
+    fn attempts(&self, pair: StepPair) -> Vec<SimulatedAttempt> {
         let program = &self.simulator.program;
         let (first, _) = program.unit(pair.first);
         let (_, until) = program.unit(pair.second);
@@ -400,7 +400,7 @@ impl Search<'_> {
         for alone in [false, true] {
             for hold in &holds {
                 let from = self.simulator.place.get(*hold as usize).copied();
-                let attempt = Attempt {
+                let attempt = SimulatedAttempt {
                     from: from.unwrap_or(NONE),
                     held: program.thread(*hold),
                     until,
@@ -415,7 +415,7 @@ impl Search<'_> {
     }
 
     /// `true` if a third thread takes steps while the first is held back.
-    fn is_third_between(&self, attempt: &Attempt) -> bool {
+    fn is_third_between(&self, attempt: &SimulatedAttempt) -> bool {
         let program = &self.simulator.program;
         let until = self.simulator.place.get(attempt.until as usize).copied();
         let between = attempt.from as usize..until.unwrap_or(NONE) as usize;
@@ -424,7 +424,7 @@ impl Search<'_> {
         steps.any(|&flat| ![attempt.held, awaited].contains(&program.thread(flat)))
     }
 
-    fn order(&self, attempt: &Attempt) -> Vec<StepId> {
+    fn order(&self, attempt: &SimulatedAttempt) -> Vec<StepId> {
         let program = &self.simulator.program;
         let before = self
             .simulator
@@ -436,7 +436,7 @@ impl Search<'_> {
     }
 
     /// Keeps an alternate that the checker accepts and that was not found before.
-    fn keep(&mut self, pair: Pair, attempt: &Attempt) -> bool {
+    fn keep(&mut self, pair: StepPair, attempt: &SimulatedAttempt) -> bool {
         let order = self.order(attempt);
         let program = &self.simulator.program;
         let ids = (program.id(pair.first), program.id(pair.second));
@@ -463,7 +463,12 @@ impl Search<'_> {
         true
     }
 
-    fn candidate(&self, pair: Pair, attempt: &Attempt, departs: Option<u32>) -> Candidate {
+    fn candidate(
+        &self,
+        pair: StepPair,
+        attempt: &SimulatedAttempt,
+        departs: Option<u32>,
+    ) -> CandidateOrder {
         let program = &self.simulator.program;
         let departs = departs.map(|flat| program.id(flat));
         let mut order = self.order(attempt);
@@ -477,7 +482,7 @@ impl Search<'_> {
                 .map(|at| at + 1),
         };
         order.truncate(end.unwrap_or(order.len()));
-        Candidate {
+        CandidateOrder {
             pair: (program.id(pair.first), program.id(pair.second)),
             order,
             departs,
@@ -493,7 +498,7 @@ impl Search<'_> {
                 return;
             }
             self.result.solved += 1;
-            let Solved::Order(order) = solver.flipped(first, second, self.budget) else {
+            let PairAnswer::Order(order) = solver.flipped(first, second, self.budget) else {
                 continue;
             };
             let Ok(feasible) = self.checker.check(&order) else {

@@ -1,7 +1,7 @@
 //! A projection that costs little, for results that must not wait: small runs, the nearest pairs only,
 //! nothing executed.
 
-use super::{Dsp, Options, alternates, check_of, project};
+use super::{AlternateLimits, Dsp, alternates, check_of, project};
 use unsnarl_core::Budget;
 use unsnarl_trace::{Run, program::Program};
 
@@ -17,11 +17,11 @@ pub fn in_brief(run: &Run, models: &Program, budget: &Budget) -> Option<Dsp> {
         return None;
     }
     let trace = crate::walk(run, models, budget).trace;
-    let options = Options {
+    let options = AlternateLimits {
         pairs: PAIRS,
         candidates: 0,
         check: check_of(&trace, run),
-        ..Options::default()
+        ..AlternateLimits::default()
     };
     let others = alternates(&trace, &trace.order, &options, None, budget).ok()?;
     let nearest = others.found.first()?;

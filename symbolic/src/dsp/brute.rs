@@ -1,7 +1,7 @@
 //! Small random traces with all their orders, for tests. Shares no code with the search or the checker.
 
 use super::fixture::{Fixture, fixture};
-use crate::{Action, Bug, Origin, StepId, SymbolId, SymbolicTrace, expr::Values};
+use crate::{Action, Bug, StepId, SymbolId, SymbolOrigin, SymbolicTrace, expr::Values};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventKind, LocationId, ThreadId};
@@ -109,7 +109,7 @@ fn text(steps: &[(u8, u8, u8, u32)], main_checks: bool, checked: u8) -> String {
 /// check.
 pub(crate) fn passing_orders(trace: &SymbolicTrace) -> Vec<Vec<StepId>> {
     let mut all = Vec::new();
-    let state = State {
+    let state = BruteState {
         next: vec![0; trace.threads.len()],
         memory: trace.cells.iter().map(|cell| cell.initial).collect(),
         symbols: BTreeMap::new(),
@@ -123,7 +123,7 @@ pub(crate) fn passing_orders(trace: &SymbolicTrace) -> Vec<Vec<StepId>> {
 }
 
 #[derive(Clone)]
-struct State {
+struct BruteState {
     next: Vec<usize>,
     memory: Vec<Option<u128>>,
     symbols: BTreeMap<SymbolId, u128>,
@@ -133,7 +133,7 @@ struct State {
     order: Vec<StepId>,
 }
 
-fn explore(trace: &SymbolicTrace, state: State, all: &mut Vec<Vec<StepId>>) {
+fn explore(trace: &SymbolicTrace, state: BruteState, all: &mut Vec<Vec<StepId>>) {
     let mut any = false;
     let mut is_complete = true;
     for thread in (0..trace.threads.len() as u16).map(ThreadId) {
@@ -154,7 +154,12 @@ fn explore(trace: &SymbolicTrace, state: State, all: &mut Vec<Vec<StepId>>) {
 }
 
 /// The state after the step; none when the step cannot happen, or fails.
-fn take(trace: &SymbolicTrace, state: &State, thread: ThreadId, at: usize) -> Option<State> {
+fn take(
+    trace: &SymbolicTrace,
+    state: &BruteState,
+    thread: ThreadId,
+    at: usize,
+) -> Option<BruteState> {
     let mut next = state.clone();
     let id = StepId {
         thread,
@@ -168,13 +173,13 @@ fn take(trace: &SymbolicTrace, state: &State, thread: ThreadId, at: usize) -> Op
     }
     next.next[thread.index()] += 1;
     next.order.push(id);
-    let value = |of, state: &State| {
+    let value = |of, state: &BruteState| {
         let symbol = |id: SymbolId| state.symbols.get(&id).copied();
         trace.exprs.value(of, &mut Values::new(), &symbol).unwrap()
     };
     match trace.threads[thread.index()].steps[at].action {
         Action::Read { cell, symbol } => {
-            assert_eq!(trace.symbols[symbol.index()].origin, Origin::Read(id));
+            assert_eq!(trace.symbols[symbol.index()].origin, SymbolOrigin::Read(id));
             next.symbols
                 .insert(symbol, state.memory[cell.index()].unwrap());
         }

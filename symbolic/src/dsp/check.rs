@@ -14,7 +14,7 @@ mod memory;
 mod tests;
 
 use super::numbered::NumberedSteps;
-use crate::{Action, Bug, ExprId, Origin, StepId, SymbolId, SymbolicTrace, expr::Values};
+use crate::{Action, Bug, ExprId, StepId, SymbolId, SymbolOrigin, SymbolicTrace, expr::Values};
 use memory::InOrder;
 pub use memory::MemoryModel;
 use unsnarl_order::{
@@ -36,10 +36,10 @@ pub struct Feasible {
 }
 
 /// Reason why an order is infeasible.
-pub type Infeasible = Violation<StepId>;
+pub type InfeasibleTrace = Violation<StepId>;
 
 /// `a lock is taken when no other thread holds it: main.1, lock m at a.c:7, against main, lock m at a.c:3`
-pub fn infeasible_in_words(why: &Infeasible, trace: &SymbolicTrace, run: &Run) -> String {
+pub fn infeasible_in_words(why: &InfeasibleTrace, trace: &SymbolicTrace, run: &Run) -> String {
     why.worded(|step| step_in_words(trace, run, *step))
 }
 
@@ -69,14 +69,14 @@ pub fn step_in_words(trace: &SymbolicTrace, run: &Run, id: StepId) -> String {
 }
 
 /// Checks one order, with recorded values from outside. Make a [`Checker`] for many orders.
-pub fn check(trace: &SymbolicTrace, order: &[StepId]) -> Result<Feasible, Infeasible> {
-    Checker::new(trace).check(order)
+pub fn check(trace: &SymbolicTrace, order: &[StepId]) -> Result<Feasible, InfeasibleTrace> {
+    TraceConstraints::new(trace).check(order)
 }
 
 /// Constraints of a trace on its feasible orders: made once, in time linear in its steps; each check is then
 /// linear in the order and in the expressions.
 #[derive(Debug)]
-pub struct Checker<'t> {
+pub struct TraceConstraints<'t> {
     trace: &'t SymbolicTrace,
     model: MemoryModel,
     steps: NumberedSteps<'t>,
@@ -84,16 +84,16 @@ pub struct Checker<'t> {
     first_values: Vec<Option<u128>>,
 }
 
-impl<'t> Checker<'t> {
+impl<'t> TraceConstraints<'t> {
     /// Prepares the trace for sequential consistency.
-    pub fn new(trace: &'t SymbolicTrace) -> Checker<'t> {
-        Checker::under(trace, MemoryModel::Sequential)
+    pub fn new(trace: &'t SymbolicTrace) -> TraceConstraints<'t> {
+        TraceConstraints::under(trace, MemoryModel::Sequential)
     }
 
     /// Prepares the trace for orders of effects under this memory model.
-    pub fn under(trace: &'t SymbolicTrace, model: MemoryModel) -> Checker<'t> {
+    pub fn under(trace: &'t SymbolicTrace, model: MemoryModel) -> TraceConstraints<'t> {
         let steps = NumberedSteps::new(trace, &trace.order);
-        Checker {
+        TraceConstraints {
             trace,
             model,
             constraints: Constraints::new(&steps),
@@ -103,7 +103,7 @@ impl<'t> Checker<'t> {
     }
 
     /// Checks an order, with recorded values from outside.
-    pub fn check(&self, order: &[StepId]) -> Result<Feasible, Infeasible> {
+    pub fn check(&self, order: &[StepId]) -> Result<Feasible, InfeasibleTrace> {
         self.check_with(order, |symbol| self.trace.symbol(symbol)?.recorded)
     }
 
@@ -112,7 +112,7 @@ impl<'t> Checker<'t> {
         &self,
         order: &[StepId],
         outside: impl Fn(SymbolId) -> Option<u128>,
-    ) -> Result<Feasible, Infeasible> {
+    ) -> Result<Feasible, InfeasibleTrace> {
         let cut = self.in_program_order(order)?;
         self.synchronized(order)?;
         let symbols = self.values(order, &outside)?;
@@ -126,7 +126,7 @@ impl<'t> Checker<'t> {
 
     /// Checks Phi_mo and that the steps of one event are adjacent. Returns the first omitted step of each
     /// thread.
-    fn in_program_order(&self, order: &[StepId]) -> Result<Vec<StepId>, Infeasible> {
+    fn in_program_order(&self, order: &[StepId]) -> Result<Vec<StepId>, InfeasibleTrace> {
         let mut so_far = InOrder::new(self.trace, self.model);
         for &id in order {
             so_far.step(id)?;
@@ -135,7 +135,7 @@ impl<'t> Checker<'t> {
     }
 
     /// Checks Phi_sync.
-    fn synchronized(&self, order: &[StepId]) -> Result<(), Infeasible> {
+    fn synchronized(&self, order: &[StepId]) -> Result<(), InfeasibleTrace> {
         let numbers = order.iter().map(|&id| self.steps.number(id));
         let mut replay = Replay::new(&self.constraints, &self.steps, numbers.clone());
         for step in numbers {
@@ -152,7 +152,7 @@ impl<'t> Checker<'t> {
         &self,
         order: &[StepId],
         outside: &impl Fn(SymbolId) -> Option<u128>,
-    ) -> Result<Vec<Option<u128>>, Infeasible> {
+    ) -> Result<Vec<Option<u128>>, InfeasibleTrace> {
         let mut memory = self.first_values.clone();
         let mut symbols = self.outside(outside);
         let mut known = Values::new();
@@ -192,9 +192,9 @@ impl<'t> Checker<'t> {
 
     fn outside(&self, outside: &impl Fn(SymbolId) -> Option<u128>) -> Vec<Option<u128>> {
         let symbols = (0..).map(SymbolId).zip(&self.trace.symbols);
-        let value = |(id, symbol): (SymbolId, &crate::Symbol)| match symbol.origin {
-            Origin::Read(_) => None,
-            Origin::Outside { .. } => outside(id),
+        let value = |(id, symbol): (SymbolId, &crate::UnknownValue)| match symbol.origin {
+            SymbolOrigin::Read(_) => None,
+            SymbolOrigin::Outside { .. } => outside(id),
         };
         symbols.map(value).collect()
     }
@@ -226,6 +226,6 @@ impl<'t> Checker<'t> {
     }
 }
 
-fn broken(step: StepId, other: Option<StepId>, rule: Rule) -> Infeasible {
+fn broken(step: StepId, other: Option<StepId>, rule: Rule) -> InfeasibleTrace {
     Violation { step, other, rule }
 }

@@ -13,8 +13,8 @@
 //! Other lines are those of [`unsnarl_trace::script`]. Values have 32 bits; those of reads are computed.
 
 use crate::{
-    Action, Binary, Bug, Cell, CellId, Compare, ExprId, Exprs, Object, Origin, Step, StepId,
-    Symbol, SymbolId, SymbolicTrace, ThreadTrace, expr::Values,
+    Action, Binary, Bug, CellId, Comparison, ExprId, Exprs, MemoryObject, SharedCell, StepId,
+    SymbolId, SymbolOrigin, SymbolicStep, SymbolicTrace, ThreadTrace, UnknownValue, expr::Values,
 };
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value, script};
@@ -27,17 +27,17 @@ pub(crate) struct Fixture {
 }
 
 #[derive(Default)]
-struct Build {
+struct FixtureBuild {
     exprs: Exprs,
     symbols: Vec<(String, u128)>,
     names: BTreeMap<String, SymbolId>,
     memory: BTreeMap<String, u128>,
     initial: BTreeMap<String, u128>,
     script: String,
-    lines: Vec<Line>,
+    lines: Vec<FixtureLine>,
 }
 
-enum Line {
+enum FixtureLine {
     Read(String, SymbolId),
     Write(String, ExprId),
     Assume(ExprId, String, u32),
@@ -48,7 +48,7 @@ enum Line {
 
 /// Parses a trace.
 pub(crate) fn fixture(text: &str) -> Fixture {
-    let mut build = Build::default();
+    let mut build = FixtureBuild::default();
     for line in text.lines().map(str::trim) {
         if !line.is_empty() && !line.starts_with('#') {
             build.line(line);
@@ -57,7 +57,7 @@ pub(crate) fn fixture(text: &str) -> Fixture {
     build.finish()
 }
 
-impl Build {
+impl FixtureBuild {
     fn line(&mut self, line: &str) {
         // Callers are given with the place.
         let ends = [line.find(" via="), line.find(" @")];
@@ -77,27 +77,27 @@ impl Build {
                 let bits = self.value(value);
                 self.memory.insert((*name).into(), bits);
                 self.script += &format!("{thread} W {name} ={bits} {site}\n");
-                self.lines.push(Line::Write((*name).into(), value));
+                self.lines.push(FixtureLine::Write((*name).into(), value));
             }
             [thread, "assume", expression @ ..] => {
                 let condition = self.expression(expression);
                 let number = site.trim_start_matches('@').split_whitespace().next();
                 let number = number.map_or(0, |number| number.parse().unwrap());
                 self.lines
-                    .push(Line::Assume(condition, (*thread).into(), number));
+                    .push(FixtureLine::Assume(condition, (*thread).into(), number));
             }
             [thread, "bug", expression @ ..] => {
                 let condition = self.expression(expression);
                 self.script += &format!("{thread} fails {site}\n");
-                self.lines.push(Line::Bug(condition));
+                self.lines.push(FixtureLine::Bug(condition));
             }
             [thread, "release", lock] => self
                 .lines
-                .push(Line::Release((*thread).into(), (*lock).into())),
+                .push(FixtureLine::Release((*thread).into(), (*lock).into())),
             _ => {
                 self.script += &format!("{line}\n");
                 if !["file", "start", "deadlocks"].contains(&words[0]) {
-                    self.lines.push(Line::Other);
+                    self.lines.push(FixtureLine::Other);
                 }
             }
         }
@@ -110,7 +110,7 @@ impl Build {
         self.symbols.push((symbol.into(), value));
         self.names.insert(symbol.into(), id);
         self.script += &format!("{thread} R {name} ={value} {site}\n");
-        self.lines.push(Line::Read(name.into(), id));
+        self.lines.push(FixtureLine::Read(name.into(), id));
     }
 
     /// Parses operands and operators from left to right, with one comparison at most.
@@ -122,13 +122,13 @@ impl Build {
         let (a, b) = (self.sum(&words[..at]), self.sum(&words[at + 1..]));
         let exprs = &mut self.exprs;
         match words[at] {
-            "<" => exprs.compare(Compare::Slt, a, b),
-            "<=" => exprs.compare(Compare::Sle, a, b),
-            ">" => exprs.compare(Compare::Slt, b, a),
-            ">=" => exprs.compare(Compare::Sle, b, a),
-            "==" => exprs.compare(Compare::Eq, a, b),
+            "<" => exprs.compare(Comparison::Slt, a, b),
+            "<=" => exprs.compare(Comparison::Sle, a, b),
+            ">" => exprs.compare(Comparison::Slt, b, a),
+            ">=" => exprs.compare(Comparison::Sle, b, a),
+            "==" => exprs.compare(Comparison::Eq, a, b),
             _ => {
-                let same = exprs.compare(Compare::Eq, a, b);
+                let same = exprs.compare(Comparison::Eq, a, b);
                 exprs.not(same)
             }
         }
@@ -171,7 +171,7 @@ impl Build {
         let mut row = 0;
         for line in &self.lines {
             let event = match line {
-                Line::Assume(..) | Line::Release(..) => None,
+                FixtureLine::Assume(..) | FixtureLine::Release(..) => None,
                 _ => Some(EventId(row)),
             };
             row += u32::from(event.is_some());
@@ -183,18 +183,18 @@ impl Build {
 
     fn cells(&self, run: &Run, trace: &mut SymbolicTrace) {
         let names = self.lines.iter().filter_map(|line| match line {
-            Line::Read(name, _) | Line::Write(name, _) => Some(name),
+            FixtureLine::Read(name, _) | FixtureLine::Write(name, _) => Some(name),
             _ => None,
         });
         let names: std::collections::BTreeSet<_> = names.collect();
         for (i, name) in names.into_iter().enumerate() {
             let base = (i as u64 + 1) << 32;
-            trace.objects.push(Object {
+            trace.objects.push(MemoryObject {
                 name: name.clone(),
                 base,
                 size: 4,
             });
-            trace.cells.push(Cell {
+            trace.cells.push(SharedCell {
                 name: name.clone(),
                 location: location(run, name),
                 address: base,
@@ -204,7 +204,13 @@ impl Build {
         }
     }
 
-    fn step(&self, run: &Run, trace: &mut SymbolicTrace, line: &Line, event: Option<EventId>) {
+    fn step(
+        &self,
+        run: &Run,
+        trace: &mut SymbolicTrace,
+        line: &FixtureLine,
+        event: Option<EventId>,
+    ) {
         let happened = event.and_then(|event| run.events.get(event));
         let cell = |name: &String| {
             let at = trace.cells.iter().position(|cell| &cell.name == name);
@@ -215,7 +221,7 @@ impl Build {
             ThreadId(at.unwrap() as u16)
         };
         let thread = match line {
-            Line::Assume(_, thread, _) | Line::Release(thread, _) => named(thread),
+            FixtureLine::Assume(_, thread, _) | FixtureLine::Release(thread, _) => named(thread),
             _ => happened.unwrap().thread,
         };
         let id = StepId {
@@ -224,12 +230,12 @@ impl Build {
         };
         let mut site = happened.map_or(SiteId(0), |event| event.site);
         let action = match line {
-            Line::Read(name, symbol) => {
+            FixtureLine::Read(name, symbol) => {
                 let (name_of_symbol, recorded) = self.symbols[symbol.index()].clone();
-                trace.symbols.push(Symbol {
+                trace.symbols.push(UnknownValue {
                     width: 32,
                     recorded: Some(recorded),
-                    origin: Origin::Read(id),
+                    origin: SymbolOrigin::Read(id),
                     name: name_of_symbol,
                 });
                 Action::Read {
@@ -237,27 +243,27 @@ impl Build {
                     symbol: *symbol,
                 }
             }
-            Line::Write(name, value) => Action::Write {
+            FixtureLine::Write(name, value) => Action::Write {
                 cell: cell(name),
                 value: *value,
             },
-            Line::Assume(condition, _, line) => {
+            FixtureLine::Assume(condition, _, line) => {
                 let at = run.meta.sites.iter().position(|row| row.line == *line);
                 site = SiteId(at.unwrap_or(0) as u32);
                 Action::Assume(*condition)
             }
-            Line::Bug(condition) => {
+            FixtureLine::Bug(condition) => {
                 trace.bug = Bug::Condition {
                     step: id,
                     condition: *condition,
                 };
                 Action::Assume(*condition)
             }
-            Line::Release(_, lock) => Action::Release {
+            FixtureLine::Release(_, lock) => Action::Release {
                 object: location(run, lock),
                 is_shared: false,
             },
-            Line::Other => {
+            FixtureLine::Other => {
                 let event = happened.unwrap();
                 Action::Sync {
                     kind: event.kind,
@@ -269,9 +275,9 @@ impl Build {
                 }
             }
         };
-        let event = event.filter(|_| !matches!(line, Line::Bug(_)));
+        let event = event.filter(|_| !matches!(line, FixtureLine::Bug(_)));
         assert_ne!(happened.map(|event| event.kind), Some(EventKind::Branch));
-        trace.threads[thread.index()].steps.push(Step {
+        trace.threads[thread.index()].steps.push(SymbolicStep {
             event,
             site,
             action,

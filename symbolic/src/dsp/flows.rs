@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 /// Destination of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum To {
+pub(super) enum FlowTarget {
     /// A read.
     Read(StepId),
     /// The cell's final value.
@@ -13,13 +13,19 @@ pub(super) enum To {
 }
 
 /// Data flow of one order: for each destination the write; none for the initial value.
-pub(super) fn flows(trace: &SymbolicTrace, order: &[StepId]) -> FxHashMap<To, Option<StepId>> {
+pub(super) fn flows(
+    trace: &SymbolicTrace,
+    order: &[StepId],
+) -> FxHashMap<FlowTarget, Option<StepId>> {
     let mut last: Vec<Option<StepId>> = vec![None; trace.cells.len()];
     let mut flows = FxHashMap::default();
     for &id in order {
         match trace.step(id).map(|step| step.action) {
             Some(Action::Read { cell, .. }) => {
-                flows.insert(To::Read(id), last.get(cell.index()).copied().flatten());
+                flows.insert(
+                    FlowTarget::Read(id),
+                    last.get(cell.index()).copied().flatten(),
+                );
             }
             Some(Action::Write { cell, .. }) => {
                 if let Some(last) = last.get_mut(cell.index()) {
@@ -30,7 +36,7 @@ pub(super) fn flows(trace: &SymbolicTrace, order: &[StepId]) -> FxHashMap<To, Op
         }
     }
     for (cell, last) in (0..).map(CellId).zip(last) {
-        flows.insert(To::End(cell), last);
+        flows.insert(FlowTarget::End(cell), last);
     }
     flows
 }
@@ -39,8 +45,9 @@ pub(super) fn flows(trace: &SymbolicTrace, order: &[StepId]) -> FxHashMap<To, Op
 /// both have.
 pub(super) fn variations(trace: &SymbolicTrace, failing: &[StepId], alternate: &[StepId]) -> usize {
     let (failing, alternate) = (flows(trace, failing), flows(trace, alternate));
-    let differs =
-        |(to, from): (&To, &Option<StepId>)| alternate.get(to).is_some_and(|other| other != from);
+    let differs = |(to, from): (&FlowTarget, &Option<StepId>)| {
+        alternate.get(to).is_some_and(|other| other != from)
+    };
     failing
         .iter()
         .filter(|(to, from)| differs((to, from)))

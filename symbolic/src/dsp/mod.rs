@@ -32,13 +32,15 @@ mod waiting;
 
 pub use agrees::projection_agrees;
 pub use alternates::{
-    Alternate, Alternates, Candidate, Options, Serial, Solve, Solved, alternates, check_of, events,
+    Alternate, AlternateLimits, Alternates, CandidateOrder, PairAnswer, Serial, Solve, alternates,
+    check_of, events,
 };
 pub use brief::in_brief;
 pub use check::{
-    Checker, Feasible, Infeasible, MemoryModel, check, infeasible_in_words, step_in_words,
+    Feasible, InfeasibleTrace, MemoryModel, TraceConstraints, check, infeasible_in_words,
+    step_in_words,
 };
-pub use model::{Advice, Counts, Does, Dsp, Flow, Flows, Operation};
+pub use model::{Advice, Does, Dsp, Flow, Flows, ProjectionCounts, ThreadOperation};
 pub use project::{Hints, hints, project, project_runs, project_waiting};
 pub use render::headline;
 pub use slice::{Matters, Slice};

@@ -9,7 +9,7 @@ use unsnarl_trace::EventId;
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Dsp {
     /// The operations that are shown, each once; the other fields refer to them by index.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<ThreadOperation>,
     /// The failing order, as indices into `operations`. Operations that only the alternate has are not in it.
     pub failing: Vec<u32>,
     /// The alternate order.
@@ -26,12 +26,12 @@ pub struct Dsp {
     /// the orders also differ in something else, and the projection explains little.
     pub explains: bool,
     /// Sizes of the orders and of the projection.
-    pub counts: Counts,
+    pub counts: ProjectionCounts,
 }
 
 impl Dsp {
     /// First and last operation of the advised region.
-    pub fn region(&self) -> Option<[&Operation; 2]> {
+    pub fn region(&self) -> Option<[&ThreadOperation; 2]> {
         let Some(Advice::Region { first, last, .. }) = &self.advice else {
             return None;
         };
@@ -40,7 +40,7 @@ impl Dsp {
     }
 
     /// First and last operation of the advised region if the failing run did not reach its end.
-    pub fn unfinished(&self) -> Option<[&Operation; 2]> {
+    pub fn unfinished(&self) -> Option<[&ThreadOperation; 2]> {
         self.region().filter(|[_, last]| last.event.is_none())
     }
 
@@ -63,7 +63,7 @@ impl Dsp {
 
 /// An operation of one thread.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Operation {
+pub struct ThreadOperation {
     /// Thread, by its place in the fork tree: `main.2`.
     pub thread: String,
     /// Thread with its function: `withdraw (main.2)`.
@@ -192,7 +192,7 @@ pub enum Advice {
 
 /// Sizes, for tables like Table 2 of the paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Counts {
+pub struct ProjectionCounts {
     /// Events of the failing order.
     pub events: u32,
     /// Events in the projection: those of data-flow variations and those whose order differs.

@@ -1,7 +1,7 @@
 //! Pairs of accesses to flip, nearest first ([symbiosis], section 3.4).
 
 use super::{
-    program::{NONE, Program, StepOp},
+    program::{NONE, PreparedTrace, StepOp},
     slice::{Matters, Slice},
 };
 use std::{cmp::Reverse, collections::BinaryHeap};
@@ -9,7 +9,7 @@ use unsnarl_order::VectorClock;
 
 /// Two steps of different threads; the first comes first in the base order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Pair {
+pub(super) struct StepPair {
     pub first: u32,
     pub second: u32,
 }
@@ -18,11 +18,11 @@ pub(super) struct Pair {
 /// first. Pairs whose order is forced are left out. Each next pair costs the logarithm of the number of
 /// accesses.
 #[derive(Debug)]
-pub(super) struct Pairs {
+pub(super) struct ConflictPairs {
     forced: Forced,
     level: Matters,
     /// Accesses by cell, each in the base order.
-    accesses: Vec<Access>,
+    accesses: Vec<PairedAccess>,
     nearest: BinaryHeap<Reverse<Near>>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Pairs {
 type Near = (u32, Reverse<u32>, u32, u32);
 
 #[derive(Clone, Copy, Debug)]
-struct Access {
+struct PairedAccess {
     cell: u32,
     place: u32,
     /// Number of events before the access.
@@ -42,12 +42,17 @@ struct Access {
     matters: Matters,
 }
 
-impl Pairs {
+impl ConflictPairs {
     /// The pairs whose more relevant access has this level.
-    pub fn new(program: &Program, base: &[u32], slice: &Slice, level: Matters) -> Pairs {
+    pub fn new(
+        program: &PreparedTrace,
+        base: &[u32],
+        slice: &Slice,
+        level: Matters,
+    ) -> ConflictPairs {
         let mut accesses = accesses(program, base, slice);
         accesses.sort_by_key(|access| (access.cell, access.place));
-        let mut pairs = Pairs {
+        let mut pairs = ConflictPairs {
             forced: Forced::new(program, base),
             level,
             accesses,
@@ -67,7 +72,7 @@ impl Pairs {
     }
 
     /// The accesses of the cell that begins here.
-    fn cell_from(&self, first: u32) -> Option<&[Access]> {
+    fn cell_from(&self, first: u32) -> Option<&[PairedAccess]> {
         let rest = self.accesses.get(first as usize..)?;
         rest.chunk_by(|a, b| a.cell == b.cell).next()
     }
@@ -94,21 +99,21 @@ impl Pairs {
     }
 }
 
-impl Iterator for Pairs {
-    type Item = Pair;
+impl Iterator for ConflictPairs {
+    type Item = StepPair;
 
-    fn next(&mut self) -> Option<Pair> {
+    fn next(&mut self) -> Option<StepPair> {
         let Reverse((_, _, first, second)) = self.nearest.pop()?;
         self.push(first, second + 1);
         let flat = |at: u32| self.accesses.get(at as usize).map(|access| access.flat);
-        Some(Pair {
+        Some(StepPair {
             first: flat(first)?,
             second: flat(second)?,
         })
     }
 }
 
-fn accesses(program: &Program, base: &[u32], slice: &Slice) -> Vec<Access> {
+fn accesses(program: &PreparedTrace, base: &[u32], slice: &Slice) -> Vec<PairedAccess> {
     let (mut accesses, mut events, mut last) = (Vec::new(), 0, None);
     for (place, &flat) in (0..).zip(base) {
         let id = program.id(flat);
@@ -120,7 +125,7 @@ fn accesses(program: &Program, base: &[u32], slice: &Slice) -> Vec<Access> {
             StepOp::Write { cell, .. } => (cell, true),
             _ => continue,
         };
-        accesses.push(Access {
+        accesses.push(PairedAccess {
             cell,
             place,
             events,
@@ -143,7 +148,7 @@ pub(super) struct Forced {
 
 impl Forced {
     /// Linear in the steps, and in threads for each creation and join.
-    pub fn new(program: &Program, base: &[u32]) -> Forced {
+    pub fn new(program: &PreparedTrace, base: &[u32]) -> Forced {
         let none = || VectorClock::of_width(program.threads());
         let mut forced = Forced {
             clocks: (0..program.threads()).map(|_| vec![(0, none())]).collect(),

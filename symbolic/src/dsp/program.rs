@@ -2,7 +2,7 @@
 //! lists the expressions to evaluate there, in order.
 
 use super::numbered::NumberedSteps;
-use crate::{Action, Bug, ExprId, Node, StepId, SymbolicTrace};
+use crate::{Action, Bug, ExprId, ExprNode, StepId, SymbolicTrace};
 pub(super) use unsnarl_order::NONE;
 use unsnarl_order::kernel::{SyncEffect, Transitions};
 use unsnarl_trace::{EventKind, ThreadId};
@@ -31,7 +31,7 @@ pub(super) enum StepOp {
 
 /// A prepared trace. Steps are numbered thread by thread.
 #[derive(Debug)]
-pub(super) struct Program<'t> {
+pub(super) struct PreparedTrace<'t> {
     pub trace: &'t SymbolicTrace,
     pub ops: Vec<StepOp>,
     thread_of: Vec<u16>,
@@ -51,10 +51,10 @@ pub(super) struct Program<'t> {
     held_at: Vec<u32>,
 }
 
-impl<'t> Program<'t> {
+impl<'t> PreparedTrace<'t> {
     /// Prepares a trace; `order` counts as the recorded order.
-    pub fn new(trace: &'t SymbolicTrace, order: &[StepId]) -> Program<'t> {
-        let mut program = Program {
+    pub fn new(trace: &'t SymbolicTrace, order: &[StepId]) -> PreparedTrace<'t> {
+        let mut program = PreparedTrace {
             trace,
             ops: Vec::new(),
             thread_of: Vec::new(),
@@ -127,9 +127,11 @@ impl<'t> Program<'t> {
     fn number_steps(&mut self) {
         for (thread, steps) in (0..).zip(&self.trace.threads) {
             let start = self.unit.len() as u32;
-            let own = |step: &&crate::Step| !matches!(step.action, Action::Release { .. });
+            let own = |step: &&crate::SymbolicStep| !matches!(step.action, Action::Release { .. });
             self.own.push(steps.steps.iter().filter(own).count() as u32);
-            let whole = |a: &crate::Step, b: &crate::Step| a.event.is_some() && a.event == b.event;
+            let whole = |a: &crate::SymbolicStep, b: &crate::SymbolicStep| {
+                a.event.is_some() && a.event == b.event
+            };
             let mut at = start;
             for unit in steps.steps.chunk_by(whole) {
                 let last = at + unit.len() as u32 - 1;
@@ -213,7 +215,7 @@ impl<'t> Program<'t> {
                 continue;
             }
             self.code.push(next);
-            if !matches!(self.trace.exprs.node(next), Node::Symbol(_)) {
+            if !matches!(self.trace.exprs.node(next), ExprNode::Symbol(_)) {
                 open.extend(self.trace.exprs.operands(next));
             }
         }

@@ -20,49 +20,49 @@ pub use runs::{Hints, hints, project_runs};
 pub use traced::project;
 pub use waiting::project_waiting;
 
-use super::model::{Advice, Counts, Dsp, Flow, Flows, Operation};
-use advice::{Asked, Hint};
-use choose::Told;
+use super::model::{Advice, Dsp, Flow, Flows, ProjectionCounts, ThreadOperation};
+use advice::{AdviceFacts, OrderAdvice};
+use choose::ToldPair;
 use compare::{Variation, moved, variations};
 use rustc_hash::{FxHashMap, FxHashSet};
-use side::{Key, Side, To};
+use side::{OperationNumber, OrderSide, ValueTarget};
 use unsnarl_core::explanation::{Place, Region};
 
 /// Queries that the two sources of a projection answer in their own ways.
-trait Source {
+trait ProjectionSource {
     /// The operation, without its values and the results of the comparison.
-    fn describe(&self, key: Key) -> Operation;
+    fn describe(&self, key: OperationNumber) -> ThreadOperation;
     /// The operation's place, then those of its calls, innermost first.
-    fn calls(&self, key: Key) -> Vec<Place>;
+    fn calls(&self, key: OperationNumber) -> Vec<Place>;
     /// The value of an operation in an order, in words.
-    fn value(&self, key: Key, failing: bool) -> Option<String>;
+    fn value(&self, key: OperationNumber, failing: bool) -> Option<String>;
     /// The name of a cell.
     fn cell(&self, cell: u32) -> String;
     /// The name of a lock.
     fn lock(&self, lock: u32) -> String;
     /// `true` if the failure was computed from the operation in either order.
-    fn matters(&self, key: Key) -> bool;
+    fn matters(&self, key: OperationNumber) -> bool;
     /// `true` if a thread departs from its path in the alternate because of the value of this read.
-    fn decides(&self, key: Key) -> bool;
+    fn decides(&self, key: OperationNumber) -> bool;
     /// `true` if the run still fails when the others' operations up to the second come before the first.
-    fn fails_all_the_same(&self, first: Key, until: Key) -> bool;
+    fn fails_all_the_same(&self, first: OperationNumber, until: OperationNumber) -> bool;
     /// The operation that fails.
-    fn failure(&self) -> Option<Key>;
+    fn failure(&self) -> Option<OperationNumber>;
     /// Number of events in the failing order.
     fn events(&self) -> usize;
 }
 
 struct Projection<'s> {
-    source: &'s dyn Source,
-    failing: &'s Side,
-    alternate: &'s Side,
+    source: &'s dyn ProjectionSource,
+    failing: &'s OrderSide,
+    alternate: &'s OrderSide,
 }
 
 fn projection(
-    source: &dyn Source,
-    failing: &Side,
-    alternate: &Side,
-    pair: Option<(Key, Key)>,
+    source: &dyn ProjectionSource,
+    failing: &OrderSide,
+    alternate: &OrderSide,
+    pair: Option<(OperationNumber, OperationNumber)>,
 ) -> Dsp {
     let projection = Projection {
         source,
@@ -78,9 +78,9 @@ fn projection(
 
 impl Projection<'_> {
     /// Advice that a flipped pair suggests: a region, or an order if no function contains the region.
-    fn hint(&self, pair: (Key, Key)) -> Hint {
+    fn hint(&self, pair: (OperationNumber, OperationNumber)) -> OrderAdvice {
         let source = self.source;
-        let asked = Asked {
+        let asked = AdviceFacts {
             failing: self.failing,
             alternate: self.alternate,
             matters: &|key| source.matters(key),
@@ -91,8 +91,8 @@ impl Projection<'_> {
         })
     }
 
-    fn finish(&self, varying: &[Variation], shown: &[Variation], told: Option<Told>) -> Dsp {
-        let mut keys: FxHashSet<Key> = shown.iter().flat_map(Variation::keys).collect();
+    fn finish(&self, varying: &[Variation], shown: &[Variation], told: Option<ToldPair>) -> Dsp {
+        let mut keys: FxHashSet<OperationNumber> = shown.iter().flat_map(Variation::keys).collect();
         if let Some((pair, hint)) = &told {
             keys.extend(needed(*pair, hint));
         }
@@ -106,17 +106,17 @@ impl Projection<'_> {
         &self,
         varying: &[Variation],
         shown: &[Variation],
-        told: Option<Told>,
-        keys: &FxHashSet<Key>,
+        told: Option<ToldPair>,
+        keys: &FxHashSet<OperationNumber>,
     ) -> Dsp {
-        let in_flow: FxHashSet<Key> = shown.iter().flat_map(Variation::keys).collect();
+        let in_flow: FxHashSet<OperationNumber> = shown.iter().flat_map(Variation::keys).collect();
         let failure = self.failure(shown).filter(|key| keys.contains(key));
         let pair = told.as_ref().map(|(pair, _)| *pair);
         let hint = told.map(|(_, hint)| hint);
         let numbers = self.numbers(keys);
-        let number = |key: Key| numbers.get(&key).copied();
-        let order = |side: &Side| -> Vec<Key> {
-            let mut there: Vec<(usize, Key)> = keys
+        let number = |key: OperationNumber| numbers.get(&key).copied();
+        let order = |side: &OrderSide| -> Vec<OperationNumber> {
+            let mut there: Vec<(usize, OperationNumber)> = keys
                 .iter()
                 .filter_map(|&key| Some((side.place(key)?, key)))
                 .collect();
@@ -140,11 +140,12 @@ impl Projection<'_> {
             counts: self.counts(varying, shown, &in_flow),
             operations: Vec::new(),
         };
-        let mut listed: Vec<(u32, Key)> = numbers.iter().map(|(&key, &at)| (at, key)).collect();
+        let mut listed: Vec<(u32, OperationNumber)> =
+            numbers.iter().map(|(&key, &at)| (at, key)).collect();
         listed.sort_unstable();
         dsp.operations = listed
             .into_iter()
-            .map(|(_, key)| Operation {
+            .map(|(_, key)| ThreadOperation {
                 failing_value: self.value(key, true),
                 alternate_value: self.value(key, false),
                 is_moved: moves.contains(&key),
@@ -156,8 +157,8 @@ impl Projection<'_> {
     }
 
     /// Positions in the failing order, followed by operations that only the alternate has.
-    fn numbers(&self, keys: &FxHashSet<Key>) -> FxHashMap<Key, u32> {
-        let mut keys: Vec<Key> = keys.iter().copied().collect();
+    fn numbers(&self, keys: &FxHashSet<OperationNumber>) -> FxHashMap<OperationNumber, u32> {
+        let mut keys: Vec<OperationNumber> = keys.iter().copied().collect();
         keys.sort_by_key(|&key| {
             let late = |place: Option<usize>| place.unwrap_or(usize::MAX);
             (
@@ -169,7 +170,7 @@ impl Projection<'_> {
         keys.into_iter().zip(0..).collect()
     }
 
-    fn value(&self, key: Key, failing: bool) -> Option<String> {
+    fn value(&self, key: OperationNumber, failing: bool) -> Option<String> {
         let side = if failing {
             self.failing
         } else {
@@ -179,7 +180,7 @@ impl Projection<'_> {
         self.source.value(key, failing)
     }
 
-    fn flows(&self, shown: &[Variation], numbers: &FxHashMap<Key, u32>) -> Flows {
+    fn flows(&self, shown: &[Variation], numbers: &FxHashMap<OperationNumber, u32>) -> Flows {
         let flow = |variation: &Variation, failing: bool| {
             let from = if failing {
                 variation.failing
@@ -187,8 +188,8 @@ impl Projection<'_> {
                 variation.alternate
             };
             let reader = match variation.to {
-                To::Read(key, _) => Some(key),
-                To::End(_) => None,
+                ValueTarget::Read(key, _) => Some(key),
+                ValueTarget::End(_) => None,
             };
             let carried = from.or(reader);
             Flow {
@@ -210,21 +211,25 @@ impl Projection<'_> {
         }
     }
 
-    fn variable(&self, key: Option<Key>, cell: u32) -> String {
+    fn variable(&self, key: Option<OperationNumber>, cell: u32) -> String {
         let named = key.map(|key| self.source.describe(key).variable);
         named
             .filter(|name| !name.is_empty())
             .unwrap_or_else(|| self.source.cell(cell))
     }
 
-    fn advice(&self, hint: Hint, numbers: &FxHashMap<Key, u32>) -> Option<Advice> {
-        let number = |key: Key| numbers.get(&key).copied();
+    fn advice(
+        &self,
+        hint: OrderAdvice,
+        numbers: &FxHashMap<OperationNumber, u32>,
+    ) -> Option<Advice> {
+        let number = |key: OperationNumber| numbers.get(&key).copied();
         match hint {
-            Hint::Order { first, second } => Some(Advice::Order {
+            OrderAdvice::Order { first, second } => Some(Advice::Order {
                 first: number(first)?,
                 second: number(second)?,
             }),
-            Hint::Region {
+            OrderAdvice::Region {
                 first,
                 last,
                 from,
@@ -243,7 +248,12 @@ impl Projection<'_> {
 
     /// The lines from the first to the last, in the innermost function that contains or calls both; extended
     /// to the surrounding critical sections as far as they are in the same function.
-    fn region(&self, inner: [Key; 2], outer: [Key; 2], lock: Option<u32>) -> Option<Region> {
+    fn region(
+        &self,
+        inner: [OperationNumber; 2],
+        outer: [OperationNumber; 2],
+        lock: Option<u32>,
+    ) -> Option<Region> {
         let does = inner.map(|key| self.source.describe(key).does);
         let [first, last] = inner.map(|key| self.source.calls(key));
         if first == last && does[0] == does[1] {
@@ -272,16 +282,16 @@ impl Projection<'_> {
         &self,
         varying: &[Variation],
         shown: &[Variation],
-        in_flow: &FxHashSet<Key>,
-    ) -> Counts {
-        let keys = |side: &Side| side.ops.iter().map(|op| op.key).collect::<Vec<_>>();
+        in_flow: &FxHashSet<OperationNumber>,
+    ) -> ProjectionCounts {
+        let keys = |side: &OrderSide| side.ops.iter().map(|op| op.key).collect::<Vec<_>>();
         let mut events = moved(&keys(self.failing), &keys(self.alternate));
         events.extend(varying.iter().flat_map(Variation::keys));
         let flows = self.failing.flows();
         let read = flows
             .iter()
-            .filter(|(to, from)| matches!(to, To::Read(..)) && from.is_some());
-        Counts {
+            .filter(|(to, from)| matches!(to, ValueTarget::Read(..)) && from.is_some());
+        ProjectionCounts {
             events: self.source.events() as u32,
             shown: events.len() as u32,
             flows: read.count() as u32,
@@ -294,11 +304,11 @@ impl Projection<'_> {
 
 /// Makes the projection without data flow: a pair, its suggestion, and the operations where threads block for
 /// ever.
-fn finish_with(projection: &Projection, told: Told, stuck: &[Key]) -> Dsp {
+fn finish_with(projection: &Projection, told: ToldPair, stuck: &[OperationNumber]) -> Dsp {
     let (pair, hint) = &told;
-    let mut keys: FxHashSet<Key> = needed(*pair, hint).into_iter().collect();
+    let mut keys: FxHashSet<OperationNumber> = needed(*pair, hint).into_iter().collect();
     keys.extend(stuck);
-    if let Hint::Region { between, .. } = hint {
+    if let OrderAdvice::Region { between, .. } = hint {
         keys.extend(between.first());
     }
     projection.made(&[], &[], Some(told), &keys)
@@ -320,9 +330,9 @@ fn same_function(a: &Place, b: &Place) -> bool {
 }
 
 /// The operations that a reader needs beside the data flow.
-fn needed(pair: (Key, Key), hint: &Hint) -> [Key; 4] {
+fn needed(pair: (OperationNumber, OperationNumber), hint: &OrderAdvice) -> [OperationNumber; 4] {
     match hint {
-        Hint::Region { first, last, .. } => [pair.0, pair.1, *first, *last],
-        Hint::Order { first, second } => [pair.0, pair.1, *first, *second],
+        OrderAdvice::Region { first, last, .. } => [pair.0, pair.1, *first, *last],
+        OrderAdvice::Order { first, second } => [pair.0, pair.1, *first, *second],
     }
 }

@@ -6,15 +6,15 @@
 //! near the failure are cheap. Nothing is hashed per step.
 
 use super::{
-    program::{NONE, Program, StepOp},
+    program::{NONE, PreparedTrace, StepOp},
     state::{Ready, SimulationState},
 };
-use crate::{Bug, Origin, StepId, SymbolicTrace};
+use crate::{Bug, StepId, SymbolOrigin, SymbolicTrace};
 use unsnarl_order::kernel::SyncEffect;
 
 /// An attempt: from a position of the base order on, a thread is held back until a step has been taken.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Attempt {
+pub(super) struct SimulatedAttempt {
     /// Position in the base order.
     pub from: u32,
     /// The thread that is held back at its next step from there on.
@@ -43,7 +43,7 @@ pub(super) enum AttemptEnd {
 /// Simulator of attempts on a base order.
 #[derive(Debug)]
 pub(super) struct Simulator<'t> {
-    pub program: Program<'t>,
+    pub program: PreparedTrace<'t>,
     /// The base order, steps by number.
     pub base: Vec<u32>,
     /// By step: its place in the base order.
@@ -81,7 +81,7 @@ impl<'t> Simulator<'t> {
         order: &[StepId],
         first: Vec<Option<u128>>,
     ) -> Simulator<'t> {
-        let program = Program::new(trace, order);
+        let program = PreparedTrace::new(trace, order);
         let base: Vec<u32> = order.iter().map(|&id| program.flat(id)).collect();
         let mut place = vec![NONE; program.ops.len()];
         for (at, &flat) in (0..).zip(&base) {
@@ -90,8 +90,8 @@ impl<'t> Simulator<'t> {
             }
         }
         let outside = trace.symbols.iter().map(|symbol| match symbol.origin {
-            Origin::Outside { .. } => symbol.recorded,
-            Origin::Read(_) => None,
+            SymbolOrigin::Outside { .. } => symbol.recorded,
+            SymbolOrigin::Read(_) => None,
         });
         let symbols: Vec<Option<u128>> = outside.collect();
         let mut simulator = Simulator {
@@ -232,7 +232,7 @@ impl<'t> Simulator<'t> {
 
     /// Makes an attempt. Until the next attempt, `self.order` holds its order, which replaces the base
     /// order's steps from [`Attempt::from`] on.
-    pub fn attempt(&mut self, attempt: &Attempt) -> AttemptEnd {
+    pub fn attempt(&mut self, attempt: &SimulatedAttempt) -> AttemptEnd {
         self.order.clear();
         self.restart();
         let mut state = self.state_at(attempt.from as usize);
@@ -245,7 +245,7 @@ impl<'t> Simulator<'t> {
     }
 
     /// Takes all remaining steps, in the base order.
-    fn rest(&mut self, state: &mut SimulationState, attempt: &Attempt) -> AttemptEnd {
+    fn rest(&mut self, state: &mut SimulationState, attempt: &SimulatedAttempt) -> AttemptEnd {
         self.waiting.clear();
         if let Some(ended) = self.pass(state, attempt, false) {
             return ended;
@@ -291,7 +291,7 @@ impl<'t> Simulator<'t> {
     fn pass(
         &mut self,
         state: &mut SimulationState,
-        attempt: &Attempt,
+        attempt: &SimulatedAttempt,
         held: bool,
     ) -> Option<AttemptEnd> {
         let awaited = self.program.thread(attempt.until);

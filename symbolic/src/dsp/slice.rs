@@ -6,7 +6,7 @@
 //! in the order and the expressions.
 
 use super::program::NONE;
-use crate::{Action, Bug, ExprId, Exprs, Node, Origin, StepId, SymbolId, SymbolicTrace};
+use crate::{Action, Bug, ExprId, ExprNode, Exprs, StepId, SymbolId, SymbolOrigin, SymbolicTrace};
 
 /// Relevance of a step to the failure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -29,7 +29,7 @@ pub struct Slice {
     order: Vec<StepId>,
 }
 
-struct Walk<'t> {
+struct SliceBuilder<'t> {
     trace: &'t SymbolicTrace,
     slice: Slice,
     seen: Vec<bool>,
@@ -40,7 +40,7 @@ struct Walk<'t> {
 impl Slice {
     /// Computes the slice of an order.
     pub fn new(trace: &SymbolicTrace, order: &[StepId]) -> Slice {
-        let mut walk = Walk {
+        let mut walk = SliceBuilder {
             trace,
             slice: Slice::without(trace, order),
             seen: vec![false; trace.exprs.len()],
@@ -66,7 +66,7 @@ impl Slice {
     /// Computes the slice when the condition of the failure is not known: values that the failing thread read
     /// from this step on count as data, earlier ones as control.
     pub fn of_check(trace: &SymbolicTrace, order: &[StepId], check: StepId) -> Slice {
-        let mut walk = Walk {
+        let mut walk = SliceBuilder {
             trace,
             slice: Slice::without(trace, order),
             seen: vec![false; trace.exprs.len()],
@@ -146,7 +146,7 @@ impl Slice {
     }
 }
 
-impl Walk<'_> {
+impl SliceBuilder<'_> {
     /// Marks a step; `true` when it was irrelevant so far.
     fn mark(&mut self, id: StepId, as_what: Matters) -> bool {
         let flat = self.slice.flat(id);
@@ -177,7 +177,7 @@ impl Walk<'_> {
                 _ => continue,
             }
             match exprs.node(next) {
-                Node::Symbol(symbol) => open.extend(self.symbol(symbol, as_what)),
+                ExprNode::Symbol(symbol) => open.extend(self.symbol(symbol, as_what)),
                 _ => open.extend(exprs.operands(next)),
             }
         }
@@ -185,7 +185,7 @@ impl Walk<'_> {
 
     /// The value of the write that this symbol was read from.
     fn symbol(&mut self, symbol: SymbolId, as_what: Matters) -> Option<ExprId> {
-        let Origin::Read(read) = self.trace.symbol(symbol)?.origin else {
+        let SymbolOrigin::Read(read) = self.trace.symbol(symbol)?.origin else {
             return None;
         };
         self.mark(read, as_what);
@@ -199,7 +199,7 @@ impl Walk<'_> {
 
     /// Marks the path conditions before relevant steps, until a fixed point.
     fn control(&mut self) {
-        let last = |walk: &Walk, thread: usize| {
+        let last = |walk: &SliceBuilder, thread: usize| {
             let from = walk.slice.first.get(thread).copied().unwrap_or(0) as usize;
             let to = walk.slice.first.get(thread + 1).copied().unwrap_or(0) as usize;
             let matters = walk.slice.matters.get(from..to).unwrap_or(&[]);

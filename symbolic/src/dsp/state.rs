@@ -1,6 +1,6 @@
 //! The state of memory and objects within a simulated order.
 
-use super::program::Program;
+use super::program::PreparedTrace;
 use unsnarl_order::kernel::{Blocked, SyncState};
 
 /// Readiness of a step.
@@ -26,7 +26,7 @@ pub(super) struct SimulationState {
 
 impl SimulationState {
     /// The state before the first step.
-    pub fn new(program: &Program, memory: Vec<Option<u128>>) -> SimulationState {
+    pub fn new(program: &PreparedTrace, memory: Vec<Option<u128>>) -> SimulationState {
         SimulationState {
             next: vec![0; program.threads()],
             memory,
@@ -35,7 +35,7 @@ impl SimulationState {
     }
 
     /// Returns whether the thread may take the step now.
-    pub fn ready(&self, program: &Program, flat: u32) -> Ready {
+    pub fn ready(&self, program: &PreparedTrace, flat: u32) -> Ready {
         let done = |flat: u32| {
             let id = program.id(flat);
             let next = self.next.get(id.thread.index());

@@ -1,9 +1,9 @@
 //! Tests of the search against all orders of small random traces.
 
 use super::{
-    alternates::{Options, Solve, Solved, alternates},
+    alternates::{AlternateLimits, PairAnswer, Solve, alternates},
     brute::{passing_orders, trace},
-    check::Checker,
+    check::TraceConstraints,
     flows,
     slice::{Matters, Slice},
 };
@@ -12,7 +12,7 @@ use proptest::{prelude::*, strategy::ValueTree};
 use std::collections::BTreeSet;
 use unsnarl_core::Budget;
 
-type Pairs = BTreeSet<(StepId, StepId)>;
+type RandomPairs = BTreeSet<(StepId, StepId)>;
 
 /// The cell that a step accesses, and whether it writes it.
 fn access(trace: &SymbolicTrace, id: StepId) -> Option<(CellId, bool)> {
@@ -24,9 +24,9 @@ fn access(trace: &SymbolicTrace, id: StepId) -> Option<(CellId, bool)> {
 }
 
 /// Conflicting pairs of the failing order that touch its slice and are flipped in this one.
-fn flipped(trace: &SymbolicTrace, slice: &Slice, order: &[StepId]) -> Pairs {
+fn flipped(trace: &SymbolicTrace, slice: &Slice, order: &[StepId]) -> RandomPairs {
     let place = |id: StepId| order.iter().position(|&other| other == id);
-    let mut pairs = Pairs::new();
+    let mut pairs = RandomPairs::new();
     for (at, &first) in trace.order.iter().enumerate() {
         for &second in &trace.order[at + 1..] {
             let (Some(a), Some(b)) = (access(trace, first), access(trace, second)) else {
@@ -57,13 +57,13 @@ struct Brute<'t> {
 }
 
 impl Solve for Brute<'_> {
-    fn flipped(&mut self, first: StepId, second: StepId, _: &Budget) -> Solved {
+    fn flipped(&mut self, first: StepId, second: StepId, _: &Budget) -> PairAnswer {
         let fits = |order: &&Vec<StepId>| {
             flipped(self.trace, self.slice, order).contains(&(first, second))
         };
         match self.orders.iter().find(fits) {
-            Some(order) => Solved::Order(order.clone()),
-            None => Solved::Impossible,
+            Some(order) => PairAnswer::Order(order.clone()),
+            None => PairAnswer::Impossible,
         }
     }
 }
@@ -74,7 +74,7 @@ proptest! {
     #[test]
     fn alternates_are_those_of_all_orders(fixture in trace()) {
         let trace = &fixture.trace;
-        let checker = Checker::new(trace);
+        let checker = TraceConstraints::new(trace);
         let recorded = checker.check(&trace.order).unwrap();
         prop_assert_eq!(recorded.fails, Some(true));
         let values: Vec<_> = trace.symbols.iter().map(|symbol| symbol.recorded).collect();
@@ -82,17 +82,17 @@ proptest! {
 
         let orders = passing_orders(trace);
         let slice = Slice::new(trace, &trace.order);
-        let all: Pairs = orders.iter().flat_map(|order| flipped(trace, &slice, order)).collect();
+        let all: RandomPairs = orders.iter().flat_map(|order| flipped(trace, &slice, order)).collect();
         let budget = Budget::unlimited();
-        let simulated = alternates(trace, &trace.order, &Options::all(), None, &budget).unwrap();
+        let simulated = alternates(trace, &trace.order, &AlternateLimits::all(), None, &budget).unwrap();
         for alternate in &simulated.found {
             prop_assert_eq!(checker.check(&alternate.order).unwrap().fails, Some(false));
             prop_assert!(orders.contains(&alternate.order), "{:?}", alternate.order);
             prop_assert!(flipped(trace, &slice, &alternate.order).contains(&alternate.pair));
         }
         let mut brute = Brute { trace, slice: &slice, orders: &orders };
-        let solved = alternates(trace, &trace.order, &Options::all(), Some(&mut brute), &budget).unwrap();
-        let found: Pairs = solved.found.iter().flat_map(|found| flipped(trace, &slice, &found.order)).collect();
+        let solved = alternates(trace, &trace.order, &AlternateLimits::all(), Some(&mut brute), &budget).unwrap();
+        let found: RandomPairs = solved.found.iter().flat_map(|found| flipped(trace, &slice, &found.order)).collect();
         prop_assert_eq!(found, all);
     }
 
@@ -134,7 +134,7 @@ fn the_simulation_finds_nearly_all() {
         let simulated = alternates(
             trace,
             &trace.order,
-            &Options::default(),
+            &AlternateLimits::default(),
             None,
             &Budget::unlimited(),
         );

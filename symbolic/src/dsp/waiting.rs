@@ -3,9 +3,9 @@
 //! execution decides.
 
 use super::{
-    alternates::Candidate,
+    alternates::CandidateOrder,
     program::NONE,
-    simulate::{Attempt, AttemptEnd, Simulator},
+    simulate::{AttemptEnd, SimulatedAttempt, Simulator},
 };
 use crate::{Action, Bug, CellId, StepId, SymbolicTrace};
 use rustc_hash::FxHashMap;
@@ -13,14 +13,14 @@ use std::collections::BTreeSet;
 use unsnarl_trace::{EventKind, LocationId, Run, ThreadId, raw::WaitsFor};
 
 /// Two steps to flip, and the step before which the first one's thread waits for the second.
-struct Turn {
+struct WaitTurn {
     pair: (StepId, StepId),
     hold: StepId,
 }
 
 /// Candidates for a run that ended with all threads waiting, lock pairs first. Empty for other failures.
 /// Linear in the trace for each thread that waits.
-pub fn waiting(trace: &SymbolicTrace, run: &Run, failing: &[StepId]) -> Vec<Candidate> {
+pub fn waiting(trace: &SymbolicTrace, run: &Run, failing: &[StepId]) -> Vec<CandidateOrder> {
     if trace.bug != Bug::Deadlock {
         return Vec::new();
     }
@@ -37,7 +37,7 @@ pub fn waiting(trace: &SymbolicTrace, run: &Run, failing: &[StepId]) -> Vec<Cand
 
 /// The order up to the second step of the pair, with the first one's thread held back before the point where
 /// it waits, or before a lock that it holds there.
-fn made(simulator: &mut Simulator, turn: &Turn) -> Option<Candidate> {
+fn made(simulator: &mut Simulator, turn: &WaitTurn) -> Option<CandidateOrder> {
     let program = &simulator.program;
     let hold = program.flat(turn.hold);
     let (_, until) = program.unit(program.flat(turn.pair.1));
@@ -45,7 +45,7 @@ fn made(simulator: &mut Simulator, turn: &Turn) -> Option<Candidate> {
     holds.insert(0, hold);
     for hold in holds {
         let from = simulator.place.get(hold as usize).copied().unwrap_or(NONE);
-        let attempt = Attempt {
+        let attempt = SimulatedAttempt {
             from,
             held: simulator.program.thread(hold),
             until,
@@ -63,7 +63,7 @@ fn made(simulator: &mut Simulator, turn: &Turn) -> Option<Candidate> {
         let mut order: Vec<StepId> = steps.map(|&flat| program.id(flat)).collect();
         let end = order.iter().position(|&id| id == turn.pair.1)?;
         order.truncate(end + 1);
-        return Some(Candidate {
+        return Some(CandidateOrder {
             pair: turn.pair,
             order,
             departs: None,
@@ -100,7 +100,7 @@ impl<'t> Ends<'t> {
 
     /// Turns of the acquisitions of locks that a thread waits for and whose holder waits itself: for each two
     /// threads that wait for each other, the locks that both hold.
-    fn locks(&self) -> Vec<Turn> {
+    fn locks(&self) -> Vec<WaitTurn> {
         let wanted = self.waits.iter();
         let wanted: Vec<(ThreadId, LocationId)> = wanted
             .filter(|(_, what, _)| matches!(what, WaitsFor::Lock | WaitsFor::SharedLock))
@@ -120,7 +120,7 @@ impl<'t> Ends<'t> {
         }
         for (first, second) in pairs {
             if let (Some(&first), Some(&second)) = (self.order.get(first), self.order.get(second)) {
-                turns.push(Turn {
+                turns.push(WaitTurn {
                     pair: (first, second),
                     hold: first,
                 });
@@ -154,7 +154,7 @@ impl<'t> Ends<'t> {
 
     /// Turns for signals that came before the wait of a thread that still waits at the end, the nearest
     /// first.
-    fn signals(&self) -> Vec<Turn> {
+    fn signals(&self) -> Vec<WaitTurn> {
         let on = |(_, what, _): &&(ThreadId, WaitsFor, LocationId)| *what == WaitsFor::Condition;
         let mut turns = Vec::new();
         for (thread, _, condition) in self.waits.iter().filter(on) {
@@ -172,7 +172,7 @@ impl<'t> Ends<'t> {
             for (signal, _) in before.filter(|(id, kind)| {
                 id.thread != *thread && matches!(kind, EventKind::Signal | EventKind::Broadcast)
             }) {
-                turns.push(Turn {
+                turns.push(WaitTurn {
                     pair: (*signal, wait),
                     hold: self.told(*signal, wait).unwrap_or(*signal),
                 });

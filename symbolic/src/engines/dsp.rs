@@ -1,6 +1,6 @@
 //! Differences between a failing run and the nearest order that passes as far as the program model tells.
 
-use crate::dsp::{self as projections, Flow, Operation, projection_agrees};
+use crate::dsp::{self as projections, Flow, ThreadOperation, projection_agrees};
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ use unsnarl_core::{
     Budget, Explanation,
     explain::{Failing, Material, Proposer},
 };
-use unsnarl_trace::{EventId, Mode, Run, program::Program};
+use unsnarl_trace::{EventId, OrderMode, Run, program::Program};
 
 /// Failing runs of which a projection is made.
 const RUNS: usize = 8;
@@ -26,16 +26,16 @@ const SAYS: &str =
     "turns these lines round in the nearest order that passes, as far as the program model tells";
 
 /// The engine.
-pub(super) struct Dsp {
+pub(super) struct DspEngine {
     program: Rc<Program>,
     /// The projections that were made, by run.
     known: RefCell<BTreeMap<String, Option<Rc<projections::Dsp>>>>,
 }
 
-impl Dsp {
+impl DspEngine {
     /// The engine for runs of this program.
-    pub fn new(program: Rc<Program>) -> Dsp {
-        Dsp {
+    pub fn new(program: Rc<Program>) -> DspEngine {
+        DspEngine {
             program,
             known: RefCell::default(),
         }
@@ -53,7 +53,7 @@ impl Dsp {
         }
         let run = material.run(name)?;
         let is_left_out = self.program.is_empty() || self.known.borrow().len() >= RUNS;
-        if is_left_out || run.meta.mode != Mode::Controlled {
+        if is_left_out || run.meta.mode != OrderMode::Controlled {
             return None;
         }
         let made = projections::in_brief(run, &self.program, budget).map(Rc::new);
@@ -64,7 +64,7 @@ impl Dsp {
     }
 }
 
-impl Proposer for Dsp {
+impl Proposer for DspEngine {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -118,6 +118,6 @@ fn flipped(projection: &projections::Dsp, run: &Run) -> Option<(EventId, EventId
 }
 
 fn row(projection: &projections::Dsp, at: u32) -> Option<EventId> {
-    let operation: &Operation = projection.operations.get(at as usize)?;
+    let operation: &ThreadOperation = projection.operations.get(at as usize)?;
     operation.event
 }

@@ -1,6 +1,6 @@
 //! Orders among the accesses that a failing run's slice keeps: those that the failure follows from.
 
-use crate::invariants::{self, Told};
+use crate::invariants::{self, ToldInvariants};
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ const NAME: &str = "invariants";
 pub(super) struct Invariants {
     program: Rc<Program>,
     /// Invariants along the runs that were asked about.
-    known: RefCell<BTreeMap<String, Option<Rc<Told>>>>,
+    known: RefCell<BTreeMap<String, Option<Rc<ToldInvariants>>>>,
 }
 
 impl Invariants {
@@ -31,7 +31,12 @@ impl Invariants {
         }
     }
 
-    fn told(&self, material: &Material<'_>, name: &str, budget: &Budget) -> Option<Rc<Told>> {
+    fn told(
+        &self,
+        material: &Material<'_>,
+        name: &str,
+        budget: &Budget,
+    ) -> Option<Rc<ToldInvariants>> {
         if let Some(known) = self.known.borrow().get(name) {
             return known.clone();
         }
@@ -66,7 +71,7 @@ impl Proposer for Invariants {
 }
 
 /// The orders among the accesses of a slice.
-pub(super) fn told(told: &Told, failing: &Failing<'_>) -> Vec<Explanation> {
+pub(super) fn told(told: &ToldInvariants, failing: &Failing<'_>) -> Vec<Explanation> {
     let rows = told.lines.iter().flat_map(|line| &line.events);
     let rows: BTreeSet<EventId> = rows.copied().map(EventId).collect();
     failing.orders_among(&rows, None, (NAME, invariants::SAYS))

@@ -18,7 +18,7 @@ use unsnarl_trace::program::Program;
 pub fn engines(program: Program) -> Vec<Box<dyn Proposer>> {
     let program = Rc::new(program);
     vec![
-        Box::new(dsp::Dsp::new(program.clone())),
+        Box::new(dsp::DspEngine::new(program.clone())),
         Box::new(invariants::Invariants::new(program)),
     ]
 }

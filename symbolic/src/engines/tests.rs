@@ -45,9 +45,9 @@ fn what_a_projection_turns_round_is_proposed() {
     let fixture = fixture(BANK);
     let (trace, run) = (fixture.trace, fixture.run);
     let budget = Budget::unlimited();
-    let options = projections::Options {
+    let options = projections::AlternateLimits {
         check: projections::check_of(&trace, &run),
-        ..projections::Options::default()
+        ..projections::AlternateLimits::default()
     };
     let others = projections::alternates(&trace, &trace.order, &options, None, &budget).unwrap();
     let nearest = others.found.first().unwrap();
@@ -60,7 +60,7 @@ fn what_a_projection_turns_round_is_proposed() {
 fn what_a_slice_has_is_proposed() {
     let fixture = fixture(BANK);
     let (trace, run) = (fixture.trace, fixture.run);
-    let options = slices::Options::default();
+    let options = slices::InvariantOptions::default();
     let sliced = slices::explain(&trace, &run, &trace.order, &options, &Budget::unlimited());
     let told = slices::told(&sliced.unwrap(), &run);
     let found = told_of(run, |failing| invariants::told(&told, failing));

@@ -2,8 +2,8 @@
 
 use super::{
     explain,
-    model::Options,
-    told::{Told, told},
+    model::InvariantOptions,
+    told::{ToldInvariants, told},
 };
 use std::{collections::BTreeSet, time::Duration};
 use unsnarl_core::{
@@ -30,7 +30,7 @@ pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budge
 }
 
 /// Invariants along a failing run; none without a model, or when the failure cannot be read back.
-pub(crate) fn in_brief(run: &Run, program: &Program, budget: &Budget) -> Option<Told> {
+pub(crate) fn in_brief(run: &Run, program: &Program, budget: &Budget) -> Option<ToldInvariants> {
     if program.is_empty() || run.events.len() > EVENTS {
         return None;
     }
@@ -41,14 +41,21 @@ pub(crate) fn in_brief(run: &Run, program: &Program, budget: &Budget) -> Option<
     }
     let trace = &walked.trace;
     // Why nothing can be told is said when the engine is asked by itself.
-    let found = explain(trace, run, &trace.order, &Options::default(), budget).ok()?;
+    let found = explain(
+        trace,
+        run,
+        &trace.order,
+        &InvariantOptions::default(),
+        budget,
+    )
+    .ok()?;
     // What could be found in that time is another thing on another machine.
     budget.stop().is_none().then(|| told(&found, run))
 }
 
 /// Puts what had to hold beside an explanation, and names the engine when the slice has a line of the cause and, where
 /// something came in between, one of that.
-pub(crate) fn beside(told: &Told, explanation: &mut Explanation) {
+pub(crate) fn beside(told: &ToldInvariants, explanation: &mut Explanation) {
     explanation.invariants = told.marks();
     if names(told, explanation) {
         explanation.join(NAME, SAYS.to_owned());
@@ -56,7 +63,7 @@ pub(crate) fn beside(told: &Told, explanation: &mut Explanation) {
 }
 
 /// Are lines that the explanation blames among those that matter?
-fn names(told: &Told, explanation: &Explanation) -> bool {
+fn names(told: &ToldInvariants, explanation: &Explanation) -> bool {
     let kept: BTreeSet<(&str, u32)> = told
         .lines
         .iter()

@@ -3,15 +3,15 @@
 
 mod hazards;
 
-use super::model::{Explanation, Fact, Kind, Statement};
-use crate::{ExprId, Exprs, SymbolId, expr::Values, schedules::Terms};
+use super::model::{Fact, Kind, PathExplanation, Statement};
+use crate::{ExprId, Exprs, SymbolId, expr::Values, schedules::SolverTerms};
 use std::{collections::BTreeSet, fmt};
 use unsnarl_core::Budget;
 use z3::{Params, SatResult, Solver};
 
 /// A violation of a definition by an explanation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Broken {
+pub enum Violation {
     /// The recorded run does not satisfy this statement's formula, so the path is no error trace (Definition
     /// 6).
     Infeasible(usize),
@@ -41,7 +41,7 @@ pub enum Broken {
     Unknown(usize),
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
@@ -53,7 +53,7 @@ const EFFORT: u32 = 2_000_000;
 /// Finds all violations, checked over the full path: one query for each statement that changes the invariant,
 /// and one for each branch around the slice. Empty for a correct explanation; when the budget ends, the
 /// violations found by then.
-pub fn check(explanation: &Explanation, budget: &Budget) -> Vec<Broken> {
+pub fn check(explanation: &PathExplanation, budget: &Budget) -> Vec<Violation> {
     let mut check = Check {
         of: explanation,
         exprs: explanation.exprs.clone(),
@@ -83,10 +83,10 @@ fn limited() -> Solver {
 }
 
 struct Check<'a> {
-    of: &'a Explanation,
+    of: &'a PathExplanation,
     exprs: Exprs,
     solver: Solver,
-    broken: Vec<Broken>,
+    broken: Vec<Violation>,
 }
 
 impl Check<'_> {
@@ -107,7 +107,7 @@ impl Check<'_> {
             };
             let width = self.exprs.width(value);
             let made = self.exprs.symbol(made, width);
-            formulas.push(self.exprs.compare(crate::Compare::Eq, made, value));
+            formulas.push(self.exprs.compare(crate::Comparison::Eq, made, value));
         }
         let Some(premise) = self.premise(statement) else {
             // Without control dependence conditions are facts of the path (Formula 1).
@@ -167,7 +167,7 @@ impl Check<'_> {
 
     fn ask(&mut self, all: &[ExprId]) -> SatResult {
         self.solver.push();
-        let mut terms = Terms::default();
+        let mut terms = SolverTerms::default();
         for &one in all {
             self.solver.assert(terms.truth(&self.exprs, one));
         }
@@ -177,11 +177,11 @@ impl Check<'_> {
     }
 
     /// Checks that these formulas exclude each other.
-    fn exclude(&mut self, all: &[ExprId], otherwise: Broken, row: usize) {
+    fn exclude(&mut self, all: &[ExprId], otherwise: Violation, row: usize) {
         match self.ask(all) {
             SatResult::Unsat => {}
             SatResult::Sat => self.broken.push(otherwise),
-            SatResult::Unknown => self.broken.push(Broken::Unknown(row)),
+            SatResult::Unknown => self.broken.push(Violation::Unknown(row)),
         }
     }
 
@@ -199,19 +199,19 @@ impl Check<'_> {
                 .condition
                 .map(|one| self.of.exprs.value(one, &mut values, &was));
             if (held.is_some() && held != set) || so.is_some_and(|so| so != Some(1)) {
-                self.broken.push(Broken::Infeasible(row));
+                self.broken.push(Violation::Infeasible(row));
             }
         }
     }
 
     fn ends(&mut self) {
         if !self.invariant(0).is_empty() {
-            self.broken.push(Broken::NotTrueAtFirst);
+            self.broken.push(Violation::NotTrueAtFirst);
         }
         let mut all = self.invariant(self.last());
         all.extend(self.passes());
         let last = self.last();
-        self.exclude(&all, Broken::DoesNotFail, last);
+        self.exclude(&all, Violation::DoesNotFail, last);
     }
 
     fn induction(&mut self, budget: &Budget) {
@@ -247,7 +247,7 @@ impl Check<'_> {
                     };
                 }
                 all.push(self.exprs.not(then));
-                self.exclude(&all, Broken::NotInductive(row), row);
+                self.exclude(&all, Violation::NotInductive(row), row);
             }
             before = behind;
         }
@@ -289,7 +289,7 @@ impl Check<'_> {
                     && last.get(at).is_some_and(|last| *last >= reach.to)
             });
             if !is_shared {
-                self.broken.push(Broken::Vocabulary(reach.from));
+                self.broken.push(Violation::Vocabulary(reach.from));
             }
         }
     }
@@ -308,7 +308,7 @@ impl Check<'_> {
         let last = self.last();
         let mut all = self.of_slice(last);
         all.extend(self.passes());
-        self.exclude(&all, Broken::Unsound, last);
+        self.exclude(&all, Violation::Unsound, last);
     }
 
     /// Checks Definition 11: before each branch around a statement of the slice, the slice implies the
@@ -334,14 +334,14 @@ impl Check<'_> {
             if let Some(condition) = branch.condition {
                 let mut all = self.of_slice(row);
                 all.push(self.exprs.not(condition));
-                self.exclude(&all, Broken::Control(row), row);
+                self.exclude(&all, Violation::Control(row), row);
             }
         }
     }
 }
 
 /// `true` for a write that is in the slice only for its order.
-fn is_hazard_only(of: &Explanation, statement: &Statement) -> bool {
+fn is_hazard_only(of: &PathExplanation, statement: &Statement) -> bool {
     let made = statement.makes;
     let is_said = of.invariants.iter().any(|reach| match reach.fact {
         Fact::Value(id) => made.is_some_and(|made| of.exprs.symbols(id).contains(&made)),

@@ -10,18 +10,20 @@ mod build;
 mod memory;
 
 use super::model::{Kind, Statement, Unexplained, Var, VarKind};
-use crate::{ExprId, Exprs, Object, SourcePlace, StepId, SymbolId, SymbolicTrace, expr::Values};
-use build::Build;
+use crate::{
+    ExprId, Exprs, MemoryObject, SourcePlace, StepId, SymbolId, SymbolicTrace, expr::Values,
+};
+use build::FormulaBuild;
 use unsnarl_trace::{EventId, Run};
 
 /// The failing path, encoded.
 #[derive(Clone, Debug)]
-pub(super) struct Encoding {
+pub(super) struct EncodedPath {
     pub exprs: Exprs,
     pub vars: Vec<Var>,
     pub variables: Vec<String>,
     pub threads: Vec<String>,
-    pub objects: Vec<Object>,
+    pub objects: Vec<MemoryObject>,
     /// The statements in order; the last one is the failure.
     pub statements: Vec<Statement>,
     /// Notes on values that were fixed to the recorded ones.
@@ -29,17 +31,17 @@ pub(super) struct Encoding {
     pub is_concrete: bool,
 }
 
-impl Encoding {
+impl EncodedPath {
     /// Reads the path up to the failure. Linear in the path and its expressions.
     pub fn new(
         trace: &SymbolicTrace,
         run: &Run,
         order: &[StepId],
-    ) -> Result<Encoding, Unexplained> {
+    ) -> Result<EncodedPath, Unexplained> {
         if !run.meta.outcome.is_failure() {
             return Err(Unexplained::Passed);
         }
-        let mut build = Build::new(trace, run);
+        let mut build = FormulaBuild::new(trace, run);
         build.path(order);
         build.failure(order)?;
         Ok(build.finish())

@@ -8,27 +8,27 @@
 //! hazards.
 
 use super::{
-    encode::Encoding,
+    encode::EncodedPath,
     model::{Fact, Hazard, Kind, Level, Reach},
 };
-use crate::Node;
+use crate::ExprNode;
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventKind, ThreadId};
 
 /// The order that thread creation and joining force in every execution.
 #[derive(Clone, Debug)]
-pub(super) struct Forced {
+pub(super) struct ForcedReach {
     /// Per statement, a snapshot: for each thread the first statement not known to have come before.
     known: Vec<usize>,
     snapshots: Vec<Vec<usize>>,
 }
 
-impl Forced {
+impl ForcedReach {
     /// Linear in the path, and in the threads for each that is created or joined.
-    pub fn new(encoding: &Encoding) -> Forced {
+    pub fn new(encoding: &EncodedPath) -> ForcedReach {
         let threads = encoding.statements.iter().map(|one| one.thread.index());
         let threads = threads.max().map_or(0, |most| most + 1);
-        let mut forced = Forced {
+        let mut forced = ForcedReach {
             known: Vec::with_capacity(encoding.statements.len()),
             snapshots: vec![vec![0; threads]],
         };
@@ -66,7 +66,7 @@ impl Forced {
     }
 
     /// Returns whether the earlier statement comes first in every execution.
-    pub fn orders(&self, encoding: &Encoding, before: usize, after: usize) -> bool {
+    pub fn orders(&self, encoding: &EncodedPath, before: usize, after: usize) -> bool {
         let thread = encoding.statement(before).map(|one| one.thread);
         let later = encoding.statement(after).map(|one| one.thread);
         if thread == later {
@@ -91,8 +91,8 @@ pub(super) struct Hazards {
 
 /// The hazards of the reads among `rows`. Linear in the writes to each variable read, for each read.
 pub(super) fn hazards(
-    encoding: &Encoding,
-    forced: &Forced,
+    encoding: &EncodedPath,
+    forced: &ForcedReach,
     rows: &BTreeSet<usize>,
     level: Level,
     every_write: bool,
@@ -105,7 +105,7 @@ pub(super) fn hazards(
             writes.entry(variable).or_default().push(row);
         }
     }
-    let mut found = Found {
+    let mut found = FoundHazards {
         encoding,
         forced,
         rows,
@@ -124,7 +124,7 @@ pub(super) fn hazards(
 }
 
 /// The variable that a read or a write accesses.
-pub(super) fn accessed(encoding: &Encoding, row: usize) -> Option<u32> {
+pub(super) fn accessed(encoding: &EncodedPath, row: usize) -> Option<u32> {
     let statement = encoding.statement(row)?;
     let is_access = matches!(statement.kind, Kind::Read | Kind::Write);
     encoding
@@ -132,30 +132,30 @@ pub(super) fn accessed(encoding: &Encoding, row: usize) -> Option<u32> {
         .variable
 }
 
-fn is_read(encoding: &Encoding, row: usize) -> bool {
+fn is_read(encoding: &EncodedPath, row: usize) -> bool {
     encoding
         .statement(row)
         .is_some_and(|one| one.kind == Kind::Read)
 }
 
 /// The write that a read reads from.
-pub(super) fn source(encoding: &Encoding, read: usize) -> Option<usize> {
+pub(super) fn source(encoding: &EncodedPath, read: usize) -> Option<usize> {
     match encoding.exprs.node(encoding.statement(read)?.value?) {
-        Node::Symbol(symbol) => encoding.var(symbol)?.made_by,
+        ExprNode::Symbol(symbol) => encoding.var(symbol)?.made_by,
         _ => None,
     }
 }
 
-struct Found<'a> {
-    encoding: &'a Encoding,
-    forced: &'a Forced,
+struct FoundHazards<'a> {
+    encoding: &'a EncodedPath,
+    forced: &'a ForcedReach,
     rows: &'a BTreeSet<usize>,
     every_write: bool,
     pairs: BTreeSet<(usize, usize, Hazard)>,
     hazards: Hazards,
 }
 
-impl Found<'_> {
+impl FoundHazards<'_> {
     fn of_read(&mut self, read: usize, writes: &[usize], level: Level) {
         let source = source(self.encoding, read);
         if let Some(source) = source.filter(|_| level.waw) {
@@ -231,7 +231,7 @@ impl Found<'_> {
 
 /// `true` if a slice has accesses of one variable by two threads, one of them a write, that no
 /// synchronization orders in every execution.
-pub(super) fn meets(encoding: &Encoding, forced: &Forced, rows: &BTreeSet<usize>) -> bool {
+pub(super) fn meets(encoding: &EncodedPath, forced: &ForcedReach, rows: &BTreeSet<usize>) -> bool {
     let mut by_variable: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &row in rows {
         if let Some(variable) = accessed(encoding, row) {

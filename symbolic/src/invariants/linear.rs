@@ -2,7 +2,7 @@
 //! decides most of the queries that take a bit-vector solver longest (the accounts' sum and the total).
 
 use super::range::{Bound, of_all_values, signed, whole};
-use crate::{Binary, Compare, ExprId, Exprs, Node, Unary};
+use crate::{Binary, Comparison, ExprId, ExprNode, Exprs, Unary};
 use std::collections::BTreeMap;
 
 /// Bound on the depth of conjunctions and negations that are examined.
@@ -19,11 +19,11 @@ fn within(exprs: &mut Exprs, id: ExprId, deepest: u32) -> ExprId {
         return id;
     };
     match exprs.node(id) {
-        Node::Unary(Unary::Not, of) if exprs.width(id) == 1 => {
+        ExprNode::Unary(Unary::Not, of) if exprs.width(id) == 1 => {
             let of = within(exprs, of, deepest);
             exprs.not(of)
         }
-        Node::Binary(op @ (Binary::And | Binary::Or), a, b) if exprs.width(id) == 1 => {
+        ExprNode::Binary(op @ (Binary::And | Binary::Or), a, b) if exprs.width(id) == 1 => {
             let (a, b) = (within(exprs, a, deepest), within(exprs, b, deepest));
             let decides = u128::from(op == Binary::Or);
             match (exprs.constant(a), exprs.constant(b)) {
@@ -34,7 +34,7 @@ fn within(exprs: &mut Exprs, id: ExprId, deepest: u32) -> ExprId {
                 _ => exprs.binary(op, a, b),
             }
         }
-        Node::Compare(Compare::Eq, a, b) if exprs.width(a) > 1 => equation(exprs, a, b),
+        ExprNode::Compare(Comparison::Eq, a, b) if exprs.width(a) > 1 => equation(exprs, a, b),
         _ => id,
     }
 }
@@ -59,7 +59,7 @@ fn equation(exprs: &mut Exprs, a: ExprId, b: ExprId) -> ExprId {
     }
     let rest = exprs.number(sum.rest.wrapping_neg(), width);
     match all {
-        Some(all) => exprs.compare(Compare::Eq, all, rest),
+        Some(all) => exprs.compare(Comparison::Eq, all, rest),
         None => exprs.number(0, 1),
     }
 }
@@ -68,14 +68,14 @@ fn equation(exprs: &mut Exprs, a: ExprId, b: ExprId) -> ExprId {
 /// `false` where that is not obvious.
 pub(super) fn is_solvable(exprs: &Exprs, condition: ExprId) -> bool {
     let (equation, is_opposite) = match exprs.node(condition) {
-        Node::Unary(Unary::Not, of) => (of, true),
+        ExprNode::Unary(Unary::Not, of) => (of, true),
         _ => (condition, false),
     };
-    let Node::Compare(Compare::Eq, a, b) = exprs.node(equation) else {
+    let ExprNode::Compare(Comparison::Eq, a, b) = exprs.node(equation) else {
         return false;
     };
     let sum = Sum::difference(exprs, a, b);
-    let is_unknown = |id: &ExprId| matches!(exprs.node(*id), Node::Symbol(_));
+    let is_unknown = |id: &ExprId| matches!(exprs.node(*id), ExprNode::Symbol(_));
     let has_unknowns = !sum.terms.is_empty() && sum.terms.keys().all(is_unknown);
     has_unknowns && (is_opposite || sum.is_divisible())
 }
@@ -108,24 +108,24 @@ impl Sum {
                 continue;
             }
             match exprs.node(id) {
-                Node::Constant(bits) => {
+                ExprNode::Constant(bits) => {
                     let product = bits.wrapping_mul(times);
                     sum.rest = sum.rest.wrapping_add(product) & mask(width);
                 }
-                Node::Binary(Binary::Add, x, y) => {
+                ExprNode::Binary(Binary::Add, x, y) => {
                     add(&mut open, x, times);
                     add(&mut open, y, times);
                 }
-                Node::Binary(Binary::Sub, x, y) => {
+                ExprNode::Binary(Binary::Sub, x, y) => {
                     add(&mut open, x, times);
                     add(&mut open, y, times.wrapping_neg());
                 }
-                Node::Binary(Binary::Mul, x, y) if exprs.constant(y).is_some() => {
+                ExprNode::Binary(Binary::Mul, x, y) if exprs.constant(y).is_some() => {
                     let by = exprs.constant(y).unwrap_or(0);
                     add(&mut open, x, times.wrapping_mul(by));
                 }
                 // The complement of all bits is -x - 1.
-                Node::Unary(Unary::Not, x) => {
+                ExprNode::Unary(Unary::Not, x) => {
                     add(&mut open, x, times.wrapping_neg());
                     sum.rest = sum.rest.wrapping_sub(times) & mask(width);
                 }
@@ -210,7 +210,7 @@ mod tests {
         ) {
             let mut exprs = Exprs::default();
             let (a, b) = (sum(&mut exprs, &a), sum(&mut exprs, &b));
-            let mut condition = exprs.compare(Compare::Eq, a, b);
+            let mut condition = exprs.compare(Comparison::Eq, a, b);
             if is_opposite {
                 condition = exprs.not(condition);
             }
@@ -250,14 +250,14 @@ mod tests {
             let sum = exprs.binary(Binary::Add, x, more);
             exprs.binary(Binary::Add, sum, rest)
         });
-        let never = exprs.compare(Compare::Eq, left, right);
+        let never = exprs.compare(Comparison::Eq, left, right);
         let never = simplified(&mut exprs, never);
         assert_eq!(exprs.constant(never), Some(0));
         // A remainder of a division by seven is never 17.
         let number = exprs.number(17, 64);
         let far = exprs.binary(Binary::Add, x, number);
         let near = exprs.binary(Binary::Add, x, rest);
-        let never = exprs.compare(Compare::Eq, near, far);
+        let never = exprs.compare(Comparison::Eq, near, far);
         let never = simplified(&mut exprs, never);
         assert_eq!(exprs.constant(never), Some(0));
     }

@@ -6,11 +6,11 @@
 //! [`Asker`].
 
 use super::{
-    encode::Encoding,
+    encode::EncodedPath,
     model::{Minimality, Statement},
     rewrite::replaced,
-    solve::{Asker, Can},
-    trial::Trial,
+    solve::{Can, SatisfiabilityQuery},
+    trial::SliceTrial,
 };
 use crate::{ExprId, SymbolId};
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub(super) struct Core {
 
 impl Core {
     /// Returns whether the slice fixes this version.
-    pub fn is_fixed(&self, encoding: &Encoding, symbol: SymbolId) -> bool {
+    pub fn is_fixed(&self, encoding: &EncodedPath, symbol: SymbolId) -> bool {
         let known = self.known.get(symbol.index()).copied().flatten();
         known.is_some_and(|known| encoding.exprs.constant(known).is_some())
     }
@@ -39,15 +39,15 @@ impl Core {
 
 /// Computes the slice. Quadratic in its length at worst; when the budget ends, untried statements stay in.
 pub(super) fn core(
-    encoding: &mut Encoding,
+    encoding: &mut EncodedPath,
     is_control: bool,
-    asker: &mut Asker,
+    asker: &mut SatisfiabilityQuery,
     budget: &Budget,
 ) -> Option<Core> {
     let failure = encoding.failure();
     for assumes in [false, true] {
         let rows = reached(encoding, is_control, assumes);
-        let mut search = Search::new(encoding, rows, is_control, assumes);
+        let mut search = MinimalSearch::new(encoding, rows, is_control, assumes);
         let known = search.evaluate(encoding, &vec![None; encoding.vars.len()], None);
         match search.can_pass(encoding, &known, asker, None) {
             Can::No => {}
@@ -69,7 +69,7 @@ pub(super) fn core(
                 open += 1;
                 continue;
             }
-            let trial = Trial {
+            let trial = SliceTrial {
                 encoding,
                 rows: &search.rows,
                 readers: &search.readers,
@@ -99,7 +99,7 @@ pub(super) fn core(
 }
 
 /// The statements that the failure is data dependent on; with control, also those it is control dependent on.
-fn reached(encoding: &Encoding, is_control: bool, assumes: bool) -> BTreeSet<usize> {
+fn reached(encoding: &EncodedPath, is_control: bool, assumes: bool) -> BTreeSet<usize> {
     let mut open: Vec<usize> = vec![encoding.failure()];
     if assumes {
         let conditions = encoding.statements.iter().enumerate();
@@ -128,7 +128,7 @@ fn reached(encoding: &Encoding, is_control: bool, assumes: bool) -> BTreeSet<usi
     rows
 }
 
-struct Search {
+struct MinimalSearch {
     rows: BTreeSet<usize>,
     is_control: bool,
     assumes: bool,
@@ -138,8 +138,13 @@ struct Search {
     readers: Vec<Vec<usize>>,
 }
 
-impl Search {
-    fn new(encoding: &Encoding, rows: BTreeSet<usize>, is_control: bool, assumes: bool) -> Search {
+impl MinimalSearch {
+    fn new(
+        encoding: &EncodedPath,
+        rows: BTreeSet<usize>,
+        is_control: bool,
+        assumes: bool,
+    ) -> MinimalSearch {
         let mut uses = vec![Vec::new(); encoding.statements.len()];
         for &row in &rows {
             let (Some(statement), Some(list)) = (encoding.statement(row), uses.get_mut(row)) else {
@@ -159,7 +164,7 @@ impl Search {
                 }
             }
         }
-        Search {
+        MinimalSearch {
             rows,
             is_control,
             assumes,
@@ -169,7 +174,7 @@ impl Search {
     }
 
     /// Statements in the order of removal: memory accesses and conditions first, then the oldest.
-    fn candidates(&self, encoding: &Encoding) -> Vec<usize> {
+    fn candidates(&self, encoding: &EncodedPath) -> Vec<usize> {
         let is_condition = |row: &&usize| {
             let statement = encoding.statement(**row);
             self.assumes && statement.is_some_and(|one| one.makes.is_none())
@@ -182,7 +187,7 @@ impl Search {
     /// are recomputed.
     fn evaluate(
         &self,
-        encoding: &mut Encoding,
+        encoding: &mut EncodedPath,
         before: &[Option<ExprId>],
         without: Option<usize>,
     ) -> Vec<Option<ExprId>> {
@@ -211,7 +216,7 @@ impl Search {
     /// Versions that a statement makes, with known values substituted.
     fn made(
         &self,
-        encoding: &mut Encoding,
+        encoding: &mut EncodedPath,
         row: usize,
         known: &[Option<ExprId>],
     ) -> Vec<(SymbolId, Option<ExprId>)> {
@@ -235,7 +240,7 @@ impl Search {
     }
 
     /// The condition that the branches around a statement were taken.
-    fn reached(&self, encoding: &mut Encoding, row: usize, known: &[Option<ExprId>]) -> ExprId {
+    fn reached(&self, encoding: &mut EncodedPath, row: usize, known: &[Option<ExprId>]) -> ExprId {
         let statement = encoding.statement(row).filter(|_| self.is_control);
         let guards = statement.map_or(Vec::new(), |statement| taken(encoding, statement));
         let mut all = encoding.exprs.number(1, 1);
@@ -250,9 +255,9 @@ impl Search {
     /// Returns whether the statements permit the run to pass.
     fn can_pass(
         &self,
-        encoding: &mut Encoding,
+        encoding: &mut EncodedPath,
         known: &[Option<ExprId>],
-        asker: &mut Asker,
+        asker: &mut SatisfiabilityQuery,
         without: Option<usize>,
     ) -> Can {
         let failure = encoding.failure();
@@ -278,21 +283,21 @@ impl Search {
 }
 
 /// The unknowns that stand for the directions of the branches around a statement.
-pub(super) fn taken(encoding: &Encoding, statement: &Statement) -> Vec<SymbolId> {
+pub(super) fn taken(encoding: &EncodedPath, statement: &Statement) -> Vec<SymbolId> {
     let guards = statement.guards.iter();
     guards
         .filter_map(|guard| encoding.statement(*guard)?.taken)
         .collect()
 }
 
-fn put(encoding: &mut Encoding, id: ExprId, known: &[Option<ExprId>]) -> ExprId {
+fn put(encoding: &mut EncodedPath, id: ExprId, known: &[Option<ExprId>]) -> ExprId {
     replaced(&mut encoding.exprs, id, &|symbol| {
         known.get(symbol.index()).copied().flatten()
     })
 }
 
 /// Conjunction of two conditions.
-pub(super) fn both(encoding: &mut Encoding, a: ExprId, b: ExprId) -> ExprId {
+pub(super) fn both(encoding: &mut EncodedPath, a: ExprId, b: ExprId) -> ExprId {
     match (encoding.exprs.constant(a), encoding.exprs.constant(b)) {
         (Some(1), _) | (_, Some(0)) => b,
         (_, Some(1)) | (Some(0), _) => a,

@@ -30,28 +30,28 @@ mod words;
 
 pub use beside::add_to;
 pub(crate) use beside::{SAYS, beside, in_brief};
-pub use check::{Broken, check};
+pub use check::{Violation, check};
 pub use model::{
-    Counts, Explanation, Fact, Hazard, Kind, Level, Minimality, Options, Reach, Statement,
-    Unexplained, Var, VarKind,
+    Fact, Hazard, InvariantOptions, Kind, Level, Minimality, PathExplanation, Reach, SliceCounts,
+    Statement, Unexplained, Var, VarKind,
 };
 
-pub use told::{Held, Line, Sizes, Told, told};
+pub use told::{SliceSizes, ToldInvariant, ToldInvariants, ToldLine, told};
 
 use crate::{StepId, SymbolicTrace};
-use encode::Encoding;
-use hazards::{Forced, Hazards, hazards, meets};
+use encode::EncodedPath;
+use hazards::{ForcedReach, Hazards, hazards, meets};
 use minimal::Core;
-use solve::Asker;
+use solve::SatisfiabilityQuery;
 use std::collections::BTreeSet;
 use unsnarl_core::{Budget, StopReason};
 use unsnarl_trace::Run;
 
 /// A failing path that can be explained at several levels.
 #[derive(Clone, Debug)]
-pub struct Prepared {
-    encoding: Encoding,
-    forced: Forced,
+pub struct PreparedPath {
+    encoding: EncodedPath,
+    forced: ForcedReach,
 }
 
 /// Reads a failing path: the steps of `order` up to the failure. Linear.
@@ -59,20 +59,20 @@ pub fn prepare(
     trace: &SymbolicTrace,
     run: &Run,
     order: &[StepId],
-) -> Result<Prepared, Unexplained> {
-    let encoding = Encoding::new(trace, run, order)?;
-    let forced = Forced::new(&encoding);
-    Ok(Prepared { encoding, forced })
+) -> Result<PreparedPath, Unexplained> {
+    let encoding = EncodedPath::new(trace, run, order)?;
+    let forced = ForcedReach::new(&encoding);
+    Ok(PreparedPath { encoding, forced })
 }
 
-/// Computes the slice and the error invariants of a failing run. See [`Prepared::explain`].
+/// Computes the slice and the error invariants of a failing run. See [`PreparedPath::explain`].
 pub fn explain(
     trace: &SymbolicTrace,
     run: &Run,
     order: &[StepId],
-    options: &Options,
+    options: &InvariantOptions,
     budget: &Budget,
-) -> Result<Explanation, Unexplained> {
+) -> Result<PathExplanation, Unexplained> {
     prepare(trace, run, order)?.explain(options, budget)
 }
 
@@ -90,13 +90,17 @@ impl Sliced {
     }
 }
 
-impl Prepared {
+impl PreparedPath {
     /// Computes the slice and the invariants, at the requested level or at the lightest one that contains an
     /// inter-thread step. Quadratic in the slice at worst, linear in the path; the budget is polled between
     /// statements, and a result that it cut short is marked partial.
-    pub fn explain(&self, options: &Options, budget: &Budget) -> Result<Explanation, Unexplained> {
+    pub fn explain(
+        &self,
+        options: &InvariantOptions,
+        budget: &Budget,
+    ) -> Result<PathExplanation, Unexplained> {
         let mut encoding = self.encoding.clone();
-        let mut asker = Asker::new(budget);
+        let mut asker = SatisfiabilityQuery::new(budget);
         let mut sliced = match options.level {
             Some(level) => self.at(&mut encoding, level, options, &mut asker, budget)?,
             None => self.lightest(&mut encoding, options, &mut asker, budget)?,
@@ -124,9 +128,9 @@ impl Prepared {
     }
 
     fn core(
-        encoding: &mut Encoding,
+        encoding: &mut EncodedPath,
         is_control: bool,
-        asker: &mut Asker,
+        asker: &mut SatisfiabilityQuery,
         budget: &Budget,
     ) -> Result<Core, Unexplained> {
         if let Some(stopped) = budget.stop() {
@@ -143,13 +147,13 @@ impl Prepared {
 
     fn at(
         &self,
-        encoding: &mut Encoding,
+        encoding: &mut EncodedPath,
         level: Level,
-        options: &Options,
-        asker: &mut Asker,
+        options: &InvariantOptions,
+        asker: &mut SatisfiabilityQuery,
         budget: &Budget,
     ) -> Result<Sliced, Unexplained> {
-        let core = Prepared::core(encoding, level.cs, asker, budget)?;
+        let core = PreparedPath::core(encoding, level.cs, asker, budget)?;
         let hazards = hazards(
             encoding,
             &self.forced,
@@ -169,9 +173,9 @@ impl Prepared {
     /// including every access that overwrote another of them.
     fn lightest(
         &self,
-        encoding: &mut Encoding,
-        options: &Options,
-        asker: &mut Asker,
+        encoding: &mut EncodedPath,
+        options: &InvariantOptions,
+        asker: &mut SatisfiabilityQuery,
         budget: &Budget,
     ) -> Result<Sliced, Unexplained> {
         const FLOW: &str = "the flow of data alone contains all steps between threads";
@@ -207,7 +211,7 @@ impl Prepared {
     }
 }
 
-fn made(encoding: Encoding, sliced: Sliced, found: sequence::Sequence) -> Explanation {
+fn made(encoding: EncodedPath, sliced: Sliced, found: sequence::Sequence) -> PathExplanation {
     let rows = sliced.rows();
     let mut invariants = found.reaches;
     invariants.extend(sliced.hazards.reaches);
@@ -224,14 +228,14 @@ fn made(encoding: Encoding, sliced: Sliced, found: sequence::Sequence) -> Explan
     };
     let all: BTreeSet<u32> = (0..encoding.statements.len()).flat_map(variables).collect();
     let kept: BTreeSet<u32> = rows.iter().copied().flat_map(variables).collect();
-    let counts = Counts {
+    let counts = SliceCounts {
         instructions: encoding.statements.len(),
         kept: rows.len(),
         variables: all.len(),
         kept_variables: kept.len(),
         questions: 0,
     };
-    Explanation {
+    PathExplanation {
         exprs: encoding.exprs,
         vars: encoding.vars,
         variables: encoding.variables,

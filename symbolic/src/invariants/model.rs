@@ -1,6 +1,6 @@
 //! Data model of an explanation by error invariants.
 
-use crate::{ExprId, Exprs, Object, SourcePlace, StepId, SymbolId};
+use crate::{ExprId, Exprs, MemoryObject, SourcePlace, StepId, SymbolId};
 use std::fmt;
 use unsnarl_core::StopReason;
 use unsnarl_trace::{EventId, EventKind, SiteId, ThreadId};
@@ -76,9 +76,9 @@ impl fmt::Display for Level {
     }
 }
 
-/// Options of [`Prepared::explain`](super::Prepared::explain).
+/// Options of [`PreparedPath::explain`](super::PreparedPath::explain).
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct InvariantOptions {
     /// The level; `None` for the lightest that contains an inter-thread step.
     pub level: Option<Level>,
     /// `true` if all writes of Formula 7 count as hazards, not only each thread's nearest.
@@ -251,7 +251,7 @@ pub enum Minimality {
 
 /// Sizes of the trace and the slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct SliceCounts {
     /// Statements of the trace.
     pub instructions: usize,
     /// Statements in the slice.
@@ -266,7 +266,7 @@ pub struct Counts {
 
 /// Slice and error invariants of a failing run.
 #[derive(Clone, Debug)]
-pub struct Explanation {
+pub struct PathExplanation {
     /// The expressions.
     pub exprs: Exprs,
     /// Versions of variables, by [`SymbolId`].
@@ -276,7 +276,7 @@ pub struct Explanation {
     /// Names of the threads, by [`ThreadId`].
     pub threads: Vec<String>,
     /// Memory objects by their bases, to name numbers that are addresses.
-    pub objects: Vec<Object>,
+    pub objects: Vec<MemoryObject>,
     /// The failing path; the last statement is the failure.
     pub statements: Vec<Statement>,
     /// The statements of the slice, ascending; the last one is the failure.
@@ -297,10 +297,10 @@ pub struct Explanation {
     /// Notes on values fixed to the recorded ones.
     pub taken_as_recorded: Vec<String>,
     /// Sizes of the trace and the slice.
-    pub counts: Counts,
+    pub counts: SliceCounts,
 }
 
-impl Explanation {
+impl PathExplanation {
     /// The conjuncts at a position: the invariant before statement `position`, or after the preceding one.
     pub fn at(&self, position: usize) -> impl Iterator<Item = &Fact> {
         let holds = move |reach: &&Reach| (reach.from..=reach.to).contains(&position);

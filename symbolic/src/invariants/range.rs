@@ -1,6 +1,6 @@
 //! Intervals of signed numbers: bounds, and conclusions from them without a solver.
 
-use crate::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary};
+use crate::{Binary, Comparison, ExprId, ExprNode, Exprs, SymbolId, Unary};
 use rustc_hash::FxHashMap;
 
 /// Range of signed numbers that contains a version's value, ends included.
@@ -51,11 +51,11 @@ pub(super) fn expression(exprs: &mut Exprs, symbol: SymbolId, width: u8, bound: 
     let version = exprs.symbol(symbol, width);
     let [low, high] = [bound.low, bound.high].map(|end| exprs.number(end as u128, width));
     if bound.low == bound.high {
-        return exprs.compare(Compare::Eq, version, low);
+        return exprs.compare(Comparison::Eq, version, low);
     }
     let all = whole(width);
-    let least = exprs.compare(Compare::Sle, low, version);
-    let most = exprs.compare(Compare::Sle, version, high);
+    let least = exprs.compare(Comparison::Sle, low, version);
+    let most = exprs.compare(Comparison::Sle, version, high);
     match (bound.low <= all.low, bound.high >= all.high) {
         (true, true) => exprs.number(1, 1),
         (true, false) => most,
@@ -67,8 +67,8 @@ pub(super) fn expression(exprs: &mut Exprs, symbol: SymbolId, width: u8, bound: 
 /// The version and its range, if the condition is such a bound.
 pub(super) fn recognized(exprs: &Exprs, id: ExprId) -> Option<(SymbolId, Bound)> {
     let (op, a, b) = match exprs.node(id) {
-        Node::Compare(op, a, b) => (op, a, b),
-        Node::Binary(Binary::And, a, b) => {
+        ExprNode::Compare(op, a, b) => (op, a, b),
+        ExprNode::Binary(Binary::And, a, b) => {
             let ((symbol, a), (other, b)) = (recognized(exprs, a)?, recognized(exprs, b)?);
             return (symbol == other).then(|| (symbol, a.and(b)));
         }
@@ -78,20 +78,20 @@ pub(super) fn recognized(exprs: &Exprs, id: ExprId) -> Option<(SymbolId, Bound)>
     let all = whole(width);
     let number = |id| Some(signed(exprs.constant(id)?, width));
     match (op, exprs.node(a), exprs.node(b)) {
-        (Compare::Eq, Node::Symbol(symbol), _) => Some((symbol, Bound::exactly(number(b)?))),
-        (Compare::Sle, Node::Symbol(symbol), _) => {
+        (Comparison::Eq, ExprNode::Symbol(symbol), _) => Some((symbol, Bound::exactly(number(b)?))),
+        (Comparison::Sle, ExprNode::Symbol(symbol), _) => {
             let high = number(b)?;
             Some((symbol, Bound { high, ..all }))
         }
-        (Compare::Slt, Node::Symbol(symbol), _) => {
+        (Comparison::Slt, ExprNode::Symbol(symbol), _) => {
             let high = number(b)?.checked_sub(1)?;
             Some((symbol, Bound { high, ..all }))
         }
-        (Compare::Sle, _, Node::Symbol(symbol)) => {
+        (Comparison::Sle, _, ExprNode::Symbol(symbol)) => {
             let low = number(a)?;
             Some((symbol, Bound { low, ..all }))
         }
-        (Compare::Slt, _, Node::Symbol(symbol)) => {
+        (Comparison::Slt, _, ExprNode::Symbol(symbol)) => {
             let low = number(a)?.checked_add(1)?;
             Some((symbol, Bound { low, ..all }))
         }
@@ -115,35 +115,35 @@ pub(super) fn follows(exprs: &Exprs, given: &[ExprId], then: ExprId) -> bool {
 /// The truth value of a condition, if the ranges determine it.
 fn truth(exprs: &Exprs, known: &FxHashMap<SymbolId, Bound>, id: ExprId) -> Option<bool> {
     match exprs.node(id) {
-        Node::Constant(bits) => Some(bits == 1),
-        Node::Unary(Unary::Not, of) if exprs.width(of) == 1 => Some(!truth(exprs, known, of)?),
-        Node::Binary(Binary::And, a, b) if exprs.width(a) == 1 => {
+        ExprNode::Constant(bits) => Some(bits == 1),
+        ExprNode::Unary(Unary::Not, of) if exprs.width(of) == 1 => Some(!truth(exprs, known, of)?),
+        ExprNode::Binary(Binary::And, a, b) if exprs.width(a) == 1 => {
             match (truth(exprs, known, a), truth(exprs, known, b)) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), Some(true)) => Some(true),
                 _ => None,
             }
         }
-        Node::Binary(Binary::Or, a, b) if exprs.width(a) == 1 => {
+        ExprNode::Binary(Binary::Or, a, b) if exprs.width(a) == 1 => {
             match (truth(exprs, known, a), truth(exprs, known, b)) {
                 (Some(true), _) | (_, Some(true)) => Some(true),
                 (Some(false), Some(false)) => Some(false),
                 _ => None,
             }
         }
-        Node::Compare(op, a, b) => {
+        ExprNode::Compare(op, a, b) => {
             let (x, y) = (range(exprs, known, a), range(exprs, known, b));
-            let is_unsigned = matches!(op, Compare::Ult | Compare::Ule);
+            let is_unsigned = matches!(op, Comparison::Ult | Comparison::Ule);
             if is_unsigned && (x.low < 0 || y.low < 0) {
                 return None;
             }
             match op {
-                Compare::Eq if x.high < y.low || y.high < x.low => Some(false),
-                Compare::Eq => (x.low == x.high && x == y).then_some(true),
-                Compare::Slt | Compare::Ult if x.high < y.low => Some(true),
-                Compare::Slt | Compare::Ult if x.low >= y.high => Some(false),
-                Compare::Sle | Compare::Ule if x.high <= y.low => Some(true),
-                Compare::Sle | Compare::Ule if x.low > y.high => Some(false),
+                Comparison::Eq if x.high < y.low || y.high < x.low => Some(false),
+                Comparison::Eq => (x.low == x.high && x == y).then_some(true),
+                Comparison::Slt | Comparison::Ult if x.high < y.low => Some(true),
+                Comparison::Slt | Comparison::Ult if x.low >= y.high => Some(false),
+                Comparison::Sle | Comparison::Ule if x.high <= y.low => Some(true),
+                Comparison::Sle | Comparison::Ule if x.low > y.high => Some(false),
                 _ => None,
             }
         }
@@ -177,13 +177,13 @@ fn range_of(
     }
     let mut of = |id| range_of(exprs, known, id, left);
     let found = match exprs.node(id) {
-        Node::Constant(bits) => Some(Bound::exactly(signed(bits, width))),
-        Node::Symbol(symbol) => known.get(&symbol).copied(),
-        Node::Unary(Unary::SExt | Unary::Extract(0), a) => Some(of(a)),
-        Node::Unary(Unary::ZExt, a) => Some(of(a)).filter(|a| a.low >= 0),
-        Node::Binary(Binary::SRem, a, b) => remainder(of(a), of(b)),
-        Node::Binary(op, a, b) => arithmetic(op, of(a), of(b)),
-        Node::If(_, a, b) => {
+        ExprNode::Constant(bits) => Some(Bound::exactly(signed(bits, width))),
+        ExprNode::Symbol(symbol) => known.get(&symbol).copied(),
+        ExprNode::Unary(Unary::SExt | Unary::Extract(0), a) => Some(of(a)),
+        ExprNode::Unary(Unary::ZExt, a) => Some(of(a)).filter(|a| a.low >= 0),
+        ExprNode::Binary(Binary::SRem, a, b) => remainder(of(a), of(b)),
+        ExprNode::Binary(op, a, b) => arithmetic(op, of(a), of(b)),
+        ExprNode::If(_, a, b) => {
             let (a, b) = (of(a), of(b));
             Some(Bound {
                 low: a.low.min(b.low),
@@ -255,7 +255,7 @@ mod tests {
             let ops = [Binary::Add, Binary::Sub, Binary::Mul, Binary::SRem];
             let value = exprs.binary(ops[op], x, y);
             let number = exprs.number(limit as u128, 8);
-            let then = exprs.compare(Compare::Sle, value, number);
+            let then = exprs.compare(Comparison::Sle, value, number);
             let picked = [0, 1].map(|row: usize| {
                 let Bound { low, high } = bounds[row];
                 (low + i128::from(at[row]) % (high - low + 1)) as u128 & 255

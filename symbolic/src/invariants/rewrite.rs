@@ -1,6 +1,6 @@
 //! Substitution of unknowns in expressions.
 
-use crate::{ExprId, Exprs, Node, SymbolId};
+use crate::{ExprId, ExprNode, Exprs, SymbolId};
 use rustc_hash::FxHashMap;
 
 /// A substitution of unknowns; rewritten expressions are cached.
@@ -50,13 +50,13 @@ impl Rewrite {
     ) -> ExprId {
         let width = from.width(id);
         match from.node(id) {
-            Node::Constant(bits) => to.number(bits, width),
-            Node::Symbol(name) => symbol(to, name, width),
-            Node::Unary(op, a) => to.unary(op, self.made(a), width),
-            Node::Binary(op, a, b) => to.binary(op, self.made(a), self.made(b)),
-            Node::Compare(op, a, b) => to.compare(op, self.made(a), self.made(b)),
-            Node::Concat(a, b) => to.concat(self.made(a), self.made(b)),
-            Node::If(c, a, b) => to.choose(self.made(c), self.made(a), self.made(b)),
+            ExprNode::Constant(bits) => to.number(bits, width),
+            ExprNode::Symbol(name) => symbol(to, name, width),
+            ExprNode::Unary(op, a) => to.unary(op, self.made(a), width),
+            ExprNode::Binary(op, a, b) => to.binary(op, self.made(a), self.made(b)),
+            ExprNode::Compare(op, a, b) => to.compare(op, self.made(a), self.made(b)),
+            ExprNode::Concat(a, b) => to.concat(self.made(a), self.made(b)),
+            ExprNode::If(c, a, b) => to.choose(self.made(c), self.made(a), self.made(b)),
         }
     }
 }
@@ -86,13 +86,13 @@ pub(super) fn replaced(
         let at = |id: ExprId| known.get(&id).copied().unwrap_or(id);
         let width = exprs.width(next);
         let made = match exprs.node(next) {
-            Node::Constant(_) => next,
-            Node::Symbol(name) => by(name).unwrap_or(next),
-            Node::Unary(op, a) => exprs.unary(op, at(a), width),
-            Node::Binary(op, a, b) => exprs.binary(op, at(a), at(b)),
-            Node::Compare(op, a, b) => exprs.compare(op, at(a), at(b)),
-            Node::Concat(a, b) => exprs.concat(at(a), at(b)),
-            Node::If(c, a, b) => exprs.choose(at(c), at(a), at(b)),
+            ExprNode::Constant(_) => next,
+            ExprNode::Symbol(name) => by(name).unwrap_or(next),
+            ExprNode::Unary(op, a) => exprs.unary(op, at(a), width),
+            ExprNode::Binary(op, a, b) => exprs.binary(op, at(a), at(b)),
+            ExprNode::Compare(op, a, b) => exprs.compare(op, at(a), at(b)),
+            ExprNode::Concat(a, b) => exprs.concat(at(a), at(b)),
+            ExprNode::If(c, a, b) => exprs.choose(at(c), at(a), at(b)),
         };
         known.insert(next, made);
         open.pop();

@@ -9,14 +9,14 @@
 mod bounds;
 
 use super::{
-    encode::Encoding,
+    encode::EncodedPath,
     minimal::{Core, taken},
     model::{Fact, Kind, Minimality, Reach, VarKind},
     range::{self, Bound},
     rewrite::replaced,
-    solve::{Asker, Can},
+    solve::{Can, SatisfiabilityQuery},
 };
-use crate::{ExprId, Node, SymbolId, Unary};
+use crate::{ExprId, ExprNode, SymbolId, Unary};
 use bounds::Carried;
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_core::{Budget, StopReason};
@@ -32,10 +32,10 @@ pub(super) struct Sequence {
 /// Computes the invariants for the core's statements. Statements that turn out to be needed are added to the
 /// core. Linear in the path, with a few queries for each statement of the slice.
 pub(super) fn sequence(
-    encoding: &mut Encoding,
+    encoding: &mut EncodedPath,
     core: &mut Core,
     is_control: bool,
-    asker: &mut Asker,
+    asker: &mut SatisfiabilityQuery,
     budget: &Budget,
 ) -> Sequence {
     let mut backwards = Backwards {
@@ -52,10 +52,10 @@ pub(super) fn sequence(
 }
 
 struct Backwards<'a, 'b> {
-    encoding: &'a mut Encoding,
+    encoding: &'a mut EncodedPath,
     core: &'a mut Core,
     is_control: bool,
-    asker: &'a mut Asker<'b>,
+    asker: &'a mut SatisfiabilityQuery<'b>,
     /// Unknowns used by statements that were added to the slice.
     grown: BTreeSet<SymbolId>,
     /// Conjuncts at the current position, with the last position they hold at.
@@ -179,7 +179,7 @@ impl Backwards<'_, '_> {
             }
         }
         let is_copy = changed.values().all(|value| {
-            matches!(self.encoding.exprs.node(*value), Node::Symbol(_))
+            matches!(self.encoding.exprs.node(*value), ExprNode::Symbol(_))
                 || self.encoding.exprs.constant(*value).is_some()
         });
         let is_branch = self
@@ -327,15 +327,18 @@ impl Backwards<'_, '_> {
     fn is_plain(&self, wanted: &[ExprId], symbols: usize, is_failure: bool) -> bool {
         let [wanted] = wanted else { return false };
         let exprs = &self.encoding.exprs;
-        let is_leaf =
-            |id: ExprId| matches!(exprs.node(id), Node::Symbol(_)) || exprs.constant(id).is_some();
+        let is_leaf = |id: ExprId| {
+            matches!(exprs.node(id), ExprNode::Symbol(_)) || exprs.constant(id).is_some()
+        };
         match exprs.node(*wanted) {
-            Node::Compare(_, a, b) => is_leaf(a) && is_leaf(b),
-            Node::Symbol(_) => true,
+            ExprNode::Compare(_, a, b) => is_leaf(a) && is_leaf(b),
+            ExprNode::Symbol(_) => true,
             // `x != 450` says less than where `x` was instead.
-            Node::Unary(Unary::Not, inner) => match exprs.node(inner) {
-                Node::Compare(_, a, b) => is_failure && symbols == 2 && is_leaf(a) && is_leaf(b),
-                Node::Symbol(_) => true,
+            ExprNode::Unary(Unary::Not, inner) => match exprs.node(inner) {
+                ExprNode::Compare(_, a, b) => {
+                    is_failure && symbols == 2 && is_leaf(a) && is_leaf(b)
+                }
+                ExprNode::Symbol(_) => true,
                 _ => false,
             },
             _ => false,

@@ -4,7 +4,7 @@ use super::{
     linear::{is_solvable, simplified},
     range::follows,
 };
-use crate::{ExprId, Exprs, SymbolId, expr::Values, schedules::Terms};
+use crate::{ExprId, Exprs, SymbolId, expr::Values, schedules::SolverTerms};
 use std::collections::BTreeSet;
 use unsnarl_core::Budget;
 use z3::{Params, SatResult, Solver, StatisticsValue};
@@ -19,7 +19,7 @@ const MEMORY: u32 = 2048;
 const MOST_TRIED: usize = 3;
 
 /// Decides whether conditions are satisfiable together.
-pub(super) struct Asker<'b> {
+pub(super) struct SatisfiabilityQuery<'b> {
     budget: &'b Budget,
     /// The solver, shared by all queries, since making one takes longer than most answers.
     solver: Solver,
@@ -40,9 +40,9 @@ pub(super) enum Can {
     Unknown,
 }
 
-impl<'b> Asker<'b> {
-    pub fn new(budget: &'b Budget) -> Asker<'b> {
-        Asker {
+impl<'b> SatisfiabilityQuery<'b> {
+    pub fn new(budget: &'b Budget) -> SatisfiabilityQuery<'b> {
+        SatisfiabilityQuery {
             budget,
             solver: Solver::new_for_logic("QF_BV").unwrap_or_default(),
             left: ALL,
@@ -96,7 +96,7 @@ impl<'b> Asker<'b> {
         self.limit(effort);
         let before = self.spent();
         self.solver.push();
-        let mut terms = Terms::default();
+        let mut terms = SolverTerms::default();
         for &condition in conditions {
             self.solver.assert(terms.truth(exprs, condition));
         }

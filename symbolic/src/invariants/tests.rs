@@ -13,9 +13,9 @@ use unsnarl_trace::Run;
 
 /// The slice as sentences, with the invariants that begin after each statement; checked.
 fn shown((trace, run): (SymbolicTrace, Run), level: Option<Level>) -> String {
-    let options = Options {
+    let options = InvariantOptions {
         level,
-        ..Options::default()
+        ..InvariantOptions::default()
     };
     let budget = Budget::unlimited();
     let explained = explain(&trace, &run, &trace.order, &options, &budget).unwrap();
@@ -238,9 +238,9 @@ fn with_control_locks_and_branches_are_explained() {
 /// The rows of the slice and the description of the failure, without names, which are not tested here.
 fn rows(text: &str, level: Level) -> (Vec<String>, usize) {
     let (trace, run) = path(text);
-    let options = Options {
+    let options = InvariantOptions {
         level: Some(level),
-        ..Options::default()
+        ..InvariantOptions::default()
     };
     let budget = Budget::unlimited();
     let explained = explain(&trace, &run, &trace.order, &options, &budget).unwrap();
@@ -313,7 +313,7 @@ fn without_a_model_values_and_hazards_are_told() {
         &trace,
         &run,
         &order,
-        &Options::default(),
+        &InvariantOptions::default(),
         &Budget::unlimited(),
     );
     let explained = explained.unwrap();
@@ -370,7 +370,7 @@ fn bounds_come_through_sums_of_variables() {
 fn all_writes_of_formula_7_can_be_asked_for() {
     let fixture = fixture(BANK);
     let slices = [false, true].map(|every_write| {
-        let options = Options {
+        let options = InvariantOptions {
             level: Some(Level::HS),
             every_write,
         };

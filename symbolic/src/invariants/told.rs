@@ -1,7 +1,7 @@
 //! An explanation for people: the relevant lines in execution order, and between them the conditions that had
 //! to hold for the run to fail.
 
-use super::model::{Explanation, Fact, Kind, Minimality, Reach, Statement};
+use super::model::{Fact, Kind, Minimality, PathExplanation, Reach, Statement};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unsnarl_core::{
@@ -12,15 +12,15 @@ use unsnarl_trace::{EventKind, Run, ThreadId};
 
 /// An explanation in words.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Told {
+pub struct ToldInvariants {
     /// The level of detail: `ds+hs`.
     pub level: String,
     /// Reason for this level, in words.
     pub why: String,
     /// The relevant lines in execution order; the last one fails.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ToldLine>,
     /// The error invariants, in the order in which they begin to hold.
-    pub invariants: Vec<Held>,
+    pub invariants: Vec<ToldInvariant>,
     /// Reason why invariants before the first line are missing; none when the whole run was examined.
     pub is_partial: bool,
     /// `true` without a program model: only recorded values are shown.
@@ -30,12 +30,12 @@ pub struct Told {
     /// Notes on values fixed to the recorded ones.
     pub taken_as_recorded: Vec<String>,
     /// Sizes of the trace and its slice.
-    pub counts: Sizes,
+    pub counts: SliceSizes,
 }
 
 /// Sizes of a trace and its slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Sizes {
+pub struct SliceSizes {
     /// Statements of the trace.
     pub statements: usize,
     /// Statements in the slice.
@@ -50,7 +50,7 @@ pub struct Sizes {
 
 /// Consecutive statements of one thread on one line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Line {
+pub struct ToldLine {
     /// Place in the source.
     #[serde(flatten)]
     pub place: Place,
@@ -72,14 +72,14 @@ pub struct Line {
 
 /// An error invariant in words.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Held {
+pub struct ToldInvariant {
     /// The condition in the source's names: `main.2: available <= 300`.
     pub text: String,
     /// Recorded values: `available is 300`.
     pub values: Option<String>,
     /// The threads whose variables it mentions.
     pub threads: Vec<String>,
-    /// Index in [`Told::lines`] of the line after which it begins to hold; none if it holds from the start.
+    /// Index in [`ToldInvariants::lines`] of the line after which it begins to hold; none if it holds from the start.
     pub after: Option<usize>,
     /// The line up to which it has to hold.
     pub until: usize,
@@ -90,11 +90,11 @@ const NEAR: usize = 4;
 
 /// Puts an explanation into words. Facts that an acquire or release line states itself are left out, and so
 /// are facts that begin and end within one line, where nobody can look.
-pub fn told(explanation: &Explanation, run: &Run) -> Told {
+pub fn told(explanation: &PathExplanation, run: &Run) -> ToldInvariants {
     let lines = lines(explanation, run);
     let invariants = held(explanation, run, &lines);
     let counts = explanation.counts;
-    Told {
+    ToldInvariants {
         level: explanation.level.to_string(),
         why: explanation.why.clone(),
         lines,
@@ -103,7 +103,7 @@ pub fn told(explanation: &Explanation, run: &Run) -> Told {
         is_concrete: explanation.is_concrete,
         is_minimal: explanation.minimality == Minimality::Proved,
         taken_as_recorded: explanation.taken_as_recorded.clone(),
-        counts: Sizes {
+        counts: SliceSizes {
             statements: counts.instructions,
             kept: counts.kept,
             variables: counts.variables,
@@ -113,7 +113,7 @@ pub fn told(explanation: &Explanation, run: &Run) -> Told {
     }
 }
 
-impl Told {
+impl ToldInvariants {
     /// Source lines at which the invariants begin to hold.
     pub fn marks(&self) -> Vec<InvariantMark> {
         let marks = self.invariants.iter().filter_map(|held| {
@@ -130,9 +130,9 @@ impl Told {
 }
 
 /// Groups the statements of the slice into lines: consecutive actions of a thread on one line.
-fn lines(explanation: &Explanation, run: &Run) -> Vec<Line> {
+fn lines(explanation: &PathExplanation, run: &Run) -> Vec<ToldLine> {
     let texts = texts(run);
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<ToldLine> = Vec::new();
     let mut last: Option<&Statement> = None;
     let mut sets: Vec<Vec<String>> = Vec::new();
     for &at in &explanation.slice {
@@ -164,7 +164,7 @@ fn lines(explanation: &Explanation, run: &Run) -> Vec<Line> {
 }
 
 /// The assignment to a private variable: `fee = 0`, `returns -1`.
-fn set(explanation: &Explanation, statement: &Statement) -> Option<String> {
+fn set(explanation: &PathExplanation, statement: &Statement) -> Option<String> {
     let made = explanation.vars.get(statement.makes?.index())?;
     let bits = statement
         .recorded
@@ -189,10 +189,10 @@ fn texts(run: &Run) -> BTreeMap<(&str, u32), &str> {
         .collect()
 }
 
-fn line(run: &Run, statement: &Statement, texts: &BTreeMap<(&str, u32), &str>) -> Line {
+fn line(run: &Run, statement: &Statement, texts: &BTreeMap<(&str, u32), &str>) -> ToldLine {
     let at = &statement.place;
     let text = texts.get(&(at.file.as_str(), at.line));
-    Line {
+    ToldLine {
         place: Place {
             file: at.file.clone(),
             line: at.line,
@@ -211,8 +211,8 @@ fn line(run: &Run, statement: &Statement, texts: &BTreeMap<(&str, u32), &str>) -
 }
 
 fn extend(
-    line: &mut Line,
-    (explanation, run): (&Explanation, &Run),
+    line: &mut ToldLine,
+    (explanation, run): (&PathExplanation, &Run),
     at: usize,
     statement: &Statement,
 ) {
@@ -234,7 +234,11 @@ fn extend(
 }
 
 /// Actions of a statement in the run; a read-modify-write is shown as a whole.
-fn does((explanation, run): (&Explanation, &Run), at: usize, statement: &Statement) -> Vec<String> {
+fn does(
+    (explanation, run): (&PathExplanation, &Run),
+    at: usize,
+    statement: &Statement,
+) -> Vec<String> {
     let with = |verb: &str, one: &Statement| match value_of(explanation, run, one) {
         Some(said) => format!("{verb} {said}"),
         None => verb.to_owned(),
@@ -260,7 +264,7 @@ fn does((explanation, run): (&Explanation, &Run), at: usize, statement: &Stateme
 
 /// The statements of an access: two where one event reads and writes.
 fn halves<'a>(
-    explanation: &'a Explanation,
+    explanation: &'a PathExplanation,
     at: usize,
     statement: &'a Statement,
 ) -> Vec<&'a Statement> {
@@ -277,7 +281,7 @@ fn halves<'a>(
 }
 
 /// The value that a statement read or wrote: the recorded one, else the model's.
-fn value_of(explanation: &Explanation, run: &Run, statement: &Statement) -> Option<String> {
+fn value_of(explanation: &PathExplanation, run: &Run, statement: &Statement) -> Option<String> {
     let event = statement.event.and_then(|event| run.events.get(event));
     // The event has the value written, not the value read before.
     let is_update = event.is_some_and(|event| event.kind == EventKind::Rmw);
@@ -295,8 +299,8 @@ fn value_of(explanation: &Explanation, run: &Run, statement: &Statement) -> Opti
     said.filter(|said| said != "a pointer").or_else(modelled)
 }
 
-fn held(explanation: &Explanation, run: &Run, lines: &[Line]) -> Vec<Held> {
-    let mut told: Vec<Held> = Vec::new();
+fn held(explanation: &PathExplanation, run: &Run, lines: &[ToldLine]) -> Vec<ToldInvariant> {
+    let mut told: Vec<ToldInvariant> = Vec::new();
     for reach in &explanation.invariants {
         let after = lines.iter().rposition(|line| begins(line) < reach.from);
         let until = lines.iter().position(|line| ends(line) >= reach.to);
@@ -306,7 +310,7 @@ fn held(explanation: &Explanation, run: &Run, lines: &[Line]) -> Vec<Held> {
         if says_itself || after.is_some_and(|after| after >= until) {
             continue;
         }
-        let held = Held {
+        let held = ToldInvariant {
             text: explanation.say(reach),
             values: Some(explanation.values(reach).join(", ")).filter(|text| !text.is_empty()),
             threads: threads(explanation, run, reach),
@@ -321,7 +325,7 @@ fn held(explanation: &Explanation, run: &Run, lines: &[Line]) -> Vec<Held> {
 }
 
 /// `true` if a fact is about the lock that the line acquires or releases.
-fn is_of_lock(explanation: &Explanation, reach: &Reach, line: &Line) -> bool {
+fn is_of_lock(explanation: &PathExplanation, reach: &Reach, line: &ToldLine) -> bool {
     let Fact::Value(id) = reach.fact else {
         return false;
     };
@@ -338,7 +342,7 @@ fn is_of_lock(explanation: &Explanation, reach: &Reach, line: &Line) -> bool {
     })
 }
 
-fn threads(explanation: &Explanation, run: &Run, reach: &Reach) -> Vec<String> {
+fn threads(explanation: &PathExplanation, run: &Run, reach: &Reach) -> Vec<String> {
     let threads: Vec<ThreadId> = match reach.fact {
         Fact::Value(_) => explanation.thread_of(&reach.fact).into_iter().collect(),
         Fact::Order { before, after, .. } => {
@@ -351,10 +355,10 @@ fn threads(explanation: &Explanation, run: &Run, reach: &Reach) -> Vec<String> {
     threads.iter().map(name).collect()
 }
 
-fn begins(line: &Line) -> usize {
+fn begins(line: &ToldLine) -> usize {
     line.statements.first().copied().unwrap_or(0)
 }
 
-fn ends(line: &Line) -> usize {
+fn ends(line: &ToldLine) -> usize {
     line.statements.last().copied().unwrap_or(0)
 }

@@ -2,8 +2,8 @@
 //! given another value, and the rest of the slice is executed. A trial that passes shows that the statement
 //! is needed, without a query to the solver.
 
-use super::encode::Encoding;
-use crate::{ExprId, Exprs, Node, SymbolId, expr::Values};
+use super::encode::EncodedPath;
+use crate::{ExprId, ExprNode, Exprs, SymbolId, expr::Values};
 use rustc_hash::FxHashMap;
 use std::{
     cmp::Reverse,
@@ -11,8 +11,8 @@ use std::{
 };
 
 /// A slice that is executed with other values.
-pub(super) struct Trial<'a> {
-    pub encoding: &'a Encoding,
+pub(super) struct SliceTrial<'a> {
+    pub encoding: &'a EncodedPath,
     pub rows: &'a BTreeSet<usize>,
     /// Per unknown: statements that use it, ascending, including those removed from the slice.
     pub readers: &'a [Vec<usize>],
@@ -40,7 +40,7 @@ struct Lever {
     not_taken: Option<SymbolId>,
 }
 
-impl Trial<'_> {
+impl SliceTrial<'_> {
     /// `true` if the slice passes for some value of the removed statement's result; `false` when none of the
     /// values tried does. Linear in the statements that depend on it, for each of a few values.
     pub fn passes_without(&self, row: usize) -> bool {
@@ -117,7 +117,7 @@ impl Trial<'_> {
     /// `beyond`; if that is not enough and `mends` is set, a free version is set to the value that the
     /// failure lacks.
     fn passes(&self, without: usize, lever: Lever, beyond: Option<u128>, mends: bool) -> bool {
-        let mut held = Held {
+        let mut held = HeldValues {
             trial: self,
             without,
             beyond,
@@ -137,7 +137,7 @@ impl Trial<'_> {
 }
 
 /// Differences between the sides of the failing condition, for some values.
-fn gaps(encoding: &Encoding, values: &impl Fn(SymbolId) -> Option<u128>) -> Vec<u128> {
+fn gaps(encoding: &EncodedPath, values: &impl Fn(SymbolId) -> Option<u128>) -> Vec<u128> {
     let exprs = &encoding.exprs;
     let mut gaps = Vec::new();
     let mut open: Vec<ExprId> = encoding.wrong().into_iter().collect();
@@ -147,7 +147,7 @@ fn gaps(encoding: &Encoding, values: &impl Fn(SymbolId) -> Option<u128>) -> Vec<
         if !seen.insert(id) {
             continue;
         }
-        if let Node::Compare(_, a, b) = exprs.node(id) {
+        if let ExprNode::Compare(_, a, b) = exprs.node(id) {
             let sides = [a, b].map(|side| exprs.value(side, &mut known, values));
             if let [Some(a), Some(b)] = sides {
                 let gap = b.wrapping_sub(a);
@@ -163,8 +163,8 @@ fn gaps(encoding: &Encoding, values: &impl Fn(SymbolId) -> Option<u128>) -> Vec<
 
 /// Values of all versions while a slice is executed.
 #[derive(Clone)]
-struct Held<'a> {
-    trial: &'a Trial<'a>,
+struct HeldValues<'a> {
+    trial: &'a SliceTrial<'a>,
     /// The removed statement.
     without: usize,
     /// Difference to the run for statements that no branch leads to.
@@ -177,7 +177,7 @@ struct Held<'a> {
     free: Vec<SymbolId>,
 }
 
-impl Held<'_> {
+impl HeldValues<'_> {
     fn get(&self, symbol: SymbolId) -> Option<u128> {
         match self.changed.get(&symbol) {
             Some(value) => *value,

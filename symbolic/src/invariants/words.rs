@@ -1,10 +1,10 @@
 //! Invariants as sentences: source names, the thread where it matters, one short condition each.
 
-use super::model::{Explanation, Fact, Hazard, Kind, Reach, Statement, Var, VarKind};
-use crate::{Binary, Compare, ExprId, Node, SymbolId, Unary};
+use super::model::{Fact, Hazard, Kind, PathExplanation, Reach, Statement, Var, VarKind};
+use crate::{Binary, Comparison, ExprId, ExprNode, SymbolId, Unary};
 use unsnarl_trace::ThreadId;
 
-impl Explanation {
+impl PathExplanation {
     /// The conjunct as a sentence: `main.2: bal <= 300`, `main.1 stored balance at line 74 after ...`.
     /// Versions whose variable has been overwritten by the end of `reach` are distinguished.
     pub fn say(&self, reach: &Reach) -> String {
@@ -63,11 +63,11 @@ impl Explanation {
 
     /// The variable and the number, if the conjunct is an equality of them.
     fn equation(&self, id: ExprId) -> Option<(SymbolId, u128)> {
-        let Node::Compare(Compare::Eq, a, b) = self.exprs.node(id) else {
+        let ExprNode::Compare(Comparison::Eq, a, b) = self.exprs.node(id) else {
             return None;
         };
         match self.exprs.node(a) {
-            Node::Symbol(symbol) => Some((symbol, self.exprs.constant(b)?)),
+            ExprNode::Symbol(symbol) => Some((symbol, self.exprs.constant(b)?)),
             _ => None,
         }
     }
@@ -166,14 +166,14 @@ impl Explanation {
 /// Sentences about an explanation, at a position of the path.
 #[derive(Clone, Copy)]
 struct Said<'a> {
-    of: &'a Explanation,
+    of: &'a PathExplanation,
     until: usize,
     /// `true` if names stand alone, since the sentence says which version it is about.
     is_plain: bool,
 }
 
 impl<'a> Said<'a> {
-    fn at(of: &'a Explanation, until: usize) -> Said<'a> {
+    fn at(of: &'a PathExplanation, until: usize) -> Said<'a> {
         Said {
             of,
             until,
@@ -248,16 +248,16 @@ impl Said<'_> {
     fn truth(&self, id: ExprId) -> Option<(SymbolId, bool)> {
         let exprs = &self.of.exprs;
         let (of, is_so) = match exprs.node(id) {
-            Node::Unary(Unary::Not, of) => (of, false),
+            ExprNode::Unary(Unary::Not, of) => (of, false),
             _ => (id, true),
         };
         // A truth value in memory has a byte.
         let bit = match exprs.node(of) {
-            Node::Unary(Unary::Extract(0), byte) => byte,
+            ExprNode::Unary(Unary::Extract(0), byte) => byte,
             _ => of,
         };
         match exprs.node(bit) {
-            Node::Symbol(symbol) if exprs.width(of) == 1 => Some((symbol, is_so)),
+            ExprNode::Symbol(symbol) if exprs.width(of) == 1 => Some((symbol, is_so)),
             _ => None,
         }
     }
@@ -265,9 +265,9 @@ impl Said<'_> {
     fn expression(&self, id: ExprId) -> String {
         let exprs = &self.of.exprs;
         // A range that ends near its type's smallest number only says that nothing overflows.
-        if let Node::Binary(Binary::And, least, most) = exprs.node(id)
-            && let Node::Compare(Compare::Sle, low, version) = exprs.node(least)
-            && let Node::Compare(Compare::Sle, same, high) = exprs.node(most)
+        if let ExprNode::Binary(Binary::And, least, most) = exprs.node(id)
+            && let ExprNode::Compare(Comparison::Sle, low, version) = exprs.node(least)
+            && let ExprNode::Compare(Comparison::Sle, same, high) = exprs.node(most)
             && version == same
         {
             return match (self.of.is_far(low), self.of.is_far(high)) {
@@ -284,7 +284,7 @@ impl Said<'_> {
     /// A sentence for locks, freed blocks and branches, which are not written as arithmetic.
     fn special(&self, id: ExprId) -> Option<String> {
         let (symbol, is_so) = match self.of.exprs.node(id) {
-            Node::Symbol(symbol) => (symbol, None),
+            ExprNode::Symbol(symbol) => (symbol, None),
             _ => {
                 let (symbol, bits) = self.of.equation(id)?;
                 (symbol, Some(bits))

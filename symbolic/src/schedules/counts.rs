@@ -3,13 +3,13 @@
 //! [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*,
 //! PLDI 2015.
 
-use super::{engine::Engine, problem::Problem};
-use crate::{Action, Bug, Origin};
+use super::{engine::ScheduleEngine, problem::OrderingProblem};
+use crate::{Action, Bug, SymbolOrigin};
 use unsnarl_trace::EventKind;
 
 /// Numbers of constraints and variables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct ConstraintCounts {
     /// Steps of the trace.
     pub steps: u64,
     /// Reads and writes of shared memory.
@@ -38,15 +38,15 @@ pub struct Counts {
     pub effort: u64,
 }
 
-impl Counts {
+impl ConstraintCounts {
     /// Counts of the trace alone: the size of the paper's encoding. Linear in reads and writes.
-    pub(super) fn of(problem: &Problem) -> Counts {
+    pub(super) fn of(problem: &OrderingProblem) -> ConstraintCounts {
         let trace = problem.trace;
-        let mut counts = Counts {
+        let mut counts = ConstraintCounts {
             steps: trace.steps().count() as u64,
             bug: u64::from(!matches!(trace.bug, Bug::Unknown(_))),
             sync: sections(problem),
-            ..Counts::default()
+            ..ConstraintCounts::default()
         };
         for (id, step) in trace.steps() {
             counts.mo += u64::from(id.index > 0);
@@ -71,13 +71,13 @@ impl Counts {
         let outside = trace
             .symbols
             .iter()
-            .filter(|symbol| matches!(symbol.origin, Origin::Outside { .. }));
+            .filter(|symbol| matches!(symbol.origin, SymbolOrigin::Outside { .. }));
         counts.variables += outside.count() as u64 + counts.steps;
         counts
     }
 
     /// Adds the counts of the engine's work.
-    pub(super) fn with(mut self, engine: &Engine) -> Counts {
+    pub(super) fn with(mut self, engine: &ScheduleEngine) -> ConstraintCounts {
         self.given += engine.solver.formulas;
         self.given_variables += engine.variables();
         self.rounds += engine.rounds + engine.solver.questions;
@@ -94,8 +94,8 @@ fn is_order(kind: EventKind) -> bool {
 }
 
 /// Number of pairs of mutually exclusive critical sections of different threads.
-fn sections(problem: &Problem) -> u64 {
-    let of_lock = |all: &[Vec<super::problem::Section>]| {
+fn sections(problem: &OrderingProblem) -> u64 {
+    let of_lock = |all: &[Vec<super::problem::LockedNodes>]| {
         let total: u64 = all.iter().map(|sections| sections.len() as u64).sum();
         let same: u64 = all
             .iter()
@@ -122,12 +122,12 @@ fn sections(problem: &Problem) -> u64 {
 
 /// Number of read-write constraints: with w writes of a cell (and its initial value), a read has w sources,
 /// each with its value, its order and w - 1 other writes.
-fn reads(problem: &Problem) -> u64 {
+fn reads(problem: &OrderingProblem) -> u64 {
     let writes = |cell: usize| {
         let chains = problem.writes.get(cell).map_or(&[][..], |chains| chains);
         chains.iter().map(|writes| writes.len() as u64).sum::<u64>() + 1
     };
-    let of_read = |read: &super::problem::Read| {
+    let of_read = |read: &super::problem::SymbolRead| {
         let ways = writes(read.cell.index());
         ways * (ways + 1)
     };

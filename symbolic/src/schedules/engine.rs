@@ -15,14 +15,14 @@ mod reads;
 mod values;
 
 use super::{
-    Options, Unknown, Verdict,
-    graph::Graph,
-    problem::{NodeId, Problem, Read, Write},
+    SolverOptions, SolverVerdict, Unknown,
+    graph::PrecedenceGraph,
+    problem::{OrderingProblem, StepsId, SymbolRead, Write},
     solver::{Limited, Solved},
-    translate::Terms,
+    translate::SolverTerms,
 };
 use crate::{Action, Bug, ExprId, SymbolId};
-use reads::Known;
+use reads::NeededRead;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{collections::BTreeMap, rc::Rc};
 use unsnarl_core::Budget;
@@ -30,24 +30,24 @@ use z3::ast::Bool;
 
 /// Goal beyond the paths.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct ScheduleGoal {
     /// `true` if the run has to fail, `false` if it has to pass, `None` for either.
     pub fails: Option<bool>,
     /// Orders that have to hold.
-    pub orders: Vec<(NodeId, NodeId)>,
+    pub orders: Vec<(StepsId, StepsId)>,
 }
 
 /// An order that was found, with values for unrecorded input from outside.
-pub(super) type Found = (Vec<NodeId>, Vec<(SymbolId, u128)>);
+pub(super) type FoundOrder = (Vec<StepsId>, Vec<(SymbolId, u128)>);
 
-pub(super) struct Engine<'p, 't, 'b> {
-    pub problem: &'p Problem<'t>,
+pub(super) struct ScheduleEngine<'p, 't, 'b> {
+    pub problem: &'p OrderingProblem<'t>,
     pub solver: Limited<'b>,
     budget: &'b Budget,
-    terms: Terms,
+    terms: SolverTerms,
     literals: Vec<Bool>,
     number_of: FxHashMap<Bool, u32>,
-    known: FxHashMap<SymbolId, Known>,
+    known: FxHashMap<SymbolId, NeededRead>,
     /// The known reads, in the order of discovery.
     reads: Vec<SymbolId>,
     /// Symbols that occur in the solver's terms.
@@ -62,9 +62,9 @@ pub(super) struct Engine<'p, 't, 'b> {
     /// Values that reads have in the base order.
     recorded: FxHashMap<SymbolId, u128>,
     /// Orders that always hold.
-    always: Graph<'p, 't>,
+    always: PrecedenceGraph<'p, 't>,
     /// Orders that hold under the current goal, with the literal of the goal.
-    now: Option<(u32, Graph<'p, 't>)>,
+    now: Option<(u32, PrecedenceGraph<'p, 't>)>,
     /// Assumptions from the base order that were dropped for the current goal.
     dropped: FxHashSet<u32>,
     /// Distance to which values in a refutation are traced back next.
@@ -78,20 +78,20 @@ pub(super) struct Engine<'p, 't, 'b> {
     pub rounds: u64,
 }
 
-impl<'p, 't, 'b> Engine<'p, 't, 'b> {
+impl<'p, 't, 'b> ScheduleEngine<'p, 't, 'b> {
     /// Adds the goal and the choices that synchronization leaves open to the solver. None when
     /// synchronization is impossible.
     pub fn new(
-        problem: &'p Problem<'t>,
-        options: &Options,
+        problem: &'p OrderingProblem<'t>,
+        options: &SolverOptions,
         budget: &'b Budget,
-    ) -> Option<Engine<'p, 't, 'b>> {
-        let always = Graph::new(problem, &[], &[]).ok()?;
-        let mut engine = Engine {
+    ) -> Option<ScheduleEngine<'p, 't, 'b>> {
+        let always = PrecedenceGraph::new(problem, &[], &[]).ok()?;
+        let mut engine = ScheduleEngine {
             problem,
             solver: Limited::new(options, budget),
             budget,
-            terms: Terms::default(),
+            terms: SolverTerms::default(),
             literals: Vec::new(),
             number_of: FxHashMap::default(),
             known: FxHashMap::default(),
@@ -172,8 +172,8 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
     }
 
     /// Searches for an order with the recorded paths that satisfies the goal.
-    pub fn solve(&mut self, asked: &Asked) -> Verdict<Found> {
-        let Ok(graph) = Graph::new(self.problem, &[], &asked.orders) else {
+    pub fn solve(&mut self, asked: &ScheduleGoal) -> SolverVerdict<FoundOrder> {
+        let Ok(graph) = PrecedenceGraph::new(self.problem, &[], &asked.orders) else {
             return self.refuted();
         };
         let guard = self.literal();
@@ -192,13 +192,13 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         verdict
     }
 
-    fn search(&mut self, goals: &[u32], asked: &Asked) -> Verdict<Found> {
+    fn search(&mut self, goals: &[u32], asked: &ScheduleGoal) -> SolverVerdict<FoundOrder> {
         loop {
             self.rounds += 1;
             self.give_all();
             let assumed = self.assumed(goals);
             match self.solver.check(&assumed) {
-                Solved::Unknown(why) => return Verdict::Unknown(why),
+                Solved::Unknown(why) => return SolverVerdict::Unknown(why),
                 Solved::Unsat(core) => {
                     let core = self.numbers(&core);
                     if !self.relax(&core, asked) {
@@ -239,17 +239,17 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         core.iter().filter_map(number).collect()
     }
 
-    fn refuted<T>(&self) -> Verdict<T> {
+    fn refuted<T>(&self) -> SolverVerdict<T> {
         match &self.lacks {
-            Some(what) => Verdict::Unknown(Unknown::Trace(what.clone())),
-            None => Verdict::Impossible,
+            Some(what) => SolverVerdict::Unknown(Unknown::Trace(what.clone())),
+            None => SolverVerdict::Impossible,
         }
     }
 
     /// Drops assumptions that a refutation depends on: first that values are as in the base order; then that
     /// choices stay as they are there, nearest to the goal first and twice as many each time; then those that
     /// leave candidates out. `false` when the refutation depends on none of them.
-    fn relax(&mut self, core: &FxHashSet<u32>, asked: &Asked) -> bool {
+    fn relax(&mut self, core: &FxHashSet<u32>, asked: &ScheduleGoal) -> bool {
         if self.trace_back(core) {
             return true;
         }
@@ -260,7 +260,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
         let is_any = !preferred.is_empty();
         self.dropped.extend(preferred);
         let leant_on = |symbol: &SymbolId| {
-            let hint = self.known.get(symbol).and_then(Known::hint);
+            let hint = self.known.get(symbol).and_then(NeededRead::hint);
             hint.is_some_and(|hint| core.contains(&hint))
         };
         let mut leant_on: Vec<SymbolId> = self.reads.iter().copied().filter(leant_on).collect();
@@ -284,8 +284,8 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
     }
 
     /// Distance in the base order of a read from the goal, or from the end.
-    fn far(&self, symbol: SymbolId, asked: &Asked) -> u32 {
-        let place = |node: NodeId| self.problem.place_of(node);
+    fn far(&self, symbol: SymbolId, asked: &ScheduleGoal) -> u32 {
+        let place = |node: StepsId| self.problem.place_of(node);
         let here = self
             .known
             .get(&symbol)
@@ -333,12 +333,12 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
     }
 
     /// Returns whether a node is before another in every order.
-    pub fn always_before(&self, a: NodeId, b: NodeId) -> bool {
+    pub fn always_before(&self, a: StepsId, b: StepsId) -> bool {
         self.always.is_before(a, b)
     }
 
     /// A known read with its source in the base order.
-    pub fn hinted(&self, symbol: SymbolId) -> Option<(Read, Option<Write>)> {
+    pub fn hinted(&self, symbol: SymbolId) -> Option<(SymbolRead, Option<Write>)> {
         let known = self.known.get(&symbol)?;
         Some((known.read, known.given.first()?.0))
     }
@@ -350,7 +350,7 @@ impl<'p, 't, 'b> Engine<'p, 't, 'b> {
 }
 
 /// Phi_path: each condition once, without that of the failure.
-fn conditions(problem: &Problem) -> Vec<ExprId> {
+fn conditions(problem: &OrderingProblem) -> Vec<ExprId> {
     let exprs = &problem.trace.exprs;
     let bug = match problem.trace.bug {
         Bug::Condition { step, .. } => Some(step),

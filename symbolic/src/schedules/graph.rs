@@ -5,7 +5,7 @@
 //! node) answer queries in constant time; [`super::saturate`] adds consequences to the fixed point. Each edge
 //! keeps its reason, so that a contradiction is reported as the choices that cause it.
 
-use super::problem::{NodeId, Problem, Read};
+use super::problem::{OrderingProblem, StepsId, SymbolRead};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use unsnarl_order::ClockTable;
@@ -14,21 +14,21 @@ use unsnarl_order::ClockTable;
 #[derive(Clone, Debug)]
 pub(super) struct Chosen<'e> {
     pub literal: u32,
-    pub what: What<'e>,
+    pub what: Consequence<'e>,
 }
 
 /// Consequence of a [`Chosen`] literal.
 #[derive(Clone, Debug)]
-pub(super) enum What<'e> {
+pub(super) enum Consequence<'e> {
     /// The read reads from this node, or the initial value.
-    Reads(Read, Option<NodeId>),
+    Reads(SymbolRead, Option<StepsId>),
     /// These orders hold.
-    Orders(&'e [(NodeId, NodeId)]),
+    Orders(&'e [(StepsId, StepsId)]),
 }
 
 /// Reason of an edge.
 #[derive(Clone, Debug)]
-pub(super) enum Why {
+pub(super) enum EdgeReason {
     /// The edge holds in every order.
     Always,
     /// The goal demands it.
@@ -37,14 +37,14 @@ pub(super) enum Why {
     Chosen(u32),
     /// The edge follows from a choice, if any, and from the precedence of two nodes by the edges below this
     /// number.
-    Follows(Option<u32>, Option<(NodeId, NodeId)>, u32),
+    Follows(Option<u32>, Option<(StepsId, StepsId)>, u32),
 }
 
 #[derive(Clone, Debug)]
-struct Edge {
-    from: NodeId,
-    to: NodeId,
-    why: Why,
+struct ReasonedEdge {
+    from: StepsId,
+    to: StepsId,
+    why: EdgeReason,
 }
 
 /// Choices that no order satisfies together.
@@ -58,24 +58,24 @@ pub(super) struct Conflict {
 
 /// Precedence graph.
 #[derive(Clone, Debug)]
-pub(super) struct Graph<'p, 't> {
-    pub problem: &'p Problem<'t>,
+pub(super) struct PrecedenceGraph<'p, 't> {
+    pub problem: &'p OrderingProblem<'t>,
     pub chosen: &'p [Chosen<'p>],
-    edges: Vec<Edge>,
+    edges: Vec<ReasonedEdge>,
     /// By node: the outgoing edges.
     out: Vec<Vec<u32>>,
     clocks: ClockTable,
 }
 
-impl<'p, 't> Graph<'p, 't> {
+impl<'p, 't> PrecedenceGraph<'p, 't> {
     /// Saturates these choices and orders, or returns a contradiction. Each round takes time in proportion to
     /// the nodes and edges times the chains; there are few.
     pub fn new(
-        problem: &'p Problem<'t>,
+        problem: &'p OrderingProblem<'t>,
         chosen: &'p [Chosen<'p>],
-        asked: &[(NodeId, NodeId)],
-    ) -> Result<Graph<'p, 't>, Conflict> {
-        let mut graph = Graph {
+        asked: &[(StepsId, StepsId)],
+    ) -> Result<PrecedenceGraph<'p, 't>, Conflict> {
+        let mut graph = PrecedenceGraph {
             problem,
             chosen,
             edges: Vec::new(),
@@ -83,20 +83,20 @@ impl<'p, 't> Graph<'p, 't> {
             clocks: ClockTable::default(),
         };
         for &(from, to) in &problem.edges {
-            graph.push(from, to, Why::Always);
+            graph.push(from, to, EdgeReason::Always);
         }
         for &(from, to) in asked {
-            graph.push(from, to, Why::Asked);
+            graph.push(from, to, EdgeReason::Asked);
         }
         for choice in chosen {
             match choice.what {
-                What::Reads(_, None) => {}
-                What::Reads(read, Some(write)) => {
-                    graph.push(write, read.node, Why::Chosen(choice.literal));
+                Consequence::Reads(_, None) => {}
+                Consequence::Reads(read, Some(write)) => {
+                    graph.push(write, read.node, EdgeReason::Chosen(choice.literal));
                 }
-                What::Orders(orders) => {
+                Consequence::Orders(orders) => {
                     for &(from, to) in orders {
-                        graph.push(from, to, Why::Chosen(choice.literal));
+                        graph.push(from, to, EdgeReason::Chosen(choice.literal));
                     }
                 }
             }
@@ -106,8 +106,8 @@ impl<'p, 't> Graph<'p, 't> {
     }
 
     /// Adds an order.
-    pub fn add(&mut self, from: NodeId, to: NodeId) -> Result<(), Conflict> {
-        self.push(from, to, Why::Asked);
+    pub fn add(&mut self, from: StepsId, to: StepsId) -> Result<(), Conflict> {
+        self.push(from, to, EdgeReason::Asked);
         self.tighten()
     }
 
@@ -124,9 +124,9 @@ impl<'p, 't> Graph<'p, 't> {
         }
     }
 
-    fn push(&mut self, from: NodeId, to: NodeId, why: Why) {
+    fn push(&mut self, from: StepsId, to: StepsId, why: EdgeReason) {
         let number = self.edges.len() as u32;
-        self.edges.push(Edge { from, to, why });
+        self.edges.push(ReasonedEdge { from, to, why });
         if let Some(out) = self.out.get_mut(from as usize) {
             out.push(number);
         }
@@ -138,18 +138,18 @@ impl<'p, 't> Graph<'p, 't> {
     }
 
     /// Number of nodes of a chain that are before a node, or are the node itself.
-    pub fn clock(&self, id: NodeId, chain: usize) -> u32 {
+    pub fn clock(&self, id: StepsId, chain: usize) -> u32 {
         self.clocks.entry(id, chain)
     }
 
     /// Returns whether a node is before another in every order.
-    pub fn is_before(&self, a: NodeId, b: NodeId) -> bool {
+    pub fn is_before(&self, a: StepsId, b: StepsId) -> bool {
         let (chain, at) = self.problem.spot(a);
         a != b && self.clock(b, chain) > at
     }
 
     /// Direct successors: the next node of the chain, and those along edges.
-    pub fn after(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+    pub fn after(&self, id: StepsId) -> impl Iterator<Item = StepsId> {
         let (chain, at) = self.problem.spot(id);
         let next = self.problem.chains.get(chain);
         let next = next.and_then(|chain| chain.get(at as usize + 1)).copied();
@@ -178,7 +178,7 @@ impl<'p, 't> Graph<'p, 't> {
     fn tell_time(&mut self) -> Result<(), Conflict> {
         let mut clocks = ClockTable::new(self.problem.chains.len(), self.problem.nodes.len());
         let mut arrivals = self.arrivals();
-        let mut ready: Vec<NodeId> = (0..)
+        let mut ready: Vec<StepsId> = (0..)
             .zip(&arrivals)
             .filter(|(_, n)| **n == 0)
             .map(|(id, _)| id)
@@ -207,8 +207,8 @@ impl<'p, 't> Graph<'p, 't> {
 
     /// A cycle among the nodes that still have predecessors.
     fn circle(&self, arrivals: &[u32]) -> Conflict {
-        let is_left = |id: NodeId| arrivals.get(id as usize).is_some_and(|&left| left > 0);
-        let mut before: FxHashMap<NodeId, (NodeId, Option<u32>)> = FxHashMap::default();
+        let is_left = |id: StepsId| arrivals.get(id as usize).is_some_and(|&left| left > 0);
+        let mut before: FxHashMap<StepsId, (StepsId, Option<u32>)> = FxHashMap::default();
         for chain in &self.problem.chains {
             for pair in chain.windows(2) {
                 if let (Some(&a), Some(&b)) = (pair.first(), pair.get(1))
@@ -224,7 +224,7 @@ impl<'p, 't> Graph<'p, 't> {
                 before.entry(edge.to).or_insert((edge.from, Some(number)));
             }
         }
-        let mut seen: FxHashMap<NodeId, usize> = FxHashMap::default();
+        let mut seen: FxHashMap<StepsId, usize> = FxHashMap::default();
         let mut walked: Vec<Option<u32>> = Vec::new();
         let mut at = (0..)
             .zip(arrivals)
@@ -255,7 +255,7 @@ impl<'p, 't> Graph<'p, 't> {
     }
 
     /// Reasons of a path between two nodes by the edges known so far, together with these choices.
-    pub fn contradiction(&self, literals: &[u32], path: Option<(NodeId, NodeId)>) -> Conflict {
+    pub fn contradiction(&self, literals: &[u32], path: Option<(StepsId, StepsId)>) -> Conflict {
         let edges = path.map_or_else(Vec::new, |(a, b)| self.path(a, b, self.known()));
         self.explain(edges, literals)
     }
@@ -271,15 +271,15 @@ impl<'p, 't> Graph<'p, 't> {
                 continue;
             }
             match self.edges.get(number as usize).map(|edge| &edge.why) {
-                Some(Why::Asked) => conflict.asked = true,
-                Some(&Why::Chosen(literal)) => conflict.literals.push(literal),
-                Some(&Why::Follows(literal, path, known)) => {
+                Some(EdgeReason::Asked) => conflict.asked = true,
+                Some(&EdgeReason::Chosen(literal)) => conflict.literals.push(literal),
+                Some(&EdgeReason::Follows(literal, path, known)) => {
                     conflict.literals.extend(literal);
                     if let Some((a, b)) = path {
                         open.extend(self.path(a, b, known));
                     }
                 }
-                Some(Why::Always) | None => {}
+                Some(EdgeReason::Always) | None => {}
             }
         }
         conflict.literals.sort_unstable();
@@ -288,8 +288,8 @@ impl<'p, 't> Graph<'p, 't> {
     }
 
     /// The edges of a shortest path among the first `known`.
-    fn path(&self, a: NodeId, b: NodeId, known: u32) -> Vec<u32> {
-        let mut from: FxHashMap<NodeId, (NodeId, Option<u32>)> = FxHashMap::default();
+    fn path(&self, a: StepsId, b: StepsId, known: u32) -> Vec<u32> {
+        let mut from: FxHashMap<StepsId, (StepsId, Option<u32>)> = FxHashMap::default();
         let mut open = VecDeque::from([a]);
         while let Some(id) = open.pop_front() {
             if id == b {

@@ -5,8 +5,8 @@
 //! reversed; both ways are explored, so that "no order" is a proof.
 
 use super::{
-    graph::{Graph, What},
-    problem::{NodeId, Problem, Section},
+    graph::{Consequence, PrecedenceGraph},
+    problem::{LockedNodes, OrderingProblem, StepsId},
 };
 use crate::Action;
 use rustc_hash::FxHashMap;
@@ -14,9 +14,9 @@ use unsnarl_core::{Budget, StopReason};
 
 /// Result of the linearization.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Line {
+pub(super) enum Linearized {
     /// An order of all nodes.
-    Order(Vec<NodeId>),
+    Order(Vec<StepsId>),
     /// No order exists.
     None,
     /// The bound on decisions was reached.
@@ -29,89 +29,94 @@ pub(super) enum Line {
 const DECISIONS: u32 = 2000;
 
 /// Finds an order of the graph's nodes. One try takes time in proportion to nodes times chains.
-pub(super) fn linearize(graph: Graph, budget: &Budget) -> Line {
+pub(super) fn linearize(graph: PrecedenceGraph, budget: &Budget) -> Linearized {
     let mut left = DECISIONS;
     search(graph, budget, &mut left)
 }
 
-fn search(mut graph: Graph, budget: &Budget, left: &mut u32) -> Line {
+fn search(mut graph: PrecedenceGraph, budget: &Budget, left: &mut u32) -> Linearized {
     loop {
         let blocks = match Greedy::new(&graph).run() {
-            Ok(order) => return Line::Order(order),
+            Ok(order) => return Linearized::Order(order),
             Err(blocks) => blocks,
         };
         let mut is_new = false;
         for block in blocks {
             if let Some(stopped) = budget.stop() {
-                return Line::Stopped(stopped);
+                return Linearized::Stopped(stopped);
             }
             let Some(still) = left.checked_sub(1) else {
-                return Line::GaveUp;
+                return Linearized::GaveUp;
             };
             *left = still;
             match decide(&mut graph, block, budget, left) {
-                Decided::Line(line) => return line,
-                Decided::New => is_new = true,
-                Decided::Known => {}
+                DecidedOrders::Line(line) => return line,
+                DecidedOrders::New => is_new = true,
+                DecidedOrders::Known => {}
             }
         }
         if !is_new {
-            return Line::GaveUp;
+            return Linearized::GaveUp;
         }
     }
 }
 
-enum Decided {
+enum DecidedOrders {
     /// The search ended.
-    Line(Line),
+    Line(Linearized),
     /// The reversed decision is impossible, and the graph has learned that.
     New,
     /// The reversed decision is impossible, as the graph knew.
     Known,
 }
 
-fn decide(graph: &mut Graph, block: Block, budget: &Budget, left: &mut u32) -> Decided {
+fn decide(
+    graph: &mut PrecedenceGraph,
+    block: BlockedOrders,
+    budget: &Budget,
+    left: &mut u32,
+) -> DecidedOrders {
     let (from, to) = block.stays;
     if graph.is_before(from, to) {
-        return Decided::Known;
+        return DecidedOrders::Known;
     }
     if let Some((from, to)) = block.other {
         let mut other = graph.clone();
         if other.add(from, to).is_ok() {
             match search(other, budget, left) {
-                Line::None => {}
-                line => return Decided::Line(line),
+                Linearized::None => {}
+                line => return DecidedOrders::Line(line),
             }
         }
     }
     match graph.add(from, to) {
-        Ok(()) => Decided::New,
-        Err(_) => Decided::Line(Line::None),
+        Ok(()) => DecidedOrders::New,
+        Err(_) => DecidedOrders::Line(Linearized::None),
     }
 }
 
 /// Two orders of which one must hold: the one that the attempt took, and the other.
-struct Block {
-    stays: (NodeId, NodeId),
-    other: Option<(NodeId, NodeId)>,
+struct BlockedOrders {
+    stays: (StepsId, StepsId),
+    other: Option<(StepsId, StepsId)>,
 }
 
 struct Greedy<'g, 'p, 't> {
-    graph: &'g Graph<'p, 't>,
+    graph: &'g PrecedenceGraph<'p, 't>,
     arrivals: Vec<u32>,
     next: Vec<usize>,
     /// Last writers of the cells.
-    writers: FxHashMap<u32, NodeId>,
+    writers: FxHashMap<u32, StepsId>,
     /// By cell and source: the reads that have not happened yet.
-    pending: FxHashMap<(u32, Option<NodeId>), Vec<NodeId>>,
+    pending: FxHashMap<(u32, Option<StepsId>), Vec<StepsId>>,
     /// By node: locks and critical sections that begin or end there.
-    begins: FxHashMap<NodeId, Vec<(usize, Section)>>,
-    ends: FxHashMap<NodeId, Vec<(usize, Section)>>,
-    held: Vec<Vec<Section>>,
+    begins: FxHashMap<StepsId, Vec<(usize, LockedNodes)>>,
+    ends: FxHashMap<StepsId, Vec<(usize, LockedNodes)>>,
+    held: Vec<Vec<LockedNodes>>,
 }
 
 impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
-    fn new(graph: &'g Graph<'p, 't>) -> Self {
+    fn new(graph: &'g PrecedenceGraph<'p, 't>) -> Self {
         let problem = graph.problem;
         let mut greedy = Greedy {
             graph,
@@ -124,7 +129,7 @@ impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
             held: vec![Vec::new(); problem.locks.len()],
         };
         for choice in graph.chosen {
-            if let What::Reads(read, write) = choice.what {
+            if let Consequence::Reads(read, write) = choice.what {
                 let pending = greedy.pending.entry((read.cell.0, write)).or_default();
                 pending.push(read.node);
             }
@@ -144,16 +149,16 @@ impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
         greedy
     }
 
-    fn problem(&self) -> &'p Problem<'t> {
+    fn problem(&self) -> &'p OrderingProblem<'t> {
         self.graph.problem
     }
 
     /// The whole order, or the blocks of the threads.
-    fn run(mut self) -> Result<Vec<NodeId>, Vec<Block>> {
+    fn run(mut self) -> Result<Vec<StepsId>, Vec<BlockedOrders>> {
         let count = self.problem().nodes.len();
         let mut order = Vec::with_capacity(count);
         while order.len() < count {
-            let mut heads: Vec<NodeId> = self.heads().collect();
+            let mut heads: Vec<StepsId> = self.heads().collect();
             heads.sort_by_key(|&id| self.problem().place_of(id));
             match heads.iter().copied().find(|&id| self.block(id).is_none()) {
                 Some(id) => {
@@ -166,25 +171,25 @@ impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
         Ok(order)
     }
 
-    fn heads(&self) -> impl Iterator<Item = NodeId> {
+    fn heads(&self) -> impl Iterator<Item = StepsId> {
         let chains = self.problem().chains.iter().zip(&self.next);
         let heads = chains.filter_map(|(chain, &next)| chain.get(next).copied());
         heads.filter(|&id| self.arrivals.get(id as usize) == Some(&0))
     }
 
-    fn block(&self, id: NodeId) -> Option<Block> {
+    fn block(&self, id: StepsId) -> Option<BlockedOrders> {
         self.locked(id).or_else(|| self.unread(id))
     }
 
     /// The block of a critical section by another one.
-    fn locked(&self, id: NodeId) -> Option<Block> {
+    fn locked(&self, id: StepsId) -> Option<BlockedOrders> {
         for (lock, section) in self.begins.get(&id).map_or(&[][..], |all| all) {
             let open = self.held.get(*lock).map_or(&[][..], |held| held);
-            let excludes = |other: &&Section| {
+            let excludes = |other: &&LockedNodes| {
                 other.thread != section.thread && !(other.is_shared && section.is_shared)
             };
             if let Some(other) = open.iter().find(excludes) {
-                return Some(Block {
+                return Some(BlockedOrders {
                     stays: (other.to.unwrap_or(other.from), section.from),
                     other: section.to.map(|to| (to, other.from)),
                 });
@@ -194,7 +199,7 @@ impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
     }
 
     /// The block of a write over a value that still has to be read.
-    fn unread(&self, id: NodeId) -> Option<Block> {
+    fn unread(&self, id: StepsId) -> Option<BlockedOrders> {
         let written = self
             .problem()
             .actions(id)
@@ -207,7 +212,7 @@ impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
             let pending = self.pending.get(&(cell, writer));
             let reader = pending.and_then(|all| all.iter().find(|&&reader| reader != id));
             if let Some(&reader) = reader {
-                return Some(Block {
+                return Some(BlockedOrders {
                     stays: (reader, id),
                     other: writer.map(|writer| (id, writer)),
                 });
@@ -216,7 +221,7 @@ impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
         None
     }
 
-    fn happens(&mut self, id: NodeId) {
+    fn happens(&mut self, id: StepsId) {
         let (chain, _) = self.problem().spot(id);
         if let Some(next) = self.next.get_mut(chain) {
             *next += 1;
@@ -239,7 +244,7 @@ impl<'g, 'p, 't> Greedy<'g, 'p, 't> {
         self.accesses(id);
     }
 
-    fn accesses(&mut self, id: NodeId) {
+    fn accesses(&mut self, id: StepsId) {
         for (_, action) in self.problem().actions(id) {
             match action {
                 Action::Read { cell, .. } => {

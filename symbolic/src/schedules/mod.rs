@@ -28,19 +28,19 @@ pub mod synthetic;
 mod tests;
 mod translate;
 
-pub(crate) use translate::Terms;
+pub(crate) use translate::SolverTerms;
 
 use crate::{StepId, SymbolId};
 use unsnarl_core::StopReason;
 
 pub use crate::dsp::MemoryModel;
-pub use counts::Counts;
+pub use counts::ConstraintCounts;
 pub use queries::{Flips, alternate, synthesize};
 pub use root::root_cause;
 
 /// Options and limits of the solver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
+pub struct SolverOptions {
     /// Phi_mo.
     pub memory_model: MemoryModel,
     /// Effort limit per query, in the solver's own resource units (some 10 million take about a second). The
@@ -50,9 +50,9 @@ pub struct Options {
     pub memory: u32,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for SolverOptions {
+    fn default() -> SolverOptions {
+        SolverOptions {
             memory_model: MemoryModel::Sequential,
             effort: 200_000_000,
             memory: 2048,
@@ -62,16 +62,16 @@ impl Default for Options {
 
 /// Result of a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer<T> {
+pub struct ScheduleAnswer<T> {
     /// The answer.
-    pub verdict: Verdict<T>,
+    pub verdict: SolverVerdict<T>,
     /// Size of the problem.
-    pub counts: Counts,
+    pub counts: ConstraintCounts,
 }
 
 /// The three possible verdicts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict<T> {
+pub enum SolverVerdict<T> {
     /// The object that was asked for.
     Found(T),
     /// There is none: the solver refuted it.
@@ -85,9 +85,9 @@ pub enum Verdict<T> {
 pub enum Unknown {
     /// The budget ended.
     Stopped(StopReason),
-    /// [`Options::effort`] was used up.
+    /// [`SolverOptions::effort`] was used up.
     Effort,
-    /// [`Options::memory`] was used up.
+    /// [`SolverOptions::memory`] was used up.
     Memory,
     /// The trace lacks something, or contains something unsupported; in words.
     Trace(String),
@@ -112,7 +112,7 @@ impl std::fmt::Display for Unknown {
 
 /// A schedule that the checker accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Schedule {
+pub struct CheckedSchedule {
     /// All steps of the trace.
     pub order: Vec<StepId>,
     /// Assumed values of unrecorded input from outside, with which the order is feasible.

@@ -8,7 +8,7 @@ use unsnarl_trace::{EventKind, LocationId, ThreadId};
 
 /// Consecutive steps of one thread that are atomic.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct AtomicSteps {
     pub thread: ThreadId,
     /// The first and the last step's index in the thread.
     pub steps: (u32, u32),
@@ -18,29 +18,29 @@ pub(super) struct Node {
 }
 
 /// A node's number. Nodes of a thread have ascending numbers.
-pub(super) type NodeId = u32;
+pub(super) type StepsId = u32;
 
 /// A critical section: a lock is held between two nodes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Section {
+pub(super) struct LockedNodes {
     pub thread: ThreadId,
-    pub from: NodeId,
+    pub from: StepsId,
     /// `None`: until the end of the order.
-    pub to: Option<NodeId>,
+    pub to: Option<StepsId>,
     pub is_shared: bool,
 }
 
 /// All critical sections of one lock, and those that exclude other readers: by thread, in program order.
 #[derive(Debug, Default)]
-pub(super) struct Lock {
-    pub all: Vec<Vec<Section>>,
-    pub exclusive: Vec<Vec<Section>>,
+pub(super) struct SectionsOfLock {
+    pub all: Vec<Vec<LockedNodes>>,
+    pub exclusive: Vec<Vec<LockedNodes>>,
 }
 
 /// A read of a symbol.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Read {
-    pub node: NodeId,
+pub(super) struct SymbolRead {
+    pub node: StepsId,
     pub step: StepId,
     pub cell: CellId,
 }
@@ -48,39 +48,39 @@ pub(super) struct Read {
 /// A write of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
-    pub node: NodeId,
+    pub node: StepsId,
     pub step: StepId,
     pub value: crate::ExprId,
 }
 
 /// The orders that an option implies, and the resource it uses up: of options with the same resource, one
 /// holds.
-pub(super) type Way = (Vec<(NodeId, NodeId)>, Option<u32>);
+pub(super) type OptionOrders = (Vec<(StepsId, StepsId)>, Option<u32>);
 
 /// A choice besides the sources of reads: exactly one of the options holds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
-    pub options: Vec<Way>,
+    pub options: Vec<OptionOrders>,
     /// The option that holds in the base order.
     pub preferred: Option<usize>,
 }
 
 /// An ordering problem.
 #[derive(Debug)]
-pub(super) struct Problem<'t> {
+pub(super) struct OrderingProblem<'t> {
     pub trace: &'t SymbolicTrace,
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<AtomicSteps>,
     /// For each thread and step: its node.
-    of_step: Vec<Vec<NodeId>>,
+    of_step: Vec<Vec<StepsId>>,
     /// Totally ordered nodes, each node in exactly one chain. With sequential consistency, each thread is
     /// one.
-    pub chains: Vec<Vec<NodeId>>,
+    pub chains: Vec<Vec<StepsId>>,
     /// Orders that hold in every run, except those within a chain.
-    pub edges: Vec<(NodeId, NodeId)>,
-    pub locks: Vec<Lock>,
+    pub edges: Vec<(StepsId, StepsId)>,
+    pub locks: Vec<SectionsOfLock>,
     pub groups: Vec<Group>,
     /// Reads by symbol.
-    pub reads: FxHashMap<SymbolId, Read>,
+    pub reads: FxHashMap<SymbolId, SymbolRead>,
     /// Writes by cell and chain, in the order of the chain.
     pub writes: Vec<Vec<Vec<Write>>>,
     /// Initial values of the cells, where known.
@@ -91,11 +91,15 @@ pub(super) struct Problem<'t> {
     pub lacks: Option<String>,
 }
 
-impl<'t> Problem<'t> {
+impl<'t> OrderingProblem<'t> {
     /// Builds the problem of a trace; `order` is the base order that results stay close to. Linear in the
     /// trace.
-    pub fn new(trace: &'t SymbolicTrace, order: &[StepId], model: MemoryModel) -> Problem<'t> {
-        let mut problem = Problem {
+    pub fn new(
+        trace: &'t SymbolicTrace,
+        order: &[StepId],
+        model: MemoryModel,
+    ) -> OrderingProblem<'t> {
+        let mut problem = OrderingProblem {
             trace,
             nodes: Vec::new(),
             of_step: Vec::new(),
@@ -118,31 +122,31 @@ impl<'t> Problem<'t> {
     }
 
     /// The node of a step.
-    pub fn node_of(&self, id: StepId) -> Option<NodeId> {
+    pub fn node_of(&self, id: StepId) -> Option<StepsId> {
         let steps = self.of_step.get(id.thread.index())?;
         steps.get(id.index as usize).copied()
     }
 
-    pub fn node(&self, id: NodeId) -> Option<&Node> {
+    pub fn node(&self, id: StepsId) -> Option<&AtomicSteps> {
         self.nodes.get(id as usize)
     }
 
-    pub fn thread(&self, id: NodeId) -> Option<ThreadId> {
+    pub fn thread(&self, id: StepsId) -> Option<ThreadId> {
         self.node(id).map(|node| node.thread)
     }
 
     /// Chain of a node, and its position there.
-    pub fn spot(&self, id: NodeId) -> (usize, u32) {
+    pub fn spot(&self, id: StepsId) -> (usize, u32) {
         self.node(id)
             .map_or((usize::MAX, 0), |node| (node.chain as usize, node.at))
     }
 
-    pub fn place_of(&self, id: NodeId) -> u32 {
+    pub fn place_of(&self, id: StepsId) -> u32 {
         self.place.get(id as usize).copied().unwrap_or(u32::MAX)
     }
 
     /// The steps of these nodes, in order.
-    pub fn steps(&self, order: &[NodeId]) -> Vec<StepId> {
+    pub fn steps(&self, order: &[StepsId]) -> Vec<StepId> {
         let nodes = order.iter().filter_map(|&id| self.node(id));
         nodes
             .flat_map(|node| {
@@ -153,7 +157,7 @@ impl<'t> Problem<'t> {
     }
 
     /// The actions of a node.
-    pub fn actions(&self, id: NodeId) -> impl Iterator<Item = (StepId, Action)> {
+    pub fn actions(&self, id: StepsId) -> impl Iterator<Item = (StepId, Action)> {
         let node = self.node(id).map(|node| (node.thread, node.steps));
         node.into_iter().flat_map(move |(thread, (from, to))| {
             (from..=to).filter_map(move |index| {
@@ -165,14 +169,14 @@ impl<'t> Problem<'t> {
 
     fn make_nodes(&mut self) {
         for (thread, steps) in (0..).map(ThreadId).zip(&self.trace.threads) {
-            let mut of_step: Vec<NodeId> = Vec::with_capacity(steps.steps.len());
+            let mut of_step: Vec<StepsId> = Vec::with_capacity(steps.steps.len());
             let mut before = None;
             for (index, step) in (0..).zip(&steps.steps) {
                 let joins = step.event.is_some() && step.event == before;
                 before = step.event;
                 match self.nodes.last_mut().filter(|_| joins) {
                     Some(node) => node.steps.1 = index,
-                    None => self.nodes.push(Node {
+                    None => self.nodes.push(AtomicSteps {
                         thread,
                         steps: (index, index),
                         chain: 0,
@@ -203,7 +207,7 @@ impl<'t> Problem<'t> {
         }
     }
 
-    fn append(&mut self, chain: usize, id: NodeId) {
+    fn append(&mut self, chain: usize, id: StepsId) {
         let Some(nodes) = self.chains.get_mut(chain) else {
             return;
         };
@@ -214,12 +218,12 @@ impl<'t> Problem<'t> {
     }
 
     /// Gives writes chains of their own, by `key`. What else orders them within the thread are edges.
-    fn relaxed(&mut self, nodes: &[NodeId], key: impl Fn(CellId) -> u32) {
+    fn relaxed(&mut self, nodes: &[StepsId], key: impl Fn(CellId) -> u32) {
         let main = self.chains.len();
         self.chains.push(Vec::new());
         let mut chains: FxHashMap<u32, usize> = FxHashMap::default();
-        let mut last_write: Vec<NodeId> = Vec::new();
-        let mut last_of_cell: FxHashMap<CellId, NodeId> = FxHashMap::default();
+        let mut last_write: Vec<StepsId> = Vec::new();
+        let mut last_of_cell: FxHashMap<CellId, StepsId> = FxHashMap::default();
         let mut last_else = None;
         for &id in nodes {
             let (mut read, mut written, mut waits) = (Vec::new(), Vec::new(), false);
@@ -236,7 +240,7 @@ impl<'t> Problem<'t> {
                 .iter()
                 .chain(&written)
                 .filter_map(|cell| last_of_cell.get(cell));
-            let mut before: Vec<NodeId> = of_cells.copied().collect();
+            let mut before: Vec<StepsId> = of_cells.copied().collect();
             // A read-modify-write and synchronization wait until all writes have taken effect.
             if !is_write && (waits || !written.is_empty()) {
                 before.append(&mut last_write);
@@ -290,7 +294,7 @@ impl<'t> Problem<'t> {
             for (step, action) in self.actions(node).collect::<Vec<_>>() {
                 match action {
                     Action::Read { cell, symbol } => {
-                        self.reads.insert(symbol, Read { node, step, cell });
+                        self.reads.insert(symbol, SymbolRead { node, step, cell });
                     }
                     Action::Write { cell, value } => {
                         let of_cell = self.writes.get_mut(cell.index());
@@ -305,7 +309,7 @@ impl<'t> Problem<'t> {
     }
 
     /// Replaces the base order, in which synchronization is feasible.
-    pub fn stay_close_to(&mut self, order: &[NodeId]) {
+    pub fn stay_close_to(&mut self, order: &[StepsId]) {
         for (at, &id) in (0..).zip(order) {
             if let Some(place) = self.place.get_mut(id as usize) {
                 *place = at;
@@ -313,8 +317,8 @@ impl<'t> Problem<'t> {
         }
         let mut used: Vec<u32> = Vec::new();
         for group in &mut self.groups {
-            let place = |id: NodeId| self.place.get(id as usize).copied();
-            let holds = |(orders, uses): &Way| {
+            let place = |id: StepsId| self.place.get(id as usize).copied();
+            let holds = |(orders, uses): &OptionOrders| {
                 let is_free = uses.is_none_or(|uses| !used.contains(&uses));
                 is_free && orders.iter().all(|&(a, b)| place(a) < place(b))
             };
@@ -325,7 +329,7 @@ impl<'t> Problem<'t> {
     }
 
     /// Kind, object and value of a synchronization node.
-    pub fn sync(&self, id: NodeId) -> Option<(EventKind, LocationId, u64)> {
+    pub fn sync(&self, id: StepsId) -> Option<(EventKind, LocationId, u64)> {
         self.actions(id).find_map(|(_, action)| match action {
             Action::Sync {
                 kind,

@@ -1,15 +1,15 @@
 //! Queries for Phi_fail and Phi_alt.
 
 use super::{
-    Answer, Counts, Options, Schedule, Unknown, Verdict,
-    engine::{Asked, Engine, Found},
-    graph::Graph,
-    linearize::{Line, linearize},
-    problem::Problem,
+    CheckedSchedule, ConstraintCounts, ScheduleAnswer, SolverOptions, SolverVerdict, Unknown,
+    engine::{FoundOrder, ScheduleEngine, ScheduleGoal},
+    graph::PrecedenceGraph,
+    linearize::{Linearized, linearize},
+    problem::OrderingProblem,
 };
 use crate::{
     Bug, StepId, SymbolId, SymbolicTrace,
-    dsp::{Checker, Solve, Solved},
+    dsp::{PairAnswer, Solve, TraceConstraints},
 };
 use unsnarl_core::Budget;
 use z3::{Config, with_z3_config};
@@ -19,7 +19,11 @@ use z3::{Config, with_z3_config};
 /// within the options.
 ///
 /// [symbiosis]: Machado, Lucia and Rodrigues, *Concurrency Debugging with Differential Schedule Projections*, PLDI 2015.
-pub fn synthesize(trace: &SymbolicTrace, options: &Options, budget: &Budget) -> Answer<Schedule> {
+pub fn synthesize(
+    trace: &SymbolicTrace,
+    options: &SolverOptions,
+    budget: &Budget,
+) -> ScheduleAnswer<CheckedSchedule> {
     ask(trace, &trace.order, options, budget, true, &[])
 }
 
@@ -33,55 +37,55 @@ pub fn alternate(
     trace: &SymbolicTrace,
     order: &[StepId],
     pair: (StepId, StepId),
-    options: &Options,
+    options: &SolverOptions,
     budget: &Budget,
-) -> Answer<Schedule> {
+) -> ScheduleAnswer<CheckedSchedule> {
     ask(trace, order, options, budget, false, &[(pair.1, pair.0)])
 }
 
 fn ask(
     trace: &SymbolicTrace,
     order: &[StepId],
-    options: &Options,
+    options: &SolverOptions,
     budget: &Budget,
     fails: bool,
     orders: &[(StepId, StepId)],
-) -> Answer<Schedule> {
+) -> ScheduleAnswer<CheckedSchedule> {
     // A context of its own, since earlier queries must not change the answer.
     with_z3_config(&Config::new(), || {
-        let mut problem = Problem::new(trace, order, options.memory_model);
+        let mut problem = OrderingProblem::new(trace, order, options.memory_model);
         if order.is_empty() {
             one_after_the_other(&mut problem, budget);
         }
         let problem = problem;
-        let counts = Counts::of(&problem);
-        let answer = |verdict| Answer { verdict, counts };
+        let counts = ConstraintCounts::of(&problem);
+        let answer = |verdict| ScheduleAnswer { verdict, counts };
         let mut asked = match goal(&problem, fails) {
             Ok(asked) => asked,
-            Err(why) => return answer(Verdict::Unknown(Unknown::Trace(why))),
+            Err(why) => return answer(SolverVerdict::Unknown(Unknown::Trace(why))),
         };
         for &(before, after) in orders {
             match (problem.node_of(before), problem.node_of(after)) {
                 (Some(before), Some(after)) => asked.orders.push((before, after)),
                 _ => {
-                    return answer(Verdict::Unknown(Unknown::Trace(
+                    return answer(SolverVerdict::Unknown(Unknown::Trace(
                         "a step of the pair is not in the trace".into(),
                     )));
                 }
             }
         }
-        let Some(mut engine) = Engine::new(&problem, options, budget) else {
+        let Some(mut engine) = ScheduleEngine::new(&problem, options, budget) else {
             return answer(match &problem.lacks {
-                Some(what) => Verdict::Unknown(Unknown::Trace(what.clone())),
-                None => Verdict::Impossible,
+                Some(what) => SolverVerdict::Unknown(Unknown::Trace(what.clone())),
+                None => SolverVerdict::Impossible,
             });
         };
         let verdict = match engine.solve(&asked) {
-            Verdict::Found(found) => checked(&problem, found, fails, options),
-            Verdict::Impossible => Verdict::Impossible,
-            Verdict::Unknown(why) => Verdict::Unknown(why),
+            SolverVerdict::Found(found) => checked(&problem, found, fails, options),
+            SolverVerdict::Impossible => SolverVerdict::Impossible,
+            SolverVerdict::Unknown(why) => SolverVerdict::Unknown(why),
         };
-        Answer {
+        ScheduleAnswer {
             verdict,
             counts: counts.with(&engine),
         }
@@ -90,19 +94,19 @@ fn ask(
 
 /// Makes a base order where none is known: each thread runs as far as synchronization lets it. The order is a
 /// hint like any other.
-fn one_after_the_other(problem: &mut Problem, budget: &Budget) {
-    let line = Graph::new(problem, &[], &[]).map(|graph| linearize(graph, budget));
-    if let Ok(Line::Order(order)) = line {
+fn one_after_the_other(problem: &mut OrderingProblem, budget: &Budget) {
+    let line = PrecedenceGraph::new(problem, &[], &[]).map(|graph| linearize(graph, budget));
+    if let Ok(Linearized::Order(order)) = line {
         problem.stay_close_to(&order);
     }
 }
 
 /// Goal of failing, or of not failing.
-pub(super) fn goal(problem: &Problem, fails: bool) -> Result<Asked, String> {
+pub(super) fn goal(problem: &OrderingProblem, fails: bool) -> Result<ScheduleGoal, String> {
     match &problem.trace.bug {
         Bug::Unknown(why) => Err(why.clone()),
         Bug::Deadlock => Err("orders that end in a deadlock are not solved for".into()),
-        Bug::Condition { .. } => Ok(Asked {
+        Bug::Condition { .. } => Ok(ScheduleGoal {
             fails: Some(fails),
             orders: Vec::new(),
         }),
@@ -111,7 +115,7 @@ pub(super) fn goal(problem: &Problem, fails: bool) -> Result<Asked, String> {
             let [Some(freed), Some(step)] = nodes else {
                 return Err("the failure's steps are not in the trace".into());
             };
-            Ok(Asked {
+            Ok(ScheduleGoal {
                 fails: None,
                 orders: vec![if fails { (freed, step) } else { (step, freed) }],
             })
@@ -121,18 +125,18 @@ pub(super) fn goal(problem: &Problem, fails: bool) -> Result<Asked, String> {
 
 /// Returns a schedule only if the checker accepts it.
 fn checked(
-    problem: &Problem,
-    (nodes, inputs): Found,
+    problem: &OrderingProblem,
+    (nodes, inputs): FoundOrder,
     fails: bool,
-    options: &Options,
-) -> Verdict<Schedule> {
+    options: &SolverOptions,
+) -> SolverVerdict<CheckedSchedule> {
     let order = problem.steps(&nodes);
     let outside = |symbol: SymbolId| {
         let assumed = inputs.iter().find(|(input, _)| *input == symbol);
         let recorded = || problem.trace.symbol(symbol)?.recorded;
         assumed.map(|(_, value)| *value).or_else(recorded)
     };
-    let checker = Checker::under(problem.trace, options.memory_model);
+    let checker = TraceConstraints::under(problem.trace, options.memory_model);
     let refused = match checker.check_with(&order, outside) {
         Err(broken) => Some(broken.rule.sentence().to_owned()),
         Ok(feasible) if feasible.fails == Some(fails) => None,
@@ -140,8 +144,8 @@ fn checked(
         Ok(_) => Some("it fails".to_owned()),
     };
     match refused {
-        None => Verdict::Found(Schedule { order, inputs }),
-        Some(why) => Verdict::Unknown(Unknown::Refused(why)),
+        None => SolverVerdict::Found(CheckedSchedule { order, inputs }),
+        Some(why) => SolverVerdict::Unknown(Unknown::Refused(why)),
     }
 }
 
@@ -150,12 +154,12 @@ fn checked(
 pub struct Flips<'t> {
     trace: &'t SymbolicTrace,
     order: &'t [StepId],
-    options: Options,
+    options: SolverOptions,
 }
 
 impl<'t> Flips<'t> {
     /// Makes the solver of this trace and failing order; the options' effort is for all pairs together.
-    pub fn new(trace: &'t SymbolicTrace, order: &'t [StepId], options: Options) -> Flips<'t> {
+    pub fn new(trace: &'t SymbolicTrace, order: &'t [StepId], options: SolverOptions) -> Flips<'t> {
         Flips {
             trace,
             order,
@@ -165,17 +169,17 @@ impl<'t> Flips<'t> {
 }
 
 impl Solve for Flips<'_> {
-    fn flipped(&mut self, first: StepId, second: StepId, budget: &Budget) -> Solved {
+    fn flipped(&mut self, first: StepId, second: StepId, budget: &Budget) -> PairAnswer {
         if self.options.effort == 0 {
-            return Solved::Unknown(Unknown::Effort.to_string());
+            return PairAnswer::Unknown(Unknown::Effort.to_string());
         }
         let pair = (first, second);
         let answer = alternate(self.trace, self.order, pair, &self.options, budget);
         self.options.effort = self.options.effort.saturating_sub(answer.counts.effort);
         match answer.verdict {
-            Verdict::Found(schedule) => Solved::Order(schedule.order),
-            Verdict::Impossible => Solved::Impossible,
-            Verdict::Unknown(why) => Solved::Unknown(why.to_string()),
+            SolverVerdict::Found(schedule) => PairAnswer::Order(schedule.order),
+            SolverVerdict::Impossible => PairAnswer::Impossible,
+            SolverVerdict::Unknown(why) => PairAnswer::Unknown(why.to_string()),
         }
     }
 }

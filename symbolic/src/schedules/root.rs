@@ -5,9 +5,10 @@
 //! the orders of steps that enforce those sources, and drops each one without which still no order passes.
 
 use super::{
-    Answer, Counts, EventOrder, Options, ReadsFrom, RootCause, Unknown, Verdict,
-    engine::{Asked, Engine},
-    problem::{NodeId, Problem},
+    ConstraintCounts, EventOrder, ReadsFrom, RootCause, ScheduleAnswer, SolverOptions,
+    SolverVerdict, Unknown,
+    engine::{ScheduleEngine, ScheduleGoal},
+    problem::{OrderingProblem, StepsId},
     queries::goal,
 };
 use crate::{StepId, SymbolId, SymbolicTrace};
@@ -23,42 +24,42 @@ use z3::{Config, with_z3_config};
 pub fn root_cause(
     trace: &SymbolicTrace,
     order: &[StepId],
-    options: &Options,
+    options: &SolverOptions,
     budget: &Budget,
-) -> Answer<RootCause> {
+) -> ScheduleAnswer<RootCause> {
     with_z3_config(&Config::new(), || {
-        let problem = Problem::new(trace, order, options.memory_model);
-        let counts = Counts::of(&problem);
-        let answer = |verdict| Answer { verdict, counts };
+        let problem = OrderingProblem::new(trace, order, options.memory_model);
+        let counts = ConstraintCounts::of(&problem);
+        let answer = |verdict| ScheduleAnswer { verdict, counts };
         let passes = match goal(&problem, false) {
             Ok(passes) => passes,
-            Err(why) => return answer(Verdict::Unknown(Unknown::Trace(why))),
+            Err(why) => return answer(SolverVerdict::Unknown(Unknown::Trace(why))),
         };
-        let Some(mut engine) = Engine::new(&problem, options, budget) else {
-            return answer(Verdict::Impossible);
+        let Some(mut engine) = ScheduleEngine::new(&problem, options, budget) else {
+            return answer(SolverVerdict::Impossible);
         };
         let verdict = search(&mut engine, &passes);
-        Answer {
+        ScheduleAnswer {
             verdict,
             counts: counts.with(&engine),
         }
     })
 }
 
-fn search(engine: &mut Engine, passes: &Asked) -> Verdict<RootCause> {
+fn search(engine: &mut ScheduleEngine, passes: &ScheduleGoal) -> SolverVerdict<RootCause> {
     let problem = engine.problem;
     // If the failure is an order, that order is the whole root cause.
     if let [(step, freed)] = passes.orders.as_slice() {
         let orders = vec![(*freed, *step)];
-        return Verdict::Found(RootCause {
+        return SolverVerdict::Found(RootCause {
             is_minimal: true,
             orders: in_words(problem, &orders),
             reads: Vec::new(),
         });
     }
     let mut reads = match engine.refuting(false, None) {
-        Err(why) => return Verdict::Unknown(why),
-        Ok(None) => return Verdict::Impossible,
+        Err(why) => return SolverVerdict::Unknown(why),
+        Ok(None) => return SolverVerdict::Impossible,
         Ok(Some(reads)) => reads,
     };
     let mut at = 0;
@@ -86,7 +87,7 @@ fn search(engine: &mut Engine, passes: &Asked) -> Verdict<RootCause> {
         .collect();
     let place = |id: StepId| problem.node_of(id).map(|node| problem.place_of(node));
     taken.sort_by_key(|taken| (place(taken.read), taken.read));
-    Verdict::Found(RootCause {
+    SolverVerdict::Found(RootCause {
         reads: taken,
         orders: in_words(problem, &orders),
         is_minimal,
@@ -96,7 +97,7 @@ fn search(engine: &mut Engine, passes: &Asked) -> Verdict<RootCause> {
 /// The orders of the base order that enforce the sources of these reads: the write before the read, and each
 /// other write of the cell on its side of the two. The nearest write of each thread stands for all on its
 /// side.
-fn orders_of(engine: &Engine, reads: &[SymbolId]) -> Vec<(NodeId, NodeId)> {
+fn orders_of(engine: &ScheduleEngine, reads: &[SymbolId]) -> Vec<(StepsId, StepsId)> {
     let problem = engine.problem;
     let mut orders = Vec::new();
     for (read, write) in reads.iter().filter_map(|&symbol| engine.hinted(symbol)) {
@@ -128,24 +129,24 @@ const SHARES: u64 = 50;
 
 /// Drops unnecessary orders, the earliest first.
 fn minimal(
-    engine: &mut Engine,
-    mut orders: Vec<(NodeId, NodeId)>,
-    passes: &Asked,
-) -> (Vec<(NodeId, NodeId)>, bool) {
+    engine: &mut ScheduleEngine,
+    mut orders: Vec<(StepsId, StepsId)>,
+    passes: &ScheduleGoal,
+) -> (Vec<(StepsId, StepsId)>, bool) {
     let (mut at, mut is_minimal) = (0, true);
     let share = engine.solver.allowed() / SHARES;
     while at < orders.len() {
         let mut fewer = orders.clone();
         fewer.remove(at);
-        let asked = Asked {
+        let asked = ScheduleGoal {
             orders: fewer.clone(),
             ..passes.clone()
         };
         engine.solver.allow(share);
         match engine.solve(&asked) {
-            Verdict::Impossible => orders = fewer,
-            Verdict::Found(_) => at += 1,
-            Verdict::Unknown(_) => {
+            SolverVerdict::Impossible => orders = fewer,
+            SolverVerdict::Found(_) => at += 1,
+            SolverVerdict::Unknown(_) => {
                 is_minimal = false;
                 at += 1;
             }
@@ -154,8 +155,8 @@ fn minimal(
     (orders, is_minimal)
 }
 
-fn in_words(problem: &Problem, orders: &[(NodeId, NodeId)]) -> Vec<EventOrder> {
-    let step = |id: NodeId| {
+fn in_words(problem: &OrderingProblem, orders: &[(StepsId, StepsId)]) -> Vec<EventOrder> {
+    let step = |id: StepsId| {
         let node = problem.node(id)?;
         Some(StepId {
             thread: node.thread,

@@ -1,18 +1,18 @@
 //! Saturation of an order graph: from-read edges, and mutual exclusion of critical sections.
 
 use super::{
-    graph::{Conflict, Graph, What, Why},
-    problem::{Lock, NodeId, Read, Section, Write},
+    graph::{Conflict, Consequence, EdgeReason, PrecedenceGraph},
+    problem::{LockedNodes, SectionsOfLock, StepsId, SymbolRead, Write},
 };
 
-type NewEdge = (NodeId, NodeId, Why);
+type NewEdge = (StepsId, StepsId, EdgeReason);
 
 /// The edges that one pass over the choices and critical sections adds; a contradiction where a node would
 /// precede itself. Time in proportion to choices and sections, times chains, times a logarithm.
-pub(super) fn what_follows(graph: &Graph) -> Result<Vec<NewEdge>, Conflict> {
+pub(super) fn what_follows(graph: &PrecedenceGraph) -> Result<Vec<NewEdge>, Conflict> {
     let mut new = Vec::new();
     for choice in graph.chosen {
-        if let What::Reads(read, write) = choice.what {
+        if let Consequence::Reads(read, write) = choice.what {
             reads(graph, choice.literal, read, write, &mut new)?;
         }
     }
@@ -24,10 +24,10 @@ pub(super) fn what_follows(graph: &Graph) -> Result<Vec<NewEdge>, Conflict> {
 
 /// Phi_rw: every other write of the cell is before the read's source, or after the read.
 fn reads(
-    graph: &Graph,
+    graph: &PrecedenceGraph,
     literal: u32,
-    read: Read,
-    write: Option<NodeId>,
+    read: SymbolRead,
+    write: Option<StepsId>,
     new: &mut Vec<NewEdge>,
 ) -> Result<(), Conflict> {
     let Some(chains) = graph.problem.writes.get(read.cell.index()) else {
@@ -42,9 +42,9 @@ fn reads(
 
 /// Orders the last write of a chain before the read to be before the read's source.
 fn before_read(
-    graph: &Graph,
+    graph: &PrecedenceGraph,
     literal: u32,
-    (read, write): (NodeId, Option<NodeId>),
+    (read, write): (StepsId, Option<StepsId>),
     (chain, writes): (usize, &[Write]),
     new: &mut Vec<NewEdge>,
 ) -> Result<(), Conflict> {
@@ -60,7 +60,7 @@ fn before_read(
         Some(write) if other.node == write || graph.is_before(other.node, write) => Ok(()),
         Some(write) => {
             let path = Some((other.node, read));
-            let why = Why::Follows(Some(literal), path, graph.known());
+            let why = EdgeReason::Follows(Some(literal), path, graph.known());
             new.push((other.node, write, why));
             Ok(())
         }
@@ -69,9 +69,9 @@ fn before_read(
 
 /// Orders the first write of a chain after the read's source to be after the read.
 fn after_write(
-    graph: &Graph,
+    graph: &PrecedenceGraph,
     literal: u32,
-    (read, write): (NodeId, Option<NodeId>),
+    (read, write): (StepsId, Option<StepsId>),
     writes: &[Write],
     new: &mut Vec<NewEdge>,
 ) {
@@ -88,13 +88,13 @@ fn after_write(
         && !graph.is_before(read, later.node)
     {
         let path = write.map(|write| (write, later.node));
-        let why = Why::Follows(Some(literal), path, graph.known());
+        let why = EdgeReason::Follows(Some(literal), path, graph.known());
         new.push((read, later.node, why));
     }
 }
 
 /// Orders a critical section that begins before another one of the lock ends to end before the other begins.
-fn sections(graph: &Graph, lock: &Lock, new: &mut Vec<NewEdge>) {
+fn sections(graph: &PrecedenceGraph, lock: &SectionsOfLock, new: &mut Vec<NewEdge>) {
     for section in lock.all.iter().flatten() {
         let Some(end) = section.to else {
             continue;
@@ -115,10 +115,10 @@ fn sections(graph: &Graph, lock: &Lock, new: &mut Vec<NewEdge>) {
 }
 
 fn last_before(
-    graph: &Graph,
-    section: &Section,
-    end: NodeId,
-    others: &[Section],
+    graph: &PrecedenceGraph,
+    section: &LockedNodes,
+    end: StepsId,
+    others: &[LockedNodes],
     new: &mut Vec<NewEdge>,
 ) {
     let count = others.partition_point(|other| graph.is_before(other.from, end));
@@ -127,7 +127,7 @@ fn last_before(
         && let Some(to) = other.to
         && !graph.is_before(to, section.from)
     {
-        let why = Why::Follows(None, Some((other.from, end)), graph.known());
+        let why = EdgeReason::Follows(None, Some((other.from, end)), graph.known());
         new.push((to, section.from, why));
     }
 }

@@ -1,6 +1,6 @@
 //! Z3 with limits: it is deterministic, can be cancelled, and gives the reason when it gives up.
 
-use super::{Options, Unknown};
+use super::{SolverOptions, Unknown};
 use unsnarl_core::Budget;
 use z3::{Params, SatResult, Solver, ast::Bool};
 
@@ -35,7 +35,7 @@ pub(super) struct Limited<'b> {
 const SLICES: (u32, u32) = (1 << 24, 1 << 26);
 
 impl<'b> Limited<'b> {
-    pub fn new(options: &Options, budget: &'b Budget) -> Limited<'b> {
+    pub fn new(options: &SolverOptions, budget: &'b Budget) -> Limited<'b> {
         // The plain core: tactics would start anew at each query and lose the learned clauses.
         let solver = Solver::new_for_logic("QF_BV").unwrap_or_default();
         let mut params = Params::new();

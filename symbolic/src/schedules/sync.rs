@@ -4,15 +4,15 @@
 //! The rules are those of the checker ([`crate::dsp::check()`]), and open points are resolved in the same
 //! way.
 
-use super::problem::{Group, Lock, NodeId, Problem, Section};
+use super::problem::{Group, LockedNodes, OrderingProblem, SectionsOfLock, StepsId};
 use crate::Action;
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventKind, LocationId, ThreadId};
 
 /// Adds the constraints of synchronization. Linear in the trace except for the pairs of steps on one object
 /// that the solver chooses from.
-pub(super) fn constrain(problem: &mut Problem) {
-    let mut steps: BTreeMap<LocationId, Vec<(NodeId, EventKind)>> = BTreeMap::new();
+pub(super) fn constrain(problem: &mut OrderingProblem) {
+    let mut steps: BTreeMap<LocationId, Vec<(StepsId, EventKind)>> = BTreeMap::new();
     for id in 0..problem.nodes.len() as u32 {
         let Some((kind, object, value)) = problem.sync(id) else {
             continue;
@@ -38,13 +38,13 @@ fn thread(value: u64) -> ThreadId {
 }
 
 /// The chains of a thread.
-fn chains(problem: &Problem, thread: ThreadId) -> Vec<Vec<NodeId>> {
+fn chains(problem: &OrderingProblem, thread: ThreadId) -> Vec<Vec<StepsId>> {
     let of_thread =
-        |chain: &&Vec<NodeId>| chain.first().and_then(|&id| problem.thread(id)) == Some(thread);
+        |chain: &&Vec<StepsId>| chain.first().and_then(|&id| problem.thread(id)) == Some(thread);
     problem.chains.iter().filter(of_thread).cloned().collect()
 }
 
-fn fork(problem: &mut Problem, id: NodeId, value: u64) {
+fn fork(problem: &mut OrderingProblem, id: StepsId, value: u64) {
     for chain in chains(problem, thread(value)) {
         problem
             .edges
@@ -53,9 +53,9 @@ fn fork(problem: &mut Problem, id: NodeId, value: u64) {
 }
 
 /// Adds a join. Locks that the joined thread still held are released for it; nothing waits for that.
-fn join(problem: &mut Problem, id: NodeId, value: u64) {
+fn join(problem: &mut OrderingProblem, id: StepsId, value: u64) {
     for chain in chains(problem, thread(value)) {
-        let own = |&&node: &&NodeId| {
+        let own = |&&node: &&StepsId| {
             let mut actions = problem.actions(node);
             !actions.any(|(_, action)| matches!(action, Action::Release { .. }))
         };
@@ -64,7 +64,7 @@ fn join(problem: &mut Problem, id: NodeId, value: u64) {
     }
 }
 
-fn once(problem: &mut Problem, steps: &[(NodeId, EventKind)]) {
+fn once(problem: &mut OrderingProblem, steps: &[(StepsId, EventKind)]) {
     let ends = steps.iter().filter(|(_, kind)| *kind == EventKind::OnceEnd);
     for &(end, _) in ends {
         let passes = steps
@@ -77,14 +77,14 @@ fn once(problem: &mut Problem, steps: &[(NodeId, EventKind)]) {
 /// Acquisitions of a lock that a thread holds at its current step.
 #[derive(Default)]
 struct Depth {
-    exclusive: (u32, NodeId),
-    shared: (u32, NodeId),
+    exclusive: (u32, StepsId),
+    shared: (u32, StepsId),
 }
 
-fn locks(problem: &mut Problem) {
-    let mut sections: BTreeMap<LocationId, Vec<Section>> = BTreeMap::new();
+fn locks(problem: &mut OrderingProblem) {
+    let mut sections: BTreeMap<LocationId, Vec<LockedNodes>> = BTreeMap::new();
     let mut odd: BTreeMap<LocationId, ()> = BTreeMap::new();
-    let mut uses: BTreeMap<LocationId, Vec<NodeId>> = BTreeMap::new();
+    let mut uses: BTreeMap<LocationId, Vec<StepsId>> = BTreeMap::new();
     let mut attempts = Vec::new();
     let mut held: BTreeMap<(ThreadId, LocationId), Depth> = BTreeMap::new();
     for id in 0..problem.nodes.len() as u32 {
@@ -92,14 +92,14 @@ fn locks(problem: &mut Problem) {
             continue;
         };
         let thread = problem.thread(id).unwrap_or_default();
-        if let Change::Attempt = change {
+        if let SyncChange::Attempt = change {
             attempts.push((id, object));
             continue;
         }
         uses.entry(object).or_default().push(id);
         let depth = held.entry((thread, object)).or_default();
         match step(depth, id, change) {
-            Ok(Some((from, is_shared))) => sections.entry(object).or_default().push(Section {
+            Ok(Some((from, is_shared))) => sections.entry(object).or_default().push(LockedNodes {
                 thread,
                 from,
                 to: Some(id),
@@ -114,7 +114,7 @@ fn locks(problem: &mut Problem) {
     for ((thread, object), depth) in held {
         for (open, is_shared) in [(depth.exclusive, false), (depth.shared, true)] {
             if open.0 > 0 {
-                sections.entry(object).or_default().push(Section {
+                sections.entry(object).or_default().push(LockedNodes {
                     thread,
                     from: open.1,
                     to: None,
@@ -136,36 +136,36 @@ fn locks(problem: &mut Problem) {
     problem.locks = sections.into_values().map(by_thread).collect();
 }
 
-fn by_thread(mut sections: Vec<Section>) -> Lock {
+fn by_thread(mut sections: Vec<LockedNodes>) -> SectionsOfLock {
     sections.sort_by_key(|section| section.from);
-    let of_threads = |sections: &[Section]| {
+    let of_threads = |sections: &[LockedNodes]| {
         let threads = sections.chunk_by(|a, b| a.thread == b.thread);
-        threads.map(<[Section]>::to_vec).collect()
+        threads.map(<[LockedNodes]>::to_vec).collect()
     };
     let all = of_threads(&sections);
     sections.retain(|section| !section.is_shared);
-    Lock {
+    SectionsOfLock {
         all,
         exclusive: of_threads(&sections),
     }
 }
 
-enum Change {
+enum SyncChange {
     Take { is_shared: bool },
     Give { is_shared: bool },
     Attempt,
 }
 
-fn change(problem: &Problem, id: NodeId) -> Option<(LocationId, Change)> {
+fn change(problem: &OrderingProblem, id: StepsId) -> Option<(LocationId, SyncChange)> {
     problem.actions(id).find_map(|(_, action)| match action {
-        Action::Release { object, is_shared } => Some((object, Change::Give { is_shared })),
+        Action::Release { object, is_shared } => Some((object, SyncChange::Give { is_shared })),
         Action::Sync { kind, object, .. } => {
             let change = match kind {
-                EventKind::Lock => Change::Take { is_shared: false },
-                EventKind::SharedLock => Change::Take { is_shared: true },
-                EventKind::Unlock => Change::Give { is_shared: false },
-                EventKind::SharedUnlock => Change::Give { is_shared: true },
-                EventKind::TryLockFailed => Change::Attempt,
+                EventKind::Lock => SyncChange::Take { is_shared: false },
+                EventKind::SharedLock => SyncChange::Take { is_shared: true },
+                EventKind::Unlock => SyncChange::Give { is_shared: false },
+                EventKind::SharedUnlock => SyncChange::Give { is_shared: true },
+                EventKind::TryLockFailed => SyncChange::Attempt,
                 _ => return None,
             };
             Some((object, change))
@@ -176,18 +176,20 @@ fn change(problem: &Problem, id: NodeId) -> Option<(LocationId, Change)> {
 
 /// Applies a change to the depth; returns the start of a section that ends here, and whether it is shared. An
 /// error for a lock that the thread does not hold.
-fn step(depth: &mut Depth, id: NodeId, change: Change) -> Result<Option<(NodeId, bool)>, ()> {
+fn step(depth: &mut Depth, id: StepsId, change: SyncChange) -> Result<Option<(StepsId, bool)>, ()> {
     let is_shared = match change {
-        Change::Take { is_shared } => is_shared,
-        Change::Give { is_shared } => depth.shared.0 > 0 && (is_shared || depth.exclusive.0 == 0),
-        Change::Attempt => return Ok(None),
+        SyncChange::Take { is_shared } => is_shared,
+        SyncChange::Give { is_shared } => {
+            depth.shared.0 > 0 && (is_shared || depth.exclusive.0 == 0)
+        }
+        SyncChange::Attempt => return Ok(None),
     };
     let held = match is_shared {
         true => &mut depth.shared,
         false => &mut depth.exclusive,
     };
     match change {
-        Change::Take { .. } => {
+        SyncChange::Take { .. } => {
             if held.0 == 0 {
                 held.1 = id;
             }
@@ -202,7 +204,7 @@ fn step(depth: &mut Depth, id: NodeId, change: Change) -> Result<Option<(NodeId,
 }
 
 /// Keeps the base order of the uses of an object used against the rules.
-fn as_recorded(problem: &mut Problem, mut uses: Vec<NodeId>) {
+fn as_recorded(problem: &mut OrderingProblem, mut uses: Vec<StepsId>) {
     uses.sort_by_key(|&id| problem.place_of(id));
     let pairs = uses
         .windows(2)
@@ -211,7 +213,7 @@ fn as_recorded(problem: &mut Problem, mut uses: Vec<NodeId>) {
 }
 
 /// Constrains a failed attempt: another thread holds the lock, unless the attempt failed on a free one.
-fn attempt(problem: &mut Problem, id: NodeId, sections: &[Section]) {
+fn attempt(problem: &mut OrderingProblem, id: StepsId, sections: &[LockedNodes]) {
     let thread = problem.thread(id);
     let others = sections
         .iter()
@@ -234,7 +236,7 @@ fn attempt(problem: &mut Problem, id: NodeId, sections: &[Section]) {
 }
 
 /// Orders sections that are held until the end after all others.
-fn until_the_end(problem: &mut Problem, sections: &[Section]) {
+fn until_the_end(problem: &mut OrderingProblem, sections: &[LockedNodes]) {
     for open in sections.iter().filter(|section| section.to.is_none()) {
         for other in sections {
             let excludes = other.thread != open.thread && !(other.is_shared && open.is_shared);
@@ -248,7 +250,7 @@ fn until_the_end(problem: &mut Problem, sections: &[Section]) {
 }
 
 /// Constrains the waits: each resumption comes after a signal, if it needs one.
-fn waits(problem: &mut Problem, steps: &BTreeMap<LocationId, Vec<(NodeId, EventKind)>>) {
+fn waits(problem: &mut OrderingProblem, steps: &BTreeMap<LocationId, Vec<(StepsId, EventKind)>>) {
     for (&condition, steps) in steps {
         let of_kind = |wanted: EventKind| {
             let found = steps.iter().filter(move |(_, kind)| *kind == wanted);
@@ -260,7 +262,7 @@ fn waits(problem: &mut Problem, steps: &BTreeMap<LocationId, Vec<(NodeId, EventK
             returns.extend(goes_on(problem, condition, wait).map(|on| (wait, on)));
         }
         returns.sort_by_key(|&(_, on)| problem.place_of(on));
-        let mut taken: Vec<NodeId> = Vec::new();
+        let mut taken: Vec<StepsId> = Vec::new();
         for (wait, on) in returns {
             let mut group = Group::default();
             let single = signals.iter().map(|&id| (id, Some(id)));
@@ -284,7 +286,7 @@ fn waits(problem: &mut Problem, steps: &BTreeMap<LocationId, Vec<(NodeId, EventK
 }
 
 /// The step that resumes a wait ended by a signal.
-fn goes_on(problem: &Problem, condition: LocationId, wait: NodeId) -> Option<NodeId> {
+fn goes_on(problem: &OrderingProblem, condition: LocationId, wait: StepsId) -> Option<StepsId> {
     let thread = problem.thread(wait)?;
     let after = (wait + 1..problem.nodes.len() as u32)
         .take_while(|&id| problem.thread(id) == Some(thread))
@@ -299,14 +301,14 @@ fn goes_on(problem: &Problem, condition: LocationId, wait: NodeId) -> Option<Nod
 }
 
 /// Orders all arrivals of a round before all departures. The rounds are those of the base order.
-fn barrier(problem: &mut Problem, steps: &[(NodeId, EventKind)]) {
-    let mut steps: Vec<(NodeId, EventKind)> = steps
+fn barrier(problem: &mut OrderingProblem, steps: &[(StepsId, EventKind)]) {
+    let mut steps: Vec<(StepsId, EventKind)> = steps
         .iter()
         .filter(|(_, kind)| matches!(kind, EventKind::BarrierArrive | EventKind::BarrierLeave))
         .copied()
         .collect();
     steps.sort_by_key(|&(id, _)| problem.place_of(id));
-    let mut rounds: BTreeMap<u32, (Vec<NodeId>, Vec<NodeId>)> = BTreeMap::new();
+    let mut rounds: BTreeMap<u32, (Vec<StepsId>, Vec<StepsId>)> = BTreeMap::new();
     let mut round_of: BTreeMap<ThreadId, u32> = BTreeMap::new();
     let is_recorded = !problem.trace.order.is_empty();
     let meet = steps
@@ -333,7 +335,7 @@ fn barrier(problem: &mut Problem, steps: &[(NodeId, EventKind)]) {
     if is_recorded && meet < threads {
         problem.lacks = Some("who meets at a barrier was taken from the recorded order".into());
     }
-    let mut before: Vec<NodeId> = Vec::new();
+    let mut before: Vec<StepsId> = Vec::new();
     for (arrive, leave) in rounds.into_values() {
         for &first in &arrive {
             problem
@@ -349,8 +351,8 @@ fn barrier(problem: &mut Problem, steps: &[(NodeId, EventKind)]) {
 }
 
 /// Constrains a semaphore: each unit taken was there initially or was given before.
-fn semaphore(problem: &mut Problem, steps: &[(NodeId, EventKind)], units: &mut u32) {
-    let mut steps: Vec<(NodeId, EventKind)> = steps
+fn semaphore(problem: &mut OrderingProblem, steps: &[(StepsId, EventKind)], units: &mut u32) {
+    let mut steps: Vec<(StepsId, EventKind)> = steps
         .iter()
         .filter(|(_, kind)| matches!(kind, EventKind::SemWait | EventKind::SemPost))
         .copied()
@@ -383,7 +385,7 @@ fn semaphore(problem: &mut Problem, steps: &[(NodeId, EventKind)], units: &mut u
 }
 
 /// The initial units: as many as the recorded order needs; without one, as all steps together need.
-fn first_units(problem: &Problem, steps: &[(NodeId, EventKind)]) -> usize {
+fn first_units(problem: &OrderingProblem, steps: &[(StepsId, EventKind)]) -> usize {
     let (mut now, mut least) = (0i64, 0i64);
     for (_, kind) in steps {
         now += if *kind == EventKind::SemPost { 1 } else { -1 };

@@ -6,14 +6,14 @@
 //! taking it in another (the paper's pfscan); at the end two threads find the last element.
 
 use crate::{
-    Action, Binary, Bug, Cell, CellId, Compare, ExprId, Object, Origin, Step, StepId, Symbol,
-    SymbolId, SymbolicTrace, ThreadTrace, expr::Values,
+    Action, Binary, Bug, CellId, Comparison, ExprId, MemoryObject, SharedCell, StepId, SymbolId,
+    SymbolOrigin, SymbolicStep, SymbolicTrace, ThreadTrace, UnknownValue, expr::Values,
 };
 use unsnarl_trace::{EventId, EventKind, LocationId, SiteId, ThreadId};
 
 /// Synthetic program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Program {
+pub enum SyntheticProgram {
     /// A lost update, detected at the end.
     Bank,
     /// Check, then act.
@@ -22,25 +22,25 @@ pub enum Program {
 
 /// The trace of a failing run with about this many reads and writes. The same arguments give the same trace.
 /// `threads` counts the worker threads, besides the main thread; 2 at least.
-pub fn failing(program: Program, accesses: u32, threads: u16, seed: u64) -> SymbolicTrace {
+pub fn failing(program: SyntheticProgram, accesses: u32, threads: u16, seed: u64) -> SymbolicTrace {
     let threads = threads.max(2);
     let mut maker = Maker {
-        builder: Builder::new(),
+        builder: TraceBuilder::new(),
         threads,
-        random: Random(seed.wrapping_mul(2).wrapping_add(1)),
+        random: Xorshift(seed.wrapping_mul(2).wrapping_add(1)),
         accesses,
         plans: Vec::new(),
         held: vec![None; usize::from(threads) * 2],
     };
     match program {
-        Program::Bank => maker.bank(),
-        Program::Queue => maker.queue(),
+        SyntheticProgram::Bank => maker.bank(),
+        SyntheticProgram::Queue => maker.queue(),
     }
     maker.builder.trace
 }
 
 /// Pending steps of a thread; the last one is next.
-type Plan = Vec<Do>;
+type PendingSteps = Vec<Do>;
 
 #[derive(Clone, Copy)]
 enum Do {
@@ -53,11 +53,11 @@ enum Do {
 }
 
 struct Maker {
-    builder: Builder,
+    builder: TraceBuilder,
     threads: u16,
-    random: Random,
+    random: Xorshift,
     accesses: u32,
-    plans: Vec<(Plan, Option<ExprId>)>,
+    plans: Vec<(PendingSteps, Option<ExprId>)>,
     held: Vec<Option<u16>>,
 }
 
@@ -84,13 +84,13 @@ impl Maker {
             .builder
             .trace
             .exprs
-            .compare(Compare::Eq, found, expected);
+            .compare(Comparison::Eq, found, expected);
         let wrong = self.builder.trace.exprs.not(same);
         self.builder.bug(main, wrong);
     }
 
     /// A change of an account, usually with one of the total.
-    fn transaction(&mut self, accounts: &[CellId], total: CellId) -> Plan {
+    fn transaction(&mut self, accounts: &[CellId], total: CellId) -> PendingSteps {
         let at = self.random.below(accounts.len() as u64);
         let account = accounts.get(at as usize).copied().unwrap_or(total);
         let by = self.random.below(9) as i32 - 4;
@@ -171,13 +171,17 @@ impl Maker {
         self.builder.sync(second, EventKind::Lock, 0);
         let found = self.builder.read(second, filled);
         let one = self.builder.trace.exprs.number(1, 32);
-        let none = self.builder.trace.exprs.compare(Compare::Slt, found, one);
+        let none = self
+            .builder
+            .trace
+            .exprs
+            .compare(Comparison::Slt, found, one);
         self.builder.bug(second, none);
         self.builder.release(second, 0);
     }
 
     /// Writes a private note, then puts in or takes out an element, which was checked before.
-    fn work(&mut self, notes: &[CellId], filled: CellId, level: &mut i32) -> Plan {
+    fn work(&mut self, notes: &[CellId], filled: CellId, level: &mut i32) -> PendingSteps {
         let at = self.random.below(notes.len() as u64);
         let note = notes.get(at as usize).copied().unwrap_or(filled);
         let lock = 1 + at as u32;
@@ -215,7 +219,7 @@ impl Maker {
             self.builder
                 .sync(ThreadId(thread), EventKind::Begin, u32::MAX);
         }
-        self.plans = vec![(Plan::new(), None); usize::from(self.threads) + 1];
+        self.plans = vec![(PendingSteps::new(), None); usize::from(self.threads) + 1];
     }
 
     fn join(&mut self) {
@@ -224,7 +228,7 @@ impl Maker {
         }
     }
 
-    fn plan(&mut self, thread: u16, mut steps: Plan) {
+    fn plan(&mut self, thread: u16, mut steps: PendingSteps) {
         steps.reverse();
         if let Some((plan, _)) = self.plans.get_mut(usize::from(thread)) {
             *plan = steps;
@@ -232,7 +236,7 @@ impl Maker {
     }
 
     /// Runs random threads, each for some steps in a row.
-    fn run_until(&mut self, accesses: u32, mut next: impl FnMut(&mut Maker) -> Plan) {
+    fn run_until(&mut self, accesses: u32, mut next: impl FnMut(&mut Maker) -> PendingSteps) {
         while self.builder.accesses < accesses {
             let thread = 1 + self.random.below(u64::from(self.threads)) as u16;
             let is_idle = self
@@ -281,7 +285,11 @@ impl Maker {
                 let found = self.builder.read(who, cell);
                 *read = Some(found);
                 let least = self.builder.trace.exprs.number(u128::from(needs), 32);
-                let enough = self.builder.trace.exprs.compare(Compare::Sle, least, found);
+                let enough = self
+                    .builder
+                    .trace
+                    .exprs
+                    .compare(Comparison::Sle, least, found);
                 self.builder.assume(who, enough);
             }
             Some(Do::Write(cell, by)) => {
@@ -295,7 +303,7 @@ impl Maker {
 }
 
 /// Makes a trace step by step, in execution order.
-pub(crate) struct Builder {
+pub(crate) struct TraceBuilder {
     pub trace: SymbolicTrace,
     memory: Vec<u128>,
     known: Values,
@@ -304,13 +312,13 @@ pub(crate) struct Builder {
     expected: u32,
 }
 
-impl Builder {
-    pub fn new() -> Builder {
+impl TraceBuilder {
+    pub fn new() -> TraceBuilder {
         let trace = SymbolicTrace {
             bug: Bug::Unknown("nothing has failed yet".into()),
             ..SymbolicTrace::default()
         };
-        Builder {
+        TraceBuilder {
             trace,
             memory: Vec::new(),
             known: Values::new(),
@@ -324,12 +332,12 @@ impl Builder {
     pub fn cell(&mut self, name: &str, initial: u32) -> CellId {
         let number = self.trace.cells.len() as u32;
         let base = (u64::from(number) + 1) << 32;
-        self.trace.objects.push(Object {
+        self.trace.objects.push(MemoryObject {
             name: name.to_owned(),
             base,
             size: 4,
         });
-        self.trace.cells.push(Cell {
+        self.trace.cells.push(SharedCell {
             name: name.to_owned(),
             location: LocationId(1000 + number),
             address: base,
@@ -356,7 +364,7 @@ impl Builder {
         let index = steps.as_ref().map_or(0, |steps| steps.len()) as u32;
         let site = SiteId(0);
         if let Some(steps) = steps {
-            steps.push(Step {
+            steps.push(SymbolicStep {
                 event,
                 site,
                 action,
@@ -381,10 +389,10 @@ impl Builder {
             .trace
             .cell(cell)
             .map_or_else(String::new, |cell| cell.name.clone());
-        self.trace.symbols.push(Symbol {
+        self.trace.symbols.push(UnknownValue {
             width: 32,
             recorded: self.memory.get(cell.index()).copied(),
-            origin: Origin::Read(step),
+            origin: SymbolOrigin::Read(step),
             name,
         });
         self.trace.exprs.symbol(symbol, 32)
@@ -475,9 +483,9 @@ impl Builder {
 }
 
 /// Marsaglia's xorshift.
-struct Random(u64);
+struct Xorshift(u64);
 
-impl Random {
+impl Xorshift {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -3,8 +3,8 @@ mod relaxed;
 mod running_example;
 mod sizes;
 
-use super::{synthetic::Builder, *};
-use crate::{SymbolicTrace, dsp::Checker};
+use super::{synthetic::TraceBuilder, *};
+use crate::{SymbolicTrace, dsp::TraceConstraints};
 use unsnarl_core::Budget;
 
 #[test]
@@ -31,7 +31,7 @@ fn old_solvers_are_told_apart() {
 
 /// All feasible orders of a small trace, with whether each fails, by stepwise enumeration.
 fn all_orders(trace: &SymbolicTrace) -> Vec<(Vec<StepId>, bool)> {
-    let checker = Checker::new(trace);
+    let checker = TraceConstraints::new(trace);
     let (mut open, mut found) = (vec![Vec::<StepId>::new()], Vec::new());
     while let Some(order) = open.pop() {
         let feasible = match checker.check(&order) {
@@ -61,44 +61,44 @@ fn all_orders(trace: &SymbolicTrace) -> Vec<(Vec<StepId>, bool)> {
     found
 }
 
-fn found<T: std::fmt::Debug>(answer: Answer<T>) -> T {
+fn found<T: std::fmt::Debug>(answer: ScheduleAnswer<T>) -> T {
     match answer.verdict {
-        Verdict::Found(found) => found,
+        SolverVerdict::Found(found) => found,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn a_cancelled_question_says_so() {
-    let trace = synthetic::failing(synthetic::Program::Bank, 40, 2, 1);
+    let trace = synthetic::failing(synthetic::SyntheticProgram::Bank, 40, 2, 1);
     let budget = Budget::unlimited();
     budget.cancel();
-    let answer = synthesize(&trace, &Options::default(), &budget);
+    let answer = synthesize(&trace, &SolverOptions::default(), &budget);
     assert_eq!(
         answer.verdict,
-        Verdict::Unknown(Unknown::Stopped(StopReason::Cancelled))
+        SolverVerdict::Unknown(Unknown::Stopped(StopReason::Cancelled))
     );
 }
 
 #[test]
 fn without_effort_nothing_is_known() {
-    let trace = synthetic::failing(synthetic::Program::Bank, 40, 2, 1);
-    let options = Options {
+    let trace = synthetic::failing(synthetic::SyntheticProgram::Bank, 40, 2, 1);
+    let options = SolverOptions {
         effort: 0,
-        ..Options::default()
+        ..SolverOptions::default()
     };
     let answer = synthesize(&trace, &options, &Budget::unlimited());
-    assert_eq!(answer.verdict, Verdict::Unknown(Unknown::Effort));
+    assert_eq!(answer.verdict, SolverVerdict::Unknown(Unknown::Effort));
 }
 
 #[test]
 fn without_memory_nothing_is_known() {
-    let mut trace = synthetic::failing(synthetic::Program::Bank, 40, 2, 1);
+    let mut trace = synthetic::failing(synthetic::SyntheticProgram::Bank, 40, 2, 1);
     trace.order.clear();
-    let options = Options {
+    let options = SolverOptions {
         memory: 1,
-        ..Options::default()
+        ..SolverOptions::default()
     };
     let answer = synthesize(&trace, &options, &Budget::unlimited());
-    assert_eq!(answer.verdict, Verdict::Unknown(Unknown::Memory));
+    assert_eq!(answer.verdict, SolverVerdict::Unknown(Unknown::Memory));
 }

@@ -1,19 +1,19 @@
 //! Translation of expressions to terms of the solver: bit-vectors of their own width, so that overflow wraps
 //! around.
 
-use crate::{Binary, Compare, ExprId, Exprs, Node, Unary};
+use crate::{Binary, Comparison, ExprId, ExprNode, Exprs, Unary};
 use rustc_hash::FxHashMap;
 use z3::ast::{BV, Bool};
 
 /// The terms of one solver, each expression translated once.
 #[derive(Default)]
-pub(crate) struct Terms {
+pub(crate) struct SolverTerms {
     known: FxHashMap<ExprId, BV>,
     /// Conditions as truth values, which need no bit-vector of one bit.
     truths: FxHashMap<ExprId, Bool>,
 }
 
-impl Terms {
+impl SolverTerms {
     /// Translates an expression to a term. Linear in its new parts; deep expressions need no stack.
     pub fn term(&mut self, exprs: &Exprs, id: ExprId) -> BV {
         self.prepare(exprs, id);
@@ -54,15 +54,15 @@ impl Terms {
     fn make(&mut self, exprs: &Exprs, id: ExprId) {
         let width = exprs.width(id);
         match exprs.node(id) {
-            Node::Compare(op, a, b) => {
+            ExprNode::Compare(op, a, b) => {
                 let truth = compare(op, &self.bits(exprs, a), &self.bits(exprs, b));
                 self.truths.insert(id, truth);
             }
-            Node::Unary(Unary::Not, a) if width == 1 => {
+            ExprNode::Unary(Unary::Not, a) if width == 1 => {
                 let truth = self.condition(exprs, a).not();
                 self.truths.insert(id, truth);
             }
-            Node::Binary(op @ (Binary::And | Binary::Or), a, b) if width == 1 => {
+            ExprNode::Binary(op @ (Binary::And | Binary::Or), a, b) if width == 1 => {
                 let parts = [self.condition(exprs, a), self.condition(exprs, b)];
                 let truth = match op {
                     Binary::And => Bool::and(&parts),
@@ -77,11 +77,11 @@ impl Terms {
         }
     }
 
-    fn node(&mut self, exprs: &Exprs, node: Node, width: u8) -> BV {
+    fn node(&mut self, exprs: &Exprs, node: ExprNode, width: u8) -> BV {
         match node {
-            Node::Constant(bits) => number(bits, width),
-            Node::Symbol(symbol) => BV::new_const(symbol.0, u32::from(width)),
-            Node::Unary(op, a) => {
+            ExprNode::Constant(bits) => number(bits, width),
+            ExprNode::Symbol(symbol) => BV::new_const(symbol.0, u32::from(width)),
+            ExprNode::Unary(op, a) => {
                 let wider = width.saturating_sub(exprs.width(a));
                 let a = self.bits(exprs, a);
                 match op {
@@ -94,13 +94,13 @@ impl Terms {
                     }
                 }
             }
-            Node::Binary(op, a, b) => binary(op, &self.bits(exprs, a), &self.bits(exprs, b)),
-            Node::Concat(a, b) => self.bits(exprs, a).concat(self.bits(exprs, b)),
-            Node::If(c, a, b) => {
+            ExprNode::Binary(op, a, b) => binary(op, &self.bits(exprs, a), &self.bits(exprs, b)),
+            ExprNode::Concat(a, b) => self.bits(exprs, a).concat(self.bits(exprs, b)),
+            ExprNode::If(c, a, b) => {
                 let (a, b) = (self.bits(exprs, a), self.bits(exprs, b));
                 self.condition(exprs, c).ite(&a, &b)
             }
-            Node::Compare(op, a, b) => {
+            ExprNode::Compare(op, a, b) => {
                 as_bit(&compare(op, &self.bits(exprs, a), &self.bits(exprs, b)))
             }
         }
@@ -135,13 +135,13 @@ fn as_bit(truth: &Bool) -> BV {
     truth.ite(&number(1, 1), &number(0, 1))
 }
 
-fn compare(op: Compare, a: &BV, b: &BV) -> Bool {
+fn compare(op: Comparison, a: &BV, b: &BV) -> Bool {
     match op {
-        Compare::Eq => a.eq(b),
-        Compare::Ult => a.bvult(b),
-        Compare::Ule => a.bvule(b),
-        Compare::Slt => a.bvslt(b),
-        Compare::Sle => a.bvsle(b),
+        Comparison::Eq => a.eq(b),
+        Comparison::Ult => a.bvult(b),
+        Comparison::Ule => a.bvule(b),
+        Comparison::Slt => a.bvslt(b),
+        Comparison::Sle => a.bvsle(b),
     }
 }
 

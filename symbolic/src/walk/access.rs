@@ -1,9 +1,10 @@
 //! Memory accesses: an access of shared memory becomes a step, private memory keeps its expressions.
 
 use super::{
-    machine::Machine, memory::Part, plan::Use, thread::Chunk, value::Scalar, wide::is_wide,
+    machine::PathMachine, memory::ReadPart, plan::PlannedAccess, thread::AccessChunk,
+    value::Scalar, wide::is_wide,
 };
-use crate::trace::{Action, Cell, CellId, Origin};
+use crate::trace::{Action, CellId, SharedCell, SymbolOrigin};
 use unsnarl_trace::{Event, EventId, LocationId, SiteId, ThreadId, Value};
 
 /// Thread, event, site and location of a memory access.
@@ -17,7 +18,7 @@ pub(super) struct By {
 }
 
 /// A part of an access that lies wholly in one cell or wholly in private memory.
-struct Stretch {
+struct AccessStretch {
     offset: u64,
     size: u8,
     cell: Option<usize>,
@@ -25,20 +26,20 @@ struct Stretch {
 
 /// Lookup of the recorded value of some bytes of an access, by their offset, their size and the value that
 /// the model expects.
-pub(super) type Recorded<'r, M> = &'r dyn Fn(&mut M, u64, u8, Option<u128>) -> Option<u128>;
+pub(super) type RecordedValues<'r, M> = &'r dyn Fn(&mut M, u64, u8, Option<u128>) -> Option<u128>;
 
 /// Longest private part of an access, in bytes.
 const LONGEST: u64 = 8;
 
-impl Machine<'_> {
-    fn stretches(&self, address: u64, size: u64) -> Vec<Stretch> {
+impl PathMachine<'_> {
+    fn stretches(&self, address: u64, size: u64) -> Vec<AccessStretch> {
         let end = address.saturating_add(size);
         let first = self
             .shared
             .partition_point(|piece| piece.address + u64::from(piece.size) <= address);
         let mut stretches = Vec::new();
         let mut at = address;
-        let private = |from: u64, to: u64, stretches: &mut Vec<Stretch>| {
+        let private = |from: u64, to: u64, stretches: &mut Vec<AccessStretch>| {
             let mut from = from;
             // A number of up to 16 bytes stays whole.
             let most = if to - from <= 16 && size <= 16 {
@@ -48,7 +49,7 @@ impl Machine<'_> {
             };
             while from < to {
                 let next = (from + most).min(to);
-                stretches.push(Stretch {
+                stretches.push(AccessStretch {
                     offset: from - address,
                     size: (next - from) as u8,
                     cell: None,
@@ -66,7 +67,7 @@ impl Machine<'_> {
                 continue;
             }
             private(at, piece.address, &mut stretches);
-            stretches.push(Stretch {
+            stretches.push(AccessStretch {
                 offset: piece.address - address,
                 size: piece.size,
                 cell: Some(row),
@@ -86,7 +87,7 @@ impl Machine<'_> {
             self.agrees(address);
         }
         if self.is_first {
-            self.uses.note(Use {
+            self.uses.note(PlannedAccess {
                 address,
                 size,
                 thread: by.thread,
@@ -108,7 +109,7 @@ impl Machine<'_> {
             .and_then(|value| value.bits);
         let location = self.names.get(&(address, size.into())).copied();
         let cell = CellId(self.made_cells.len() as u32);
-        self.made_cells.push(Cell {
+        self.made_cells.push(SharedCell {
             name: self.location_name(address, location),
             location: location.unwrap_or_default(),
             address,
@@ -124,8 +125,8 @@ impl Machine<'_> {
         &mut self,
         (address, size): (u64, u64),
         by: By,
-        recorded: Recorded<'_, Self>,
-    ) -> Vec<Chunk> {
+        recorded: RecordedValues<'_, Self>,
+    ) -> Vec<AccessChunk> {
         self.note(address, size, by, false);
         if is_wide(size) {
             return self.read_wide((address, size), by, recorded);
@@ -139,7 +140,7 @@ impl Machine<'_> {
                 Some(cell) => self.read_shared(cell, address + offset, size, by, seen),
                 None => self.read_private(address + offset, size, by, seen),
             };
-            chunks.push(Chunk {
+            chunks.push(AccessChunk {
                 offset,
                 size,
                 value,
@@ -171,7 +172,7 @@ impl Machine<'_> {
             self.reads_freed.insert(step);
         }
         let name = self.source_name(by.thread, address, by.location);
-        let mut value = self.unknown(name, width, recorded, Origin::Read(step));
+        let mut value = self.unknown(name, width, recorded, SymbolOrigin::Read(step));
         let symbol = crate::expr::SymbolId(self.symbols.len().saturating_sub(1) as u32);
         if self.paths.is_some() {
             // The content of memory in this order is only a guess.
@@ -220,12 +221,12 @@ impl Machine<'_> {
         let mut whole: Option<Scalar> = None;
         for part in self.memory.parts(&mut self.exprs, address, size) {
             let part = match part {
-                Part::Known(value) => value,
-                Part::Doubtful(value) => {
+                ReadPart::Known(value) => value,
+                ReadPart::Doubtful(value) => {
                     let size = (self.exprs.width(value.expr) / 8).max(1);
                     self.unrecorded(address, size, by, None)
                 }
-                Part::Unknown(size) => self.unrecorded(address, size, by, None),
+                ReadPart::Unknown(size) => self.unrecorded(address, size, by, None),
             };
             whole = Some(match whole {
                 Some(low) => part.above(&mut self.exprs, low),
@@ -249,7 +250,7 @@ impl Machine<'_> {
     }
 
     /// Writes memory: chunks of whole bytes.
-    pub fn write(&mut self, (address, size): (u64, u64), by: By, chunks: &[Chunk]) {
+    pub fn write(&mut self, (address, size): (u64, u64), by: By, chunks: &[AccessChunk]) {
         self.note(address, size, by, true);
         for chunk in chunks {
             let at = address.saturating_add(chunk.offset);

@@ -3,16 +3,16 @@
 use super::{
     data::integer_op,
     floats,
-    machine::Machine,
+    machine::PathMachine,
     value::{Scalar, Val},
 };
-use crate::expr::{Binary, Compare, Unary};
+use crate::expr::{Binary, Comparison, Unary};
 use unsnarl_trace::{
     ThreadId,
     program::{BinaryOp, CastOp, CompareOp, Operand, Scaled, TypeId, UnitId},
 };
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     pub fn address_of(
         &mut self,
         id: ThreadId,
@@ -62,7 +62,7 @@ impl Machine<'_> {
     fn divides_by(&mut self, id: ThreadId, divisor: Scalar) {
         let width = self.exprs.width(divisor.expr);
         let zero = Scalar::number(&mut self.exprs, 0, width);
-        let is_zero = divisor.compare(&mut self.exprs, Compare::Eq, zero);
+        let is_zero = divisor.compare(&mut self.exprs, Comparison::Eq, zero);
         let is_not = is_zero.not(&mut self.exprs);
         if is_not.bits == Some(1) {
             self.assume(id, is_not);
@@ -182,16 +182,16 @@ impl Machine<'_> {
         let (a, b) = a.scalar().zip(b.scalar()).ok_or("an empty structure")?;
         let exprs = &mut self.exprs;
         Ok(match op {
-            CompareOp::Eq => a.compare(exprs, Compare::Eq, b),
-            CompareOp::Ne => a.compare(exprs, Compare::Eq, b).not(exprs),
-            CompareOp::Ult => a.compare(exprs, Compare::Ult, b),
-            CompareOp::Ule => a.compare(exprs, Compare::Ule, b),
-            CompareOp::Ugt => b.compare(exprs, Compare::Ult, a),
-            CompareOp::Uge => b.compare(exprs, Compare::Ule, a),
-            CompareOp::Slt => a.compare(exprs, Compare::Slt, b),
-            CompareOp::Sle => a.compare(exprs, Compare::Sle, b),
-            CompareOp::Sgt => b.compare(exprs, Compare::Slt, a),
-            CompareOp::Sge => b.compare(exprs, Compare::Sle, a),
+            CompareOp::Eq => a.compare(exprs, Comparison::Eq, b),
+            CompareOp::Ne => a.compare(exprs, Comparison::Eq, b).not(exprs),
+            CompareOp::Ult => a.compare(exprs, Comparison::Ult, b),
+            CompareOp::Ule => a.compare(exprs, Comparison::Ule, b),
+            CompareOp::Ugt => b.compare(exprs, Comparison::Ult, a),
+            CompareOp::Uge => b.compare(exprs, Comparison::Ule, a),
+            CompareOp::Slt => a.compare(exprs, Comparison::Slt, b),
+            CompareOp::Sle => a.compare(exprs, Comparison::Sle, b),
+            CompareOp::Sgt => b.compare(exprs, Comparison::Slt, a),
+            CompareOp::Sge => b.compare(exprs, Comparison::Sle, a),
             _ => {
                 let width = exprs.width(a.expr);
                 let known = self.floats(id, [a, b])?;

@@ -1,12 +1,12 @@
 //! Branches: the successor that a thread took, and the path condition of having taken it.
 
 use super::{
-    machine::{Flow, Machine},
+    machine::{InstructionResult, PathMachine},
     points::Spot,
-    thread::{Activity, Decision},
+    thread::{Activity, TakenBranch},
     value::Scalar,
 };
-use crate::expr::Compare;
+use crate::expr::Comparison;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use unsnarl_trace::{
@@ -19,8 +19,12 @@ const MOST_LOOKED_AT: usize = 4000;
 /// Bound on the depth of calls that this search enters.
 const DEEPEST: u32 = 6;
 
-impl Machine<'_> {
-    pub fn branch(&mut self, id: ThreadId, instruction: &Instruction) -> Result<Flow, String> {
+impl PathMachine<'_> {
+    pub fn branch(
+        &mut self,
+        id: ThreadId,
+        instruction: &Instruction,
+    ) -> Result<InstructionResult, String> {
         match &instruction.op {
             Op::Branch { condition, yes, no } => {
                 let condition = self.scalar(id, *condition)?;
@@ -42,7 +46,7 @@ impl Machine<'_> {
                         let ways: Vec<BlockId> =
                             cases.iter().map(|case| case.to).chain([*default]).collect();
                         let Some(way) = self.choose(id, &ways)? else {
-                            return Ok(Flow::Stop);
+                            return Ok(InstructionResult::Stop);
                         };
                         let Some(case) = cases.get(way) else {
                             return self.jump(id, *default);
@@ -58,11 +62,11 @@ impl Machine<'_> {
                 let taken = cases.iter().find(|case| case.bits == bits);
                 if let Some(case) = taken {
                     let number = Scalar::number(&mut self.exprs, case.bits, width);
-                    let holds = value.compare(&mut self.exprs, Compare::Eq, number);
+                    let holds = value.compare(&mut self.exprs, Comparison::Eq, number);
                     let step = self.assume(id, holds);
                     self.decided(
                         id,
-                        Decision {
+                        TakenBranch {
                             block: BlockId(0),
                             taken: case.to,
                             other: case.to,
@@ -75,12 +79,12 @@ impl Machine<'_> {
                 }
                 for case in cases {
                     let number = Scalar::number(&mut self.exprs, case.bits, width);
-                    let holds = value.compare(&mut self.exprs, Compare::Eq, number);
+                    let holds = value.compare(&mut self.exprs, Comparison::Eq, number);
                     let not = holds.not(&mut self.exprs);
                     let step = self.assume(id, not);
                     self.decided(
                         id,
-                        Decision {
+                        TakenBranch {
                             block: BlockId(0),
                             taken: *default,
                             other: case.to,
@@ -102,7 +106,7 @@ impl Machine<'_> {
         condition: Scalar,
         yes: BlockId,
         no: BlockId,
-    ) -> Result<Flow, String> {
+    ) -> Result<InstructionResult, String> {
         let holds = match condition.bits {
             _ if self.paths.is_some() => match self.way_of_path(id, &[yes, no])? {
                 Some(way) => way == 0,
@@ -111,7 +115,7 @@ impl Machine<'_> {
             Some(bits) => bits == 1,
             None => {
                 let Some(way) = self.choose(id, &[yes, no])? else {
-                    return Ok(Flow::Stop);
+                    return Ok(InstructionResult::Stop);
                 };
                 self.learn(id, condition, u128::from(way == 0));
                 way == 0
@@ -129,7 +133,7 @@ impl Machine<'_> {
         };
         self.decided(
             id,
-            Decision {
+            TakenBranch {
                 block: BlockId(0),
                 taken,
                 other,
@@ -141,14 +145,14 @@ impl Machine<'_> {
         self.jump(id, taken)
     }
 
-    pub fn decided(&mut self, id: ThreadId, decision: Decision) {
+    pub fn decided(&mut self, id: ThreadId, decision: TakenBranch) {
         if let Some(thread) = self.thread_mut(id).filter(|_| decision.step.is_some()) {
             thread.last_branch = Some(decision);
         }
         self.says_branch(id, &decision);
         if let Some(frame) = self.frame_mut(id) {
             let block = frame.block;
-            frame.decisions.push(Decision { block, ..decision });
+            frame.decisions.push(TakenBranch { block, ..decision });
         }
     }
 
@@ -165,7 +169,7 @@ impl Machine<'_> {
         let mut open = VecDeque::new();
         let code = self.program.function(unit, function)?;
         // Depth counts frames of the thread that were left (positive) or calls that were entered.
-        open.push_back(Place {
+        open.push_back(SearchPosition {
             unit,
             function,
             at: start(code, to),
@@ -189,7 +193,7 @@ impl Machine<'_> {
         None
     }
 
-    fn follow(&self, id: ThreadId, place: Place, open: &mut VecDeque<Place>) {
+    fn follow(&self, id: ThreadId, place: SearchPosition, open: &mut VecDeque<SearchPosition>) {
         let Some(code) = self.program.function(place.unit, place.function) else {
             return;
         };
@@ -197,7 +201,7 @@ impl Machine<'_> {
             return;
         };
         let mut go = |to: BlockId| {
-            open.push_back(Place {
+            open.push_back(SearchPosition {
                 at: start(code, to),
                 ..place.clone()
             });
@@ -223,7 +227,7 @@ impl Machine<'_> {
                     if (place.entered.len() as u32) < DEEPEST {
                         let mut entered = place.entered.clone();
                         entered.push((place.unit, place.function, place.at));
-                        open.push_back(Place {
+                        open.push_back(SearchPosition {
                             unit,
                             function,
                             at: 0,
@@ -234,21 +238,21 @@ impl Machine<'_> {
                 } else if !name.is_some_and(makes_events) {
                     match normal {
                         Some(normal) => go(*normal),
-                        None => open.push_back(Place {
+                        None => open.push_back(SearchPosition {
                             at: place.at + 1,
                             ..place
                         }),
                     }
                 }
             }
-            _ => open.push_back(Place {
+            _ => open.push_back(SearchPosition {
                 at: place.at + 1,
                 ..place
             }),
         }
     }
 
-    fn behind_return(&self, id: ThreadId, mut place: Place) -> Option<Place> {
+    fn behind_return(&self, id: ThreadId, mut place: SearchPosition) -> Option<SearchPosition> {
         let (unit, function, at) = match place.entered.pop() {
             Some(caller) => caller,
             None => {
@@ -269,7 +273,7 @@ impl Machine<'_> {
             } => start(code, *normal),
             _ => at + 1,
         };
-        Some(Place {
+        Some(SearchPosition {
             unit,
             function,
             at,
@@ -292,7 +296,7 @@ impl Machine<'_> {
 
 /// A position in the search for the next event.
 #[derive(Clone)]
-struct Place {
+struct SearchPosition {
     unit: UnitId,
     function: FunctionId,
     at: u32,

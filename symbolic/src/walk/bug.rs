@@ -2,8 +2,8 @@
 
 use super::{
     calls::COVERAGE,
-    machine::Machine,
-    thread::{Activity, Decision, Frame},
+    machine::PathMachine,
+    thread::{Activity, FunctionFrame, TakenBranch},
     value::Scalar,
 };
 use crate::{
@@ -18,7 +18,7 @@ use unsnarl_trace::{
 
 /// Target of the other way of a branch that led to the failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Other {
+enum OtherBranch {
     /// The failure as well.
     Fails,
     /// Code past the failure.
@@ -27,10 +27,10 @@ enum Other {
     Depends,
 }
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Ends the thread in a failure: the branches that led to its position are the bug condition.
     pub fn fails_here(&mut self, id: ThreadId) {
-        let frames: Vec<Frame> = self.thread(id).map_or(Vec::new(), |thread| {
+        let frames: Vec<FunctionFrame> = self.thread(id).map_or(Vec::new(), |thread| {
             let code = thread
                 .stack
                 .iter()
@@ -54,20 +54,20 @@ impl Machine<'_> {
     }
 
     /// The last branches of a frame that its current position is control dependent on, the last one first.
-    fn deciding(&self, frame: &Frame) -> Option<Vec<(Decision, Other)>> {
+    fn deciding(&self, frame: &FunctionFrame) -> Option<Vec<(TakenBranch, OtherBranch)>> {
         let code = self.program.function(frame.unit, frame.function)?;
         let fails = frame.block;
         let mut deciding = Vec::new();
         for decision in frame.decisions.iter().rev() {
             let other = self.where_to((frame.unit, code), decision, fails);
-            if deciding.is_empty() && other == Other::Fails {
+            if deciding.is_empty() && other == OtherBranch::Fails {
                 continue;
             }
-            if other == Other::Depends && !deciding.is_empty() {
+            if other == OtherBranch::Depends && !deciding.is_empty() {
                 break;
             }
             deciding.push((*decision, other));
-            if other == Other::Depends {
+            if other == OtherBranch::Depends {
                 break;
             }
         }
@@ -78,21 +78,21 @@ impl Machine<'_> {
     fn where_to(
         &self,
         (unit, code): (UnitId, &Function),
-        decision: &Decision,
+        decision: &TakenBranch,
         fails: BlockId,
-    ) -> Other {
+    ) -> OtherBranch {
         if decision.other == decision.taken {
-            return Other::Depends;
+            return OtherBranch::Depends;
         }
         let other = self.through(unit, code, decision.block, decision.other);
         if other == fails {
-            return Other::Fails;
+            return OtherBranch::Fails;
         }
         let to_failure = reaches(code, other, decision.block, |block| block == fails);
         match to_failure {
-            false => Other::Passes,
-            true if leaves_without(code, other, fails) => Other::Depends,
-            true => Other::Fails,
+            false => OtherBranch::Passes,
+            true if leaves_without(code, other, fails) => OtherBranch::Depends,
+            true => OtherBranch::Fails,
         }
     }
 
@@ -183,7 +183,7 @@ impl Machine<'_> {
         name.is_some_and(|name| name.starts_with(COVERAGE))
     }
 
-    fn bug_of(&mut self, id: ThreadId, deciding: &[(Decision, Other)]) -> Bug {
+    fn bug_of(&mut self, id: ThreadId, deciding: &[(TakenBranch, OtherBranch)]) -> Bug {
         let mut condition: Option<(ExprId, ExprId)> = None;
         let mut folded: Vec<StepId> = Vec::new();
         let mut last = None;
@@ -207,7 +207,7 @@ impl Machine<'_> {
                 break;
             }
             condition = Some(match other {
-                Other::Fails => {
+                OtherBranch::Fails => {
                     let (not, not_said) = (self.exprs.not(so), self.exprs.not(said));
                     (
                         self.exprs.binary(Binary::Or, not, inner),
@@ -244,7 +244,7 @@ impl Machine<'_> {
             return;
         };
         self.gap("the failure is taken to hang on the last branch that depends on shared data; others may decide as well".into());
-        self.bug = self.bug_of(id, &[(decision, Other::Depends)]);
+        self.bug = self.bug_of(id, &[(decision, OtherBranch::Depends)]);
     }
 
     /// `true` if the thread has only read and branched since a step.

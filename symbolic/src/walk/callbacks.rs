@@ -2,12 +2,12 @@
 
 use super::{
     access::By,
-    calls::{Did, Made},
-    machine::{Due, Machine},
-    thread::{Announced, Chunk},
+    calls::{Did, MadeCall},
+    machine::{Due, PathMachine},
+    thread::{AccessChunk, Announced},
     value::{Scalar, Val},
 };
-use crate::expr::{Binary, Compare};
+use crate::expr::{Binary, Comparison};
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, ThreadId, Value};
 
 /// `true` if a row starts a new access, since it begins at the same location as the preceding rows.
@@ -20,8 +20,8 @@ pub(super) fn begins_again(
     next != LocationId(0) && last.is_some_and(|last| last != next) && before.next() == Some(next)
 }
 
-impl Machine<'_> {
-    pub fn callback(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+impl PathMachine<'_> {
+    pub fn callback(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let name = made.name.strip_prefix("__tsan_").unwrap_or(made.name);
         if matches!(
             name,
@@ -35,7 +35,7 @@ impl Machine<'_> {
             return Ok(Did::Value(None));
         }
         if matches!(name, "memcpy" | "memmove" | "memset") {
-            return self.memory_call(id, &Made { name, ..*made });
+            return self.memory_call(id, &MadeCall { name, ..*made });
         }
         if name == "atomic_thread_fence" {
             return self.one_event(id, &[EventKind::Fence], None);
@@ -77,7 +77,7 @@ impl Machine<'_> {
     fn announce(
         &mut self,
         id: ThreadId,
-        made: &Made,
+        made: &MadeCall,
         size: u64,
         is_write: bool,
     ) -> Result<Did, String> {
@@ -250,7 +250,7 @@ impl Machine<'_> {
         id: ThreadId,
         (at, whole): (u64, u64),
         rows: &[(EventId, Event)],
-    ) -> Vec<Chunk> {
+    ) -> Vec<AccessChunk> {
         let sizes = rows.iter().map(|(_, row)| u64::from(row.size));
         let is_whole = sizes.sum::<u64>() >= whole;
         let mut chunks = Vec::new();
@@ -264,7 +264,7 @@ impl Machine<'_> {
             let read = self.read(place, by, &move |this, from, size, held| {
                 this.row_bits_beside(&row, from, size, held)
             });
-            chunks.extend(read.into_iter().map(|chunk| Chunk {
+            chunks.extend(read.into_iter().map(|chunk| AccessChunk {
                 offset: chunk.offset + offset,
                 ..chunk
             }));
@@ -317,7 +317,7 @@ impl Machine<'_> {
         }
     }
 
-    fn atomic(&mut self, id: ThreadId, made: &Made, rest: &str) -> Result<Did, String> {
+    fn atomic(&mut self, id: ThreadId, made: &MadeCall, rest: &str) -> Result<Did, String> {
         let (bits, operation) = rest.split_once('_').ok_or("an unknown atomic operation")?;
         let width: u8 = bits.parse().map_err(|_| "an unknown atomic operation")?;
         let pointer = made.argument(0).ok_or("a callback without an address")?;
@@ -356,7 +356,7 @@ impl Machine<'_> {
         if let (Some(new), true) = (new, row.kind.writes()) {
             let new = new.resized(&mut self.exprs, width);
             let new = self.as_recorded(id, new, row, width);
-            let chunk = Chunk {
+            let chunk = AccessChunk {
                 offset: 0,
                 size: width / 8,
                 value: new,
@@ -367,7 +367,7 @@ impl Machine<'_> {
             (operation.starts_with("compare_exchange"), old, operand)
         {
             let expected = expected.resized(&mut self.exprs, width);
-            let equal = old.compare(&mut self.exprs, Compare::Eq, expected);
+            let equal = old.compare(&mut self.exprs, Comparison::Eq, expected);
             if equal.bits == Some(u128::from(row.kind == EventKind::Rmw)) {
                 self.assume(id, equal);
             }

@@ -1,8 +1,8 @@
 //! Calls: into the program, of callbacks, of libraries.
 
 use super::{
-    machine::{Due, Flow, Machine},
-    thread::{State, Todo},
+    machine::{Due, InstructionResult, PathMachine},
+    thread::{BranchState, Todo},
     value::{Scalar, Val},
 };
 use crate::trace::Action;
@@ -32,21 +32,25 @@ pub(super) enum Did {
 }
 
 /// A call that is being made.
-pub(super) struct Made<'c> {
+pub(super) struct MadeCall<'c> {
     pub name: &'c str,
     pub arguments: &'c [Val],
     /// Width of the result; `None` for none and for structures.
     pub width: Option<u8>,
 }
 
-impl Made<'_> {
+impl MadeCall<'_> {
     pub fn argument(&self, row: usize) -> Option<Scalar> {
         self.arguments.get(row)?.scalar()
     }
 }
 
-impl Machine<'_> {
-    pub fn call(&mut self, id: ThreadId, instruction: &Instruction) -> Result<Flow, String> {
+impl PathMachine<'_> {
+    pub fn call(
+        &mut self,
+        id: ThreadId,
+        instruction: &Instruction,
+    ) -> Result<InstructionResult, String> {
         let Op::Call {
             callee,
             arguments,
@@ -85,7 +89,7 @@ impl Machine<'_> {
             .ok_or("it is not known which function is called")?;
         if let Some(&home) = self.code_at.get(&at) {
             return match self.enter(id, home, values) {
-                true => Ok(Flow::On),
+                true => Ok(InstructionResult::On),
                 false => Err("a function without blocks is called".into()),
             };
         }
@@ -144,9 +148,9 @@ impl Machine<'_> {
         name: &str,
         arguments: &[Val],
         instruction: &Instruction,
-    ) -> Result<Flow, String> {
+    ) -> Result<InstructionResult, String> {
         let unit = self.frame(id).map(|frame| frame.unit).unwrap_or_default();
-        let made = Made {
+        let made = MadeCall {
             name,
             arguments,
             width: self.width(unit, instruction.ty),
@@ -155,24 +159,24 @@ impl Machine<'_> {
             && row.kind == EventKind::Failure
             && matches!(self.due(id), Due::Later)
         {
-            return Ok(Flow::Wait);
+            return Ok(InstructionResult::Wait);
         }
         let did = self.library(id, &made)?;
         Ok(match did {
             Did::Value(value) => self.returned(id, value),
-            Did::Wait => Flow::Wait,
-            Did::Entered => Flow::On,
-            Did::Gone => Flow::Stop,
+            Did::Wait => InstructionResult::Wait,
+            Did::Entered => InstructionResult::On,
+            Did::Gone => InstructionResult::Stop,
             Did::Strange => match self.outside_call(id, &made, unit, instruction)? {
                 Did::Value(value) => self.returned(id, value),
-                Did::Wait => Flow::Wait,
-                _ => Flow::On,
+                Did::Wait => InstructionResult::Wait,
+                _ => InstructionResult::On,
             },
         })
     }
 
     /// Dispatches a call by name to the model of the library function.
-    fn library(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn library(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         if made.name.starts_with("__tsan_") {
             return self.callback(id, made);
         }
@@ -203,7 +207,7 @@ impl Machine<'_> {
     fn outside_call(
         &mut self,
         id: ThreadId,
-        made: &Made,
+        made: &MadeCall,
         unit: unsnarl_trace::program::UnitId,
         instruction: &Instruction,
     ) -> Result<Did, String> {
@@ -257,7 +261,7 @@ impl Machine<'_> {
     }
 
     /// Forgets the private memory that the arguments point to, since the function may have written it.
-    fn forget_arguments(&mut self, id: ThreadId, made: &Made) {
+    fn forget_arguments(&mut self, id: ThreadId, made: &MadeCall) {
         const HARMLESS: [&str; 22] = [
             "printf", "fprintf", "puts", "putchar", "fputs", "fputc", "putc", "fflush", "fwrite",
             "perror", "strcmp", "strncmp", "atoi", "atol", "strtol", "strtoul", "getenv", "write",
@@ -360,7 +364,7 @@ impl Machine<'_> {
                         None,
                     ),
                 };
-                chunks.push(super::thread::Chunk {
+                chunks.push(super::thread::AccessChunk {
                     offset,
                     size,
                     value,
@@ -439,30 +443,30 @@ impl Machine<'_> {
     /// Ends the thread.
     pub fn gone(&mut self, id: ThreadId) -> Did {
         if let Some(thread) = self.thread_mut(id) {
-            thread.state = State::Ended;
+            thread.state = BranchState::Ended;
             thread.stack.clear();
         }
         Did::Gone
     }
 
     /// Handles an access or a call at an address without an object, which failed the run.
-    pub fn fault(&mut self, id: ThreadId, pointer: Scalar) -> Result<Flow, String> {
+    pub fn fault(&mut self, id: ThreadId, pointer: Scalar) -> Result<InstructionResult, String> {
         match self.peek(id) {
             Some((event, row)) if row.kind == EventKind::Failure => {
                 if event > self.now {
-                    return Ok(Flow::Wait);
+                    return Ok(InstructionResult::Wait);
                 }
                 self.use_event(id, row.site);
                 self.bad_address(id, pointer);
                 self.gone(id);
-                Ok(Flow::Stop)
+                Ok(InstructionResult::Stop)
             }
             _ => Err("an address where nothing is".into()),
         }
     }
 
     /// Executes the next pending step of a library function.
-    pub fn library_step(&mut self, id: ThreadId, next: &Todo) -> Flow {
+    pub fn library_step(&mut self, id: ThreadId, next: &Todo) -> InstructionResult {
         match next {
             Todo::Call(function, arguments) => self.call_back(id, *function, arguments.clone()),
             Todo::OnceEnd => self.await_kind(id, EventKind::OnceEnd),
@@ -470,7 +474,7 @@ impl Machine<'_> {
             Todo::Exit => self.exit(id),
             Todo::Lost => {
                 self.lost_again(id);
-                Flow::Stop
+                InstructionResult::Stop
             }
             Todo::Return(value) => {
                 if let Some(thread) = self.thread_mut(id) {
@@ -481,24 +485,29 @@ impl Machine<'_> {
         }
     }
 
-    fn call_back(&mut self, id: ThreadId, function: Scalar, arguments: Vec<Val>) -> Flow {
+    fn call_back(
+        &mut self,
+        id: ThreadId,
+        function: Scalar,
+        arguments: Vec<Val>,
+    ) -> InstructionResult {
         let at = self.address(id, function);
         let home = at.and_then(|at| self.code_at.get(&at).copied());
         match home {
-            Some(home) if self.enter(id, home, arguments) => Flow::On,
+            Some(home) if self.enter(id, home, arguments) => InstructionResult::On,
             // A function of a library, of which nothing is known; what it did was recorded.
-            _ => Flow::On,
+            _ => InstructionResult::On,
         }
     }
 
     /// Passes over the library's events, up to this kind of event.
-    fn await_kind(&mut self, id: ThreadId, kind: EventKind) -> Flow {
+    fn await_kind(&mut self, id: ThreadId, kind: EventKind) -> InstructionResult {
         loop {
             let Some((event, row)) = self.peek(id) else {
-                return Flow::Wait;
+                return InstructionResult::Wait;
             };
             if event > self.now {
-                return Flow::Wait;
+                return InstructionResult::Wait;
             }
             if row.kind != kind && self.points.get(row.point).is_some() {
                 return self.is_wrong(id, "it did more than the model says");
@@ -507,26 +516,26 @@ impl Machine<'_> {
             if row.kind == kind {
                 if kind == EventKind::End {
                     self.gone(id);
-                    return Flow::Stop;
+                    return InstructionResult::Stop;
                 }
-                return Flow::On;
+                return InstructionResult::On;
             }
         }
     }
 
     /// Runs the exit handlers, last registered first, after `main` has returned.
-    fn exit(&mut self, id: ThreadId) -> Flow {
+    fn exit(&mut self, id: ThreadId) -> InstructionResult {
         let next = self.thread_mut(id).and_then(|thread| thread.at_exit.pop());
         let Some((function, arguments)) = next else {
             let Some(thread) = self.thread_mut(id) else {
-                return Flow::Stop;
+                return InstructionResult::Stop;
             };
             thread
                 .stack
                 .push(super::thread::Activity::Native([Todo::End].into()));
-            return Flow::On;
+            return InstructionResult::On;
         };
         self.begin_native(id, [Todo::Call(function, arguments), Todo::Exit]);
-        Flow::On
+        InstructionResult::On
     }
 }

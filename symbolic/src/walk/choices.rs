@@ -2,13 +2,13 @@
 //! not meet its next event on it.
 
 use super::{
-    machine::{Flow, Machine},
-    thread::Thread,
+    machine::{InstructionResult, PathMachine},
+    thread::WalkedThread,
     value::Scalar,
 };
 use crate::{
     expr::ExprId,
-    trace::{Bug, CellId, Concretized, Origin, StepId},
+    trace::{Bug, CellId, Concretized, StepId, SymbolOrigin},
 };
 use rustc_hash::FxHashSet;
 use unsnarl_trace::{SiteId, ThreadId, program::BlockId};
@@ -48,11 +48,11 @@ impl Assumed {
 
 /// A branch with ways left to try, and the thread's state at the branch.
 #[derive(Clone, Debug)]
-pub(super) struct Choice {
+pub(super) struct OpenBranch {
     /// The ways left, the one to try next at the end.
     left: Vec<usize>,
     /// The thread without its long lists, which only grow: their lengths are kept.
-    thread: Box<Thread>,
+    thread: Box<WalkedThread>,
     steps: usize,
     path: usize,
     assumed: usize,
@@ -65,9 +65,9 @@ pub(super) struct Choice {
     after_free: Option<(StepId, StepId)>,
 }
 
-impl Thread {
+impl WalkedThread {
     /// A copy of the thread's state without its long lists.
-    fn bare(&mut self) -> Thread {
+    fn bare(&mut self) -> WalkedThread {
         let steps = std::mem::take(&mut self.steps);
         let path = std::mem::take(&mut self.path);
         let events = std::mem::take(&mut self.events);
@@ -84,7 +84,7 @@ impl Thread {
     }
 }
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// The way to take at the current branch, among those that may lead to the thread's next event, the
     /// nearest first. `None` when none leads to a recorded event.
     pub fn choose(&mut self, id: ThreadId, ways: &[BlockId]) -> Result<Option<usize>, String> {
@@ -149,7 +149,7 @@ impl Machine<'_> {
             return;
         };
         let bare = thread.bare();
-        thread.choices.push(Choice {
+        thread.choices.push(OpenBranch {
             left,
             steps: thread.steps.len(),
             path: thread.path.len(),
@@ -220,10 +220,10 @@ impl Machine<'_> {
         let is_gone = |step: &StepId| step.thread == id && step.index as usize >= steps;
         self.order.retain(|(_, step)| !is_gone(step));
         for symbol in self.symbols.iter_mut().skip(symbols) {
-            if let Origin::Read(step) = symbol.origin
+            if let SymbolOrigin::Read(step) = symbol.origin
                 && is_gone(&step)
             {
-                symbol.origin = Origin::Outside {
+                symbol.origin = SymbolOrigin::Outside {
                     thread: id,
                     site: SiteId(0),
                 };
@@ -239,7 +239,7 @@ impl Machine<'_> {
         if thread.used > thread.farthest {
             (thread.farthest, thread.effort) = (thread.used, 0);
         }
-        let is_old = |choice: &Choice| choice.thread.used + EVENTS < thread.used;
+        let is_old = |choice: &OpenBranch| choice.thread.used + EVENTS < thread.used;
         let old = thread.choices.iter().take_while(|it| is_old(it)).count();
         thread.choices.drain(..old);
         if thread.choices.is_empty() {
@@ -294,12 +294,12 @@ impl Machine<'_> {
 
     /// Handles a thread that does not reach its next event in the model: restores its last choice, or loses
     /// the thread when it has none.
-    pub fn is_wrong(&mut self, id: ThreadId, why: &str) -> Flow {
+    pub fn is_wrong(&mut self, id: ThreadId, why: &str) -> InstructionResult {
         if self.back(id) {
-            return Flow::On;
+            return InstructionResult::On;
         }
         self.lose(id, why);
-        Flow::Stop
+        InstructionResult::Stop
     }
 
     /// Notes a value that was fixed to its recorded number.

@@ -2,10 +2,10 @@
 
 use super::{
     callbacks::begins_again,
-    calls::{Did, Made},
+    calls::{Did, MadeCall},
     ends::NEAR_NULL,
-    machine::{Due, Machine},
-    thread::Chunk,
+    machine::{Due, PathMachine},
+    thread::AccessChunk,
     value::{Scalar, Val},
     wide::is_wide,
 };
@@ -14,9 +14,9 @@ use unsnarl_trace::{EventId, EventKind, ThreadId};
 /// Mangled prefix of `std::string::compare`.
 const STRING_COMPARE: &str = "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7compare";
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Models functions that copy, fill and compare memory.
-    pub fn memory_call(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    pub fn memory_call(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         match made.name {
             "memcpy" | "memmove" | "__memcpy_chk" | "__memmove_chk" | "mempcpy" => {
                 self.copies(id, made, 2)
@@ -34,14 +34,14 @@ impl Machine<'_> {
     }
 
     /// The recorded number of an argument.
-    pub fn known(&mut self, id: ThreadId, made: &Made, row: usize) -> Result<u64, String> {
+    pub fn known(&mut self, id: ThreadId, made: &MadeCall, row: usize) -> Result<u64, String> {
         let argument = made.argument(row).ok_or("a call without arguments")?;
         let bits = self.fixed(id, argument, || format!("an argument of {}", made.name));
         Ok(bits.ok_or("an argument is not known")? as u64)
     }
 
     /// Number of bytes that a call processes: its argument, or the bytes of its recorded events.
-    fn length(&mut self, id: ThreadId, made: &Made, row: usize) -> Result<u64, String> {
+    fn length(&mut self, id: ThreadId, made: &MadeCall, row: usize) -> Result<u64, String> {
         let argument = made.argument(row).ok_or("a call without arguments")?;
         let argument = self.as_known(argument);
         if argument.bits.is_none()
@@ -72,7 +72,7 @@ impl Machine<'_> {
         Some(bytes)
     }
 
-    pub fn place(&mut self, id: ThreadId, made: &Made, row: usize) -> Result<u64, String> {
+    pub fn place(&mut self, id: ThreadId, made: &MadeCall, row: usize) -> Result<u64, String> {
         let argument = made.argument(row).ok_or("a call without arguments")?;
         self.address(id, argument)
             .ok_or_else(|| "an address is not known".into())
@@ -82,7 +82,7 @@ impl Machine<'_> {
     fn told_place(
         &mut self,
         id: ThreadId,
-        made: &Made,
+        made: &MadeCall,
         row: usize,
         kind: EventKind,
     ) -> Result<u64, String> {
@@ -102,7 +102,7 @@ impl Machine<'_> {
         self.place(id, made, row)
     }
 
-    fn copies(&mut self, id: ThreadId, made: &Made, length: usize) -> Result<Did, String> {
+    fn copies(&mut self, id: ThreadId, made: &MadeCall, length: usize) -> Result<Did, String> {
         let bytes = self.length(id, made, length)?;
         if bytes == 0 {
             let to = made.argument(0).filter(|_| made.width.is_some());
@@ -133,7 +133,7 @@ impl Machine<'_> {
         !matches!(self.due(id), Due::Later | Due::Over)
     }
 
-    pub fn fails_inside(&mut self, id: ThreadId, made: &Made) -> Result<Option<Did>, String> {
+    pub fn fails_inside(&mut self, id: ThreadId, made: &MadeCall) -> Result<Option<Did>, String> {
         match self.due(id) {
             Due::Now(_, row) if row.kind == EventKind::Failure => {
                 self.use_event(id, row.site);
@@ -186,7 +186,7 @@ impl Machine<'_> {
     }
 
     /// Writes chunks as the call's events record.
-    pub fn write_here(&mut self, id: ThreadId, to: u64, bytes: u64, chunks: &[Chunk]) {
+    pub fn write_here(&mut self, id: ThreadId, to: u64, bytes: u64, chunks: &[AccessChunk]) {
         let rows = self.rows_here(id, EventKind::Write, bytes);
         if rows.is_empty() {
             let by = self.by(id, None);
@@ -196,7 +196,7 @@ impl Machine<'_> {
         self.write_rows(id, (to, bytes), chunks, ((to, bytes), &events));
     }
 
-    fn fills(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn fills(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let bytes = self.length(id, made, 2)?;
         let to = self.place(id, made, 0)?;
         if bytes > 0 && !self.is_its_turn(id) {
@@ -223,7 +223,7 @@ impl Machine<'_> {
         ))
     }
 
-    fn repeated(&mut self, byte: Scalar, bytes: u64) -> Vec<Chunk> {
+    fn repeated(&mut self, byte: Scalar, bytes: u64) -> Vec<AccessChunk> {
         let mut word = byte;
         for _ in 1..8 {
             word = word.above(&mut self.exprs, byte);
@@ -233,7 +233,7 @@ impl Machine<'_> {
         while offset < bytes {
             let size = (bytes - offset).min(8) as u8;
             let value = word.resized(&mut self.exprs, size * 8);
-            chunks.push(Chunk {
+            chunks.push(AccessChunk {
                 offset,
                 size,
                 value,

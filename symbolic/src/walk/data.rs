@@ -1,7 +1,7 @@
 //! Constants, global variables and functions, as values and in memory.
 
 use super::{
-    machine::Machine,
+    machine::PathMachine,
     memory::{Fresh, stored},
     value::{Scalar, Val},
 };
@@ -16,7 +16,7 @@ const DEEPEST: u32 = 200;
 /// Bound on the elements of a zero aggregate that are spelled out as a value.
 const MOST_ELEMENTS: u64 = 1 << 12;
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Bits of a number of this type; `None` for aggregates.
     pub fn width(&self, unit: UnitId, ty: TypeId) -> Option<u8> {
         match &self.program.unit(unit)?.ty(ty)?.kind {

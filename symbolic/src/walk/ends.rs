@@ -1,8 +1,8 @@
 //! Ends of runs: exits, failures, bad addresses, accesses of freed blocks.
 
 use super::{
-    calls::{Did, Made},
-    machine::{Due, Machine},
+    calls::{Did, MadeCall},
+    machine::{Due, PathMachine},
     thread::Todo,
     value::Scalar,
 };
@@ -12,9 +12,9 @@ use unsnarl_trace::{EventKind, FailureKind, ThreadId};
 /// Bound below which no object lies: such an address is null plus a member's offset.
 pub(super) const NEAR_NULL: u64 = 1 << 16;
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Functions that end the program.
-    pub fn ends(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    pub fn ends(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         match made.name {
             "__assert_fail"
             | "abort"
@@ -64,7 +64,7 @@ impl Machine<'_> {
             let width = self.exprs.width(status.expr);
             let zero = Scalar::number(&mut self.exprs, 0, width);
             let fails = status
-                .compare(&mut self.exprs, crate::expr::Compare::Eq, zero)
+                .compare(&mut self.exprs, crate::expr::Comparison::Eq, zero)
                 .not(&mut self.exprs);
             return self.fails_if(id, fails, "the exit status is always the same");
         }

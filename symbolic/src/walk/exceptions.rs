@@ -1,9 +1,9 @@
 //! C++ exceptions: throwing them, and unwinding to the handler.
 
 use super::{
-    calls::{Did, Made},
+    calls::{Did, MadeCall},
     intrinsics::type_number,
-    machine::{Due, Flow, Machine},
+    machine::{Due, InstructionResult, PathMachine},
     memory::Fresh,
     thread::{Activity, Thrown},
     value::{Scalar, Val},
@@ -16,8 +16,8 @@ use unsnarl_trace::{
 /// Bound on the length of a chain of base classes.
 const DEEPEST: u32 = 16;
 
-impl Machine<'_> {
-    pub fn exception_call(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+impl PathMachine<'_> {
+    pub fn exception_call(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         match made.name {
             "__cxa_allocate_exception" => {
                 let size = made.argument(0).and_then(|size| size.bits).unwrap_or(64);
@@ -209,7 +209,7 @@ impl Machine<'_> {
         Ok(Val::list(vec![thrown.object.into(), selector.into()]))
     }
 
-    pub fn resume(&mut self, id: ThreadId) -> Result<Flow, String> {
+    pub fn resume(&mut self, id: ThreadId) -> Result<InstructionResult, String> {
         let thrown = self
             .frame(id)
             .and_then(|frame| frame.thrown)
@@ -218,6 +218,6 @@ impl Machine<'_> {
             thread.stack.pop();
         }
         self.unwind(id, thrown)?;
-        Ok(Flow::On)
+        Ok(InstructionResult::On)
     }
 }

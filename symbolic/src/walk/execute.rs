@@ -1,7 +1,7 @@
 //! Instructions that are no calls, and the steps of a thread through them.
 
 use super::{
-    machine::{Flow, Machine},
+    machine::{InstructionResult, PathMachine},
     memory::Fresh,
     thread::{Activity, Todo},
     value::{Scalar, Val},
@@ -17,17 +17,17 @@ const MOST_IDLE: u64 = 4_000_000;
 /// Number of instructions between two polls of the budget.
 const POLL: u64 = 1 << 12;
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Follows the thread until it needs an event whose turn has not come.
     pub fn go_on(&mut self, id: ThreadId) {
         self.attend(id);
-        while let Flow::On = self.advance(id) {}
+        while let InstructionResult::On = self.advance(id) {}
         self.leave_alone(id);
     }
 
-    fn advance(&mut self, id: ThreadId) -> Flow {
+    fn advance(&mut self, id: ThreadId) -> InstructionResult {
         let Some(thread) = self.thread_mut(id) else {
-            return Flow::Stop;
+            return InstructionResult::Stop;
         };
         thread.idle += 1;
         let idle = thread.idle;
@@ -35,16 +35,16 @@ impl Machine<'_> {
             return self.is_wrong(id, "it goes on without meeting its next event");
         }
         if idle.is_multiple_of(POLL) && self.budget.stop().is_some() {
-            return Flow::Stop;
+            return InstructionResult::Stop;
         }
         match self.thread(id).and_then(|thread| thread.stack.last()) {
             Some(Activity::Code(_)) => self.execute(id),
             Some(Activity::Native(_)) => self.native(id),
-            None => Flow::Stop,
+            None => InstructionResult::Stop,
         }
     }
 
-    pub fn execute(&mut self, id: ThreadId) -> Flow {
+    pub fn execute(&mut self, id: ThreadId) -> InstructionResult {
         let Some(instruction) = self.instruction(id) else {
             return self.is_wrong(id, "the model ends here");
         };
@@ -94,7 +94,11 @@ impl Machine<'_> {
         self.passes(id, self.spot(id));
     }
 
-    fn operate(&mut self, id: ThreadId, instruction: &Instruction) -> Result<Flow, String> {
+    fn operate(
+        &mut self,
+        id: ThreadId,
+        instruction: &Instruction,
+    ) -> Result<InstructionResult, String> {
         let unit = self.frame(id).map(|frame| frame.unit).unwrap_or_default();
         let value = match &instruction.op {
             Op::Alloca { size, count, .. } => self.alloca(id, instruction, *size, *count)?,
@@ -103,7 +107,7 @@ impl Machine<'_> {
                 let (value, address) = (self.operand(id, *value)?, self.scalar(id, *address)?);
                 self.store(id, (unit, instruction.ty), &value, address)?;
                 self.next(id);
-                return Ok(Flow::On);
+                return Ok(InstructionResult::On);
             }
             Op::Address {
                 base,
@@ -189,7 +193,7 @@ impl Machine<'_> {
         };
         self.set(id, instruction.result, value);
         self.next(id);
-        Ok(Flow::On)
+        Ok(InstructionResult::On)
     }
 
     fn alloca(
@@ -226,7 +230,7 @@ impl Machine<'_> {
         Ok(Scalar::address(&mut self.exprs, base).into())
     }
 
-    pub fn jump(&mut self, id: ThreadId, to: BlockId) -> Result<Flow, String> {
+    pub fn jump(&mut self, id: ThreadId, to: BlockId) -> Result<InstructionResult, String> {
         let (_, function) = self.code(id).ok_or("no function")?;
         let block = function
             .blocks
@@ -257,11 +261,11 @@ impl Machine<'_> {
         if let Some((unit, function, _)) = self.spot(id) {
             (block.from..=at).for_each(|at| self.passes(id, Some((unit, function, at))));
         }
-        Ok(Flow::On)
+        Ok(InstructionResult::On)
     }
 
     /// Returns from a function; the caller goes on after the call.
-    fn leave(&mut self, id: ThreadId, value: Option<Val>) -> Flow {
+    fn leave(&mut self, id: ThreadId, value: Option<Val>) -> InstructionResult {
         if id == ThreadId(0)
             && self
                 .code(id)
@@ -280,9 +284,9 @@ impl Machine<'_> {
     }
 
     /// Passes a call's result to the caller.
-    pub fn returned(&mut self, id: ThreadId, value: Option<Val>) -> Flow {
+    pub fn returned(&mut self, id: ThreadId, value: Option<Val>) -> InstructionResult {
         let Some(instruction) = self.instruction(id) else {
-            return Flow::On;
+            return InstructionResult::On;
         };
         if let Some(value) = value {
             self.set(id, instruction.result, value);
@@ -297,13 +301,13 @@ impl Machine<'_> {
             },
             _ => {
                 self.next(id);
-                Flow::On
+                InstructionResult::On
             }
         }
     }
 
     /// Executes the next pending step of a library function.
-    fn native(&mut self, id: ThreadId) -> Flow {
+    fn native(&mut self, id: ThreadId) -> InstructionResult {
         let stack = self.thread(id).map_or(&[][..], |thread| &thread.stack);
         let depth = stack.len().saturating_sub(1);
         let next = match stack.last() {
@@ -314,11 +318,11 @@ impl Machine<'_> {
             if let Some(thread) = self.thread_mut(id) {
                 thread.stack.pop();
             }
-            return Flow::On;
+            return InstructionResult::On;
         };
         let flow = self.library_step(id, &next);
         // Its callee is on top of the stack by now, and may be a library function, too.
-        if !matches!(flow, Flow::Wait)
+        if !matches!(flow, InstructionResult::Wait)
             && !matches!(next, Todo::Return(_))
             && let Some(thread) = self.thread_mut(id)
             && let Some(Activity::Native(todo)) = thread.stack.get_mut(depth)

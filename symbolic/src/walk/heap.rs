@@ -1,8 +1,8 @@
 //! Calls that allocate and free heap blocks.
 
 use super::{
-    calls::{Did, Made},
-    machine::{Due, Machine},
+    calls::{Did, MadeCall},
+    machine::{Due, PathMachine},
     value::Scalar,
 };
 use unsnarl_trace::{EventKind, ThreadId};
@@ -10,9 +10,9 @@ use unsnarl_trace::{EventKind, ThreadId};
 /// Bound on the length of a copy, in bytes.
 const LONGEST_COPY: u64 = 1 << 24;
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Models functions that allocate and free heap blocks.
-    pub fn heap_call(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    pub fn heap_call(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let name = made.name;
         let is_new = name.starts_with("_Znw") || name.starts_with("_Zna");
         let makes = is_new
@@ -62,7 +62,7 @@ impl Machine<'_> {
         }
     }
 
-    fn makes_block(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn makes_block(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let from = matches!(made.name, "realloc" | "reallocarray" | "strdup" | "strndup")
             .then(|| made.argument(0))
             .flatten();

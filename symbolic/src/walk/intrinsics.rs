@@ -1,21 +1,21 @@
 //! The compiler's intrinsics (`llvm.*`).
 
 use super::{
-    calls::{Did, Made},
+    calls::{Did, MadeCall},
     floats,
-    machine::Machine,
+    machine::PathMachine,
     memory::Fresh,
-    thread::Chunk,
+    thread::AccessChunk,
     value::{Scalar, Val},
 };
 use crate::{
-    expr::{Binary, Compare, Unary},
+    expr::{Binary, Comparison, Unary},
     fold,
 };
 use unsnarl_trace::ThreadId;
 
-impl Machine<'_> {
-    pub fn intrinsic(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+impl PathMachine<'_> {
+    pub fn intrinsic(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let name = made.name.strip_prefix("llvm.").unwrap_or(made.name);
         let nothing = [
             "lifetime",
@@ -43,7 +43,7 @@ impl Machine<'_> {
             if name.starts_with(prefix) {
                 return self.memory_call(
                     id,
-                    &Made {
+                    &MadeCall {
                         name: plain,
                         ..*made
                     },
@@ -60,7 +60,7 @@ impl Machine<'_> {
             .map(|value| Did::Value(Some(value)))
     }
 
-    fn computed(&mut self, id: ThreadId, made: &Made, name: &str) -> Result<Val, String> {
+    fn computed(&mut self, id: ThreadId, made: &MadeCall, name: &str) -> Result<Val, String> {
         let width = made.width.unwrap_or(64);
         let first = made.argument(0);
         let second = made.argument(1);
@@ -102,9 +102,9 @@ impl Machine<'_> {
             "smax" | "smin" | "umax" | "umin" => {
                 let (a, b) = first.zip(second).ok_or("a call without arguments")?;
                 let op = if kind.starts_with('s') {
-                    Compare::Slt
+                    Comparison::Slt
                 } else {
-                    Compare::Ult
+                    Comparison::Ult
                 };
                 let less = a.compare(&mut self.exprs, op, b);
                 let (yes, no) = if kind.ends_with("max") {
@@ -161,7 +161,7 @@ impl Machine<'_> {
         let (a, b) = (a.unary(exprs, widen, wide), b.unary(exprs, widen, wide));
         let exact = a.binary(exprs, op, b);
         let back = result.unary(exprs, widen, wide);
-        let overflows = exact.compare(exprs, Compare::Eq, back).not(exprs);
+        let overflows = exact.compare(exprs, Comparison::Eq, back).not(exprs);
         Ok(Val::list(vec![result.into(), overflows.into()]))
     }
 
@@ -182,7 +182,7 @@ impl Machine<'_> {
         Ok(high.binary(exprs, Binary::Or, low).into())
     }
 
-    fn float_function(&mut self, id: ThreadId, made: &Made, kind: &str) -> Result<Val, String> {
+    fn float_function(&mut self, id: ThreadId, made: &MadeCall, kind: &str) -> Result<Val, String> {
         let Some(width) = made.width else {
             return self.each_element(id, made, kind);
         };
@@ -243,7 +243,7 @@ impl Machine<'_> {
     }
 
     /// Applies an operation to each element of vectors.
-    fn each_element(&mut self, id: ThreadId, made: &Made, kind: &str) -> Result<Val, String> {
+    fn each_element(&mut self, id: ThreadId, made: &MadeCall, kind: &str) -> Result<Val, String> {
         let Some(Val::List(first)) = made.arguments.first() else {
             return Err(format!("llvm.{kind} is not known"));
         };
@@ -261,7 +261,7 @@ impl Machine<'_> {
                 .first()
                 .and_then(Val::scalar)
                 .map(|first| self.exprs.width(first.expr));
-            let one = Made {
+            let one = MadeCall {
                 name: made.name,
                 arguments: &arguments,
                 width,
@@ -296,7 +296,7 @@ impl Machine<'_> {
     }
 
     /// Models x86-64's variable argument list: arguments without a parameter lie in memory.
-    fn variable_arguments(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn variable_arguments(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let list = made.argument(0).ok_or("a call without arguments")?;
         let at = self.address(id, list).ok_or("an address is not known")?;
         let more: Vec<Val> = self
@@ -314,7 +314,7 @@ impl Machine<'_> {
         }
         let by = self.by(id, None);
         let parts = [(0, 4, 48u128), (4, 4, 176), (8, 8, area.into()), (16, 8, 0)];
-        let chunks = parts.map(|(offset, size, bits)| Chunk {
+        let chunks = parts.map(|(offset, size, bits)| AccessChunk {
             offset,
             size,
             value: Scalar::number(&mut self.exprs, bits, size * 8),
@@ -323,7 +323,7 @@ impl Machine<'_> {
         Ok(Did::Value(None))
     }
 
-    fn copied_arguments(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn copied_arguments(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let (to, from) = made
             .argument(0)
             .zip(made.argument(1))

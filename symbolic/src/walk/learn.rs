@@ -2,23 +2,23 @@
 //! number written.
 
 use super::{
-    machine::Machine,
+    machine::PathMachine,
     value::{Scalar, Val},
 };
 use crate::{
-    expr::{Binary, Compare, ExprId, Node, SymbolId, Unary, Values},
+    expr::{Binary, Comparison, ExprId, ExprNode, SymbolId, Unary, Values},
     fold,
 };
 use unsnarl_trace::ThreadId;
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Learns that the value had this number in the run, and what follows for the unknowns that it
     /// determines.
     pub fn learn(&mut self, id: ThreadId, value: Scalar, bits: u128) {
         let mut open = vec![(value.expr, bits)];
         while let Some((expr, bits)) = open.pop() {
             match self.exprs.node(expr) {
-                Node::Symbol(symbol) => self.learned(id, symbol, bits),
+                ExprNode::Symbol(symbol) => self.learned(id, symbol, bits),
                 _ => open.extend(self.determined(expr, bits)),
             }
         }
@@ -29,11 +29,11 @@ impl Machine<'_> {
     fn determined(&self, expr: ExprId, bits: u128) -> Option<(ExprId, u128)> {
         let width = self.exprs.width(expr);
         match self.exprs.node(expr) {
-            Node::Unary(Unary::ZExt | Unary::SExt, inner) => {
+            ExprNode::Unary(Unary::ZExt | Unary::SExt, inner) => {
                 Some((inner, bits & fold::mask(self.exprs.width(inner))))
             }
-            Node::Unary(Unary::Not, inner) => Some((inner, !bits & fold::mask(width))),
-            Node::Binary(op @ (Binary::Add | Binary::Xor), a, b) => {
+            ExprNode::Unary(Unary::Not, inner) => Some((inner, !bits & fold::mask(width))),
+            ExprNode::Binary(op @ (Binary::Add | Binary::Xor), a, b) => {
                 let (of, number) = match (self.exprs.constant(a), self.exprs.constant(b)) {
                     (None, Some(number)) => (a, number),
                     (Some(number), None) => (b, number),
@@ -42,11 +42,11 @@ impl Machine<'_> {
                 let back = if op == Binary::Add { Binary::Sub } else { op };
                 Some((of, fold::binary_bits(back, bits, number, width)))
             }
-            Node::Binary(Binary::Sub, a, b) => {
+            ExprNode::Binary(Binary::Sub, a, b) => {
                 let number = self.exprs.constant(b)?;
                 Some((a, fold::binary_bits(Binary::Add, bits, number, width)))
             }
-            Node::Compare(Compare::Eq, a, b) if bits == 1 => {
+            ExprNode::Compare(Comparison::Eq, a, b) if bits == 1 => {
                 match (self.exprs.constant(a), self.exprs.constant(b)) {
                     (None, Some(number)) => Some((a, number)),
                     (Some(number), None) => Some((b, number)),
@@ -78,7 +78,7 @@ impl Machine<'_> {
         }
         let recorded = |symbol: SymbolId| self.symbols.get(symbol.index())?.recorded;
         let bits = match self.exprs.node(value.expr) {
-            Node::Symbol(symbol) => recorded(symbol),
+            ExprNode::Symbol(symbol) => recorded(symbol),
             _ => self.exprs.value(value.expr, &mut Values::new(), &recorded),
         };
         Scalar { bits, ..value }

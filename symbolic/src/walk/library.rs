@@ -1,15 +1,15 @@
 //! Small library functions with a known result.
 
 use super::{
-    calls::{Did, Made},
-    machine::Machine,
+    calls::{Did, MadeCall},
+    machine::PathMachine,
     value::{Scalar, Val},
 };
 use unsnarl_trace::ThreadId;
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Models functions without relevant side effects.
-    pub fn small_call(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    pub fn small_call(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let number = |this: &mut Self, bits: u128| -> Val {
             Scalar::number(&mut this.exprs, bits, made.width.unwrap_or(32)).into()
         };
@@ -47,10 +47,10 @@ impl Machine<'_> {
 
     /// The absolute value.
     pub fn absolute(&mut self, of: Scalar) -> Scalar {
-        use crate::expr::{Binary, Compare};
+        use crate::expr::{Binary, Comparison};
         let width = self.exprs.width(of.expr);
         let zero = Scalar::number(&mut self.exprs, 0, width);
-        let is_negative = of.compare(&mut self.exprs, Compare::Slt, zero);
+        let is_negative = of.compare(&mut self.exprs, Comparison::Slt, zero);
         let negated = zero.binary(&mut self.exprs, Binary::Sub, of);
         is_negative.choose(&mut self.exprs, negated, of)
     }

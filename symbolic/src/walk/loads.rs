@@ -2,8 +2,8 @@
 
 use super::{
     access::By,
-    machine::Machine,
-    thread::{Announced, Chunk},
+    machine::PathMachine,
+    thread::{AccessChunk, Announced},
     value::{Scalar, Val},
 };
 use unsnarl_trace::{
@@ -11,7 +11,7 @@ use unsnarl_trace::{
     program::{Operand, TypeId, UnitId},
 };
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Reads a value of a type: from the access that a callback has announced, else from memory.
     pub fn load(
         &mut self,
@@ -70,7 +70,7 @@ impl Machine<'_> {
     }
 
     /// The bytes that the last matching callback has read.
-    fn announced_read(&mut self, id: ThreadId, at: u64, size: u64) -> Option<Vec<Chunk>> {
+    fn announced_read(&mut self, id: ThreadId, at: u64, size: u64) -> Option<Vec<AccessChunk>> {
         let announced = &self.thread(id)?.announced;
         let found = announced.iter().rev().find(|one| {
             !one.is_write
@@ -80,13 +80,19 @@ impl Machine<'_> {
         let shift = at - found.address;
         let chunks = found.chunks.iter().filter_map(|chunk| {
             let offset = chunk.offset.checked_sub(shift)?;
-            Some(Chunk { offset, ..*chunk })
+            Some(AccessChunk { offset, ..*chunk })
         });
         Some(chunks.collect())
     }
 
     /// Assembles a value of a type from the bytes read, starting at `from`.
-    fn assemble(&mut self, unit: UnitId, ty: TypeId, chunks: &[Chunk], from: u64) -> Option<Val> {
+    fn assemble(
+        &mut self,
+        unit: UnitId,
+        ty: TypeId,
+        chunks: &[AccessChunk],
+        from: u64,
+    ) -> Option<Val> {
         let Some(size) = self.stored_size(unit, ty) else {
             let elements = self.elements(unit, ty);
             let items: Option<Vec<Val>> = elements
@@ -101,7 +107,7 @@ impl Machine<'_> {
     }
 
     /// Bytes `from..from + size` as one number.
-    pub fn join(&mut self, chunks: &[Chunk], from: u64, size: u8) -> Option<Scalar> {
+    pub fn join(&mut self, chunks: &[AccessChunk], from: u64, size: u8) -> Option<Scalar> {
         let end = from + u64::from(size);
         let mut whole: Option<Scalar> = None;
         let mut at = from;
@@ -140,7 +146,7 @@ impl Machine<'_> {
     ) -> Result<(), String> {
         let at = self.announced_address(id, address, true)?;
         for (offset, size, part) in self.flat(unit, ty, value) {
-            let chunk = Chunk {
+            let chunk = AccessChunk {
                 offset: 0,
                 size,
                 value: part,
@@ -151,7 +157,7 @@ impl Machine<'_> {
     }
 
     /// Writes bytes, as announced by the preceding callback or directly.
-    fn store_chunk(&mut self, id: ThreadId, at: u64, chunk: Chunk) {
+    fn store_chunk(&mut self, id: ThreadId, at: u64, chunk: AccessChunk) {
         let end = at.saturating_add(chunk.size.into());
         let announced = self.thread(id).and_then(|thread| {
             let mut all = thread.announced.iter().rev();
@@ -193,7 +199,7 @@ impl Machine<'_> {
         &mut self,
         id: ThreadId,
         (at, size): (u64, u64),
-        chunks: &[Chunk],
+        chunks: &[AccessChunk],
         ((first, whole), rows): ((u64, u64), &[EventId]),
     ) {
         let mut row_at = first;
@@ -228,7 +234,7 @@ impl Machine<'_> {
                     return;
                 };
                 let value = self.checked(id, value, event, place - row_begin, step);
-                let chunk = Chunk {
+                let chunk = AccessChunk {
                     offset: 0,
                     size: step,
                     value,

@@ -1,20 +1,23 @@
 //! The state of a walk, and the operations on it that all its parts share.
 
 use super::{
-    memory::Memory,
+    memory::ThreadMemoryWalk,
     names::function_of_variable,
     paths::Paths,
     plan::{SharedPiece, Uses},
-    points::{Points, Spot},
-    sites::Sites,
-    thread::{Activity, Frame, State, Thread},
+    points::{PointInstructions, Spot},
+    sites::SitesByName,
+    thread::{Activity, BranchState, FunctionFrame, WalkedThread},
     unseen::Unseen,
     value::Scalar,
-    words::Words,
+    words::PathWords,
 };
 use crate::{
-    expr::{Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary},
-    trace::{Action, Bug, Cell, CellId, Concretized, Origin, Step, StepId, Symbol},
+    expr::{Binary, Comparison, ExprId, ExprNode, Exprs, SymbolId, Unary},
+    trace::{
+        Action, Bug, CellId, Concretized, SharedCell, StepId, SymbolOrigin, SymbolicStep,
+        UnknownValue,
+    },
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeSet, VecDeque};
@@ -37,7 +40,7 @@ pub(super) enum Due {
 }
 
 /// Result of an instruction.
-pub(super) enum Flow {
+pub(super) enum InstructionResult {
     /// The thread continues.
     On,
     /// The thread waits for its next event.
@@ -46,18 +49,18 @@ pub(super) enum Flow {
     Stop,
 }
 
-pub(super) struct Machine<'a> {
+pub(super) struct PathMachine<'a> {
     pub run: &'a Run,
     pub program: &'a Program,
-    pub points: &'a Points,
-    pub sites: &'a Sites,
+    pub points: &'a PointInstructions,
+    pub sites: &'a SitesByName,
     pub budget: &'a Budget,
     /// Shared memory, by address; empty in the first walk.
     pub shared: &'a [SharedPiece],
     pub exprs: Exprs,
-    pub symbols: Vec<Symbol>,
-    pub memory: Memory,
-    pub threads: Vec<Thread>,
+    pub symbols: Vec<UnknownValue>,
+    pub memory: ThreadMemoryWalk,
+    pub threads: Vec<WalkedThread>,
     /// All steps, each with the last event of its thread before it.
     pub order: Vec<(EventId, StepId)>,
     pub uses: Uses,
@@ -65,7 +68,7 @@ pub(super) struct Machine<'a> {
     pub now: EventId,
     /// Cells by their index in `shared`.
     pub cells: Vec<Option<CellId>>,
-    pub made_cells: Vec<Cell>,
+    pub made_cells: Vec<SharedCell>,
     pub globals: FxHashMap<(UnitId, GlobalId), u64>,
     pub global_names: FxHashMap<String, u64>,
     pub functions: FxHashMap<(UnitId, FunctionId), u64>,
@@ -106,16 +109,16 @@ pub(super) struct Machine<'a> {
     /// The recorded paths of the threads, for runs in path mode.
     pub paths: Option<Paths>,
     /// Paths in the source's words, where they are kept.
-    pub words: Option<Words>,
+    pub words: Option<PathWords>,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> PathMachine<'a> {
     pub fn new(
         (run, program): (&'a Run, &'a Program),
-        (points, sites): (&'a Points, &'a Sites),
+        (points, sites): (&'a PointInstructions, &'a SitesByName),
         shared: &'a [SharedPiece],
         budget: &'a Budget,
-    ) -> Machine<'a> {
+    ) -> PathMachine<'a> {
         let rows = run.meta.threads.len().max(
             run.events
                 .threads()
@@ -124,10 +127,10 @@ impl<'a> Machine<'a> {
                 .max()
                 .unwrap_or(0),
         );
-        let mut threads: Vec<Thread> = (0..rows)
-            .map(|row| Thread {
+        let mut threads: Vec<WalkedThread> = (0..rows)
+            .map(|row| WalkedThread {
                 id: ThreadId(row as u16),
-                ..Thread::default()
+                ..WalkedThread::default()
             })
             .collect();
         for (id, event) in run.events.iter() {
@@ -135,7 +138,7 @@ impl<'a> Machine<'a> {
                 thread.events.push(id);
             }
         }
-        Machine {
+        PathMachine {
             run,
             program,
             points,
@@ -144,7 +147,7 @@ impl<'a> Machine<'a> {
             shared,
             exprs: Exprs::default(),
             symbols: Vec::new(),
-            memory: Memory::default(),
+            memory: ThreadMemoryWalk::default(),
             threads,
             order: Vec::new(),
             uses: Uses::default(),
@@ -179,19 +182,19 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub fn thread(&self, id: ThreadId) -> Option<&Thread> {
+    pub fn thread(&self, id: ThreadId) -> Option<&WalkedThread> {
         self.threads.get(id.index())
     }
 
-    pub fn thread_mut(&mut self, id: ThreadId) -> Option<&mut Thread> {
+    pub fn thread_mut(&mut self, id: ThreadId) -> Option<&mut WalkedThread> {
         self.threads.get_mut(id.index())
     }
 
-    pub fn frame(&self, id: ThreadId) -> Option<&Frame> {
+    pub fn frame(&self, id: ThreadId) -> Option<&FunctionFrame> {
         self.thread(id)?.frame()
     }
 
-    pub fn frame_mut(&mut self, id: ThreadId) -> Option<&mut Frame> {
+    pub fn frame_mut(&mut self, id: ThreadId) -> Option<&mut FunctionFrame> {
         self.thread_mut(id)?.frame_mut()
     }
 
@@ -290,7 +293,7 @@ impl<'a> Machine<'a> {
             return StepId::default();
         };
         let step = thread.next_step();
-        thread.steps.push(Step {
+        thread.steps.push(SymbolicStep {
             event,
             site,
             action,
@@ -313,7 +316,7 @@ impl<'a> Machine<'a> {
         recorded: Option<u128>,
     ) -> Scalar {
         let site = self.here(id);
-        let origin = Origin::Outside { thread: id, site };
+        let origin = SymbolOrigin::Outside { thread: id, site };
         self.unknown(name, width, recorded, origin)
     }
 
@@ -322,10 +325,10 @@ impl<'a> Machine<'a> {
         name: String,
         width: u8,
         recorded: Option<u128>,
-        origin: Origin,
+        origin: SymbolOrigin,
     ) -> Scalar {
         let symbol = SymbolId(self.symbols.len() as u32);
-        self.symbols.push(Symbol {
+        self.symbols.push(UnknownValue {
             width,
             recorded,
             origin,
@@ -380,7 +383,7 @@ impl<'a> Machine<'a> {
         let symbols = self.exprs.symbols(expr);
         let mut symbols = symbols.iter().filter_map(|id| self.symbols.get(id.index()));
         let unknown = symbols.find(|symbol| {
-            symbol.recorded.is_none() && matches!(symbol.origin, Origin::Outside { .. })
+            symbol.recorded.is_none() && matches!(symbol.origin, SymbolOrigin::Outside { .. })
         });
         unknown.map(|symbol| symbol.name.clone())
     }
@@ -432,8 +435,10 @@ impl<'a> Machine<'a> {
     /// `true` if more than a constant is added to a pointer.
     fn is_index(&self, expr: ExprId) -> bool {
         match self.exprs.node(expr) {
-            Node::Binary(Binary::Add, a, b) if self.exprs.constant(b).is_some() => self.is_index(a),
-            Node::Symbol(_) => false,
+            ExprNode::Binary(Binary::Add, a, b) if self.exprs.constant(b).is_some() => {
+                self.is_index(a)
+            }
+            ExprNode::Symbol(_) => false,
             _ => true,
         }
     }
@@ -449,7 +454,7 @@ impl<'a> Machine<'a> {
         loop {
             let width = self.exprs.width(expr);
             match self.exprs.node(expr) {
-                Node::Binary(Binary::Add, a, b) => {
+                ExprNode::Binary(Binary::Add, a, b) => {
                     let (inner, constant) = match (self.exprs.constant(a), self.exprs.constant(b)) {
                         (None, Some(constant)) => (a, constant),
                         (Some(constant), None) => (b, constant),
@@ -458,7 +463,7 @@ impl<'a> Machine<'a> {
                     expr = inner;
                     bits = crate::fold::binary_bits(Binary::Sub, bits, constant, width);
                 }
-                Node::Unary(Unary::SExt | Unary::ZExt, inner) => {
+                ExprNode::Unary(Unary::SExt | Unary::ZExt, inner) => {
                     let width = self.exprs.width(inner);
                     bits &= crate::fold::mask(width);
                     expr = inner;
@@ -468,7 +473,7 @@ impl<'a> Machine<'a> {
         }
         let width = self.exprs.width(expr);
         let number = self.exprs.number(bits, width);
-        let holds = self.exprs.compare(Compare::Eq, expr, number);
+        let holds = self.exprs.compare(Comparison::Eq, expr, number);
         let said = self.said_to_be(value, holds)?;
         Some(Scalar {
             expr: holds,
@@ -494,7 +499,7 @@ impl<'a> Machine<'a> {
             "{name} could not be followed any further{place}: {why}; what it read and wrote from there on is {known}"
         ));
         if let Some(thread) = self.thread_mut(id) {
-            thread.state = State::Lost;
+            thread.state = BranchState::Lost;
             thread.stack.clear();
         }
     }
@@ -527,7 +532,7 @@ impl<'a> Machine<'a> {
         {
             *slot = Some(argument);
         }
-        let frame = Frame {
+        let frame = FunctionFrame {
             unit,
             function,
             values,

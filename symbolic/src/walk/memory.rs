@@ -3,7 +3,7 @@
 use super::{ranges::Ranges, value::Scalar};
 use crate::{
     expr::{Exprs, Unary},
-    trace::Object,
+    trace::MemoryObject,
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ struct Piece {
 
 /// Undo record of a change of a block: the former content of its bytes `from..to`.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
+pub(super) struct MemoryChange {
     row: usize,
     fresh: Fresh,
     is_freed: bool,
@@ -58,7 +58,7 @@ pub(super) struct Change {
 }
 
 #[derive(Clone, Debug)]
-struct Block {
+struct MemoryBlock {
     fresh: Fresh,
     is_freed: bool,
     /// By offset; they do not overlap.
@@ -69,7 +69,7 @@ struct Block {
 
 /// A part of the bytes that were read.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part {
+pub(super) enum ReadPart {
     /// A known value.
     Known(Scalar),
     /// The value before unknown code may have changed it.
@@ -79,23 +79,23 @@ pub(super) enum Part {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Memory {
-    objects: Vec<Object>,
-    blocks: Vec<Block>,
+pub(super) struct ThreadMemoryWalk {
+    objects: Vec<MemoryObject>,
+    blocks: Vec<MemoryBlock>,
     by_name: FxHashMap<String, usize>,
     end: u64,
     /// The journal of changes, while they may have to be undone.
-    pub journal: Option<Vec<Change>>,
+    pub journal: Option<Vec<MemoryChange>>,
 }
 
-impl Memory {
+impl ThreadMemoryWalk {
     /// A new object's base.
     pub fn allocate(&mut self, name: String, size: u64, fresh: Fresh) -> u64 {
         let base = self.end.max(FIRST_BASE);
         self.end = (base.saturating_add(size) / GAP + 2).saturating_mul(GAP);
         self.by_name.insert(name.clone(), self.objects.len());
-        self.objects.push(Object { name, base, size });
-        self.blocks.push(Block {
+        self.objects.push(MemoryObject { name, base, size });
+        self.blocks.push(MemoryBlock {
             fresh,
             is_freed: false,
             pieces: BTreeMap::new(),
@@ -114,17 +114,17 @@ impl Memory {
     }
 
     /// The object that an address lies in.
-    pub fn object(&self, address: u64) -> Option<&Object> {
+    pub fn object(&self, address: u64) -> Option<&MemoryObject> {
         self.objects.get(self.row(address)?)
     }
 
     /// All objects, by base.
-    pub fn objects(&self) -> &[Object] {
+    pub fn objects(&self) -> &[MemoryObject] {
         &self.objects
     }
 
     /// The object of this name that was made last.
-    pub fn named(&self, name: &str) -> Option<&Object> {
+    pub fn named(&self, name: &str) -> Option<&MemoryObject> {
         self.objects.get(*self.by_name.get(name)?)
     }
 
@@ -141,14 +141,14 @@ impl Memory {
         block.is_some_and(|block| block.is_freed)
     }
 
-    fn block_mut(&mut self, address: u64) -> Option<(u64, &mut Block)> {
+    fn block_mut(&mut self, address: u64) -> Option<(u64, &mut MemoryBlock)> {
         let row = self.row(address)?;
         let base = self.objects.get(row)?.base;
         Some((address - base, self.blocks.get_mut(row)?))
     }
 
     /// Removes pieces from the bytes `offset..offset + size`; parts beyond them stay.
-    fn clear(block: &mut Block, exprs: &mut Exprs, offset: u64, size: u64) {
+    fn clear(block: &mut MemoryBlock, exprs: &mut Exprs, offset: u64, size: u64) {
         let end = offset.saturating_add(size);
         let touched: Vec<(u64, Piece)> = block
             .pieces
@@ -192,7 +192,7 @@ impl Memory {
         let Some((offset, block)) = self.block_mut(address) else {
             return false;
         };
-        Memory::clear(block, exprs, offset, size.into());
+        ThreadMemoryWalk::clear(block, exprs, offset, size.into());
         block.pieces.insert(
             offset,
             Piece {
@@ -215,7 +215,7 @@ impl Memory {
         let Some((offset, block)) = self.block_mut(address) else {
             return false;
         };
-        Memory::clear(block, exprs, offset, size);
+        ThreadMemoryWalk::clear(block, exprs, offset, size);
         block.ranges.set(offset, offset.saturating_add(size), byte);
         true
     }
@@ -300,12 +300,12 @@ impl Memory {
     }
 
     /// The content of the bytes in parts, from low to high.
-    pub fn parts(&self, exprs: &mut Exprs, address: u64, size: u8) -> Vec<Part> {
+    pub fn parts(&self, exprs: &mut Exprs, address: u64, size: u8) -> Vec<ReadPart> {
         let Some(row) = self.row(address) else {
-            return vec![Part::Unknown(size)];
+            return vec![ReadPart::Unknown(size)];
         };
         let (Some(object), Some(block)) = (self.objects.get(row), self.blocks.get(row)) else {
-            return vec![Part::Unknown(size)];
+            return vec![ReadPart::Unknown(size)];
         };
         let offset = address - object.base;
         let end = offset + u64::from(size);
@@ -329,8 +329,8 @@ impl Memory {
                     .bytes(exprs, (at - start) as u8, (stop - at) as u8),
             };
             parts.push(match piece.is_doubtful {
-                true => Part::Doubtful(value),
-                false => Part::Known(value),
+                true => ReadPart::Doubtful(value),
+                false => ReadPart::Known(value),
             });
             at = stop;
         }
@@ -342,7 +342,7 @@ impl Memory {
 
     /// The number that `size` bytes hold, if all of them are known to hold something.
     pub fn read(&self, exprs: &mut Exprs, address: u64, size: u8) -> Option<Scalar> {
-        let is_known = |part: &Part| matches!(part, Part::Known(_));
+        let is_known = |part: &ReadPart| matches!(part, ReadPart::Known(_));
         let parts = self.parts(exprs, address, size);
         parts.iter().all(is_known).then_some(())?;
         joined(exprs, parts)
@@ -375,7 +375,7 @@ impl Memory {
         let (fresh, is_freed) = (block.fresh, block.is_freed);
         let ranges = block.ranges.clone();
         if let Some(journal) = &mut self.journal {
-            journal.push(Change {
+            journal.push(MemoryChange {
                 row,
                 fresh,
                 is_freed,
@@ -388,7 +388,7 @@ impl Memory {
     }
 
     /// Undoes changes, the last one first.
-    pub fn take_back(&mut self, changes: impl DoubleEndedIterator<Item = Change>) {
+    pub fn take_back(&mut self, changes: impl DoubleEndedIterator<Item = MemoryChange>) {
         for change in changes.rev() {
             let Some(block) = self.blocks.get_mut(change.row) else {
                 continue;
@@ -425,7 +425,7 @@ impl Memory {
     pub fn forget(&mut self, exprs: &mut Exprs, address: u64, size: u64) {
         self.note_change(address, size);
         if let Some((offset, block)) = self.block_mut(address) {
-            Memory::clear(block, exprs, offset, size);
+            ThreadMemoryWalk::clear(block, exprs, offset, size);
             if size > 0 && block.pieces.is_empty() {
                 block.fresh = Fresh::Unknown;
             }
@@ -450,10 +450,10 @@ impl Memory {
 }
 
 /// Parts as one number, if something is known of each.
-fn joined(exprs: &mut Exprs, parts: Vec<Part>) -> Option<Scalar> {
+fn joined(exprs: &mut Exprs, parts: Vec<ReadPart>) -> Option<Scalar> {
     let mut whole: Option<Scalar> = None;
     for part in parts {
-        let (Part::Known(part) | Part::Doubtful(part)) = part else {
+        let (ReadPart::Known(part) | ReadPart::Doubtful(part)) = part else {
             return None;
         };
         whole = Some(match whole {
@@ -465,7 +465,7 @@ fn joined(exprs: &mut Exprs, parts: Vec<Part>) -> Option<Scalar> {
 }
 
 /// Makes pieces of the zeros between the pieces of `from..to`.
-fn fill(block: &mut Block, exprs: &mut Exprs, from: u64, to: u64) {
+fn fill(block: &mut MemoryBlock, exprs: &mut Exprs, from: u64, to: u64) {
     let taken: Vec<(u64, u64)> = block
         .pieces
         .range(from.saturating_sub(LONGEST)..to)
@@ -489,7 +489,7 @@ fn fill(block: &mut Block, exprs: &mut Exprs, from: u64, to: u64) {
     }
 }
 
-fn fresh(block: &Block, exprs: &mut Exprs, at: u64, size: u8) -> Part {
+fn fresh(block: &MemoryBlock, exprs: &mut Exprs, at: u64, size: u8) -> ReadPart {
     let below = block.fresh.byte();
     let own = block.ranges.within(at, at + u64::from(size), below);
     let first = own.first().and_then(|(_, _, byte)| *byte);
@@ -499,9 +499,9 @@ fn fresh(block: &Block, exprs: &mut Exprs, at: u64, size: u8) -> Part {
             let bits = u128::from_ne_bytes([byte; 16]);
             let width = size.saturating_mul(8);
             let bits = bits & crate::fold::mask(width);
-            Part::Known(Scalar::number(exprs, bits, width))
+            ReadPart::Known(Scalar::number(exprs, bits, width))
         }
-        None => Part::Unknown(size),
+        None => ReadPart::Unknown(size),
     }
 }
 
@@ -524,11 +524,11 @@ mod tests {
 
     #[test]
     fn parts_of_what_was_written_come_back() {
-        let (mut exprs, mut memory) = (Exprs::default(), Memory::default());
+        let (mut exprs, mut memory) = (Exprs::default(), ThreadMemoryWalk::default());
         let base = memory.allocate("a".into(), 32, Fresh::Zero);
         let value = number(&mut exprs, 0x8877_6655_4433_2211, 8);
         assert!(memory.write(&mut exprs, base + 4, 8, value));
-        let read = |memory: &Memory, exprs: &mut Exprs, at, size| {
+        let read = |memory: &ThreadMemoryWalk, exprs: &mut Exprs, at, size| {
             memory.read(exprs, at, size).unwrap().bits.unwrap()
         };
         assert_eq!(read(&memory, &mut exprs, base + 6, 2), 0x4433);
@@ -544,7 +544,7 @@ mod tests {
 
     #[test]
     fn nobody_knows_what_a_fresh_frame_holds() {
-        let (mut exprs, mut memory) = (Exprs::default(), Memory::default());
+        let (mut exprs, mut memory) = (Exprs::default(), ThreadMemoryWalk::default());
         let base = memory.allocate("a".into(), 8, Fresh::Unknown);
         assert!(memory.read(&mut exprs, base, 4).is_none());
         let value = number(&mut exprs, 7, 4);
@@ -557,7 +557,7 @@ mod tests {
     #[test]
     fn ranges_cost_no_pieces() {
         const LARGE: u64 = 1 << 26;
-        let (mut exprs, mut memory) = (Exprs::default(), Memory::default());
+        let (mut exprs, mut memory) = (Exprs::default(), ThreadMemoryWalk::default());
         let from = memory.allocate("a".into(), LARGE, Fresh::Unknown);
         let to = memory.allocate("b".into(), LARGE, Fresh::Zero);
         assert!(memory.fill_range(&mut exprs, (from, LARGE), Some(0xab)));
@@ -565,7 +565,7 @@ mod tests {
         memory.write(&mut exprs, from + 1000, 2, value);
         memory.journal = Some(Vec::new());
         assert!(memory.copy_range(&mut exprs, (to, from + 1, LARGE - 1)));
-        let read = |memory: &Memory, exprs: &mut Exprs, at, size| {
+        let read = |memory: &ThreadMemoryWalk, exprs: &mut Exprs, at, size| {
             memory
                 .read(exprs, at, size)
                 .map(|value| value.bits.unwrap())

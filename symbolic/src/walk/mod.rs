@@ -47,19 +47,19 @@ mod value;
 mod wide;
 mod words;
 
-use super::trace::{Action, Bug, Origin, StepId, SymbolicTrace, ThreadTrace};
-use machine::Machine;
+use super::trace::{Action, Bug, StepId, SymbolOrigin, SymbolicTrace, ThreadTrace};
+use machine::PathMachine;
 use plan::SharedPiece;
-use points::Points;
-use sites::Sites;
-use thread::{State, Todo};
+use points::PointInstructions;
+use sites::SitesByName;
+use thread::{BranchState, Todo};
 use unsnarl_core::{Budget, StopReason};
 use unsnarl_trace::{
-    Event, EventId, EventKind, FailureKind, Mode, Outcome, Run, ThreadId,
+    Event, EventId, EventKind, FailureKind, OrderMode, Outcome, Run, ThreadId,
     program::{Constant, Definition, Program},
 };
 use value::{Scalar, Val};
-use words::Words;
+use words::PathWords;
 
 pub use concrete::concrete;
 pub use paths::{WalkedPaths, walk_paths};
@@ -84,29 +84,29 @@ pub fn walk(run: &Run, program: &Program, budget: &Budget) -> Walked {
 /// As [`walk`], and keeps the threads' paths in the source's words ([`ThreadTrace::path`]): every assignment
 /// of a variable and every branch.
 pub fn walk_in_words(run: &Run, program: &Program, budget: &Budget) -> Walked {
-    walk_with(run, program, budget, Some(Words::new(run)))
+    walk_with(run, program, budget, Some(PathWords::new(run)))
 }
 
-fn walk_with(run: &Run, program: &Program, budget: &Budget, words: Option<Words>) -> Walked {
-    let points = Points::new(&run.meta, program);
-    if program.is_empty() || points.are_unknown() || run.meta.mode == Mode::Path {
+fn walk_with(run: &Run, program: &Program, budget: &Budget, words: Option<PathWords>) -> Walked {
+    let points = PointInstructions::new(&run.meta, program);
+    if program.is_empty() || points.are_unknown() || run.meta.mode == OrderMode::Path {
         return concrete(run, budget);
     }
-    let sites = Sites::new(&run.meta);
-    let mut first = Machine::new((run, program), (&points, &sites), &[], budget);
+    let sites = SitesByName::new(&run.meta);
+    let mut first = PathMachine::new((run, program), (&points, &sites), &[], budget);
     first.is_first = true;
     first.follow_all();
     let shared: Vec<SharedPiece> = first.uses.shared(|address| first.may_change(address));
     let unseen = std::mem::take(&mut first.unseen);
     drop(first);
-    let mut second = Machine::new((run, program), (&points, &sites), &shared, budget);
+    let mut second = PathMachine::new((run, program), (&points, &sites), &shared, budget);
     second.words = words;
     second.unseen = unseen;
     second.follow_all();
     second.finish()
 }
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     fn follow_all(&mut self) {
         self.prepare_main();
         for row in 0..self.run.events.len() as u32 {
@@ -124,7 +124,7 @@ impl Machine<'_> {
             let id = ThreadId(row as u16);
             if self
                 .thread(id)
-                .is_some_and(|thread| thread.state == State::Followed)
+                .is_some_and(|thread| thread.state == BranchState::Followed)
             {
                 self.go_on(id);
             }
@@ -150,7 +150,7 @@ impl Machine<'_> {
         }
         if self
             .thread(id)
-            .is_some_and(|thread| thread.state == State::Unborn)
+            .is_some_and(|thread| thread.state == BranchState::Unborn)
         {
             let is_begin = self
                 .peek(id)
@@ -174,7 +174,7 @@ impl Machine<'_> {
             && let Some((_, row)) = self.peek(id)
             && self
                 .thread(id)
-                .is_some_and(|thread| thread.state == State::Followed)
+                .is_some_and(|thread| thread.state == BranchState::Followed)
             && (self.points.get(row.point).is_some() || matches!(row.kind, EventKind::Failure))
         {
             if row.kind == EventKind::Failure {
@@ -210,7 +210,7 @@ impl Machine<'_> {
     fn settle(&mut self, id: ThreadId) {
         if self
             .thread(id)
-            .is_some_and(|thread| thread.state == State::Followed)
+            .is_some_and(|thread| thread.state == BranchState::Followed)
         {
             self.go_on(id);
         }
@@ -308,7 +308,7 @@ impl Machine<'_> {
         let lost = self
             .threads
             .iter()
-            .filter(|thread| thread.state == State::Lost)
+            .filter(|thread| thread.state == BranchState::Lost)
             .count();
         let all = self.threads.len();
         let words = self.words.unwrap_or_default();
@@ -379,8 +379,8 @@ impl Machine<'_> {
             let symbols = self.exprs.symbols(condition);
             let mut symbols = symbols.iter().filter_map(|id| self.symbols.get(id.index()));
             let is_freed = |origin| match origin {
-                Origin::Read(step) => self.reads_freed.contains(&step),
-                Origin::Outside { .. } => false,
+                SymbolOrigin::Read(step) => self.reads_freed.contains(&step),
+                SymbolOrigin::Outside { .. } => false,
             };
             if symbols.any(|symbol| is_freed(symbol.origin)) {
                 step.action = Action::Assume(always);
@@ -414,7 +414,7 @@ impl Machine<'_> {
         let mut origins = symbols
             .iter()
             .filter_map(|symbol| self.symbols.get(symbol.index()));
-        origins.any(|symbol| symbol.origin == Origin::Read(step))
+        origins.any(|symbol| symbol.origin == SymbolOrigin::Read(step))
     }
 
     /// Releases locks that threads held when the run ended, after all other steps ([symbiosis], section 4.2).

@@ -1,6 +1,6 @@
 //! Resolution of the run's location names to synthetic addresses and back.
 
-use super::{machine::Machine, memory::Fresh};
+use super::{machine::PathMachine, memory::Fresh};
 use unsnarl_trace::{
     LocationId, ThreadId,
     program::{DebugKind, DebugTypeId, UnitId},
@@ -9,7 +9,7 @@ use unsnarl_trace::{
 /// Size given to an object of which only the name is known.
 const SOMETHING: u64 = 1 << 12;
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// The run's name of a location, or object and offset.
     pub fn location_name(&self, address: u64, location: Option<LocationId>) -> String {
         let name = location.map_or("", |location| self.run.location(location));

@@ -7,24 +7,24 @@
 use super::{
     Walked,
     access::By,
-    calls::{Did, Made},
-    machine::{Flow, Machine},
+    calls::{Did, MadeCall},
+    machine::{InstructionResult, PathMachine},
     memory::Fresh,
     plan::SharedPiece,
-    points::{Points, Spot},
-    sites::Sites,
-    thread::{Decision, State, Thread},
+    points::{PointInstructions, Spot},
+    sites::SitesByName,
+    thread::{BranchState, TakenBranch, WalkedThread},
     value::Scalar,
 };
 use crate::{
-    expr::{Binary, Compare},
+    expr::{Binary, Comparison},
     trace::{Action, StepId},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_core::Budget;
 use unsnarl_trace::{
     Event, EventId, EventKind, Events, LocationId, PathStep, Run, SiteId, SiteRow, ThreadId, Value,
-    program::{BlockId, Case, FunctionId, Op, Program, UnitId},
+    program::{BlockId, FunctionId, Op, Program, SwitchCase, UnitId},
 };
 
 /// Bound on the instructions searched for the block that a path enters next.
@@ -43,7 +43,7 @@ pub struct WalkedPaths {
 /// Remaining paths of the threads, and the events made so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths {
-    threads: Vec<Path>,
+    threads: Vec<ThreadPath>,
     rows: Vec<Event>,
     /// Rows of the run's own events, by their ids there.
     moved: FxHashMap<EventId, EventId>,
@@ -52,13 +52,13 @@ pub(super) struct Paths {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Path {
+struct ThreadPath {
     /// The first instructions of the blocks that were entered.
     blocks: Vec<Spot>,
     at: usize,
 }
 
-impl Path {
+impl ThreadPath {
     fn next(&self) -> Option<Spot> {
         self.blocks.get(self.at).copied()
     }
@@ -71,16 +71,16 @@ impl Path {
 /// Follows the threads of a run of path mode along their paths. `None` when there is no model of the program.
 /// Linear in the executed instructions.
 pub fn walk_paths(run: &Run, program: &Program, budget: &Budget) -> Option<WalkedPaths> {
-    let points = Points::new(&run.meta, program);
+    let points = PointInstructions::new(&run.meta, program);
     if program.is_empty() || points.are_unknown() {
         return None;
     }
     let mut run = run.clone();
     name_places(&mut run, program, &points);
-    let sites = Sites::new(&run.meta);
+    let sites = SitesByName::new(&run.meta);
     let paths = Paths::of(&run, &points);
     let follow = |shared| {
-        let mut machine = Machine::new((&run, program), (&points, &sites), shared, budget);
+        let mut machine = PathMachine::new((&run, program), (&points, &sites), shared, budget);
         machine.is_first = shared.is_empty();
         machine.paths = Some(paths.clone());
         machine.follow_all();
@@ -115,7 +115,7 @@ pub fn walk_paths(run: &Run, program: &Program, budget: &Budget) -> Option<Walke
 }
 
 /// Adds the places of the model's instructions to the run's sites, for the functions that it was in.
-fn name_places(run: &mut Run, program: &Program, points: &Points) {
+fn name_places(run: &mut Run, program: &Program, points: &PointInstructions) {
     let names = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let sites = run.meta.sites.iter();
     let files: FxHashMap<String, String> = sites
@@ -148,7 +148,7 @@ fn name_places(run: &mut Run, program: &Program, points: &Points) {
 }
 
 impl Paths {
-    fn of(run: &Run, points: &Points) -> Paths {
+    fn of(run: &Run, points: &PointInstructions) -> Paths {
         let rows = run.meta.threads.len() as u16;
         let path = |row| {
             let steps = run.meta.path(ThreadId(row)).map(|path| path.steps());
@@ -156,7 +156,7 @@ impl Paths {
                 PathStep::Block(block) => points.get(run.meta.blocks.get(block)?.point),
                 PathStep::Event => None,
             };
-            Path {
+            ThreadPath {
                 blocks: steps.into_iter().flatten().filter_map(spot).collect(),
                 at: 0,
             }
@@ -175,12 +175,12 @@ impl Paths {
     }
 }
 
-impl Machine<'_> {
-    fn path_mut(&mut self, id: ThreadId) -> Option<&mut Path> {
+impl PathMachine<'_> {
+    fn path_mut(&mut self, id: ThreadId) -> Option<&mut ThreadPath> {
         self.paths.as_mut()?.threads.get_mut(id.index())
     }
 
-    fn path(&self, id: ThreadId) -> Option<&Path> {
+    fn path(&self, id: ThreadId) -> Option<&ThreadPath> {
         self.paths.as_ref()?.threads.get(id.index())
     }
 
@@ -203,7 +203,7 @@ impl Machine<'_> {
     pub fn way_of_path(&mut self, id: ThreadId, ways: &[BlockId]) -> Result<Option<usize>, String> {
         let here = self.spot(id).ok_or("no function")?;
         loop {
-            let Some(goal) = self.path(id).and_then(Path::next) else {
+            let Some(goal) = self.path(id).and_then(ThreadPath::next) else {
                 return Ok(None);
             };
             if goal != here {
@@ -216,7 +216,7 @@ impl Machine<'_> {
                 }
             }
             // Machine code may cut an instruction in several blocks.
-            let again = self.path(id).and_then(Path::last) == Some(goal);
+            let again = self.path(id).and_then(ThreadPath::last) == Some(goal);
             if goal == here || again || self.is_behind(id, here, goal) {
                 self.path_mut(id).into_iter().for_each(|path| path.at += 1);
                 continue;
@@ -312,7 +312,7 @@ impl Machine<'_> {
     }
 
     /// Makes a heap block whose allocation has no event in the run.
-    pub fn block_of_path(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    pub fn block_of_path(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let number = |row: usize| made.argument(row).and_then(|size| size.bits);
         let size = match made.name {
             "malloc" | "valloc" => number(0),
@@ -339,11 +339,11 @@ impl Machine<'_> {
     pub fn untold_child(&mut self, id: ThreadId) -> Option<ThreadId> {
         let is_end = self.paths.is_some() && self.peek(id).is_none() && !self.has_path(id);
         let parent = &self.run.meta.thread(id).name;
-        let is_child = |child: &&Thread| {
+        let is_child = |child: &&WalkedThread| {
             let name = &self.run.meta.thread(child.id).name;
             let number = name.strip_prefix(parent.as_str());
             let number = number.and_then(|rest| rest.strip_prefix('.'));
-            let is_untold = child.state == State::Unborn && child.begin.is_empty();
+            let is_untold = child.state == BranchState::Unborn && child.begin.is_empty();
             is_untold && !child.events.is_empty() && number.is_some_and(|it| !it.contains('.'))
         };
         let child = self.threads.iter().filter(|_| is_end).find(is_child)?.id;
@@ -379,9 +379,9 @@ impl Machine<'_> {
         &mut self,
         id: ThreadId,
         value: Scalar,
-        cases: &[Case],
+        cases: &[SwitchCase],
         default: BlockId,
-    ) -> Result<Flow, String> {
+    ) -> Result<InstructionResult, String> {
         let ways: Vec<BlockId> = cases.iter().map(|case| case.to).chain([default]).collect();
         let Some(way) = self.way_of_path(id, &ways)? else {
             return Ok(self.path_is_over(id));
@@ -395,7 +395,7 @@ impl Machine<'_> {
             .filter(|case| (case.to == taken) != (taken == default))
         {
             let number = Scalar::number(&mut self.exprs, case.bits, width);
-            let is = value.compare(&mut self.exprs, Compare::Eq, number);
+            let is = value.compare(&mut self.exprs, Comparison::Eq, number);
             condition = match taken == default {
                 true => {
                     let not = is.not(&mut self.exprs);
@@ -410,7 +410,7 @@ impl Machine<'_> {
         let (other, said, condition) = (taken, condition.said, condition.expr);
         self.decided(
             id,
-            Decision {
+            TakenBranch {
                 block,
                 taken,
                 other,
@@ -423,14 +423,14 @@ impl Machine<'_> {
     }
 
     /// Ends the thread before a branch that its path does not cover.
-    pub fn path_is_over(&mut self, id: ThreadId) -> Flow {
+    pub fn path_is_over(&mut self, id: ThreadId) -> InstructionResult {
         if self.peek(id).is_some() {
             self.lose(id, "its path ends before its events do");
         } else if let Some(thread) = self.thread_mut(id) {
-            thread.state = State::Ended;
+            thread.state = BranchState::Ended;
             thread.stack.clear();
         }
-        Flow::Stop
+        InstructionResult::Stop
     }
 }
 

@@ -6,7 +6,7 @@ use unsnarl_trace::ThreadId;
 
 /// A memory access of the first walk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Use {
+pub(super) struct PlannedAccess {
     pub address: u64,
     pub size: u64,
     pub thread: ThreadId,
@@ -15,7 +15,7 @@ pub(super) struct Use {
 
 /// The accesses, each once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Uses(FxHashSet<Use>);
+pub(super) struct Uses(FxHashSet<PlannedAccess>);
 
 /// A piece of shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct SharedPiece {
 const LONGEST: u64 = 8;
 
 impl Uses {
-    pub fn note(&mut self, one: Use) {
+    pub fn note(&mut self, one: PlannedAccess) {
         self.0.insert(one);
     }
 
@@ -93,7 +93,7 @@ mod tests {
     fn shared_memory_is_cut_where_an_access_begins_or_ends() {
         let mut uses = Uses::default();
         let mut note = |address, size, thread, writes| {
-            uses.note(Use {
+            uses.note(PlannedAccess {
                 address,
                 size,
                 thread: ThreadId(thread),

@@ -12,7 +12,7 @@ pub(super) type Spot = (UnitId, FunctionId, u32);
 
 /// The instructions of a run's points.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Points {
+pub(super) struct PointInstructions {
     spots: Vec<Option<Spot>>,
     /// Functions that occur in the run, by mangled name: of several definitions the linker kept these.
     kept: FxHashMap<String, (UnitId, FunctionId)>,
@@ -25,9 +25,9 @@ fn without_blanks(name: &str) -> String {
     name.split_whitespace().collect()
 }
 
-impl Points {
+impl PointInstructions {
     /// Looks all points up.
-    pub fn new(meta: &RunMeta, program: &Program) -> Points {
+    pub fn new(meta: &RunMeta, program: &Program) -> PointInstructions {
         let spot = |row| {
             let (unit, number) = meta.point(PointId(row))?;
             let unit = program.by_hash(unit)?;
@@ -45,7 +45,7 @@ impl Points {
                 kept.insert(function.name.clone(), (unit, id));
             }
         }
-        Points { spots, kept, named }
+        PointInstructions { spots, kept, named }
     }
 
     /// The function that a mangled name means in a unit, if the program has it.

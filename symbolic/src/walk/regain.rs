@@ -2,9 +2,9 @@
 //! next function entry that an event identifies.
 
 use super::{
-    machine::Machine,
+    machine::PathMachine,
     points::Spot,
-    thread::{Activity, State, Todo},
+    thread::{Activity, BranchState, Todo},
     value::Val,
 };
 use unsnarl_trace::{
@@ -12,7 +12,7 @@ use unsnarl_trace::{
     program::{BlockId, FunctionId, Op, UnitId},
 };
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// The initial activity of a thread whose creation was not followed: its start routine, if that leads to
     /// its first event, with an unknown argument.
     pub fn begin_by_name(&mut self, id: ThreadId) -> Option<Vec<Todo>> {
@@ -49,7 +49,7 @@ impl Machine<'_> {
     pub fn regain(&mut self, id: ThreadId, row: Event) -> bool {
         let is_lost = self
             .thread(id)
-            .is_some_and(|thread| thread.state == State::Lost);
+            .is_some_and(|thread| thread.state == BranchState::Lost);
         let spot = self.points.get(row.point).filter(|_| is_lost);
         let Some(spot) = spot.filter(|spot| self.paths.is_none() && self.is_first_event(*spot))
         else {
@@ -58,7 +58,7 @@ impl Machine<'_> {
         let home = (spot.0, spot.1);
         let arguments = self.unknown_arguments(id, home);
         if let Some(thread) = self.thread_mut(id) {
-            thread.state = State::Followed;
+            thread.state = BranchState::Followed;
             thread.idle = 0;
             thread.announced.clear();
             thread.stack = vec![Activity::Native([Todo::Lost].into())];
@@ -88,7 +88,7 @@ impl Machine<'_> {
     pub fn lost_again(&mut self, id: ThreadId) {
         self.chose_right(id);
         if let Some(thread) = self.thread_mut(id) {
-            thread.state = State::Lost;
+            thread.state = BranchState::Lost;
             thread.stack.clear();
         }
     }

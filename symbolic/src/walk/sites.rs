@@ -3,12 +3,12 @@
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{
     RunMeta, SiteId,
-    program::{Place, Unit},
+    program::{DebugPlace, Unit},
 };
 
 /// The run's sites by file name without folder, line and column.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sites {
+pub(super) struct SitesByName {
     exact: FxHashMap<(String, u32, u32), SiteId>,
     lines: FxHashMap<(String, u32), SiteId>,
 }
@@ -17,9 +17,9 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-impl Sites {
-    pub fn new(meta: &RunMeta) -> Sites {
-        let mut sites = Sites::default();
+impl SitesByName {
+    pub fn new(meta: &RunMeta) -> SitesByName {
+        let mut sites = SitesByName::default();
         for (row, site) in meta.sites.iter().enumerate().skip(1) {
             let (id, file) = (SiteId(row as u32), file_name(&site.file).to_owned());
             sites
@@ -32,7 +32,7 @@ impl Sites {
     }
 
     /// The site at a place, or else one on its line.
-    pub fn of(&self, unit: &Unit, place: &Place) -> Option<SiteId> {
+    pub fn of(&self, unit: &Unit, place: &DebugPlace) -> Option<SiteId> {
         if place.line == 0 {
             return None;
         }

@@ -1,10 +1,10 @@
 //! Calls that synchronize, and threads that start and end.
 
 use super::{
-    calls::{Did, Made},
-    machine::{Due, Machine},
+    calls::{Did, MadeCall},
+    machine::{Due, PathMachine},
     memory::Fresh,
-    thread::{Activity, Chunk, State, Todo},
+    thread::{AccessChunk, Activity, BranchState, Todo},
     value::{Scalar, Val},
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId, Value};
@@ -13,12 +13,12 @@ use unsnarl_trace::{EventId, EventKind, ThreadId, Value};
 const BUSY: u128 = 16;
 const TIMED_OUT: u128 = 110;
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     fn int(&mut self, number: u128) -> Val {
         Scalar::number(&mut self.exprs, number, 32).into()
     }
 
-    pub fn synchronization(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    pub fn synchronization(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         use EventKind as K;
         let name = made.name;
         let ends: &[EventKind] = match name {
@@ -67,7 +67,7 @@ impl Machine<'_> {
                     .argument(0)
                     .zip(made.argument(1))
                     .ok_or("a call without arguments")?;
-                let equal = a.compare(&mut self.exprs, crate::expr::Compare::Eq, b);
+                let equal = a.compare(&mut self.exprs, crate::expr::Comparison::Eq, b);
                 return Ok(Did::Value(Some(equal.resized(&mut self.exprs, 32).into())));
             }
             "pthread_exit" | "thrd_exit" => return self.thread_exits(id, made),
@@ -109,7 +109,7 @@ impl Machine<'_> {
     }
 
     /// Uses the call's events up to one of these kinds, which determines the result.
-    fn until(&mut self, id: ThreadId, made: &Made, ends: &[EventKind]) -> Result<Did, String> {
+    fn until(&mut self, id: ThreadId, made: &MadeCall, ends: &[EventKind]) -> Result<Did, String> {
         loop {
             let (event, row) = match self.due(id) {
                 Due::Later | Due::Over => return Ok(Did::Wait),
@@ -174,7 +174,7 @@ impl Machine<'_> {
         next == Some(EventKind::BarrierLeave)
     }
 
-    fn result_of(&mut self, made: &Made, kind: EventKind, value: Option<Value>) -> Option<Val> {
+    fn result_of(&mut self, made: &MadeCall, kind: EventKind, value: Option<Value>) -> Option<Val> {
         made.width?;
         let is_c11 = made.name.starts_with("mtx_") || made.name.starts_with("cnd_");
         let number = match (kind, value) {
@@ -195,7 +195,7 @@ impl Machine<'_> {
         Some(self.int(number))
     }
 
-    fn gives_way(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn gives_way(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         loop {
             match self.due(id) {
                 Due::Later | Due::Over => return Ok(Did::Wait),
@@ -214,7 +214,7 @@ impl Machine<'_> {
     }
 
     /// Models calls that only initialize objects, whose writes are irrelevant.
-    fn only_prepares(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn only_prepares(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         loop {
             match self.due(id) {
                 Due::Now(..) => self.raw(id),
@@ -227,7 +227,7 @@ impl Machine<'_> {
         })))
     }
 
-    fn once(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn once(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let routine = made.argument(1).ok_or("a call without arguments")?;
         let row = match self.due(id) {
             Due::Later | Due::Over => return Ok(Did::Wait),
@@ -264,7 +264,7 @@ impl Machine<'_> {
         handle
     }
 
-    fn create(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn create(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let is_c11 = made.name == "thrd_create";
         let (start, argument) = if is_c11 { (1, 2) } else { (2, 3) };
         let place = made.argument(0).ok_or("a call without arguments")?;
@@ -309,7 +309,7 @@ impl Machine<'_> {
     fn handle_written(&mut self, id: ThreadId, place: Scalar, child: ThreadId) {
         let handle = self.handle(child);
         let value = Scalar::address(&mut self.exprs, handle);
-        let chunk = Chunk {
+        let chunk = AccessChunk {
             offset: 0,
             size: 8,
             value,
@@ -335,7 +335,7 @@ impl Machine<'_> {
         self.write((at, 8), by, &[chunk]);
     }
 
-    fn join_thread(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn join_thread(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let handle = made.argument(0).ok_or("a call without arguments")?;
         let row = match self.due(id) {
             Due::Later | Due::Over => return Ok(Did::Wait),
@@ -356,7 +356,12 @@ impl Machine<'_> {
     }
 
     /// Writes the joined thread's result to where the call asked for it.
-    fn result_written(&mut self, id: ThreadId, made: &Made, child: ThreadId) -> Result<(), String> {
+    fn result_written(
+        &mut self,
+        id: ThreadId,
+        made: &MadeCall,
+        child: ThreadId,
+    ) -> Result<(), String> {
         let place = made.argument(1).filter(|place| place.bits != Some(0));
         let Some(place) = place else {
             return Ok(());
@@ -372,7 +377,7 @@ impl Machine<'_> {
         self.write(
             (at, size.into()),
             by,
-            &[Chunk {
+            &[AccessChunk {
                 offset: 0,
                 size,
                 value,
@@ -381,7 +386,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn thread_exits(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn thread_exits(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         if let Some(thread) = self.thread_mut(id) {
             thread.result = made.argument(0);
             thread.stack.clear();
@@ -391,7 +396,7 @@ impl Machine<'_> {
     }
 
     /// Models `std::thread`, which creates and joins threads inside the library.
-    fn cpp_thread(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    fn cpp_thread(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let is_start = made.name.starts_with("_ZNSt6thread15_M_start_thread");
         let is_join = made.name == "_ZNSt6thread4joinEv";
         let is_detach = made.name == "_ZNSt6thread6detachEv";
@@ -433,7 +438,7 @@ impl Machine<'_> {
         };
         let by = self.by(id, event);
         let value = Scalar::address(&mut self.exprs, 0);
-        let chunk = Chunk {
+        let chunk = AccessChunk {
             offset: 0,
             size: 8,
             value,
@@ -446,7 +451,7 @@ impl Machine<'_> {
     fn cpp_thread_begins(
         &mut self,
         id: ThreadId,
-        made: &Made,
+        made: &MadeCall,
         child: ThreadId,
     ) -> Result<(), String> {
         let pointer = made.argument(1).ok_or("a call without arguments")?;
@@ -479,7 +484,7 @@ impl Machine<'_> {
         self.write(
             (at, 8),
             by,
-            &[Chunk {
+            &[AccessChunk {
                 offset: 0,
                 size: 8,
                 value,
@@ -503,7 +508,7 @@ impl Machine<'_> {
             return;
         }
         if let Some(thread) = self.thread_mut(id) {
-            thread.state = State::Followed;
+            thread.state = BranchState::Followed;
             thread.stack.push(Activity::Native(begin));
         }
     }

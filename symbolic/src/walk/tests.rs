@@ -20,18 +20,18 @@ const I1: TypeId = TypeId(3);
 
 /// A unit under construction.
 #[derive(Default)]
-struct Builder {
+struct UnitBuilder {
     unit: Unit,
 }
 
-impl Builder {
-    fn new() -> Builder {
+impl UnitBuilder {
+    fn new() -> UnitBuilder {
         let ty = |kind, size| Type {
             kind,
             size,
             align: 1,
         };
-        Builder {
+        UnitBuilder {
             unit: Unit {
                 types: vec![
                     ty(TypeKind::Void, 0),
@@ -195,7 +195,7 @@ fn shown(trace: &SymbolicTrace) -> Vec<String> {
 /// `main` creates a thread that adds 3 to `count` under a lock that it keeps; `main` then asserts `count == 5`.
 fn counting() -> (Unit, Run) {
     use EventKind::*;
-    let mut b = Builder::new();
+    let mut b = UnitBuilder::new();
     let count = b.global("count", 5);
     let lock = b.global("m", 0);
     let (zero, three, five) = (b.number(0), b.number(3), b.number(5));

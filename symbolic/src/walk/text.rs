@@ -1,9 +1,9 @@
 //! Calls that copy, compare and search strings.
 
 use super::{
-    calls::{Did, Made},
-    machine::Machine,
-    thread::Chunk,
+    calls::{Did, MadeCall},
+    machine::PathMachine,
+    thread::AccessChunk,
     value::Scalar,
 };
 use unsnarl_trace::{EventKind, ThreadId};
@@ -11,10 +11,10 @@ use unsnarl_trace::{EventKind, ThreadId};
 /// Bound on the length of a string that is examined.
 pub(super) const LONGEST_TEXT: u64 = 1 << 16;
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Models `std::string::compare` with a C string: the result follows from the texts, where they are
     /// known.
-    pub fn compares_string(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    pub fn compares_string(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         let (string, other) = (self.place(id, made, 0)?, self.place(id, made, 1)?);
         let mut word = |at: u64| {
             let word = self.memory.read(&mut self.exprs, at, 8)?;
@@ -50,7 +50,7 @@ impl Machine<'_> {
             .ok_or_else(|| "a text is not known".into())
     }
 
-    pub fn copies_text(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    pub fn copies_text(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         if !self.is_its_turn(id) {
             return Ok(Did::Wait);
         }
@@ -92,7 +92,7 @@ impl Machine<'_> {
             length + ends
         };
         let mut whole = self.cut_at(&chunks, length);
-        whole.extend((length..total).map(|offset| Chunk {
+        whole.extend((length..total).map(|offset| AccessChunk {
             offset,
             size: 1,
             value: zero,
@@ -108,14 +108,14 @@ impl Machine<'_> {
         )))
     }
 
-    fn cut_at(&mut self, chunks: &[Chunk], length: u64) -> Vec<Chunk> {
+    fn cut_at(&mut self, chunks: &[AccessChunk], length: u64) -> Vec<AccessChunk> {
         let cut = chunks.iter().map(|chunk| {
             let size = (length - chunk.offset).min(chunk.size.into()) as u8;
             let value = match size == chunk.size {
                 true => chunk.value,
                 false => chunk.value.bytes(&mut self.exprs, 0, size),
             };
-            Chunk {
+            AccessChunk {
                 size,
                 value,
                 ..*chunk
@@ -124,14 +124,14 @@ impl Machine<'_> {
         cut.collect()
     }
 
-    fn fix_all(&mut self, id: ThreadId, chunks: &[Chunk], name: &str) {
+    fn fix_all(&mut self, id: ThreadId, chunks: &[AccessChunk], name: &str) {
         for chunk in chunks {
             self.fixed(id, chunk.value, || format!("a text that {name} reads"));
         }
     }
 
     /// Models functions that only examine strings: the result is the recorded one.
-    pub fn looks_at_text(&mut self, id: ThreadId, made: &Made) -> Result<Did, String> {
+    pub fn looks_at_text(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
         if !self.is_its_turn(id) {
             return Ok(Did::Wait);
         }
@@ -157,7 +157,7 @@ impl Machine<'_> {
         })))
     }
 
-    fn looked_at(&mut self, id: ThreadId, made: &Made) -> Result<u128, String> {
+    fn looked_at(&mut self, id: ThreadId, made: &MadeCall) -> Result<u128, String> {
         let a = self.place(id, made, 0)?;
         let order = |a: &[u8], b: &[u8]| match a.cmp(b) {
             std::cmp::Ordering::Less => 0xffff_ffffu128,

@@ -1,14 +1,14 @@
 //! The state of a thread that is followed: frames, activities, choices.
 
 use super::{
-    choices::{Assumed, Choice},
-    memory::Change,
+    choices::{Assumed, OpenBranch},
+    memory::MemoryChange,
     value::{Scalar, Val},
 };
 use crate::{
     expr::{ExprId, SymbolId},
     path::PathNode,
-    trace::{CellId, Concretized, Step, StepId},
+    trace::{CellId, Concretized, StepId, SymbolicStep},
 };
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use unsnarl_trace::{
 
 /// Frame of an active function.
 #[derive(Clone, Debug)]
-pub(super) struct Frame {
+pub(super) struct FunctionFrame {
     pub unit: UnitId,
     pub function: FunctionId,
     pub values: Vec<Option<Val>>,
@@ -33,7 +33,7 @@ pub(super) struct Frame {
     /// Arguments beyond the parameters.
     pub more: Vec<Val>,
     /// Branches that were taken here.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<TakenBranch>,
     /// The exception in flight, while the frame cleans up or handles it.
     pub thrown: Option<Thrown>,
     /// The branch that the call is control dependent on: index into the thread's path.
@@ -44,7 +44,7 @@ pub(super) struct Frame {
 
 /// A branch that was taken.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Decision {
+pub(super) struct TakenBranch {
     pub block: BlockId,
     pub taken: BlockId,
     /// The way that was not taken; the taken one again for a switch.
@@ -70,7 +70,7 @@ pub(super) struct Thrown {
 #[derive(Clone, Debug)]
 pub(super) enum Activity {
     /// A function of the program.
-    Code(Box<Frame>),
+    Code(Box<FunctionFrame>),
     /// A library function, which calls functions of the program.
     Native(VecDeque<Todo>),
 }
@@ -99,7 +99,7 @@ pub(super) struct Announced {
     pub size: u64,
     pub is_write: bool,
     /// The bytes read.
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<AccessChunk>,
     /// The rows of a write.
     pub rows: Vec<EventId>,
     /// The parts already written: address and size.
@@ -108,14 +108,14 @@ pub(super) struct Announced {
 
 /// Bytes of an access, at most 16.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chunk {
+pub(super) struct AccessChunk {
     pub offset: u64,
     pub size: u8,
     pub value: Scalar,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum State {
+pub(super) enum BranchState {
     /// The thread's first event has not come.
     #[default]
     Unborn,
@@ -128,9 +128,9 @@ pub(super) enum State {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Thread {
+pub(super) struct WalkedThread {
     pub id: ThreadId,
-    pub state: State,
+    pub state: BranchState,
     pub stack: Vec<Activity>,
     /// Events of the thread.
     pub events: Vec<EventId>,
@@ -139,7 +139,7 @@ pub(super) struct Thread {
     /// The initial steps, once the thread has been created.
     pub begin: VecDeque<Todo>,
     pub announced: Vec<Announced>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<SymbolicStep>,
     /// The path in the source's words, where paths are kept.
     pub path: Vec<PathNode>,
     /// Conditions known to hold since an earlier step of the thread.
@@ -155,15 +155,15 @@ pub(super) struct Thread {
     /// Exceptions that are being handled.
     pub caught: Vec<Thrown>,
     /// The last branch that depended on something unknown.
-    pub last_branch: Option<Decision>,
+    pub last_branch: Option<TakenBranch>,
     /// Handlers to call at the thread's end, in the order of registration.
     pub at_exit: Vec<(Scalar, Vec<Val>)>,
     /// Recent branches with ways left to try.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<OpenBranch>,
     /// The way to take at the branch that the thread was taken back to.
     pub way: Option<usize>,
     /// Changes of memory since the first choice.
-    pub changes: Vec<Change>,
+    pub changes: Vec<MemoryChange>,
     /// Symbols learned since the first choice, with their former values.
     pub learned: Vec<(SymbolId, Option<u128>)>,
     /// Values fixed to their recorded numbers since the first choice.
@@ -178,15 +178,15 @@ pub(super) struct Thread {
     pub strange_calls: u32,
 }
 
-impl Thread {
-    pub fn frame(&self) -> Option<&Frame> {
+impl WalkedThread {
+    pub fn frame(&self) -> Option<&FunctionFrame> {
         match self.stack.last()? {
             Activity::Code(frame) => Some(frame),
             Activity::Native(_) => None,
         }
     }
 
-    pub fn frame_mut(&mut self) -> Option<&mut Frame> {
+    pub fn frame_mut(&mut self) -> Option<&mut FunctionFrame> {
         match self.stack.last_mut()? {
             Activity::Code(frame) => Some(frame),
             Activity::Native(_) => None,

@@ -4,7 +4,7 @@
 //! two last agreed; in the second walk that call performs the write. Where no call can have done it, a write
 //! is inserted before the read that shows it.
 
-use super::{access::By, calls::Made, machine::Machine, thread::Chunk};
+use super::{access::By, calls::MadeCall, machine::PathMachine, thread::AccessChunk};
 use crate::trace::{Action, CellId};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, ThreadId};
@@ -15,14 +15,14 @@ type CallId = (ThreadId, u32);
 /// Unseen writes that the first walk found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unseen {
-    calls: Vec<Call>,
+    calls: Vec<UnseenCall>,
     /// The last event at which the model and the run agreed on the bytes at an address.
     agreed: FxHashMap<u64, EventId>,
-    writes: FxHashMap<CallId, Vec<Written>>,
+    writes: FxHashMap<CallId, Vec<UnseenWrite>>,
 }
 
 #[derive(Clone, Debug)]
-struct Call {
+struct UnseenCall {
     id: CallId,
     when: EventId,
     /// Bases of the objects that its arguments point into.
@@ -30,7 +30,7 @@ struct Call {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Written {
+struct UnseenWrite {
     address: u64,
     size: u8,
     bits: u128,
@@ -46,20 +46,20 @@ impl Unseen {
             .iter()
             .rev()
             .take_while(|call| call.when >= since);
-        let was_given = |call: &&Call| base.is_some_and(|base| call.objects.contains(&base));
+        let was_given = |call: &&UnseenCall| base.is_some_and(|base| call.objects.contains(&base));
         let given = later.clone().find(was_given);
         given.or_else(|| later.clone().next()).map(|call| call.id)
     }
 }
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// Notes that bytes differ from the model.
     pub fn changed_unseen(&mut self, (address, size): (u64, u8), by: By, bits: u128) {
         let name = self.location_name(address, Some(by.location));
         let base = self.memory.object(address).map(|object| object.base);
         if self.is_first {
             let culprit = self.unseen.culprit(address, base);
-            let written = Written {
+            let written = UnseenWrite {
                 address,
                 size,
                 bits,
@@ -85,7 +85,7 @@ impl Machine<'_> {
     }
 
     /// Ends a call: performs the writes that later reads show.
-    pub fn wrote_unseen(&mut self, id: ThreadId, made: &Made) {
+    pub fn wrote_unseen(&mut self, id: ThreadId, made: &MadeCall) {
         let Some(thread) = self.thread_mut(id) else {
             return;
         };
@@ -95,14 +95,14 @@ impl Machine<'_> {
             let pointers = made.arguments.iter().filter_map(|it| it.scalar()?.bits);
             let objects = pointers.filter_map(|at| Some(self.memory.object(at as u64)?.base));
             let objects = objects.collect();
-            return self.unseen.calls.push(Call {
+            return self.unseen.calls.push(UnseenCall {
                 id: call,
                 when: self.now,
                 objects,
             });
         }
         let writes = self.unseen.writes.get(&call).cloned().unwrap_or_default();
-        for Written {
+        for UnseenWrite {
             address,
             size,
             bits,
@@ -111,7 +111,7 @@ impl Machine<'_> {
             let name = format!("what {} wrote", made.name);
             let value = self.outside(id, name, size.saturating_mul(8), Some(bits));
             let by = self.by(id, None);
-            let chunk = Chunk {
+            let chunk = AccessChunk {
                 offset: 0,
                 size,
                 value,

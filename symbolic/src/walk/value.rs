@@ -1,7 +1,7 @@
 //! Values of the followed program: an expression paired with its recorded value.
 
 use crate::{
-    expr::{Binary, Compare, ExprId, Exprs, Unary},
+    expr::{Binary, Comparison, ExprId, Exprs, Unary},
     fold,
 };
 use std::rc::Rc;
@@ -101,7 +101,7 @@ impl Scalar {
         Scalar::made(exprs, expr, bits, said)
     }
 
-    pub fn compare(self, exprs: &mut Exprs, op: Compare, other: Scalar) -> Scalar {
+    pub fn compare(self, exprs: &mut Exprs, op: Comparison, other: Scalar) -> Scalar {
         let width = exprs.width(self.expr);
         let expr = exprs.compare(op, self.expr, other.expr);
         let bits = self.bits.zip(other.bits);

@@ -2,9 +2,9 @@
 //! accessed separately.
 
 use super::{
-    access::{By, Recorded},
-    machine::Machine,
-    thread::Chunk,
+    access::{By, RecordedValues},
+    machine::PathMachine,
+    thread::AccessChunk,
     value::Scalar,
 };
 use crate::trace::{Action, CellId};
@@ -19,15 +19,15 @@ pub(super) fn is_wide(size: u64) -> bool {
 }
 
 /// A shared cell within a range.
-struct Within {
+struct SharedCellPart {
     cell: CellId,
     offset: u64,
     size: u8,
 }
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// The shared cells that lie in a range.
-    fn cells_within(&mut self, address: u64, size: u64) -> Vec<Within> {
+    fn cells_within(&mut self, address: u64, size: u64) -> Vec<SharedCellPart> {
         let end = address.saturating_add(size);
         let first = self.shared.partition_point(|piece| piece.address < address);
         let pieces = self.shared.get(first..).unwrap_or_default();
@@ -39,7 +39,7 @@ impl Machine<'_> {
         let mut cells = Vec::new();
         for (row, offset, size) in own {
             let cell = self.cell(row);
-            cells.extend(cell.map(|cell| Within { cell, offset, size }));
+            cells.extend(cell.map(|cell| SharedCellPart { cell, offset, size }));
         }
         cells
     }
@@ -49,8 +49,8 @@ impl Machine<'_> {
         &mut self,
         (address, size): (u64, u64),
         by: By,
-        recorded: Recorded<'_, Self>,
-    ) -> Vec<Chunk> {
+        recorded: RecordedValues<'_, Self>,
+    ) -> Vec<AccessChunk> {
         let mut chunks = Vec::new();
         for within in self.cells_within(address, size) {
             let at = address + within.offset;
@@ -58,7 +58,7 @@ impl Machine<'_> {
             let held = held.and_then(|held| held.bits);
             let seen = recorded(self, within.offset, within.size, held);
             let value = self.read_shared(within.cell, at, within.size, by, seen);
-            chunks.push(Chunk {
+            chunks.push(AccessChunk {
                 offset: within.offset,
                 size: within.size,
                 value,
@@ -71,7 +71,7 @@ impl Machine<'_> {
             let behind = cells.partition_point(|cell| cell.offset + u64::from(cell.size) <= offset);
             let is_shared = cells.get(behind).is_some_and(|cell| cell.offset < end);
             let value = self.memory.read(&mut self.exprs, address + offset, size);
-            chunks.extend(value.filter(|_| !is_shared).map(|value| Chunk {
+            chunks.extend(value.filter(|_| !is_shared).map(|value| AccessChunk {
                 offset,
                 size,
                 value,
@@ -95,7 +95,7 @@ impl Machine<'_> {
         if !change(self) {
             self.gap("a write to memory that nothing is known of was passed over".into());
         }
-        for Within { cell, offset, size } in cells {
+        for SharedCellPart { cell, offset, size } in cells {
             let at = address + offset;
             let by = self.by(id, row_at(rows, offset));
             let held = self.memory.read(&mut self.exprs, at, size);
@@ -130,7 +130,7 @@ impl Machine<'_> {
         &mut self,
         id: ThreadId,
         (to, from, size): (u64, u64, u64),
-        chunks: &[Chunk],
+        chunks: &[AccessChunk],
         rows: &[(EventId, Event)],
     ) {
         self.write_wide(id, (to, size), rows, |this| {

@@ -1,10 +1,10 @@
 //! Records the threads' paths in the source's words, beside the steps: assignments to private variables,
 //! branches, and control dependences.
 
-use super::{access::By, machine::Machine, thread::Decision, value::Scalar};
+use super::{access::By, machine::PathMachine, thread::TakenBranch, value::Scalar};
 use crate::{
-    expr::{Compare, ExprId},
-    path::{Local, LocalId, PathAction, PathNode, SourcePlace, Variable},
+    expr::{Comparison, ExprId},
+    path::{Local, LocalId, PathAction, PathNode, PrivateVariable, SourcePlace},
     trace::StepId,
 };
 use rustc_hash::FxHashMap;
@@ -22,9 +22,9 @@ const MOST: usize = 1 << 20;
 
 /// Path data of all threads.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Words {
+pub(super) struct PathWords {
     pub locals: Vec<Local>,
-    pub variables: Vec<Variable>,
+    pub variables: Vec<PrivateVariable>,
     pub places: Vec<SourcePlace>,
     known_variables: FxHashMap<(u64, u8, ThreadId), u32>,
     known_places: FxHashMap<PlaceKey, u32>,
@@ -44,8 +44,8 @@ fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-impl Words {
-    pub fn new(run: &Run) -> Words {
+impl PathWords {
+    pub fn new(run: &Run) -> PathWords {
         let mut files: FxHashMap<String, Option<String>> = FxHashMap::default();
         for site in &run.meta.sites {
             let known = files.entry(last_part(&site.file).to_owned());
@@ -54,14 +54,14 @@ impl Words {
                 *known = None;
             }
         }
-        Words {
+        PathWords {
             places: vec![SourcePlace::default()],
             files,
-            ..Words::default()
+            ..PathWords::default()
         }
     }
 
-    fn place(&mut self, key: PlaceKey, make: impl FnOnce(&Words) -> SourcePlace) -> u32 {
+    fn place(&mut self, key: PlaceKey, make: impl FnOnce(&PathWords) -> SourcePlace) -> u32 {
         if let Some(&known) = self.known_places.get(&key) {
             return known;
         }
@@ -76,7 +76,7 @@ impl Words {
         row
     }
 
-    fn variable(&mut self, made: Variable) -> u32 {
+    fn variable(&mut self, made: PrivateVariable) -> u32 {
         let next = u32::try_from(self.variables.len()).unwrap_or(u32::MAX);
         let key = (made.address, made.size, made.thread);
         let row = *self.known_variables.entry(key).or_insert(next);
@@ -87,7 +87,7 @@ impl Words {
     }
 }
 
-impl Machine<'_> {
+impl PathMachine<'_> {
     /// The branch that the thread's position is control dependent on.
     pub fn guard(&mut self, id: ThreadId) -> Option<u32> {
         self.words.as_ref()?;
@@ -126,7 +126,7 @@ impl Machine<'_> {
         let Some(words) = &mut self.words else {
             return 0;
         };
-        let of_site = |_: &Words| match run.meta.sites.get(site.index()) {
+        let of_site = |_: &PathWords| match run.meta.sites.get(site.index()) {
             Some(row) => SourcePlace {
                 file: row.file.clone(),
                 line: row.line,
@@ -184,7 +184,7 @@ impl Machine<'_> {
     }
 
     /// Appends a branch to the thread's path.
-    pub fn says_branch(&mut self, id: ThreadId, decision: &Decision) {
+    pub fn says_branch(&mut self, id: ThreadId, decision: &TakenBranch) {
         if self.words.is_none() {
             return;
         }
@@ -218,7 +218,7 @@ impl Machine<'_> {
         }
         let width = self.exprs.width(value.said);
         let number = self.exprs.number(value.bits?, width);
-        Some(self.exprs.compare(Compare::Eq, value.said, number))
+        Some(self.exprs.compare(Comparison::Eq, value.said, number))
     }
 
     /// Records a write to private memory: if it assigns a variable of the source, the value is named by a new
@@ -238,7 +238,7 @@ impl Machine<'_> {
             self.gap(format!("variables are told apart for {MOST} assignments; what later ones hold is told by what it was made from"));
             return value;
         }
-        let variable = words.variable(Variable {
+        let variable = words.variable(PrivateVariable {
             name,
             thread: by.thread,
             address,
@@ -307,7 +307,7 @@ fn place_of_result(function: &Function) -> Option<ValueId> {
     })
 }
 
-fn of_model(words: &Words, model: &Unit, at: PlaceId) -> SourcePlace {
+fn of_model(words: &PathWords, model: &Unit, at: PlaceId) -> SourcePlace {
     let place = model.place(at);
     let file = model.file(place);
     let known = words.files.get(last_part(file)).cloned().flatten();

@@ -1,6 +1,6 @@
 //! Edits of a text, and the positions of its parts afterwards.
 
-use super::syntax::Source;
+use super::syntax::MutatedSource;
 use std::ops::Range;
 use tree_sitter::Node;
 
@@ -24,7 +24,7 @@ impl Edits {
     }
 
     /// Removes a statement, with its line if nothing else stands there.
-    pub fn remove(&mut self, source: &Source, statement: Node) {
+    pub fn remove(&mut self, source: &MutatedSource, statement: Node) {
         let alone = statement.parent().is_some_and(super::syntax::is_block);
         match alone {
             true => self.replace(lines_of(source, statement.byte_range()), ""),
@@ -33,7 +33,7 @@ impl Edits {
     }
 
     /// Inserts a line before a statement, with the same indentation.
-    pub fn insert_before(&mut self, source: &Source, statement: Node, text: &str) {
+    pub fn insert_before(&mut self, source: &MutatedSource, statement: Node, text: &str) {
         let start = statement.start_byte();
         let begin = line_start(&source.text, start);
         let indent = source.text.get(begin..start).unwrap_or("");
@@ -44,7 +44,7 @@ impl Edits {
     }
 
     /// Inserts a line behind a statement, with the same indentation.
-    pub fn insert_behind(&mut self, source: &Source, statement: Node, text: &str) {
+    pub fn insert_behind(&mut self, source: &MutatedSource, statement: Node, text: &str) {
         let lines = lines_of(source, statement.byte_range());
         if lines == statement.byte_range() {
             self.replace(lines.end..lines.end, &format!(" {text}"));
@@ -57,13 +57,13 @@ impl Edits {
     }
 
     /// Moves a statement before another one.
-    pub fn move_before(&mut self, source: &Source, statement: Node, target: Node) {
+    pub fn move_before(&mut self, source: &MutatedSource, statement: Node, target: Node) {
         self.insert_before(source, target, source.text(statement));
         self.remove(source, statement);
     }
 
     /// Moves a statement behind another one.
-    pub fn move_behind(&mut self, source: &Source, statement: Node, target: Node) {
+    pub fn move_behind(&mut self, source: &MutatedSource, statement: Node, target: Node) {
         self.insert_behind(source, target, source.text(statement));
         self.remove(source, statement);
     }
@@ -118,7 +118,7 @@ impl Edits {
 }
 
 /// The lines of a range when nothing else stands there, else the range.
-fn lines_of(source: &Source, range: Range<usize>) -> Range<usize> {
+fn lines_of(source: &MutatedSource, range: Range<usize>) -> Range<usize> {
     let text = &source.text;
     let begin = line_start(text, range.start);
     let rest = text.get(range.end..).unwrap_or("");

@@ -10,7 +10,7 @@ pub mod operators;
 pub mod syntax;
 
 use anyhow::{Context, Result};
-use model::Program;
+use model::BaseProgram;
 use operators::{NOT_SHOWN, OPERATORS};
 use std::{
     collections::BTreeSet,
@@ -18,7 +18,7 @@ use std::{
     ops::Range,
     path::{Path, PathBuf},
 };
-use syntax::Source;
+use syntax::MutatedSource;
 use unsnarl_core::BugKind;
 
 /// Bound for the mutants that one operator makes of one program; of more, those whose hash comes first are taken.
@@ -112,15 +112,15 @@ impl Base {
 
     /// Number of mutants that no schedule can show.
     pub fn not_shown(&self) -> Result<usize> {
-        let source = Source::parse(&self.text, self.is_cpp())?;
+        let source = MutatedSource::parse(&self.text, self.is_cpp())?;
         let (_, find) = NOT_SHOWN;
-        Ok(find(&Program::new(&source)).len())
+        Ok(find(&BaseProgram::new(&source)).len())
     }
 
     /// All mutants, by operator.
     pub fn mutants(&self) -> Result<Vec<Mutant>> {
-        let source = Source::parse(&self.text, self.is_cpp())?;
-        let program = Program::new(&source);
+        let source = MutatedSource::parse(&self.text, self.is_cpp())?;
+        let program = BaseProgram::new(&source);
         let mut texts = BTreeSet::from([self.text.clone()]);
         let mut mutants = Vec::new();
         for (operator, find) in OPERATORS {

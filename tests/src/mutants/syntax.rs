@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use tree_sitter::{Node, Parser, Tree};
 
 /// A parsed source file.
-pub struct Source {
+pub struct MutatedSource {
     /// Its text.
     pub text: String,
     /// `true` if it is written in C++.
@@ -12,9 +12,9 @@ pub struct Source {
     tree: Tree,
 }
 
-impl Source {
+impl MutatedSource {
     /// Parses a text.
-    pub fn parse(text: &str, is_cpp: bool) -> Result<Source> {
+    pub fn parse(text: &str, is_cpp: bool) -> Result<MutatedSource> {
         let language = match is_cpp {
             true => tree_sitter_cpp::LANGUAGE,
             false => tree_sitter_c::LANGUAGE,
@@ -22,7 +22,7 @@ impl Source {
         let mut parser = Parser::new();
         parser.set_language(&language.into())?;
         let tree = parser.parse(text, None).context("the parser gave up")?;
-        Ok(Source {
+        Ok(MutatedSource {
             text: text.to_owned(),
             is_cpp,
             tree,
@@ -40,7 +40,7 @@ impl Source {
     }
 
     /// The call that a node is.
-    pub fn call<'s>(&'s self, node: Node<'s>) -> Option<Call<'s>> {
+    pub fn call<'s>(&'s self, node: Node<'s>) -> Option<SyntaxCall<'s>> {
         let function = (node.kind() == "call_expression")
             .then(|| node.child_by_field_name("function"))
             .flatten()?;
@@ -52,7 +52,7 @@ impl Source {
             ),
             _ => (None, function),
         };
-        Some(Call {
+        Some(SyntaxCall {
             node,
             name: self.text(name),
             receiver: receiver.map(|receiver| self.text(receiver)),
@@ -61,7 +61,7 @@ impl Source {
     }
 
     /// The call that a statement consists of.
-    pub fn statement_call<'s>(&'s self, statement: Node<'s>) -> Option<Call<'s>> {
+    pub fn statement_call<'s>(&'s self, statement: Node<'s>) -> Option<SyntaxCall<'s>> {
         let inner = (statement.kind() == "expression_statement")
             .then(|| statement.named_child(0))
             .flatten()?;
@@ -69,7 +69,7 @@ impl Source {
     }
 
     /// All calls in a node, from its beginning to its end.
-    pub fn calls<'s>(&'s self, node: Node<'s>) -> Vec<Call<'s>> {
+    pub fn calls<'s>(&'s self, node: Node<'s>) -> Vec<SyntaxCall<'s>> {
         let nodes = descendants(node);
         nodes.into_iter().filter_map(|one| self.call(one)).collect()
     }
@@ -83,7 +83,7 @@ impl Source {
 }
 
 /// A call.
-pub struct Call<'s> {
+pub struct SyntaxCall<'s> {
     /// The expression.
     pub node: Node<'s>,
     /// Name of the function or method, as it is written.

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 use std::{collections::BTreeMap, fs};
-use unsnarl_e2e::{Compiler, Finished, Workspace, program::compile_with, project};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace, program::compile_with, project};
 
 fn record(workspace: &Workspace, out: &str, extra: usize) -> Result<BTreeMap<String, Vec<u8>>> {
     let words = [
@@ -62,7 +62,13 @@ fn the_limit_of_the_stack_is_the_recorded_one() -> Result<()> {
     let workspace = Workspace::new()?;
     let source = project().join("tests/runtime/addresses.cpp");
     let options = ["-std=c++20", "-O1"];
-    compile_with(&workspace, &source, "addresses", Compiler::Gcc, &options)?;
+    compile_with(
+        &workspace,
+        &source,
+        "addresses",
+        TestedCompiler::Gcc,
+        &options,
+    )?;
     let unsnarl = unsnarl_e2e::binary::unsnarl()?.to_string_lossy();
     let script = "ulimit -S -s 20000 && exec \"$0\" record -n 1 --seed 5 -- ./addresses";
     workspace.run("sh", &["-c", script, &unsnarl])?.exits(0)?;
@@ -80,7 +86,7 @@ fn the_limit_of_the_stack_is_the_recorded_one() -> Result<()> {
 /// The first run is started, the others are copied.
 #[test]
 fn numbers_made_of_addresses_are_the_same() -> Result<()> {
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
         let workspace = Workspace::new()?;
         let source = project().join("tests/runtime/addresses.cpp");
         let options = ["-std=c++20", "-O1"];

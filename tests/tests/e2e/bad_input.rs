@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 use std::{fs, path::Path};
-use unsnarl_e2e::{Compiler, Program, Workspace, workspace::RUNS};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, workspace::RUNS};
 
 const RACE: &str = "#include <assert.h>
 #include <pthread.h>
@@ -309,8 +309,8 @@ fn runs_of_an_older_build_are_told_apart() -> Result<()> {
 #[test]
 fn the_page_of_a_program_names_its_own_file() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("bank_account")?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let program = TestProgram::open("bank_account")?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     workspace
         .record(&["-n", "2000", "--until-failing", "1"], &command)?
         .exits(1)?;

@@ -1,7 +1,7 @@
 //! Replays record the branches that a run took, although the first recording had none of them.
 
 use anyhow::{Context, Result, ensure};
-use unsnarl_e2e::{Compiler, Finished, Workspace};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace};
 use unsnarl_trace::{EventKind, Run, Value, read_run};
 
 /// The worker decides at line 4 and at line 9, the same way in every schedule.
@@ -48,9 +48,9 @@ fn path(run: &Run, thread: &str) -> Vec<(u32, u32)> {
 #[test]
 fn branches_of_a_replay() -> Result<()> {
     for (compiler, level) in [
-        (Compiler::Gcc, "-O0"),
-        (Compiler::Clang, "-O0"),
-        (Compiler::Gcc, "-O1"),
+        (TestedCompiler::Gcc, "-O0"),
+        (TestedCompiler::Clang, "-O0"),
+        (TestedCompiler::Gcc, "-O1"),
     ] {
         let workspace = Workspace::new()?;
         workspace.write("grade.c", PROGRAM)?;

@@ -1,7 +1,7 @@
 //! `unsnarl cc` in the place of the compiler of a build that knows nothing of it.
 
 use anyhow::{Result, ensure};
-use unsnarl_e2e::{Compiler, Finished, Workspace, binary};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace, binary};
 
 const COUNTER_H: &str = "#ifndef COUNTER_H\n#define COUNTER_H\nvoid counter_add(int n);\nint counter_value(void);\n#endif\n";
 
@@ -225,7 +225,7 @@ fn a_race_in_an_openmp_loop_is_explained() -> Result<()> {
 
 #[test]
 fn openmp_by_clang_is_refused_with_the_next_step() -> Result<()> {
-    let Some(clang) = Compiler::Clang.command(false) else {
+    let Some(clang) = TestedCompiler::Clang.command(false) else {
         return Ok(());
     };
     let workspace = Workspace::new()?;

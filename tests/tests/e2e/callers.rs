@@ -1,7 +1,7 @@
 //! Explanations say who called a helper that is called from several places.
 
 use anyhow::{Context, Result, ensure};
-use unsnarl_e2e::{Compiler, Finished, Workspace};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace};
 
 const PROGRAM: &str = "#include <assert.h>
 #include <pthread.h>
@@ -32,7 +32,7 @@ int main(void) {
 #[test]
 fn callers_of_small_functions() -> Result<()> {
     // At -O1 the helpers are inlined: their callers are in the debug info only.
-    for (compiler, level) in [(Compiler::Gcc, "-O0"), (Compiler::Clang, "-O1")] {
+    for (compiler, level) in [(TestedCompiler::Gcc, "-O0"), (TestedCompiler::Clang, "-O1")] {
         let workspace = Workspace::new()?;
         workspace.write("bank.c", PROGRAM)?;
         let compiler = compiler.command(false).context("no such compiler")?;

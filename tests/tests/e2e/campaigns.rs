@@ -2,13 +2,13 @@
 
 use anyhow::{Context, Result, ensure};
 use std::process::{Command, Stdio};
-use unsnarl_e2e::{Compiler, Workspace, program::compile_with};
+use unsnarl_e2e::{TestedCompiler, Workspace, program::compile_with};
 use unsnarl_trace::{Criteria, read_run};
 
 fn compiled(name: &str, text: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     workspace.write(name, text)?;
-    compile_with(&workspace, name.as_ref(), "prog", Compiler::Gcc, &[])?;
+    compile_with(&workspace, name.as_ref(), "prog", TestedCompiler::Gcc, &[])?;
     Ok(workspace)
 }
 
@@ -249,7 +249,7 @@ int main(void) {
         &workspace,
         "sum.c".as_ref(),
         "prog",
-        Compiler::Gcc,
+        TestedCompiler::Gcc,
         &sanitizer,
     )?;
     workspace.record(&["-n", "8"], "./prog")?.exits(1)?;

@@ -2,7 +2,7 @@
 //! programs are recorded like the plain build.
 
 use anyhow::{Result, ensure};
-use unsnarl_e2e::{Compiler, Finished, Workspace};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace};
 
 const RACE: &str = "#include <assert.h>
 #include <pthread.h>
@@ -33,7 +33,8 @@ struct Build {
 impl Build {
     /// A build for each compiler of this machine.
     fn all() -> Result<Vec<Build>> {
-        let compilers = [Compiler::Gcc, Compiler::Clang].map(|compiler| compiler.command(false));
+        let compilers =
+            [TestedCompiler::Gcc, TestedCompiler::Clang].map(|compiler| compiler.command(false));
         let each = compilers.into_iter().flatten().map(|compiler| {
             let workspace = Workspace::new()?;
             workspace.write("race.c", RACE)?;

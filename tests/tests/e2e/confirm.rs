@@ -6,11 +6,11 @@ use unsnarl_core::{
     Certainty, Explanation, Tally, Verdict,
     diagnosis::{Evidence, PassedOver, Shows},
 };
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 
 /// A folder with runs of a program.
-fn recorded(name: &str, compiler: Compiler) -> Result<Workspace> {
-    let program = Program::open(name)?;
+fn recorded(name: &str, compiler: TestedCompiler) -> Result<Workspace> {
+    let program = TestProgram::open(name)?;
     let workspace = Workspace::new()?;
     let command = program.compile(&workspace, compiler)?;
     workspace
@@ -35,7 +35,7 @@ fn verdict(explanation: &Explanation) -> Option<Verdict> {
 
 #[test]
 fn both_orders_are_executed() -> Result<()> {
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
         let workspace = recorded("bank_account", compiler)?;
         let told = first(&workspace, &["--times", "4"])?;
         let all = Tally {
@@ -61,7 +61,7 @@ fn both_orders_are_executed() -> Result<()> {
 
 #[test]
 fn experiments_find_where_it_was_decided() -> Result<()> {
-    let workspace = recorded("bank_account", Compiler::Gcc)?;
+    let workspace = recorded("bank_account", TestedCompiler::Gcc)?;
     let told = first(&workspace, &[])?;
     let last = told.decisive.last().context("nothing is decisive")?;
     ensure!(last.after.is_all() && last.after.of == 40, "{last:?}");
@@ -85,7 +85,7 @@ fn experiments_find_where_it_was_decided() -> Result<()> {
 
 #[test]
 fn nothing_is_executed_when_the_user_says_so() -> Result<()> {
-    let workspace = recorded("lost_counter", Compiler::Gcc)?;
+    let workspace = recorded("lost_counter", TestedCompiler::Gcc)?;
     let told = first(&workspace, &["--no-run"])?;
     ensure!(verdict(&told) == Some(Verdict::NotRun), "{told:?}");
     ensure!(told.certainty == Certainty::Likely, "{told:?}");
@@ -98,7 +98,7 @@ fn nothing_is_executed_when_the_user_says_so() -> Result<()> {
 
 #[test]
 fn a_program_that_is_gone_or_built_anew_is_not_run() -> Result<()> {
-    let workspace = recorded("lost_counter", Compiler::Gcc)?;
+    let workspace = recorded("lost_counter", TestedCompiler::Gcc)?;
     let program = workspace.path().join("lost_counter");
     let mut bytes = fs::read(&program)?;
     bytes.push(0);
@@ -122,7 +122,7 @@ fn a_program_that_is_gone_or_built_anew_is_not_run() -> Result<()> {
 
 #[test]
 fn the_time_for_it_is_limited_and_that_is_said() -> Result<()> {
-    let workspace = recorded("lost_counter", Compiler::Gcc)?;
+    let workspace = recorded("lost_counter", TestedCompiler::Gcc)?;
     let told = first(&workspace, &["--run-budget", "1ms"])?;
     ensure!(verdict(&told) == Some(Verdict::Unsettled), "{told:?}");
     workspace
@@ -137,7 +137,7 @@ fn the_time_for_it_is_limited_and_that_is_said() -> Result<()> {
 
 #[test]
 fn why_names_the_engines_and_the_rank() -> Result<()> {
-    let workspace = recorded("bank_account", Compiler::Gcc)?;
+    let workspace = recorded("bank_account", TestedCompiler::Gcc)?;
     let told = first(&workspace, &[])?;
     let engines: Vec<&String> = told.contributions.iter().map(|one| &one.engine).collect();
     ensure!(
@@ -154,7 +154,7 @@ fn why_names_the_engines_and_the_rank() -> Result<()> {
 
 #[test]
 fn what_passing_runs_have_and_the_failing_one_lacks_stands_at_its_place() -> Result<()> {
-    let workspace = recorded("use_before_init", Compiler::Gcc)?;
+    let workspace = recorded("use_before_init", TestedCompiler::Gcc)?;
     workspace.unsnarl(&["explain"])?.exits(1)?.says(&[
         "use_before_init.c:59",
         "(in passing runs main runs it here)",
@@ -178,7 +178,7 @@ fn with_counterexample(told: &Explanation) -> impl Iterator<Item = &PassedOver> 
 
 #[test]
 fn what_refutes_a_proposal_can_be_replayed() -> Result<()> {
-    let workspace = recorded("critical_turn", Compiler::Gcc)?;
+    let workspace = recorded("critical_turn", TestedCompiler::Gcc)?;
     let runs = || fs::read_dir(workspace.path().join(".unsnarl/runs")).map(Iterator::count);
     let before = runs()?;
     let told = first(&workspace, &[])?;
@@ -221,7 +221,7 @@ fn passes_with(evidence: Evidence) -> u32 {
 
 #[test]
 fn counterexamples_of_the_explanation_before_are_gone() -> Result<()> {
-    let workspace = recorded("critical_turn", Compiler::Gcc)?;
+    let workspace = recorded("critical_turn", TestedCompiler::Gcc)?;
     let folder = workspace.path().join(".unsnarl/counterexamples");
     first(&workspace, &[])?;
     fs::write(folder.join("failed-proposed-0-00000000.arrow"), "old")?;
@@ -234,7 +234,7 @@ fn counterexamples_of_the_explanation_before_are_gone() -> Result<()> {
 
 #[test]
 fn experiments_that_end_early_say_how_far_they_came() -> Result<()> {
-    let workspace = recorded("critical_turn", Compiler::Gcc)?;
+    let workspace = recorded("critical_turn", TestedCompiler::Gcc)?;
     ensure!(first(&workspace, &[])?.progress.is_none());
     let told = first(&workspace, &["--run-budget", "1ms"])?;
     let progress = told.progress.context("nothing says how far it came")?;

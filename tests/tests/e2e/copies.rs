@@ -9,11 +9,11 @@ use std::{
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
-use unsnarl_e2e::{Compiler, Program, Workspace, permit};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, permit};
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
-    record::{Attempt, Executed, Goal, Job, Recording, execute, record, strategy::Strategy},
+    record::{Executed, Goal, Job, Recording, RunPlan, execute, record, strategy::Strategy},
     target::{self, Target},
 };
 use unsnarl_trace::{Chances, Criteria, Outcome};
@@ -102,9 +102,9 @@ fn compare(workspace: &Workspace, command: &str, runs: u64) -> Result<Option<Str
 
 #[test]
 fn copies_of_all_programs_give_the_same_files() -> Result<()> {
-    let compilers = [Compiler::Gcc, Compiler::Clang];
-    for name in Program::names()? {
-        let program = Program::open(&name)?;
+    let compilers = [TestedCompiler::Gcc, TestedCompiler::Clang];
+    for name in TestProgram::names()? {
+        let program = TestProgram::open(&name)?;
         let installed = compilers
             .into_iter()
             .filter(|one| one.command(program.is_cpp()).is_some());
@@ -223,7 +223,7 @@ fn a_copy_sees_what_a_new_process_sees() -> Result<()> {
         let mut seen = Vec::new();
         for _ in 0..3 {
             let Executed { run, finished, .. } =
-                execute(&job, &target.program, &Attempt::default(), &stop)?;
+                execute(&job, &target.program, &RunPlan::default(), &stop)?;
             ensure!(
                 run.meta.outcome == Outcome::Passed,
                 "{}",
@@ -325,7 +325,7 @@ fn what_libraries_do_before_main_is_done_in_every_copy() -> Result<()> {
     for _ in 0..3 {
         let job = job(&workspace, "./user", &starter);
         let stop = AtomicBool::new(false);
-        let executed = execute(&job, &target.program, &Attempt::default(), &stop)?;
+        let executed = execute(&job, &target.program, &RunPlan::default(), &stop)?;
         ensure!(executed.run.meta.outcome == Outcome::Passed);
         let said = executed.finished.stdout.text();
         ensure!(said == "the library begins\n", "{said}");
@@ -386,7 +386,7 @@ fn processes(program: &Path) -> Result<Vec<i32>> {
 #[test]
 fn no_run_is_lost_with_the_process_that_is_copied() -> Result<()> {
     let workspace = Workspace::new()?;
-    let command = Program::open("bank_account")?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open("bank_account")?.compile(&workspace, TestedCompiler::Gcc)?;
     let target = target::open(command.as_ref(), workspace.path())?;
     let anew = recording(job(&workspace, &command, &Starter::anew()), 30, "anew");
     let anew = recorded(&anew, &target)?;
@@ -466,12 +466,12 @@ fn a_time_out_ends_the_copy_and_what_it_started() -> Result<()> {
     let starter = Starter::default();
     let mut job = job(&workspace, "./hanging", &starter);
     let stop = AtomicBool::new(false);
-    let first = execute(&job, &target.program, &Attempt::default(), &stop)?;
+    let first = execute(&job, &target.program, &RunPlan::default(), &stop)?;
     ensure!(first.run.meta.outcome == Outcome::Passed);
     job.timeout = Duration::from_millis(400);
     let mut servers = Vec::new();
     for _ in 0..3 {
-        let executed = execute(&job, &target.program, &Attempt::default(), &stop)?;
+        let executed = execute(&job, &target.program, &RunPlan::default(), &stop)?;
         // Its threads wait for signals, which only somebody outside could send.
         ensure!(
             executed.run.meta.outcome == Outcome::CutShort,

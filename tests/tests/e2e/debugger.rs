@@ -2,32 +2,32 @@
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace, program::compile};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace, program::compile};
 use unsnarl_recorder::replay::registers;
 use unsnarl_trace::{EventId, EventKind, Run, read_run};
 
 /// A failing run of a program, and the program to debug it with.
-struct Debugged {
+struct DebuggedProgram {
     workspace: Workspace,
     name: String,
     run: Run,
 }
 
-impl Debugged {
-    fn failing(program: &str, outcome: &str, compiler: Compiler) -> Result<Debugged> {
+impl DebuggedProgram {
+    fn failing(program: &str, outcome: &str, compiler: TestedCompiler) -> Result<DebuggedProgram> {
         let workspace = Workspace::new()?;
-        let command = Program::open(program)?.compile(&workspace, compiler)?;
-        Debugged::of(workspace, &command, outcome)
+        let command = TestProgram::open(program)?.compile(&workspace, compiler)?;
+        DebuggedProgram::of(workspace, &command, outcome)
     }
 
-    fn of(workspace: Workspace, command: &str, outcome: &str) -> Result<Debugged> {
+    fn of(workspace: Workspace, command: &str, outcome: &str) -> Result<DebuggedProgram> {
         workspace
             .record(&["-n", "2000", "--until-failing", "2"], command)?
             .exits(1)?;
         let names = workspace.runs_that(outcome)?;
         let name = names.first().context("no run of this outcome")?.clone();
         let run = read_run(&workspace.path().join(workspace.run_path(&name)))?;
-        Ok(Debugged {
+        Ok(DebuggedProgram {
             workspace,
             name,
             run,
@@ -70,7 +70,7 @@ impl Debugged {
 
 #[test]
 fn events_have_the_numbers_of_the_run_file() -> Result<()> {
-    let bank = Debugged::failing("bank_account", "failed", Compiler::Gcc)?;
+    let bank = DebuggedProgram::failing("bank_account", "failed", TestedCompiler::Gcc)?;
     let write = bank.first(EventKind::Write, "account.balance")?;
     let goto = format!("goto-event {write}");
     let said = bank
@@ -100,7 +100,7 @@ fn events_have_the_numbers_of_the_run_file() -> Result<()> {
 /// A gdb that cannot call functions says so, and variables are shown and set all the same.
 #[test]
 fn variables_are_shown_and_set() -> Result<()> {
-    let bank = Debugged::failing("bank_account", "failed", Compiler::Gcc)?;
+    let bank = DebuggedProgram::failing("bank_account", "failed", TestedCompiler::Gcc)?;
     let read = bank.first(EventKind::Read, "account.balance")?;
     let said = bank.gdb(&[
         &format!("goto-event {read}"),
@@ -128,8 +128,8 @@ fn expressions_do_not_disturb_the_run() -> Result<()> {
         eprintln!("skipped: {limit}");
         return Ok(());
     }
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
-        let bank = Debugged::failing("bank_account", "failed", compiler)?;
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
+        let bank = DebuggedProgram::failing("bank_account", "failed", compiler)?;
         let read = bank.first(EventKind::Read, "account.balance")?;
         let said = bank.gdb(&[
             &format!("goto-event {read}"),
@@ -161,7 +161,7 @@ fn expressions_do_not_disturb_the_run() -> Result<()> {
 
 #[test]
 fn the_steps_of_the_explanation() -> Result<()> {
-    let bank = Debugged::failing("bank_account", "failed", Compiler::Gcc)?;
+    let bank = DebuggedProgram::failing("bank_account", "failed", TestedCompiler::Gcc)?;
     let said = bank
         .gdb(&[
             "next-step",
@@ -192,7 +192,7 @@ fn the_steps_of_the_explanation() -> Result<()> {
 /// Stepping and breakpoints hand the turn over correctly: nothing hangs.
 #[test]
 fn gdbs_own_commands() -> Result<()> {
-    let bank = Debugged::failing("bank_account", "failed", Compiler::Gcc)?;
+    let bank = DebuggedProgram::failing("bank_account", "failed", TestedCompiler::Gcc)?;
     let said = bank
         .gdb(&[
             "break withdraw",
@@ -226,7 +226,7 @@ fn gdbs_own_commands() -> Result<()> {
 
 #[test]
 fn deadlocks_and_crashes_are_failures() -> Result<()> {
-    let deadlock = Debugged::failing("lock_order", "deadlocked", Compiler::Gcc)?;
+    let deadlock = DebuggedProgram::failing("lock_order", "deadlocked", TestedCompiler::Gcc)?;
     let row = deadlock
         .run
         .events
@@ -246,8 +246,13 @@ fn deadlocks_and_crashes_are_failures() -> Result<()> {
 
     let workspace = Workspace::new()?;
     workspace.write("crash.c", CRASH)?;
-    compile(&workspace, Path::new("crash.c"), "crash", Compiler::Gcc)?;
-    let crash = Debugged::of(workspace, "./crash", "failed")?;
+    compile(
+        &workspace,
+        Path::new("crash.c"),
+        "crash",
+        TestedCompiler::Gcc,
+    )?;
+    let crash = DebuggedProgram::of(workspace, "./crash", "failed")?;
     crash
         .gdb(&["run-to-failure", "continue"])?
         .exits(0)?
@@ -279,7 +284,7 @@ int main(void)
 
 #[test]
 fn cpp_threads_and_lambdas() -> Result<()> {
-    let cache = Debugged::failing("cpp_cache", "failed", Compiler::Gcc)?;
+    let cache = DebuggedProgram::failing("cpp_cache", "failed", TestedCompiler::Gcc)?;
     cache
         .gdb(&[
             "next-step",
@@ -301,7 +306,7 @@ fn cpp_threads_and_lambdas() -> Result<()> {
 /// A difference from the recorded run under the debugger is reported there and afterwards.
 #[test]
 fn a_changed_variable_is_a_divergence() -> Result<()> {
-    let bank = Debugged::failing("bank_account", "failed", Compiler::Gcc)?;
+    let bank = DebuggedProgram::failing("bank_account", "failed", TestedCompiler::Gcc)?;
     let read = bank.first(EventKind::Read, "account.balance")?;
     bank.gdb(&[
         &format!("goto-event {read}"),

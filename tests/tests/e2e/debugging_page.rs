@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, ops::Range, path::PathBuf};
-use unsnarl_e2e::{Compiler, Program, Workspace, project};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, project};
 use unsnarl_recorder::replay::registers;
 
 /// Variable that makes the test write the session into the page instead of comparing it.
@@ -48,7 +48,7 @@ fn the_session_is_true() -> Result<()> {
     let text = fs::read_to_string(page())?;
     let (commands, shown) = (block(&text, "gdb")?, block(&text, "text")?);
     let workspace = Workspace::new()?;
-    let program = Program::open("bank_account")?.compile(&workspace, Compiler::Gcc)?;
+    let program = TestProgram::open("bank_account")?.compile(&workspace, TestedCompiler::Gcc)?;
     // Whatever the strategies come to try, these three runs are always the same.
     for schedule in [FAILS, PASSES] {
         let schedule = SCHEDULE

@@ -3,7 +3,7 @@
 use super::modes::Modes;
 use anyhow::{Result, ensure};
 use std::collections::BTreeSet;
-use unsnarl_e2e::{Compiler, Finished};
+use unsnarl_e2e::{Finished, TestedCompiler};
 use unsnarl_trace::read_run;
 
 const WAYS: [&str; 8] = [
@@ -25,7 +25,7 @@ fn record(program: &Modes, options: &[&str], words: &[&str]) -> Result<Finished>
 
 #[test]
 fn a_thread_that_nobody_waits_for_fails_before_the_process_ends() -> Result<()> {
-    let program = Modes::compile("departures.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("departures.c", TestedCompiler::Gcc, &[])?;
     for how in WAYS {
         let said = record(&program, &["-n", "100"], &[how])?;
         said.exits(1)?.says(&["passed", "failed"])?;
@@ -41,7 +41,7 @@ fn a_thread_that_nobody_waits_for_fails_before_the_process_ends() -> Result<()> 
 /// Another thread may fail before a thread that is about to fail.
 #[test]
 fn what_others_do_may_come_before_a_failure() -> Result<()> {
-    let program = Modes::compile("departures.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("departures.c", TestedCompiler::Gcc, &[])?;
     for (how, own) in [
         ("assert_beside", "!\"the program fails\""),
         ("abort_beside", "abort was called"),
@@ -68,7 +68,7 @@ fn what_others_do_may_come_before_a_failure() -> Result<()> {
 
 #[test]
 fn the_search_sees_what_comes_before_the_end() -> Result<()> {
-    let program = Modes::compile("departures.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("departures.c", TestedCompiler::Gcc, &[])?;
     let search = ["--strategy", "exhaustive:0"];
     let said = record(&program, &search, &["return"])?.exits(1)?;
     ensure!(!said.stderr.contains("the process ends while"), "{said}");
@@ -80,7 +80,7 @@ fn the_search_sees_what_comes_before_the_end() -> Result<()> {
 
 #[test]
 fn threads_that_need_not_end_do_no_harm() -> Result<()> {
-    let program = Modes::compile("departures.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("departures.c", TestedCompiler::Gcc, &[])?;
     for what in ["beats", "waits", "spins", "ends"] {
         // PCT would never leave a thread that computes for ever.
         let runs = ["--strategy", "random:4", "-n", "24"];

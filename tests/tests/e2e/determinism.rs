@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeMap, fs, path::Path};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 
 /// Programs of which the runs are compared: locks, atomics, heap, C++, a failure by signal.
 const COMPARED: [&str; 6] = [
@@ -33,9 +33,9 @@ fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
 #[test]
 fn the_same_seed_gives_the_same_files() -> Result<()> {
     for name in COMPARED {
-        for compiler in [Compiler::Gcc, Compiler::Clang] {
+        for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
             let workspace = Workspace::new()?;
-            let command = Program::open(name)?.compile(&workspace, compiler)?;
+            let command = TestProgram::open(name)?.compile(&workspace, compiler)?;
             for out in ["one", "two"] {
                 let words = [
                     "record", "-n", "25", "--seed", "7", "--out", out, "--", &command,
@@ -62,7 +62,7 @@ fn the_same_seed_gives_the_same_files() -> Result<()> {
 #[test]
 fn one_hundred_repetitions_are_one_run() -> Result<()> {
     let workspace = Workspace::new()?;
-    let command = Program::open("bank_account")?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open("bank_account")?.compile(&workspace, TestedCompiler::Gcc)?;
     for _ in 0..100 {
         workspace.unsnarl(&["record", "-n", "1", "--seed", "4", "--", &command])?;
     }
@@ -74,7 +74,7 @@ fn one_hundred_repetitions_are_one_run() -> Result<()> {
 #[test]
 fn other_seeds_give_other_runs() -> Result<()> {
     let workspace = Workspace::new()?;
-    let command = Program::open("bank_account")?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open("bank_account")?.compile(&workspace, TestedCompiler::Gcc)?;
     for seed in 1..=10 {
         workspace.unsnarl(&[
             "record",
@@ -104,7 +104,7 @@ fn a_failing_run_replays_one_hundred_times() -> Result<()> {
         "queue_pointer",
     ] {
         let workspace = Workspace::new()?;
-        let command = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+        let command = TestProgram::open(name)?.compile(&workspace, TestedCompiler::Gcc)?;
         workspace
             .record(&["-n", "2000", "--until-failing", "1"], &command)?
             .exits(1)?;

@@ -3,12 +3,12 @@
 use super::modes::Modes;
 use anyhow::{Context, Result, ensure};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
-use unsnarl_e2e::{Compiler, Finished};
+use unsnarl_e2e::{Finished, TestedCompiler};
 use unsnarl_trace::{FailureKind, Outcome, Run, read_run};
 
 /// The server, and its client, which is not recorded.
 fn compile() -> Result<Modes> {
-    let program = Modes::compile("counting_server.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("counting_server.c", TestedCompiler::Gcc, &[])?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/counting_client.c");
     let text = fs::read_to_string(source)?;
     program.workspace.write("client.c", &text)?;

@@ -3,12 +3,12 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs;
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace};
 
 /// A program with failing runs.
-fn recorded(name: &str, compiler: Compiler) -> Result<Workspace> {
+fn recorded(name: &str, compiler: TestedCompiler) -> Result<Workspace> {
     let workspace = Workspace::new()?;
-    let program = Program::open(name)?;
+    let program = TestProgram::open(name)?;
     let command = program.compile(&workspace, compiler)?;
     let words = ["-n", "2000", "--until-failing", "1"];
     workspace.record(&words, &command)?.exits(1)?;
@@ -24,7 +24,7 @@ fn failures(finished: &Finished) -> Result<Vec<Value>> {
 }
 
 /// Checks that both orders are executed ten times: the one fails each time, the other one passes each time.
-fn is_confirmed(name: &str, compiler: Compiler) -> Result<()> {
+fn is_confirmed(name: &str, compiler: TestedCompiler) -> Result<()> {
     let workspace = recorded(name, compiler)?;
     let words = ["explain", "--engine", "dsp", "--format", "json"];
     let finished = workspace.unsnarl(&words)?.exits(1)?;
@@ -52,12 +52,12 @@ macro_rules! confirmed {
 
             #[test]
             fn is_confirmed_with_clang() -> Result<()> {
-                is_confirmed(stringify!($name), Compiler::Clang)
+                is_confirmed(stringify!($name), TestedCompiler::Clang)
             }
 
             #[test]
             fn is_confirmed_with_gcc() -> Result<()> {
-                is_confirmed(stringify!($name), Compiler::Gcc)
+                is_confirmed(stringify!($name), TestedCompiler::Gcc)
             }
         }
     )* };
@@ -71,7 +71,7 @@ confirmed! {
 /// Checks the engine's sentences about failing runs: both orders are confirmed, at most six operations are to be
 /// read.
 fn says(name: &str, sentences: &[&str]) -> Result<()> {
-    let workspace = recorded(name, Compiler::Clang)?;
+    let workspace = recorded(name, TestedCompiler::Clang)?;
     let words = ["explain", "--engine", "dsp"];
     let confirmed = "Confirmed: this order fails 10/10, the other passes 10/10";
     let sentences = [sentences, &[confirmed]].concat();
@@ -136,7 +136,7 @@ fn what_has_to_wait_is_no_region() -> Result<()> {
 /// Results without execution are named beside the other engines.
 #[test]
 fn explanations_name_the_engine() -> Result<()> {
-    let workspace = recorded("bank_account", Compiler::Clang)?;
+    let workspace = recorded("bank_account", TestedCompiler::Clang)?;
     let finished = workspace
         .unsnarl(&["explain", "--format", "json"])?
         .exits(1)?;
@@ -149,7 +149,7 @@ fn explanations_name_the_engine() -> Result<()> {
 
 #[test]
 fn what_is_not_executed_is_not_confirmed() -> Result<()> {
-    let workspace = recorded("bank_account", Compiler::Clang)?;
+    let workspace = recorded("bank_account", TestedCompiler::Clang)?;
     let words = ["explain", "--engine", "dsp", "--no-run"];
     let said = workspace.unsnarl(&words)?.exits(1)?;
     said.says(&[
@@ -164,8 +164,8 @@ fn what_is_not_executed_is_not_confirmed() -> Result<()> {
 
 #[test]
 fn another_build_is_not_executed() -> Result<()> {
-    let workspace = recorded("bank_account", Compiler::Clang)?;
-    Program::open("bank_account")?.compile_with(&workspace, Compiler::Clang, &["-O2"])?;
+    let workspace = recorded("bank_account", TestedCompiler::Clang)?;
+    TestProgram::open("bank_account")?.compile_with(&workspace, TestedCompiler::Clang, &["-O2"])?;
     let said = workspace
         .unsnarl(&["explain", "--engine", "dsp"])?
         .exits(1)?;
@@ -180,7 +180,7 @@ fn another_build_is_not_executed() -> Result<()> {
 /// Comparison of recorded runs when orders cannot be told apart; a recorded run that passed can.
 #[test]
 fn without_a_model_and_executing_recorded_runs_are_compared() -> Result<()> {
-    let workspace = recorded("bank_account", Compiler::Gcc)?;
+    let workspace = recorded("bank_account", TestedCompiler::Gcc)?;
     let words = ["explain", "--engine", "dsp", "--no-run"];
     let said = workspace.unsnarl(&words)?.exits(1)?;
     said.says(&[
@@ -195,7 +195,7 @@ fn without_a_model_and_executing_recorded_runs_are_compared() -> Result<()> {
 /// A write that comes too late and is not in the failing run: a recorded run that passed has it.
 #[test]
 fn what_the_failing_run_never_came_to_is_shown() -> Result<()> {
-    let workspace = recorded("use_before_init", Compiler::Clang)?;
+    let workspace = recorded("use_before_init", TestedCompiler::Clang)?;
     let said = workspace
         .unsnarl(&["explain", "--engine", "dsp"])?
         .exits(1)?;
@@ -205,7 +205,7 @@ fn what_the_failing_run_never_came_to_is_shown() -> Result<()> {
 
 #[test]
 fn a_model_that_cannot_be_read_is_left_aside() -> Result<()> {
-    let workspace = recorded("bank_account", Compiler::Clang)?;
+    let workspace = recorded("bank_account", TestedCompiler::Clang)?;
     let folder = workspace.path().join(".unsnarl/models");
     for entry in fs::read_dir(&folder)? {
         fs::write(entry?.path(), b"no model")?;
@@ -220,8 +220,8 @@ fn a_model_that_cannot_be_read_is_left_aside() -> Result<()> {
 #[test]
 fn runs_without_an_exact_order_are_refused() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("sequential_threads")?;
-    let command = program.compile(&workspace, Compiler::Clang)?;
+    let program = TestProgram::open("sequential_threads")?;
+    let command = program.compile(&workspace, TestedCompiler::Clang)?;
     workspace
         .record(&["-n", "5", "--strategy", "free"], &command)?
         .exits(1)?;
@@ -238,8 +238,8 @@ fn runs_without_an_exact_order_are_refused() -> Result<()> {
 #[test]
 fn a_failure_in_every_order_has_no_projection() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("sequential_threads")?;
-    let command = program.compile(&workspace, Compiler::Clang)?;
+    let program = TestProgram::open("sequential_threads")?;
+    let command = program.compile(&workspace, TestedCompiler::Clang)?;
     workspace.record(&["-n", "20"], &command)?.exits(1)?;
     let said = workspace
         .unsnarl(&["explain", "--engine", "dsp"])?
@@ -250,7 +250,7 @@ fn a_failure_in_every_order_has_no_projection() -> Result<()> {
 
 #[test]
 fn a_budget_that_is_over_is_said() -> Result<()> {
-    let workspace = recorded("bank_account", Compiler::Clang)?;
+    let workspace = recorded("bank_account", TestedCompiler::Clang)?;
     let words = ["explain", "--engine", "dsp", "--budget", "1ms"];
     workspace
         .unsnarl(&words)?
@@ -260,7 +260,7 @@ fn a_budget_that_is_over_is_said() -> Result<()> {
 
 #[test]
 fn pictures() -> Result<()> {
-    let workspace = recorded("bank_account", Compiler::Clang)?;
+    let workspace = recorded("bank_account", TestedCompiler::Clang)?;
     let draw = |format| -> Result<String> {
         let words = ["explain", "--engine", "dsp", "--no-run", "--format", format];
         Ok(workspace.unsnarl(&words)?.exits(1)?.stdout)

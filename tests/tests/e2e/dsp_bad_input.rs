@@ -3,14 +3,14 @@
 
 use anyhow::{Context, Result};
 use std::fs;
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace};
 
 const EXPLAIN: [&str; 3] = ["explain", "--engine", "dsp"];
 
 /// `bank_account` with a failing run.
-fn recorded(compiler: Compiler) -> Result<Workspace> {
+fn recorded(compiler: TestedCompiler) -> Result<Workspace> {
     let workspace = Workspace::new()?;
-    let command = Program::open("bank_account")?.compile(&workspace, compiler)?;
+    let command = TestProgram::open("bank_account")?.compile(&workspace, compiler)?;
     let words = ["-n", "2000", "--until-failing", "1"];
     workspace.record(&words, &command)?.exits(1)?;
     Ok(workspace)
@@ -29,7 +29,7 @@ fn models(workspace: &Workspace) -> Result<std::path::PathBuf> {
 /// Builds by gcc, which keeps no model: only execution tells the orders apart, and it does.
 #[test]
 fn without_clang_the_orders_are_executed() -> Result<()> {
-    let workspace = recorded(Compiler::Gcc)?;
+    let workspace = recorded(TestedCompiler::Gcc)?;
     explained(&workspace, &[])?.exits(1)?.says(&[
         "there is no program model: only executing tells which order passes",
         "next: build with clang: UNSNARL_CC=clang unsnarl cc",
@@ -41,9 +41,10 @@ fn without_clang_the_orders_are_executed() -> Result<()> {
 /// Models of another build in the place of those of the recorded one.
 #[test]
 fn a_model_of_another_build_is_not_used() -> Result<()> {
-    let workspace = recorded(Compiler::Clang)?;
+    let workspace = recorded(TestedCompiler::Clang)?;
     let other = Workspace::new()?;
-    let command = Program::open("bank_account")?.compile_with(&other, Compiler::Clang, &["-O1"])?;
+    let command =
+        TestProgram::open("bank_account")?.compile_with(&other, TestedCompiler::Clang, &["-O1"])?;
     other.record(&["-n", "1"], &command)?;
     fs::copy(models(&other)?, models(&workspace)?)?;
     explained(&workspace, &[])?.exits(1)?.says(&[
@@ -56,7 +57,7 @@ fn a_model_of_another_build_is_not_used() -> Result<()> {
 
 #[test]
 fn a_model_that_is_cut_off_is_said() -> Result<()> {
-    let workspace = recorded(Compiler::Clang)?;
+    let workspace = recorded(TestedCompiler::Clang)?;
     let file = models(&workspace)?;
     let bytes = fs::read(&file)?;
     fs::write(&file, bytes.get(..bytes.len() / 2).unwrap_or_default())?;
@@ -71,7 +72,7 @@ fn a_model_that_is_cut_off_is_said() -> Result<()> {
 /// Limits of the solver's effort and memory are reported, and both can be raised.
 #[test]
 fn what_the_solver_did_not_come_to_is_said() -> Result<()> {
-    let workspace = recorded(Compiler::Clang)?;
+    let workspace = recorded(TestedCompiler::Clang)?;
     let solve = ["--no-run", "--solve"];
     let effort = [&solve[..], &["--solver-effort", "0"]].concat();
     explained(&workspace, &effort)?.exits(1)?.says(&[

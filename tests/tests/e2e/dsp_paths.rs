@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace};
-use unsnarl_trace::{Mode, read_run};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace};
+use unsnarl_trace::{OrderMode, read_run};
 
 /// Two threads add without a lock; the sleeps make it fail nearly always.
 const LOST_UPDATE: &str = "#include <assert.h>
@@ -31,7 +31,7 @@ int main(void) {
 fn compile(workspace: &Workspace, words: &[&str], source: &str, output: &str) -> Result<()> {
     let words = [&["cc"], words, &["-O0", "-pthread", source, "-o", output]].concat();
     let mut build = workspace.unsnarl_command(&words)?;
-    let compiler = Compiler::Clang.command(false);
+    let compiler = TestedCompiler::Clang.command(false);
     build.env("UNSNARL_CC", compiler.context("no such compiler")?);
     Finished::of(build)?.exits(0)?;
     Ok(())
@@ -59,7 +59,7 @@ fn recorded(source: &str) -> Result<Workspace> {
 }
 
 /// Failing runs that were kept, of one mode.
-fn failing(workspace: &Workspace, mode: Mode) -> Result<usize> {
+fn failing(workspace: &Workspace, mode: OrderMode) -> Result<usize> {
     let mut count = 0;
     for name in workspace.runs()? {
         let run = read_run(&workspace.path().join(workspace.run_path(&name)))?;
@@ -80,7 +80,7 @@ fn fails_for_real(source: &str) -> Result<()> {
         "Confirmed: this order fails 10/10, the other passes 10/10",
         "the solver found one that fails, and",
     ])?;
-    let kept = failing(&workspace, Mode::Controlled)?;
+    let kept = failing(&workspace, OrderMode::Controlled)?;
     ensure!(kept == 1, "{kept} exact failing runs");
     Ok(())
 }
@@ -113,7 +113,7 @@ fn a_total_with_its_check_elsewhere_fails_for_real() -> Result<()> {
 
 /// A program's source with sleeps in it: threads run freely here, and on a busy machine they would seldom meet.
 fn slowed(name: &str, places: &[(&str, &str)]) -> Result<String> {
-    let mut source = fs::read_to_string(&Program::open(name)?.source)?;
+    let mut source = fs::read_to_string(&TestProgram::open(name)?.source)?;
     for (before, after) in places {
         ensure!(source.contains(before), "{name} has no line `{before}`");
         source = source.replace(before, after);
@@ -135,7 +135,7 @@ fn without_an_exact_build_the_order_is_shown() -> Result<()> {
     let said = workspace.unsnarl(&words)?.exits(3)?;
     said.says(&["it was not executed (--no-run)"])?;
     ensure!(
-        failing(&workspace, Mode::Controlled)? == 0,
+        failing(&workspace, OrderMode::Controlled)? == 0,
         "it was executed"
     );
     Ok(())

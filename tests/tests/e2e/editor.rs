@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
-use unsnarl_e2e::{Compiler, Program, Workspace, binary, program::compile};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, binary, program::compile};
 
 /// Variables that name Neovim, set by the set-up or by a person.
 const VARIABLES: [&str; 2] = ["UNSNARL_TEST_NVIM", "UNSNARL_NVIM"];
@@ -56,8 +56,8 @@ fn editor(workspace: &Workspace, file: &str, script: &str) -> Result<Command> {
 #[test]
 fn a_recorded_bug_appears_in_neovim() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("bank_account")?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let program = TestProgram::open("bank_account")?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     let script = "tests/tests/e2e/editor.lua";
     let editor = editor(&workspace, "bank_account.c", script)?.spawn()?;
     workspace
@@ -99,8 +99,8 @@ fn a_recorded_bug_appears_in_neovim() -> Result<()> {
 #[test]
 fn a_session_in_neovim_ends_with_a_program_that_does_not_fail() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("bank_account")?;
-    let command = program.compile(&workspace, Compiler::Clang)?;
+    let program = TestProgram::open("bank_account")?;
+    let command = program.compile(&workspace, TestedCompiler::Clang)?;
     workspace
         .record(&["-n", "2000", "--until-failing", "3"], &command)?
         .exits(1)?;
@@ -119,12 +119,12 @@ fn a_session_in_neovim_ends_with_a_program_that_does_not_fail() -> Result<()> {
 /// Checks that the file as an editor has left it is another program than before, compiles, and passes in every run.
 pub fn does_not_fail(workspace: &Workspace, file: &str) -> Result<()> {
     let path = workspace.path().join(file);
-    let was = Program::open("bank_account")?;
+    let was = TestProgram::open("bank_account")?;
     ensure!(
         std::fs::read(&path)? != std::fs::read(&was.source)?,
         "{file} is as it was"
     );
-    compile(workspace, Path::new(file), "fixed", Compiler::Clang)?;
+    compile(workspace, Path::new(file), "fixed", TestedCompiler::Clang)?;
     workspace.record(&["-n", "300"], "./fixed")?.exits(0)?;
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use super::modes::Modes;
 use anyhow::{Result, ensure};
-use unsnarl_e2e::Compiler;
+use unsnarl_e2e::TestedCompiler;
 
-const COMPILERS: [Compiler; 2] = [Compiler::Gcc, Compiler::Clang];
+const COMPILERS: [TestedCompiler; 2] = [TestedCompiler::Gcc, TestedCompiler::Clang];
 
 #[test]
 fn destructors_and_the_rest_of_the_end() -> Result<()> {
@@ -32,7 +32,7 @@ fn destructors_and_the_rest_of_the_end() -> Result<()> {
 
 #[test]
 fn who_goes_on_in_a_child_is_told_so() -> Result<()> {
-    let program = Modes::compile("children.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("children.c", TestedCompiler::Gcc, &[])?;
     let said = program.record("background", "random", "2")?.exits(0)?;
     said.says(&["child process", "went on", "foreground"])?;
     Ok(())

@@ -215,9 +215,9 @@ fn ten_thousand_runs_some_cut_short_some_inexact() -> Result<()> {
 
 #[test]
 fn replay_takes_the_runs_of_findings() -> Result<()> {
-    use unsnarl_e2e::{Compiler, Program};
+    use unsnarl_e2e::{TestProgram, TestedCompiler};
     let workspace = Workspace::new()?;
-    let command = Program::open("bank_account")?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open("bank_account")?.compile(&workspace, TestedCompiler::Gcc)?;
     workspace
         .record(&["-n", "400", "--until-failing", "2"], &command)?
         .exits(1)?;

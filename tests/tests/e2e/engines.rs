@@ -2,13 +2,13 @@
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 
 /// A workspace with runs of a program, failing and passing ones.
-fn recorded(name: &str) -> Result<(Workspace, Program)> {
+fn recorded(name: &str) -> Result<(Workspace, TestProgram)> {
     let workspace = Workspace::new()?;
-    let program = Program::open(name)?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let program = TestProgram::open(name)?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     workspace
         .record(&["-n", "400", "--until-failing", "2"], &command)?
         .exits(1)?;

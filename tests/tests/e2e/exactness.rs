@@ -3,13 +3,15 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeMap, fs, path::Path};
-use unsnarl_e2e::{Compiler, Program, Workspace, consistent, exact, program::compile_with};
+use unsnarl_e2e::{
+    TestProgram, TestedCompiler, Workspace, consistent, exact, program::compile_with,
+};
 use unsnarl_trace::read_run;
 
 const SOURCE: &str = "exact.c";
 
 /// Records the program with the strategy and compares the run with the notes.
-fn noted_is_recorded(workspace: &Workspace, strategy: &str) -> Result<exact::Tally> {
+fn noted_is_recorded(workspace: &Workspace, strategy: &str) -> Result<exact::ExactCounts> {
     let out = format!("--out=runs-{strategy}");
     let words = ["record", "-n1", "--seed=5", "--strategy", strategy, &out];
     let program = ["--", "./exact", "notes", "3", "60"];
@@ -24,7 +26,7 @@ fn noted_is_recorded(workspace: &Workspace, strategy: &str) -> Result<exact::Tal
     exact::compare(&run, &notes).with_context(|| format!("with {strategy}"))
 }
 
-fn is_exact(compiler: Compiler) -> Result<()> {
+fn is_exact(compiler: TestedCompiler) -> Result<()> {
     for level in ["-O0", "-O1", "-O2"] {
         let workspace = Workspace::new()?;
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
@@ -41,17 +43,17 @@ fn is_exact(compiler: Compiler) -> Result<()> {
 
 #[test]
 fn gcc() -> Result<()> {
-    is_exact(Compiler::Gcc)
+    is_exact(TestedCompiler::Gcc)
 }
 
 #[test]
 fn clang() -> Result<()> {
-    is_exact(Compiler::Clang)
+    is_exact(TestedCompiler::Clang)
 }
 
 #[test]
 fn clang_14() -> Result<()> {
-    is_exact(Compiler::Clang14)
+    is_exact(TestedCompiler::Clang14)
 }
 
 /// Locations that code without instrumentation writes, by program: the C library notes in `__libc_single_threaded`,
@@ -64,19 +66,19 @@ const WRITTEN_UNSEEN: [(&str, &str); 3] = [
 
 #[test]
 fn every_read_has_the_last_written_value_gcc() -> Result<()> {
-    every_read_has_the_last_written_value(Compiler::Gcc)
+    every_read_has_the_last_written_value(TestedCompiler::Gcc)
 }
 
 #[test]
 fn every_read_has_the_last_written_value_clang() -> Result<()> {
-    every_read_has_the_last_written_value(Compiler::Clang)
+    every_read_has_the_last_written_value(TestedCompiler::Clang)
 }
 
 /// Checks all programs under `tests/programs`, some runs each.
-fn every_read_has_the_last_written_value(compiler: Compiler) -> Result<()> {
+fn every_read_has_the_last_written_value(compiler: TestedCompiler) -> Result<()> {
     let mut all = BTreeMap::new();
-    for name in Program::names()? {
-        let program = Program::open(&name)?;
+    for name in TestProgram::names()? {
+        let program = TestProgram::open(&name)?;
         let unseen = |location: &str| {
             let is_it = |(of, start): &(&str, &str)| *of == name && location.starts_with(start);
             WRITTEN_UNSEEN.iter().any(is_it)
@@ -102,7 +104,11 @@ fn every_read_has_the_last_written_value(compiler: Compiler) -> Result<()> {
 /// Atomic operations on 16 bytes, inline as `-mcx16` has them.
 #[test]
 fn wide_atomics() -> Result<()> {
-    for compiler in [Compiler::Gcc, Compiler::Clang, Compiler::Clang14] {
+    for compiler in [
+        TestedCompiler::Gcc,
+        TestedCompiler::Clang,
+        TestedCompiler::Clang14,
+    ] {
         let workspace = Workspace::new()?;
         let source = "wide_atomics.c";
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
@@ -144,8 +150,8 @@ fn wide_data_under_clang() -> Result<()> {
         }
     ";
     for (compiler, unseen) in [
-        (Compiler::Gcc, None),
-        (Compiler::Clang, Some("`total`, `wide`")),
+        (TestedCompiler::Gcc, None),
+        (TestedCompiler::Clang, Some("`total`, `wide`")),
     ] {
         let workspace = Workspace::new()?;
         workspace.write(source, text)?;

@@ -6,11 +6,11 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     process::Stdio,
 };
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace};
 
 fn recorded(name: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
-    let command = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open(name)?.compile(&workspace, TestedCompiler::Gcc)?;
     workspace
         .record(&["-n", "400", "--until-failing", "2"], &command)?
         .exits(1)?;
@@ -116,10 +116,10 @@ fn graphviz_draws_the_threads() -> Result<()> {
 }
 
 /// The three groups of ShiViz's expression: event, host, clock.
-type Entry<'l> = (&'l str, &'l str, BTreeMap<String, u64>);
+type ShivizEntry<'l> = (&'l str, &'l str, BTreeMap<String, u64>);
 
 /// The log's entries, as the expression takes them.
-fn entries(log: &str) -> Result<Vec<Entry<'_>>> {
+fn entries(log: &str) -> Result<Vec<ShivizEntry<'_>>> {
     let lines: Vec<&str> = log.lines().collect();
     let pairs = lines.chunks(2).map(|pair| {
         let (host, clock) = pair

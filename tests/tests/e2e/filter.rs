@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
-use unsnarl_e2e::{Compiler, Workspace, program::compile, project};
+use unsnarl_e2e::{TestedCompiler, Workspace, program::compile, project};
 use unsnarl_trace::{Run, read_run};
 
 const RUNS: &str = "200";
@@ -58,6 +58,6 @@ fn deep() -> Result<Workspace> {
     let source = project().join("tests/runtime/deep.c");
     let text = std::fs::read_to_string(&source).context("deep.c cannot be read")?;
     workspace.write("deep.c", &text)?;
-    compile(&workspace, Path::new("deep.c"), "deep", Compiler::Gcc)?;
+    compile(&workspace, Path::new("deep.c"), "deep", TestedCompiler::Gcc)?;
     Ok(workspace)
 }

@@ -6,18 +6,18 @@ use unsnarl_core::{
     Explanation,
     fixes::{FixKind, TrialVerdict},
 };
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 
 /// Records a program until it fails and returns the id of its first explanation, which has a fix.
-fn explained(workspace: &Workspace, program: &Program) -> Result<String> {
+fn explained(workspace: &Workspace, program: &TestProgram) -> Result<String> {
     let first = first(workspace, program)?;
     ensure!(!first.fixes.is_empty(), "no fix: {:?}", first.not_fixed);
     Ok(first.id)
 }
 
 /// Records a program until it fails and returns its first explanation.
-fn first(workspace: &Workspace, program: &Program) -> Result<Explanation> {
-    let command = program.compile(workspace, Compiler::Gcc)?;
+fn first(workspace: &Workspace, program: &TestProgram) -> Result<Explanation> {
+    let command = program.compile(workspace, TestedCompiler::Gcc)?;
     let words = [
         &["-n", "3000", "--until-failing", "3"],
         &program.recording()[..],
@@ -29,7 +29,7 @@ fn first(workspace: &Workspace, program: &Program) -> Result<Explanation> {
 }
 
 /// The command that builds a program in its folder.
-fn build(program: &Program, compiler: Compiler) -> Result<String> {
+fn build(program: &TestProgram, compiler: TestedCompiler) -> Result<String> {
     let name = program.source.file_name().context("a source has a name")?;
     let (variable, word) = match program.is_cpp() {
         true => ("UNSNARL_CXX", "$CXX"),
@@ -63,9 +63,9 @@ hold! {
 /// files stay.
 fn holds(name: &str) -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open(name)?;
+    let program = TestProgram::open(name)?;
     let id = explained(&workspace, &program)?;
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
         let build = build(&program, compiler)?;
         let words = [
             "verify", &id, "--budget", "20s", "--random", "100", "--build", &build,
@@ -94,7 +94,7 @@ fn holds(name: &str) -> Result<()> {
 #[test]
 fn a_constraint_on_the_program_as_it_is() -> Result<()> {
     let workspace = Workspace::new()?;
-    let id = explained(&workspace, &Program::open("bank_account")?)?;
+    let id = explained(&workspace, &TestProgram::open("bank_account")?)?;
     workspace.unsnarl(&["verify", &id])?.exits(0)?.says(&[
         "keep `account.lock` from line 45 to line 56",
         "that fail are impossible with it",
@@ -105,7 +105,7 @@ fn a_constraint_on_the_program_as_it_is() -> Result<()> {
 #[test]
 fn what_explain_offers_was_tried() -> Result<()> {
     let workspace = Workspace::new()?;
-    explained(&workspace, &Program::open("bank_account")?)?;
+    explained(&workspace, &TestProgram::open("bank_account")?)?;
     let told = workspace.unsnarl(&["explain"])?.exits(1)?;
     told.says(&[
         "Fix: keep `account.lock` from line 45 to line 56 (built and run: no failure in ",
@@ -342,7 +342,7 @@ fn a_wait_for_what_is_asserted_is_put_where_it_is_missing() -> Result<()> {
 fn a_join_that_would_wait_for_ever_is_not_offered() -> Result<()> {
     for name in ["object_cache", "pool_shutdown"] {
         let workspace = Workspace::new()?;
-        let first = first(&workspace, &Program::open(name)?)?;
+        let first = first(&workspace, &TestProgram::open(name)?)?;
         ensure!(
             first
                 .fixes
@@ -365,8 +365,8 @@ fn a_join_that_would_wait_for_ever_is_not_offered() -> Result<()> {
 #[test]
 fn the_failure_of_another_bug_stays_and_is_said() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("sensor_hub")?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let program = TestProgram::open("sensor_hub")?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     workspace
         .record(&["-n", "2000", "--until-failing", "60"], &command)?
         .exits(1)?;
@@ -389,7 +389,7 @@ fn the_failure_of_another_bug_stays_and_is_said() -> Result<()> {
 #[test]
 fn the_diff_is_one_that_patch_takes() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("bank_account")?;
+    let program = TestProgram::open("bank_account")?;
     let id = explained(&workspace, &program)?;
     let diff = workspace
         .unsnarl(&["verify", &id, "--diff"])?
@@ -408,7 +408,7 @@ fn the_diff_is_one_that_patch_takes() -> Result<()> {
 #[test]
 fn an_edit_that_does_not_help_is_told_with_its_schedule() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("bank_account")?;
+    let program = TestProgram::open("bank_account")?;
     let id = explained(&workspace, &program)?;
     // The build undoes the edit, and makes another program of it.
     let source = program.source.display();
@@ -435,9 +435,9 @@ fn an_edit_that_does_not_help_is_told_with_its_schedule() -> Result<()> {
 #[test]
 fn what_is_asked_for_is_written() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("lost_counter")?;
+    let program = TestProgram::open("lost_counter")?;
     let id = explained(&workspace, &program)?;
-    let build = build(&program, Compiler::Gcc)?;
+    let build = build(&program, TestedCompiler::Gcc)?;
     workspace
         .unsnarl(&[
             "verify", &id, "--budget", "10s", "--random", "20", "--build", &build, "--apply",
@@ -452,7 +452,7 @@ fn what_is_asked_for_is_written() -> Result<()> {
 #[test]
 fn wrong_names_and_builds_are_refused() -> Result<()> {
     let workspace = Workspace::new()?;
-    let id = explained(&workspace, &Program::open("bank_account")?)?;
+    let id = explained(&workspace, &TestProgram::open("bank_account")?)?;
     let check = |words: &[&str], says: &str| -> Result<()> {
         let words = [&["verify"], words].concat();
         workspace.unsnarl(&words)?.exits(2)?.says(&[says])?;

@@ -3,11 +3,11 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs;
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace};
 
 fn recorded(name: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
-    let command = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open(name)?.compile(&workspace, TestedCompiler::Gcc)?;
     workspace
         .record(&["-n", "400", "--until-failing", "2"], &command)?
         .exits(1)?;
@@ -84,7 +84,7 @@ fn sarif_is_valid_and_begins_with_the_interleaved_schedule() -> Result<()> {
 #[test]
 fn sarif_names_broken_runs_and_a_program_that_fails_in_every_order() -> Result<()> {
     let workspace = Workspace::new()?;
-    let command = Program::open("sequential_sum")?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open("sequential_sum")?.compile(&workspace, TestedCompiler::Gcc)?;
     // As many different orders as it takes to say that none of them matters.
     workspace.record(&["-n", "200"], &command)?.exits(1)?;
     workspace.write(".unsnarl/runs/passed-broken.arrow", "nothing of a run")?;

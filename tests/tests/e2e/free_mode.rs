@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use unsnarl_e2e::{Compiler, Workspace, program::compile_with};
-use unsnarl_trace::{Event, EventKind, Mode, Run, Value, read_run};
+use unsnarl_e2e::{TestedCompiler, Workspace, program::compile_with};
+use unsnarl_trace::{Event, EventKind, OrderMode, Run, Value, read_run};
 
 /// Each thread notes what it reads under the lock and writes back one more.
 const LOCKED: &str = "#include <pthread.h>
@@ -68,7 +68,7 @@ int main(void) {
 }
 ";
 
-fn recorded(program: &str, compiler: Compiler, status: i32) -> Result<(Workspace, Run)> {
+fn recorded(program: &str, compiler: TestedCompiler, status: i32) -> Result<(Workspace, Run)> {
     let workspace = Workspace::new()?;
     let source = workspace.write("free.c", program)?;
     compile_with(&workspace, &source, "free", compiler, &["-O1"])?;
@@ -77,7 +77,7 @@ fn recorded(program: &str, compiler: Compiler, status: i32) -> Result<(Workspace
     let name = workspace.runs()?.into_iter().next().context("no run")?;
     let run = read_run(&workspace.path().join(workspace.run_path(&name)))?;
     ensure!(
-        run.meta.mode == Mode::Free && !run.meta.exact,
+        run.meta.mode == OrderMode::Free && !run.meta.exact,
         "it counts as exact"
     );
     Ok((workspace, run))
@@ -85,7 +85,7 @@ fn recorded(program: &str, compiler: Compiler, status: i32) -> Result<(Workspace
 
 #[test]
 fn locked_data_are_exact() -> Result<()> {
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
         let (workspace, run) = recorded(LOCKED, compiler, 0)?;
         let notes = fs::read_to_string(workspace.path().join("notes"))?;
         let of_counter = |(_, event): &(_, Event)| {
@@ -140,7 +140,7 @@ fn locked_data_are_exact() -> Result<()> {
 
 #[test]
 fn explanations_say_that_it_is_inexact() -> Result<()> {
-    let (workspace, _) = recorded(LOST, Compiler::Gcc, 1)?;
+    let (workspace, _) = recorded(LOST, TestedCompiler::Gcc, 1)?;
     workspace.unsnarl(&["explain"])?.exits(1)?.says(&[
         "balance",
         "Threads ran freely",

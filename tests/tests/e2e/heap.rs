@@ -2,7 +2,7 @@
 
 use super::modes::Modes;
 use anyhow::{Context, Result, ensure};
-use unsnarl_e2e::Compiler;
+use unsnarl_e2e::TestedCompiler;
 use unsnarl_trace::{Failure, FailureKind, read_run};
 
 /// The failure of the first kept run that failed.
@@ -21,7 +21,7 @@ fn failure(program: &Modes) -> Result<Failure> {
 #[test]
 fn misuse_ends_the_run_as_its_kind_says() -> Result<()> {
     use FailureKind::{DoubleFree, InvalidFree, UseAfterFree};
-    let program = Modes::compile("heap.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("heap.c", TestedCompiler::Gcc, &[])?;
     for (mode, kind) in [
         ("read", UseAfterFree),
         ("write", UseAfterFree),
@@ -55,7 +55,7 @@ fn misuse_ends_the_run_as_its_kind_says() -> Result<()> {
 
 #[test]
 fn a_use_after_free_can_be_allowed_and_is_then_allowed_in_replays() -> Result<()> {
-    let program = Modes::compile("heap.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("heap.c", TestedCompiler::Gcc, &[])?;
     let options = ["-n", "2", "--allow-use-after-free"];
     let words = |mode| [&["record"], &options[..], &["--", "./prog", mode]].concat();
     program.workspace.unsnarl(&words("read"))?.exits(0)?;
@@ -67,7 +67,7 @@ fn a_use_after_free_can_be_allowed_and_is_then_allowed_in_replays() -> Result<()
 
 #[test]
 fn right_uses_of_the_heap_pass() -> Result<()> {
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
         for (source, options) in [("heap.c", &[][..]), ("heap.cpp", &["-std=c++20"])] {
             let program = Modes::compile(source, compiler, options)?;
             program.record("right", "portfolio", "2")?.exits(0)?;

@@ -4,7 +4,7 @@
 use super::modes::Modes;
 use anyhow::{Result, ensure};
 use std::fs;
-use unsnarl_e2e::{Compiler, Finished};
+use unsnarl_e2e::{Finished, TestedCompiler};
 
 const SOURCE: &str = "hermetic.c";
 const THING: &str = "thing";
@@ -50,7 +50,7 @@ fn touch(program: &Modes) -> Result<()> {
 
 #[test]
 fn random_streams_are_drawn_from_the_seed() -> Result<()> {
-    let program = Modes::compile(SOURCE, Compiler::Gcc, &[])?;
+    let program = Modes::compile(SOURCE, TestedCompiler::Gcc, &[])?;
     for mode in ["stream_of_random", "unbuffered_random", "random_calls"] {
         repeat_after(&program, mode, nothing).and_then(is_silent)?;
     }
@@ -59,7 +59,7 @@ fn random_streams_are_drawn_from_the_seed() -> Result<()> {
 
 #[test]
 fn files_have_the_recorded_status() -> Result<()> {
-    let program = Modes::compile(SOURCE, Compiler::Gcc, &[])?;
+    let program = Modes::compile(SOURCE, TestedCompiler::Gcc, &[])?;
     for mode in ["by_path", "by_descriptor", "by_folder", "size_by_seeking"] {
         repeat_after(&program, mode, replace)?.says(&["other input", "hermetic.c:"])?;
         repeat_after(&program, mode, touch).and_then(is_silent)?;
@@ -73,7 +73,7 @@ fn files_have_the_recorded_status() -> Result<()> {
 
 #[test]
 fn sockets_have_the_recorded_ports() -> Result<()> {
-    let program = Modes::compile(SOURCE, Compiler::Gcc, &[])?;
+    let program = Modes::compile(SOURCE, TestedCompiler::Gcc, &[])?;
     for mode in ["own_port", "datagrams"] {
         repeat_after(&program, mode, nothing).and_then(is_silent)?;
     }
@@ -82,7 +82,7 @@ fn sockets_have_the_recorded_ports() -> Result<()> {
 
 #[test]
 fn what_was_used_of_the_machine_is_the_same() -> Result<()> {
-    let program = Modes::compile(SOURCE, Compiler::Gcc, &[])?;
+    let program = Modes::compile(SOURCE, TestedCompiler::Gcc, &[])?;
     for mode in ["time_used", "machine"] {
         repeat_after(&program, mode, nothing).and_then(is_silent)?;
     }

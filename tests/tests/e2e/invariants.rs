@@ -2,16 +2,16 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace, shows};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace, shows};
 use unsnarl_trace::{Run, read_run};
 
 /// The levels of the paper's table, lightest first.
 const LEVELS: [&str; 4] = ["ds", "ds+hs", "ds+cs", "ds+cs+hs"];
 
 /// A program or kernel with a failing run.
-fn recorded(name: &str, compiler: Compiler) -> Result<(Workspace, Program)> {
+fn recorded(name: &str, compiler: TestedCompiler) -> Result<(Workspace, TestProgram)> {
     let workspace = Workspace::new()?;
-    let program = Program::kernel(name)?;
+    let program = TestProgram::kernel(name)?;
     let command = program.compile(&workspace, compiler)?;
     let words = ["-n", "2000", "--until-failing", "1"];
     workspace.record(&words, &command)?.exits(1)?;
@@ -40,14 +40,14 @@ fn told(workspace: &Workspace, level: &str) -> Result<(Value, Run)> {
 /// Every kernel is explained at every level, more is kept at higher ones, and the bug shows at some level.
 #[test]
 fn the_bugs_of_the_kernels_show() -> Result<()> {
-    for name in Program::kernels()? {
+    for name in TestProgram::kernels()? {
         bug_shows(&name).with_context(|| name.clone())?;
     }
     Ok(())
 }
 
 fn bug_shows(name: &str) -> Result<()> {
-    let (workspace, program) = recorded(name, Compiler::Clang)?;
+    let (workspace, program) = recorded(name, TestedCompiler::Clang)?;
     let (mut kept, mut is_shown) = (Vec::new(), false);
     for level in LEVELS {
         let (told, run) = told(&workspace, level)?;
@@ -75,7 +75,7 @@ fn bug_shows(name: &str) -> Result<()> {
 
 #[test]
 fn a_lost_update_in_words() -> Result<()> {
-    let (workspace, _) = recorded("bank_account", Compiler::Clang)?;
+    let (workspace, _) = recorded("bank_account", TestedCompiler::Clang)?;
     let text = explain(&workspace, &[])?.exits(1)?;
     let said = explain(&workspace, &[])?.exits(1)?;
     ensure!(said.stdout == text.stdout, "{said}\n{text}");
@@ -95,21 +95,21 @@ fn a_lost_update_in_words() -> Result<()> {
 #[test]
 fn sentences_that_people_read() -> Result<()> {
     let all = ["--level", "ds+cs+hs"];
-    let (workspace, _) = recorded("cache_refcount", Compiler::Clang)?;
+    let (workspace, _) = recorded("cache_refcount", TestedCompiler::Clang)?;
     let said = explain(&workspace, &all)?.exits(1)?;
     said.says(&[
         "reads 2, writes 1",
         "reads 1, writes 0",
         "reads 0, writes 1",
     ])?;
-    let (workspace, _) = recorded("driver_stop", Compiler::Clang)?;
+    let (workspace, _) = recorded("driver_stop", TestedCompiler::Clang)?;
     let said = explain(&workspace, &all)?.exits(1)?;
     said.says(&[
         "main.2: is_idle is true",
         "read users == 1 at line",
         "enter returned true",
     ])?;
-    let (workspace, _) = recorded("bank_account", Compiler::Clang)?;
+    let (workspace, _) = recorded("bank_account", TestedCompiler::Clang)?;
     let said = explain(&workspace, &all)?.exits(1)?;
     let is_told = |text: &str| said.stdout.contains(text);
     ensure!(
@@ -126,7 +126,7 @@ fn sentences_that_people_read() -> Result<()> {
 
 #[test]
 fn explanations_carry_invariants() -> Result<()> {
-    let (workspace, _) = recorded("bank_account", Compiler::Clang)?;
+    let (workspace, _) = recorded("bank_account", TestedCompiler::Clang)?;
     let (_, explanations) = workspace.explain()?;
     let first = explanations.first().context("no explanation")?;
     ensure!(
@@ -140,7 +140,7 @@ fn explanations_carry_invariants() -> Result<()> {
 
 #[test]
 fn without_a_model_there_are_values() -> Result<()> {
-    let (workspace, _) = recorded("bank_account", Compiler::Gcc)?;
+    let (workspace, _) = recorded("bank_account", TestedCompiler::Gcc)?;
     let said = explain(&workspace, &[])?.exits(1)?;
     said.says(&[
         "account.balance == 250",
@@ -152,7 +152,7 @@ fn without_a_model_there_are_values() -> Result<()> {
 
 #[test]
 fn a_run_that_passed_has_nothing_to_explain() -> Result<()> {
-    let (workspace, _) = recorded("bank_account", Compiler::Clang)?;
+    let (workspace, _) = recorded("bank_account", TestedCompiler::Clang)?;
     let passed = workspace.runs_that("passed")?.into_iter().next();
     let passed = workspace.run_path(&passed.context("no run passed")?);
     let said = explain(&workspace, &[&passed])?.exits(0)?;
@@ -162,7 +162,7 @@ fn a_run_that_passed_has_nothing_to_explain() -> Result<()> {
 
 #[test]
 fn a_budget_that_is_over_is_said() -> Result<()> {
-    let (workspace, _) = recorded("bank_account", Compiler::Clang)?;
+    let (workspace, _) = recorded("bank_account", TestedCompiler::Clang)?;
     let said = explain(&workspace, &["--budget", "1ms"])?.exits(3)?;
     said.says(&["the budget ended", "next: give a larger --budget"])?;
     Ok(())
@@ -171,8 +171,8 @@ fn a_budget_that_is_over_is_said() -> Result<()> {
 #[test]
 fn runs_without_an_exact_order_are_refused() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("sequential_threads")?;
-    let command = program.compile(&workspace, Compiler::Clang)?;
+    let program = TestProgram::open("sequential_threads")?;
+    let command = program.compile(&workspace, TestedCompiler::Clang)?;
     workspace
         .record(&["-n", "5", "--strategy", "free"], &command)?
         .exits(1)?;

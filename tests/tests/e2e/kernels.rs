@@ -1,7 +1,7 @@
 //! Every kernel under `tests/kernels` fails in some of its schedules and passes in others.
 
 use anyhow::{Context, Result, ensure};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 use unsnarl_trace::{FailureKind, read_run};
 
 /// Schedules in which a kernel must fail at least once.
@@ -9,7 +9,7 @@ const RUNS: &str = "2000";
 
 #[test]
 fn kernels_fail_by_assertions_in_some_orders_only() -> Result<()> {
-    for name in Program::kernels()? {
+    for name in TestProgram::kernels()? {
         fails_and_passes(&name).with_context(|| name.clone())?;
     }
     Ok(())
@@ -17,7 +17,7 @@ fn kernels_fail_by_assertions_in_some_orders_only() -> Result<()> {
 
 fn fails_and_passes(name: &str) -> Result<()> {
     let workspace = Workspace::new()?;
-    let command = Program::kernel(name)?.compile(&workspace, Compiler::Clang)?;
+    let command = TestProgram::kernel(name)?.compile(&workspace, TestedCompiler::Clang)?;
     let words = ["-n", RUNS, "--until-failing", "1"];
     workspace.record(&words, &command)?.exits(1)?;
     ensure!(!workspace.runs_that("passed")?.is_empty(), "no run passed");

@@ -9,11 +9,11 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace, permit};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace, permit};
 use unsnarl_recorder::{
     assemble::{Launch, RawLog, assemble},
     launch::{Output, Request, launch},
-    log::{Config, Log},
+    log::{Log, LogConfig},
     target,
 };
 use unsnarl_trace::{
@@ -32,10 +32,10 @@ const MOST_RECORDS: u64 = 100_000;
 fn what_was_recorded_before_a_kill_is_readable() -> Result<()> {
     let workspace = endless()?;
     let target = target::open("./endless".as_ref(), workspace.path())?;
-    let mut config = Config {
+    let mut config = LogConfig {
         strategy: RawStrategy::Random,
         seed: 5,
-        ..Config::default()
+        ..LogConfig::default()
     };
     config.limits.events = MOST_RECORDS;
     let words = vec!["./endless".into(), "on".into()];
@@ -52,7 +52,7 @@ fn what_was_recorded_before_a_kill_is_readable() -> Result<()> {
     };
     let whole = Log::create(&config)?;
     launch(&request, &whole, &AtomicBool::new(false))?;
-    let whole: Vec<Step> = steps(&RawLog::new(whole.bytes())?);
+    let whole: Vec<RecordKey> = steps(&RawLog::new(whole.bytes())?);
     ensure!(whole.len() as u64 == MOST_RECORDS && whole.iter().all(|step| step.0 != 0));
     let mut killed = 0;
     for point in 0..POINTS {
@@ -86,9 +86,9 @@ fn what_was_recorded_before_a_kill_is_readable() -> Result<()> {
 }
 
 /// The part of a record that is the same in every repetition: kind, thread, size.
-type Step = (u8, u16, u32);
+type RecordKey = (u8, u16, u32);
 
-fn steps(log: &RawLog<'_>) -> Vec<Step> {
+fn steps(log: &RawLog<'_>) -> Vec<RecordKey> {
     let step = |record: Record| (record.kind, record.thread, record.size);
     log.records().map(step).collect()
 }
@@ -206,7 +206,7 @@ fn processes(folder: &Path) -> Result<Vec<String>> {
 #[test]
 fn two_recordings_in_one_folder_lose_nothing() -> Result<()> {
     let workspace = Workspace::new()?;
-    let command = Program::open("bounded_queue")?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open("bounded_queue")?.compile(&workspace, TestedCompiler::Gcc)?;
     let words = |seed: &'static str, out: &'static str| {
         let command = command.clone();
         ["record", "-n", "40", "--seed", seed, "--out", out, "--"]
@@ -236,7 +236,7 @@ fn two_recordings_in_one_folder_lose_nothing() -> Result<()> {
 #[test]
 fn too_little_memory_is_said() -> Result<()> {
     let workspace = Workspace::new()?;
-    let command = Program::open("bounded_queue")?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open("bounded_queue")?.compile(&workspace, TestedCompiler::Gcc)?;
     let unsnarl = unsnarl_e2e::binary::unsnarl()?;
     let limited = |limit: &str, options: &str| {
         let line = format!(

@@ -3,16 +3,16 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeMap, fs, path::Path};
-use unsnarl_e2e::{Compiler, Workspace, consistent, program::compile_with};
+use unsnarl_e2e::{TestedCompiler, Workspace, consistent, program::compile_with};
 use unsnarl_trace::{Run, model::flags, read_run};
 
 const SOURCES: [&str; 2] = ["library.c", "library_data.c"];
 
 /// Accesses of a line: `R text 3` for every byte.
-type Bytes = BTreeMap<u32, Vec<String>>;
+type ByteAccesses = BTreeMap<u32, Vec<String>>;
 
-fn expected(text: &str) -> Result<Bytes> {
-    let mut all = Bytes::new();
+fn expected(text: &str) -> Result<ByteAccesses> {
+    let mut all = ByteAccesses::new();
     for (number, line) in (1..).zip(text.lines()) {
         let Some((_, comment)) = line.split_once("; // ") else {
             continue;
@@ -34,8 +34,8 @@ fn expected(text: &str) -> Result<Bytes> {
     Ok(all)
 }
 
-fn recorded(run: &Run) -> Result<Bytes> {
-    let mut all = Bytes::new();
+fn recorded(run: &Run) -> Result<ByteAccesses> {
+    let mut all = ByteAccesses::new();
     for (_, event) in run
         .events
         .iter()
@@ -74,13 +74,13 @@ fn recorded(run: &Run) -> Result<Bytes> {
     Ok(all)
 }
 
-fn check(compiler: Compiler, options: &[&str]) -> Result<()> {
+fn check(compiler: TestedCompiler, options: &[&str]) -> Result<()> {
     SOURCES
         .iter()
         .try_for_each(|source| check_one(source, compiler, options))
 }
 
-fn check_one(source: &str, compiler: Compiler, options: &[&str]) -> Result<()> {
+fn check_one(source: &str, compiler: TestedCompiler, options: &[&str]) -> Result<()> {
     let workspace = Workspace::new()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
     let text = fs::read_to_string(folder.join(source))?;
@@ -111,11 +111,11 @@ fn check_one(source: &str, compiler: Compiler, options: &[&str]) -> Result<()> {
 
 #[test]
 fn gcc() -> Result<()> {
-    check(Compiler::Gcc, &["-O0"])?;
-    check(Compiler::Gcc, &["-O2"])
+    check(TestedCompiler::Gcc, &["-O0"])?;
+    check(TestedCompiler::Gcc, &["-O2"])
 }
 
 #[test]
 fn clang() -> Result<()> {
-    check(Compiler::Clang, &["-O0"])
+    check(TestedCompiler::Clang, &["-O0"])
 }

@@ -2,13 +2,18 @@
 
 use anyhow::{Result, ensure};
 use std::path::Path;
-use unsnarl_e2e::{Compiler, Program, Workspace, program::compile};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, program::compile};
 
 /// Compiles a program of `tests/runtime/livelock` to `./program`.
 fn livelock(name: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/livelock");
-    compile(&workspace, &folder.join(name), "program", Compiler::Gcc)?;
+    compile(
+        &workspace,
+        &folder.join(name),
+        "program",
+        TestedCompiler::Gcc,
+    )?;
     Ok(workspace)
 }
 
@@ -53,7 +58,7 @@ fn two_that_wait_for_each_other() -> Result<()> {
 #[test]
 fn a_request_that_was_lost() -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open("lost_stop")?.compile(&workspace, Compiler::Gcc)?;
+    let program = TestProgram::open("lost_stop")?.compile(&workspace, TestedCompiler::Gcc)?;
     is_noticed(
         &workspace,
         &program,

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{path::Path, sync::atomic::AtomicBool, time::Duration};
-use unsnarl_e2e::{Compiler, Program, Workspace, permit};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, permit};
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
@@ -29,8 +29,8 @@ programs! {
 /// The same failure with no more preemptions, of which none can be left out.
 fn is_minimal(name: &str) -> Result<()> {
     let workspace = Workspace::new()?;
-    let program = Program::open(name)?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let program = TestProgram::open(name)?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     let recorded = workspace
         .record(
             &["-n", "3000", "--until-failing", "1", "--minimize"],

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path};
-use unsnarl_e2e::{Compiler, Finished, Workspace, program::compile_with};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace, program::compile_with};
 
 /// A program that has been compiled for recording.
 pub struct Modes {
@@ -11,7 +11,7 @@ pub struct Modes {
 
 impl Modes {
     /// Compiles `runtime/SOURCE`.
-    pub fn compile(source: &str, compiler: Compiler, options: &[&str]) -> Result<Modes> {
+    pub fn compile(source: &str, compiler: TestedCompiler, options: &[&str]) -> Result<Modes> {
         let workspace = Workspace::new()?;
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
         workspace.write(source, &fs::read_to_string(folder.join(source))?)?;

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path};
-use unsnarl_e2e::{Compiler, Workspace, consistent, program::compile_with};
+use unsnarl_e2e::{TestedCompiler, Workspace, consistent, program::compile_with};
 use unsnarl_trace::{EventKind, Run, read_run};
 
 /// Returns whether some event of the line is the one in its comment: `W name`, `R name`, `L lock`, `S condition`.
@@ -22,7 +22,7 @@ fn is_there(run: &Run, line: u32, wanted: &str) -> bool {
     })
 }
 
-fn check(source: &str, compiler: Compiler, options: &[&str]) -> Result<()> {
+fn check(source: &str, compiler: TestedCompiler, options: &[&str]) -> Result<()> {
     let workspace = Workspace::new()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime");
     let text = fs::read_to_string(folder.join(source))?;
@@ -53,7 +53,7 @@ fn check(source: &str, compiler: Compiler, options: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn check_all(source: &str, compiler: Compiler) -> Result<()> {
+fn check_all(source: &str, compiler: TestedCompiler) -> Result<()> {
     for level in ["-O0", "-O1", "-O2"] {
         for format in ["-gdwarf-4", "-gdwarf-5"] {
             check(source, compiler, &[level, format])?;
@@ -69,17 +69,17 @@ macro_rules! checks {
 
             #[test]
             fn gcc() -> Result<()> {
-                check_all($source, Compiler::Gcc)
+                check_all($source, TestedCompiler::Gcc)
             }
 
             #[test]
             fn clang() -> Result<()> {
-                check_all($source, Compiler::Clang)
+                check_all($source, TestedCompiler::Clang)
             }
 
             #[test]
             fn clang_14() -> Result<()> {
-                check_all($source, Compiler::Clang14)
+                check_all($source, TestedCompiler::Clang14)
             }
         }
     )*};

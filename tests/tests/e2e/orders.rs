@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path};
-use unsnarl_e2e::{Compiler, Workspace, consistent, program::compile_with};
+use unsnarl_e2e::{TestedCompiler, Workspace, consistent, program::compile_with};
 use unsnarl_trace::{Event, EventKind, Run, Value, read_run};
 
 /// One line of the notes: `rmw shared.i acq_rel 5 4`.
@@ -82,7 +82,7 @@ fn compare(run: &Run, notes: &str, threads: usize) -> Result<usize> {
 }
 
 /// Builds `source` at every level, and compares the runs of every strategy.
-fn check(source: &str, compiler: Compiler, options: &[&str], least: usize) -> Result<()> {
+fn check(source: &str, compiler: TestedCompiler, options: &[&str], least: usize) -> Result<()> {
     const THREADS: usize = 3;
     for level in ["-O0", "-O1", "-O2"] {
         let workspace = Workspace::new()?;
@@ -127,17 +127,17 @@ macro_rules! checks {
 
             #[test]
             fn gcc() -> Result<()> {
-                check($source, Compiler::Gcc, &$options, $least)
+                check($source, TestedCompiler::Gcc, &$options, $least)
             }
 
             #[test]
             fn clang() -> Result<()> {
-                check($source, Compiler::Clang, &$options, $least)
+                check($source, TestedCompiler::Clang, &$options, $least)
             }
 
             #[test]
             fn clang_14() -> Result<()> {
-                check($source, Compiler::Clang14, &$options, $least)
+                check($source, TestedCompiler::Clang14, &$options, $least)
             }
         }
     )*};

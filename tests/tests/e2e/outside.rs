@@ -9,7 +9,7 @@ use std::{
     path::Path,
     thread,
 };
-use unsnarl_e2e::{Compiler, Workspace, program::compile};
+use unsnarl_e2e::{TestedCompiler, Workspace, program::compile};
 
 const HEAD: &str = "#include <arpa/inet.h>
 #include <assert.h>
@@ -46,7 +46,7 @@ static int race(int input)
 }
 ";
 
-fn program(name: &str, statements: &str, compiler: Compiler) -> Result<Workspace> {
+fn program(name: &str, statements: &str, compiler: TestedCompiler) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     let source = format!("{name}.c");
     let text = format!("{HEAD}\nint main(int count, char **words)\n{{\n{statements}\n}}\n");
@@ -63,7 +63,7 @@ fn first_failing(workspace: &Workspace) -> Result<String> {
 
 #[test]
 fn random_numbers_are_the_same_again() -> Result<()> {
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
         let workspace = program(
             "draws",
             "    unsigned char drawn[2];
@@ -96,7 +96,7 @@ fn a_file_that_changed_is_read_as_it_was() -> Result<()> {
         return 3;
     close(fd);
     return race(atoi(line) == atoi(again) ? atoi(line) : 0);",
-        Compiler::Gcc,
+        TestedCompiler::Gcc,
     )?;
     workspace.write("step", "1\n")?;
     workspace
@@ -141,7 +141,7 @@ fn a_peer_that_is_gone_is_heard_again() -> Result<()> {
         return 3;
     close(fd);
     return count < 0 ? 4 : race(atoi(answer));",
-        Compiler::Gcc,
+        TestedCompiler::Gcc,
     )?;
     const RUNS: usize = 60;
     let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -166,7 +166,7 @@ fn what_is_recorded_of_the_input_is_told_when_it_is_too_much() -> Result<()> {
     while (read(fd, block, sizeof block) > 0)
         ;
     return race(0);",
-        Compiler::Gcc,
+        TestedCompiler::Gcc,
     )?;
     workspace.write("much.input", &"x".repeat(6 << 20))?;
     workspace

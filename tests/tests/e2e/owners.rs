@@ -2,11 +2,11 @@
 
 use super::modes::Modes;
 use anyhow::{Result, ensure};
-use unsnarl_e2e::Compiler;
+use unsnarl_e2e::TestedCompiler;
 
 #[test]
 fn robust_mutexes_outlive_their_owners() -> Result<()> {
-    let program = Modes::compile("robust.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("robust.c", TestedCompiler::Gcc, &[])?;
     for how in ["one_after_the_other", "not_recoverable", "waits", "two"] {
         program.passes(how)?;
     }
@@ -15,7 +15,7 @@ fn robust_mutexes_outlive_their_owners() -> Result<()> {
 
 #[test]
 fn asynchronous_cancellation_comes_at_any_step() -> Result<()> {
-    let program = Modes::compile("asynchronous.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("asynchronous.c", TestedCompiler::Gcc, &[])?;
     for how in ["plain", "lock", "late", "disabled"] {
         program.record(how, "random", "6")?.exits(0)?;
         program.record(how, "sequential", "1")?.exits(0)?;
@@ -27,7 +27,7 @@ fn asynchronous_cancellation_comes_at_any_step() -> Result<()> {
 
 #[test]
 fn an_unlock_by_a_thread_that_does_not_hold_the_lock_is_a_failure() -> Result<()> {
-    let program = Modes::compile("unlocks.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("unlocks.c", TestedCompiler::Gcc, &[])?;
     program.passes("none")?;
     let nobody = "unlock of a lock that nobody holds";
     let another = "unlock of a lock that another thread holds";
@@ -50,14 +50,14 @@ fn an_unlock_by_a_thread_that_does_not_hold_the_lock_is_a_failure() -> Result<()
 
 #[test]
 fn thousands_of_threads_one_after_the_other() -> Result<()> {
-    let program = Modes::compile("many_threads.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("many_threads.c", TestedCompiler::Gcc, &[])?;
     program.record("", "sequential", "1")?.exits(0)?;
     Ok(())
 }
 
 #[test]
 fn a_wait_past_the_library_is_named() -> Result<()> {
-    let program = Modes::compile("own_futex.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("own_futex.c", TestedCompiler::Gcc, &[])?;
     let words = [
         "record",
         "-n",

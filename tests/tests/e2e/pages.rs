@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
-use unsnarl_e2e::{Compiler, Page, Workspace, program::compile};
+use unsnarl_e2e::{BugPage, TestedCompiler, Workspace, program::compile};
 
 /// Asks the test to write the explanations into the pages instead of comparing them.
 const UPDATE: &str = "UPDATE_EXPECT";
@@ -19,7 +19,7 @@ macro_rules! pages {
 
         #[test]
         fn none_is_left_out() {
-            assert_eq!(Page::classes().unwrap(), [$($class),*]);
+            assert_eq!(BugPage::classes().unwrap(), [$($class),*]);
         }
     };
 }
@@ -35,12 +35,12 @@ pages! {
 }
 
 fn is_true(class: &str) -> Result<()> {
-    let page = Page::open(class)?;
+    let page = BugPage::open(class)?;
     is_explained_as_shown(&page).with_context(|| page.path.display().to_string())?;
     heals(&page).with_context(|| format!("{}, after the change", page.path.display()))
 }
 
-fn is_explained_as_shown(page: &Page) -> Result<()> {
+fn is_explained_as_shown(page: &BugPage) -> Result<()> {
     let workspace = Workspace::new()?;
     let file = build(&workspace, &page.program)?;
     workspace
@@ -88,7 +88,7 @@ fn without_hashes(line: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn heals(page: &Page) -> Result<()> {
+fn heals(page: &BugPage) -> Result<()> {
     let workspace = Workspace::new()?;
     build(&workspace, &page.healed)?;
     workspace.record(&["-n", "200"], "./program")?.exits(0)?;
@@ -99,6 +99,6 @@ fn heals(page: &Page) -> Result<()> {
 fn build(workspace: &Workspace, program: &str) -> Result<&'static str> {
     let file = "program.c";
     workspace.write(file, program)?;
-    compile(workspace, Path::new(file), "program", Compiler::Gcc)?;
+    compile(workspace, Path::new(file), "program", TestedCompiler::Gcc)?;
     Ok(file)
 }

@@ -1,8 +1,8 @@
 //! Path mode: the path of each thread, in programs that run freely.
 
 use anyhow::{Context, Result, ensure};
-use unsnarl_e2e::{Compiler, Finished, Workspace};
-use unsnarl_trace::{EventKind, Mode, PathStep, Run, ThreadId, read_run};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace};
+use unsnarl_trace::{EventKind, OrderMode, PathStep, Run, ThreadId, read_run};
 
 /// A program whose threads take the lock as many times as the argument says; the last iteration of `main.1` fails.
 const PROGRAM: &str = "#include <assert.h>
@@ -37,7 +37,7 @@ int main(int count, char **arguments) {
 }
 ";
 
-fn build(compiler: Compiler, level: &str) -> Result<Workspace> {
+fn build(compiler: TestedCompiler, level: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     workspace.write("odd.c", PROGRAM)?;
     let words = ["cc", "--path", level, "-pthread", "odd.c", "-o", "odd"];
@@ -83,13 +83,13 @@ fn entered(run: &Run, thread: u16, line: u32) -> Result<(usize, usize)> {
 fn the_path_of_every_thread() -> Result<()> {
     // The longer ones fill a thread's memory several times over.
     for (compiler, level, times) in [
-        (Compiler::Gcc, "-O0", 1000),
-        (Compiler::Gcc, "-O0", 20_000),
-        (Compiler::Clang, "-O0", 20_000),
+        (TestedCompiler::Gcc, "-O0", 1000),
+        (TestedCompiler::Gcc, "-O0", 20_000),
+        (TestedCompiler::Clang, "-O0", 20_000),
     ] {
         let workspace = build(compiler, level)?;
         let run = recorded(&workspace, &[&times.to_string()], 0)?;
-        ensure!(run.meta.mode == Mode::Path && !run.meta.exact);
+        ensure!(run.meta.mode == OrderMode::Path && !run.meta.exact);
         for thread in [1, 2] {
             ensure!(count(&run, thread, EventKind::Lock) == times);
             ensure!(count(&run, thread, EventKind::Unlock) == times);
@@ -120,7 +120,7 @@ fn one_at_a_time(run: &Run) -> bool {
 
 #[test]
 fn a_failure_is_captured_and_the_path_goes_up_to_it() -> Result<()> {
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
         let workspace = build(compiler, "-O0")?;
         let run = recorded(&workspace, &["5000", "fails"], 1)?;
         let failure = run.meta.failure.as_ref().context("no failure")?;
@@ -140,7 +140,7 @@ fn a_failure_is_captured_and_the_path_goes_up_to_it() -> Result<()> {
 
 #[test]
 fn what_it_was_not_built_for_is_refused() -> Result<()> {
-    let workspace = build(Compiler::Gcc, "-O1")?;
+    let workspace = build(TestedCompiler::Gcc, "-O1")?;
     workspace
         .unsnarl(&["record", "-n", "1", "--", "./odd", "3"])?
         .exits(2)?
@@ -187,7 +187,7 @@ fn marks(run: &Run, thread: u16) -> Result<String> {
 
 #[test]
 fn every_way_through_a_program_is_followed() -> Result<()> {
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
         for flags in ["-O0", "-O1", "-O2", "-O2 -fPIC", "-O3 -march=native"] {
             let workspace = Workspace::new()?;
             let source = unsnarl_e2e::project().join("tests/runtime/path/ways.cpp");

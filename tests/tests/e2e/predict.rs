@@ -3,18 +3,18 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace, program::compile};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace, program::compile};
 
 fn compiled(name: &str) -> Result<(Workspace, String)> {
     let workspace = Workspace::new()?;
-    let command = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open(name)?.compile(&workspace, TestedCompiler::Gcc)?;
     Ok((workspace, command))
 }
 
 fn written(source: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     workspace.write("prog.c", source)?;
-    compile(&workspace, Path::new("prog.c"), "prog", Compiler::Gcc)?;
+    compile(&workspace, Path::new("prog.c"), "prog", TestedCompiler::Gcc)?;
     Ok(workspace)
 }
 
@@ -282,7 +282,7 @@ fn another_build_is_refused() -> Result<()> {
     let workspace = written(FLAG)?;
     workspace.unsnarl(&["predict", "--", "./prog"])?.exits(0)?;
     workspace.write("prog.c", &FLAG.replace("42", "43"))?;
-    compile(&workspace, Path::new("prog.c"), "prog", Compiler::Gcc)?;
+    compile(&workspace, Path::new("prog.c"), "prog", TestedCompiler::Gcc)?;
     workspace
         .unsnarl(&["predict"])?
         .exits(2)?

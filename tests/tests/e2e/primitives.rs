@@ -3,15 +3,15 @@
 
 use anyhow::{Context, Result};
 use std::{fs, path::Path};
-use unsnarl_e2e::{Compiler, Workspace, program::compile_with};
+use unsnarl_e2e::{TestedCompiler, Workspace, program::compile_with};
 
 const STRATEGIES: [&str; 3] = ["random", "pct", "sequential"];
 
-fn check(source: &str, compiler: Compiler) -> Result<()> {
+fn check(source: &str, compiler: TestedCompiler) -> Result<()> {
     check_with(source, compiler, &[], "40")
 }
 
-fn check_with(source: &str, compiler: Compiler, options: &[&str], runs: &str) -> Result<()> {
+fn check_with(source: &str, compiler: TestedCompiler, options: &[&str], runs: &str) -> Result<()> {
     let workspace = Workspace::new()?;
     record_all(source, compiler, options, runs, &workspace)?;
     let runs = workspace.runs_that("passed")?;
@@ -25,7 +25,7 @@ fn check_with(source: &str, compiler: Compiler, options: &[&str], runs: &str) ->
 /// Compiles the program and records it under every strategy.
 fn record_all(
     source: &str,
-    compiler: Compiler,
+    compiler: TestedCompiler,
     options: &[&str],
     runs: &str,
     workspace: &Workspace,
@@ -59,12 +59,12 @@ macro_rules! checks {
 
             #[test]
             fn gcc() -> Result<()> {
-                check($source, Compiler::Gcc)
+                check($source, TestedCompiler::Gcc)
             }
 
             #[test]
             fn clang() -> Result<()> {
-                check($source, Compiler::Clang)
+                check($source, TestedCompiler::Clang)
             }
         }
     )*};
@@ -84,14 +84,14 @@ checks! {
 
 #[test]
 fn openmp_by_gcc() -> Result<()> {
-    check_with("openmp.c", Compiler::Gcc, &["-fopenmp"], "15")?;
-    check_with("openmp.c", Compiler::Gcc, &["-fopenmp", "-O2"], "15")
+    check_with("openmp.c", TestedCompiler::Gcc, &["-fopenmp"], "15")?;
+    check_with("openmp.c", TestedCompiler::Gcc, &["-fopenmp", "-O2"], "15")
 }
 
 /// Waits on atomics, semaphores, latches and barriers are futexes in the library's headers. They choose
 /// among the library's own tables by address, which is another one in every process: such runs pass,
 /// but are not repeated event by event.
-fn cpp20_never_hangs(compiler: Compiler) -> Result<()> {
+fn cpp20_never_hangs(compiler: TestedCompiler) -> Result<()> {
     let workspace = Workspace::new()?;
     record_all(
         "cpp20_threads.cpp",
@@ -104,10 +104,10 @@ fn cpp20_never_hangs(compiler: Compiler) -> Result<()> {
 
 #[test]
 fn cpp20_by_gcc() -> Result<()> {
-    cpp20_never_hangs(Compiler::Gcc)
+    cpp20_never_hangs(TestedCompiler::Gcc)
 }
 
 #[test]
 fn cpp20_by_clang() -> Result<()> {
-    cpp20_never_hangs(Compiler::Clang)
+    cpp20_never_hangs(TestedCompiler::Clang)
 }

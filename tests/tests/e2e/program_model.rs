@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use std::{collections::BTreeSet, fs, path::Path};
-use unsnarl_e2e::{Compiler, Finished, Program as Subject, Workspace, binary};
+use unsnarl_e2e::{Finished, TestProgram as Subject, TestedCompiler, Workspace, binary};
 use unsnarl_trace::{
     Event, EventKind, Run, flags,
     program::{self, Constant, Instruction, Op, Operand, Program, Unit, UnitId},
@@ -10,12 +10,12 @@ use unsnarl_trace::{
 };
 
 /// Runs and the model of their build.
-struct Recorded {
+struct ModelledRuns {
     runs: Vec<Run>,
     model: Program,
 }
 
-fn recorded(workspace: &Workspace) -> Result<Recorded> {
+fn recorded(workspace: &Workspace) -> Result<ModelledRuns> {
     let mut runs = Vec::new();
     for name in workspace.runs()? {
         runs.push(read_run(&workspace.path().join(workspace.run_path(&name)))?);
@@ -23,14 +23,14 @@ fn recorded(workspace: &Workspace) -> Result<Recorded> {
     let build = &runs.first().context("no run")?.meta.build_id;
     let folder = workspace.path().join(".unsnarl/runs");
     let model = program::load(&folder, build)?;
-    Ok(Recorded { runs, model })
+    Ok(ModelledRuns { runs, model })
 }
 
 /// Compiles a program of ours at a level, and records it.
-fn record(name: &str, level: &str) -> Result<Recorded> {
+fn record(name: &str, level: &str) -> Result<ModelledRuns> {
     let workspace = Workspace::new()?;
     let subject = Subject::open(name)?;
-    let command = subject.compile_with(&workspace, Compiler::Clang, &[level])?;
+    let command = subject.compile_with(&workspace, TestedCompiler::Clang, &[level])?;
     let options = [&["--until-failing", "1"], &*subject.recording()].concat();
     workspace.record(&options, &command)?;
     recorded(&workspace)
@@ -81,7 +81,7 @@ fn announced(callback: &str) -> Option<u32> {
 
 /// Checks that every access in the user's code has its instruction: the callback of an access of this size and kind,
 /// on this line. Returns the number of accesses.
-fn check_accesses(recorded: &Recorded) -> Result<usize> {
+fn check_accesses(recorded: &ModelledRuns) -> Result<usize> {
     let mut checked = 0;
     for run in &recorded.runs {
         for (id, event) in run
@@ -150,7 +150,7 @@ fn accesses_of_templates_and_headers_have_them_too() -> Result<()> {
 }
 
 /// The functions that events of a kind call.
-fn callees(recorded: &Recorded, kind: EventKind) -> Result<BTreeSet<String>> {
+fn callees(recorded: &ModelledRuns, kind: EventKind) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for run in &recorded.runs {
         for (_, event) in run.events.iter().filter(|(_, event)| event.kind == kind) {
@@ -188,7 +188,7 @@ void first(); void second(); void third();
 #[test]
 fn units_of_archives_and_libraries() -> Result<()> {
     let workspace = Workspace::new()?;
-    let cxx = Compiler::Clang.command(true).context("no clang")?;
+    let cxx = TestedCompiler::Clang.command(true).context("no clang")?;
     workspace.write("shared.h", SHARED)?;
     let unit = |name: &str, index: u32| {
         format!("#include \"shared.h\"\nvoid {name}() {{\n    counts[{index}].add(1);\n}}\n")
@@ -249,7 +249,7 @@ fn units_of_archives_and_libraries() -> Result<()> {
 fn gcc_keeps_none_and_complains_of_nothing() -> Result<()> {
     let workspace = Workspace::new()?;
     let subject = Subject::open("bank_account")?;
-    let command = subject.compile(&workspace, Compiler::Gcc)?;
+    let command = subject.compile(&workspace, TestedCompiler::Gcc)?;
     let finished = workspace.record(&["-n", "3"], &command)?;
     ensure!(!finished.stderr.contains("model"), "{finished}");
     ensure!(!workspace.path().join(".unsnarl/models").exists());
@@ -265,7 +265,7 @@ fn gcc_keeps_none_and_complains_of_nothing() -> Result<()> {
 /// dependencies, the same words, the same status.
 #[test]
 fn commands_make_what_clang_makes() -> Result<()> {
-    let clang = Compiler::Clang.command(false).context("no clang")?;
+    let clang = TestedCompiler::Clang.command(false).context("no clang")?;
     for line in [
         "-c a.c",
         "-c a.c -MD",
@@ -359,7 +359,7 @@ fn files(folder: &Path) -> Result<BTreeSet<(String, String)>> {
 fn text_on_standard_input() -> Result<()> {
     let workspace = Workspace::new()?;
     let source = workspace.write("in.c", "int main(void) { return 0; }\n")?;
-    for clang in [Compiler::Clang, Compiler::Clang14] {
+    for clang in [TestedCompiler::Clang, TestedCompiler::Clang14] {
         let Some(clang) = clang.command(false) else {
             bail!("no clang");
         };
@@ -377,10 +377,12 @@ fn text_on_standard_input() -> Result<()> {
 fn an_old_clang_is_said_and_serves() -> Result<()> {
     let workspace = Workspace::new()?;
     let subject = Subject::open("bank_account")?;
-    let command = subject.compile(&workspace, Compiler::Clang14)?;
+    let command = subject.compile(&workspace, TestedCompiler::Clang14)?;
     workspace.record(&["-n", "3"], &command)?;
     ensure!(!workspace.path().join(".unsnarl/models").exists());
-    let clang = Compiler::Clang14.command(false).context("no clang-14")?;
+    let clang = TestedCompiler::Clang14
+        .command(false)
+        .context("no clang-14")?;
     let compile = |model: &str| -> Result<Finished> {
         let mut command = workspace.unsnarl_command(&["cc", "-c", "bank_account.c"])?;
         command.env("UNSNARL_CC", clang).env("UNSNARL_MODEL", model);
@@ -402,7 +404,7 @@ fn an_old_clang_is_said_and_serves() -> Result<()> {
 #[test]
 fn make_with_lists_of_dependencies() -> Result<()> {
     let workspace = sources()?;
-    let clang = Compiler::Clang.command(false).context("no clang")?;
+    let clang = TestedCompiler::Clang.command(false).context("no clang")?;
     workspace.write(
         "Makefile",
         "CFLAGS = -MMD\nprog: main.o a.o b.o\n\t$(CC) $^ -o $@\n-include main.d a.d b.d\n",
@@ -431,7 +433,7 @@ fn make_with_lists_of_dependencies() -> Result<()> {
 #[test]
 fn blocks_of_paths_have_their_instructions() -> Result<()> {
     let workspace = Workspace::new()?;
-    let clang = Compiler::Clang.command(false).context("no clang")?;
+    let clang = TestedCompiler::Clang.command(false).context("no clang")?;
     let subject = Subject::open("bank_account")?;
     fs::copy(&subject.source, workspace.path().join("bank.c"))?;
     let words = ["cc", "--path", "-O0", "bank.c", "-pthread", "-o", "bank"];

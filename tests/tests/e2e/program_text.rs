@@ -3,11 +3,11 @@
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
-use unsnarl_e2e::{Compiler, Program, Workspace, program::compile_with};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, program::compile_with};
 use unsnarl_recorder::program::condense;
 use unsnarl_trace::{
     Run,
-    program::{self, Constant, ConstantId, Op, Operand, Place, Unit},
+    program::{self, Constant, ConstantId, DebugPlace, Op, Operand, Unit},
     read_run,
 };
 
@@ -27,8 +27,8 @@ const FLAGS: [&str; 9] = [
 /// Checks all programs and the runtime's exercises, at this level.
 fn all_text_is_understood(level: &str) -> Result<()> {
     let mut sources = Vec::new();
-    for name in Program::names()? {
-        sources.push(Program::open(&name)?.source);
+    for name in TestProgram::names()? {
+        sources.push(TestProgram::open(&name)?.source);
     }
     for name in ["names.c", "names.cpp", "exact.c", "wide_atomics.c"] {
         sources.push(runtime_folder().join(name));
@@ -59,7 +59,7 @@ fn unit_of(source: &Path, level: &str) -> Result<Unit> {
     let is_cpp = source
         .extension()
         .is_some_and(|extension| extension == "cpp");
-    let clang = Compiler::Clang
+    let clang = TestedCompiler::Clang
         .command(is_cpp)
         .context("clang is missing")?;
     let workspace = Workspace::new()?;
@@ -91,7 +91,7 @@ fn all_text_is_understood_with_more_optimization() -> Result<()> {
 }
 
 /// Places of an instruction in the model, from within outwards.
-fn places(unit: &Unit, first: program::PlaceId) -> Vec<&Place> {
+fn places(unit: &Unit, first: program::PlaceId) -> Vec<&DebugPlace> {
     let mut found = Vec::new();
     let mut at = first;
     while at.0 != 0 && found.len() < 100 {
@@ -143,7 +143,7 @@ fn compare(run: &Run, program: &program::Program) -> Result<(usize, usize)> {
         let unit = unit.context("a unit of the run is not in the model")?;
         let (_, instruction) = unit.at(point).context("a point is not in its unit")?;
         let site = run.meta.site(event.site);
-        let is_there = |place: &&Place| {
+        let is_there = |place: &&DebugPlace| {
             let here = (
                 unit.file(place),
                 place.line,
@@ -160,7 +160,7 @@ fn compare(run: &Run, program: &program::Program) -> Result<(usize, usize)> {
         {
             continue;
         }
-        let told = |place: &&Place| format!("{place:?} in `{}`", unit.function_name(place));
+        let told = |place: &&DebugPlace| format!("{place:?} in `{}`", unit.function_name(place));
         let told = || all.iter().map(told).collect::<Vec<_>>().join(", ");
         ensure!(
             all.iter().any(is_there),
@@ -193,7 +193,7 @@ fn names_agree(source: &str, level: &str) -> Result<()> {
         &workspace,
         Path::new(source),
         "names",
-        Compiler::Clang,
+        TestedCompiler::Clang,
         &[level],
     )?;
     let options = ["-n", "1", "--strategy", "sequential"];

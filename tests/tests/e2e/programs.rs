@@ -2,7 +2,7 @@
 //! comment.
 
 use anyhow::{Context, Result, ensure};
-use unsnarl_e2e::{Compiler, Expectation, Program, Workspace, consistent};
+use unsnarl_e2e::{Expectation, TestProgram, TestedCompiler, Workspace, consistent};
 use unsnarl_trace::{Event, EventKind, read_run};
 
 /// Schedules of a program in which it must fail at least once and pass at least once.
@@ -18,22 +18,22 @@ macro_rules! programs {
 
                 #[test]
                 fn gcc() -> Result<()> {
-                    $check(stringify!($name), Compiler::Gcc, "-O0")
+                    $check(stringify!($name), TestedCompiler::Gcc, "-O0")
                 }
 
                 #[test]
                 fn clang() -> Result<()> {
-                    $check(stringify!($name), Compiler::Clang, "-O0")
+                    $check(stringify!($name), TestedCompiler::Clang, "-O0")
                 }
 
                 #[test]
                 fn gcc_optimized() -> Result<()> {
-                    $check(stringify!($name), Compiler::Gcc, "-O2")
+                    $check(stringify!($name), TestedCompiler::Gcc, "-O2")
                 }
 
                 #[test]
                 fn clang_optimized() -> Result<()> {
-                    $check(stringify!($name), Compiler::Clang, "-O2")
+                    $check(stringify!($name), TestedCompiler::Clang, "-O2")
                 }
             }
         )*)*
@@ -43,7 +43,7 @@ macro_rules! programs {
             let mut tested = vec![$($(stringify!($name)),*),*];
             tested.push("packed_flags");
             tested.sort_unstable();
-            assert_eq!(Program::names().unwrap(), tested);
+            assert_eq!(TestProgram::names().unwrap(), tested);
         }
     };
 }
@@ -74,8 +74,8 @@ mod packed_flags {
 
     #[test]
     fn clang() -> Result<()> {
-        is_explained("packed_flags", Compiler::Clang, "-O0")?;
-        let (workspace, _, command) = compiled("packed_flags", Compiler::Clang, "-O0")?;
+        is_explained("packed_flags", TestedCompiler::Clang, "-O0")?;
+        let (workspace, _, command) = compiled("packed_flags", TestedCompiler::Clang, "-O0")?;
         workspace.record(&["-n", RUNS, "--until-failing", "1"], &command)?;
         let (_, explanations) = workspace.explain()?;
         let remark = explanations.first().map(|first| first.remark.as_str());
@@ -91,7 +91,7 @@ mod packed_flags {
     /// read all the same.
     #[test]
     fn gcc_reads_the_word_that_it_writes() -> Result<()> {
-        let (workspace, program, command) = compiled("packed_flags", Compiler::Gcc, "-O0")?;
+        let (workspace, program, command) = compiled("packed_flags", TestedCompiler::Gcc, "-O0")?;
         workspace
             .record(&["-n", CORRECT_RUNS], &command)?
             .exits(0)?;
@@ -122,7 +122,7 @@ mod packed_flags {
 /// Checks that the program fails in some schedules and passes in others, and that the first explanation is the right
 /// one. A build that is known to be explained wrongly has an explanation all the same; `cargo xtask bench levels` counts
 /// it as wrong.
-fn is_explained(name: &str, compiler: Compiler, level: &str) -> Result<()> {
+fn is_explained(name: &str, compiler: TestedCompiler, level: &str) -> Result<()> {
     let (workspace, program, command) = compiled(name, compiler, level)?;
     if !program.has_bug(compiler, level) {
         return is_gone(&workspace, &command);
@@ -167,7 +167,7 @@ fn is_explained(name: &str, compiler: Compiler, level: &str) -> Result<()> {
 
 /// Checks that the program fails in some schedules and passes in others. One of many reads of a flag comes too early,
 /// which no comparison of places shows; the nearest order that passes does (`dsp.rs`).
-fn fails_and_passes(name: &str, compiler: Compiler, level: &str) -> Result<()> {
+fn fails_and_passes(name: &str, compiler: TestedCompiler, level: &str) -> Result<()> {
     let (workspace, _, command) = compiled(name, compiler, level)?;
     workspace
         .record(&["-n", RUNS, "--until-failing", "3"], &command)?
@@ -189,8 +189,8 @@ fn is_gone(workspace: &Workspace, command: &str) -> Result<()> {
 }
 
 /// Checks that two bugs have two explanations, each the right one; with one of them fixed only the other is left.
-fn is_explained_twice(name: &str, compiler: Compiler, level: &str) -> Result<()> {
-    let program = Program::open(name)?;
+fn is_explained_twice(name: &str, compiler: TestedCompiler, level: &str) -> Result<()> {
+    let program = TestProgram::open(name)?;
     let second = program.second.as_ref().context("it has no second bug")?;
     let both = [&program.expectation, second];
     are_explained(&program, compiler, &[level], &both)?;
@@ -200,8 +200,8 @@ fn is_explained_twice(name: &str, compiler: Compiler, level: &str) -> Result<()>
 
 /// Checks that the program in this build has these explanations and no other.
 fn are_explained(
-    program: &Program,
-    compiler: Compiler,
+    program: &TestProgram,
+    compiler: TestedCompiler,
     options: &[&str],
     expected: &[&Expectation],
 ) -> Result<()> {
@@ -226,7 +226,7 @@ fn are_explained(
 }
 
 /// Checks that the program never fails, and that nothing is explained.
-fn is_not_blamed(name: &str, compiler: Compiler, level: &str) -> Result<()> {
+fn is_not_blamed(name: &str, compiler: TestedCompiler, level: &str) -> Result<()> {
     let (workspace, program, command) = compiled(name, compiler, level)?;
     workspace
         .record(
@@ -244,7 +244,7 @@ fn is_not_blamed(name: &str, compiler: Compiler, level: &str) -> Result<()> {
 }
 
 /// Checks that the program always fails, and that the explanation says that the schedule does not matter.
-fn is_called_sequential(name: &str, compiler: Compiler, level: &str) -> Result<()> {
+fn is_called_sequential(name: &str, compiler: TestedCompiler, level: &str) -> Result<()> {
     let (workspace, program, command) = compiled(name, compiler, level)?;
     workspace.record(&["-n", "60"], &command)?.exits(1)?;
     let (finished, explanations) = workspace.explain()?;
@@ -260,8 +260,12 @@ fn is_called_sequential(name: &str, compiler: Compiler, level: &str) -> Result<(
     Ok(())
 }
 
-fn compiled(name: &str, compiler: Compiler, level: &str) -> Result<(Workspace, Program, String)> {
-    let program = Program::open(name)?;
+fn compiled(
+    name: &str,
+    compiler: TestedCompiler,
+    level: &str,
+) -> Result<(Workspace, TestProgram, String)> {
+    let program = TestProgram::open(name)?;
     let workspace = Workspace::new()?;
     let command = program.compile_with(&workspace, compiler, &[level])?;
     Ok((workspace, program, command))

@@ -7,12 +7,12 @@ use std::{
     sync::atomic::AtomicBool,
     time::Duration,
 };
-use unsnarl_e2e::{Compiler, Program, Workspace, permit, program::compile};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, permit, program::compile};
 use unsnarl_recorder::{
     assemble,
     launch::{Output, Starter},
     log::Limits,
-    proposal::{Ended, Verdict, execute_proposal},
+    proposal::{FollowVerdict, ScheduleEnd, execute_proposal},
     record::Job,
 };
 use unsnarl_trace::{
@@ -20,7 +20,7 @@ use unsnarl_trace::{
 };
 
 /// An event on the line that holds `text`.
-fn on(program: &Program, thread: &str, kind: &str, text: &str) -> Result<String> {
+fn on(program: &TestProgram, thread: &str, kind: &str, text: &str) -> Result<String> {
     let source = std::fs::read_to_string(&program.source)?;
     let is_it = |line: &&str| line.contains(text) && !line.starts_with("//");
     let (line, _) = (1..)
@@ -42,8 +42,8 @@ fn schedule(workspace: &Workspace, program: &str, events: &[String]) -> Result<(
     Ok(())
 }
 
-fn compiled(name: &str, compiler: Compiler) -> Result<(Workspace, Program, String)> {
-    let program = Program::open(name)?;
+fn compiled(name: &str, compiler: TestedCompiler) -> Result<(Workspace, TestProgram, String)> {
+    let program = TestProgram::open(name)?;
     let workspace = Workspace::new()?;
     let command = program.compile(&workspace, compiler)?;
     Ok((workspace, program, command))
@@ -51,7 +51,7 @@ fn compiled(name: &str, compiler: Compiler) -> Result<(Workspace, Program, Strin
 
 #[test]
 fn two_critical_sections_in_either_order() -> Result<()> {
-    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let (workspace, bank, command) = compiled("bank_account", TestedCompiler::Gcc)?;
     let read = on(&bank, "main.2", "read", "long available = account.balance")?;
     let deposit = on(&bank, "main.1", "write", "account.balance += amount")?;
     let write = on(&bank, "main.2", "write", "account.balance = available")?;
@@ -92,7 +92,7 @@ fn two_critical_sections_in_either_order() -> Result<()> {
 /// A schedule that keeps only the order of the events: the seed decides which threads run in between.
 #[test]
 fn the_rest_of_a_schedule_can_be_drawn() -> Result<()> {
-    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let (workspace, bank, command) = compiled("bank_account", TestedCompiler::Gcc)?;
     let read = on(&bank, "main.2", "read", "long available = account.balance")?;
     let deposit = on(&bank, "main.1", "write", "account.balance += amount")?;
     let write = on(&bank, "main.2", "write", "account.balance = available")?;
@@ -126,7 +126,7 @@ fn the_rest_of_a_schedule_can_be_drawn() -> Result<()> {
 /// An optional event is held back until its turn all the same.
 #[test]
 fn an_optional_event_may_stay_out() -> Result<()> {
-    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let (workspace, bank, command) = compiled("bank_account", TestedCompiler::Gcc)?;
     let optional = |event: String, nth: u32| {
         event.replace('}', &format!(r#", "nth": {nth}, "optional": true}}"#))
     };
@@ -151,7 +151,7 @@ fn an_optional_event_may_stay_out() -> Result<()> {
 
 #[test]
 fn an_order_that_cannot_be_says_who_holds_whom_back() -> Result<()> {
-    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let (workspace, bank, command) = compiled("bank_account", TestedCompiler::Gcc)?;
     let read = on(&bank, "main.2", "read", "long available = account.balance")?;
     let deposit = on(&bank, "main.1", "write", "account.balance += amount")?;
     // The reader still holds the lock that the deposit needs.
@@ -180,7 +180,7 @@ fn line_of(event: &str) -> Result<u32> {
 
 #[test]
 fn what_a_thread_never_does() -> Result<()> {
-    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let (workspace, bank, command) = compiled("bank_account", TestedCompiler::Gcc)?;
     let twice =
         on(&bank, "main.1", "write", "account.balance += amount")?.replace("}", r#", "nth": 2}"#);
     schedule(&workspace, &command, &[twice])?;
@@ -208,7 +208,7 @@ fn what_a_thread_never_does() -> Result<()> {
 
 #[test]
 fn what_is_no_schedule_of_the_program_is_refused() -> Result<()> {
-    let (workspace, bank, command) = compiled("bank_account", Compiler::Gcc)?;
+    let (workspace, bank, command) = compiled("bank_account", TestedCompiler::Gcc)?;
     let refused = |events: &[String], says: &str| -> Result<()> {
         schedule(&workspace, &command, events)?;
         workspace
@@ -242,7 +242,7 @@ fn what_is_no_schedule_of_the_program_is_refused() -> Result<()> {
 
 #[test]
 fn a_deadlock_on_purpose() -> Result<()> {
-    let (workspace, program, command) = compiled("lock_order", Compiler::Gcc)?;
+    let (workspace, program, command) = compiled("lock_order", TestedCompiler::Gcc)?;
     workspace
         .record(&["-n", "300", "--until-failing", "1"], &command)?
         .exits(1)?;
@@ -253,9 +253,11 @@ fn a_deadlock_on_purpose() -> Result<()> {
         event.kind == EventKind::Lock && run.meta.thread(event.thread).name != "main"
     });
     let mut proposal = Proposal::of_events(&run, &locks);
-    let built = assemble::Program::open(run.meta.program.as_ref())?;
+    let built = assemble::ProgramDebugInfo::open(run.meta.program.as_ref())?;
     let reached = attempt(&built, &run, &proposal)?;
-    ensure!(reached.ended == Ended::Reached && reached.run.meta.outcome == Outcome::Deadlocked);
+    ensure!(
+        reached.ended == ScheduleEnd::Reached && reached.run.meta.outcome == Outcome::Deadlocked
+    );
 
     // The thread that took a lock last would take the one that it waits for next.
     let waits = run
@@ -270,7 +272,7 @@ fn a_deadlock_on_purpose() -> Result<()> {
     wanted.kind = EventKind::Lock;
     proposal.events.append(&mut beyond.events);
     let verdict = attempt(&built, &run, &proposal)?;
-    let Ended::Deadlocked(divergence) = &verdict.ended else {
+    let ScheduleEnd::Deadlocked(divergence) = &verdict.ended else {
         bail!("{}: {:?}", program.name, verdict.ended)
     };
     ensure!(verdict.reached == locks.len() && divergence.entry == locks.len());
@@ -284,7 +286,11 @@ fn events(run: &Run, wanted: impl Fn(&Event) -> bool) -> Vec<EventId> {
 }
 
 /// Runs a proposal for the program of a run.
-fn attempt(program: &assemble::Program, run: &Run, proposal: &Proposal) -> Result<Verdict> {
+fn attempt(
+    program: &assemble::ProgramDebugInfo,
+    run: &Run,
+    proposal: &Proposal,
+) -> Result<FollowVerdict> {
     let words: Vec<_> = run.meta.command.iter().map(Into::into).collect();
     let directory = PathBuf::from(&run.meta.directory);
     let job = Job {
@@ -311,19 +317,19 @@ fn attempt(program: &assemble::Program, run: &Run, proposal: &Proposal) -> Resul
 fn a_schedule_made_from_a_run_has_its_input() -> Result<()> {
     let workspace = Workspace::new()?;
     workspace.write("dice.c", DICE)?;
-    compile(&workspace, Path::new("dice.c"), "dice", Compiler::Gcc)?;
+    compile(&workspace, Path::new("dice.c"), "dice", TestedCompiler::Gcc)?;
     workspace.record(&["-n", "6", "--strategy", "random"], "./dice")?;
     let mut thrown = BTreeSet::new();
     for file in workspace.runs()? {
         let run = read_run(&workspace.path().join(workspace.run_path(&file)))?;
-        let built = assemble::Program::open(run.meta.program.as_ref())?;
+        let built = assemble::ProgramDebugInfo::open(run.meta.program.as_ref())?;
         let all = events(&run, |event| is_shared(&run, event));
         let proposal = Proposal::of_events(&run, &all);
         let again = Proposal::from_json(&proposal.to_json()?)?;
         ensure!(again == proposal, "{}", proposal.to_json()?);
         let verdict = attempt(&built, &run, &proposal)?;
         ensure!(
-            verdict.ended == Ended::Reached,
+            verdict.ended == ScheduleEnd::Reached,
             "{file}: {:#?}",
             verdict.ended
         );
@@ -418,10 +424,10 @@ const SUBSEQUENCES: u64 = 2;
 
 /// Checks that every recorded run's shared events, proposed in their order, are reached, and give the same order; so
 /// are some of them.
-fn recorded_orders_are_reached(name: &str, compiler: Compiler) -> Result<()> {
+fn recorded_orders_are_reached(name: &str, compiler: TestedCompiler) -> Result<()> {
     let (workspace, _, command) = compiled(name, compiler)?;
     let recorded = workspace.record(&["-n", "24", "--chances", "none"], &command)?;
-    let program = assemble::Program::open(&workspace.path().join(name))?;
+    let program = assemble::ProgramDebugInfo::open(&workspace.path().join(name))?;
     let mut tried: BTreeMap<&str, usize> = BTreeMap::new();
     for file in workspace.runs()? {
         let run = read_run(&workspace.path().join(workspace.run_path(&file)))?;
@@ -433,7 +439,7 @@ fn recorded_orders_are_reached(name: &str, compiler: Compiler) -> Result<()> {
         let all = events(&run, |event| is_shared(&run, event));
         let verdict = attempt(&program, &run, &Proposal::of_events(&run, &all))?;
         ensure!(
-            verdict.ended == Ended::Reached,
+            verdict.ended == ScheduleEnd::Reached,
             "{file}: {:#?}",
             verdict.ended
         );
@@ -450,7 +456,7 @@ fn recorded_orders_are_reached(name: &str, compiler: Compiler) -> Result<()> {
             let some = some_of(&run, &all, seed);
             let verdict = attempt(&program, &run, &Proposal::of_events(&run, &some))?;
             ensure!(
-                verdict.ended == Ended::Reached,
+                verdict.ended == ScheduleEnd::Reached,
                 "{file}, {seed}: {:#?}",
                 verdict.ended
             );
@@ -509,7 +515,7 @@ const WITH_CLANG: [&str; 10] = [
 ];
 
 /// Checks all of them, so that one failure does not hide the others.
-fn each(names: &[&str], compiler: Compiler) -> Result<()> {
+fn each(names: &[&str], compiler: TestedCompiler) -> Result<()> {
     let mut wrong = Vec::new();
     for name in names {
         if let Err(error) = recorded_orders_are_reached(name, compiler) {
@@ -522,10 +528,10 @@ fn each(names: &[&str], compiler: Compiler) -> Result<()> {
 
 #[test]
 fn recorded_orders_are_reached_gcc() -> Result<()> {
-    each(&WITH_GCC, Compiler::Gcc)
+    each(&WITH_GCC, TestedCompiler::Gcc)
 }
 
 #[test]
 fn recorded_orders_are_reached_clang() -> Result<()> {
-    each(&WITH_CLANG, Compiler::Clang)
+    each(&WITH_CLANG, TestedCompiler::Clang)
 }

@@ -9,7 +9,7 @@ use unsnarl_e2e::{Expectation, Workspace, project};
 const RUNS: &str = "200";
 
 /// A program under `tests/real`.
-struct Real {
+struct RealProgram {
     name: &'static str,
     /// The file with the bug, which also says what has to be explained.
     buggy: &'static str,
@@ -19,7 +19,7 @@ struct Real {
     build: fn(&Workspace, &str, bool) -> Result<()>,
 }
 
-impl Real {
+impl RealProgram {
     /// Prepares a working folder of its own, with the files that the program works on.
     fn prepare(&self) -> Result<Workspace> {
         let workspace = Workspace::new()?;
@@ -80,14 +80,14 @@ fn explained(workspace: &Workspace) -> Result<String> {
     Ok(workspace.unsnarl(&["explain"])?.to_string())
 }
 
-const PACKER: Real = Real {
+const PACKER: RealProgram = RealProgram {
     name: "packer",
     buggy: "src/pipeline.c",
     command: &["packer", "-b", "64", "input/text", "output"],
     build: configure_and_make,
 };
 
-const SCANNER: Real = Real {
+const SCANNER: RealProgram = RealProgram {
     name: "scanner",
     buggy: "src/matcher.cpp",
     command: &[
@@ -104,7 +104,7 @@ const SCANNER: Real = Real {
     build: cmake,
 };
 
-const KVD: Real = Real {
+const KVD: RealProgram = RealProgram {
     name: "kvd",
     buggy: "src/session.c",
     command: &["kvtest"],

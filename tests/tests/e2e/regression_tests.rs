@@ -2,21 +2,21 @@
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace};
 
 /// A program with a bug, and the script that pins it.
-struct Pinned {
+struct PinnedProgram {
     workspace: Workspace,
     source: String,
     text: String,
 }
 
-impl Pinned {
+impl PinnedProgram {
     /// Records until the program fails and exports the first failing run.
-    fn of(name: &str) -> Result<Pinned> {
+    fn of(name: &str) -> Result<PinnedProgram> {
         let workspace = Workspace::new()?;
-        let text = fs::read_to_string(&Program::open(name)?.source)?;
-        let pinned = Pinned {
+        let text = fs::read_to_string(&TestProgram::open(name)?.source)?;
+        let pinned = PinnedProgram {
             workspace,
             source: format!("{name}.c"),
             text,
@@ -88,7 +88,7 @@ const ONE_SECTION: [(&str, &str); 2] = [
 
 #[test]
 fn a_lost_update_fails_before_the_fix_and_passes_after_it() -> Result<()> {
-    let pinned = Pinned::of("bank_account")?;
+    let pinned = PinnedProgram::of("bank_account")?;
     pinned.says("fails: assertion `account.balance == 450` failed", 1)?;
     // Lines that move are found again, and change nothing.
     let moved = format!("// One line.\n\n// And another.\n{}", pinned.text);
@@ -106,7 +106,7 @@ fn a_lost_update_fails_before_the_fix_and_passes_after_it() -> Result<()> {
 
 #[test]
 fn a_forgotten_join_fails_before_the_fix_and_passes_after_it() -> Result<()> {
-    let pinned = Pinned::of("missing_join")?;
+    let pinned = PinnedProgram::of("missing_join")?;
     pinned.says("fails: assertion", 1)?;
     pinned.build(&pinned.edited(&[
         ("i < PARTS - 1; i++", "i < PARTS; i++"),
@@ -118,7 +118,7 @@ fn a_forgotten_join_fails_before_the_fix_and_passes_after_it() -> Result<()> {
 
 #[test]
 fn a_fix_that_rewrites_the_lines_ends_the_test() -> Result<()> {
-    let pinned = Pinned::of("lock_order")?;
+    let pinned = PinnedProgram::of("lock_order")?;
     pinned.says("fails", 1)?;
     let ordered = "    struct account *first = from < to ? from : to, *second = from < to ? to : from;\n    pthread_mutex_lock(&first->lock);\n    pthread_mutex_lock(&second->lock);\n";
     let fixed = pinned.edited(&[(
@@ -133,7 +133,7 @@ fn a_fix_that_rewrites_the_lines_ends_the_test() -> Result<()> {
 
 #[test]
 fn an_order_that_cannot_be_followed_is_no_pass() -> Result<()> {
-    let pinned = Pinned::of("bank_account")?;
+    let pinned = PinnedProgram::of("bank_account")?;
     let gone = pinned.edited(&[(
         "long available = account.balance;",
         "long available = account.balance + 0;",
@@ -171,7 +171,7 @@ fn an_order_that_cannot_be_followed_is_no_pass() -> Result<()> {
 #[test]
 fn what_cannot_be_pinned_is_said() -> Result<()> {
     let workspace = Workspace::new()?;
-    let command = Program::open("sequential_sum")?.compile(&workspace, Compiler::Gcc)?;
+    let command = TestProgram::open("sequential_sum")?.compile(&workspace, TestedCompiler::Gcc)?;
     workspace.record(&["-n", "40"], &command)?.exits(1)?;
     let run = workspace.runs()?.into_iter().next().context("a run")?;
     let finished = workspace

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
-use unsnarl_e2e::{Compiler, Finished, Workspace, program::compile};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace, program::compile};
 
 /// A program with a thread that keeps the result of `mood()`, which `main` looks at.
 fn program(mood: &str) -> String {
@@ -31,7 +31,12 @@ int main(void)
 fn recorded(mood: &str) -> Result<(Workspace, String)> {
     let workspace = Workspace::new()?;
     workspace.write("moody.c", &program(mood))?;
-    compile(&workspace, Path::new("moody.c"), "moody", Compiler::Gcc)?;
+    compile(
+        &workspace,
+        Path::new("moody.c"),
+        "moody",
+        TestedCompiler::Gcc,
+    )?;
     workspace.record(&["-n", "1"], "./moody")?;
     let runs = workspace.runs()?;
     let run = workspace.run_path(runs.first().context("no run")?);
@@ -60,7 +65,12 @@ fn only_what_is_looked_up_is_kept() -> Result<()> {
     let mood =
         "static long find_mood(void) { const char *m = getenv(\"MOOD\"); return m ? atol(m) : 3; }";
     workspace.write("moody.c", &program(mood))?;
-    compile(&workspace, Path::new("moody.c"), "moody", Compiler::Gcc)?;
+    compile(
+        &workspace,
+        Path::new("moody.c"),
+        "moody",
+        TestedCompiler::Gcc,
+    )?;
     let words = ["record", "-n", "1", "--", "./moody"];
     let mut command = workspace.unsnarl_command(&words)?;
     command.env("MOOD", "12").env("SECRET_TOKEN", "squeamish");
@@ -129,7 +139,12 @@ fn another_build_is_refused() -> Result<()> {
         "moody.c",
         &program("static long find_mood(void) { return 4; }"),
     )?;
-    compile(&workspace, Path::new("moody.c"), "moody", Compiler::Gcc)?;
+    compile(
+        &workspace,
+        Path::new("moody.c"),
+        "moody",
+        TestedCompiler::Gcc,
+    )?;
     let said = workspace.unsnarl(&["replay", &run])?.exits(2)?;
     ensure!(said.stderr.contains("another build"), "{said}");
     Ok(())

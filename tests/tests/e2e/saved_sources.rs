@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use unsnarl_core::Certainty;
-use unsnarl_e2e::{Compiler, Workspace, program::compile};
+use unsnarl_e2e::{TestedCompiler, Workspace, program::compile};
 
 /// A program with a heap block whose type follows from the line that allocates it.
 const PROGRAM: &str = "#include <assert.h>
@@ -39,7 +39,7 @@ int main(void)
 fn saved(text: &str) -> Result<(Workspace, String)> {
     let workspace = Workspace::new()?;
     let source = workspace.write("pay.c", PROGRAM)?;
-    compile(&workspace, Path::new("pay.c"), "pay", Compiler::Gcc)?;
+    compile(&workspace, Path::new("pay.c"), "pay", TestedCompiler::Gcc)?;
     workspace
         .record(&["-n", "500", "--until-failing", "1"], "./pay")?
         .exits(1)?;

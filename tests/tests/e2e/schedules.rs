@@ -2,13 +2,18 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeSet, path::Path};
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace, program::compile};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace, program::compile};
 
 /// Compiles a program of `tests/runtime/chances` to `./program`.
 fn chances(name: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/chances");
-    compile(&workspace, &folder.join(name), "program", Compiler::Gcc)?;
+    compile(
+        &workspace,
+        &folder.join(name),
+        "program",
+        TestedCompiler::Gcc,
+    )?;
     Ok(workspace)
 }
 
@@ -96,7 +101,7 @@ fn a_bound_is_exhausted() -> Result<()> {
         ("correct_bank", "2", 0),
     ] {
         let workspace = Workspace::new()?;
-        let program = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+        let program = TestProgram::open(name)?.compile(&workspace, TestedCompiler::Gcc)?;
         let strategy = format!("exhaustive:{bound}");
         let finished = workspace.record(&["--strategy", &strategy], &program)?;
         ensure!(finished.status == Some(status), "{name}: {finished:?}");
@@ -144,7 +149,7 @@ fn orders(workspace: &Workspace, out: &str) -> Result<BTreeSet<String>> {
 fn nothing_is_found_elsewhere() -> Result<()> {
     for name in ["bank_account", "lock_order", "lost_wakeup"] {
         let workspace = Workspace::new()?;
-        let program = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+        let program = TestProgram::open(name)?.compile(&workspace, TestedCompiler::Gcc)?;
         let record = |options: &[&str]| {
             let fixed = ["--chances", "none", "--keep-passing", "100000"];
             workspace.record(&[&fixed, options].concat(), &program)
@@ -190,7 +195,12 @@ fn chances_are_searched_and_minimized() -> Result<()> {
 fn what_the_log_does_not_tell_is_said() -> Result<()> {
     let workspace = Workspace::new()?;
     workspace.write("clock.c", CLOCK)?;
-    compile(&workspace, Path::new("clock.c"), "program", Compiler::Gcc)?;
+    compile(
+        &workspace,
+        Path::new("clock.c"),
+        "program",
+        TestedCompiler::Gcc,
+    )?;
     let options = ["--strategy", "exhaustive:9"];
     let finished = workspace.record(&options, "./program")?.exits(0)?;
     let finished =
@@ -230,7 +240,12 @@ int main(void) {
 fn stretch(name: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/stretch");
-    compile(&workspace, &folder.join(name), "program", Compiler::Gcc)?;
+    compile(
+        &workspace,
+        &folder.join(name),
+        "program",
+        TestedCompiler::Gcc,
+    )?;
     Ok(workspace)
 }
 

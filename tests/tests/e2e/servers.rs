@@ -2,7 +2,7 @@
 
 use super::modes::Modes;
 use anyhow::{Result, ensure};
-use unsnarl_e2e::{Compiler, Finished};
+use unsnarl_e2e::{Finished, TestedCompiler};
 
 fn record(program: &Modes, mode: &str, more: &[&str]) -> Result<Finished> {
     let start = ["record", "--seed", "3", "--timeout", "1s"];
@@ -13,7 +13,7 @@ fn record(program: &Modes, mode: &str, more: &[&str]) -> Result<Finished> {
 /// The recorder says what it waits for, takes it for no failure, and keeps nothing.
 #[test]
 fn a_server_without_a_client_waits_for_one() -> Result<()> {
-    let program = Modes::compile("servers.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("servers.c", TestedCompiler::Gcc, &[])?;
     for (mode, runs, waits) in [
         (
             "take_connections",
@@ -48,7 +48,7 @@ fn a_server_without_a_client_waits_for_one() -> Result<()> {
 /// Other runs have ended: the one that does not is a failure, whoever could still come from outside.
 #[test]
 fn a_hang_beside_a_wait_for_the_outside_is_one() -> Result<()> {
-    let program = Modes::compile("servers.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("servers.c", TestedCompiler::Gcc, &[])?;
     let said = record(&program, "lose_wakeup", &["--until-failing", "1"])?.exits(1)?;
     said.says(&["passed", "1 timed out"])?;
     program.repeats()?.exits(0)?;

@@ -3,17 +3,22 @@
 use super::modes::Modes;
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeMap, fs, path::Path};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 
 /// Results of a campaign: its run files, and its output without the rate and the notes on how the runs were made.
 #[derive(PartialEq)]
-struct Left {
+struct CampaignResult {
     files: BTreeMap<String, Vec<u8>>,
     said: Vec<String>,
     status: Option<i32>,
 }
 
-fn record(workspace: &Workspace, jobs: &str, options: &[&str], command: &[&str]) -> Result<Left> {
+fn record(
+    workspace: &Workspace,
+    jobs: &str,
+    options: &[&str],
+    command: &[&str],
+) -> Result<CampaignResult> {
     let start = ["record", "--seed", "5", "-j", jobs];
     let words = [&start[..], options, &["--"], command].concat();
     let finished = workspace.unsnarl(&words)?;
@@ -35,7 +40,7 @@ fn record(workspace: &Workspace, jobs: &str, options: &[&str], command: &[&str])
         "were made by themselves",
     ];
     let lines = lines.filter(|line| !ways.iter().any(|way| line.contains(way)));
-    Ok(Left {
+    Ok(CampaignResult {
         files,
         said: lines.map(without_rate).collect(),
         status: finished.status,
@@ -54,7 +59,7 @@ fn compare(workspace: &Workspace, options: &[&str], command: &[&str]) -> Result<
     ensure!(!one.files.is_empty(), "{command:?}: nothing was recorded");
     for jobs in ["2", "4"] {
         let more = record(workspace, jobs, options, command)?;
-        let names = |left: &Left| left.files.keys().cloned().collect::<Vec<_>>();
+        let names = |left: &CampaignResult| left.files.keys().cloned().collect::<Vec<_>>();
         let what = format!("{command:?} {options:?} -j {jobs}");
         ensure!(
             (&one.said, one.status) == (&more.said, more.status),
@@ -89,7 +94,7 @@ const COMPARED: [&str; 8] = [
 fn the_same_seed_gives_the_same_files_however_many_are_made_at_a_time() -> Result<()> {
     for name in COMPARED {
         let workspace = Workspace::new()?;
-        let command = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+        let command = TestProgram::open(name)?.compile(&workspace, TestedCompiler::Gcc)?;
         compare(&workspace, &["-n", "120"], &[&command])?;
     }
     Ok(())
@@ -104,7 +109,7 @@ fn what_ends_a_campaign_does_so_at_the_same_run() -> Result<()> {
         "queue_pointer",
     ] {
         let workspace = Workspace::new()?;
-        let command = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+        let command = TestProgram::open(name)?.compile(&workspace, TestedCompiler::Gcc)?;
         for options in [
             &["-n", "300", "--until-failing", "2", "--coverage"][..],
             &["-n", "300", "--until-failing", "1", "--minimize"],
@@ -121,7 +126,7 @@ fn what_ends_a_campaign_does_so_at_the_same_run() -> Result<()> {
 /// The effects of a run outside its own process are found by the next run, and no other run sees them meanwhile.
 #[test]
 fn runs_that_others_could_notice_are_made_by_themselves() -> Result<()> {
-    let program = Modes::compile("shares.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("shares.c", TestedCompiler::Gcc, &[])?;
     let workspace = &program.workspace;
     for (mode, why) in [
         ("file", "the program opens count.txt for writing"),
@@ -152,7 +157,7 @@ fn runs_that_others_could_notice_are_made_by_themselves() -> Result<()> {
 
 #[test]
 fn what_runs_find_of_those_before_does_not_depend_on_how_many_are_made_at_a_time() -> Result<()> {
-    let program = Modes::compile("shares.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("shares.c", TestedCompiler::Gcc, &[])?;
     let workspace = &program.workspace;
     let count = || fs::read_to_string(workspace.path().join("count.txt"));
     for mode in ["file", "file-seldom"] {

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use unsnarl_core::Verdict;
-use unsnarl_e2e::{Compiler, Workspace, program::compile};
+use unsnarl_e2e::{TestedCompiler, Workspace, program::compile};
 
 #[test]
 fn a_wait_in_an_if_is_explained() -> Result<()> {
@@ -13,7 +13,7 @@ fn a_wait_in_an_if_is_explained() -> Result<()> {
         &workspace,
         &folder.join("spurious_wakeup.c"),
         "program",
-        Compiler::Gcc,
+        TestedCompiler::Gcc,
     )?;
     workspace.record(&["-n", "200"], "./program")?.exits(1)?;
     let said = workspace.unsnarl(&["explain"])?.exits(1)?;

@@ -3,13 +3,13 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs;
-use unsnarl_e2e::{Program, Workspace};
+use unsnarl_e2e::{TestProgram, Workspace};
 
 const FILE: &str = ".unsnarl-suppressions.toml";
 
 /// The bank with so many lines before it, recorded until it fails.
 fn record(workspace: &Workspace, before: &str) -> Result<String> {
-    let text = fs::read_to_string(&Program::open("bank_account")?.source)?;
+    let text = fs::read_to_string(&TestProgram::open("bank_account")?.source)?;
     workspace.write("bank.c", &format!("{before}{text}"))?;
     workspace
         .unsnarl(&["cc", "-g", "bank.c", "-o", "bank", "-pthread"])?

@@ -7,13 +7,13 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-use unsnarl_e2e::{Compiler, Finished};
+use unsnarl_e2e::{Finished, TestedCompiler};
 
 const SOURCE: &str = "surroundings.c";
 /// Exit status of a program that lacks the permission for what it is asked to do.
 const NOT_ALLOWED: i32 = 77;
 
-fn check(compiler: Compiler, modes: &[&str]) -> Result<()> {
+fn check(compiler: TestedCompiler, modes: &[&str]) -> Result<()> {
     let program = Modes::compile(SOURCE, compiler, &[])?;
     for mode in modes {
         match program.plain(mode)?.status {
@@ -35,8 +35,8 @@ fn descriptors_are_closed_and_taken_over() -> Result<()> {
         "close_output",
         "ignore_broken_pipes",
     ];
-    check(Compiler::Gcc, &modes)?;
-    check(Compiler::Clang, &modes)
+    check(TestedCompiler::Gcc, &modes)?;
+    check(TestedCompiler::Clang, &modes)
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn folders_and_rights_are_left() -> Result<()> {
         "forbid_all_files",
         "clear_environment",
     ];
-    check(Compiler::Gcc, &modes)
+    check(TestedCompiler::Gcc, &modes)
 }
 
 #[test]
@@ -66,12 +66,12 @@ fn limits_are_reached() -> Result<()> {
         "little_memory",
         "small_files",
     ];
-    check(Compiler::Gcc, &modes)
+    check(TestedCompiler::Gcc, &modes)
 }
 
 #[test]
 fn a_broken_pipe_ends_the_program() -> Result<()> {
-    let program = Modes::compile(SOURCE, Compiler::Gcc, &[])?;
+    let program = Modes::compile(SOURCE, TestedCompiler::Gcc, &[])?;
     program.record("break_pipe", "random", "3")?.exits(1)?;
     let explained = program.workspace.unsnarl(&["explain"])?;
     explained.says(&["broken pipe"])?;
@@ -87,7 +87,7 @@ fn record_within(program: &Modes, limit: &str) -> Result<Finished> {
 
 #[test]
 fn limits_from_outside() -> Result<()> {
-    let program = Modes::compile(SOURCE, Compiler::Gcc, &[])?;
+    let program = Modes::compile(SOURCE, TestedCompiler::Gcc, &[])?;
     for limit in [
         "ulimit -s unlimited",
         "ulimit -s 512",
@@ -139,7 +139,7 @@ impl Drop for Randomness {
 #[test]
 fn addresses_may_lie_anywhere() -> Result<()> {
     for options in [&["-pie", "-fPIE"][..], &["-no-pie", "-fno-pie"]] {
-        let program = Modes::compile(SOURCE, Compiler::Gcc, options)?;
+        let program = Modes::compile(SOURCE, TestedCompiler::Gcc, options)?;
         let most = Randomness::set("mmap_rnd_bits", "32");
         if most.is_none() {
             println!("skipped: vm.mmap_rnd_bits cannot be set here");
@@ -162,7 +162,7 @@ fn addresses_may_lie_anywhere() -> Result<()> {
 /// are reported.
 #[test]
 fn under_valgrind() -> Result<()> {
-    let program = Modes::compile(SOURCE, Compiler::Gcc, &[])?;
+    let program = Modes::compile(SOURCE, TestedCompiler::Gcc, &[])?;
     let words = ["-q", "--error-exitcode=9", "./prog", "nothing"];
     let alone = program.workspace.run("valgrind", &words);
     let Ok(alone) = alone else {

@@ -3,15 +3,15 @@
 
 use anyhow::{Context, Result, anyhow, ensure};
 use unsnarl_core::Budget;
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 use unsnarl_symbolic::{Action, Bug, SymbolId, SymbolicTrace, Walked, dsp, expr::Values, walk};
 use unsnarl_trace::{EventKind, Run, Value, program, read_run};
 
 /// Follows one run of a program: a failing one if there is one.
 fn followed(name: &str, level: &str) -> Result<(Run, Walked)> {
-    let program = Program::open(name)?;
+    let program = TestProgram::open(name)?;
     let workspace = Workspace::new()?;
-    let command = program.compile_with(&workspace, Compiler::Clang, &[level])?;
+    let command = program.compile_with(&workspace, TestedCompiler::Clang, &[level])?;
     let options = [
         &["-n", "400", "--until-failing", "1"],
         &program.recording()[..],
@@ -103,7 +103,7 @@ fn happens_as_recorded(trace: &SymbolicTrace) -> Result<()> {
 /// Every program's trace agrees with its run, and its threads are followed to their ends.
 #[test]
 fn traces_agree_with_what_was_recorded() -> Result<()> {
-    for name in Program::names()? {
+    for name in TestProgram::names()? {
         let (run, walked) = followed(&name, "-O0").with_context(|| name.clone())?;
         agrees(&run, &walked).with_context(|| name.clone())?;
         happens_as_recorded(&walked.trace).with_context(|| name.clone())?;
@@ -160,9 +160,9 @@ fn failures_are_conditions_in_the_words_of_the_source() -> Result<()> {
 /// Runs without a model have values, and the loss is reported.
 #[test]
 fn without_a_model_only_values_are_known() -> Result<()> {
-    let program = Program::open("bank_account")?;
+    let program = TestProgram::open("bank_account")?;
     let workspace = Workspace::new()?;
-    let command = program.compile_with(&workspace, Compiler::Gcc, &["-O0"])?;
+    let command = program.compile_with(&workspace, TestedCompiler::Gcc, &["-O0"])?;
     workspace.record(&["-n", "200", "--until-failing", "1"], &command)?;
     let name = workspace.runs_that("failed")?.into_iter().next();
     let path = workspace
@@ -223,7 +223,12 @@ int main(void)
 fn ranges_of_many_bytes_are_followed_as_ranges() -> Result<()> {
     let workspace = Workspace::new()?;
     workspace.write("blocks.c", BLOCKS)?;
-    unsnarl_e2e::program::compile(&workspace, "blocks.c".as_ref(), "blocks", Compiler::Clang)?;
+    unsnarl_e2e::program::compile(
+        &workspace,
+        "blocks.c".as_ref(),
+        "blocks",
+        TestedCompiler::Clang,
+    )?;
     workspace
         .record(&["-n", "300", "--until-failing", "1"], "./blocks")?
         .exits(1)?;

@@ -3,9 +3,9 @@
 use super::modes::Modes;
 use anyhow::{Result, ensure};
 use std::time::Instant;
-use unsnarl_e2e::Compiler;
+use unsnarl_e2e::TestedCompiler;
 
-fn check(compiler: Compiler) -> Result<()> {
+fn check(compiler: TestedCompiler) -> Result<()> {
     let program = Modes::compile("timers.c", compiler, &[])?;
     for mode in [
         "alarms",
@@ -25,18 +25,18 @@ fn check(compiler: Compiler) -> Result<()> {
 
 #[test]
 fn by_gcc() -> Result<()> {
-    check(Compiler::Gcc)
+    check(TestedCompiler::Gcc)
 }
 
 #[test]
 fn by_clang() -> Result<()> {
-    check(Compiler::Clang)
+    check(TestedCompiler::Clang)
 }
 
 /// The program waits for twenty minutes of its time.
 #[test]
 fn a_long_wait_takes_no_time() -> Result<()> {
-    let program = Modes::compile("timers.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("timers.c", TestedCompiler::Gcc, &[])?;
     let begin = Instant::now();
     program.record("long_waits", "random", "5")?.exits(0)?;
     program.repeats()?.exits(0)?;
@@ -46,7 +46,7 @@ fn a_long_wait_takes_no_time() -> Result<()> {
 
 #[test]
 fn a_timer_without_a_handler_ends_the_program() -> Result<()> {
-    let program = Modes::compile("timers.c", Compiler::Gcc, &[])?;
+    let program = Modes::compile("timers.c", TestedCompiler::Gcc, &[])?;
     ensure!(program.plain("not_handled")?.status.is_none(), "it went on");
     program.record("not_handled", "random", "3")?.exits(1)?;
     let explained = program.workspace.unsnarl(&["explain"])?;

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 use std::{path::Path, time::Instant};
-use unsnarl_e2e::{Compiler, Finished, Workspace, program::compile};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace, program::compile};
 
 const HEAD: &str = "#define _GNU_SOURCE
 #include <assert.h>
@@ -33,7 +33,7 @@ fn program(statements: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     let text = format!("{HEAD}\nint main(void)\n{{\n    pthread_t thread;\n{statements}\n}}\n");
     workspace.write("odd.c", &text)?;
-    compile(&workspace, Path::new("odd.c"), "odd", Compiler::Gcc)?;
+    compile(&workspace, Path::new("odd.c"), "odd", TestedCompiler::Gcc)?;
     Ok(workspace)
 }
 
@@ -196,7 +196,7 @@ fn a_fault_that_a_handler_of_the_program_ends_is_the_failure() -> Result<()> {
          static void die(int signal) { _exit(signal == SIGSEGV); }\n\
          int main(void)\n{\n    signal(SIGSEGV, die);\n    return *nowhere;\n}\n",
     )?;
-    compile(&workspace, Path::new("odd.c"), "odd", Compiler::Gcc)?;
+    compile(&workspace, Path::new("odd.c"), "odd", TestedCompiler::Gcc)?;
     record(&workspace, &["-n", "2"])?.exits(1)?;
     workspace
         .unsnarl(&["explain"])?
@@ -260,7 +260,7 @@ fn output_and_arguments_reach_the_program() -> Result<()> {
         "#include <string.h>\n#include <stdlib.h>\nint main(int n, char **v) { return n == 3 && \
          !strcmp(v[1], \"-n\") && !strcmp(v[2], \"a b\") && getenv(\"HOME\") ? 0 : 1; }\n",
     )?;
-    compile(&workspace, Path::new("odd.c"), "odd", Compiler::Clang)?;
+    compile(&workspace, Path::new("odd.c"), "odd", TestedCompiler::Clang)?;
     workspace
         .unsnarl(&["record", "-n", "2", "--", "./odd", "-n", "a b"])?
         .exits(0)?;

@@ -3,7 +3,7 @@
 use crate::editor::does_not_fail;
 use anyhow::{Context, Result, ensure};
 use std::{env, fs, path::PathBuf, process::Command};
-use unsnarl_e2e::{Compiler, Program, Workspace, binary};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, binary};
 
 /// Variable that names code-server; `cargo xtask test` sets it.
 const VARIABLE: &str = "UNSNARL_TEST_VSCODE";
@@ -36,8 +36,8 @@ fn an_untrusted_folder_is_read_in_high_contrast() -> Result<()> {
 /// Runs a script of the extension's tests in a folder with a recorded bug.
 fn session(script: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
-    let program = Program::open("bank_account")?;
-    let command = program.compile(&workspace, Compiler::Clang)?;
+    let program = TestProgram::open("bank_account")?;
+    let command = program.compile(&workspace, TestedCompiler::Clang)?;
     workspace
         .record(&["-n", "2000", "--until-failing", "3"], &command)?
         .exits(1)?;

@@ -4,13 +4,13 @@
 use anyhow::{Context, Result, ensure};
 use unsnarl_core::Explanation;
 use unsnarl_e2e::{
-    Program, Workspace,
+    TestProgram, Workspace,
     wrapped::{Form, Wrapped},
 };
 
 /// Builds a program in this form and records it; the first explanation, and the command that builds it.
 fn explained(workspace: &Workspace, name: &str, form: Form) -> Result<(Explanation, String)> {
-    let program = Program::open(name)?;
+    let program = TestProgram::open(name)?;
     let wrapped = Wrapped::new(&program, form)?.context("there is no such form")?;
     wrapped.compile(workspace)?;
     workspace

@@ -125,7 +125,7 @@ pub struct Scaled {
 
 /// A case of a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Case {
+pub struct SwitchCase {
     /// The value, zero-extended.
     pub bits: u128,
     /// The target block.
@@ -196,7 +196,7 @@ pub enum Op {
     },
     Switch {
         value: Operand,
-        cases: Vec<Case>,
+        cases: Vec<SwitchCase>,
         default: BlockId,
     },
     /// Jump to a label's address; one of these.

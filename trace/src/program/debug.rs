@@ -14,7 +14,7 @@ id! {
 
 /// A place in the source.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-pub struct Place {
+pub struct DebugPlace {
     /// Row of [`Unit::files`](super::Unit::files).
     pub file: u32,
     /// Line from 1, 0 when not known.
@@ -28,9 +28,9 @@ pub struct Place {
     pub inlined_at: PlaceId,
 }
 
-impl Place {
+impl DebugPlace {
     /// The place of which nothing is known.
-    pub const NOWHERE: Place = Place {
+    pub const NOWHERE: DebugPlace = DebugPlace {
         file: 0,
         line: 0,
         column: 0,
@@ -91,7 +91,7 @@ pub enum DebugKind {
     /// Another name, or the same type with a qualifier.
     Alias(DebugTypeId),
     /// A structure, class or union with its members; base classes are members without a name.
-    Struct(Vec<Member>),
+    Struct(Vec<StructureMember>),
     /// An array: element type and the counts of its dimensions, 0 for one that is not known.
     Array(DebugTypeId, Vec<u64>),
     /// An enumeration.
@@ -102,7 +102,7 @@ pub enum DebugKind {
 
 /// A member of a structure.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Member {
+pub struct StructureMember {
     /// Its name; empty for a base class or an anonymous structure.
     pub name: String,
     /// Bits from the structure's beginning.

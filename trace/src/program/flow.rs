@@ -212,7 +212,7 @@ fn from_the_end(before: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Block, Case, Instruction, Operand, PlaceId, TypeId};
+    use crate::program::{Block, Instruction, Operand, PlaceId, SwitchCase, TypeId};
     use proptest::prelude::*;
 
     /// A function whose blocks have these successors.
@@ -227,7 +227,7 @@ mod tests {
                 no: id(*no),
             },
             [default, cases @ ..] => {
-                let case = |to: &usize| Case {
+                let case = |to: &usize| SwitchCase {
                     bits: 0,
                     to: id(*to),
                 };

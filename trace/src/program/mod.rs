@@ -20,11 +20,13 @@ pub mod types;
 mod whole;
 
 pub use code::{
-    BinaryOp, Block, BlockId, Case, CastOp, CompareOp, Function, FunctionId, Instruction, Op,
-    Operand, PointNumber, Scaled, ValueId,
+    BinaryOp, Block, BlockId, CastOp, CompareOp, Function, FunctionId, Instruction, Op, Operand,
+    PointNumber, Scaled, SwitchCase, ValueId,
 };
 pub use data::{Alias, Constant, ConstantId, Global, GlobalId};
-pub use debug::{DebugKind, DebugType, DebugTypeId, Enumerator, Member, Place, PlaceId, Variable};
+pub use debug::{
+    DebugKind, DebugPlace, DebugType, DebugTypeId, Enumerator, PlaceId, StructureMember, Variable,
+};
 pub use encode::{DecodeError, Hash, decode, decode_all, encode, hash};
 pub use store::{LoadError, folder, keep, load};
 pub use types::{FieldRow, Type, TypeId, TypeKind};
@@ -54,7 +56,7 @@ pub struct Unit {
     /// Files that places name; row 0 is "not known" and empty.
     pub files: Vec<String>,
     /// Places in the source; row 0 is "not known".
-    pub places: Vec<Place>,
+    pub places: Vec<DebugPlace>,
     /// Types as the source has them; row 0 is "not known".
     pub debug_types: Vec<DebugType>,
     /// Descriptions of what could not be condensed; those instructions are [`Op::Unknown`].
@@ -83,19 +85,19 @@ impl Unit {
     }
 
     /// The place; the unknown one for an id that is not in the table.
-    pub fn place(&self, id: PlaceId) -> &Place {
-        const NOWHERE: &Place = &Place::NOWHERE;
+    pub fn place(&self, id: PlaceId) -> &DebugPlace {
+        const NOWHERE: &DebugPlace = &DebugPlace::NOWHERE;
         self.places.get(id.index()).unwrap_or(NOWHERE)
     }
 
     /// The function whose text the place is in; empty when not known.
-    pub fn function_name(&self, place: &Place) -> &str {
+    pub fn function_name(&self, place: &DebugPlace) -> &str {
         let name = self.subprograms.get(place.function as usize);
         name.map_or("", String::as_str)
     }
 
     /// The file that the place is in; empty when not known.
-    pub fn file(&self, place: &Place) -> &str {
+    pub fn file(&self, place: &DebugPlace) -> &str {
         let file = self.files.get(place.file as usize);
         file.map_or("", String::as_str)
     }

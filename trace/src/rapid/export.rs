@@ -2,7 +2,7 @@
 
 use super::SITE;
 use crate::{
-    meta::{Mode, SiteRow},
+    meta::{OrderMode, SiteRow},
     model::{EventId, EventKind, LocationId, SiteId, ThreadId, Value},
     run::Run,
 };
@@ -25,11 +25,11 @@ pub struct Exported {
 /// Places are numbers, since RAPID wants them so: those of an imported run, or else rows of the run
 /// file's table of sites. Names get `%20` for a space, and likewise for whatever else would end them.
 pub fn export(run: &Run) -> Exported {
-    let sites = Sites::of(run);
+    let sites = ExportedSites::of(run);
     let mut out = Exported::default();
     for row in 0..run.events.len() as u32 {
         if let Some(event) = run.events.get(EventId(row)) {
-            let line = Line {
+            let line = LineFields {
                 thread: thread_name(run, event.thread),
                 site: sites.name(event.site),
             };
@@ -40,13 +40,13 @@ pub fn export(run: &Run) -> Exported {
 }
 
 /// The first and last field of a line.
-struct Line {
+struct LineFields {
     thread: String,
     site: String,
 }
 
 impl Exported {
-    fn event(&mut self, run: &Run, line: &Line, event: &crate::Event) {
+    fn event(&mut self, run: &Run, line: &LineFields, event: &crate::Event) {
         use EventKind::*;
         let kind = event.kind;
         let known = event.location != LocationId(0);
@@ -79,7 +79,7 @@ impl Exported {
     }
 
     /// Adds an access under a lock of its own: atomic accesses order each other and do not race.
-    fn atomic(&mut self, line: &Line, kind: EventKind, name: &str) {
+    fn atomic(&mut self, line: &LineFields, kind: EventKind, name: &str) {
         let lock = format!("atomic:{name}");
         self.line(line, "acq", &lock);
         if kind.reads() {
@@ -92,8 +92,8 @@ impl Exported {
         *self.as_locks.entry(kind.name()).or_default() += 1;
     }
 
-    fn line(&mut self, line: &Line, word: &str, operand: &str) {
-        let Line { thread, site } = line;
+    fn line(&mut self, line: &LineFields, word: &str, operand: &str) {
+        let LineFields { thread, site } = line;
         for part in [thread, "|", word, "(", operand, ")|", site, "\n"] {
             self.text.push_str(part);
         }
@@ -124,16 +124,16 @@ fn thread_name(run: &Run, thread: ThreadId) -> String {
 }
 
 /// Names of places.
-struct Sites<'a> {
+struct ExportedSites<'a> {
     rows: &'a [SiteRow],
     imported: bool,
 }
 
-impl Sites<'_> {
-    fn of(run: &Run) -> Sites<'_> {
-        Sites {
+impl ExportedSites<'_> {
+    fn of(run: &Run) -> ExportedSites<'_> {
+        ExportedSites {
             rows: &run.meta.sites,
-            imported: run.meta.mode == Mode::Imported,
+            imported: run.meta.mode == OrderMode::Imported,
         }
     }
 

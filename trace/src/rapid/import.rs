@@ -3,11 +3,11 @@
 use super::{
     Format, SITE,
     columns::{Columns, MOST_ROWS},
-    line::{self, Expected, Word},
-    names::Names,
+    line::{self, Expected, LineOperation},
+    names::NumberedNames,
 };
 use crate::{
-    meta::{FORMAT, Mode, RunMeta, SiteRow, ThreadRow},
+    meta::{FORMAT, OrderMode, RunMeta, SiteRow, ThreadRow},
     model::{EventKind, LocationId, SiteId, ThreadId},
     run::Run,
 };
@@ -115,25 +115,25 @@ fn column_names(text: &[u8]) -> Vec<String> {
 }
 
 /// The defect of one line.
-enum Problem {
+enum LineProblem {
     Line(Expected),
     Trace(ImportError),
 }
 
-impl From<Expected> for Problem {
-    fn from(expected: Expected) -> Problem {
-        Problem::Line(expected)
+impl From<Expected> for LineProblem {
+    fn from(expected: Expected) -> LineProblem {
+        LineProblem::Line(expected)
     }
 }
 
 struct Import<'a> {
     column_names: &'a [String],
-    threads: Names<'a>,
-    rows: Vec<Thread>,
-    locations: Names<'a>,
+    threads: NumberedNames<'a>,
+    rows: Vec<ImportedThread>,
+    locations: NumberedNames<'a>,
     /// Locations that were locked.
     is_lock: Vec<bool>,
-    sites: Sites<'a>,
+    sites: ImportedSites<'a>,
     columns: Columns,
     /// Number of lines that have no event.
     silent: usize,
@@ -142,7 +142,7 @@ struct Import<'a> {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Thread {
+struct ImportedThread {
     ran: bool,
     parent: Option<ThreadId>,
     created_at: SiteId,
@@ -152,11 +152,11 @@ impl<'a> Import<'a> {
     fn new(bytes: usize, column_names: &'a [String]) -> Import<'a> {
         Import {
             column_names,
-            threads: Names::new(plain),
+            threads: NumberedNames::new(plain),
             rows: Vec::new(),
-            locations: Names::new(plain),
+            locations: NumberedNames::new(plain),
             is_lock: Vec::new(),
-            sites: Sites::new(),
+            sites: ImportedSites::new(),
             columns: Columns::with_room(bytes / SHORT_LINE),
             silent: 0,
             bad: Vec::new(),
@@ -165,13 +165,13 @@ impl<'a> Import<'a> {
     }
 
     #[inline]
-    fn std_line(&mut self, text: &'a [u8], start: usize, end: usize) -> Result<(), Problem> {
+    fn std_line(&mut self, text: &'a [u8], start: usize, end: usize) -> Result<(), LineProblem> {
         let [thread, operation, place] = line::of_std(text, start, end)?;
         let (word, operand) = line::operation(operation, false)?;
         self.event(thread, word, operand, place)
     }
 
-    fn csv_line(&mut self, line: &'a [u8]) -> Result<(), Problem> {
+    fn csv_line(&mut self, line: &'a [u8]) -> Result<(), LineProblem> {
         let (column, operation) = line::of_csv(line)?;
         let (word, operand) = line::operation(operation, true)?;
         let names = self.column_names;
@@ -185,20 +185,20 @@ impl<'a> Import<'a> {
     fn event(
         &mut self,
         thread: &'a [u8],
-        word: Word,
+        word: LineOperation,
         operand: &'a [u8],
         place: &'a [u8],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), LineProblem> {
         if self.columns.len() == MOST_ROWS {
-            return Err(Problem::Trace(ImportError::TooMany("events")));
+            return Err(LineProblem::Trace(ImportError::TooMany("events")));
         }
         let site = self.sites.id(place)?;
         let kind = match word {
-            Word::Read => EventKind::Read,
-            Word::Write => EventKind::Write,
-            Word::Sync => EventKind::Rmw,
-            Word::Acquire => EventKind::Lock,
-            Word::Release => EventKind::Unlock,
+            LineOperation::Read => EventKind::Read,
+            LineOperation::Write => EventKind::Write,
+            LineOperation::Sync => EventKind::Rmw,
+            LineOperation::Acquire => EventKind::Lock,
+            LineOperation::Release => EventKind::Unlock,
             _ => return self.other_event(thread, word, operand, site),
         };
         let location = self.location(operand, kind)?;
@@ -210,21 +210,21 @@ impl<'a> Import<'a> {
     fn other_event(
         &mut self,
         thread: &'a [u8],
-        word: Word,
+        word: LineOperation,
         operand: &'a [u8],
         site: u32,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), LineProblem> {
         let kind = match word {
-            Word::Fork => EventKind::Fork,
-            Word::Join => EventKind::Join,
-            Word::Begin => EventKind::Begin,
-            Word::End => EventKind::End,
+            LineOperation::Fork => EventKind::Fork,
+            LineOperation::Join => EventKind::Join,
+            LineOperation::Begin => EventKind::Begin,
+            LineOperation::End => EventKind::End,
             _ => {
                 self.silent += 1;
                 return Ok(());
             }
         };
-        if matches!(word, Word::Begin | Word::End) {
+        if matches!(word, LineOperation::Begin | LineOperation::End) {
             let thread = self.running(thread)?;
             self.columns.push(thread, kind, 0, site);
             return Ok(());
@@ -242,7 +242,7 @@ impl<'a> Import<'a> {
 
     /// The number of a thread that executes an event.
     #[inline]
-    fn running(&mut self, name: &'a [u8]) -> Result<u16, Problem> {
+    fn running(&mut self, name: &'a [u8]) -> Result<u16, LineProblem> {
         let thread = self.thread(name)?;
         if let Some(row) = self.rows.get_mut(usize::from(thread)) {
             row.ran = true;
@@ -251,12 +251,12 @@ impl<'a> Import<'a> {
     }
 
     #[inline]
-    fn thread(&mut self, name: &'a [u8]) -> Result<u16, Problem> {
+    fn thread(&mut self, name: &'a [u8]) -> Result<u16, LineProblem> {
         let (number, new) = self.threads.number(name, |_| Ok(()))?;
         if new {
-            self.rows.push(Thread::default());
+            self.rows.push(ImportedThread::default());
         }
-        u16::try_from(number).map_err(|_| Problem::Trace(ImportError::TooMany("threads")))
+        u16::try_from(number).map_err(|_| LineProblem::Trace(ImportError::TooMany("threads")))
     }
 
     /// The location of a name. Variables and locks of one name are one location, as they are in recorded runs.
@@ -288,10 +288,10 @@ impl<'a> Import<'a> {
     }
 
     #[cold]
-    fn note(&mut self, number: u64, line: &[u8], problem: Problem) -> Result<(), ImportError> {
+    fn note(&mut self, number: u64, line: &[u8], problem: LineProblem) -> Result<(), ImportError> {
         let expected = match problem {
-            Problem::Line(expected) => expected,
-            Problem::Trace(error) => return Err(error),
+            LineProblem::Line(expected) => expected,
+            LineProblem::Trace(error) => return Err(error),
         };
         self.bad_lines += 1;
         if self.bad.len() < KEPT_BAD {
@@ -331,7 +331,7 @@ impl<'a> Import<'a> {
             locations: std::iter::once(String::new()).chain(locations).collect(),
             meta: RunMeta {
                 format: FORMAT,
-                mode: Mode::Imported,
+                mode: OrderMode::Imported,
                 strategy: "imported".to_owned(),
                 threads: self.thread_rows(),
                 sites: self.sites.rows,
@@ -399,7 +399,7 @@ impl<'a> Import<'a> {
 
     fn thread_rows(&self) -> Vec<ThreadRow> {
         let named = self.threads.all().iter().zip(&self.rows);
-        let row = |(name, thread): (&&[u8], &Thread)| ThreadRow {
+        let row = |(name, thread): (&&[u8], &ImportedThread)| ThreadRow {
             name: plain(name),
             start: String::new(),
             parent: thread.parent,
@@ -415,19 +415,19 @@ fn lines(count: usize) -> String {
 }
 
 /// Places of the trace as sites.
-struct Sites<'a> {
+struct ImportedSites<'a> {
     /// Ids of places that are small numbers; 0 is none yet.
     numbered: Vec<u32>,
-    named: Names<'a>,
+    named: NumberedNames<'a>,
     ids: Vec<u32>,
     rows: Vec<SiteRow>,
 }
 
-impl<'a> Sites<'a> {
-    fn new() -> Sites<'a> {
-        Sites {
+impl<'a> ImportedSites<'a> {
+    fn new() -> ImportedSites<'a> {
+        ImportedSites {
             numbered: vec![0; NUMBERED],
-            named: Names::new(|place| String::from_utf8_lossy(place).into_owned()),
+            named: NumberedNames::new(|place| String::from_utf8_lossy(place).into_owned()),
             ids: Vec::new(),
             rows: vec![SiteRow::default()],
         }

@@ -25,7 +25,7 @@ pub(super) fn find(text: &[u8], from: usize, end: usize, byte: u8) -> Option<usi
 
 /// The operation of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Word {
+pub(super) enum LineOperation {
     Read,
     Write,
     Acquire,
@@ -76,13 +76,20 @@ pub(super) fn of_csv(line: &[u8]) -> Result<(usize, &[u8]), Expected> {
 /// Parses `operation(operand)`. Operations other than those that need none must have an operand. White space in the
 /// operand is not checked here: see [`is_name`].
 #[inline]
-pub(super) fn operation(text: &[u8], is_csv: bool) -> Result<(Word, &[u8]), Expected> {
+pub(super) fn operation(text: &[u8], is_csv: bool) -> Result<(LineOperation, &[u8]), Expected> {
     // By far the most.
     if let [word @ (b'r' | b'w'), b'(', operand @ .., b')'] = text
         && !operand.is_empty()
     {
         let is_read = *word == b'r';
-        return Ok((if is_read { Word::Read } else { Word::Write }, operand));
+        return Ok((
+            if is_read {
+                LineOperation::Read
+            } else {
+                LineOperation::Write
+            },
+            operand,
+        ));
     }
     let (word, operand) = match find(text, 0, text.len(), b'(') {
         Some(at) => {
@@ -93,16 +100,16 @@ pub(super) fn operation(text: &[u8], is_csv: bool) -> Result<(Word, &[u8]), Expe
         None => (text, &[][..]),
     };
     let word = match (word, is_csv) {
-        (b"r", _) => Word::Read,
-        (b"w", _) => Word::Write,
-        (b"acq", _) => Word::Acquire,
-        (b"rel", _) => Word::Release,
-        (b"fork", _) | (b"start", true) => Word::Fork,
-        (b"join", _) => Word::Join,
-        (b"sync", true) => Word::Sync,
-        (b"begin", _) | (b"enter", true) => return Ok((Word::Begin, operand)),
-        (b"end", _) | (b"exit", true) => return Ok((Word::End, operand)),
-        (b"dummy" | b"branch", _) => return Ok((Word::Nothing, operand)),
+        (b"r", _) => LineOperation::Read,
+        (b"w", _) => LineOperation::Write,
+        (b"acq", _) => LineOperation::Acquire,
+        (b"rel", _) => LineOperation::Release,
+        (b"fork", _) | (b"start", true) => LineOperation::Fork,
+        (b"join", _) => LineOperation::Join,
+        (b"sync", true) => LineOperation::Sync,
+        (b"begin", _) | (b"enter", true) => return Ok((LineOperation::Begin, operand)),
+        (b"end", _) | (b"exit", true) => return Ok((LineOperation::End, operand)),
+        (b"dummy" | b"branch", _) => return Ok((LineOperation::Nothing, operand)),
         (_, true) => return Err(OPERATION_OF_CSV),
         (_, false) => return Err(OPERATION),
     };
@@ -160,9 +167,18 @@ mod tests {
 
     #[test]
     fn operations() {
-        assert_eq!(operation(b"r(a(b))", false), Ok((Word::Read, &b"a(b)"[..])));
-        assert_eq!(operation(b"begin", false), Ok((Word::Begin, &b""[..])));
-        assert_eq!(operation(b"start(T1)", true), Ok((Word::Fork, &b"T1"[..])));
+        assert_eq!(
+            operation(b"r(a(b))", false),
+            Ok((LineOperation::Read, &b"a(b)"[..]))
+        );
+        assert_eq!(
+            operation(b"begin", false),
+            Ok((LineOperation::Begin, &b""[..]))
+        );
+        assert_eq!(
+            operation(b"start(T1)", true),
+            Ok((LineOperation::Fork, &b"T1"[..]))
+        );
         assert_eq!(operation(b"start(T1)", false), Err(OPERATION));
         for bad in [&b"r"[..], b"r()", b"r(x", b"rel", b"r x"] {
             assert!(operation(bad, false).is_err(), "{bad:?}");

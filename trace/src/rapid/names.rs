@@ -7,8 +7,8 @@ use super::line::Expected;
 use rustc_hash::FxHashMap;
 
 /// Names and their numbers, from 0. Names that are read as the same text have the same number.
-pub(super) struct Names<'a> {
-    slots: Vec<Slot>,
+pub(super) struct NumberedNames<'a> {
+    slots: Vec<NameSlot>,
     /// Slots that are taken: one for each way a name is written.
     taken: usize,
     names: Vec<&'a [u8]>,
@@ -20,7 +20,7 @@ pub(super) struct Names<'a> {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Slot {
+struct NameSlot {
     /// The bytes of a short name; the hash of a longer one.
     key: u64,
     /// Number plus one; 0 is an empty slot.
@@ -31,11 +31,11 @@ struct Slot {
 
 const FIRST_SLOTS: usize = 256;
 
-impl<'a> Names<'a> {
+impl<'a> NumberedNames<'a> {
     /// An empty table; `reads` decodes names that hold more than printable ASCII without `%`.
-    pub(super) fn new(reads: fn(&[u8]) -> String) -> Names<'a> {
-        Names {
-            slots: vec![Slot::default(); FIRST_SLOTS],
+    pub(super) fn new(reads: fn(&[u8]) -> String) -> NumberedNames<'a> {
+        NumberedNames {
+            slots: vec![NameSlot::default(); FIRST_SLOTS],
             taken: 0,
             names: Vec::new(),
             reads,
@@ -96,7 +96,7 @@ impl<'a> Names<'a> {
             self.long.push(END);
         }
         if let Some(slot) = self.slots.get_mut(at) {
-            *slot = Slot {
+            *slot = NameSlot {
                 key,
                 number: number + 1,
                 start,
@@ -123,7 +123,7 @@ impl<'a> Names<'a> {
     }
 
     fn grow(&mut self) {
-        let wider = vec![Slot::default(); self.slots.len() * 2];
+        let wider = vec![NameSlot::default(); self.slots.len() * 2];
         let mask = wider.len() - 1;
         for slot in std::mem::replace(&mut self.slots, wider) {
             if slot.number == 0 {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn ways_to_write_one_name_share_its_number() {
-        let mut names = Names::new(|name| as_it_stands(name).replace("%25", "%"));
+        let mut names = NumberedNames::new(|name| as_it_stands(name).replace("%25", "%"));
         let fine = |_: &[u8]| Ok(());
         assert_eq!(names.number(b"%25", fine), Ok((0, true)));
         assert_eq!(names.number(b"%", fine), Ok((0, false)));
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn names_keep_their_numbers_while_the_table_grows() {
         let texts: Vec<String> = (0..5000).map(|i| format!("name-{i}")).collect();
-        let mut names = Names::new(as_it_stands);
+        let mut names = NumberedNames::new(as_it_stands);
         let fine = |_: &[u8]| Ok(());
         for (i, text) in texts.iter().enumerate() {
             assert_eq!(names.number(text.as_bytes(), fine), Ok((i as u32, true)));
@@ -257,7 +257,7 @@ mod tests {
             b"aaaaaaaaaa",
             b"aaaaaaaa\0",
         ];
-        let mut names = Names::new(as_it_stands);
+        let mut names = NumberedNames::new(as_it_stands);
         for round in [true, false] {
             for (i, text) in texts.iter().enumerate() {
                 assert_eq!(

@@ -8,14 +8,14 @@
 /// Most words of a unit.
 pub const MOST_WORDS: usize = u16::MAX as usize;
 /// Position of the last occurrence of two words, by their hash.
-pub type Table = [u16; 1 << TABLE_BITS];
+pub type LastOccurrences = [u16; 1 << TABLE_BITS];
 
 const TABLE_BITS: u32 = 11;
 /// A repetition costs up to six bytes; shorter ones are not worth it.
 const SHORTEST: usize = 3;
 
 /// Packs at most [`MOST_WORDS`] words; more are not looked at.
-pub fn pack(words: &[u32], table: &mut Table, out: impl FnMut(u8)) {
+pub fn pack(words: &[u32], table: &mut LastOccurrences, out: impl FnMut(u8)) {
     pack_with(words, table, &mut Each(out), |_| 0, differences);
 }
 
@@ -23,7 +23,7 @@ pub fn pack(words: &[u32], table: &mut Table, out: impl FnMut(u8)) {
 /// less often. Returns the number of bytes of `place` that it used, at most six for each word and sixteen more.
 /// [`unpack_plain`] reads the result.
 #[inline(always)]
-pub fn pack_plain(words: &[u32], table: &mut Table, place: &mut [u8]) -> usize {
+pub fn pack_plain(words: &[u32], table: &mut LastOccurrences, place: &mut [u8]) -> usize {
     let mut out = Filled { place, used: 0 };
     pack_with(words, table, &mut out, |misses| misses >> 5, plain);
     out.used
@@ -74,7 +74,7 @@ impl Out for Filled<'_> {
 #[inline(always)]
 fn pack_with<O: Out>(
     words: &[u32],
-    table: &mut Table,
+    table: &mut LastOccurrences,
     out: &mut O,
     skip: impl Fn(usize) -> usize,
     literals: impl Fn(&[u32], &mut u32, &mut O),
@@ -110,7 +110,7 @@ fn plain(words: &[u32], _: &mut u32, out: &mut impl Out) {
 }
 
 /// The longest repetition that the table knows at a place, and the place's entry into the table.
-fn repetition(words: &[u32], at: usize, table: &mut Table) -> (usize, usize) {
+fn repetition(words: &[u32], at: usize, table: &mut LastOccurrences) -> (usize, usize) {
     let (Some(&a), Some(&b)) = (words.get(at), words.get(at + 1)) else {
         return (0, 0);
     };

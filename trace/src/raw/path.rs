@@ -19,7 +19,7 @@ pub const CHUNK_HEADER_BYTES: usize = 64;
 /// Bytes of a chunk behind its header.
 pub const CHUNK_ROOM: usize = CHUNK_BYTES - CHUNK_HEADER_BYTES;
 /// Steps of a chunk of steps.
-pub const CHUNK_STEPS: usize = CHUNK_ROOM / size_of::<PathStep>();
+pub const CHUNK_STEPS: usize = CHUNK_ROOM / size_of::<RawPathStep>();
 /// A chunk of notes counts as full once the second byte of the address of the next note is this: what is
 /// left is more than a thread writes before it looks again.
 pub const FULL: u8 = 0xc0;
@@ -60,7 +60,7 @@ pub mod mark {
 /// The role of an address of the program in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Place {
+pub enum AddressRole {
     /// A function that notes when it is entered; the second address is its end.
     Announced = 1,
     /// A function that is entered from places only that say so.
@@ -81,11 +81,11 @@ pub enum Place {
     Handler = 9,
 }
 
-impl Place {
+impl AddressRole {
     /// The place for a number.
-    pub fn from_u8(number: u8) -> Option<Place> {
-        use Place::*;
-        const ALL: [Place; 9] = [
+    pub fn from_u8(number: u8) -> Option<AddressRole> {
+        use AddressRole::*;
+        const ALL: [AddressRole; 9] = [
             Announced, Function, Branch, Return, Here, Jump, Leader, Piece, Handler,
         ];
         ALL.into_iter().find(|place| *place as u8 == number)
@@ -121,7 +121,7 @@ pub struct Chunk {
 /// One step of synchronization in path mode.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PathStep {
+pub struct RawPathStep {
     /// Steps on one object follow one another in the order of these numbers.
     pub order: u64,
     /// The step.
@@ -130,5 +130,5 @@ pub struct PathStep {
 
 const _: () = {
     assert!(size_of::<Chunk>() <= CHUNK_HEADER_BYTES);
-    assert!(size_of::<PathStep>() == 40);
+    assert!(size_of::<RawPathStep>() == 40);
 };

@@ -1,6 +1,6 @@
 //! Event columns from record batches.
 
-use super::tables::{Ids, Tables};
+use super::tables::{Ids, RunTables};
 use crate::{
     run::{Events, OLD_KNOWN, VALUE_KNOWN},
     schema::Column,
@@ -74,7 +74,11 @@ impl Chunks {
     }
 
     /// Adds a batch; on an error only the events before the one that is wrong.
-    pub(super) fn add(&mut self, batch: &RecordBatch, tables: &mut Tables) -> Result<(), String> {
+    pub(super) fn add(
+        &mut self,
+        batch: &RecordBatch,
+        tables: &mut RunTables,
+    ) -> Result<(), String> {
         if self.rows + batch.num_rows() > u32::MAX as usize {
             return Err("it has more than 4,294,967,295 events".to_owned());
         }
@@ -133,7 +137,7 @@ struct Batch<'a> {
 
 impl Batch<'_> {
     /// The events before the first that has a name of no table, and what is wrong with that one.
-    fn events(&self, tables: &mut Tables) -> Result<(Events, Option<String>), String> {
+    fn events(&self, tables: &mut RunTables) -> Result<(Events, Option<String>), String> {
         let thread: Ids<UInt16Type> = tables.threads.ids(self.required(Column::Thread)?)?;
         let kind: Ids<UInt8Type> = tables.kinds.ids(self.required(Column::Kind)?)?;
         let site: Ids<UInt32Type> = tables.sites.ids(self.required(Column::Site)?)?;

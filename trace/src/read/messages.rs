@@ -34,7 +34,7 @@ pub(super) struct Messages {
 }
 
 /// A message's description and its data.
-struct Frame {
+struct MessageFrame {
     head: Buffer,
     body: Buffer,
 }
@@ -76,7 +76,7 @@ impl Messages {
         Ok(None)
     }
 
-    fn decode(&mut self, frame: &Frame) -> Result<Option<RecordBatch>, String> {
+    fn decode(&mut self, frame: &MessageFrame) -> Result<Option<RecordBatch>, String> {
         let message = root_as_message(&frame.head).map_err(|error| error.to_string())?;
         match message.header_type() {
             MessageHeader::RecordBatch => self.decode_batch(frame, &message).map(Some),
@@ -88,7 +88,11 @@ impl Messages {
         }
     }
 
-    fn decode_batch(&self, frame: &Frame, message: &Message<'_>) -> Result<RecordBatch, String> {
+    fn decode_batch(
+        &self,
+        frame: &MessageFrame,
+        message: &Message<'_>,
+    ) -> Result<RecordBatch, String> {
         let batch = message
             .header_as_record_batch()
             .ok_or("a record batch without a header")?;
@@ -104,7 +108,11 @@ impl Messages {
             .map_err(|error| describe(&error))
     }
 
-    fn decode_dictionary(&mut self, frame: &Frame, message: &Message<'_>) -> Result<(), String> {
+    fn decode_dictionary(
+        &mut self,
+        frame: &MessageFrame,
+        message: &Message<'_>,
+    ) -> Result<(), String> {
         let dictionary = message
             .header_as_dictionary_batch()
             .ok_or("a dictionary without a header")?;
@@ -122,7 +130,7 @@ impl Messages {
     }
 
     /// The next message's parts, both wholly there; `None` at the end of a complete file.
-    fn next_frame(&mut self) -> Result<Option<Frame>, String> {
+    fn next_frame(&mut self) -> Result<Option<MessageFrame>, String> {
         if self.position == self.end && self.complete {
             return Ok(None);
         }
@@ -147,7 +155,7 @@ impl Messages {
         let length =
             u64::try_from(message.bodyLength()).map_err(|_| "a message of negative length")?;
         let body = self.take(length)?;
-        Ok(Some(Frame { head, body }))
+        Ok(Some(MessageFrame { head, body }))
     }
 
     fn word(&mut self) -> Result<u32, String> {
@@ -208,7 +216,7 @@ fn footer_start(bytes: &[u8]) -> Option<usize> {
         .filter(|start| *start >= HEAD.len())
 }
 
-fn read_schema(frame: &Frame) -> Result<Schema, String> {
+fn read_schema(frame: &MessageFrame) -> Result<Schema, String> {
     let message = root_as_message(&frame.head).map_err(|error| error.to_string())?;
     let schema = message
         .header_as_schema()

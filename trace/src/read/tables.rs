@@ -18,25 +18,26 @@ use arrow_schema::DataType;
 use std::collections::HashMap;
 
 /// The tables of the run that is being read.
-pub(super) struct Tables {
+pub(super) struct RunTables {
     meta: RunMeta,
-    pub(super) threads: Names,
-    pub(super) kinds: Names,
-    pub(super) sites: Names,
-    pub(super) locations: Names,
+    pub(super) threads: TranslatedTable,
+    pub(super) kinds: TranslatedTable,
+    pub(super) sites: TranslatedTable,
+    pub(super) locations: TranslatedTable,
 }
 
-impl Tables {
-    pub(super) fn new(mut meta: RunMeta) -> Tables {
+impl RunTables {
+    pub(super) fn new(mut meta: RunMeta) -> RunTables {
         if meta.sites.is_empty() {
             meta.sites.push(SiteRow::default());
         }
         let kinds = EventKind::ALL.map(|kind| (kind.name().to_owned(), kind as u32));
-        Tables {
-            threads: Names::growing("thread", schema::thread_names(&meta), 1 << 16),
-            kinds: Names::closed("kind", kinds.into()),
-            sites: Names::growing("site", schema::site_names(&meta), u32::MAX).or_none(),
-            locations: Names::growing("location", vec![String::new()], u32::MAX).or_none(),
+        RunTables {
+            threads: TranslatedTable::growing("thread", schema::thread_names(&meta), 1 << 16),
+            kinds: TranslatedTable::closed("kind", kinds.into()),
+            sites: TranslatedTable::growing("site", schema::site_names(&meta), u32::MAX).or_none(),
+            locations: TranslatedTable::growing("location", vec![String::new()], u32::MAX)
+                .or_none(),
             meta,
         }
     }
@@ -69,7 +70,7 @@ fn thread_row(threads: &[ThreadRow], name: &str) -> ThreadRow {
 }
 
 /// One table by name, and how the keys of the present dictionary translate to its rows.
-pub(super) struct Names {
+pub(super) struct TranslatedTable {
     column: &'static str,
     names: Vec<String>,
     ids: HashMap<String, u32>,
@@ -87,11 +88,11 @@ pub(super) struct Ids<T: ArrowPrimitiveType> {
     pub(super) problem: Option<String>,
 }
 
-impl Names {
-    fn growing(column: &'static str, names: Vec<String>, limit: u32) -> Names {
+impl TranslatedTable {
+    fn growing(column: &'static str, names: Vec<String>, limit: u32) -> TranslatedTable {
         let ids = names.iter().cloned().zip(0..).collect();
         let (dictionary, translation) = (None, Vec::new());
-        Names {
+        TranslatedTable {
             column,
             names,
             ids,
@@ -102,16 +103,16 @@ impl Names {
         }
     }
 
-    fn closed(column: &'static str, ids: HashMap<String, u32>) -> Names {
-        Names {
+    fn closed(column: &'static str, ids: HashMap<String, u32>) -> TranslatedTable {
+        TranslatedTable {
             ids,
-            ..Names::growing(column, Vec::new(), 0)
+            ..TranslatedTable::growing(column, Vec::new(), 0)
         }
     }
 
     /// Makes null stand for row 0.
-    fn or_none(self) -> Names {
-        Names {
+    fn or_none(self) -> TranslatedTable {
+        TranslatedTable {
             null: Some(0),
             ..self
         }

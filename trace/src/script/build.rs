@@ -1,15 +1,17 @@
 //! Construction of a run from the lines of a script.
 
-use super::words::{self, Place, Words};
+use super::words::{self, LineWords, ScriptPlace};
 use crate::{
-    meta::{FORMAT, Failure, FailureKind, FrameRow, Mode, Outcome, RunMeta, SiteRow, ThreadRow},
+    meta::{
+        FORMAT, Failure, FailureKind, FrameRow, OrderMode, Outcome, RunMeta, SiteRow, ThreadRow,
+    },
     model::{Event, EventId, EventKind, LocationId, PointId, SiteId, StackId, ThreadId},
     run::{Events, Run},
 };
 use std::collections::HashMap;
 
 /// The run so far.
-pub(super) struct Build {
+pub(super) struct ScriptedRun {
     meta: RunMeta,
     pub(super) locations: Vec<String>,
     pub(super) rows: Vec<Event>,
@@ -23,17 +25,17 @@ pub(super) struct Build {
     last_thread: Option<ThreadId>,
 }
 
-impl Default for Build {
+impl Default for ScriptedRun {
     fn default() -> Self {
         let meta = RunMeta {
             format: FORMAT,
-            mode: Mode::Controlled,
+            mode: OrderMode::Controlled,
             exact: true,
             strategy: "random".to_owned(),
             sites: vec![SiteRow::default()],
             ..RunMeta::default()
         };
-        Build {
+        ScriptedRun {
             meta,
             locations: vec![String::new()],
             rows: Vec::new(),
@@ -47,10 +49,10 @@ impl Default for Build {
     }
 }
 
-impl Build {
+impl ScriptedRun {
     /// Reads one line.
     pub(super) fn line(&mut self, line: &str) -> Result<(), String> {
-        let mut words = Words::of(line);
+        let mut words = LineWords::of(line);
         let first = words.take().ok_or("expected a thread")?;
         match first {
             "file" => self.file = words.rest().to_owned(),
@@ -75,7 +77,7 @@ impl Build {
         Ok(())
     }
 
-    fn start(&mut self, words: &mut Words<'_>) -> Result<(), String> {
+    fn start(&mut self, words: &mut LineWords<'_>) -> Result<(), String> {
         let name = words.take().ok_or("expected `start THREAD FUNCTION`")?;
         let thread = self.thread(words::name(name))?;
         if let Some(row) = self.meta.threads.get_mut(thread.index()) {
@@ -84,7 +86,7 @@ impl Build {
         Ok(())
     }
 
-    fn fails(&mut self, thread: Option<ThreadId>, words: &mut Words<'_>) -> Result<(), String> {
+    fn fails(&mut self, thread: Option<ThreadId>, words: &mut LineWords<'_>) -> Result<(), String> {
         let thread = thread.ok_or("nobody failed: write `THREAD fails ...`")?;
         let site = match words.take_if(|word| word.starts_with('@')) {
             Some(word) => Some(self.site(thread, word, None, "")?),
@@ -184,7 +186,7 @@ impl Build {
         text: &str,
     ) -> Result<SiteId, String> {
         let place = word.strip_prefix('@').and_then(words::place);
-        let Place { file, line, column } = place
+        let ScriptPlace { file, line, column } = place
             .ok_or_else(|| format!("`{word}` is no site: write @LINE or @FILE:LINE:COLUMN"))?;
         let file = file.unwrap_or(&self.file).to_owned();
         let function = self.function(thread, function);
@@ -214,7 +216,7 @@ impl Build {
             let wrong =
                 || format!("`{call}` is no call: write LINE@FUNCTION or FILE:LINE@FUNCTION");
             let (place, function) = call.split_once('@').ok_or_else(wrong)?;
-            let Place { file, line, column } = words::place(place).ok_or_else(wrong)?;
+            let ScriptPlace { file, line, column } = words::place(place).ok_or_else(wrong)?;
             let file = file.unwrap_or(&self.file).to_owned();
             let function = function.to_owned();
             let site = self.site_row(SiteRow {

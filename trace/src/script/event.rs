@@ -2,8 +2,8 @@
 
 use super::{
     FLAGS, ORDERS,
-    build::{Build, blank},
-    words::{self, Words},
+    build::{ScriptedRun, blank},
+    words::{self, LineWords},
 };
 use crate::model::{Event, EventKind, ThreadId, Value, flags};
 
@@ -14,9 +14,13 @@ pub(super) const VIA: &str = "via=";
 /// Bytes of an address.
 const POINTER: u32 = 8;
 
-impl Build {
+impl ScriptedRun {
     /// Reads the rest of an event's line.
-    pub(super) fn event(&mut self, thread: ThreadId, words: &mut Words<'_>) -> Result<(), String> {
+    pub(super) fn event(
+        &mut self,
+        thread: ThreadId,
+        words: &mut LineWords<'_>,
+    ) -> Result<(), String> {
         let word = words
             .take()
             .ok_or("expected what the thread does, as in `main R x`")?;
@@ -43,7 +47,7 @@ impl Build {
     }
 
     /// The location, or the thread of a fork or join.
-    fn operand(&mut self, event: &mut Event, words: &mut Words<'_>) -> Result<(), String> {
+    fn operand(&mut self, event: &mut Event, words: &mut LineWords<'_>) -> Result<(), String> {
         let mut names_thread = matches!(event.kind, EventKind::Fork | EventKind::Join);
         if event.kind == EventKind::Blocked {
             let word = words
@@ -85,7 +89,7 @@ impl Build {
         Ok(())
     }
 
-    fn place(&mut self, event: &mut Event, words: &mut Words<'_>) -> Result<(), String> {
+    fn place(&mut self, event: &mut Event, words: &mut LineWords<'_>) -> Result<(), String> {
         let Some(site) = words.take() else {
             return Ok(());
         };

@@ -3,13 +3,13 @@
 use crate::model::Value;
 
 /// The words of a line, one after the other. Backticks hold a word with spaces together.
-pub(super) struct Words<'a> {
+pub(super) struct LineWords<'a> {
     rest: &'a str,
 }
 
-impl<'a> Words<'a> {
-    pub(super) fn of(line: &'a str) -> Words<'a> {
-        Words { rest: line.trim() }
+impl<'a> LineWords<'a> {
+    pub(super) fn of(line: &'a str) -> LineWords<'a> {
+        LineWords { rest: line.trim() }
     }
 
     /// The rest of the line, which has not been taken.
@@ -77,18 +77,18 @@ pub(super) fn exchange(word: &str, size: u32) -> Option<(u64, u64)> {
 }
 
 /// The place after `@`.
-pub(super) struct Place<'a> {
+pub(super) struct ScriptPlace<'a> {
     pub(super) file: Option<&'a str>,
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
 /// Parses `67`, `67:3`, `bank.c:67`, `bank.c:67:3`.
-pub(super) fn place(word: &str) -> Option<Place<'_>> {
+pub(super) fn place(word: &str) -> Option<ScriptPlace<'_>> {
     let word = name(word);
     let (head, last) = match word.rsplit_once(':') {
         None => {
-            return Some(Place {
+            return Some(ScriptPlace {
                 file: None,
                 line: word.parse().ok()?,
                 column: 0,
@@ -97,7 +97,7 @@ pub(super) fn place(word: &str) -> Option<Place<'_>> {
         Some((head, last)) => (head, last.parse().ok()?),
     };
     if let Ok(line) = head.parse() {
-        return Some(Place {
+        return Some(ScriptPlace {
             file: None,
             line,
             column: last,
@@ -107,12 +107,12 @@ pub(super) fn place(word: &str) -> Option<Place<'_>> {
         .rsplit_once(':')
         .map(|(file, line)| (file, line.parse()))
     {
-        Some((file, Ok(line))) => Some(Place {
+        Some((file, Ok(line))) => Some(ScriptPlace {
             file: Some(file),
             line,
             column: last,
         }),
-        _ => Some(Place {
+        _ => Some(ScriptPlace {
             file: Some(head),
             line: last,
             column: 0,
@@ -121,26 +121,26 @@ pub(super) fn place(word: &str) -> Option<Place<'_>> {
 }
 
 /// A value whose location has no number yet.
-pub(super) enum Given<'a> {
+pub(super) enum GivenValue<'a> {
     Bits(u64),
     AddressOf(&'a str),
 }
 
 /// Parses `=300` or `=&name`.
-pub(super) fn given(word: &str, size: u32) -> Option<Given<'_>> {
+pub(super) fn given(word: &str, size: u32) -> Option<GivenValue<'_>> {
     let word = word.strip_prefix('=')?;
     match word.strip_prefix('&') {
-        Some(location) => Some(Given::AddressOf(name(location))),
-        None => number(word, size).map(Given::Bits),
+        Some(location) => Some(GivenValue::AddressOf(name(location))),
+        None => number(word, size).map(GivenValue::Bits),
     }
 }
 
-impl Given<'_> {
+impl GivenValue<'_> {
     /// The value, with the location's number from `location`.
     pub(super) fn value(self, location: impl FnOnce(&str) -> crate::LocationId) -> Value {
         match self {
-            Given::Bits(bits) => Value::Bits(bits),
-            Given::AddressOf(name) => Value::Address(location(name)),
+            GivenValue::Bits(bits) => Value::Bits(bits),
+            GivenValue::AddressOf(name) => Value::Address(location(name)),
         }
     }
 }

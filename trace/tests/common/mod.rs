@@ -8,9 +8,9 @@
 use proptest::{collection::vec, option, prelude::*};
 use unsnarl_trace::program::PointNumber;
 use unsnarl_trace::{
-    Event, EventId, EventKind, Events, Failure, FailureKind, FrameRow, LocationId, Mode, Outcome,
-    PointId, PointRow, Run, RunMeta, Schedule, SiteId, SiteRow, SourceRow, StackId, ThreadId,
-    ThreadRow, Value,
+    Event, EventId, EventKind, Events, Failure, FailureKind, FrameRow, LocationId, OrderMode,
+    Outcome, PointId, PointRow, Run, RunMeta, Schedule, SiteId, SiteRow, SourceRow, StackId,
+    ThreadId, ThreadRow, Value,
 };
 
 /// The run as the bytes of its file.
@@ -84,7 +84,7 @@ fn metas() -> impl Strategy<Value = RunMeta> {
             format: unsnarl_trace::meta::FORMAT,
             program: format!("/tmp/{text}"),
             command: vec!["./bank".to_owned(), text.clone()],
-            mode: Mode::Controlled,
+            mode: OrderMode::Controlled,
             exact: true,
             strategy: "random".to_owned(),
             seed,

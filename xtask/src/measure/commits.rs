@@ -1,6 +1,6 @@
 //! Measurements of commit subjects.
 
-use super::figures::Share;
+use super::figures::MeasuredShare;
 
 /// The longest subject, in characters, that tools show without cutting it off.
 const LONGEST: usize = 72;
@@ -9,9 +9,9 @@ const LONGEST: usize = 72;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SubjectShares {
     /// Subjects that are longer than [`LONGEST`].
-    pub long: Share,
+    pub long: MeasuredShare,
     /// Subjects that list several changes, joined by a semicolon.
-    pub lists: Share,
+    pub lists: MeasuredShare,
 }
 
 /// Measures subjects, one a line.
@@ -34,8 +34,8 @@ mod tests {
         let too_long = "x".repeat(LONGEST + 1);
         let subjects = format!("Add a thing\n{longest}\n{too_long}\nAdd this; remove that\n");
         let measured = measure(&subjects);
-        assert_eq!(measured.long, Share { with: 1, of: 4 });
-        assert_eq!(measured.lists, Share { with: 1, of: 4 });
+        assert_eq!(measured.long, MeasuredShare { with: 1, of: 4 });
+        assert_eq!(measured.lists, MeasuredShare { with: 1, of: 4 });
         assert_eq!(measure(""), SubjectShares::default());
     }
 }

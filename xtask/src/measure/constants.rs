@@ -18,7 +18,7 @@ const NUMBERS: [&str; 8] = ["u8", "u16", "u32", "u64", "usize", "f32", "f64", "D
 
 /// A constant.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Constant {
+pub struct FoundConstant {
     /// Its name.
     pub name: String,
     /// Its file as the table names it: `core/slice.rs`.
@@ -26,15 +26,15 @@ pub struct Constant {
 }
 
 /// The constants of a source; none where it is in no folder that counts, or belongs to tests.
-pub fn constants(path: &Path, text: &str) -> Result<Vec<Constant>> {
+pub fn constants(path: &Path, text: &str) -> Result<Vec<FoundConstant>> {
     let Some(place) = place(path) else {
         return Ok(Vec::new());
     };
     let unreadable = || format!("{} cannot be parsed", path.display());
     let file = syn::parse_file(text).with_context(unreadable)?;
-    let mut walk = Walk(Vec::new());
+    let mut walk = ConstantWalk(Vec::new());
     walk.visit_file(&file);
-    let named = |name| Constant {
+    let named = |name| FoundConstant {
         name,
         place: place.clone(),
     };
@@ -54,9 +54,9 @@ fn place(path: &Path) -> Option<String> {
 }
 
 /// Collects the names of numeric constants outside of tests.
-struct Walk(Vec<String>);
+struct ConstantWalk(Vec<String>);
 
-impl<'ast> Visit<'ast> for Walk {
+impl<'ast> Visit<'ast> for ConstantWalk {
     fn visit_item(&mut self, item: &'ast Item) {
         let is_test_module = matches!(item, Item::Mod(module) if is_for_tests(&module.attrs));
         if !is_test_module && !is_for_tests(attributes(item)) {
@@ -75,9 +75,9 @@ impl<'ast> Visit<'ast> for Walk {
 }
 
 /// The number of constants, and the names of those without a row in the table.
-pub fn summary(constants: &[Constant], docs: &str) -> String {
+pub fn summary(constants: &[FoundConstant], docs: &str) -> String {
     let rows: Vec<&str> = docs.lines().filter(|line| line.starts_with("| ")).collect();
-    let is_listed = |one: &&Constant| {
+    let is_listed = |one: &&FoundConstant| {
         let (name, place) = (format!("| `{}` ", one.name), format!("| {} |", one.place));
         let mut rows = rows.iter();
         rows.any(|row| row.starts_with(&name) && row.contains(&place))

@@ -2,14 +2,14 @@
 
 /// A number of things that have a property, of a number of things.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct MeasuredShare {
     /// Those with the property.
     pub with: usize,
     /// All of them.
     pub of: usize,
 }
 
-impl Share {
+impl MeasuredShare {
     /// Counts one more thing.
     pub fn add(&mut self, has_property: bool) {
         self.with += usize::from(has_property);
@@ -17,7 +17,7 @@ impl Share {
     }
 
     /// Adds the counts of another share.
-    pub fn join(&mut self, other: Share) {
+    pub fn join(&mut self, other: MeasuredShare) {
         self.with += other.with;
         self.of += other.of;
     }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn shares_are_rounded() {
-        let share = |with, of| Share { with, of }.text();
+        let share = |with, of| MeasuredShare { with, of }.text();
         assert_eq!(share(1, 3), "33.3 % (1 of 3)");
         assert_eq!(share(2, 3), "66.7 % (2 of 3)");
         assert_eq!(share(5, 5), "100.0 % (5 of 5)");

@@ -3,7 +3,7 @@
 //! Everything but lines is measured outside of tests: functions and modules under `#[test]` and `#[cfg(test)]` are
 //! passed over. Bodies of macros are not parsed, so items that a macro makes are not counted.
 
-use super::figures::Share;
+use super::figures::MeasuredShare;
 use crate::language;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ pub struct SourceFigures {
     pub functions: Vec<usize>,
     /// The share of documented items among those with plain `pub`: functions, types, traits and their items, constants
     /// and associated functions. Modules are documented in their own files, fields and variants belong to their types.
-    pub documented: Share,
+    pub documented: MeasuredShare,
     /// The names of the structs, enums, unions and type aliases that it defines.
     pub types: Vec<String>,
     /// The share of doc comments that begin with a question word, those of tests included.
-    pub questions: Share,
+    pub questions: MeasuredShare,
     /// Paths without `.rs` of the modules in other files that only tests have.
     pub test_modules: Vec<PathBuf>,
 }
@@ -272,7 +272,7 @@ mod tests {
                       /// I.\npub trait I {\n    /// J.\n    fn j();\n    type K;\n}\ntrait L { fn m(); }\n\
                       #[doc(hidden)]\npub const N: u8 = 1;\npub mod o;\npub use a::P;\n";
         // Documented: A, e, I, j. Not documented: B, f, H, K, N.
-        assert_eq!(figures(source).documented, Share { with: 4, of: 9 });
+        assert_eq!(figures(source).documented, MeasuredShare { with: 4, of: 9 });
     }
 
     #[test]
@@ -311,9 +311,9 @@ mod tests {
     fn a_whole_file_can_be_for_tests() {
         let figures = figures("#![cfg(test)]\n/// Why.\npub fn a() {}\n");
         assert_eq!((figures.lines, figures.test_lines), (3, 3));
-        assert_eq!(figures.documented, Share::default());
+        assert_eq!(figures.documented, MeasuredShare::default());
         assert_eq!(figures.functions, [0; 0]);
-        assert_eq!(figures.questions, Share { with: 1, of: 1 });
+        assert_eq!(figures.questions, MeasuredShare { with: 1, of: 1 });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Measurements of all tracked sources together.
 
 use super::{
-    figures::Share,
+    figures::MeasuredShare,
     source::{self, SourceFigures},
 };
 use anyhow::Result;
@@ -37,9 +37,9 @@ pub struct TreeFigures {
     /// Lines of each function, sorted.
     pub functions: Vec<usize>,
     /// The share of public items with a doc comment.
-    pub documented: Share,
+    pub documented: MeasuredShare,
     /// The share of doc comments that begin with a question word.
-    pub questions: Share,
+    pub questions: MeasuredShare,
     /// Lines by crate.
     pub crates: BTreeMap<String, CrateLines>,
     /// The number of definitions of each type name, by crate.
@@ -134,11 +134,11 @@ impl TreeFigures {
 }
 
 /// The share of the definitions whose name has another definition.
-pub fn share_of_shared(counts: impl IntoIterator<Item = usize>) -> Share {
-    let mut share = Share::default();
+pub fn share_of_shared(counts: impl IntoIterator<Item = usize>) -> MeasuredShare {
+    let mut share = MeasuredShare::default();
     for count in counts {
         let with = if count > 1 { count } else { 0 };
-        share.join(Share { with, of: count });
+        share.join(MeasuredShare { with, of: count });
     }
     share
 }
@@ -239,8 +239,8 @@ mod tests {
     fn tests_count_for_comments_only() {
         let tree = tree();
         assert_eq!(tree.functions, [1, 2]);
-        assert_eq!(tree.documented, Share { with: 1, of: 2 });
-        assert_eq!(tree.questions, Share { with: 1, of: 3 });
+        assert_eq!(tree.documented, MeasuredShare { with: 1, of: 2 });
+        assert_eq!(tree.questions, MeasuredShare { with: 1, of: 3 });
     }
 
     #[test]
@@ -248,12 +248,12 @@ mod tests {
         let tree = tree();
         assert_eq!(tree.all_types(), [("Other", 1), ("Place", 3)].into());
         let all = share_of_shared(tree.all_types().into_values());
-        assert_eq!(all, Share { with: 3, of: 4 });
+        assert_eq!(all, MeasuredShare { with: 3, of: 4 });
         let within = tree
             .types
             .values()
             .flat_map(|types| types.values().copied());
-        assert_eq!(share_of_shared(within), Share { with: 2, of: 4 });
+        assert_eq!(share_of_shared(within), MeasuredShare { with: 2, of: 4 });
     }
 
     #[test]

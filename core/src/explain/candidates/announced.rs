@@ -46,7 +46,7 @@ fn told_by(
     }
     let counts = view.corpus.counts();
     let (story, rows, new) = match written_later(view, reader, given) {
-        Written::Later(late) => {
+        AnnouncedWrite::Later(late) => {
             let pair = PairKey {
                 head: view.key(reader),
                 tail: view.key(late),
@@ -58,11 +58,11 @@ fn told_by(
             };
             (story, vec![reader, late], new)
         }
-        Written::Never => {
+        AnnouncedWrite::Never => {
             let story = never_written(view, reader, given, setters)?;
             (story, vec![reader], false)
         }
-        Written::InTime => return None,
+        AnnouncedWrite::InTime => return None,
     };
     // A write that the run was cut off before may have been meant for something else.
     let absent = if rows.len() == 1 { 4 } else { 0 };
@@ -81,7 +81,7 @@ fn contrast(view: &View, given: &Publication) -> u32 {
 }
 
 /// Time of the write by the announcing thread, relative to the read.
-enum Written {
+enum AnnouncedWrite {
     /// After the announcement and before the read; or in no order that the source prescribes.
     InTime,
     /// After the read.
@@ -90,7 +90,7 @@ enum Written {
     Never,
 }
 
-fn written_later(view: &View, reader: EventId, given: &Publication) -> Written {
+fn written_later(view: &View, reader: EventId, given: &Publication) -> AnnouncedWrite {
     let by = view.thread(given.store);
     let accesses = view.orders.accesses();
     let after = accesses.after(view.event(reader).location, given.store);
@@ -99,14 +99,14 @@ fn written_later(view: &View, reader: EventId, given: &Publication) -> Written {
         event.thread == by && event.kind.writes()
     });
     match writes.next() {
-        None => Written::Never,
-        Some(write) if write < reader => Written::InTime,
+        None => AnnouncedWrite::Never,
+        Some(write) if write < reader => AnnouncedWrite::InTime,
         Some(write) => {
             let needs = Needs::written(view, reader, write);
             let is_one = is_one_section(view, given, &needs);
             match gives_away(view, given, &needs) && !is_one {
-                true => Written::Later(write),
-                false => Written::InTime,
+                true => AnnouncedWrite::Later(write),
+                false => AnnouncedWrite::InTime,
             }
         }
     }

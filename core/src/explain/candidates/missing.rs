@@ -2,7 +2,7 @@
 
 use super::{
     Candidate, NOT_NEW, Story, UNRELATED, candidate, distance,
-    visits::{Before, before_visits},
+    visits::{WritesBefore, before_visits},
 };
 use crate::{
     explain::{
@@ -62,7 +62,7 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
 
 /// Cost of a write that comes after the read's corresponding visit in some of the passing runs that have it;
 /// none when it comes later in all of them: then it is not missing in a run that was cut off there.
-fn comes_later(view: &View, original: PairKey, before: &Before) -> Option<u32> {
+fn comes_later(view: &View, original: PairKey, before: &WritesBefore) -> Option<u32> {
     let counts = view.corpus.counts();
     let site = counts.site(original.head)?;
     // The names of threads mean nothing if the thread never gets there.
@@ -106,7 +106,11 @@ pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
 }
 
 /// The first thread that had written in every passing run and has not in this one, though it can.
-fn not_there_yet(view: &View, reader: EventId, before: &Before) -> Option<(ThreadId, PairKey)> {
+fn not_there_yet(
+    view: &View,
+    reader: EventId,
+    before: &WritesBefore,
+) -> Option<(ThreadId, PairKey)> {
     let accesses = view.orders.accesses();
     let rows = accesses.before(view.event(reader).location, reader).iter();
     let writes = rows.filter(|row| view.event(**row).kind.writes());

@@ -109,14 +109,15 @@ fn lost_updates(view: &View) -> FxHashSet<AccessKey> {
 }
 
 /// Distance to the failure, head and tail of an occurrence.
-type Occurrence = (u32, EventId, EventId);
+type RankedOccurrence = (u32, EventId, EventId);
 
 /// The occurrence of each pair that is nearest to the failure, in one pass over the run.
 fn nearest_occurrences(
     view: &View,
     keys: impl Iterator<Item = PairKey>,
-) -> FxHashMap<PairKey, Option<Occurrence>> {
-    let mut nearest: FxHashMap<PairKey, Option<Occurrence>> = keys.map(|key| (key, None)).collect();
+) -> FxHashMap<PairKey, Option<RankedOccurrence>> {
+    let mut nearest: FxHashMap<PairKey, Option<RankedOccurrence>> =
+        keys.map(|key| (key, None)).collect();
     if nearest.is_empty() {
         return nearest;
     }

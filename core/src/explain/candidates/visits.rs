@@ -14,20 +14,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, ThreadId};
 
 /// A line with the kind of access.
-type Line = (u64, AccessClass);
+type LineAccess = (u64, AccessClass);
 
 /// Writes of passing runs before one visit.
 #[derive(Default)]
-pub(super) struct Before {
+pub(super) struct WritesBefore {
     /// Number of runs in which the thread reaches the line.
     pub runs: u32,
     /// Number of these runs in which each line had written.
-    lines: BTreeMap<Line, u32>,
+    lines: BTreeMap<LineAccess, u32>,
     /// Number of these runs in which each thread had written at a line.
-    by_thread: BTreeMap<(u64, Line), u32>,
+    by_thread: BTreeMap<(u64, LineAccess), u32>,
 }
 
-impl Before {
+impl WritesBefore {
     /// Number of runs in which the line had written.
     pub fn written(&self, site: &AccessSite) -> u32 {
         let line = line_hash(&site.place.file, site.place.line);
@@ -35,7 +35,7 @@ impl Before {
     }
 
     /// Threads and lines that had written in every run, of those whose names a run has.
-    pub fn always(&self, view: &View) -> Vec<(ThreadId, Line)> {
+    pub fn always(&self, view: &View) -> Vec<(ThreadId, LineAccess)> {
         let threads = (0..view.run.meta.threads.len() as u16).map(ThreadId);
         let names: FxHashMap<u64, ThreadId> = threads
             .map(|thread| (Fnv::of(&facts::thread_name(&view.run, thread)), thread))
@@ -50,18 +50,18 @@ impl Before {
 }
 
 /// A visit to find.
-struct Wanted {
+struct WantedVisit {
     thread: u64,
-    line: Line,
+    line: LineAccess,
     location: u64,
     number: u32,
 }
 
 /// For each of the reads, the writes of passing runs before it. One pass over each of the runs.
-pub(super) fn before_visits(view: &View, reads: &[EventId]) -> Vec<Before> {
-    let wanted: Vec<Wanted> = reads.iter().map(|&row| wanted(view, row)).collect();
+pub(super) fn before_visits(view: &View, reads: &[EventId]) -> Vec<WritesBefore> {
+    let wanted: Vec<WantedVisit> = reads.iter().map(|&row| wanted(view, row)).collect();
     let locations: FxHashSet<u64> = wanted.iter().map(|one| one.location).collect();
-    let mut found: Vec<Before> = wanted.iter().map(|_| Before::default()).collect();
+    let mut found: Vec<WritesBefore> = wanted.iter().map(|_| WritesBefore::default()).collect();
     if wanted.is_empty() {
         return found;
     }
@@ -73,10 +73,10 @@ pub(super) fn before_visits(view: &View, reads: &[EventId]) -> Vec<Before> {
             let kinds = writes
                 .iter()
                 .filter_map(|&kind| run.kinds.get(kind as usize));
-            let by: BTreeSet<(u64, Line)> = kinds
+            let by: BTreeSet<(u64, LineAccess)> = kinds
                 .map(|kind| (kind.thread, (kind.line, kind.access)))
                 .collect();
-            let lines: BTreeSet<Line> = by.iter().map(|(_, line)| *line).collect();
+            let lines: BTreeSet<LineAccess> = by.iter().map(|(_, line)| *line).collect();
             by.into_iter()
                 .for_each(|one| *found.by_thread.entry(one).or_default() += 1);
             lines
@@ -87,10 +87,10 @@ pub(super) fn before_visits(view: &View, reads: &[EventId]) -> Vec<Before> {
     found
 }
 
-fn wanted(view: &View, row: EventId) -> Wanted {
+fn wanted(view: &View, row: EventId) -> WantedVisit {
     let (operation, visit) = (view.operation(row), view.visit(row));
     let line = line_hash(&operation.place.file, operation.place.line);
-    Wanted {
+    WantedVisit {
         thread: Fnv::of(&visit.thread),
         line: (line, operation.access),
         location: Fnv::of(view.run.location(view.event(row).location)),
@@ -101,7 +101,7 @@ fn wanted(view: &View, row: EventId) -> Wanted {
 /// For each visit the writes before it, as kinds of the run; none where the thread does not reach it.
 fn seen_before(
     run: &Trace,
-    wanted: &[Wanted],
+    wanted: &[WantedVisit],
     locations: &FxHashSet<u64>,
 ) -> Vec<Option<Vec<u32>>> {
     // For each kind, the wanted visits that it belongs to.
@@ -109,7 +109,7 @@ fn seen_before(
         .kinds
         .iter()
         .map(|kind| {
-            let is = |one: &Wanted| {
+            let is = |one: &WantedVisit| {
                 (one.thread, one.line, one.location)
                     == (kind.thread, (kind.line, kind.access), kind.location)
             };

@@ -4,7 +4,7 @@ use super::{Failing, Material, Proposer};
 use crate::{
     Budget, Corpus,
     explain::{
-        found::{ENOUGH, Link, Share, is_named, tell},
+        found::{AccessDependency, ComparedRuns, ENOUGH, is_named, tell},
         view::View,
     },
     explanation::Explanation,
@@ -34,18 +34,18 @@ const SAYS: &str = "finds a pattern of these lines and variables in at least hal
 
 /// The engine: the patterns of which a run has all dependencies, between accesses that have a name.
 #[derive(Default)]
-pub(super) struct Mining {
+pub(super) struct MiningProposer {
     /// The patterns, mined at the first question.
     mined: OnceCell<Brief>,
 }
 
-impl Mining {
+impl MiningProposer {
     fn mined(&self, corpus: &Corpus, budget: &Budget) -> &Brief {
         self.mined.get_or_init(|| in_brief(corpus, budget))
     }
 }
 
-impl Proposer for Mining {
+impl Proposer for MiningProposer {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -62,7 +62,7 @@ impl Proposer for Mining {
         let mined = self.mined(view.corpus, budget);
         let here: BTreeSet<&String> = failing.alike.iter().map(|run| &run.name).collect();
         let seen = here.iter().filter(|name| mined.looked_at.contains(**name));
-        let share = Share {
+        let share = ComparedRuns {
             failing: seen.count(),
             passing: view.corpus.counts().passing(),
         };
@@ -83,7 +83,7 @@ fn told(
     view: &View,
     finding: &Finding,
     here: &BTreeSet<&String>,
-    share: &Share,
+    share: &ComparedRuns,
 ) -> Option<Explanation> {
     let names = finding.runs.iter().filter(|name| here.contains(name));
     let among: Vec<String> = names.cloned().collect();
@@ -94,7 +94,7 @@ fn told(
     if links.iter().any(|link| view.is_past(link.tail)) {
         return None;
     }
-    let share = Share {
+    let share = ComparedRuns {
         passing: finding.passing,
         ..*share
     };
@@ -104,7 +104,7 @@ fn told(
 }
 
 /// The last occurrence of each of the finding's dependencies; none when one is missing or has no name.
-fn in_run(view: &View, finding: &Finding) -> Option<Vec<Link>> {
+fn in_run(view: &View, finding: &Finding) -> Option<Vec<AccessDependency>> {
     let mut last: BTreeMap<usize, Dependency> = BTreeMap::new();
     dependencies(&view.run, view.orders.accesses(), |dependency| {
         if dependency.tail > view.failure {
@@ -131,7 +131,7 @@ fn in_run(view: &View, finding: &Finding) -> Option<Vec<Link>> {
     (is_whole && rows().all(|row| is_named(view, row))).then(|| {
         let links = last.values();
         links
-            .map(|found| Link {
+            .map(|found| AccessDependency {
                 head: found.head,
                 tail: found.tail,
                 kind: found.kind,

@@ -24,9 +24,9 @@ use crate::{
     explanation::Explanation,
 };
 use among::Among;
-use mining::Mining;
+use mining::MiningProposer;
 pub(super) use orders::{name as name_orders, write};
-use pairs::Pairs;
+use pairs::PairsProposer;
 use std::{collections::BTreeSet, sync::Arc};
 use unsnarl_trace::{EventId, Run};
 
@@ -136,12 +136,14 @@ impl<'a> Proposers<'a> {
     /// The list, in the order in which they are asked: what tells the runs apart, then what experiments have found, then
     /// what follows values (`following`, which core does not know), then what counts.
     pub fn new(material: Material<'a>, following: Vec<Box<dyn Proposer>>) -> Proposers<'a> {
-        let mut list: Vec<Box<dyn Proposer>> =
-            vec![Box::new(orders::Orders), Box::new(decisive::Decisive)];
+        let mut list: Vec<Box<dyn Proposer>> = vec![
+            Box::new(orders::OrdersProposer),
+            Box::new(decisive::Decisive),
+        ];
         list.extend(following);
-        list.push(Box::<predict::Predict>::default());
-        list.push(Box::new(Pairs));
-        list.push(Box::<Mining>::default());
+        list.push(Box::<predict::PredictProposer>::default());
+        list.push(Box::new(PairsProposer));
+        list.push(Box::<MiningProposer>::default());
         Proposers { material, list }
     }
 

@@ -17,9 +17,9 @@ use crate::{
 const LOOKED_AT: usize = 24;
 
 /// The engine.
-pub(super) struct Orders;
+pub(super) struct OrdersProposer;
 
-impl Proposer for Orders {
+impl Proposer for OrdersProposer {
     fn name(&self) -> &'static str {
         "orders"
     }

@@ -6,7 +6,7 @@ use crate::{
     claims::Claim,
     explain::{
         LOOKED_AT,
-        found::{ENOUGH, Link, Share, is_named, tell},
+        found::{AccessDependency, ComparedRuns, ENOUGH, is_named, tell},
         view::View,
     },
     explanation::Explanation,
@@ -25,9 +25,9 @@ const SAYS: &str =
 
 /// The engine: the pairs of Test Procedure I that most of the runs have, of those first one on a variable of the program's
 /// own that is nearest to the failure.
-pub(super) struct Pairs;
+pub(super) struct PairsProposer;
 
-impl Proposer for Pairs {
+impl Proposer for PairsProposer {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -109,8 +109,8 @@ fn told(failing: &Failing<'_>, pair: &SeenPair, with: Vec<String>) -> Option<Exp
     if counted.holds_in > 0 || view.is_past(pair.tail) {
         return None;
     }
-    let links = [Link::new(view, pair.head, pair.tail)];
-    let share = Share {
+    let links = [AccessDependency::new(view, pair.head, pair.tail)];
+    let share = ComparedRuns {
         failing: failing.alike.len(),
         passing: view.corpus.counts().passing(),
     };

@@ -8,7 +8,7 @@ use crate::{
     explanation::Explanation,
     findings::{predicted, prediction_agrees},
     pairs::Triple,
-    predict::Candidate,
+    predict::AnomalyCandidate,
 };
 use std::{cell::OnceCell, collections::HashMap};
 use unsnarl_trace::{EventId, Run};
@@ -21,17 +21,17 @@ const NAME: &str = "predict";
 
 /// The engine: what it finds in the shortest exact run that passed.
 #[derive(Default)]
-pub(super) struct Predict {
-    known: OnceCell<Vec<Candidate>>,
+pub(super) struct PredictProposer {
+    known: OnceCell<Vec<AnomalyCandidate>>,
 }
 
-impl Predict {
-    fn found(&self, passed: &Run, budget: &Budget) -> &[Candidate] {
+impl PredictProposer {
+    fn found(&self, passed: &Run, budget: &Budget) -> &[AnomalyCandidate] {
         self.known.get_or_init(|| predicted(passed, budget))
     }
 }
 
-impl Proposer for Predict {
+impl Proposer for PredictProposer {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -41,7 +41,7 @@ impl Proposer for Predict {
             return Vec::new();
         };
         let view = failing.view;
-        let here: HashMap<Name<'_>, EventId> = names(&view.run).collect();
+        let here: HashMap<AccessName<'_>, EventId> = names(&view.run).collect();
         let same = names(passed).filter_map(|(name, row)| Some((row, *here.get(&name)?)));
         let same: HashMap<EventId, EventId> = same.collect();
         let mut among = Among::default();
@@ -106,11 +106,11 @@ fn add(view: &View, among: &mut Among, rows: &[EventId]) {
 
 /// An access by names that are the same in every run: thread, line and column, what is done to what, and how many times
 /// before.
-type Name<'r> = (&'r str, (&'r str, u32, u32), &'static str, &'r str, usize);
+type AccessName<'r> = (&'r str, (&'r str, u32, u32), &'static str, &'r str, usize);
 
 /// The accesses of a run by their names.
-fn names(run: &Run) -> impl Iterator<Item = (Name<'_>, EventId)> {
-    let mut counts: HashMap<Name<'_>, usize> = HashMap::new();
+fn names(run: &Run) -> impl Iterator<Item = (AccessName<'_>, EventId)> {
+    let mut counts: HashMap<AccessName<'_>, usize> = HashMap::new();
     let accesses = run.events.iter();
     let accesses = accesses.filter(|(_, event)| event.kind.is_access());
     accesses.map(move |(row, event)| {

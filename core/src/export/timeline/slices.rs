@@ -10,7 +10,7 @@ use unsnarl_trace::{Event, EventId, EventKind, Run, ThreadId};
 
 /// A slice of one thread's time.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Slice {
+pub(super) struct TimeSlice {
     /// Display name.
     pub name: String,
     /// Kind, for filters.
@@ -26,8 +26,8 @@ pub(super) struct Slice {
 }
 
 /// The slices of each thread, sorted by their start, the longest first.
-pub(super) fn slices(run: &Run) -> BTreeMap<u16, Vec<Slice>> {
-    let mut slices: BTreeMap<u16, Vec<Slice>> = BTreeMap::new();
+pub(super) fn slices(run: &Run) -> BTreeMap<u16, Vec<TimeSlice>> {
+    let mut slices: BTreeMap<u16, Vec<TimeSlice>> = BTreeMap::new();
     for (thread, slice) in lives(run) {
         slices.entry(thread).or_default().push(slice);
     }
@@ -48,7 +48,7 @@ pub(super) fn slices(run: &Run) -> BTreeMap<u16, Vec<Slice>> {
 }
 
 /// Gives each slice the first track on which it nests.
-fn arrange(slices: &mut [Slice]) {
+fn arrange(slices: &mut [TimeSlice]) {
     let mut lanes: Vec<Vec<u64>> = Vec::new();
     for slice in slices {
         let fits = |open: &mut Vec<u64>| {
@@ -66,11 +66,11 @@ fn arrange(slices: &mut [Slice]) {
     }
 }
 
-fn lives(run: &Run) -> BTreeMap<u16, Slice> {
-    let mut lives: BTreeMap<u16, Slice> = BTreeMap::new();
+fn lives(run: &Run) -> BTreeMap<u16, TimeSlice> {
+    let mut lives: BTreeMap<u16, TimeSlice> = BTreeMap::new();
     for (row, &thread) in run.events.threads().iter().enumerate() {
         let row = row as u64;
-        let life = lives.entry(thread).or_insert_with(|| Slice {
+        let life = lives.entry(thread).or_insert_with(|| TimeSlice {
             name: facts::thread_in_words(run, ThreadId(thread)),
             kind: "thread",
             from: row,
@@ -83,7 +83,7 @@ fn lives(run: &Run) -> BTreeMap<u16, Slice> {
     lives
 }
 
-fn held(run: &Run, section: &Section) -> Slice {
+fn held(run: &Run, section: &Section) -> TimeSlice {
     let end = section
         .released
         .map_or(run.events.len() as u64, |row| u64::from(row.0) + 1);
@@ -92,7 +92,7 @@ fn held(run: &Run, section: &Section) -> Slice {
         .as_ref()
         .map_or(String::new(), |event| facts::variable(run, event));
     let how = if section.shared { "shares" } else { "holds" };
-    Slice {
+    TimeSlice {
         name: format!("{how} {name}"),
         kind: "lock",
         from: section.acquired.0.into(),
@@ -104,7 +104,7 @@ fn held(run: &Run, section: &Section) -> Slice {
 
 /// Waits of a thread, from their start to its next step; a wait on a condition does not extend into the
 /// sections of its mutex.
-fn waits(run: &Run) -> Vec<(u16, Slice)> {
+fn waits(run: &Run) -> Vec<(u16, TimeSlice)> {
     let mut waiting: BTreeMap<u16, (u64, Event)> = BTreeMap::new();
     let mut found = Vec::new();
     for (EventId(row), event) in run.events.iter() {
@@ -137,8 +137,8 @@ fn waits(run: &Run) -> Vec<(u16, Slice)> {
     found
 }
 
-fn wait(run: &Run, from: u64, to: u64, begun: &Event) -> Option<Slice> {
-    (from < to).then(|| Slice {
+fn wait(run: &Run, from: u64, to: u64, begun: &Event) -> Option<TimeSlice> {
+    (from < to).then(|| TimeSlice {
         name: format!("waits for {}", facts::variable(run, begun)),
         kind: "wait",
         from,

@@ -1,6 +1,6 @@
 //! Replacements in a text, and their application.
 
-use super::source::Source;
+use super::source::ParsedSource;
 use tree_sitter::Node;
 
 /// Replacement of a part of a text.
@@ -42,7 +42,7 @@ pub fn apply(text: &str, changes: &[Change]) -> Option<String> {
 
 /// Inserts `statement` before the byte `at`, at which another one begins: on a line of its own if that one is
 /// first on its line.
-pub fn line_before(source: &Source, at: usize, statement: &str) -> Change {
+pub fn line_before(source: &ParsedSource, at: usize, statement: &str) -> Change {
     let is_first = source.slice(source.line_start(at), at).trim().is_empty();
     Change::insert(
         at,
@@ -55,7 +55,7 @@ pub fn line_before(source: &Source, at: usize, statement: &str) -> Change {
 
 /// Inserts `statement` on a line of its own after the statement from `start` to `end`. A comment behind that
 /// one stays with it.
-pub fn line_after(source: &Source, start: usize, end: usize, statement: &str) -> Change {
+pub fn line_after(source: &ParsedSource, start: usize, end: usize, statement: &str) -> Change {
     let line_end = source.line_end(end);
     let rest = source.slice(end, line_end).trim();
     let is_comment = rest.starts_with("//") || rest.starts_with("/*") && rest.ends_with("*/");
@@ -68,7 +68,7 @@ pub fn line_after(source: &Source, start: usize, end: usize, statement: &str) ->
 
 /// Removes a statement. An only statement of a branch or a loop is replaced by an empty one, or else the next
 /// one would take its place.
-pub fn remove_statement(source: &Source, node: Node<'_>) -> Change {
+pub fn remove_statement(source: &ParsedSource, node: Node<'_>) -> Change {
     let parent = node.parent().map_or("", |parent| parent.kind());
     if matches!(parent, "compound_statement" | "case_statement") {
         return remove(source, node.start_byte(), node.end_byte());
@@ -84,7 +84,7 @@ pub fn remove_statement(source: &Source, node: Node<'_>) -> Change {
 pub const EMPTY: &str = ";";
 
 /// Removes a statement, with its line when nothing else is on it.
-pub fn remove(source: &Source, start: usize, end: usize) -> Change {
+pub fn remove(source: &ParsedSource, start: usize, end: usize) -> Change {
     let (line, line_end) = (source.line_start(start), source.line_end(end));
     let is_alone = source.slice(line, start).trim().is_empty()
         && source.slice(end, line_end).trim().is_empty();

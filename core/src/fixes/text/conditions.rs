@@ -1,6 +1,6 @@
 //! Code excluded by the preprocessor, as far as the executed lines show it.
 
-use super::source::{Source, children, lines};
+use super::source::{ParsedSource, children, lines};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -21,7 +21,7 @@ struct Condition<'t> {
 }
 
 /// The bytes that are excluded, given the executed lines of the file.
-pub fn left_out(source: &Source, ran: &BTreeSet<u32>) -> Vec<Range<usize>> {
+pub fn left_out(source: &ParsedSource, ran: &BTreeSet<u32>) -> Vec<Range<usize>> {
     let all = conditions(source);
     let defined = defines(source);
     let mut known: BTreeMap<&str, BTreeSet<bool>> = BTreeMap::new();
@@ -80,7 +80,7 @@ fn is_else(condition: &Condition<'_>) -> bool {
         .is_some_and(|other| other.kind() == "preproc_else")
 }
 
-fn conditions(source: &Source) -> Vec<Condition<'_>> {
+fn conditions(source: &ParsedSource) -> Vec<Condition<'_>> {
     let (mut found, mut stack) = (Vec::new(), vec![source.root()]);
     while let Some(node) = stack.pop() {
         stack.extend(children(node));
@@ -102,7 +102,7 @@ fn conditions(source: &Source) -> Vec<Condition<'_>> {
 }
 
 /// Names that the file defines or undefines: their value depends on the place.
-fn defines(source: &Source) -> BTreeSet<String> {
+fn defines(source: &ParsedSource) -> BTreeSet<String> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let name = |line: &str| {
         let rest = line.trim_start().strip_prefix('#')?.trim_start();
@@ -128,7 +128,7 @@ mod tests {
     const TEXT: &str = "void f(void)\n{\n#ifdef FIXED\n    one();\n#else\n    two();\n#endif\n}\nvoid g(void)\n{\n#ifdef FIXED\n    three();\n#endif\n#ifndef FIXED\n    four();\n#endif\n#if 0\n    five();\n#endif\n}\n";
 
     fn texts(text: &str, ran: &[u32]) -> Vec<String> {
-        let source = Source::parse("a.c", text).unwrap();
+        let source = ParsedSource::parse("a.c", text).unwrap();
         let ran: BTreeSet<u32> = ran.iter().copied().collect();
         let mut found = left_out(&source, &ran);
         found.sort_by_key(|range| range.start);

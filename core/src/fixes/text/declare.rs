@@ -1,10 +1,10 @@
 //! Declaration of a new mutex beside the data that it guards.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::Change,
-    locks::{Mutex, Style},
-    source::{Source, children, descendants, lines},
+    locks::{LockStyle, Mutex},
+    source::{ParsedSource, children, descendants, lines},
 };
 use tree_sitter::Node;
 
@@ -13,7 +13,11 @@ use tree_sitter::Node;
 ///
 /// # Errors
 /// An error when there is no place for the declaration.
-pub fn declare(source: &Source, data: &str, line: u32) -> Result<(Mutex, Vec<Change>), Refusal> {
+pub fn declare(
+    source: &ParsedSource,
+    data: &str,
+    line: u32,
+) -> Result<(Mutex, Vec<Change>), EditRefusal> {
     let style = style(source);
     let mutex = Mutex {
         object: free_name(source, data),
@@ -36,11 +40,11 @@ pub fn declare(source: &Source, data: &str, line: u32) -> Result<(Mutex, Vec<Cha
 }
 
 /// The declaration of a mutex that the whole program has once.
-fn declaration(source: &Source, mutex: &Mutex) -> Result<String, Refusal> {
+fn declaration(source: &ParsedSource, mutex: &Mutex) -> Result<String, EditRefusal> {
     let name = &mutex.object;
     match (mutex.style, source.is_header()) {
-        (Style::Guard, true) => Ok(format!("inline std::mutex {name};")),
-        (Style::Guard, false) => Ok(format!("static std::mutex {name};")),
+        (LockStyle::Guard, true) => Ok(format!("inline std::mutex {name};")),
+        (LockStyle::Guard, false) => Ok(format!("static std::mutex {name};")),
         (_, true) => Err(format!(
             "`{name}` would be declared in a header, and each source file that includes it would have a mutex of its own"
         )),
@@ -51,14 +55,14 @@ fn declaration(source: &Source, mutex: &Mutex) -> Result<String, Refusal> {
 }
 
 /// Style of a new mutex in this file.
-pub fn style(source: &Source) -> Style {
+pub fn style(source: &ParsedSource) -> LockStyle {
     match source.is_cpp() && !source.text().contains("pthread_mutex") {
-        true => Style::Guard,
-        false => Style::Pthread,
+        true => LockStyle::Guard,
+        false => LockStyle::Pthread,
     }
 }
 
-fn free_name(source: &Source, data: &str) -> String {
+fn free_name(source: &ParsedSource, data: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     // A heap block has no name of its own, but its members have; a function's static has its name after the
     // colons.
@@ -90,7 +94,7 @@ fn free_name(source: &Source, data: &str) -> String {
 }
 
 /// The function or class at the level of the file (or of a namespace) that contains the line.
-fn outermost(source: &Source, line: u32) -> Option<Node<'_>> {
+fn outermost(source: &ParsedSource, line: u32) -> Option<Node<'_>> {
     let holds = |node: &Node<'_>| lines(*node).contains(&line);
     let mut node = children(source.root()).into_iter().find(holds)?;
     while matches!(
@@ -107,7 +111,7 @@ fn siblings<'t>(node: Node<'t>) -> Vec<Node<'t>> {
 }
 
 /// Returns whether a declaration declares this variable.
-fn names(source: &Source, declaration: Node<'_>, data: &str) -> bool {
+fn names(source: &ParsedSource, declaration: Node<'_>, data: &str) -> bool {
     let base = data.split(['.', '[', '-']).next().unwrap_or(data);
     let inner = descendants(declaration).into_iter();
     inner
@@ -116,7 +120,7 @@ fn names(source: &Source, declaration: Node<'_>, data: &str) -> bool {
 }
 
 /// Position before a function and the comment directly above it.
-fn before(source: &Source, node: Node<'_>) -> usize {
+fn before(source: &ParsedSource, node: Node<'_>) -> usize {
     let mut first = node;
     while let Some(comment) = first.prev_sibling()
         && comment.kind() == "comment"
@@ -128,8 +132,8 @@ fn before(source: &Source, node: Node<'_>) -> usize {
 }
 
 /// Includes the header that the declaration needs, if it is missing.
-fn header(source: &Source, style: Style) -> Vec<Change> {
-    let name = if style == Style::Guard {
+fn header(source: &ParsedSource, style: LockStyle) -> Vec<Change> {
+    let name = if style == LockStyle::Guard {
         "<mutex>"
     } else {
         "<pthread.h>"

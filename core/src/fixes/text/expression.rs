@@ -1,6 +1,6 @@
 //! The expression at a recorded line and column.
 
-use super::source::Source;
+use super::source::ParsedSource;
 use std::ops::Range;
 use tree_sitter::{Node, Point};
 
@@ -22,7 +22,7 @@ const ACCESSES: [&str; 13] = [
     "update_expression",
 ];
 
-impl Source {
+impl ParsedSource {
     /// The bytes of the smallest expression at a line and a column in bytes (both from 0): for a name the
     /// whole of `a->b.c`, for an operator its operands as well, for a function's name the call. `None`
     /// outside of code. Logarithmic in the size of the file for trees of usual shape.
@@ -90,7 +90,7 @@ void f(struct account *account, int *list, int n) {
 
     #[test]
     fn names_operators_and_calls() {
-        let source = Source::parse("a.c", SOURCE).unwrap();
+        let source = ParsedSource::parse("a.c", SOURCE).unwrap();
         let check = |line: usize, before: &str, expected: Option<&str>| {
             let text = SOURCE.lines().nth(line).unwrap();
             let column = text.find(before).unwrap();
@@ -122,7 +122,7 @@ void f(struct account *account, int *list, int n) {
     #[test]
     fn members_in_cpp() {
         let text = "void g() { std::lock_guard<std::mutex> hold(m); queue_.items.push_back(v); }\n";
-        let source = Source::parse("a.cpp", text).unwrap();
+        let source = ParsedSource::parse("a.cpp", text).unwrap();
         let at = |part: &str| {
             source
                 .expression(0, text.find(part).unwrap())

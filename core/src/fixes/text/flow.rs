@@ -4,18 +4,18 @@
 //! differ at an exit, the mutex is released there.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::{self, Change},
-    locks::{Mutex, Operation},
-    source::{Source, bodies, children, lines, statements},
-    watch::Watch,
+    locks::{LockOperation, Mutex},
+    source::{ParsedSource, bodies, children, lines, statements},
+    watch::FileFunctions,
 };
 use std::ops::Range;
 use tree_sitter::Node;
 
 /// State of the mutex at a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Held {
+pub struct MutexState {
     /// `true` if it was held in the original text.
     pub was: bool,
     /// `true` if it is held in the edited text.
@@ -23,13 +23,13 @@ pub struct Held {
 }
 
 /// The walk through one range of statements.
-pub struct Flow<'s> {
+pub struct FlowWalk<'s> {
     /// The file.
-    pub source: &'s Source,
+    pub source: &'s ParsedSource,
     /// The mutex to hold.
     pub mutex: &'s Mutex,
     /// Checks for operations that must not happen while it is held.
-    pub watch: &'s Watch<'s>,
+    pub watch: &'s FileFunctions<'s>,
     /// Bytes of the statements: a jump out of them is an exit.
     pub bytes: Range<usize>,
     /// Lines that should be atomic: their return values are computed before the mutex is released.
@@ -42,9 +42,13 @@ pub struct Flow<'s> {
     pub changes: Vec<Change>,
 }
 
-impl<'s> Flow<'s> {
+impl<'s> FlowWalk<'s> {
     /// Follows statements one after the other; `None` when no path reaches the end.
-    pub fn list(&mut self, list: &[Node<'s>], mut held: Held) -> Result<Option<Held>, Refusal> {
+    pub fn list(
+        &mut self,
+        list: &[Node<'s>],
+        mut held: MutexState,
+    ) -> Result<Option<MutexState>, EditRefusal> {
         for (at, &statement) in list.iter().enumerate() {
             let rest = list.get(at + 1..).unwrap_or(&[]);
             match self.statement(statement, rest, held)? {
@@ -59,8 +63,8 @@ impl<'s> Flow<'s> {
         &mut self,
         node: Node<'s>,
         rest: &[Node<'s>],
-        held: Held,
-    ) -> Result<Option<Held>, Refusal> {
+        held: MutexState,
+    ) -> Result<Option<MutexState>, EditRefusal> {
         if let Some(operation) = self.mutex.operation(self.source, node) {
             return self.operation(node, operation, rest, held).map(Some);
         }
@@ -105,39 +109,39 @@ impl<'s> Flow<'s> {
     }
 
     /// Returns whether the mutex is held only in the edited text: a wait here would keep other threads out.
-    fn is_new(&self, held: Held) -> bool {
+    fn is_new(&self, held: MutexState) -> bool {
         held.is && !held.was
     }
 
     fn operation(
         &mut self,
         node: Node<'s>,
-        what: Operation,
+        what: LockOperation,
         rest: &[Node<'s>],
-        held: Held,
-    ) -> Result<Held, Refusal> {
+        held: MutexState,
+    ) -> Result<MutexState, EditRefusal> {
         let line = *lines(node).start();
         match (what, held.was) {
-            (Operation::Lock, true) => {
+            (LockOperation::Lock, true) => {
                 return Err(format!("line {line} takes the lock that is held already"));
             }
-            (Operation::Unlock, false) => {
+            (LockOperation::Unlock, false) => {
                 return Err(format!(
                     "line {line} gives back a lock that is not held there"
                 ));
             }
             _ => {}
         }
-        let was = what == Operation::Lock;
+        let was = what == LockOperation::Lock;
         let keeps = match what {
-            Operation::Lock => !held.is,
-            Operation::Unlock => self.releases || self.ends_in_exit(rest),
+            LockOperation::Lock => !held.is,
+            LockOperation::Unlock => self.releases || self.ends_in_exit(rest),
         };
         if !keeps {
             let removed = change::remove_statement(self.source, node);
             self.changes.push(removed);
         }
-        Ok(Held {
+        Ok(MutexState {
             was,
             is: if keeps { was } else { held.is },
         })
@@ -149,7 +153,7 @@ impl<'s> Flow<'s> {
             let inner = super::source::descendants(*node).into_iter();
             inner
                 .into_iter()
-                .any(|node| self.mutex.operation(self.source, node) == Some(Operation::Lock))
+                .any(|node| self.mutex.operation(self.source, node) == Some(LockOperation::Lock))
         };
         let Some(last) = rest.last() else {
             return false;
@@ -163,7 +167,11 @@ impl<'s> Flow<'s> {
         leaves && !rest.iter().any(again)
     }
 
-    fn condition(&mut self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
+    fn condition(
+        &mut self,
+        node: Node<'s>,
+        held: MutexState,
+    ) -> Result<Option<MutexState>, EditRefusal> {
         self.head(node, held)?;
         let mut ends = Vec::new();
         for body in bodies(node) {
@@ -176,7 +184,11 @@ impl<'s> Flow<'s> {
     }
 
     /// Joins the paths that meet here, which must agree.
-    fn joined(&self, node: Node<'s>, ends: Vec<Option<Held>>) -> Result<Option<Held>, Refusal> {
+    fn joined(
+        &self,
+        node: Node<'s>,
+        ends: Vec<Option<MutexState>>,
+    ) -> Result<Option<MutexState>, EditRefusal> {
         let mut through = ends.into_iter().flatten();
         let Some(first) = through.next() else {
             return Ok(None);
@@ -190,7 +202,11 @@ impl<'s> Flow<'s> {
         }
     }
 
-    fn repeat(&mut self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
+    fn repeat(
+        &mut self,
+        node: Node<'s>,
+        held: MutexState,
+    ) -> Result<Option<MutexState>, EditRefusal> {
         self.head(node, held)?;
         if self.is_new(held) {
             self.watch.spin(node)?;
@@ -202,7 +218,11 @@ impl<'s> Flow<'s> {
         Ok(Some(held))
     }
 
-    fn switch(&mut self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
+    fn switch(
+        &mut self,
+        node: Node<'s>,
+        held: MutexState,
+    ) -> Result<Option<MutexState>, EditRefusal> {
         self.head(node, held)?;
         let mut ends = vec![Some(held)];
         for case in bodies(node) {
@@ -212,7 +232,7 @@ impl<'s> Flow<'s> {
     }
 
     /// Checks the expressions that a condition or a loop evaluates before its bodies.
-    fn head(&self, node: Node<'s>, held: Held) -> Result<(), Refusal> {
+    fn head(&self, node: Node<'s>, held: MutexState) -> Result<(), EditRefusal> {
         let inner = bodies(node);
         let is_body = |part: &Node<'s>| {
             inner.iter().any(|body| {
@@ -229,7 +249,11 @@ impl<'s> Flow<'s> {
     }
 
     /// Checks that a jump to the end or the beginning of a loop has the state of the loop's beginning.
-    fn as_at_begin(&self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
+    fn as_at_begin(
+        &self,
+        node: Node<'s>,
+        held: MutexState,
+    ) -> Result<Option<MutexState>, EditRefusal> {
         match held.was == held.is || !held.was {
             true => Ok(None),
             false => Err(format!(
@@ -286,7 +310,11 @@ impl<'s> Flow<'s> {
     }
 
     /// A statement that leaves the range.
-    fn leave(&mut self, node: Node<'s>, held: Held) -> Result<Option<Held>, Refusal> {
+    fn leave(
+        &mut self,
+        node: Node<'s>,
+        held: MutexState,
+    ) -> Result<Option<MutexState>, EditRefusal> {
         self.watch.refuses(node, self.is_new(held))?;
         let forgets = self.releases && held.was;
         if held.is == held.was && !forgets {
@@ -312,7 +340,7 @@ impl<'s> Flow<'s> {
     }
 
     /// Turns `return balance;` into `long result = balance; unlock; return result;`.
-    fn return_later(&mut self, node: Node<'s>, value: Node<'s>) -> Result<(), Refusal> {
+    fn return_later(&mut self, node: Node<'s>, value: Node<'s>) -> Result<(), EditRefusal> {
         let line = *lines(node).start();
         let Some(kind) = self.returns.clone() else {
             return Err(format!(

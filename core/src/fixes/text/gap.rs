@@ -1,18 +1,18 @@
 //! The statements between which a function has given up a lock.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::{Change, remove, remove_statement},
-    locks::{Found, Mutex, Operation, calls, operation, same},
-    source::{Source, children, descendants, lines},
-    watch::Watch,
+    locks::{LockCallText, LockOperation, Mutex, calls, operation, same},
+    source::{ParsedSource, children, descendants, lines},
+    watch::FileFunctions,
 };
 use tree_sitter::Node;
 
 /// A release of a lock, or an acquisition, that is a statement of its own.
-struct Step<'t> {
+struct LockStatement<'t> {
     statement: Node<'t>,
-    found: Found,
+    found: LockCallText,
 }
 
 /// Removes the release of line `gives` and the acquisition of line `takes`, so that the statements between them
@@ -20,10 +20,14 @@ struct Step<'t> {
 ///
 /// # Errors
 /// An error when what lies between must not run with the lock held.
-pub fn close(source: &Source, gives: u32, takes: u32) -> Option<Result<Vec<Change>, Refusal>> {
+pub fn close(
+    source: &ParsedSource,
+    gives: u32,
+    takes: u32,
+) -> Option<Result<Vec<Change>, EditRefusal>> {
     let function = source.function(gives)?;
-    let releases = on_line(source, function, gives, Operation::Unlock);
-    let acquires = on_line(source, function, takes, Operation::Lock);
+    let releases = on_line(source, function, gives, LockOperation::Unlock);
+    let acquires = on_line(source, function, takes, LockOperation::Lock);
     let pairs = releases
         .iter()
         .flat_map(|one| acquires.iter().map(move |other| (one, other)));
@@ -37,9 +41,9 @@ pub fn close(source: &Source, gives: u32, takes: u32) -> Option<Result<Vec<Chang
 }
 
 /// The line on which the block that gives a lock back on line `gives` takes it again.
-pub fn taken_again(source: &Source, gives: u32) -> Option<u32> {
+pub fn taken_again(source: &ParsedSource, gives: u32) -> Option<u32> {
     let function = source.function(gives)?;
-    let releases = on_line(source, function, gives, Operation::Unlock);
+    let releases = on_line(source, function, gives, LockOperation::Unlock);
     let block = releases.first()?.statement.parent()?;
     let mut after = lines(block).filter(|line| *line >= gives);
     after.find(|line| close(source, gives, *line).is_some())
@@ -47,16 +51,16 @@ pub fn taken_again(source: &Source, gives: u32) -> Option<u32> {
 
 /// Removes the two statements.
 fn without(
-    source: &Source,
-    release: &Step<'_>,
-    acquire: &Step<'_>,
-) -> Result<Vec<Change>, Refusal> {
+    source: &ParsedSource,
+    release: &LockStatement<'_>,
+    acquire: &LockStatement<'_>,
+) -> Result<Vec<Change>, EditRefusal> {
     let within = between(release.statement, acquire.statement);
     let mutex = Mutex {
         object: release.found.object.clone(),
         style: release.found.style,
     };
-    let watch = Watch::new(source, &mutex);
+    let watch = FileFunctions::new(source, &mutex);
     for node in &within {
         watch.refuses(*node, true)?;
         stays(*node)?;
@@ -74,14 +78,19 @@ fn without(
     })
 }
 
-fn on_line<'t>(source: &Source, function: Node<'t>, line: u32, what: Operation) -> Vec<Step<'t>> {
+fn on_line<'t>(
+    source: &ParsedSource,
+    function: Node<'t>,
+    line: u32,
+    what: LockOperation,
+) -> Vec<LockStatement<'t>> {
     let on_line = calls(function).filter(|call| lines(*call).contains(&line));
     on_line
         .filter_map(|call| {
             let found = operation(source, call).filter(|found| found.what == what)?;
             let statement = call.parent()?;
             let is_alone = statement.kind() == "expression_statement";
-            is_alone.then_some(Step { statement, found })
+            is_alone.then_some(LockStatement { statement, found })
         })
         .collect()
 }
@@ -98,7 +107,7 @@ fn between<'t>(first: Node<'t>, last: Node<'t>) -> Vec<Node<'t>> {
 }
 
 /// Refuses a statement that may leave the block: the lock would stay held there.
-fn stays(node: Node<'_>) -> Result<(), Refusal> {
+fn stays(node: Node<'_>) -> Result<(), EditRefusal> {
     const LEAVING: [&str; 6] = [
         "return_statement",
         "break_statement",
@@ -122,9 +131,9 @@ mod tests {
     use super::*;
     use crate::fixes::text::change::apply;
 
-    fn closed(file: &str, body: &str, gives: u32, takes: u32) -> Result<String, Refusal> {
+    fn closed(file: &str, body: &str, gives: u32, takes: u32) -> Result<String, EditRefusal> {
         let text = format!("void f(struct box *b)\n{{\n{body}}}\n");
-        let source = Source::parse(file, &text).unwrap();
+        let source = ParsedSource::parse(file, &text).unwrap();
         let changes = close(&source, gives, takes).unwrap_or(Err("unseen".to_owned()));
         changes.map(|changes| apply(&text, &changes).unwrap())
     }

@@ -1,23 +1,23 @@
 //! Holds a mutex by C++ guard objects: every way out of their scope releases it.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::{Change, line_before, remove},
-    hold::{Kept, parts},
-    locks::{self, Mutex, Operation, callee, calls, same},
-    source::{Range, Source, descendants, lines},
-    watch::Watch,
+    hold::{HoldResult, parts},
+    locks::{self, LockOperation, Mutex, callee, calls, same},
+    source::{ParsedSource, Range, descendants, lines},
+    watch::FileFunctions,
 };
 use tree_sitter::Node;
 
 /// Holds the mutex over the statements by one guard.
 pub(super) fn hold(
-    source: &Source,
+    source: &ParsedSource,
     mutex: &Mutex,
-    watch: &Watch<'_>,
+    watch: &FileFunctions<'_>,
     function: Node<'_>,
     at: Range<'_>,
-) -> Result<Kept, Refusal> {
+) -> Result<HoldResult, EditRefusal> {
     if let Some((_, name)) = around_all(source, mutex, function, &at) {
         stays_held(source, name, at.statements())?;
         return Ok(kept(source, &at, at.last, Vec::new(), 1));
@@ -69,14 +69,14 @@ pub(super) fn hold(
     } else if !opens {
         changes.push(line_before(source, first.start_byte(), &lock));
     }
-    Ok(Kept {
+    Ok(HoldResult {
         opens,
         ..kept(source, &at, last, changes, inner.len() as u32)
     })
 }
 
 /// The declaration of an existing guard, for this mutex alone.
-fn declared(source: &Source, guard: Node<'_>, name: &str, mutex: &Mutex) -> String {
+fn declared(source: &ParsedSource, guard: Node<'_>, name: &str, mutex: &Mutex) -> String {
     let guard = locks::guard(source, guard);
     guard.map_or(String::new(), |guard| {
         guard.with(source, name, &mutex.object)
@@ -85,7 +85,7 @@ fn declared(source: &Source, guard: Node<'_>, name: &str, mutex: &Mutex) -> Stri
 
 /// A guard as used elsewhere in the file for a mutex of this name, or one that fits the mutex's declared
 /// type.
-fn new_guard(source: &Source, mutex: &Mutex) -> Result<String, Refusal> {
+fn new_guard(source: &ParsedSource, mutex: &Mutex) -> Result<String, EditRefusal> {
     let own = locks::last_name(&mutex.object);
     let all = every(source);
     let mut guards = all.iter().filter_map(|node| locks::guard(source, *node));
@@ -114,7 +114,7 @@ fn is_mutex(kind: &str) -> bool {
 }
 
 /// All nodes of a file, including those in functions.
-pub fn every(source: &Source) -> Vec<Node<'_>> {
+pub fn every(source: &ParsedSource) -> Vec<Node<'_>> {
     let (mut all, mut stack) = (Vec::new(), vec![source.root()]);
     while let Some(node) = stack.pop() {
         all.push(node);
@@ -125,7 +125,7 @@ pub fn every(source: &Source) -> Vec<Node<'_>> {
 }
 
 /// The declared type of a variable or a member of this name.
-pub fn declared_type<'s>(source: &'s Source, name: &str) -> Option<&'s str> {
+pub fn declared_type<'s>(source: &'s ParsedSource, name: &str) -> Option<&'s str> {
     let declares = |node: &Node<'_>| {
         let is_declaration = matches!(node.kind(), "declaration" | "field_declaration");
         let mut names = descendants(*node).into_iter();
@@ -147,7 +147,11 @@ pub fn declared_type<'s>(source: &'s Source, name: &str) -> Option<&'s str> {
 }
 
 /// Makes a member `mutable` for a `const` function, which can lock no other.
-fn mutable(source: &Source, function: Node<'_>, mutex: &Mutex) -> Result<Option<Change>, Refusal> {
+fn mutable(
+    source: &ParsedSource,
+    function: Node<'_>,
+    mutex: &Mutex,
+) -> Result<Option<Change>, EditRefusal> {
     let name = mutex.object.trim_start_matches("this->");
     let is_member = name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if !is_member || !is_const(source, function) {
@@ -183,7 +187,7 @@ fn mutable(source: &Source, function: Node<'_>, mutex: &Mutex) -> Result<Option<
 }
 
 /// Returns whether a member function is `const`.
-fn is_const(source: &Source, function: Node<'_>) -> bool {
+fn is_const(source: &ParsedSource, function: Node<'_>) -> bool {
     let mut declarator = function.child_by_field_name("declarator");
     while let Some(node) = declarator {
         if node.kind() == "function_declarator" {
@@ -196,7 +200,13 @@ fn is_const(source: &Source, function: Node<'_>) -> bool {
     false
 }
 
-fn kept(source: &Source, at: &Range<'_>, last: usize, changes: Vec<Change>, joined: u32) -> Kept {
+fn kept(
+    source: &ParsedSource,
+    at: &Range<'_>,
+    last: usize,
+    changes: Vec<Change>,
+    joined: u32,
+) -> HoldResult {
     let line = |index: usize, end: bool| {
         let node = at.list.get(index);
         node.map_or(0, |node| {
@@ -207,7 +217,7 @@ fn kept(source: &Source, at: &Range<'_>, last: usize, changes: Vec<Change>, join
             })
         })
     };
-    Kept {
+    HoldResult {
         changes,
         first: line(at.first, false),
         last: line(last, true),
@@ -220,7 +230,7 @@ fn kept(source: &Source, at: &Range<'_>, last: usize, changes: Vec<Change>, join
 
 /// Declarations of guards of the mutex in these statements, with their names.
 fn guards<'t, 's>(
-    source: &'s Source,
+    source: &'s ParsedSource,
     mutex: &Mutex,
     list: &[Node<'t>],
 ) -> Vec<(Node<'t>, &'s str)> {
@@ -236,7 +246,7 @@ fn guards<'t, 's>(
 
 /// The guard before the statements whose scope they are in, with its name.
 fn around_all<'t, 's>(
-    source: &'s Source,
+    source: &'s ParsedSource,
     mutex: &Mutex,
     function: Node<'t>,
     at: &Range<'t>,
@@ -257,11 +267,11 @@ fn around_all<'t, 's>(
 }
 
 /// Refuses statements in which a guard gives its mutex up for a moment.
-fn stays_held(source: &Source, name: &str, within: &[Node<'_>]) -> Result<(), Refusal> {
+fn stays_held(source: &ParsedSource, name: &str, within: &[Node<'_>]) -> Result<(), EditRefusal> {
     let mut all = within.iter().flat_map(|node| calls(*node));
     let gives = all.find(|call| {
         let found = locks::operation(source, *call);
-        found.is_some_and(|it| it.what == Operation::Unlock && same(&it.object, name))
+        found.is_some_and(|it| it.what == LockOperation::Unlock && same(&it.object, name))
     });
     match gives {
         Some(call) => Err(format!(
@@ -273,7 +283,7 @@ fn stays_held(source: &Source, name: &str, within: &[Node<'_>]) -> Result<(), Re
 }
 
 /// Statements of a guard's own block that release its mutex before the scope ends, or reacquire it.
-fn given_by_hand<'t>(source: &Source, guard: Node<'t>, name: &str) -> Vec<Node<'t>> {
+fn given_by_hand<'t>(source: &ParsedSource, guard: Node<'t>, name: &str) -> Vec<Node<'t>> {
     let operates = |node: &Node<'t>| {
         let call = super::source::children(*node).first().copied();
         let found = call
@@ -292,12 +302,12 @@ fn given_by_hand<'t>(source: &Source, guard: Node<'t>, name: &str) -> Vec<Node<'
 /// Checks that a guard is not used after its declaration: a guard that is waited with, or released in a
 /// nested block, is more than a scope.
 fn only_holds(
-    source: &Source,
+    source: &ParsedSource,
     function: Node<'_>,
     guard: Node<'_>,
     name: &str,
     by_hand: &[Node<'_>],
-) -> Result<(), Refusal> {
+) -> Result<(), EditRefusal> {
     let line = *lines(guard).start();
     let uses = descendants(function)
         .into_iter()
@@ -322,7 +332,7 @@ fn only_holds(
 }
 
 /// Returns whether the guard must end before the scope does. Declarations in between would end with it.
-fn needs_braces(source: &Source, at: &Range<'_>) -> Result<bool, Refusal> {
+fn needs_braces(source: &ParsedSource, at: &Range<'_>) -> Result<bool, EditRefusal> {
     if !matches!(at.block.kind(), "compound_statement" | "case_statement") {
         return Ok(true);
     }
@@ -353,7 +363,7 @@ fn needs_braces(source: &Source, at: &Range<'_>) -> Result<bool, Refusal> {
 }
 
 /// A name that is unused in the file, since the name of a member would hide that.
-fn free_name(source: &Source) -> String {
+fn free_name(source: &ParsedSource) -> String {
     let all = every(source).into_iter();
     let names = all.filter(|node| node.kind().ends_with("identifier"));
     let used: Vec<&str> = names.map(|node| source.str(node)).collect();
@@ -368,7 +378,13 @@ fn free_name(source: &Source) -> String {
 }
 
 /// Puts braces around the statements, which are indented by one more step.
-fn around(source: &Source, first: Node<'_>, last: Node<'_>, lock: &str, changes: &mut Vec<Change>) {
+fn around(
+    source: &ParsedSource,
+    first: Node<'_>,
+    last: Node<'_>,
+    lock: &str,
+    changes: &mut Vec<Change>,
+) {
     let (outer, unit) = (source.indent(first.start_byte()).to_owned(), source.unit());
     let is_first_on_line = source
         .slice(source.line_start(first.start_byte()), first.start_byte())
@@ -405,20 +421,20 @@ fn around(source: &Source, first: Node<'_>, last: Node<'_>, lock: &str, changes:
 mod tests {
     use crate::fixes::text::{
         change::apply,
-        hold::{Lines, hold},
-        locks::{Mutex, Style},
-        source::Source,
+        hold::{AtomicLines, hold},
+        locks::{LockStyle, Mutex},
+        source::ParsedSource,
     };
 
     #[test]
     fn a_guard_that_is_given_back_in_a_loop_does_not_hold() {
         let text = "void tell(int n)\n{\n    std::unique_lock<std::mutex> hold(mutex_);\n    for (auto &one : all_) {\n        hold.unlock();\n        one.tell(n);\n        hold.lock();\n    }\n}\n";
-        let source = Source::parse("a.cpp", text).unwrap();
+        let source = ParsedSource::parse("a.cpp", text).unwrap();
         let mutex = Mutex {
             object: "mutex_".to_owned(),
-            style: Style::Guard,
+            style: LockStyle::Guard,
         };
-        let over = |first, last| hold(&source, &mutex, &Lines { first, last });
+        let over = |first, last| hold(&source, &mutex, &AtomicLines { first, last });
         let gives = over(4, 6).unwrap_err();
         assert_eq!(gives, "`hold` gives the lock back on line 5");
     }
@@ -426,18 +442,18 @@ mod tests {
     #[test]
     fn a_guard_that_is_given_back_by_hand_is_kept() {
         let text = "void note(int n)\n{\n    std::unique_lock<std::mutex> hold(mutex_);\n    last_ = n;\n    hold.unlock();\n    writes_++;\n}\n";
-        let source = Source::parse("a.cpp", text).unwrap();
+        let source = ParsedSource::parse("a.cpp", text).unwrap();
         let mutex = Mutex {
             object: "mutex_".to_owned(),
-            style: Style::Guard,
+            style: LockStyle::Guard,
         };
-        let kept = hold(&source, &mutex, &Lines { first: 3, last: 6 }).unwrap();
+        let kept = hold(&source, &mutex, &AtomicLines { first: 3, last: 6 }).unwrap();
         let expected = text.replace("    hold.unlock();\n", "");
         assert_eq!(apply(text, &kept.changes), Some(expected));
         assert!(kept.opens);
         let text = text.replace("hold.unlock();", "changed_.wait(hold);");
-        let source = Source::parse("a.cpp", &text).unwrap();
-        let waits = hold(&source, &mutex, &Lines { first: 3, last: 6 });
+        let source = ParsedSource::parse("a.cpp", &text).unwrap();
+        let waits = hold(&source, &mutex, &AtomicLines { first: 3, last: 6 });
         assert!(waits.unwrap().changes.is_empty());
     }
 }

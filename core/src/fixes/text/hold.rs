@@ -2,19 +2,21 @@
 //! contains one of them, or merges several.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::{Change, line_after, line_before},
-    flow::{Flow, Held},
+    flow::{FlowWalk, MutexState},
     guard,
-    locks::{Found, Mutex, Operation, Style, callee, calls, guarded, operation, same},
-    source::{Range, Source, bodies, children, descendants, lines, range, statements},
-    watch::Watch,
+    locks::{
+        LockCallText, LockOperation, LockStyle, Mutex, callee, calls, guarded, operation, same,
+    },
+    source::{ParsedSource, Range, bodies, children, descendants, lines, range, statements},
+    watch::FileFunctions,
 };
 use tree_sitter::Node;
 
 /// Lines of a function that should be atomic.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Lines {
+pub struct AtomicLines {
     /// First line.
     pub first: u32,
     /// Last line.
@@ -23,7 +25,7 @@ pub struct Lines {
 
 /// One of the statements over which a mutex is held.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Statement {
+pub struct HeldStatement {
     /// Its first line.
     pub first: u32,
     /// Its last line.
@@ -36,7 +38,7 @@ pub struct Statement {
 
 /// Result of holding the mutex.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Kept {
+pub struct HoldResult {
     /// The changes; none when it is held already.
     pub changes: Vec<Change>,
     /// The first line, in the original text, on which it is held.
@@ -50,7 +52,7 @@ pub struct Kept {
     /// `true` if the first statement acquired it for reading, and does for writing after the changes.
     pub for_writing: bool,
     /// The statements over which it is held.
-    pub parts: Vec<Statement>,
+    pub parts: Vec<HeldStatement>,
 }
 
 /// Holds the mutex over the lines.
@@ -58,12 +60,16 @@ pub struct Kept {
 /// # Errors
 /// The reason why it cannot be right: an exit that is not understood, a wait, a lock that is held on one path
 /// only.
-pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refusal> {
+pub fn hold(
+    source: &ParsedSource,
+    mutex: &Mutex,
+    wanted: &AtomicLines,
+) -> Result<HoldResult, EditRefusal> {
     let outside = || format!("line {} is in no function of this file", wanted.first);
     let function = source.function(wanted.first).ok_or_else(outside)?;
-    let watch = Watch::new(source, mutex);
+    let watch = FileFunctions::new(source, mutex);
     let at = range(function, wanted.first, wanted.last)?;
-    if mutex.style == Style::Guard {
+    if mutex.style == LockStyle::Guard {
         return guard::hold(source, mutex, &watch, function, at);
     }
     let at = widened(source, mutex, function, at)?;
@@ -73,7 +79,7 @@ pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refu
     let Some((first, last)) = ends(&at) else {
         return Err(outside());
     };
-    let mut flow = Flow {
+    let mut flow = FlowWalk {
         source,
         mutex,
         watch: &watch,
@@ -83,12 +89,13 @@ pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refu
         releases: false,
         changes: Vec::new(),
     };
-    let opens = mutex.operation(source, first) == Some(Operation::Lock);
-    let closes = mutex.operation(source, last) == Some(Operation::Unlock) && at.first != at.last;
+    let opens = mutex.operation(source, first) == Some(LockOperation::Lock);
+    let closes =
+        mutex.operation(source, last) == Some(LockOperation::Unlock) && at.first != at.last;
     let inner = at
         .list
         .get(at.first + usize::from(opens)..at.last + usize::from(!closes));
-    let begin = Held {
+    let begin = MutexState {
         was: opens,
         is: true,
     };
@@ -113,7 +120,7 @@ pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refu
         &mut changes,
     );
     let sections = sections(source, mutex, &at);
-    Ok(Kept {
+    Ok(HoldResult {
         opens,
         for_writing,
         ..kept(source, &at, changes, sections)
@@ -122,7 +129,7 @@ pub fn hold(source: &Source, mutex: &Mutex, wanted: &Lines) -> Result<Kept, Refu
 
 /// The lines extended by the critical sections of other mutexes that contain them: a mutex acquired outside
 /// of these can nowhere be waited for with one of them held.
-pub fn around_others(source: &Source, wanted: &Lines) -> Lines {
+pub fn around_others(source: &ParsedSource, wanted: &AtomicLines) -> AtomicLines {
     let mut grown = wanted.clone();
     while let Some(next) = once_around(source, &grown).filter(|next| *next != grown) {
         grown = next;
@@ -130,13 +137,13 @@ pub fn around_others(source: &Source, wanted: &Lines) -> Lines {
     grown
 }
 
-fn once_around(source: &Source, wanted: &Lines) -> Option<Lines> {
+fn once_around(source: &ParsedSource, wanted: &AtomicLines) -> Option<AtomicLines> {
     let function = source.function(wanted.first)?;
     let mut at = range(function, wanted.first, wanted.last).ok()?;
     loop {
         let mut before = at.list.get(..at.first)?.iter().rev();
         if let Some(guard) = before.find(|node| guarded(source, **node).is_some()) {
-            return Some(Lines {
+            return Some(AtomicLines {
                 first: *lines(*guard).start(),
                 last: wanted.last,
             });
@@ -145,7 +152,7 @@ fn once_around(source: &Source, wanted: &Lines) -> Option<Lines> {
         let mut taken = inner.filter_map(|node| Some((node, statement_operation(source, *node)?)));
         if let Some((node, found)) = taken
             .next()
-            .filter(|(_, found)| found.what == Operation::Lock)
+            .filter(|(_, found)| found.what == LockOperation::Lock)
         {
             let mutex = Mutex {
                 object: found.object,
@@ -154,9 +161,9 @@ fn once_around(source: &Source, wanted: &Lines) -> Option<Lines> {
             let rest = at.list.get(at.last + 1..)?;
             let end = rest
                 .iter()
-                .find(|node| mutex.operation(source, **node) == Some(Operation::Unlock));
+                .find(|node| mutex.operation(source, **node) == Some(LockOperation::Unlock));
             let last = end.map_or(wanted.last, |node| *lines(*node).end());
-            return Some(Lines {
+            return Some(AtomicLines {
                 first: *lines(*node).start(),
                 last,
             });
@@ -165,7 +172,7 @@ fn once_around(source: &Source, wanted: &Lines) -> Option<Lines> {
     }
 }
 
-fn statement_operation(source: &Source, node: Node<'_>) -> Option<Found> {
+fn statement_operation(source: &ParsedSource, node: Node<'_>) -> Option<LockCallText> {
     let call = *children(node).first()?;
     let is_call = node.kind() == "expression_statement" && call.kind() == "call_expression";
     is_call.then(|| operation(source, call))?
@@ -175,11 +182,11 @@ fn ends<'t>(at: &Range<'t>) -> Option<(Node<'t>, Node<'t>)> {
     Some((*at.statements().first()?, *at.statements().last()?))
 }
 
-fn kept(source: &Source, at: &Range<'_>, changes: Vec<Change>, joined: u32) -> Kept {
+fn kept(source: &ParsedSource, at: &Range<'_>, changes: Vec<Change>, joined: u32) -> HoldResult {
     let (first, last) = ends(at).map_or((0, 0), |(first, last)| {
         (first.start_byte(), last.end_byte())
     });
-    Kept {
+    HoldResult {
         changes,
         first: source.line(first),
         last: source.line(last),
@@ -191,10 +198,10 @@ fn kept(source: &Source, at: &Range<'_>, changes: Vec<Change>, joined: u32) -> K
 }
 
 /// Attributes of statements.
-pub(super) fn parts(source: &Source, statements: &[Node<'_>]) -> Vec<Statement> {
+pub(super) fn parts(source: &ParsedSource, statements: &[Node<'_>]) -> Vec<HeldStatement> {
     let part = |node: &Node<'_>| {
         let lines = lines(*node);
-        Statement {
+        HeldStatement {
             first: *lines.start(),
             last: *lines.end(),
             is_loop: goes_round(*node),
@@ -220,7 +227,7 @@ pub fn goes_round(node: Node<'_>) -> bool {
 }
 
 /// Turns a reader's section that takes in a writer's into a writer's.
-fn for_writing(source: &Source, mutex: &Mutex, at: &Range<'_>) -> Option<Change> {
+fn for_writing(source: &ParsedSource, mutex: &Mutex, at: &Range<'_>) -> Option<Change> {
     let callee = |node: &Node<'_>, name: &str| {
         let found = operation(source, *node).filter(|found| same(&found.object, &mutex.object));
         let callee = found.and_then(|_| node.child_by_field_name("function"));
@@ -244,7 +251,7 @@ fn for_writing(source: &Source, mutex: &Mutex, at: &Range<'_>) -> Option<Change>
 
 /// Inserts lock and unlock, in braces where the statement stands alone.
 fn put_around(
-    source: &Source,
+    source: &ParsedSource,
     mutex: &Mutex,
     at: &Range<'_>,
     (before, after): (bool, bool),
@@ -290,11 +297,11 @@ fn put_around(
 
 /// The range extended by the critical sections that begin or end in it.
 fn widened<'t>(
-    source: &Source,
+    source: &ParsedSource,
     mutex: &Mutex,
     function: Node<'t>,
     at: Range<'t>,
-) -> Result<Range<'t>, Refusal> {
+) -> Result<Range<'t>, EditRefusal> {
     let mut at = at;
     loop {
         let mut grown = at.clone();
@@ -303,7 +310,7 @@ fn widened<'t>(
             let list = at.list.get(..at.first).unwrap_or(&[]);
             match list
                 .iter()
-                .rposition(|node| mutex.operation(source, *node) == Some(Operation::Lock))
+                .rposition(|node| mutex.operation(source, *node) == Some(LockOperation::Lock))
             {
                 Some(begin) => grown.first = begin,
                 None => grown = outer(source, mutex, &at, function)?,
@@ -329,15 +336,16 @@ fn widened<'t>(
 }
 
 /// Returns whether a statement releases the mutex on every path that continues after it.
-fn gives_back(source: &Source, mutex: &Mutex, node: Node<'_>) -> bool {
-    if mutex.operation(source, node) == Some(Operation::Unlock) {
+fn gives_back(source: &ParsedSource, mutex: &Mutex, node: Node<'_>) -> bool {
+    if mutex.operation(source, node) == Some(LockOperation::Unlock) {
         return true;
     }
     let ends = |body: Node<'_>| {
         let list = statements(body);
         let mut own = list.iter().rev();
         let last = own.find_map(|node| mutex.operation(source, *node));
-        last == Some(Operation::Unlock) || list.iter().any(|node| gives_back(source, mutex, *node))
+        last == Some(LockOperation::Unlock)
+            || list.iter().any(|node| gives_back(source, mutex, *node))
     };
     match node.kind() {
         "compound_statement" => ends(node),
@@ -362,18 +370,19 @@ fn ends_by_leaving(at: &Range<'_>) -> bool {
 }
 
 fn outer<'t>(
-    source: &Source,
+    source: &ParsedSource,
     mutex: &Mutex,
     at: &Range<'t>,
     function: Node<'t>,
-) -> Result<Range<'t>, Refusal> {
+) -> Result<Range<'t>, EditRefusal> {
     let line = at
         .statements()
         .first()
         .map_or(0, |node| *lines(*node).start());
     at.outer(function).ok_or_else(|| {
         let inner = descendants(function).into_iter();
-        let gives = inner.filter(|node| mutex.operation(source, *node) == Some(Operation::Unlock));
+        let gives =
+            inner.filter(|node| mutex.operation(source, *node) == Some(LockOperation::Unlock));
         let gives: Vec<String> = gives.map(|node| lines(node).start().to_string()).collect();
         match gives.as_slice() {
             [] => format!(
@@ -389,7 +398,7 @@ fn outer<'t>(
 
 /// Returns whether the mutex was held before the statement `index` of the list.
 fn held_before(
-    source: &Source,
+    source: &ParsedSource,
     mutex: &Mutex,
     function: Node<'_>,
     at: &Range<'_>,
@@ -397,39 +406,39 @@ fn held_before(
 ) -> bool {
     let before = at.list.get(..index).unwrap_or(&[]).iter().rev();
     let mut operations = before.filter_map(|node| {
-        let given = || gives_back(source, mutex, *node).then_some(Operation::Unlock);
+        let given = || gives_back(source, mutex, *node).then_some(LockOperation::Unlock);
         mutex.operation(source, *node).or_else(given)
     });
     match (operations.next(), at.outer(function)) {
-        (Some(operation), _) => operation == Operation::Lock,
+        (Some(operation), _) => operation == LockOperation::Lock,
         (None, Some(outer)) => held_before(source, mutex, function, &outer, outer.first),
         (None, None) => false,
     }
 }
 
 /// Number of critical sections that begin in the range.
-fn sections(source: &Source, mutex: &Mutex, at: &Range<'_>) -> u32 {
+fn sections(source: &ParsedSource, mutex: &Mutex, at: &Range<'_>) -> u32 {
     let all = at.statements().iter().flat_map(|node| descendants(*node));
-    all.filter(|node| mutex.operation(source, *node) == Some(Operation::Lock))
+    all.filter(|node| mutex.operation(source, *node) == Some(LockOperation::Lock))
         .count() as u32
 }
 
 /// Returns whether the range goes from one lock statement to its unlock statement.
-fn is_one_section(source: &Source, mutex: &Mutex, at: &Range<'_>) -> bool {
+fn is_one_section(source: &ParsedSource, mutex: &Mutex, at: &Range<'_>) -> bool {
     let operations = at
         .statements()
         .iter()
         .filter_map(|node| mutex.operation(source, *node));
-    let operations: Vec<Operation> = operations.collect();
-    let begins =
-        ends(at).is_some_and(|(first, _)| mutex.operation(source, first) == Some(Operation::Lock));
-    let ends =
-        ends(at).is_some_and(|(_, last)| mutex.operation(source, last) == Some(Operation::Unlock));
+    let operations: Vec<LockOperation> = operations.collect();
+    let begins = ends(at)
+        .is_some_and(|(first, _)| mutex.operation(source, first) == Some(LockOperation::Lock));
+    let ends = ends(at)
+        .is_some_and(|(_, last)| mutex.operation(source, last) == Some(LockOperation::Unlock));
     begins && ends && operations.len() == 2
 }
 
 /// The return type of a function, as its definition writes it.
-pub(super) fn returned(source: &Source, function: Node<'_>) -> Option<String> {
+pub(super) fn returned(source: &ParsedSource, function: Node<'_>) -> Option<String> {
     let kind = source.str(function.child_by_field_name("type")?).to_owned();
     let mut declarator = function.child_by_field_name("declarator")?;
     let mut stars = String::new();

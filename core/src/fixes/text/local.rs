@@ -5,7 +5,7 @@ use super::{
     guard::every,
     locks::{callee, calls, same},
     move_behind::names,
-    source::{Source, children, descendants},
+    source::{ParsedSource, children, descendants},
     watch,
 };
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use tree_sitter::Node;
 /// the last of them; `None` where the text does not show that this means the same to them. `target` is the name of the
 /// assigned variable.
 pub fn made_first(
-    source: &Source,
+    source: &ParsedSource,
     assignment: Node<'_>,
     (target, following): (&str, &[Node<'_>]),
 ) -> Option<Vec<Change>> {
@@ -49,7 +49,7 @@ pub fn made_first(
 /// The expressions in these statements that are the assigned one; `None` if the variable is used in another way there, or
 /// by a function that they call, or what selects its element changes.
 fn uses<'t>(
-    source: &Source,
+    source: &ParsedSource,
     left: Node<'t>,
     (target, following): (&str, &[Node<'t>]),
 ) -> Option<Vec<Node<'t>>> {
@@ -88,7 +88,7 @@ fn uses<'t>(
 }
 
 /// Returns whether a function of this file that a statement calls, itself or through others, names the variable.
-fn calls_look(source: &Source, node: Node<'_>, target: &str) -> bool {
+fn calls_look(source: &ParsedSource, node: Node<'_>, target: &str) -> bool {
     let functions = every(source).into_iter();
     let functions: Vec<Node<'_>> = functions
         .filter(|node| node.kind() == "function_definition")
@@ -115,7 +115,7 @@ fn calls_look(source: &Source, node: Node<'_>, target: &str) -> bool {
 }
 
 /// The beginning of a declaration of a pointer to what `right` makes.
-fn declared(source: &Source, right: Node<'_>, target: &str) -> Option<String> {
+fn declared(source: &ParsedSource, right: Node<'_>, target: &str) -> Option<String> {
     if source.is_cpp() {
         return (right.kind() == "new_expression").then(|| "auto *".to_owned());
     }
@@ -144,7 +144,7 @@ fn pointer(declarator: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// A name that the file does not use.
-fn free_name(source: &Source) -> Option<&'static str> {
+fn free_name(source: &ParsedSource) -> Option<&'static str> {
     let all = every(source).into_iter();
     let kinds = ["identifier", "field_identifier", "type_identifier"];
     let names = all.filter(|node| kinds.contains(&node.kind()));

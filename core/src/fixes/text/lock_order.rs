@@ -1,10 +1,10 @@
 //! Reordering of two lock statements of a function.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::{Change, line_before, remove},
-    locks::{Mutex, Operation, guarded, operation},
-    source::{Range, Source, descendants, lines, range},
+    locks::{LockOperation, Mutex, guarded, operation},
+    source::{ParsedSource, Range, descendants, lines, range},
 };
 use tree_sitter::Node;
 
@@ -13,7 +13,7 @@ use tree_sitter::Node;
 /// # Errors
 /// An error when the two statements are not in one block, or a statement between them leaves or releases the
 /// lock.
-pub fn earlier(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>, Refusal> {
+pub fn earlier(source: &ParsedSource, held: u32, wanted: u32) -> Result<Vec<Change>, EditRefusal> {
     let (at, first, second) = both(source, held, wanted)?;
     let between = at.list.get(at.first + 1..at.last).unwrap_or(&[]);
     let leaves = |node: &&Node<'_>| {
@@ -55,7 +55,11 @@ pub fn earlier(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>, R
 ///
 /// # Errors
 /// An error when the two statements do not follow each other.
-pub fn by_address(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>, Refusal> {
+pub fn by_address(
+    source: &ParsedSource,
+    held: u32,
+    wanted: u32,
+) -> Result<Vec<Change>, EditRefusal> {
     let (at, first, second) = both(source, held, wanted)?;
     if at.last != at.first + 1 {
         return Err(format!(
@@ -115,9 +119,9 @@ pub fn by_address(source: &Source, held: u32, wanted: u32) -> Result<Vec<Change>
     }])
 }
 
-fn taken(source: &Source, statement: Node<'_>) -> Option<Mutex> {
+fn taken(source: &ParsedSource, statement: Node<'_>) -> Option<Mutex> {
     let mut calls = super::locks::calls(statement).filter_map(|call| operation(source, call));
-    let found = calls.find(|found| found.what == Operation::Lock)?;
+    let found = calls.find(|found| found.what == LockOperation::Lock)?;
     Some(Mutex {
         object: found.object,
         style: found.style,
@@ -126,10 +130,10 @@ fn taken(source: &Source, statement: Node<'_>) -> Option<Mutex> {
 
 /// The two statements, the one on line `held` first.
 fn both<'t>(
-    source: &'t Source,
+    source: &'t ParsedSource,
     held: u32,
     wanted: u32,
-) -> Result<(Range<'t>, Node<'t>, Node<'t>), Refusal> {
+) -> Result<(Range<'t>, Node<'t>, Node<'t>), EditRefusal> {
     let apart = || format!("the locks of lines {held} and {wanted} are not taken in one block");
     let function = source.function(held).ok_or_else(apart)?;
     let at = range(function, held.min(wanted), held.max(wanted))?;

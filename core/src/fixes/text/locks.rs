@@ -1,12 +1,12 @@
 //! Statements that lock a mutex, and the style of locking in a file.
 
-use super::source::{Source, children, descendants};
+use super::source::{ParsedSource, children, descendants};
 use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 /// Effect of a statement on a mutex.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Operation {
+pub enum LockOperation {
     /// Acquires it.
     Lock,
     /// Releases it.
@@ -15,7 +15,7 @@ pub enum Operation {
 
 /// Style of locking a mutex.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Style {
+pub enum LockStyle {
     /// `pthread_mutex_lock(&m)`
     Pthread,
     /// `pthread_spin_lock(&m)`
@@ -38,7 +38,7 @@ pub struct Mutex {
     /// The object: `account.lock`, `queue->lock`; `*lock` when only a pointer to it has a name.
     pub object: String,
     /// Style of locking it.
-    pub style: Style,
+    pub style: LockStyle,
 }
 
 /// Functions, macros and classes of the program that acquire a lock and return with it held, or release one.
@@ -70,30 +70,58 @@ impl LockCalls {
         pairs.any(|pair| pair.lock == name || pair.unlock == name)
     }
 
-    fn operation(&self, name: &str) -> Option<(Style, Operation, bool)> {
+    fn operation(&self, name: &str) -> Option<(LockStyle, LockOperation, bool)> {
         (0u16..).zip(&self.pairs).find_map(|(at, pair)| {
             let what = match (name == pair.lock, name == pair.unlock) {
-                (true, _) => Operation::Lock,
-                (_, true) => Operation::Unlock,
+                (true, _) => LockOperation::Lock,
+                (_, true) => LockOperation::Unlock,
                 _ => return None,
             };
-            Some((Style::Wrapper(at), what, pair.by_name))
+            Some((LockStyle::Wrapper(at), what, pair.by_name))
         })
     }
 }
 
 /// Functions that acquire and release a mutex that is their first argument.
-const CALLS: [(&str, Style, Operation); 10] = [
-    ("pthread_mutex_lock", Style::Pthread, Operation::Lock),
-    ("pthread_mutex_unlock", Style::Pthread, Operation::Unlock),
-    ("pthread_spin_lock", Style::Spin, Operation::Lock),
-    ("pthread_spin_unlock", Style::Spin, Operation::Unlock),
-    ("pthread_rwlock_wrlock", Style::ReadWrite, Operation::Lock),
-    ("pthread_rwlock_rdlock", Style::ReadWrite, Operation::Lock),
-    ("pthread_rwlock_unlock", Style::ReadWrite, Operation::Unlock),
-    ("mtx_lock", Style::C11, Operation::Lock),
-    ("mtx_unlock", Style::C11, Operation::Unlock),
-    ("pthread_mutex_trylock", Style::Pthread, Operation::Lock),
+const CALLS: [(&str, LockStyle, LockOperation); 10] = [
+    (
+        "pthread_mutex_lock",
+        LockStyle::Pthread,
+        LockOperation::Lock,
+    ),
+    (
+        "pthread_mutex_unlock",
+        LockStyle::Pthread,
+        LockOperation::Unlock,
+    ),
+    ("pthread_spin_lock", LockStyle::Spin, LockOperation::Lock),
+    (
+        "pthread_spin_unlock",
+        LockStyle::Spin,
+        LockOperation::Unlock,
+    ),
+    (
+        "pthread_rwlock_wrlock",
+        LockStyle::ReadWrite,
+        LockOperation::Lock,
+    ),
+    (
+        "pthread_rwlock_rdlock",
+        LockStyle::ReadWrite,
+        LockOperation::Lock,
+    ),
+    (
+        "pthread_rwlock_unlock",
+        LockStyle::ReadWrite,
+        LockOperation::Unlock,
+    ),
+    ("mtx_lock", LockStyle::C11, LockOperation::Lock),
+    ("mtx_unlock", LockStyle::C11, LockOperation::Unlock),
+    (
+        "pthread_mutex_trylock",
+        LockStyle::Pthread,
+        LockOperation::Lock,
+    ),
 ];
 
 /// Class templates whose objects hold a mutex during their lifetime.
@@ -101,23 +129,25 @@ const GUARDS: [&str; 4] = ["lock_guard", "scoped_lock", "unique_lock", "shared_l
 
 impl Mutex {
     /// The statement that acquires it.
-    pub fn lock(&self, source: &Source) -> String {
-        self.call(source, Operation::Lock)
+    pub fn lock(&self, source: &ParsedSource) -> String {
+        self.call(source, LockOperation::Lock)
     }
 
     /// The statement that releases it; empty where its scope does.
-    pub fn unlock(&self, source: &Source) -> String {
-        self.call(source, Operation::Unlock)
+    pub fn unlock(&self, source: &ParsedSource) -> String {
+        self.call(source, LockOperation::Unlock)
     }
 
-    fn call(&self, source: &Source, wanted: Operation) -> String {
+    fn call(&self, source: &ParsedSource, wanted: LockOperation) -> String {
         match self.style {
-            Style::Guard => match wanted {
-                Operation::Lock => format!("std::lock_guard<std::mutex> guard({});", self.object),
-                Operation::Unlock => String::new(),
+            LockStyle::Guard => match wanted {
+                LockOperation::Lock => {
+                    format!("std::lock_guard<std::mutex> guard({});", self.object)
+                }
+                LockOperation::Unlock => String::new(),
             },
-            Style::Method => {
-                let name = if wanted == Operation::Lock {
+            LockStyle::Method => {
+                let name = if wanted == LockOperation::Lock {
                     "lock"
                 } else {
                     "unlock"
@@ -127,11 +157,11 @@ impl Mutex {
                     None => format!("{}.{name}();", self.object),
                 }
             }
-            Style::Wrapper(at) => {
+            LockStyle::Wrapper(at) => {
                 let pair = source.lock_calls().pairs.get(usize::from(at));
                 let name = pair.map_or("", |pair| match wanted {
-                    Operation::Lock => &pair.lock,
-                    Operation::Unlock => &pair.unlock,
+                    LockOperation::Lock => &pair.lock,
+                    LockOperation::Unlock => &pair.unlock,
                 });
                 let given = |object: &str| match pair.is_some_and(|pair| pair.by_name) {
                     true => object.to_owned(),
@@ -153,7 +183,7 @@ impl Mutex {
 
     /// Returns whether a local variable in the object's name is declared in these lines, after the first
     /// statement.
-    pub fn is_declared_within(&self, source: &Source, first: u32, last: u32) -> bool {
+    pub fn is_declared_within(&self, source: &ParsedSource, first: u32, last: u32) -> bool {
         let Some(function) = source.function(first) else {
             return false;
         };
@@ -185,7 +215,7 @@ impl Mutex {
     }
 
     /// Effect of a statement on this mutex, if it has no other.
-    pub fn operation(&self, source: &Source, statement: Node<'_>) -> Option<Operation> {
+    pub fn operation(&self, source: &ParsedSource, statement: Node<'_>) -> Option<LockOperation> {
         let call = children(statement).first().copied()?;
         (statement.kind() == "expression_statement" && call.kind() == "call_expression")
             .then(|| operation(source, call))?
@@ -201,13 +231,13 @@ pub fn same(a: &str, b: &str) -> bool {
 }
 
 /// A call that locks or unlocks.
-pub struct Found {
+pub struct LockCallText {
     /// The mutex.
     pub object: String,
     /// The style of locking.
-    pub style: Style,
+    pub style: LockStyle,
     /// The operation.
-    pub what: Operation,
+    pub what: LockOperation,
 }
 
 /// Separator between `account.` and the arguments in the object of a method of the program's own.
@@ -223,7 +253,7 @@ fn argument(object: &str) -> String {
 }
 
 /// Operation of one of the program's own lock functions: the arguments together are the object.
-fn own_operation(source: &Source, call: Node<'_>) -> Option<Found> {
+fn own_operation(source: &ParsedSource, call: Node<'_>) -> Option<LockCallText> {
     let (style, what, by_name) = source.lock_calls().operation(callee(source, call))?;
     let function = call.child_by_field_name("function")?;
     let arguments = children(call.child_by_field_name("arguments")?);
@@ -241,7 +271,7 @@ fn own_operation(source: &Source, call: Node<'_>) -> Option<Found> {
         let receiver = source.slice(function.start_byte(), field.start_byte());
         format!("{receiver}{RECEIVER}{all}")
     });
-    Some(Found {
+    Some(LockCallText {
         object: receiver.unwrap_or(all),
         style,
         what,
@@ -249,7 +279,7 @@ fn own_operation(source: &Source, call: Node<'_>) -> Option<Found> {
 }
 
 /// Operation of a call on a mutex.
-pub fn operation(source: &Source, call: Node<'_>) -> Option<Found> {
+pub fn operation(source: &ParsedSource, call: Node<'_>) -> Option<LockCallText> {
     if let Some(found) = own_operation(source, call) {
         return Some(found);
     }
@@ -260,7 +290,7 @@ pub fn operation(source: &Source, call: Node<'_>) -> Option<Found> {
         .find(|(name, ..)| source.str(function) == *name)
     {
         let object = object(source.str(*arguments.first()?));
-        return Some(Found {
+        return Some(LockCallText {
             object,
             style: *style,
             what: *what,
@@ -270,17 +300,17 @@ pub fn operation(source: &Source, call: Node<'_>) -> Option<Found> {
         return None;
     }
     let what = match source.str(function.child_by_field_name("field")?) {
-        "lock" => Operation::Lock,
-        "unlock" => Operation::Unlock,
+        "lock" => LockOperation::Lock,
+        "unlock" => LockOperation::Unlock,
         _ => return None,
     };
     let owner = function.child_by_field_name("argument")?;
     let is_pointer = source
         .slice(owner.end_byte(), function.end_byte())
         .starts_with("->");
-    Some(Found {
+    Some(LockCallText {
         object: format!("{}{}", if is_pointer { "*" } else { "" }, source.str(owner)),
-        style: Style::Method,
+        style: LockStyle::Method,
         what,
     })
 }
@@ -305,7 +335,7 @@ pub struct Guard<'t> {
 
 impl Guard<'_> {
     /// The same declaration with another name and one mutex, under which writes are allowed.
-    pub fn with(&self, source: &Source, name: &str, mutex: &str) -> String {
+    pub fn with(&self, source: &ParsedSource, name: &str, mutex: &str) -> String {
         let (Some(first), Some(last)) = (self.held.first(), self.held.last()) else {
             return source.str(self.statement).to_owned();
         };
@@ -322,14 +352,17 @@ impl Guard<'_> {
 }
 
 /// The mutexes that a declaration such as `std::lock_guard<std::mutex> guard(m)` holds, and the guard's name.
-pub fn guarded<'s>(source: &'s Source, statement: Node<'_>) -> Option<(Vec<&'s str>, &'s str)> {
+pub fn guarded<'s>(
+    source: &'s ParsedSource,
+    statement: Node<'_>,
+) -> Option<(Vec<&'s str>, &'s str)> {
     let guard = guard(source, statement)?;
     let held = guard.held.into_iter().map(|node| source.str(node));
     Some((held.collect(), source.str(guard.name)))
 }
 
 /// The declaration of a guard.
-pub fn guard<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
+pub fn guard<'t>(source: &ParsedSource, statement: Node<'t>) -> Option<Guard<'t>> {
     if statement.kind() != "declaration" {
         return None;
     }
@@ -337,7 +370,7 @@ pub fn guard<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
 }
 
 /// A guard by its class: `std::lock_guard<std::mutex> guard(m)`.
-fn by_class<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
+fn by_class<'t>(source: &ParsedSource, statement: Node<'t>) -> Option<Guard<'t>> {
     let class = source.str(statement.child_by_field_name("type")?);
     let own = &source.lock_calls().guards;
     if !GUARDS.iter().any(|name| class.contains(name)) && !own.contains(last_name_of_type(class)) {
@@ -364,7 +397,7 @@ fn by_class<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
 }
 
 /// A guard returned by a call: `const auto held = hold(m)`.
-fn by_call<'t>(source: &Source, statement: Node<'t>) -> Option<Guard<'t>> {
+fn by_call<'t>(source: &ParsedSource, statement: Node<'t>) -> Option<Guard<'t>> {
     let declarator = statement.child_by_field_name("declarator")?;
     let call = declarator.child_by_field_name("value")?;
     let is_call = call.kind() == "call_expression";
@@ -391,7 +424,7 @@ pub fn calls<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
 }
 
 /// The name of the function that a call calls: `f` of `f(x)`, `get` of `list.get(i)`.
-pub fn callee<'s>(source: &'s Source, call: Node<'_>) -> &'s str {
+pub fn callee<'s>(source: &'s ParsedSource, call: Node<'_>) -> &'s str {
     let Some(function) = call.child_by_field_name("function") else {
         return "";
     };

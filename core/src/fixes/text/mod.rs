@@ -29,7 +29,7 @@ pub mod waits;
 mod watch;
 
 /// Reason why an edit cannot be made, in words that continue "not offered: ".
-pub type Refusal = String;
+pub type EditRefusal = String;
 pub use declare::style as guard_style;
 pub use guard::{declared_type, every};
 pub use watch::name as function_name;

@@ -1,12 +1,12 @@
 //! Moves a statement that comes too early after another one of its block.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::{Change, line_after, remove},
     local,
     locks::{self, callee, calls},
     move_statement::at,
-    source::{Source, children, descendants, lines},
+    source::{ParsedSource, children, descendants, lines},
 };
 use tree_sitter::Node;
 
@@ -14,7 +14,11 @@ use tree_sitter::Node;
 ///
 /// # Errors
 /// An error when the two are not in one block, or a statement between them leaves, locks, or uses a moved name.
-pub fn set_behind(source: &Source, early: u32, after: u32) -> Result<Vec<Change>, Refusal> {
+pub fn set_behind(
+    source: &ParsedSource,
+    early: u32,
+    after: u32,
+) -> Result<Vec<Change>, EditRefusal> {
     let (function, setting) = at(source, early)?;
     let (other, behind) = at(source, after)?;
     let apart = || format!("lines {early} and {after} are not statements of one block");
@@ -61,7 +65,7 @@ pub fn set_behind(source: &Source, early: u32, after: u32) -> Result<Vec<Change>
 
 /// The variable that a statement sets: `count` of `list->count += 2`, of `list->count++` and of
 /// `list->count.store(2)`.
-fn target<'s>(source: &'s Source, statement: Node<'_>) -> Option<&'s str> {
+fn target<'s>(source: &'s ParsedSource, statement: Node<'_>) -> Option<&'s str> {
     let node = children(statement).into_iter().next()?;
     let set = match node.kind() {
         "assignment_expression" => node.child_by_field_name("left")?,
@@ -97,7 +101,7 @@ fn pointee(node: Node<'_>) -> Node<'_> {
     inner.map_or(node, pointee)
 }
 
-pub(super) fn names(source: &Source, node: Node<'_>, name: &str) -> bool {
+pub(super) fn names(source: &ParsedSource, node: Node<'_>, name: &str) -> bool {
     let mut all = descendants(node).into_iter();
     all.any(|node| {
         matches!(node.kind(), "identifier" | "field_identifier") && source.str(node) == name
@@ -128,7 +132,7 @@ mod tests {
             |mark: &str| text.lines().position(|line| line.contains(mark)).unwrap() as u32 + 1;
         let (early, after) = (line("/*1*/"), line("/*2*/"));
         let plain = text.replace(" /*1*/", "").replace(" /*2*/", "");
-        let source = Source::parse(file, &plain).unwrap();
+        let source = ParsedSource::parse(file, &plain).unwrap();
         expected.assert_eq(&match set_behind(&source, early, after) {
             Ok(changes) => apply(&plain, &changes).unwrap(),
             Err(why) => format!("refused: {why}\n"),

@@ -2,10 +2,10 @@
 //! destroyed, a thread created after data that it reads was set.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::{Change, line_before, remove},
     locks::{callee, calls},
-    source::{Range, Source, descendants, lines, range},
+    source::{ParsedSource, Range, descendants, lines, range},
     unjoined,
 };
 use tree_sitter::Node;
@@ -15,7 +15,10 @@ const CREATES: [&str; 2] = ["pthread_create", "thrd_create"];
 const JOINS: [&str; 2] = ["pthread_join", "thrd_join"];
 
 /// The statement on a line, in its list.
-pub(super) fn at<'t>(source: &'t Source, line: u32) -> Result<(Node<'t>, Range<'t>), Refusal> {
+pub(super) fn at<'t>(
+    source: &'t ParsedSource,
+    line: u32,
+) -> Result<(Node<'t>, Range<'t>), EditRefusal> {
     let function = source
         .function(line)
         .ok_or_else(|| format!("line {line} is in no function of this file"))?;
@@ -56,7 +59,11 @@ pub struct Joined {
 ///
 /// # Errors
 /// An error when the two are not in one function, or the handle is not known there.
-pub fn join_before(source: &Source, created: u32, before: u32) -> Result<Joined, Refusal> {
+pub fn join_before(
+    source: &ParsedSource,
+    created: u32,
+    before: u32,
+) -> Result<Joined, EditRefusal> {
     let (function, place) = at(source, before)?;
     let (other, _) = at(source, created)?;
     if function != other {
@@ -129,7 +136,11 @@ fn outside_of_loops<'t>(statement: Node<'t>, function: Node<'t>, creates: Node<'
 }
 
 /// Moves the join (with the loop around it) before the other statement.
-fn moved_up(source: &Source, join: Node<'_>, anchor: Node<'_>) -> Result<Joined, Refusal> {
+fn moved_up(
+    source: &ParsedSource,
+    join: Node<'_>,
+    anchor: Node<'_>,
+) -> Result<Joined, EditRefusal> {
     let line = *lines(join).start();
     let (_, place) = at(source, line)?;
     let mut whole = *place.statements().first().ok_or("there is no statement")?;
@@ -156,7 +167,11 @@ fn moved_up(source: &Source, join: Node<'_>, anchor: Node<'_>) -> Result<Joined,
 ///
 /// # Errors
 /// An error when the two are not in one block, or the assignment uses a variable that is declared between them.
-pub fn set_before(source: &Source, late: u32, created: u32) -> Result<Vec<Change>, Refusal> {
+pub fn set_before(
+    source: &ParsedSource,
+    late: u32,
+    created: u32,
+) -> Result<Vec<Change>, EditRefusal> {
     let (function, setting) = at(source, late)?;
     let (other, creating) = at(source, created)?;
     if function != other {
@@ -206,14 +221,18 @@ pub fn set_before(source: &Source, late: u32, created: u32) -> Result<Vec<Change
     ])
 }
 
-fn words<'s>(source: &'s Source, node: Node<'_>) -> Vec<&'s str> {
+fn words<'s>(source: &'s ParsedSource, node: Node<'_>) -> Vec<&'s str> {
     let all = descendants(node).into_iter();
     all.filter(|node| node.kind() == "identifier")
         .map(|node| source.str(node))
         .collect()
 }
 
-pub(super) fn argument<'s>(source: &'s Source, call: Node<'_>, nth: usize) -> Option<&'s str> {
+pub(super) fn argument<'s>(
+    source: &'s ParsedSource,
+    call: Node<'_>,
+    nth: usize,
+) -> Option<&'s str> {
     let arguments = call.child_by_field_name("arguments")?;
     super::source::children(arguments)
         .get(nth)

@@ -1,10 +1,10 @@
 //! A load and a store of an atomic variable as one atomic step.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::{Change, remove_statement},
     locks::{callee, calls, same},
-    source::{Source, children, descendants, lines},
+    source::{ParsedSource, children, descendants, lines},
 };
 use tree_sitter::Node;
 
@@ -19,7 +19,7 @@ const OPERATIONS: [(&str, &str); 5] = [
 
 /// Form in which the text names an atomic variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Form {
+enum AtomicForm {
     /// `count.` or `p->count.` of `count.load()`.
     Method(String),
     /// `&count` of `atomic_load(&count)`.
@@ -28,12 +28,12 @@ enum Form {
     Plain(String),
 }
 
-impl Form {
-    fn is(&self, other: &Form) -> bool {
+impl AtomicForm {
+    fn is(&self, other: &AtomicForm) -> bool {
         match (self, other) {
-            (Form::Method(a), Form::Method(b))
-            | (Form::Function(a), Form::Function(b))
-            | (Form::Plain(a), Form::Plain(b)) => same(a, b),
+            (AtomicForm::Method(a), AtomicForm::Method(b))
+            | (AtomicForm::Function(a), AtomicForm::Function(b))
+            | (AtomicForm::Plain(a), AtomicForm::Plain(b)) => same(a, b),
             _ => false,
         }
     }
@@ -42,23 +42,23 @@ impl Form {
     /// the one from after.
     fn changed(&self, (sign, name): (&str, &str), operand: &str) -> String {
         match self {
-            Form::Method(object) => format!("{object}fetch_{name}({operand})"),
-            Form::Function(address) => format!("atomic_fetch_{name}({address}, {operand})"),
-            Form::Plain(variable) => format!("{variable} {sign}= {operand}"),
+            AtomicForm::Method(object) => format!("{object}fetch_{name}({operand})"),
+            AtomicForm::Function(address) => format!("atomic_fetch_{name}({address}, {operand})"),
+            AtomicForm::Plain(variable) => format!("{variable} {sign}= {operand}"),
         }
     }
 
     /// The expression that stores `value` if the variable still has the value of `seen`, and loads it there else.
     fn exchanged(&self, seen: &str, value: &str, is_cpp: bool) -> String {
         match self {
-            Form::Method(object) => format!("{object}compare_exchange_weak({seen}, {value})"),
-            Form::Function(address) => {
+            AtomicForm::Method(object) => format!("{object}compare_exchange_weak({seen}, {value})"),
+            AtomicForm::Function(address) => {
                 format!("atomic_compare_exchange_weak({address}, &{seen}, {value})")
             }
-            Form::Plain(variable) if is_cpp => {
+            AtomicForm::Plain(variable) if is_cpp => {
                 format!("{variable}.compare_exchange_weak({seen}, {value})")
             }
-            Form::Plain(variable) => {
+            AtomicForm::Plain(variable) => {
                 format!("atomic_compare_exchange_weak(&{variable}, &{seen}, {value})")
             }
         }
@@ -66,9 +66,9 @@ impl Form {
 }
 
 /// A store of a value into an atomic variable.
-struct Store<'t> {
+struct AtomicStore<'t> {
     node: Node<'t>,
-    form: Form,
+    form: AtomicForm,
     value: Node<'t>,
 }
 
@@ -77,7 +77,11 @@ struct Store<'t> {
 /// # Errors
 /// An error when the text does not load and store one atomic variable there, or when code between the two uses
 /// what was loaded.
-pub fn in_one_step(source: &Source, reads: u32, writes: u32) -> Result<Vec<Change>, Refusal> {
+pub fn in_one_step(
+    source: &ParsedSource,
+    reads: u32,
+    writes: u32,
+) -> Result<Vec<Change>, EditRefusal> {
     let unseen =
         || format!("how line {writes} stores what line {reads} has loaded is not understood");
     let function = source.function(writes).ok_or_else(unseen)?;
@@ -92,7 +96,7 @@ pub fn in_one_step(source: &Source, reads: u32, writes: u32) -> Result<Vec<Chang
 }
 
 /// `count.store(count.load() + n)` and `count = count + n`.
-fn changed_at_once(source: &Source, store: &Store<'_>) -> Option<Vec<Change>> {
+fn changed_at_once(source: &ParsedSource, store: &AtomicStore<'_>) -> Option<Vec<Change>> {
     let (sides, operation) = operands(source, store.value)?;
     let is_own = |node: Node<'_>| loaded(source, node).is_some_and(|form| form.is(&store.form));
     let operand = other_than(&sides, operation, is_own)?;
@@ -105,9 +109,9 @@ fn changed_at_once(source: &Source, store: &Store<'_>) -> Option<Vec<Change>> {
 
 /// `seen = count.load(); count.store(f(seen));`, the store in an `if` on what was seen, too.
 fn changed_later(
-    source: &Source,
+    source: &ParsedSource,
     function: Node<'_>,
-    store: &Store<'_>,
+    store: &AtomicStore<'_>,
     reads: u32,
 ) -> Option<Vec<Change>> {
     let statement = statement_of(store.node)?;
@@ -125,7 +129,7 @@ fn changed_later(
         let is_free = !descendants(operand).into_iter().any(is_it);
         is_free.then(|| store.form.changed(operation, source.str(operand)))
     });
-    if let Some(text) = operand.filter(|_| !matches!(store.form, Form::Plain(_))) {
+    if let Some(text) = operand.filter(|_| !matches!(store.form, AtomicForm::Plain(_))) {
         let uses = descendants(function)
             .into_iter()
             .filter(|node| is_it(*node));
@@ -167,7 +171,7 @@ fn replaced(node: Node<'_>, text: String) -> Change {
 }
 
 /// Returns whether the value, or the statement around it, uses the variable of this name.
-fn mentions(source: &Source, store: &Store<'_>, whole: Node<'_>, name: &str) -> bool {
+fn mentions(source: &ParsedSource, store: &AtomicStore<'_>, whole: Node<'_>, name: &str) -> bool {
     let is_it = |node: &Node<'_>| node.kind() == "identifier" && source.str(*node) == name;
     let within = descendants(store.value)
         .into_iter()
@@ -177,7 +181,7 @@ fn mentions(source: &Source, store: &Store<'_>, whole: Node<'_>, name: &str) -> 
 
 /// The operands of `a + b`, with the operation.
 fn operands<'t>(
-    source: &Source,
+    source: &ParsedSource,
     value: Node<'t>,
 ) -> Option<([Node<'t>; 2], (&'static str, &'static str))> {
     if value.kind() == "parenthesized_expression" {
@@ -235,7 +239,10 @@ fn before(statement: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// The name and the value of a declaration of one variable.
-fn initialized<'s, 't>(source: &'s Source, declaration: Node<'t>) -> Option<(&'s str, Node<'t>)> {
+fn initialized<'s, 't>(
+    source: &'s ParsedSource,
+    declaration: Node<'t>,
+) -> Option<(&'s str, Node<'t>)> {
     let declarator = declaration.child_by_field_name("declarator")?;
     let name = declarator.child_by_field_name("declarator")?;
     let is_plain = name.kind() == "identifier";
@@ -246,31 +253,31 @@ fn initialized<'s, 't>(source: &'s Source, declaration: Node<'t>) -> Option<(&'s
 }
 
 /// The atomic variable that an expression loads.
-fn loaded(source: &Source, node: Node<'_>) -> Option<Form> {
+fn loaded(source: &ParsedSource, node: Node<'_>) -> Option<AtomicForm> {
     if matches!(
         node.kind(),
         "identifier" | "field_expression" | "subscript_expression"
     ) {
-        return Some(Form::Plain(source.str(node).to_owned()));
+        return Some(AtomicForm::Plain(source.str(node).to_owned()));
     }
     called(source, node, "load").map(|(form, _)| form)
 }
 
-fn store<'t>(source: &Source, node: Node<'t>) -> Option<Store<'t>> {
+fn store<'t>(source: &ParsedSource, node: Node<'t>) -> Option<AtomicStore<'t>> {
     if node.kind() == "assignment_expression" {
         let is_plain = node
             .child_by_field_name("operator")
             .is_none_or(|operator| source.str(operator) == "=");
         let variable = node.child_by_field_name("left").filter(|_| is_plain)?;
-        return Some(Store {
+        return Some(AtomicStore {
             node,
-            form: Form::Plain(source.str(variable).to_owned()),
+            form: AtomicForm::Plain(source.str(variable).to_owned()),
             value: node.child_by_field_name("right")?,
         });
     }
     let (form, arguments) = called(source, node, "store")?;
-    let at = usize::from(matches!(form, Form::Function(_)));
-    Some(Store {
+    let at = usize::from(matches!(form, AtomicForm::Function(_)));
+    Some(AtomicStore {
         node,
         form,
         value: *arguments.get(at)?,
@@ -278,7 +285,11 @@ fn store<'t>(source: &Source, node: Node<'t>) -> Option<Store<'t>> {
 }
 
 /// The atomic variable and the arguments of a call of `load` or `store` in either form.
-fn called<'t>(source: &Source, node: Node<'t>, wanted: &str) -> Option<(Form, Vec<Node<'t>>)> {
+fn called<'t>(
+    source: &ParsedSource,
+    node: Node<'t>,
+    wanted: &str,
+) -> Option<(AtomicForm, Vec<Node<'t>>)> {
     let call = calls(node).next().filter(|call| *call == node)?;
     let arguments = children(call.child_by_field_name("arguments")?);
     let function = call.child_by_field_name("function")?;
@@ -288,14 +299,17 @@ fn called<'t>(source: &Source, node: Node<'t>, wanted: &str) -> Option<(Form, Ve
         .filter(|_| name == wanted)
     {
         let object = source.slice(function.start_byte(), field.start_byte());
-        return Some((Form::Method(object.to_owned()), arguments));
+        return Some((AtomicForm::Method(object.to_owned()), arguments));
     }
     let plain = name.strip_prefix("std::").unwrap_or(name);
     let plain = plain.strip_suffix("_explicit").unwrap_or(plain);
     let address = arguments
         .first()
         .filter(|_| plain.strip_prefix("atomic_") == Some(wanted))?;
-    Some((Form::Function(source.str(*address).to_owned()), arguments))
+    Some((
+        AtomicForm::Function(source.str(*address).to_owned()),
+        arguments,
+    ))
 }
 
 #[cfg(test)]
@@ -303,9 +317,9 @@ mod tests {
     use super::*;
     use crate::fixes::text::change::apply;
 
-    fn edited(file: &str, body: &str, reads: u32, writes: u32) -> Result<String, Refusal> {
+    fn edited(file: &str, body: &str, reads: u32, writes: u32) -> Result<String, EditRefusal> {
         let text = format!("void f(int n)\n{{\n{body}\n}}\n");
-        let source = Source::parse(file, &text).unwrap();
+        let source = ParsedSource::parse(file, &text).unwrap();
         let changes = in_one_step(&source, reads, writes)?;
         let edited = apply(&text, &changes).unwrap();
         let body = edited.strip_prefix("void f(int n)\n{\n").unwrap();

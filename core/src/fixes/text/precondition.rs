@@ -2,9 +2,9 @@
 //! wait for in order not to fail.
 
 use super::{
-    Refusal,
-    locks::{Mutex, Operation, calls, guarded, last_name, operation},
-    source::{Source, children, descendants, statements},
+    EditRefusal,
+    locks::{LockOperation, Mutex, calls, guarded, last_name, operation},
+    source::{ParsedSource, children, descendants, statements},
     substitute::{mentions, put_in},
 };
 use tree_sitter::Node;
@@ -26,7 +26,7 @@ pub struct Asserted<'t> {
 /// # Errors
 /// An error when the line has no assertion under a lock of its own function, or a statement between the two is not
 /// understood.
-pub fn of_assertion(source: &Source, line: u32) -> Result<Asserted<'_>, Refusal> {
+pub fn of_assertion(source: &ParsedSource, line: u32) -> Result<Asserted<'_>, EditRefusal> {
     let function = source.function(line);
     let function = function.ok_or_else(|| format!("line {line} is in no function of this file"))?;
     let unseen = || format!("no assertion is seen on line {line}");
@@ -64,11 +64,11 @@ fn starts_on(node: Node<'_>, line: u32) -> bool {
 
 /// The statement around a block, with the condition under which it enters the block.
 fn enclosing<'t>(
-    source: &Source,
+    source: &ParsedSource,
     block: Node<'t>,
     function: Node<'t>,
     fails_if: &mut Vec<String>,
-) -> Result<Node<'t>, Refusal> {
+) -> Result<Node<'t>, EditRefusal> {
     let outside = || "the assertion is not under a lock of its function".to_owned();
     let around = block.parent().ok_or_else(outside)?;
     if around == function {
@@ -86,7 +86,7 @@ fn enclosing<'t>(
     }
 }
 
-fn not_understood(node: Node<'_>) -> Refusal {
+fn not_understood(node: Node<'_>) -> EditRefusal {
     let line = super::source::lines(node);
     format!(
         "what line {} does before the assertion is not understood",
@@ -95,20 +95,20 @@ fn not_understood(node: Node<'_>) -> Refusal {
 }
 
 /// The lock that a statement acquires until the end of its block, or until it is released.
-fn taken(source: &Source, statement: Node<'_>) -> Option<(Mutex, Option<String>)> {
+fn taken(source: &ParsedSource, statement: Node<'_>) -> Option<(Mutex, Option<String>)> {
     if let Some((held, name)) = guarded(source, statement) {
         let [object] = held[..] else { return None };
         let is_unique = source.str(statement).contains("unique_lock");
         let mutex = Mutex {
             object: object.to_owned(),
-            style: super::locks::Style::Guard,
+            style: super::locks::LockStyle::Guard,
         };
         return Some((mutex, is_unique.then(|| name.to_owned())));
     }
     let call = children(statement).first().copied()?;
     (statement.kind() == "expression_statement" && call.kind() == "call_expression")
         .then_some(())?;
-    let found = operation(source, call).filter(|found| found.what == Operation::Lock)?;
+    let found = operation(source, call).filter(|found| found.what == LockOperation::Lock)?;
     let mutex = Mutex {
         object: found.object,
         style: found.style,
@@ -118,11 +118,11 @@ fn taken(source: &Source, statement: Node<'_>) -> Option<(Mutex, Option<String>)
 
 /// The conditions before a statement under which those after it hold.
 fn step_back(
-    source: &Source,
+    source: &ParsedSource,
     statement: Node<'_>,
     fails_if: &mut Vec<String>,
     declared: &mut Vec<String>,
-) -> Result<(), Refusal> {
+) -> Result<(), EditRefusal> {
     if leaves(statement) {
         let condition = statement.child_by_field_name("condition");
         let condition = condition.ok_or_else(|| not_understood(statement))?;
@@ -148,7 +148,7 @@ fn step_back(
 }
 
 /// Puts what a variable holds after a write in its place; `None` when that is not known.
-fn undo(write: &Write<'_>, is_whole: bool, fails_if: &mut [String]) -> Option<()> {
+fn undo(write: &ChangedVariable<'_>, is_whole: bool, fails_if: &mut [String]) -> Option<()> {
     let name = member(&write.target);
     for one in fails_if.iter_mut().filter(|one| mentions(one, name)) {
         let value = write.value.as_ref().filter(|_| is_whole)?;
@@ -183,7 +183,7 @@ fn leaves(statement: Node<'_>) -> bool {
 }
 
 /// Refuses conditions that speak of a variable which does not exist where the lock is acquired.
-fn closed(fails_if: &[String], declared: &[String]) -> Result<(), Refusal> {
+fn closed(fails_if: &[String], declared: &[String]) -> Result<(), EditRefusal> {
     let is_left = |name: &&String| fails_if.iter().any(|one| mentions(one, name));
     match declared.iter().find(is_left) {
         Some(name) => Err(format!("`{name}` is not known where the lock is taken")),
@@ -192,19 +192,19 @@ fn closed(fails_if: &[String], declared: &[String]) -> Result<(), Refusal> {
 }
 
 /// A variable or member that a statement changes.
-struct Write<'t> {
+struct ChangedVariable<'t> {
     node: Node<'t>,
     target: String,
     /// Value that it holds afterwards, in terms of before; `None` when that is not known.
     value: Option<String>,
 }
 
-fn writes<'t>(source: &Source, statement: Node<'t>) -> Vec<Write<'t>> {
+fn writes<'t>(source: &ParsedSource, statement: Node<'t>) -> Vec<ChangedVariable<'t>> {
     let all = descendants(statement).into_iter();
     all.filter_map(|node| write(source, node)).collect()
 }
 
-fn write<'t>(source: &Source, node: Node<'t>) -> Option<Write<'t>> {
+fn write<'t>(source: &ParsedSource, node: Node<'t>) -> Option<ChangedVariable<'t>> {
     let text = |field| node.child_by_field_name(field).map(|it| source.str(it));
     let (target, value) = match node.kind() {
         "update_expression" => {
@@ -231,7 +231,7 @@ fn write<'t>(source: &Source, node: Node<'t>) -> Option<Write<'t>> {
         }
         _ => return None,
     };
-    Some(Write {
+    Some(ChangedVariable {
         node,
         target: target.to_owned(),
         value,
@@ -239,7 +239,7 @@ fn write<'t>(source: &Source, node: Node<'t>) -> Option<Write<'t>> {
 }
 
 /// Returns whether an expression changes nothing: its only calls are methods without arguments.
-fn is_pure(source: &Source, node: Node<'_>) -> bool {
+fn is_pure(source: &ParsedSource, node: Node<'_>) -> bool {
     descendants(node)
         .into_iter()
         .all(|inner| match inner.kind() {
@@ -257,7 +257,7 @@ fn is_pure(source: &Source, node: Node<'_>) -> bool {
         })
 }
 
-fn pure<'s>(source: &'s Source, node: Node<'_>) -> Result<&'s str, Refusal> {
+fn pure<'s>(source: &'s ParsedSource, node: Node<'_>) -> Result<&'s str, EditRefusal> {
     match is_pure(source, node) {
         true => Ok(source.str(bare(node))),
         false => Err(not_understood(node)),
@@ -282,7 +282,7 @@ fn positive(text: &str) -> String {
 }
 
 /// The conditions that all hold when an expression does not.
-fn negated(source: &Source, node: Node<'_>) -> Vec<String> {
+fn negated(source: &ParsedSource, node: Node<'_>) -> Vec<String> {
     let node = bare(node);
     let field = |name| node.child_by_field_name(name);
     let text = source.str(node);
@@ -338,7 +338,7 @@ pub fn names(conditions: &[String]) -> std::collections::BTreeSet<&str> {
 }
 
 /// The last names of what a part of the text changes, by an assignment or by a method.
-pub fn changed<'s>(source: &'s Source, node: Node<'_>) -> Vec<&'s str> {
+pub fn changed<'s>(source: &'s ParsedSource, node: Node<'_>) -> Vec<&'s str> {
     let all = descendants(node).into_iter();
     let names = all.filter_map(|inner| {
         let target = match inner.kind() {
@@ -357,11 +357,11 @@ pub fn changed<'s>(source: &'s Source, node: Node<'_>) -> Vec<&'s str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Source, of_assertion};
+    use super::{ParsedSource, of_assertion};
 
     fn check(file: &str, body: &str, expected: Result<&str, &str>) {
         let text = format!("void f(struct queue *q, int n)\n{{\n{body}\n}}\n");
-        let source = Source::parse(file, &text).expect("a grammar");
+        let source = ParsedSource::parse(file, &text).expect("a grammar");
         let at = text.find("assert").expect("an assertion");
         let found = of_assertion(&source, source.line(at));
         let found = found.map(|found| found.fails_if.join(" && "));

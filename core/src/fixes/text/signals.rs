@@ -1,17 +1,17 @@
 //! Signals of condition variables: the checks of a wait, the name of a condition, and one signal more.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::{Change, line_after},
     locks::{callee, calls, last_name},
-    source::{Source, children, descendants, lines, range},
+    source::{ParsedSource, children, descendants, lines, range},
 };
 use std::ops::RangeInclusive;
 use tree_sitter::Node;
 
 /// Style of waking all waiters of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Style {
+enum BroadcastStyle {
     Pthread,
     C11,
     /// A method of the condition.
@@ -20,30 +20,34 @@ enum Style {
 
 /// A wait on a condition variable, as the text has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Waiting {
+pub struct WaitText {
     /// The last part of the condition's name.
     pub name: String,
     /// The lines of the loop that checks the condition's data, or those of a wait with a predicate.
     pub looks: RangeInclusive<u32>,
-    style: Style,
+    style: BroadcastStyle,
 }
 
 /// Calls that wait on a condition, with the number of arguments of one that has a predicate.
-const WAITS: [(&str, Style, usize); 7] = [
-    ("pthread_cond_wait", Style::Pthread, usize::MAX),
-    ("pthread_cond_timedwait", Style::Pthread, usize::MAX),
-    ("cnd_wait", Style::C11, usize::MAX),
-    ("cnd_timedwait", Style::C11, usize::MAX),
-    ("wait", Style::Method, 2),
-    ("wait_for", Style::Method, 3),
-    ("wait_until", Style::Method, 3),
+const WAITS: [(&str, BroadcastStyle, usize); 7] = [
+    ("pthread_cond_wait", BroadcastStyle::Pthread, usize::MAX),
+    (
+        "pthread_cond_timedwait",
+        BroadcastStyle::Pthread,
+        usize::MAX,
+    ),
+    ("cnd_wait", BroadcastStyle::C11, usize::MAX),
+    ("cnd_timedwait", BroadcastStyle::C11, usize::MAX),
+    ("wait", BroadcastStyle::Method, 2),
+    ("wait_for", BroadcastStyle::Method, 3),
+    ("wait_until", BroadcastStyle::Method, 3),
 ];
 
 /// The wait on a line.
 ///
 /// # Errors
 /// An error when there is none, or nothing checks again after it.
-pub fn waiting(source: &Source, line: u32) -> Result<Waiting, Refusal> {
+pub fn waiting(source: &ParsedSource, line: u32) -> Result<WaitText, EditRefusal> {
     let wait = call_on(source, line)?;
     let unseen = || format!("it is not seen what the wait on line {line} waits for");
     let condition = of_call(source, wait.call).ok_or_else(unseen)?;
@@ -53,7 +57,7 @@ pub fn waiting(source: &Source, line: u32) -> Result<Waiting, Refusal> {
             .map(lines)
             .ok_or_else(|| format!("nothing looks again after the wait on line {line}"))?,
     };
-    Ok(Waiting {
+    Ok(WaitText {
         name: last_name(&condition).to_owned(),
         looks,
         style: wait.style,
@@ -63,7 +67,7 @@ pub fn waiting(source: &Source, line: u32) -> Result<Waiting, Refusal> {
 /// A call that waits on a condition.
 pub(super) struct WaitCall<'t> {
     pub call: Node<'t>,
-    style: Style,
+    style: BroadcastStyle,
     /// The call looks at a predicate again and again.
     pub has_predicate: bool,
 }
@@ -72,7 +76,7 @@ pub(super) struct WaitCall<'t> {
 ///
 /// # Errors
 /// An error when there is none.
-pub(super) fn call_on(source: &Source, line: u32) -> Result<WaitCall<'_>, Refusal> {
+pub(super) fn call_on(source: &ParsedSource, line: u32) -> Result<WaitCall<'_>, EditRefusal> {
     let mut around = source.function(line);
     // A predicate on the same line is a function of its own, within the call.
     while let Some(node) = around {
@@ -85,7 +89,7 @@ pub(super) fn call_on(source: &Source, line: u32) -> Result<WaitCall<'_>, Refusa
     Err(format!("no wait is seen on line {line}"))
 }
 
-fn known_wait<'t>(source: &Source, call: Node<'t>) -> Option<WaitCall<'t>> {
+fn known_wait<'t>(source: &ParsedSource, call: Node<'t>) -> Option<WaitCall<'t>> {
     let name = callee(source, call);
     let mut known = WAITS.iter();
     let (_, style, predicate) = known.find(|(word, ..)| *word == name)?;
@@ -111,7 +115,7 @@ fn loop_around(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// The condition variable that a call waits on or signals, as written: `&queue->full`, `changed_`.
-pub fn of_call(source: &Source, call: Node<'_>) -> Option<String> {
+pub fn of_call(source: &ParsedSource, call: Node<'_>) -> Option<String> {
     let function = call.child_by_field_name("function")?;
     if let Some(field) = function.child_by_field_name("field") {
         let owner = source.slice(function.start_byte(), field.start_byte());
@@ -122,7 +126,7 @@ pub fn of_call(source: &Source, call: Node<'_>) -> Option<String> {
 }
 
 /// Name of the condition in a function that uses it: the receiver of a method, or the argument of a call.
-pub fn named_in(source: &Source, line: u32, waiting: &Waiting) -> Option<String> {
+pub fn named_in(source: &ParsedSource, line: u32, waiting: &WaitText) -> Option<String> {
     let function = source.function(line)?;
     let uses = |call: &Node<'_>| {
         let name = callee(source, *call);
@@ -136,11 +140,11 @@ pub fn named_in(source: &Source, line: u32, waiting: &Waiting) -> Option<String>
     same.next()
 }
 
-impl Waiting {
+impl WaitText {
     /// The object as the argument of a call, or as a receiver.
     pub fn argument(&self, object: &str) -> String {
         match self.style {
-            Style::Method => object.to_owned(),
+            BroadcastStyle::Method => object.to_owned(),
             _ => format!("&{object}"),
         }
     }
@@ -148,9 +152,9 @@ impl Waiting {
     /// The call that wakes all waiters, each of which checks again.
     pub fn wake_all(&self, argument: &str) -> String {
         match self.style {
-            Style::Pthread => format!("pthread_cond_broadcast({argument});"),
-            Style::C11 => format!("cnd_broadcast({argument});"),
-            Style::Method => format!("{argument}.notify_all();"),
+            BroadcastStyle::Pthread => format!("pthread_cond_broadcast({argument});"),
+            BroadcastStyle::C11 => format!("cnd_broadcast({argument});"),
+            BroadcastStyle::Method => format!("{argument}.notify_all();"),
         }
     }
 }
@@ -159,7 +163,7 @@ impl Waiting {
 ///
 /// # Errors
 /// An error when the statement on the line may leave, or is the head of a loop or a condition.
-pub fn behind(source: &Source, line: u32, statement: &str) -> Result<Change, Refusal> {
+pub fn behind(source: &ParsedSource, line: u32, statement: &str) -> Result<Change, EditRefusal> {
     let function = source
         .function(line)
         .ok_or_else(|| format!("line {line} is in no function of this file"))?;

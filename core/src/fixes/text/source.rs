@@ -1,11 +1,11 @@
 //! A source file with its syntax tree.
 
-use super::{Refusal, conditions, locks::LockCalls};
+use super::{EditRefusal, conditions, locks::LockCalls};
 use std::collections::BTreeSet;
 use tree_sitter::{Node, Parser, Tree};
 
 /// A source file with its syntax tree.
-pub struct Source {
+pub struct ParsedSource {
     text: String,
     tree: Tree,
     is_cpp: bool,
@@ -17,9 +17,9 @@ pub struct Source {
 /// Kinds of nodes that are functions.
 const FUNCTIONS: [&str; 2] = ["function_definition", "lambda_expression"];
 
-impl Source {
+impl ParsedSource {
     /// Parses a text in the language of the file's name; `None` when the grammar does not fit the library.
-    pub fn parse(file: &str, text: &str) -> Option<Source> {
+    pub fn parse(file: &str, text: &str) -> Option<ParsedSource> {
         let ending = file.rsplit('.').next().unwrap_or("");
         let is_cpp = matches!(
             ending,
@@ -32,7 +32,7 @@ impl Source {
         let mut parser = Parser::new();
         parser.set_language(&language.into()).ok()?;
         let tree = parser.parse(text, None)?;
-        Some(Source {
+        Some(ParsedSource {
             text: text.to_owned(),
             tree,
             is_cpp,
@@ -44,14 +44,14 @@ impl Source {
     }
 
     /// Adds the program's own functions and classes that lock.
-    pub fn with_lock_calls(self, lock_calls: LockCalls) -> Source {
-        Source { lock_calls, ..self }
+    pub fn with_lock_calls(self, lock_calls: LockCalls) -> ParsedSource {
+        ParsedSource { lock_calls, ..self }
     }
 
     /// Adds the executed lines of the text, which show the parts that the preprocessor excludes.
-    pub fn with_lines_that_ran(self, ran: &BTreeSet<u32>) -> Source {
+    pub fn with_lines_that_ran(self, ran: &BTreeSet<u32>) -> ParsedSource {
         let left_out = conditions::left_out(&self, ran);
-        Source { left_out, ..self }
+        ParsedSource { left_out, ..self }
     }
 
     /// Returns whether the preprocessor excludes this node.
@@ -303,7 +303,7 @@ fn narrower<'t>(around: &Range<'t>, is_it: impl Fn(&Node<'t>) -> bool) -> Option
 }
 
 /// The statements from line `first` to line `last` in the innermost block of a function that contains both.
-pub fn range<'t>(function: Node<'t>, first: u32, last: u32) -> Result<Range<'t>, Refusal> {
+pub fn range<'t>(function: Node<'t>, first: u32, last: u32) -> Result<Range<'t>, EditRefusal> {
     let outside = || format!("lines {first} to {last} are not statements of one function");
     let body = function.child_by_field_name("body").ok_or_else(outside)?;
     let mut around = whole(body).ok_or_else(outside)?;

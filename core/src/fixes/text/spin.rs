@@ -2,7 +2,7 @@
 
 use super::{
     locks::callee,
-    source::{Source, children, descendants},
+    source::{ParsedSource, children, descendants},
 };
 use tree_sitter::Node;
 
@@ -35,7 +35,7 @@ const LOOKING: [&str; 24] = [
 ];
 
 /// Returns whether a loop only reads and yields until another thread changes something.
-pub fn spins(source: &Source, node: Node<'_>) -> bool {
+pub fn spins(source: &ParsedSource, node: Node<'_>) -> bool {
     let is_loop = matches!(
         node.kind(),
         "while_statement" | "do_statement" | "for_statement"
@@ -50,7 +50,7 @@ pub fn spins(source: &Source, node: Node<'_>) -> bool {
 
 /// Returns whether a call reads or yields. One without arguments that is no member's, as `cpu_relax()`, can
 /// only yield for the loop.
-fn only_looks(source: &Source, call: Node<'_>) -> bool {
+fn only_looks(source: &ParsedSource, call: Node<'_>) -> bool {
     let function = call.child_by_field_name("function");
     let is_member = function.is_some_and(|function| function.kind() == "field_expression");
     let arguments = call.child_by_field_name("arguments").map(children);
@@ -58,7 +58,7 @@ fn only_looks(source: &Source, call: Node<'_>) -> bool {
     LOOKING.contains(&callee(source, call)) || is_alone && !is_member && is_pause(source, call)
 }
 
-fn is_pause(source: &Source, call: Node<'_>) -> bool {
+fn is_pause(source: &ParsedSource, call: Node<'_>) -> bool {
     let name = callee(source, call);
     ["pause", "relax", "yield", "nop"]
         .iter()

@@ -4,18 +4,18 @@
 use super::{
     change::apply,
     declare::declare,
-    hold::{Lines, hold},
-    locks::{Mutex, Style},
+    hold::{AtomicLines, hold},
+    locks::{LockStyle, Mutex},
     move_statement::{join_before, set_before},
-    source::Source,
+    source::ParsedSource,
     waits::look_again,
 };
 use expect_test::{Expect, expect};
 
 /// The text without the marks, and the lines that they mark.
-fn marked(text: &str) -> (String, Lines) {
+fn marked(text: &str) -> (String, AtomicLines) {
     let at = |mark: &str| text.lines().position(|line| line.contains(mark)).unwrap() as u32 + 1;
-    let wanted = Lines {
+    let wanted = AtomicLines {
         first: at("/*>*/"),
         last: at("/*<*/"),
     };
@@ -24,13 +24,16 @@ fn marked(text: &str) -> (String, Lines) {
 
 fn edited(file: &str, text: &str, changes: &[super::change::Change]) -> String {
     let edited = apply(text, changes).unwrap();
-    assert!(Source::parse(file, &edited).unwrap().is_whole(), "{edited}");
+    assert!(
+        ParsedSource::parse(file, &edited).unwrap().is_whole(),
+        "{edited}"
+    );
     edited
 }
 
-fn check_in(file: &str, style: Style, object: &str, text: &str, expected: Expect) {
+fn check_in(file: &str, style: LockStyle, object: &str, text: &str, expected: Expect) {
     let (text, wanted) = marked(text);
-    let source = Source::parse(file, &text).unwrap();
+    let source = ParsedSource::parse(file, &text).unwrap();
     let mutex = Mutex {
         object: object.to_owned(),
         style,
@@ -43,16 +46,16 @@ fn check_in(file: &str, style: Style, object: &str, text: &str, expected: Expect
 }
 
 fn check(text: &str, expected: Expect) {
-    check_in("a.c", Style::Pthread, "m", text, expected);
+    check_in("a.c", LockStyle::Pthread, "m", text, expected);
 }
 
 fn check_cpp(text: &str, expected: Expect) {
-    check_in("a.cpp", Style::Guard, "m", text, expected);
+    check_in("a.cpp", LockStyle::Guard, "m", text, expected);
 }
 
 #[test]
 fn a_readers_section_that_takes_in_a_writers_is_a_writers() {
-    let style = Style::ReadWrite;
+    let style = LockStyle::ReadWrite;
     check_in(
         "a.c",
         style,
@@ -593,7 +596,7 @@ fn guards_of_cpp() {
 #[test]
 fn new_mutexes() {
     let check = |file: &str, text: &str, expected: Expect| {
-        let source = Source::parse(file, text).unwrap();
+        let source = ParsedSource::parse(file, text).unwrap();
         let (_, changes) = declare(&source, "words", 6).unwrap();
         expected.assert_eq(&edited(file, text, &changes));
     };
@@ -632,7 +635,7 @@ fn new_mutexes() {
 #[test]
 fn a_new_mutex_in_a_header_is_the_same_in_all_sources() {
     let declared = |file: &str, text: &str| {
-        let source = Source::parse(file, text).unwrap();
+        let source = ParsedSource::parse(file, text).unwrap();
         declare(&source, "words", 2).map(|(_, changes)| edited(file, text, &changes))
     };
     let cpp = declared("a.hpp", "#include <mutex>\ninline int f() { return 1; }\n").unwrap();
@@ -645,7 +648,7 @@ fn a_new_mutex_in_a_header_is_the_same_in_all_sources() {
 #[test]
 fn waits_look_again() {
     let check = |text: &str, line: u32, expected: Expect| {
-        let source = Source::parse("a.c", text).unwrap();
+        let source = ParsedSource::parse("a.c", text).unwrap();
         expected.assert_eq(&match look_again(&source, line) {
             Ok((changes, _)) => edited("a.c", text, &changes),
             Err(why) => format!("refused: {why}\n"),
@@ -682,7 +685,7 @@ fn waits_look_again() {
 #[test]
 fn statements_that_come_at_another_time() {
     let join = |text: &str, created, before, expected: Expect| {
-        let source = Source::parse("a.c", text).unwrap();
+        let source = ParsedSource::parse("a.c", text).unwrap();
         expected.assert_eq(
             &match join_before(&source, created, before).map(|joined| joined.changes) {
                 Ok(changes) => edited("a.c", text, &changes),
@@ -723,7 +726,7 @@ fn statements_that_come_at_another_time() {
         "#]],
     );
     let text = "int main(void)\n{\n    pthread_t t;\n    pthread_create(&t, NULL, w, NULL);\n    config = load();\n    pthread_join(t, NULL);\n    return 0;\n}\n";
-    let source = Source::parse("a.c", text).unwrap();
+    let source = ParsedSource::parse("a.c", text).unwrap();
     expect![[r#"
         int main(void)
         {
@@ -736,7 +739,7 @@ fn statements_that_come_at_another_time() {
     "#]]
     .assert_eq(&edited("a.c", text, &set_before(&source, 5, 4).unwrap()));
     let text = "int main(void)\n{\n#ifdef EARLY\n    config = load();\n#else\n    pthread_create(&t, NULL, w, NULL);\n    config = load();\n#endif\n}\n";
-    let source = Source::parse("a.c", text).unwrap();
+    let source = ParsedSource::parse("a.c", text).unwrap();
     let refused = set_before(&source, 7, 6).unwrap_err();
     assert_eq!(refused, "line 7 has preprocessor conditions around it");
 }
@@ -770,18 +773,18 @@ proptest::proptest! {
     fn any_body_is_edited_or_refused(inside in body(), before in body()) {
         let text = format!("int a, b;\nvoid f(void)\n{{\n    {before}    x = 1;\n    {inside}    y = 1;\n    z = 1;\n}}\n");
         let line = |what: &str| text.lines().position(|line| line.trim() == what).unwrap() as u32 + 1;
-        let source = Source::parse("a.c", &text).unwrap();
-        let mutex = Mutex { object: "m".to_owned(), style: Style::Pthread };
-        let wanted = Lines { first: line("x = 1;"), last: line("y = 1;") };
+        let source = ParsedSource::parse("a.c", &text).unwrap();
+        let mutex = Mutex { object: "m".to_owned(), style: LockStyle::Pthread };
+        let wanted = AtomicLines { first: line("x = 1;"), last: line("y = 1;") };
         let kept = hold(&source, &mutex, &wanted).unwrap();
         let edited = edited("a.c", &text, &kept.changes);
         let end = |text: &str| text.find("    z = 1;").map(|at| text[at..].to_owned());
         assert_eq!(end(&edited), end(&text));
         let begin = text.find("    x = 1;").unwrap();
         assert_eq!(&edited[..begin], &text[..begin]);
-        let again = Source::parse("a.c", &edited).unwrap();
+        let again = ParsedSource::parse("a.c", &edited).unwrap();
         let line = |what: &str| edited.lines().position(|line| line.trim() == what).unwrap() as u32 + 1;
-        let wanted = Lines { first: line("x = 1;"), last: line("y = 1;") };
+        let wanted = AtomicLines { first: line("x = 1;"), last: line("y = 1;") };
         let second = hold(&again, &mutex, &wanted).unwrap();
         assert!(second.changes.is_empty(), "{edited}\n{:?}", second.changes);
     }
@@ -791,7 +794,7 @@ proptest::proptest! {
 fn a_new_mutex_is_named_after_its_data() {
     let check = |data: &str, expected: &str| {
         let text = "int x;\nvoid f(void)\n{\n    x++;\n}\n";
-        let source = Source::parse("a.c", text).unwrap();
+        let source = ParsedSource::parse("a.c", text).unwrap();
         let (mutex, _) = declare(&source, data, 4).unwrap();
         assert_eq!(mutex.object, expected, "{data}");
     };
@@ -811,10 +814,10 @@ fn a_const_function_locks_a_mutable_member() {
     };
     let held = |promise: &str, lock: &str| {
         let (text, wanted) = marked(&class(promise, lock));
-        let source = Source::parse("a.cpp", &text).unwrap();
+        let source = ParsedSource::parse("a.cpp", &text).unwrap();
         let mutex = Mutex {
             object: "m".to_owned(),
-            style: Style::Guard,
+            style: LockStyle::Guard,
         };
         edited(
             "a.cpp",
@@ -981,11 +984,11 @@ fn a_wait_that_gives_the_lock_back_is_no_reason_to_say_it_keeps_it() {
 }
 
 /// Refusal for lines over which a new lock would be held.
-fn refusal(style: Style, file: &str, line: &str) -> Option<String> {
+fn refusal(style: LockStyle, file: &str, line: &str) -> Option<String> {
     let text = format!("void run(void)\n{{\n    a = 1;\n    {line}\n    b = a;\n}}\n");
-    let source = Source::parse(file, &text).unwrap();
+    let source = ParsedSource::parse(file, &text).unwrap();
     let object = "m".to_owned();
-    let wanted = Lines { first: 3, last: 5 };
+    let wanted = AtomicLines { first: 3, last: 5 };
     hold(&source, &Mutex { object, style }, &wanted).err()
 }
 
@@ -998,14 +1001,14 @@ fn loops_that_wait_for_another_thread_keep_no_lock() {
         "for (;;) { if (done) break; }",
         "do { usleep(10); } while (!done);",
     ] {
-        let why = refusal(Style::Pthread, "a.c", line).unwrap();
+        let why = refusal(LockStyle::Pthread, "a.c", line).unwrap();
         assert!(why.contains("line 4 waits"), "{line}: {why}");
     }
     for line in [
         "while (!done.load()) std::this_thread::yield();",
         "while (lock.test_and_set()) _mm_pause();",
     ] {
-        let why = refusal(Style::Guard, "a.cpp", line).unwrap();
+        let why = refusal(LockStyle::Guard, "a.cpp", line).unwrap();
         assert!(why.contains("line 4 waits"), "{line}: {why}");
     }
     for line in [
@@ -1014,7 +1017,7 @@ fn loops_that_wait_for_another_thread_keep_no_lock() {
         "while (more(&at)) take(at);",
         "while (!empty()) pop();",
     ] {
-        assert_eq!(refusal(Style::Pthread, "a.c", line), None, "{line}");
+        assert_eq!(refusal(LockStyle::Pthread, "a.c", line), None, "{line}");
     }
 }
 

@@ -5,12 +5,12 @@ use super::{
     guard::every,
     locks::{callee, calls, last_name},
     move_statement::{Joined, argument, family, is_loop},
-    source::{Source, children, descendants, lines},
+    source::{ParsedSource, children, descendants, lines},
 };
 use tree_sitter::Node;
 
 /// Replaces the detaching of threads created on line `created` by a join before line `before`.
-pub fn instead_of_detach(source: &Source, created: u32, before: u32) -> Option<Joined> {
+pub fn instead_of_detach(source: &ParsedSource, created: u32, before: u32) -> Option<Joined> {
     let function = source.function(created)?;
     let handle = handle(source, function, created)?;
     let is_it = |call: &Node<'_>| {
@@ -29,7 +29,7 @@ pub fn instead_of_detach(source: &Source, created: u32, before: u32) -> Option<J
 
 /// The calls of a file that detach the thread whose handle is the member or the global `handle`, as changes to a join, by
 /// line.
-pub fn detaches(source: &Source, handle: &str) -> Vec<(u32, Vec<Change>)> {
+pub fn detaches(source: &ParsedSource, handle: &str) -> Vec<(u32, Vec<Change>)> {
     let all = every(source).into_iter();
     let calls = all.filter(|node| node.kind() == "call_expression");
     let own = calls.filter(|call| {
@@ -41,7 +41,7 @@ pub fn detaches(source: &Source, handle: &str) -> Vec<(u32, Vec<Change>)> {
 }
 
 /// The member or the global that gets the handle of the thread that is created on a line: its last name.
-pub fn stored_handle(source: &Source, created: u32) -> Option<&str> {
+pub fn stored_handle(source: &ParsedSource, created: u32) -> Option<&str> {
     let all = every(source);
     let on_line = |node: &&Node<'_>| lines(**node).contains(&created);
     let is_thread = |node: &&Node<'_>| {
@@ -75,7 +75,7 @@ pub fn stored_handle(source: &Source, created: u32) -> Option<&str> {
 }
 
 /// Turns a call that detaches a thread into one that joins it.
-fn joined(source: &Source, call: Node<'_>) -> Option<Vec<Change>> {
+fn joined(source: &ParsedSource, call: Node<'_>) -> Option<Vec<Change>> {
     let name = call.child_by_field_name("function")?;
     let place = name.child_by_field_name("field").unwrap_or(name);
     let mut changes = vec![Change {
@@ -92,7 +92,7 @@ fn joined(source: &Source, call: Node<'_>) -> Option<Vec<Change>> {
 
 /// The loop that joins the threads that the loop around a call creates: with the same head, for indexed
 /// handles.
-pub fn joining_loop(source: &Source, call: Node<'_>, handle: &str) -> Option<String> {
+pub fn joining_loop(source: &ParsedSource, call: Node<'_>, handle: &str) -> Option<String> {
     let function = source.function(*lines(call).start())?;
     let around = loop_around(call, function).filter(|node| node.kind() == "for_statement")?;
     let body = around.child_by_field_name("body")?;
@@ -116,7 +116,7 @@ pub fn joining_loop(source: &Source, call: Node<'_>, handle: &str) -> Option<Str
 }
 
 /// The handle of a thread that is created on a line: a variable, or a container of threads.
-fn handle(source: &Source, function: Node<'_>, created: u32) -> Option<String> {
+fn handle(source: &ParsedSource, function: Node<'_>, created: u32) -> Option<String> {
     let on_line = |node: &Node<'_>| lines(*node).contains(&created);
     let creating = calls(function).find(|call| {
         let names = ["emplace_back", "push_back", "pthread_create", "thrd_create"];
@@ -140,7 +140,7 @@ fn handle(source: &Source, function: Node<'_>, created: u32) -> Option<String> {
 }
 
 /// The handle that a call detaches.
-fn detached<'s>(source: &'s Source, call: Node<'_>) -> Option<&'s str> {
+fn detached<'s>(source: &'s ParsedSource, call: Node<'_>) -> Option<&'s str> {
     match callee(source, call) {
         "pthread_detach" | "thrd_detach" => argument(source, call, 0),
         "detach" => {
@@ -152,7 +152,7 @@ fn detached<'s>(source: &'s Source, call: Node<'_>) -> Option<&'s str> {
 }
 
 /// Returns whether a name is the handle, an element of it, or the element variable of a loop over it.
-fn names(source: &Source, call: Node<'_>, name: &str, handle: &str) -> bool {
+fn names(source: &ParsedSource, call: Node<'_>, name: &str, handle: &str) -> bool {
     if family(name) == family(handle) {
         return true;
     }
@@ -187,10 +187,10 @@ fn loop_around<'t>(node: Node<'t>, function: Node<'t>) -> Option<Node<'t>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixes::text::{change::apply, move_statement::join_before, source::Source};
+    use crate::fixes::text::{change::apply, move_statement::join_before, source::ParsedSource};
 
     fn joined(file: &str, text: &str, created: u32, before: u32) -> Result<String, String> {
-        let source = Source::parse(file, text).unwrap();
+        let source = ParsedSource::parse(file, text).unwrap();
         let joined = join_before(&source, created, before)?;
         Ok(apply(text, &joined.changes).unwrap())
     }

@@ -1,12 +1,12 @@
 //! Release of a mutex on the ways out of a block that forget it.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::{Change, line_after},
-    flow::{Flow, Held},
-    locks::{self, Mutex, Operation, Style, calls},
-    source::{Source, children, lines, statements},
-    watch::Watch,
+    flow::{FlowWalk, MutexState},
+    locks::{self, LockOperation, LockStyle, Mutex, calls},
+    source::{ParsedSource, children, lines, statements},
+    watch::FileFunctions,
 };
 use tree_sitter::Node;
 
@@ -15,13 +15,13 @@ use tree_sitter::Node;
 /// # Errors
 /// An error when the line acquires none, an object's lifetime releases it, a way out is not understood, or none
 /// forgets it.
-pub fn on_every_way_out(source: &Source, line: u32) -> Result<Vec<Change>, Refusal> {
+pub fn on_every_way_out(source: &ParsedSource, line: u32) -> Result<Vec<Change>, EditRefusal> {
     let unseen = || format!("no lock is seen to be taken on line {line}");
     let function = source.function(line).ok_or_else(unseen)?;
     let mut locking = calls(function).filter(|call| lines(*call).contains(&line));
     let taken = locking.find_map(|call| {
         let found = locks::operation(source, call)?;
-        (found.what == Operation::Lock).then_some((call, found))
+        (found.what == LockOperation::Lock).then_some((call, found))
     });
     let (call, found) = taken.ok_or_else(unseen)?;
     let mutex = Mutex {
@@ -35,7 +35,7 @@ pub fn on_every_way_out(source: &Source, line: u32) -> Result<Vec<Change>, Refus
     let (Some(statement), Some(block)) = (statement, block) else {
         return Err(unseen());
     };
-    if mutex.style == Style::Guard || block.kind() != "compound_statement" {
+    if mutex.style == LockStyle::Guard || block.kind() != "compound_statement" {
         return Err(unseen());
     }
     let changes = released(source, &mutex, function, (statement, block))?;
@@ -48,17 +48,17 @@ pub fn on_every_way_out(source: &Source, line: u32) -> Result<Vec<Change>, Refus
 }
 
 fn released(
-    source: &Source,
+    source: &ParsedSource,
     mutex: &Mutex,
     function: Node<'_>,
     (statement, block): (Node<'_>, Node<'_>),
-) -> Result<Vec<Change>, Refusal> {
+) -> Result<Vec<Change>, EditRefusal> {
     let rest: Vec<Node<'_>> = statements(block)
         .into_iter()
         .filter(|node| node.start_byte() >= statement.end_byte())
         .collect();
-    let watch = Watch::new(source, mutex);
-    let mut flow = Flow {
+    let watch = FileFunctions::new(source, mutex);
+    let mut flow = FlowWalk {
         source,
         mutex,
         watch: &watch,
@@ -68,7 +68,7 @@ fn released(
         releases: true,
         changes: Vec::new(),
     };
-    let held = Held {
+    let held = MutexState {
         was: true,
         is: true,
     };
@@ -105,7 +105,7 @@ mod tests {
             .unwrap() as u32
             + 1;
         let plain = text.replace(" /*1*/", "");
-        let source = Source::parse(file, &plain).unwrap();
+        let source = ParsedSource::parse(file, &plain).unwrap();
         expected.assert_eq(&match on_every_way_out(&source, line) {
             Ok(changes) => apply(&plain, &changes).unwrap(),
             Err(why) => format!("refused: {why}\n"),

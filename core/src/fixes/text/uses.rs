@@ -1,14 +1,14 @@
 //! The statements of a function that use an object, for a lock that guards all of it.
 
 use super::{
-    hold::Lines,
-    source::{Source, descendants, lines, statements},
+    hold::AtomicLines,
+    source::{ParsedSource, descendants, lines, statements},
 };
 use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 /// The names by which a function's text shows that it uses the data of a lock.
-pub struct Names<'a> {
+pub struct DataNames<'a> {
     /// The variable through which the function reaches the lock, if the lock is a member: `c` of `c->lock`.
     pub object: Option<&'a str>,
     /// Names of the members.
@@ -17,7 +17,7 @@ pub struct Names<'a> {
 
 /// The statements around a line from the first to the last that uses the data, in the block of the line and in
 /// those around it up to a loop; `None` when the line itself does not show a use.
-pub fn around(source: &Source, line: u32, names: &Names<'_>) -> Option<Lines> {
+pub fn around(source: &ParsedSource, line: u32, names: &DataNames<'_>) -> Option<AtomicLines> {
     let function = source.function(line)?;
     let body = function.child_by_field_name("body")?;
     let mut block = outermost(body, line)?;
@@ -54,21 +54,26 @@ fn is_loop(node: Node<'_>) -> bool {
     )
 }
 
-fn within(source: &Source, block: Node<'_>, line: u32, names: &Names<'_>) -> Option<Lines> {
+fn within(
+    source: &ParsedSource,
+    block: Node<'_>,
+    line: u32,
+    names: &DataNames<'_>,
+) -> Option<AtomicLines> {
     let list = statements(block);
     let uses: Vec<&Node<'_>> = list
         .iter()
         .filter(|node| is_use(source, **node, names))
         .collect();
     let (first, last) = (uses.first()?, uses.last()?);
-    let found = Lines {
+    let found = AtomicLines {
         first: *lines(**first).start(),
         last: *lines(**last).end(),
     };
     (found.first..=found.last).contains(&line).then_some(found)
 }
 
-fn is_use(source: &Source, statement: Node<'_>, names: &Names<'_>) -> bool {
+fn is_use(source: &ParsedSource, statement: Node<'_>, names: &DataNames<'_>) -> bool {
     let declares = statement.kind() == "declaration";
     descendants(statement).into_iter().any(|node| {
         let text = source.str(node);
@@ -103,9 +108,10 @@ mod tests {
     use super::*;
 
     fn of(file: &str, body: &str, line: u32, object: Option<&str>, members: &[&str]) -> (u32, u32) {
-        let source = Source::parse(file, &format!("void f(int i)\n{{\n{body}\n}}\n")).unwrap();
+        let source =
+            ParsedSource::parse(file, &format!("void f(int i)\n{{\n{body}\n}}\n")).unwrap();
         let members = members.iter().map(|name| (*name).to_owned()).collect();
-        let names = Names {
+        let names = DataNames {
             object,
             members: &members,
         };

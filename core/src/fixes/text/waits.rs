@@ -1,17 +1,17 @@
 //! `while` instead of `if` around a wait.
 
 use super::{
-    Refusal,
+    EditRefusal,
     change::Change,
     signals,
-    source::{Source, bodies, lines},
+    source::{ParsedSource, bodies, lines},
 };
 
 /// Replaces `if` by `while` around the wait on `line`.
 ///
 /// # Errors
 /// An error when the wait is not the body of an `if` without `else`, or the `if` does more than waiting.
-pub fn look_again(source: &Source, line: u32) -> Result<(Vec<Change>, u32), Refusal> {
+pub fn look_again(source: &ParsedSource, line: u32) -> Result<(Vec<Change>, u32), EditRefusal> {
     let wait = signals::call_on(source, line)?;
     if wait.has_predicate {
         return Err(format!(

@@ -2,9 +2,9 @@
 //! macro.
 
 use super::{
-    Refusal,
+    EditRefusal,
     locks::{self, Mutex, callee, calls, last_name},
-    source::{Source, children, descendants, lines},
+    source::{ParsedSource, children, descendants, lines},
     spin::spins,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,8 +49,8 @@ const LEAVING: [&str; 4] = ["pthread_exit", "thrd_exit", "longjmp", "siglongjmp"
 const HARMLESS: [&str; 4] = ["EXPECT", "ASSERT", "UNUSED", "MIN"];
 
 /// Functions and macros of a file.
-pub struct Watch<'s> {
-    source: &'s Source,
+pub struct FileFunctions<'s> {
+    source: &'s ParsedSource,
     /// The mutex that must not be reacquired.
     mutex: String,
     /// Functions of the file with their callees.
@@ -63,10 +63,10 @@ pub struct Watch<'s> {
     macros: BTreeMap<&'s str, &'s str>,
 }
 
-impl<'s> Watch<'s> {
+impl<'s> FileFunctions<'s> {
     /// Examines all functions of the file; `mutex` must not be reacquired.
-    pub fn new(source: &'s Source, mutex: &Mutex) -> Watch<'s> {
-        let mut watch = Watch {
+    pub fn new(source: &'s ParsedSource, mutex: &Mutex) -> FileFunctions<'s> {
+        let mut watch = FileFunctions {
             source,
             mutex: mutex.name().to_owned(),
             calls: BTreeMap::new(),
@@ -136,7 +136,7 @@ impl<'s> Watch<'s> {
     }
 
     /// Reason why a statement (or a condition) must not run while the mutex is held, as an error.
-    pub fn refuses(&self, node: Node<'_>, is_new: bool) -> Result<(), Refusal> {
+    pub fn refuses(&self, node: Node<'_>, is_new: bool) -> Result<(), EditRefusal> {
         let line = lines(node).start().to_owned();
         for inner in descendants(node) {
             if inner.is_error() || inner.is_missing() {
@@ -156,7 +156,7 @@ impl<'s> Watch<'s> {
 
     /// Reason why a loop must not run while the mutex is held, as an error: the thread that would end it may
     /// need the mutex.
-    pub fn spin(&self, node: Node<'_>) -> Result<(), Refusal> {
+    pub fn spin(&self, node: Node<'_>) -> Result<(), EditRefusal> {
         match spins(self.source, node) && !self.source.is_left_out(node) {
             true => Err(format!(
                 "the loop on line {} waits for another thread, and would keep the lock meanwhile",
@@ -166,7 +166,7 @@ impl<'s> Watch<'s> {
         }
     }
 
-    fn call(&self, call: Node<'_>, is_new: bool) -> Result<(), Refusal> {
+    fn call(&self, call: Node<'_>, is_new: bool) -> Result<(), EditRefusal> {
         let (name, line) = (callee(self.source, call), *lines(call).start());
         if LEAVING.contains(&name) {
             return Err(format!(
@@ -201,7 +201,7 @@ impl<'s> Watch<'s> {
         self.macro_call(name, line)
     }
 
-    fn macro_call(&self, name: &str, line: u32) -> Result<(), Refusal> {
+    fn macro_call(&self, name: &str, line: u32) -> Result<(), EditRefusal> {
         if let Some(value) = self.macros.get(name) {
             let leaves = [
                 "return", "goto", "break", "continue", "throw", "lock", "wait",
@@ -264,7 +264,7 @@ impl<'s> Watch<'s> {
 }
 
 /// The name of a function, without its class.
-pub fn name<'s>(source: &'s Source, function: Node<'_>) -> Option<&'s str> {
+pub fn name<'s>(source: &'s ParsedSource, function: Node<'_>) -> Option<&'s str> {
     let mut declarator = function.child_by_field_name("declarator")?;
     while let Some(inner) = declarator.child_by_field_name("declarator") {
         declarator = inner;

@@ -1,7 +1,7 @@
 //! Insertions into a pattern that leave its support unchanged: BIDE's backward extension and BackScan.
 
-use super::super::sequences::{Index, drop_from, has, put, take};
-use super::Entry;
+use super::super::sequences::{SequenceIndex, drop_from, has, put, take};
+use super::ProjectedSequence;
 
 /// Number of sequences whose common items are computed first; if there are any, comparing places decides
 /// sooner.
@@ -9,17 +9,17 @@ const FEW: usize = 32;
 
 /// Items that the sequences of a pattern share beside it: only these can be inserted.
 #[derive(Debug)]
-struct Shared {
+struct SharedItems {
     own: Vec<u64>,
     items: Vec<u64>,
     /// Number of sequences and places examined.
     looked: u64,
 }
 
-impl Shared {
+impl SharedItems {
     /// Makes buffers for sets of `width` words.
-    fn new(width: usize) -> Shared {
-        Shared {
+    fn new(width: usize) -> SharedItems {
+        SharedItems {
             own: vec![0; width],
             items: vec![0; width],
             looked: 0,
@@ -61,7 +61,7 @@ pub struct Insertions {
     /// Insertions as gap and item.
     list: Vec<(u32, u32)>,
     untold: Vec<u64>,
-    shared: Shared,
+    shared: SharedItems,
 }
 
 impl Insertions {
@@ -72,7 +72,7 @@ impl Insertions {
             ends: Vec::new(),
             list: Vec::new(),
             untold: Vec::new(),
-            shared: Shared::new(width),
+            shared: SharedItems::new(width),
         }
     }
 
@@ -80,7 +80,7 @@ impl Insertions {
     /// in all its sequences.
     pub fn complete(
         &mut self,
-        data: &Index,
+        data: &SequenceIndex,
         pattern: &[u32],
         sequences: impl Iterator<Item = u32> + Clone,
     ) -> bool {
@@ -112,7 +112,12 @@ impl Insertions {
     }
 
     /// Returns whether one of the insertions found fits before the first occurrence in all the sequences.
-    pub fn before_first(&mut self, data: &Index, entries: &[Entry], pattern: &[u32]) -> bool {
+    pub fn before_first(
+        &mut self,
+        data: &SequenceIndex,
+        entries: &[ProjectedSequence],
+        pattern: &[u32],
+    ) -> bool {
         entries.iter().all(|entry| {
             self.find(data, entry.sequence, pattern, entry.from);
             self.filter(data, entry.sequence);
@@ -120,7 +125,7 @@ impl Insertions {
         })
     }
 
-    fn find(&mut self, data: &Index, sequence: u32, pattern: &[u32], end: u32) {
+    fn find(&mut self, data: &SequenceIndex, sequence: u32, pattern: &[u32], end: u32) {
         self.begins.clear();
         let mut begin = data.start(sequence);
         for &item in pattern {
@@ -138,7 +143,7 @@ impl Insertions {
     }
 
     /// Gathers all insertions that the sequence allows.
-    fn gather(&mut self, data: &Index, sequence: u32) {
+    fn gather(&mut self, data: &SequenceIndex, sequence: u32) {
         let items = &self.shared.items;
         let many: u32 = items.iter().map(|word| word.count_ones()).sum();
         let gaps = self.begins.iter().zip(self.ends.iter().rev());
@@ -162,7 +167,7 @@ impl Insertions {
         }
     }
 
-    fn filter(&mut self, data: &Index, sequence: u32) {
+    fn filter(&mut self, data: &SequenceIndex, sequence: u32) {
         let (begins, ends) = (&self.begins, &self.ends);
         self.list.retain(|&(gap, item)| {
             let behind = (ends.len() - 1).checked_sub(gap as usize);
@@ -175,7 +180,7 @@ impl Insertions {
     }
 }
 
-fn fits(data: &Index, item: u32, sequence: u32, begin: u32, end: u32) -> bool {
+fn fits(data: &SequenceIndex, item: u32, sequence: u32, begin: u32, end: u32) -> bool {
     data.next(item, sequence, begin)
         .is_some_and(|place| place < end)
 }

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Closed patterns of sequences.
-fn mined(list: &[Vec<u32>], limits: Limits) -> BTreeMap<Vec<u32>, u32> {
+fn mined(list: &[Vec<u32>], limits: PatternLimits) -> BTreeMap<Vec<u32>, u32> {
     let weighted = list.iter().map(|items| (items.clone(), 1));
-    let data = Sequences::new(130, weighted);
+    let data = SequencesToMine::new(130, weighted);
     let mut found = BTreeMap::new();
     let stopped = data.mine(
         &limits,
@@ -62,8 +62,8 @@ fn by_definition(list: &[Vec<u32>], least: u32, longest: usize) -> BTreeMap<Vec<
         .collect()
 }
 
-fn limits(least: u32, longest: Option<usize>) -> Limits {
-    Limits {
+fn limits(least: u32, longest: Option<usize>) -> PatternLimits {
+    PatternLimits {
         least,
         longest,
         effort: None,
@@ -108,7 +108,7 @@ fn longest_length_counts_as_closed() {
 #[test]
 fn equal_sequences_can_stand_for_each_other() {
     let data = |list: &[(Vec<u32>, u32)]| {
-        let data = Sequences::new(4, list.iter().cloned());
+        let data = SequencesToMine::new(4, list.iter().cloned());
         let mut found = Vec::new();
         data.mine(
             &limits(3, None),
@@ -140,8 +140,8 @@ fn a_long_common_trace_is_one_pattern() {
 
 #[test]
 fn too_much_work_is_told() {
-    let data = Sequences::new(50, (0..4).map(|_| ((0..50).collect(), 1)));
-    let limits = Limits {
+    let data = SequencesToMine::new(50, (0..4).map(|_| ((0..50).collect(), 1)));
+    let limits = PatternLimits {
         effort: Some(100),
         ..limits(2, Some(4))
     };
@@ -154,7 +154,7 @@ fn a_spent_budget_is_told() {
     let budget = Budget::unlimited();
     budget.cancel();
     let list = (0..8).map(|k| ((0..60).map(|i| i * (2 * k + 1) % 61).collect(), 1));
-    let data = Sequences::new(61, list);
+    let data = SequencesToMine::new(61, list);
     let stopped = data.mine(&limits(2, None), &Everything, &budget, |_, _| true);
     assert_eq!(stopped, Some(StopReason::Cancelled));
 }
@@ -179,7 +179,7 @@ proptest! {
         percent in 5u32..60,
         longest in 1usize..6,
     ) {
-        let data = Sequences::new(130, list.iter().cloned());
+        let data = SequencesToMine::new(130, list.iter().cloned());
         let least = (data.weight() * percent).div_ceil(100);
         let single: Vec<Vec<u32>> = list
             .iter()

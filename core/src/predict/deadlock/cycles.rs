@@ -1,7 +1,7 @@
 //! Cycles of requests at which all threads could stand at once.
 
 use super::requests::LockRequest;
-use crate::{Budget, StopReason, predict::Graph};
+use crate::{Budget, StopReason, predict::ForcedOrder};
 use rustc_hash::FxHashMap;
 use unsnarl_order::Requests;
 use unsnarl_trace::EventId;
@@ -14,7 +14,7 @@ pub(super) type Cycle = Vec<usize>;
 const STEPS: usize = 2_000_000;
 
 struct CycleSearch<'a> {
-    graph: &'a Graph<'a>,
+    graph: &'a ForcedOrder<'a>,
     requests: &'a [LockRequest],
     /// Requests by the location of the held lock.
     holding: FxHashMap<u32, Vec<usize>>,
@@ -26,7 +26,7 @@ struct CycleSearch<'a> {
 
 /// Finds the cycles, each once, of any length.
 pub(super) fn cycles(
-    graph: &Graph,
+    graph: &ForcedOrder,
     requests: &[LockRequest],
     budget: &Budget,
 ) -> (Vec<Cycle>, StopReason) {

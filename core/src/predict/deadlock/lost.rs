@@ -3,13 +3,13 @@
 use super::{LOST_WAKEUP, line};
 use crate::{
     Budget, StopReason,
-    predict::{Candidate, Class, schedule::Scheduler},
+    predict::{AnomalyCandidate, Class, schedule::Scheduler},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, EventKind, Run};
 
 /// A wait that a signal ended.
-struct Waited {
+struct SignalledWait {
     thread: u16,
     condition: u32,
     wait: u32,
@@ -22,7 +22,7 @@ pub(super) fn lost(
     run: &Run,
     scheduler: &Scheduler,
     budget: &Budget,
-) -> (Vec<Candidate>, StopReason) {
+) -> (Vec<AnomalyCandidate>, StopReason) {
     let signals = last_signals(run);
     let mut lines = FxHashSet::default();
     let mut found = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn lost(
         let Some(signal) = last.filter(|signal| *signal > waited.wait) else {
             continue;
         };
-        let candidate = Candidate {
+        let candidate = AnomalyCandidate {
             class: Class::Deadlock,
             pattern: LOST_WAKEUP.to_owned(),
             events: vec![EventId(signal), EventId(waited.wait)],
@@ -73,7 +73,7 @@ fn last_signals(run: &Run) -> FxHashMap<u32, Vec<(u16, u32)>> {
 }
 
 /// The waits that a signal ended.
-fn waits(run: &Run) -> Vec<Waited> {
+fn waits(run: &Run) -> Vec<SignalledWait> {
     let mut locked: FxHashMap<(u16, u32), u32> = FxHashMap::default();
     let mut waiting: FxHashMap<u16, (u32, Option<u32>)> = FxHashMap::default();
     let mut found = Vec::new();
@@ -97,7 +97,7 @@ fn waits(run: &Run) -> Vec<Waited> {
             }
             Some(EventKind::Wake) if column(run.events.values(), row) == 0 => {
                 if let Some((wait, Some(locked))) = waiting.remove(&thread) {
-                    found.push(Waited {
+                    found.push(SignalledWait {
                         thread,
                         condition: location,
                         wait,
@@ -113,7 +113,7 @@ fn waits(run: &Run) -> Vec<Waited> {
 
 /// Returns whether the waiter's reads under its lock before the wait have the same values in this order as in
 /// the run.
-fn reads_the_same(run: &Run, order: &[EventId], waited: &Waited) -> bool {
+fn reads_the_same(run: &Run, order: &[EventId], waited: &SignalledWait) -> bool {
     let recorded = seen(run, 0..waited.wait, waited);
     let now = seen(run, order.iter().map(|event| event.0), waited);
     let written = |row: &u32| run.events.get(EventId(*row)).and_then(|event| event.value);
@@ -128,7 +128,7 @@ fn reads_the_same(run: &Run, order: &[EventId], waited: &Waited) -> bool {
 fn seen(
     run: &Run,
     rows: impl Iterator<Item = u32>,
-    waited: &Waited,
+    waited: &SignalledWait,
 ) -> FxHashMap<u32, Option<u32>> {
     let mut writers: FxHashMap<u32, u32> = FxHashMap::default();
     let mut seen = FxHashMap::default();

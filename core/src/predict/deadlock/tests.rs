@@ -6,8 +6,8 @@ use crate::{
     predict::{
         feasible,
         schedule::{
-            brute::Brute,
-            programs::{Steps, programs},
+            brute::AllOrders,
+            programs::{OtherSteps, programs},
         },
     },
 };
@@ -15,8 +15,12 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use unsnarl_trace::EventKind;
 
-fn found(run: &Run) -> Vec<Candidate> {
-    let outcome = predict(&Graph::new(run), &Scheduler::new(run), &Budget::unlimited());
+fn found(run: &Run) -> Vec<AnomalyCandidate> {
+    let outcome = predict(
+        &ForcedOrder::new(run),
+        &Scheduler::new(run),
+        &Budget::unlimited(),
+    );
     assert_eq!(outcome.stopped, StopReason::Complete);
     outcome.findings
 }
@@ -33,7 +37,7 @@ fn told(script: &str) -> Vec<String> {
             .map(|event| run.meta.site(site(event)).line)
             .collect()
     };
-    let tell = |candidate: &Candidate| {
+    let tell = |candidate: &AnomalyCandidate| {
         let order = match scheduler.order(candidate) {
             Ok(order) => {
                 assert_eq!(feasible::check(&run, &order), Ok(()));
@@ -299,7 +303,7 @@ fn a_spent_budget_is_told() {
     let run = fixture::run("t1 lock a @1\nt1 lock b @2\nt2 lock b @3\n");
     let budget = Budget::unlimited();
     budget.cancel();
-    let outcome = predict(&Graph::new(&run), &Scheduler::new(&run), &budget);
+    let outcome = predict(&ForcedOrder::new(&run), &Scheduler::new(&run), &budget);
     assert_eq!(outcome.stopped, StopReason::Cancelled);
 }
 
@@ -307,7 +311,7 @@ fn a_spent_budget_is_told() {
 /// requests.
 fn all_deadlocks(run: &Run) -> BTreeSet<Vec<u32>> {
     let mut found = BTreeSet::new();
-    Brute::new(run).each(|order, next| {
+    AllOrders::new(run).each(|order, next| {
         for cycle in waits_in_circles(run, order, next) {
             found.insert(cycle);
         }
@@ -385,23 +389,23 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn every_deadlock_of_nested_locks_is_found(run in programs(Steps::Locks)) {
+    fn every_deadlock_of_nested_locks_is_found(run in programs(OtherSteps::Locks)) {
         agrees(&run)?;
     }
 
     #[test]
-    fn every_deadlock_of_crossed_locks_is_found(run in programs(Steps::CrossedLocks)) {
+    fn every_deadlock_of_crossed_locks_is_found(run in programs(OtherSteps::CrossedLocks)) {
         agrees(&run)?;
     }
 
     #[test]
-    fn every_deadlock_of_readers_and_writers_is_found(run in programs(Steps::Readers)) {
+    fn every_deadlock_of_readers_and_writers_is_found(run in programs(OtherSteps::Readers)) {
         agrees(&run)?;
     }
 
     #[test]
     fn broken_traces_break_nothing(run in fixture::anything(80)) {
-        let outcome = predict(&Graph::new(&run), &Scheduler::new(&run), &Budget::unlimited());
+        let outcome = predict(&ForcedOrder::new(&run), &Scheduler::new(&run), &Budget::unlimited());
         for candidate in outcome.findings {
             if let Ok(order) = Scheduler::new(&run).order(&candidate) {
                 prop_assert!(feasible::check(&run, &order).is_ok());

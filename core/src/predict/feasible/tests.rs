@@ -7,7 +7,7 @@ use proptest::prelude::*;
 /// Checks an order given as rows; returns the violation in words, or `feasible`.
 fn told(script: &str, rows: &[u32]) -> String {
     let run = fixture::run(script);
-    let order = Order {
+    let order = WitnessOrder {
         events: rows.iter().copied().map(EventId).collect(),
         not_nested: false,
     };
@@ -215,6 +215,6 @@ proptest! {
 
     #[test]
     fn orders_of_broken_traces_are_too(run in fixture::anything(80)) {
-        prop_assert_eq!(check(&run, &Order { events: all(&run), not_nested: false }), Ok(()));
+        prop_assert_eq!(check(&run, &WitnessOrder { events: all(&run), not_nested: false }), Ok(()));
     }
 }

@@ -103,7 +103,7 @@ proptest! {
                 }
             }
         }
-        let graph = Graph::new(&run);
+        let graph = ForcedOrder::new(&run);
         for (a, row) in before.iter().enumerate() {
             for (b, &expected) in row.iter().enumerate() {
                 let got = graph.before(EventId(a as u32), EventId(b as u32));
@@ -115,7 +115,7 @@ proptest! {
     /// The answers about whole threads agree with those about pairs.
     #[test]
     fn what_is_known_of_a_thread_is_what_is_before(run in feasible(100)) {
-        let graph = Graph::new(&run);
+        let graph = ForcedOrder::new(&run);
         for (b, event) in run.events.iter() {
             for other in (0..graph.threads().count() as u16).map(ThreadId) {
                 if other == event.thread { continue; }
@@ -132,7 +132,7 @@ proptest! {
     /// Equal locksets have equal numbers, and a common lock is one that both hold, not both shared.
     #[test]
     fn locksets_are_the_held_locks(run in feasible(150)) {
-        let graph = Graph::new(&run);
+        let graph = ForcedOrder::new(&run);
         let orders = crate::Orders::new(&run);
         prop_assume!(semaphores_as_locks(&run).is_empty());
         for (row, _) in run.events.iter() {
@@ -150,7 +150,7 @@ proptest! {
 
     #[test]
     fn anything_is_taken(run in anything(200)) {
-        let graph = Graph::new(&run);
+        let graph = ForcedOrder::new(&run);
         for (row, _) in run.events.iter() {
             let other = EventId(row.0 / 2);
             graph.independent(row, other);
@@ -176,7 +176,7 @@ fn figure_five() {
         main.2 unlock l  @7
         main.2 W x       @8
     ");
-    let graph = Graph::new(&run);
+    let graph = ForcedOrder::new(&run);
     let v = |n: u32| EventId(n - 1);
     assert!(graph.independent(v(3), v(8)));
     assert!(!graph.independent(v(2), v(6)));
@@ -205,7 +205,7 @@ fn readers_do_not_exclude_each_other_and_failed_attempts_take_nothing() {
         main.1 lock m
         main.1 W y
     ");
-    let graph = Graph::new(&run);
+    let graph = ForcedOrder::new(&run);
     assert!(graph.independent(EventId(1), EventId(3)));
     assert!(!graph.independent(EventId(3), EventId(9)));
     assert!(graph.independent(EventId(5), EventId(12)));
@@ -223,7 +223,7 @@ fn a_semaphore_used_as_a_lock_excludes_and_orders_nothing() {
         main.2 sem-post s
         main.2 W y
     ");
-    let graph = Graph::new(&run);
+    let graph = ForcedOrder::new(&run);
     assert!(graph.common_lock(EventId(1), EventId(5)).is_some());
     assert!(graph.independent(EventId(3), EventId(7)));
 }
@@ -241,7 +241,7 @@ fn which_atomics_order_is_an_option() {
         main.2 R other
     ");
     let with =
-        |atomics| Graph::with(&run, &GraphOptions { atomics }).before(EventId(0), EventId(5));
+        |atomics| ForcedOrder::with(&run, &GraphOptions { atomics }).before(EventId(0), EventId(5));
     assert_eq!(
         [Atomics::Ignored, Atomics::Flags, Atomics::All].map(with),
         [false, true, true]
@@ -255,7 +255,7 @@ fn which_atomics_order_is_an_option() {
     ",
     );
     let with =
-        |atomics| Graph::with(&run, &GraphOptions { atomics }).before(EventId(0), EventId(3));
+        |atomics| ForcedOrder::with(&run, &GraphOptions { atomics }).before(EventId(0), EventId(3));
     assert_eq!(
         [Atomics::Ignored, Atomics::Flags, Atomics::All].map(with),
         [false, false, true]
@@ -278,7 +278,7 @@ fn regions_end_where_threads_communicate() {
         main W x
         main unlock a
     ");
-    let graph = Graph::new(&run);
+    let graph = ForcedOrder::new(&run);
     let regions: Vec<Option<u32>> = (0..12)
         .map(|row| graph.region(EventId(row)).map(|r| r.0))
         .collect();

@@ -1,15 +1,15 @@
 //! Checks that patterns do not contradict themselves.
 
 use super::{
-    Access,
-    parse::{Label, Sequences, Wrong, access_type},
+    AccessType,
+    parse::{Label, PatternSequences, Wrong, access_type},
 };
 
 /// Bound on the events of a pattern.
 const MOST: usize = 255;
 
 /// Finds the first contradiction. The sequences have equal length; `start` is the position of T.
-pub(super) fn check(sequences: &Sequences<'_>, start: usize) -> Result<(), Wrong> {
+pub(super) fn check(sequences: &PatternSequences<'_>, start: usize) -> Result<(), Wrong> {
     let count = sequences.threads.len();
     if !(2..=MOST).contains(&count) {
         let message = format!("the pattern has {count} events; expected 2 to {MOST}");
@@ -27,7 +27,7 @@ pub(super) fn check(sequences: &Sequences<'_>, start: usize) -> Result<(), Wrong
 }
 
 /// Checks that each region belongs to one thread.
-fn one_thread_each(sequences: &Sequences<'_>) -> Result<(), Wrong> {
+fn one_thread_each(sequences: &PatternSequences<'_>) -> Result<(), Wrong> {
     let pairs = || sequences.regions.iter().zip(&sequences.threads);
     for (region, thread) in pairs() {
         if let Some((_, other)) = pairs().find(|(r, t)| r.0 == region.0 && t.0 != thread.0) {
@@ -42,7 +42,7 @@ fn one_thread_each(sequences: &Sequences<'_>) -> Result<(), Wrong> {
 }
 
 /// Checks that regions of a thread don't overlap: an event of another region ends a region.
-fn not_left_and_entered_again(sequences: &Sequences<'_>) -> Result<(), Wrong> {
+fn not_left_and_entered_again(sequences: &PatternSequences<'_>) -> Result<(), Wrong> {
     let events: Vec<(&Label<'_>, &Label<'_>)> =
         sequences.regions.iter().zip(&sequences.threads).collect();
     for (at, (region, thread)) in events.iter().enumerate() {
@@ -60,7 +60,7 @@ fn not_left_and_entered_again(sequences: &Sequences<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn consecutive(sequences: &Sequences<'_>, start: usize) -> Result<(), Wrong> {
+fn consecutive(sequences: &PatternSequences<'_>, start: usize) -> Result<(), Wrong> {
     match (sequences.threads.as_slice(), sequences.variables.as_slice()) {
         ([_, _], [a, b]) if a.0 == b.0 => Ok(()),
         ([_, _], [_, b]) => Err((
@@ -78,7 +78,7 @@ fn consecutive(sequences: &Sequences<'_>, start: usize) -> Result<(), Wrong> {
 }
 
 /// Checks that two threads access some variable and one of them writes it.
-fn conflict(sequences: &Sequences<'_>, start: usize) -> Result<(), Wrong> {
+fn conflict(sequences: &PatternSequences<'_>, start: usize) -> Result<(), Wrong> {
     let (Some(first), threads) = (sequences.threads.first(), &sequences.threads) else {
         return Ok(());
     };
@@ -96,7 +96,7 @@ fn conflict(sequences: &Sequences<'_>, start: usize) -> Result<(), Wrong> {
             .zip(threads)
             .zip(&sequences.accesses)
     };
-    let writes = |access| matches!(access_type(access), Ok(Access::Write));
+    let writes = |access| matches!(access_type(access), Ok(AccessType::Write));
     let conflicts = events().any(|((variable, thread), access)| {
         writes(access) && events().any(|((v, t), _)| v.0 == variable.0 && t.0 != thread.0)
     });

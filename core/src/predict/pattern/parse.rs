@@ -1,6 +1,6 @@
 //! Parser of the user's patterns: TOML, with errors that give the position and the expected input.
 
-use super::{Access, Pattern, Patterns, Step, check};
+use super::{AccessType, Pattern, PatternEvent, Patterns, check};
 use crate::predict::{Class, regions::Annotation};
 use serde::Deserialize;
 use std::{fmt, ops::Range};
@@ -145,7 +145,7 @@ fn place(text: &str, offset: usize, message: String) -> PatternError {
 pub(super) type Label<'a> = (&'a str, usize);
 
 /// The sequences of a pattern, of equal length.
-pub(super) struct Sequences<'a> {
+pub(super) struct PatternSequences<'a> {
     pub threads: Vec<Label<'a>>,
     pub variables: Vec<Label<'a>>,
     pub regions: Vec<Label<'a>>,
@@ -181,7 +181,7 @@ fn pattern(text: &str, table: &PatternTable) -> Result<Pattern, Wrong> {
         ));
     }
     let of = |value: &Spanned<String>| labels(text, value.span());
-    let sequences = Sequences {
+    let sequences = PatternSequences {
         threads: of(&table.T),
         variables: of(&table.SV),
         regions: of(&table.AR),
@@ -212,11 +212,11 @@ fn pattern(text: &str, table: &PatternTable) -> Result<Pattern, Wrong> {
     })
 }
 
-fn steps(sequences: &Sequences<'_>) -> Result<Vec<Step>, Wrong> {
+fn steps(sequences: &PatternSequences<'_>) -> Result<Vec<PatternEvent>, Wrong> {
     let columns = sequences.threads.iter().zip(&sequences.variables);
     let columns = columns.zip(sequences.regions.iter().zip(&sequences.accesses));
     let step = |((thread, variable), (region, access)): ((_, _), (_, &Label<'_>))| {
-        Ok(Step {
+        Ok(PatternEvent {
             thread: number(&sequences.threads, thread),
             variable: number(&sequences.variables, variable),
             region: number(&sequences.regions, region),
@@ -233,10 +233,10 @@ fn number(all: &[Label<'_>], label: &Label<'_>) -> u8 {
 }
 
 /// Access type for `r` and `w`.
-pub(super) fn access_type(&(word, at): &Label<'_>) -> Result<Access, Wrong> {
+pub(super) fn access_type(&(word, at): &Label<'_>) -> Result<AccessType, Wrong> {
     match word {
-        "r" | "R" | "read" => Ok(Access::Read),
-        "w" | "W" | "write" => Ok(Access::Write),
+        "r" | "R" | "read" => Ok(AccessType::Read),
+        "w" | "W" | "write" => Ok(AccessType::Write),
         _ => Err((
             at,
             format!("`{word}` is no access type; expected `r` or `w`"),

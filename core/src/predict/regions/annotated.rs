@@ -1,6 +1,6 @@
 //! Regions that the user declares atomic.
 
-use super::Region;
+use super::AtomicRegion;
 use unsnarl_trace::{EventId, FrameRow, Run, SiteId, SiteRow, StackId, ThreadId};
 
 /// A function or lines that should be atomic, including everything they call.
@@ -36,20 +36,20 @@ impl Annotation {
 struct Inside {
     stack: u32,
     first_site: u32,
-    region: Region,
+    region: AtomicRegion,
 }
 
 /// For each annotation the stretches in which threads are inside: from an event at a covered place, or below
 /// a call from there, to the last consecutive such event. When the first place recurs, a new call or the next
 /// iteration of a loop begins.
-pub(super) fn stretches(run: &Run, annotations: &[Annotation]) -> Vec<Region> {
+pub(super) fn stretches(run: &Run, annotations: &[Annotation]) -> Vec<AtomicRegion> {
     annotations
         .iter()
         .flat_map(|annotation| of_one(run, annotation))
         .collect()
 }
 
-fn of_one(run: &Run, annotation: &Annotation) -> Vec<Region> {
+fn of_one(run: &Run, annotation: &Annotation) -> Vec<AtomicRegion> {
     let covered: Vec<bool> = run
         .meta
         .sites
@@ -82,7 +82,7 @@ fn of_one(run: &Run, annotation: &Annotation) -> Vec<Region> {
                 let next = here.map(|stack| Inside {
                     stack,
                     first_site: site,
-                    region: Region {
+                    region: AtomicRegion {
                         thread: ThreadId(thread),
                         first: row,
                         last: row,

@@ -1,10 +1,10 @@
 //! Stretches of functions that call several others which hold a lock: a check in one and its action in
 //! another are meant as one step.
 
-use super::Region;
+use super::AtomicRegion;
 use crate::{
     orders::{LocksetId, LocksetWalk},
-    predict::Graph,
+    predict::ForcedOrder,
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, EventKind, FrameRow, Run, SiteId, ThreadId};
@@ -13,8 +13,8 @@ use unsnarl_trace::{EventId, EventKind, FrameRow, Run, SiteId, ThreadId};
 type Caller = (u16, u32, u32);
 
 /// Calls made so far by a function.
-struct Open {
-    stretch: Region,
+struct OpenCalls {
+    stretch: AtomicRegion,
     /// Sites of the calls, in order.
     calls: Vec<u32>,
     /// The section of the last access.
@@ -22,15 +22,15 @@ struct Open {
 }
 
 /// The stretches with at least two calls; one pass over the events.
-pub(super) fn stretches(graph: &Graph<'_>) -> Vec<Region> {
+pub(super) fn stretches(graph: &ForcedOrder<'_>) -> Vec<AtomicRegion> {
     let run = graph.run();
-    let functions = Functions::new(run);
+    let functions = FunctionNumbers::new(run);
     let events = &run.events;
     let threads = (0..graph.threads().count()).map(|thread| ThreadId(thread as u16));
     let mut held: Vec<LocksetWalk<'_>> = threads
         .map(|thread| graph.locksets().walk(thread))
         .collect();
-    let mut open: FxHashMap<Caller, Open> = FxHashMap::default();
+    let mut open: FxHashMap<Caller, OpenCalls> = FxHashMap::default();
     let mut done = Vec::new();
     let columns = events.threads().iter().zip(events.kinds());
     let columns = columns.zip(events.stacks());
@@ -46,19 +46,19 @@ pub(super) fn stretches(graph: &Graph<'_>) -> Vec<Region> {
         match open.get_mut(&caller) {
             Some(known) if known.goes_on(call, section) => known.extend(row, call, section),
             _ => {
-                let new = Open::new(ThreadId(thread), row, call, section);
-                done.extend(open.insert(caller, new).and_then(Open::stretch));
+                let new = OpenCalls::new(ThreadId(thread), row, call, section);
+                done.extend(open.insert(caller, new).and_then(OpenCalls::stretch));
             }
         }
     }
-    done.extend(open.into_values().filter_map(Open::stretch));
+    done.extend(open.into_values().filter_map(OpenCalls::stretch));
     done
 }
 
-impl Open {
-    fn new(thread: ThreadId, row: EventId, call: u32, section: Option<usize>) -> Open {
-        Open {
-            stretch: Region {
+impl OpenCalls {
+    fn new(thread: ThreadId, row: EventId, call: u32, section: Option<usize>) -> OpenCalls {
+        OpenCalls {
+            stretch: AtomicRegion {
                 thread,
                 first: row,
                 last: row,
@@ -83,23 +83,23 @@ impl Open {
         }
     }
 
-    fn stretch(self) -> Option<Region> {
+    fn stretch(self) -> Option<AtomicRegion> {
         (self.calls.len() > 1).then_some(self.stretch)
     }
 }
 
 /// Numbers of the functions that contain each site.
-struct Functions(Vec<u32>);
+struct FunctionNumbers(Vec<u32>);
 
-impl Functions {
-    fn new(run: &Run) -> Functions {
+impl FunctionNumbers {
+    fn new(run: &Run) -> FunctionNumbers {
         let mut numbers: FxHashMap<(&str, &str), u32> = FxHashMap::default();
         let sites = run.meta.sites.iter();
         let numbered = sites.map(|site| {
             let next = numbers.len() as u32;
             *numbers.entry((&site.file, &site.function)).or_insert(next)
         });
-        Functions(numbered.collect())
+        FunctionNumbers(numbered.collect())
     }
 
     /// The caller of an event's function, and the site of the call.

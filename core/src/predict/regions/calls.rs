@@ -8,25 +8,25 @@ use unsnarl_trace::{FrameRow, Run};
 ///
 /// Two calls in a row from the same place look the same, and so does a loop: when the first site of a call
 /// comes again, a new one is taken to begin.
-pub(super) struct Calls<'a> {
+pub(super) struct CallsInProgress<'a> {
     run: &'a Run,
     /// Number of each site's function.
     functions: Vec<u32>,
     depths: Vec<u32>,
-    open: Vec<Vec<Call>>,
+    open: Vec<Vec<TracedCall>>,
     count: u32,
 }
 
 #[derive(Clone, Copy)]
-struct Call {
+struct TracedCall {
     stack: u32,
     function: u32,
     first_site: u32,
     number: u32,
 }
 
-impl<'a> Calls<'a> {
-    pub fn new(run: &'a Run) -> Calls<'a> {
+impl<'a> CallsInProgress<'a> {
+    pub fn new(run: &'a Run) -> CallsInProgress<'a> {
         let mut numbers: FxHashMap<(&str, &str), u32> = FxHashMap::default();
         let sites = run.meta.sites.iter();
         let functions = sites.map(|site| {
@@ -43,7 +43,7 @@ impl<'a> Calls<'a> {
                 caller.unwrap_or(0) + 1
             });
         }
-        Calls {
+        CallsInProgress {
             run,
             functions,
             depths,
@@ -65,7 +65,7 @@ impl<'a> Calls<'a> {
         let Some(open) = self.open.get_mut(usize::from(thread)) else {
             return 0;
         };
-        let goes_on = |call: &&Call| {
+        let goes_on = |call: &&TracedCall| {
             call.stack == stack && call.function == function && call.first_site != site
         };
         if let Some(call) = open.last().filter(goes_on) {
@@ -83,7 +83,7 @@ impl<'a> Calls<'a> {
             None => {
                 open.pop_if(|call| call.stack == stack);
                 self.count += 1;
-                open.push(Call {
+                open.push(TracedCall {
                     stack,
                     function,
                     first_site: site,
@@ -100,7 +100,7 @@ impl<'a> Calls<'a> {
 
     /// Returns whether a call is over: an event with this stack in this function cannot be in it or in its
     /// callees.
-    fn over(&self, call: &Call, stack: u32, function: u32) -> bool {
+    fn over(&self, call: &TracedCall, stack: u32, function: u32) -> bool {
         if call.stack == stack {
             return call.function != function;
         }

@@ -1,25 +1,25 @@
 //! Calls of functions that hold a lock, from their first to their last locked access.
 
-use super::{Region, calls::Calls};
+use super::{AtomicRegion, calls::CallsInProgress};
 use crate::{
     orders::{LocksetId, LocksetWalk},
-    predict::Graph,
+    predict::ForcedOrder,
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, EventKind, ThreadId};
 
 /// The locked accesses of one call.
 struct Locked {
-    stretch: Region,
+    stretch: AtomicRegion,
     /// Site of the first one, and its section.
     site: u32,
     section: Option<usize>,
 }
 
 /// The stretches, one for each call; one pass over the events.
-pub(super) fn stretches(graph: &Graph<'_>) -> Vec<Region> {
+pub(super) fn stretches(graph: &ForcedOrder<'_>) -> Vec<AtomicRegion> {
     let events = &graph.run().events;
-    let mut calls = Calls::new(graph.run());
+    let mut calls = CallsInProgress::new(graph.run());
     let threads = (0..graph.threads().count()).map(|thread| ThreadId(thread as u16));
     let mut held: Vec<LocksetWalk<'_>> = threads
         .map(|thread| graph.locksets().walk(thread))
@@ -39,7 +39,7 @@ pub(super) fn stretches(graph: &Graph<'_>) -> Vec<Region> {
         match open.get_mut(&call) {
             Some(locked) if !again(locked) => locked.stretch.last = row,
             _ => {
-                let stretch = Region {
+                let stretch = AtomicRegion {
                     thread: ThreadId(thread),
                     first: row,
                     last: row,

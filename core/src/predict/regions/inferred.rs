@@ -1,7 +1,7 @@
 //! Regions inferred from correct runs: two consecutive accesses of one location in one call of a function,
 //! which no relevant foreign access ever separated.
 
-use super::{Region, calls::Calls};
+use super::{AtomicRegion, calls::CallsInProgress};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, EventKind, Run, SiteId, ThreadId};
@@ -10,11 +10,11 @@ use unsnarl_trace::{EventId, EventKind, Run, SiteId, ThreadId};
 const ENOUGH: u32 = 3;
 
 /// File, function and two lines in it.
-type Lines = (String, String, u32, u32);
+type LinePair = (String, String, u32, u32);
 
 /// Evidence of runs about a pair of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Evidence {
+struct PairEvidence {
     seen: u32,
     interrupted: u32,
 }
@@ -22,7 +22,7 @@ struct Evidence {
 /// Regions learned from runs. They refer to lines, not ids, so they hold for every run of the program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Inferred {
-    pairs: BTreeMap<Lines, Evidence>,
+    pairs: BTreeMap<LinePair, PairEvidence>,
 }
 
 impl Inferred {
@@ -37,7 +37,7 @@ impl Inferred {
 
     /// Learns from one more correct run; one pass over its events.
     pub fn learn(&mut self, run: &Run) {
-        let mut found: FxHashMap<(u32, u32), Evidence> = FxHashMap::default();
+        let mut found: FxHashMap<(u32, u32), PairEvidence> = FxHashMap::default();
         each_pair(run, |_, sites, interrupted| {
             let evidence = found.entry(sites).or_default();
             evidence.seen += 1;
@@ -67,13 +67,13 @@ impl Inferred {
     }
 
     /// Stretches of a run between the two lines of a pair that counts.
-    pub(super) fn stretches(&self, run: &Run) -> Vec<Region> {
+    pub(super) fn stretches(&self, run: &Run) -> Vec<AtomicRegion> {
         let mut known: FxHashMap<(u32, u32), bool> = FxHashMap::default();
         let mut stretches = Vec::new();
         each_pair(run, |stretch, sites, _| {
             let atomic = known.entry(sites).or_insert_with(|| {
                 let evidence = lines(run, sites).and_then(|lines| self.pairs.get(&lines));
-                evidence.is_some_and(Evidence::is_atomic)
+                evidence.is_some_and(PairEvidence::is_atomic)
             });
             if *atomic {
                 stretches.push(stretch);
@@ -83,13 +83,13 @@ impl Inferred {
     }
 }
 
-impl Evidence {
+impl PairEvidence {
     fn is_atomic(&self) -> bool {
         self.seen >= ENOUGH && self.interrupted == 0
     }
 }
 
-fn lines(run: &Run, (first, second): (u32, u32)) -> Option<Lines> {
+fn lines(run: &Run, (first, second): (u32, u32)) -> Option<LinePair> {
     let (a, b) = (run.meta.site(SiteId(first)), run.meta.site(SiteId(second)));
     (a.line != 0 && b.line != 0).then(|| (a.file.clone(), a.function.clone(), a.line, b.line))
 }
@@ -108,8 +108,8 @@ struct Newest {
 
 /// Calls back for consecutive accesses of one location in one call: the stretch, the sites, and whether an
 /// access without an equivalent serial order came between.
-fn each_pair(run: &Run, mut f: impl FnMut(Region, (u32, u32), bool)) {
-    let mut calls = Calls::new(run);
+fn each_pair(run: &Run, mut f: impl FnMut(AtomicRegion, (u32, u32), bool)) {
+    let mut calls = CallsInProgress::new(run);
     let mut newest: FxHashMap<u32, Vec<Newest>> = FxHashMap::default();
     let events = &run.events;
     let columns = events
@@ -130,7 +130,7 @@ fn each_pair(run: &Run, mut f: impl FnMut(Region, (u32, u32), bool)) {
             .map(|at| by_thread.swap_remove(at))
             .filter(|n| n.call == call)
         {
-            let stretch = Region {
+            let stretch = AtomicRegion {
                 thread: ThreadId(thread),
                 first: EventId(before.row),
                 last: EventId(row),

@@ -6,7 +6,7 @@ use crate::fixture::run;
 /// The rows of each region, in the order of threads.
 fn regions(text: &str, options: &RegionOptions) -> Vec<(u32, u32)> {
     let run = run(text);
-    let regions = Regions::new(&Graph::new(&run), options);
+    let regions = Regions::new(&ForcedOrder::new(&run), options);
     regions
         .all()
         .iter()

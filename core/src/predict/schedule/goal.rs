@@ -1,12 +1,12 @@
 //! Goal of an order.
 
-use super::{NoOrder, index::Index};
-use crate::predict::{Candidate, Class};
+use super::{NoOrder, index::RunIndex};
+use crate::predict::{AnomalyCandidate, Class};
 use unsnarl_trace::{EventId, EventKind, Run};
 
 /// Required arrangement of a candidate's events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Shape {
+pub(super) enum GoalShape {
     /// The events come one after the other, with others in between.
     Sequence,
     /// All threads stand right before their events, which then come without others in between.
@@ -17,7 +17,7 @@ pub(super) enum Shape {
 
 /// A candidate's event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Point {
+pub(super) struct GoalEvent {
     pub thread: u16,
     /// The row of the event.
     pub row: u32,
@@ -27,32 +27,36 @@ pub(super) struct Point {
 
 /// Events of a candidate with their required arrangement.
 #[derive(Clone, Debug)]
-pub(super) struct Goal {
-    pub shape: Shape,
-    pub points: Vec<Point>,
+pub(super) struct CandidateGoal {
+    pub shape: GoalShape,
+    pub points: Vec<GoalEvent>,
 }
 
-impl Goal {
+impl CandidateGoal {
     /// The goal of a candidate.
-    pub fn of(run: &Run, index: &Index, candidate: &Candidate) -> Result<Goal, NoOrder> {
+    pub fn of(
+        run: &Run,
+        index: &RunIndex,
+        candidate: &AnomalyCandidate,
+    ) -> Result<CandidateGoal, NoOrder> {
         let mut points = Vec::new();
         for &event in &candidate.events {
             let thread = run.events.threads().get(event.index());
             let Some(&thread) = thread else {
                 return Err(NoOrder::NotInRun(event));
             };
-            points.push(Point {
+            points.push(GoalEvent {
                 thread,
                 row: event.0,
                 gate: event.0,
             });
         }
         let shape = shape(run, candidate);
-        let goal = Goal {
+        let goal = CandidateGoal {
             shape,
             points: points
                 .into_iter()
-                .map(|point| Point {
+                .map(|point| GoalEvent {
                     gate: gate(run, index, point, shape),
                     ..point
                 })
@@ -68,7 +72,7 @@ impl Goal {
             let earlier = self.points.iter().take(at);
             let mut same = earlier.filter(|earlier| earlier.thread == later.thread);
             let against =
-                same.find(|earlier| earlier.row >= later.row || self.shape != Shape::Sequence);
+                same.find(|earlier| earlier.row >= later.row || self.shape != GoalShape::Sequence);
             if let Some(earlier) = against {
                 return Err(NoOrder::Contradicts {
                     first: EventId(earlier.row),
@@ -89,7 +93,7 @@ impl Goal {
 }
 
 /// The arrangement of a candidate: requests for locks stay unfulfilled; races are adjacent.
-fn shape(run: &Run, candidate: &Candidate) -> Shape {
+fn shape(run: &Run, candidate: &AnomalyCandidate) -> GoalShape {
     let asks = |event: &EventId| {
         let kind = run.events.get(*event).map(|event| event.kind);
         matches!(
@@ -98,21 +102,21 @@ fn shape(run: &Run, candidate: &Candidate) -> Shape {
         )
     };
     match candidate.class {
-        Class::Race => Shape::Together,
-        Class::Deadlock if candidate.events.iter().all(asks) => Shape::Stand,
-        _ => Shape::Sequence,
+        Class::Race => GoalShape::Together,
+        Class::Deadlock if candidate.events.iter().all(asks) => GoalShape::Stand,
+        _ => GoalShape::Sequence,
     }
 }
 
 /// The row at which the recorder can hold the thread back: the head of rows without a scheduling decision in
 /// between. A thread that stands before a lock has not begun to wait for it.
-fn gate(run: &Run, index: &Index, point: Point, shape: Shape) -> u32 {
+fn gate(run: &Run, index: &RunIndex, point: GoalEvent, shape: GoalShape) -> u32 {
     let rows = index.rows_before(run, point.thread, point.row);
     let mut gate = point.row;
     for row in rows {
         let waits = run.events.kinds().get(row as usize) == Some(&(EventKind::LockWait as u8));
         let glued = index.glued.get(gate as usize).copied().unwrap_or(false);
-        if glued || (waits && shape == Shape::Stand) {
+        if glued || (waits && shape == GoalShape::Stand) {
             gate = row;
         } else {
             break;

@@ -10,7 +10,7 @@ pub(super) use unsnarl_order::NONE;
 
 /// Index of a run for the makers of orders.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct RunIndex {
     /// The thread's next row, by row.
     pub next: Vec<u32>,
     /// By row: whether it follows the thread's preceding row without a scheduling decision in between.
@@ -25,12 +25,12 @@ pub(super) struct Index {
     pub not_nested: bool,
 }
 
-impl Index {
+impl RunIndex {
     /// Indexes the run: linear in its events.
-    pub fn new(run: &Run) -> Index {
-        let mut index = Index {
+    pub fn new(run: &Run) -> RunIndex {
+        let mut index = RunIndex {
             transitions: Transitions::new(run),
-            ..Index::default()
+            ..RunIndex::default()
         };
         index.follow_threads(run);
         index.note_nesting();

@@ -1,22 +1,22 @@
 //! State of threads and objects while an order is made.
 
-use super::index::{Index, NONE};
+use super::index::{NONE, RunIndex};
 use unsnarl_order::kernel::{Blocked, SyncState};
 use unsnarl_trace::Run;
 
 /// State of threads and objects within an order.
 #[derive(Clone, Debug)]
-pub(super) struct Machine {
+pub(super) struct OrderMachine {
     /// The next row of each thread.
     pub next: Vec<u32>,
     /// The objects.
     pub sync: SyncState,
 }
 
-impl Machine {
+impl OrderMachine {
     /// The state before the first row.
-    pub fn new(index: &Index) -> Machine {
-        Machine {
+    pub fn new(index: &RunIndex) -> OrderMachine {
+        OrderMachine {
             next: index.first.clone(),
             sync: SyncState::new(&index.transitions),
         }
@@ -29,7 +29,7 @@ impl Machine {
     }
 
     /// Reason why the row has to wait now.
-    pub fn blocked(&self, index: &Index, run: &Run, row: u32) -> Option<Blocked> {
+    pub fn blocked(&self, index: &RunIndex, run: &Run, row: u32) -> Option<Blocked> {
         let thread_of = |row: u32| run.events.threads().get(row as usize).copied();
         let done = |row: u32| {
             let next = thread_of(row).and_then(|thread| self.next.get(usize::from(thread)));
@@ -40,13 +40,13 @@ impl Machine {
     }
 
     /// Executes the row.
-    pub fn step(&mut self, index: &Index, thread: u16, row: u32) {
+    pub fn step(&mut self, index: &RunIndex, thread: u16, row: u32) {
         self.skip(index, thread, row);
         self.sync.apply(&index.transitions, row, thread);
     }
 
     /// Passes the row without its effects on others.
-    pub fn skip(&mut self, index: &Index, thread: u16, row: u32) {
+    pub fn skip(&mut self, index: &RunIndex, thread: u16, row: u32) {
         if let Some(next) = self.next.get_mut(usize::from(thread)) {
             *next = index.next.get(row as usize).copied().unwrap_or(NONE);
         }

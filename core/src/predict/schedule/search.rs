@@ -5,9 +5,9 @@
 //! an order close to the recorded one.
 
 use super::{
-    goal::{Goal, Point, Shape},
-    index::{Index, NONE},
-    machine::Machine,
+    goal::{CandidateGoal, GoalEvent, GoalShape},
+    index::{NONE, RunIndex},
+    machine::OrderMachine,
 };
 use rustc_hash::FxHashSet;
 use unsnarl_order::kernel::{Blocked, SyncEffect};
@@ -35,7 +35,7 @@ struct Move {
 /// State of the search.
 #[derive(Clone)]
 struct SearchState {
-    machine: Machine,
+    machine: OrderMachine,
     shown: usize,
 }
 
@@ -44,8 +44,8 @@ type StateKey = (Vec<u32>, Vec<Vec<(u16, u32)>>, Vec<Vec<u16>>);
 
 struct ScheduleSearch<'a> {
     run: &'a Run,
-    index: &'a Index,
-    goal: &'a Goal,
+    index: &'a RunIndex,
+    goal: &'a CandidateGoal,
     /// Rows from this one on are not executed.
     end: u32,
     seen: FxHashSet<StateKey>,
@@ -54,8 +54,8 @@ struct ScheduleSearch<'a> {
 /// Searches the orders that begin with the run's rows before `from` and have none from `end` on.
 pub(super) fn search(
     run: &Run,
-    index: &Index,
-    goal: &Goal,
+    index: &RunIndex,
+    goal: &CandidateGoal,
     (from, end): (u32, u32),
 ) -> Result<Vec<u32>, Ended> {
     let mut search = ScheduleSearch {
@@ -66,7 +66,7 @@ pub(super) fn search(
         seen: FxHashSet::default(),
     };
     let mut start = SearchState {
-        machine: Machine::new(index),
+        machine: OrderMachine::new(index),
         shown: 0,
     };
     let mut prefix = Vec::with_capacity(from as usize);
@@ -164,7 +164,7 @@ impl ScheduleSearch<'_> {
         let mut mine = points.filter(|(_, point)| point.thread == thread && point.gate == row);
         let gated = mine
             .next()
-            .is_some_and(|(at, _)| self.goal.shape != Shape::Sequence || at != state.shown);
+            .is_some_and(|(at, _)| self.goal.shape != GoalShape::Sequence || at != state.shown);
         !gated && state.machine.blocked(self.index, self.run, row).is_none()
     }
 
@@ -207,7 +207,7 @@ impl ScheduleSearch<'_> {
     }
 
     fn note_shown(&self, state: &mut SearchState, row: u32) {
-        while self.goal.shape == Shape::Sequence
+        while self.goal.shape == GoalShape::Sequence
             && self
                 .goal
                 .points
@@ -218,18 +218,18 @@ impl ScheduleSearch<'_> {
         }
     }
 
-    fn stands(&self, state: &SearchState, point: &Point) -> bool {
+    fn stands(&self, state: &SearchState, point: &GoalEvent) -> bool {
         let blocked = || state.machine.blocked(self.index, self.run, point.gate);
         state.machine.next_of(point.thread) == Some(point.gate)
             && match self.goal.shape {
-                Shape::Stand => matches!(blocked(), None | Some(Blocked::Lock(_))),
+                GoalShape::Stand => matches!(blocked(), None | Some(Blocked::Lock(_))),
                 _ => blocked().is_none(),
             }
     }
 
     fn is_shown(&self, state: &SearchState) -> bool {
         match self.goal.shape {
-            Shape::Sequence => state.shown == self.goal.points.len(),
+            GoalShape::Sequence => state.shown == self.goal.points.len(),
             _ => self
                 .goal
                 .points
@@ -260,11 +260,11 @@ impl ScheduleSearch<'_> {
             {
                 self.put(&mut order, &mut next, thread, row);
             }
-            if steps.peek().is_none() && self.goal.shape == Shape::Sequence {
+            if steps.peek().is_none() && self.goal.shape == GoalShape::Sequence {
                 break;
             }
         }
-        if self.goal.shape == Shape::Together {
+        if self.goal.shape == GoalShape::Together {
             for point in &self.goal.points {
                 let thread = usize::from(point.thread);
                 while let Some(row) = next.get(thread).copied().filter(|row| *row <= point.row) {

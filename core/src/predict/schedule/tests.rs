@@ -5,19 +5,19 @@ pub(in crate::predict) mod programs;
 
 use super::*;
 use crate::{fixture, predict::Class};
-use brute::{Brute, is_shown};
-use programs::{Steps, programs};
+use brute::{AllOrders, is_shown};
+use programs::{OtherSteps, programs};
 use proptest::prelude::*;
 
-fn candidate(class: Class, rows: &[u32]) -> Candidate {
-    Candidate {
+fn candidate(class: Class, rows: &[u32]) -> AnomalyCandidate {
+    AnomalyCandidate {
         class,
         pattern: "test".to_owned(),
         events: rows.iter().copied().map(EventId).collect(),
     }
 }
 
-fn rows(order: &Order) -> Vec<u32> {
+fn rows(order: &WitnessOrder) -> Vec<u32> {
     order.events.iter().map(|event| event.0).collect()
 }
 
@@ -287,7 +287,7 @@ fn triples(run: &Run) -> Vec<[u32; 3]> {
 /// Checks that an order is found exactly when the enumeration of all orders has one, and that it shows the
 /// candidate.
 fn agrees(run: &Run, class: Class, events: &[u32]) -> Result<(), TestCaseError> {
-    let brute = Brute::new(run);
+    let brute = AllOrders::new(run);
     let expected = brute.has(events, class == Class::Race);
     let found = Scheduler::new(run).order(&candidate(class, events));
     prop_assert_eq!(found.is_ok(), expected, "{:?} {:?}", events, found);
@@ -308,27 +308,27 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn every_race_of_locks_gets_a_schedule(run in programs(Steps::Locks)) {
+    fn every_race_of_locks_gets_a_schedule(run in programs(OtherSteps::Locks)) {
         races_agree(&run)?;
     }
 
     #[test]
-    fn every_race_of_locks_that_are_not_nested_gets_a_schedule(run in programs(Steps::CrossedLocks)) {
+    fn every_race_of_locks_that_are_not_nested_gets_a_schedule(run in programs(OtherSteps::CrossedLocks)) {
         races_agree(&run)?;
     }
 
     #[test]
-    fn every_race_beside_waits_gets_a_schedule(run in programs(Steps::Waits)) {
+    fn every_race_beside_waits_gets_a_schedule(run in programs(OtherSteps::Waits)) {
         races_agree(&run)?;
     }
 
     #[test]
-    fn every_race_beside_other_synchronization_gets_a_schedule(run in programs(Steps::Others)) {
+    fn every_race_beside_other_synchronization_gets_a_schedule(run in programs(OtherSteps::Others)) {
         races_agree(&run)?;
     }
 
     #[test]
-    fn every_triple_gets_a_schedule(run in programs(Steps::Locks)) {
+    fn every_triple_gets_a_schedule(run in programs(OtherSteps::Locks)) {
         for triple in triples(&run) {
             agrees(&run, Class::Atomicity, &triple)?;
         }

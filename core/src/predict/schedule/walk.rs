@@ -9,16 +9,16 @@
 mod give_way;
 
 use super::{
-    goal::{Goal, Point, Shape},
-    index::{Index, NONE},
-    machine::Machine,
+    goal::{CandidateGoal, GoalEvent, GoalShape},
+    index::{NONE, RunIndex},
+    machine::OrderMachine,
 };
 use unsnarl_order::kernel::Blocked;
 use unsnarl_trace::Run;
 
 /// End of a walk before the candidate was shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Stuck {
+pub(super) struct WalkEnd {
     /// The row that cannot come.
     pub row: u32,
     /// A thread that is held back before a row of the candidate and holds the needed object.
@@ -31,11 +31,11 @@ pub(super) struct Stuck {
 pub(super) type Holds = Vec<(u16, u32)>;
 
 /// State of a walk.
-pub(super) struct Walk<'a> {
+pub(super) struct ScheduleWalk<'a> {
     run: &'a Run,
-    index: &'a Index,
-    goal: &'a Goal,
-    machine: Machine,
+    index: &'a RunIndex,
+    goal: &'a CandidateGoal,
+    machine: OrderMachine,
     holds: Holds,
     /// Number of the candidate's rows that have happened.
     shown: usize,
@@ -51,13 +51,18 @@ pub(super) struct Walk<'a> {
 }
 
 /// Walks the run; returns the order in rows, or the place where it ends.
-pub(super) fn walk(run: &Run, index: &Index, goal: &Goal, holds: Holds) -> Result<Vec<u32>, Stuck> {
+pub(super) fn walk(
+    run: &Run,
+    index: &RunIndex,
+    goal: &CandidateGoal,
+    holds: Holds,
+) -> Result<Vec<u32>, WalkEnd> {
     let end = goal.last_row() + 1;
-    let mut walk = Walk {
+    let mut walk = ScheduleWalk {
         run,
         index,
         goal,
-        machine: Machine::new(index),
+        machine: OrderMachine::new(index),
         holds,
         shown: 0,
         gates: Vec::new(),
@@ -77,7 +82,7 @@ pub(super) fn walk(run: &Run, index: &Index, goal: &Goal, holds: Holds) -> Resul
     walk.show()
 }
 
-impl Walk<'_> {
+impl ScheduleWalk<'_> {
     /// Scans the rows in the order of the run.
     fn scan(&mut self, end: u32) {
         let threads = self.run.events.threads();
@@ -140,21 +145,21 @@ impl Walk<'_> {
     }
 
     /// The gate that holds the thread back at this row, apart from the state of other threads.
-    fn gated(&self, thread: u16, row: u32) -> Option<Gate> {
+    fn gated(&self, thread: u16, row: u32) -> Option<ThreadGate> {
         if self.holds.contains(&(thread, row)) {
-            return Some(Gate::Hold);
+            return Some(ThreadGate::Hold);
         }
         if self
             .limits
             .get(usize::from(thread))
             .is_none_or(|limit| row >= *limit)
         {
-            return Some(Gate::Limit);
+            return Some(ThreadGate::Limit);
         }
         let points = self.goal.points.iter().enumerate().skip(self.shown);
         let mut mine = points.filter(|(_, point)| point.thread == thread && point.gate == row);
         let (at, _) = mine.next()?;
-        (self.goal.shape != Shape::Sequence || at != self.shown).then_some(Gate::Point)
+        (self.goal.shape != GoalShape::Sequence || at != self.shown).then_some(ThreadGate::Point)
     }
 
     /// The thread's next row that has to be checked.
@@ -184,7 +189,7 @@ impl Walk<'_> {
             self.order.push(row);
             matters |= self.index.op(row).is_some();
             self.machine.step(self.index, thread, row);
-            while self.goal.shape == Shape::Sequence
+            while self.goal.shape == GoalShape::Sequence
                 && self
                     .goal
                     .points
@@ -209,7 +214,7 @@ impl Walk<'_> {
     }
 
     /// Returns whether the thread is right before its event, with at most a lock in its way.
-    fn stands(&self, point: &Point) -> bool {
+    fn stands(&self, point: &GoalEvent) -> bool {
         self.machine.next_of(point.thread) == Some(point.gate)
             && matches!(
                 self.machine.blocked(self.index, self.run, point.gate),
@@ -219,7 +224,7 @@ impl Walk<'_> {
 
     fn is_shown(&self) -> bool {
         match self.goal.shape {
-            Shape::Sequence => self.shown == self.goal.points.len(),
+            GoalShape::Sequence => self.shown == self.goal.points.len(),
             _ => {
                 let mut points = self.goal.points.iter();
                 points.all(|point| self.stands(point))
@@ -228,8 +233,8 @@ impl Walk<'_> {
     }
 
     /// Shows the events of a race, one right after the other.
-    fn show(mut self) -> Result<Vec<u32>, Stuck> {
-        if self.goal.shape == Shape::Together {
+    fn show(mut self) -> Result<Vec<u32>, WalkEnd> {
+        if self.goal.shape == GoalShape::Together {
             for point in &self.goal.points {
                 while let Some(row) = self
                     .machine
@@ -247,7 +252,7 @@ impl Walk<'_> {
         Ok(self.order)
     }
 
-    fn stuck(&self, row: u32, blocked: Blocked) -> Stuck {
+    fn stuck(&self, row: u32, blocked: Blocked) -> WalkEnd {
         let thread = self
             .run
             .events
@@ -256,7 +261,7 @@ impl Walk<'_> {
             .copied()
             .unwrap_or(0);
         let responsible = self.responsible(thread, row, blocked);
-        Stuck {
+        WalkEnd {
             row,
             holder: None,
             other: responsible.and_then(|(_, need)| need),
@@ -266,7 +271,7 @@ impl Walk<'_> {
 
 /// Gate that holds a thread back, apart from the state of other threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Gate {
+enum ThreadGate {
     /// The row acquires the outermost lock of a held thread.
     Hold,
     /// The row comes after the candidate in the run.

@@ -2,11 +2,11 @@
 //! distinguish only by their epoch. One pass over each thread; the cost of the search afterwards depends only
 //! on the number of classes and epochs.
 
-use super::{places::Places, region::Open, stretches::Stretches};
+use super::{places::SiteLines, region::OpenRegion, stretches::Stretches};
 use crate::{
     Budget, StopReason,
     orders::LocksetId,
-    predict::{Graph, regions::Region},
+    predict::{ForcedOrder, regions::AtomicRegion},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{EventId, EventKind, ThreadId};
@@ -20,7 +20,7 @@ pub(super) mod does {
 
 /// Accesses of one location by one thread from one line with the same locks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct AccessKey {
+pub(super) struct ClassMember {
     pub location: u32,
     pub thread: u16,
     pub does: u8,
@@ -30,7 +30,7 @@ pub(super) struct AccessKey {
 
 /// Two accesses of one region from two lines, the first in program order first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct PairKey {
+pub(super) struct ClassPair {
     pub locations: [u32; 2],
     pub places: [u32; 2],
     pub locksets: [LocksetId; 2],
@@ -42,13 +42,13 @@ pub(super) struct PairKey {
 
 /// Classes of one kind with one member per epoch.
 #[derive(Debug)]
-pub(super) struct Table<K, M> {
+pub(super) struct ClassTable<K, M> {
     pub keys: Vec<K>,
     members: Vec<M>,
     starts: Vec<u32>,
 }
 
-impl<K, M> Table<K, M> {
+impl<K, M> ClassTable<K, M> {
     /// The members of a class, in order.
     pub fn members(&self, class: u32) -> &[M] {
         let at = |i: u32| self.starts.get(i as usize).map(|&start| start as usize);
@@ -93,7 +93,7 @@ impl<K: Copy + Eq + std::hash::Hash, M: Copy> Filling<K, M> {
     }
 
     /// Sorts members of a class next to each other, in the order of arrival.
-    fn finish(mut self) -> Table<K, M> {
+    fn finish(mut self) -> ClassTable<K, M> {
         self.members.sort_by_key(|&(number, _)| number);
         let mut starts = vec![0u32; self.keys.len() + 1];
         for &(number, _) in &self.members {
@@ -106,7 +106,7 @@ impl<K: Copy + Eq + std::hash::Hash, M: Copy> Filling<K, M> {
             total += *start;
             *start = total;
         }
-        Table {
+        ClassTable {
             keys: self.keys,
             members: self.members.into_iter().map(|(_, member)| member).collect(),
             starts,
@@ -116,7 +116,7 @@ impl<K: Copy + Eq + std::hash::Hash, M: Copy> Filling<K, M> {
 
 /// Kinds of classes to collect.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct WantedClasses {
     /// Pairs on one location.
     pub triples: bool,
     /// Pairs on two locations.
@@ -126,20 +126,20 @@ pub(super) struct Wanted {
 }
 
 /// All classes of a run.
-pub(super) struct Classes {
-    pub accesses: Table<AccessKey, EventId>,
-    pub pairs: Table<PairKey, (EventId, EventId)>,
+pub(super) struct RunClasses {
+    pub accesses: ClassTable<ClassMember, EventId>,
+    pub pairs: ClassTable<ClassPair, (EventId, EventId)>,
     /// Stretches by thread.
     pub stretches: Vec<Stretches>,
     /// One region of each shape, if requested.
-    pub regions: Vec<Region>,
+    pub regions: Vec<AtomicRegion>,
     /// Stop reason of an incomplete collection.
     pub stopped: Option<StopReason>,
 }
 
 /// One access with the attributes that classes use.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct ClassifiedAccess {
     pub row: EventId,
     pub location: u32,
     pub place: u32,
@@ -153,11 +153,16 @@ pub(super) struct Seen {
 /// Number of events between two polls of the budget.
 const POLL: usize = 1 << 16;
 
-impl Classes {
+impl RunClasses {
     /// Collects the classes in one pass over the events of each thread.
-    pub fn new(graph: &Graph<'_>, places: &Places, wanted: Wanted, budget: &Budget) -> Classes {
+    pub fn new(
+        graph: &ForcedOrder<'_>,
+        places: &SiteLines,
+        wanted: WantedClasses,
+        budget: &Budget,
+    ) -> RunClasses {
         let threads = || (0..graph.threads().count()).map(|thread| ThreadId(thread as u16));
-        let mut pass = Pass {
+        let mut pass = ClassPass {
             graph,
             places,
             wanted,
@@ -171,7 +176,7 @@ impl Classes {
         for (thread, stretches) in threads().zip(&stretches) {
             pass.thread(thread, stretches, budget);
         }
-        Classes {
+        RunClasses {
             accesses: pass.accesses.finish(),
             pairs: pass.pairs.finish(),
             stretches,
@@ -181,22 +186,22 @@ impl Classes {
     }
 }
 
-struct Pass<'a> {
-    graph: &'a Graph<'a>,
-    places: &'a Places,
-    wanted: Wanted,
-    accesses: Filling<AccessKey, EventId>,
-    pairs: Filling<PairKey, (EventId, EventId)>,
+struct ClassPass<'a> {
+    graph: &'a ForcedOrder<'a>,
+    places: &'a SiteLines,
+    wanted: WantedClasses,
+    accesses: Filling<ClassMember, EventId>,
+    pairs: Filling<ClassPair, (EventId, EventId)>,
     shapes: FxHashSet<(u16, u64)>,
-    regions: Vec<Region>,
+    regions: Vec<AtomicRegion>,
     stopped: Option<StopReason>,
 }
 
-impl Pass<'_> {
+impl ClassPass<'_> {
     fn thread(&mut self, thread: ThreadId, stretches: &Stretches, budget: &Budget) {
         let mut walk = stretches.walk();
         let mut regions = self.graph.regions().of_thread(thread).iter().peekable();
-        let mut open = Open::default();
+        let mut open = OpenRegion::default();
         let pairs = self.wanted.triples || self.wanted.sets || self.wanted.regions;
         for rows in self.graph.events_of(thread).chunks(POLL) {
             if let Some(why) = budget.stop() {
@@ -209,7 +214,7 @@ impl Pass<'_> {
                 };
                 let place = self.place(row);
                 let (stretch, lockset, epoch) = walk.at(row.0);
-                let seen = Seen {
+                let seen = ClassifiedAccess {
                     row,
                     location,
                     place,
@@ -235,8 +240,8 @@ impl Pass<'_> {
         }
     }
 
-    fn count(&mut self, thread: ThreadId, seen: &Seen) {
-        let key = AccessKey {
+    fn count(&mut self, thread: ThreadId, seen: &ClassifiedAccess) {
+        let key = ClassMember {
             location: seen.location,
             thread: thread.0,
             does: seen.does,
@@ -246,7 +251,7 @@ impl Pass<'_> {
         self.accesses.add(key, (seen.epoch, 0), seen.row);
     }
 
-    fn close(&mut self, region: &Region, open: &mut Open, stretches: &Stretches) {
+    fn close(&mut self, region: &AtomicRegion, open: &mut OpenRegion, stretches: &Stretches) {
         if open.is_empty() {
             return;
         }

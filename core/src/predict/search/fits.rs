@@ -4,18 +4,18 @@
 //! [pecan]: crate::predict
 
 use super::{
-    classes::{AccessKey, Classes, PairKey},
+    classes::{ClassMember, ClassPair, RunClasses},
     stretches::Stretch,
 };
-use crate::{orders::LocksetId, predict::Graph};
+use crate::{orders::LocksetId, predict::ForcedOrder};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use unsnarl_trace::EventId;
 
 /// Evaluation of the conditions on classes.
 pub(super) struct Fits<'a> {
-    graph: &'a Graph<'a>,
-    classes: &'a Classes,
+    graph: &'a ForcedOrder<'a>,
+    classes: &'a RunClasses,
     excludes: RefCell<FxHashMap<(LocksetId, LocksetId), bool>>,
 }
 
@@ -26,8 +26,8 @@ pub(super) struct Foreign {
     pub locksets: [LocksetId; 2],
 }
 
-impl From<&AccessKey> for Foreign {
-    fn from(key: &AccessKey) -> Foreign {
+impl From<&ClassMember> for Foreign {
+    fn from(key: &ClassMember) -> Foreign {
         Foreign {
             thread: key.thread,
             locksets: [key.lockset; 2],
@@ -35,8 +35,8 @@ impl From<&AccessKey> for Foreign {
     }
 }
 
-impl From<&PairKey> for Foreign {
-    fn from(key: &PairKey) -> Foreign {
+impl From<&ClassPair> for Foreign {
+    fn from(key: &ClassPair) -> Foreign {
         Foreign {
             thread: key.thread,
             locksets: key.locksets,
@@ -45,7 +45,7 @@ impl From<&PairKey> for Foreign {
 }
 
 impl<'a> Fits<'a> {
-    pub fn new(graph: &'a Graph<'a>, classes: &'a Classes) -> Fits<'a> {
+    pub fn new(graph: &'a ForcedOrder<'a>, classes: &'a RunClasses) -> Fits<'a> {
         Fits {
             graph,
             classes,
@@ -98,7 +98,7 @@ impl<'a> Fits<'a> {
         })
     }
 
-    fn access(&self, class: u32) -> Option<&AccessKey> {
+    fn access(&self, class: u32) -> Option<&ClassMember> {
         self.classes.accesses.keys.get(class as usize)
     }
 

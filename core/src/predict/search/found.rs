@@ -1,22 +1,22 @@
 //! Collected candidates, up to the requested number for each combination of source lines.
 
-use crate::predict::{Candidate, Pattern};
+use crate::predict::{AnomalyCandidate, Pattern};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::EventId;
 
 /// Candidates found so far.
-pub(super) struct Found {
+pub(super) struct FoundCandidates {
     per_lines: usize,
     /// Counts by pattern and lines.
     counts: FxHashMap<(usize, [u32; 4]), usize>,
     /// Counts for patterns of the user's, which may have more events.
     long: FxHashMap<(usize, Vec<u32>), usize>,
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<AnomalyCandidate>,
 }
 
-impl Found {
-    pub fn new(per_lines: usize) -> Found {
-        Found {
+impl FoundCandidates {
+    pub fn new(per_lines: usize) -> FoundCandidates {
+        FoundCandidates {
             per_lines: per_lines.max(1),
             counts: FxHashMap::default(),
             long: FxHashMap::default(),
@@ -50,7 +50,7 @@ impl Found {
     }
 
     fn push(&mut self, pattern: &Pattern, events: &[EventId]) {
-        self.candidates.push(Candidate {
+        self.candidates.push(AnomalyCandidate {
             class: pattern.class,
             pattern: pattern.name.clone(),
             events: events.to_vec(),

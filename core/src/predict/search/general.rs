@@ -5,13 +5,13 @@
 //! epoch are tried.
 
 use super::{
-    classes::{Classes, does},
-    found::Found,
-    places::Places,
+    classes::{RunClasses, does},
+    found::FoundCandidates,
+    places::SiteLines,
 };
 use crate::{
     Budget, StopReason,
-    predict::{Access, Graph, Pattern, RegionId, Step},
+    predict::{AccessType, ForcedOrder, Pattern, PatternEvent, RegionId},
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{EventId, LocationId, ThreadId};
@@ -24,12 +24,12 @@ const POLL: u64 = 1 << 12;
 
 /// Searches for the patterns one by one.
 pub(super) fn search(
-    graph: &Graph<'_>,
-    places: &Places,
-    classes: &Classes,
+    graph: &ForcedOrder<'_>,
+    places: &SiteLines,
+    classes: &RunClasses,
     patterns: &[(usize, &Pattern)],
     budget: &Budget,
-    found: &mut Found,
+    found: &mut FoundCandidates,
 ) -> Option<StopReason> {
     if patterns.is_empty() {
         return None;
@@ -58,7 +58,7 @@ pub(super) fn search(
 
 /// An access that can be assigned.
 #[derive(Clone, Copy)]
-struct Choice {
+struct AssignableAccess {
     event: EventId,
     thread: ThreadId,
     location: LocationId,
@@ -69,14 +69,14 @@ struct Choice {
 /// Domain of an event of the pattern.
 struct Domain {
     /// For events that share their region with others: by region, those of one region of each shape.
-    together: Vec<Choice>,
+    together: Vec<AssignableAccess>,
     of_region: FxHashMap<RegionId, (usize, usize)>,
     /// For other events: one access of each class and epoch.
-    alone: Vec<Choice>,
+    alone: Vec<AssignableAccess>,
 }
 
 impl Domain {
-    fn new(graph: &Graph<'_>, classes: &Classes) -> Domain {
+    fn new(graph: &ForcedOrder<'_>, classes: &RunClasses) -> Domain {
         let mut together = Vec::new();
         let mut of_region = FxHashMap::default();
         for region in &classes.regions {
@@ -85,7 +85,7 @@ impl Domain {
             };
             let stretches = classes.stretches.get(region.thread.index());
             let from = together.len();
-            let mut choices: Vec<Choice> = Vec::new();
+            let mut choices: Vec<AssignableAccess> = Vec::new();
             let mut ends: FxHashMap<_, (usize, usize)> = FxHashMap::default();
             for &event in graph.events_of_region(id) {
                 let Some(choice) = choice(graph, event) else {
@@ -112,7 +112,8 @@ impl Domain {
         }
         let classes_of = 0..classes.accesses.keys.len() as u32;
         let members = classes_of.flat_map(|class| classes.accesses.members(class));
-        let mut alone: Vec<Choice> = members.filter_map(|&event| choice(graph, event)).collect();
+        let mut alone: Vec<AssignableAccess> =
+            members.filter_map(|&event| choice(graph, event)).collect();
         alone.sort_by_key(|choice| choice.event);
         Domain {
             together,
@@ -121,38 +122,41 @@ impl Domain {
         }
     }
 
-    fn of_region(&self, region: RegionId) -> &[Choice] {
+    fn of_region(&self, region: RegionId) -> &[AssignableAccess] {
         let range = self.of_region.get(&region);
         let range = range.and_then(|&(from, to)| self.together.get(from..to));
         range.unwrap_or(&[])
     }
 }
 
-fn choice(graph: &Graph<'_>, event: EventId) -> Option<Choice> {
+fn choice(graph: &ForcedOrder<'_>, event: EventId) -> Option<AssignableAccess> {
     let kind = graph.kind(event).filter(|kind| kind.is_access())?;
     let location = LocationId(*graph.run().events.locations().get(event.index())?);
     let bit = |on: bool, bit: u8| if on { bit } else { 0 };
-    graph.accesses().is_shared(location).then_some(Choice {
-        event,
-        thread: graph.thread(event)?,
-        location,
-        region: graph.region(event),
-        does: bit(kind.reads(), does::READ)
-            | bit(kind.writes(), does::WRITE)
-            | bit(kind.is_atomic(), does::ATOMIC),
-    })
+    graph
+        .accesses()
+        .is_shared(location)
+        .then_some(AssignableAccess {
+            event,
+            thread: graph.thread(event)?,
+            location,
+            region: graph.region(event),
+            does: bit(kind.reads(), does::READ)
+                | bit(kind.writes(), does::WRITE)
+                | bit(kind.is_atomic(), does::ATOMIC),
+        })
 }
 
 struct Assignment<'a> {
-    graph: &'a Graph<'a>,
-    places: &'a Places,
-    classes: &'a Classes,
+    graph: &'a ForcedOrder<'a>,
+    places: &'a SiteLines,
+    classes: &'a RunClasses,
     domain: &'a Domain,
     number: usize,
     pattern: &'a Pattern,
     budget: &'a Budget,
-    found: &'a mut Found,
-    events: Vec<Choice>,
+    found: &'a mut FoundCandidates,
+    events: Vec<AssignableAccess>,
     tries: u64,
     stopped: Option<StopReason>,
 }
@@ -195,27 +199,27 @@ impl<'a> Assignment<'a> {
         self.stopped.is_some()
     }
 
-    fn assigned(&self) -> impl Iterator<Item = (&Step, &Choice)> {
+    fn assigned(&self) -> impl Iterator<Item = (&PatternEvent, &AssignableAccess)> {
         self.pattern.steps.iter().zip(&self.events)
     }
 
     /// The region that the step's label is bound to.
-    fn region(&self, step: &Step) -> Option<RegionId> {
+    fn region(&self, step: &PatternEvent) -> Option<RegionId> {
         let mut assigned = self.assigned();
         let same = assigned.find(|(other, _)| other.region == step.region);
         same.and_then(|(_, choice)| choice.region)
     }
 
-    fn shares_region(&self, step: &Step) -> bool {
+    fn shares_region(&self, step: &PatternEvent) -> bool {
         let steps = self.pattern.steps.iter();
         steps.filter(|other| other.region == step.region).count() > 1
     }
 
     /// Returns whether the labels and the order permit the choice.
-    fn agrees(&self, step: &Step, choice: &Choice) -> bool {
+    fn agrees(&self, step: &PatternEvent, choice: &AssignableAccess) -> bool {
         let wanted = match step.access {
-            Access::Read => does::READ,
-            Access::Write => does::WRITE,
+            AccessType::Read => does::READ,
+            AccessType::Write => does::WRITE,
         };
         choice.does & wanted != 0
             && self.assigned().all(|(other, known)| {
@@ -228,7 +232,7 @@ impl<'a> Assignment<'a> {
             && !(self.pattern.consecutive && self.apart(choice))
     }
 
-    fn in_order(&self, earlier: &Choice, later: &Choice) -> bool {
+    fn in_order(&self, earlier: &AssignableAccess, later: &AssignableAccess) -> bool {
         if earlier.thread == later.thread {
             earlier.event < later.event
         } else {
@@ -237,7 +241,7 @@ impl<'a> Assignment<'a> {
     }
 
     /// Returns whether something prevents the choice from being adjacent to the earlier events.
-    fn apart(&self, choice: &Choice) -> bool {
+    fn apart(&self, choice: &AssignableAccess) -> bool {
         self.events.iter().any(|known| {
             known.does & choice.does & does::ATOMIC != 0
                 || !self.graph.independent(known.event, choice.event)
@@ -262,7 +266,13 @@ impl<'a> Assignment<'a> {
 
     /// Returns whether there are places between the two events, in order, where no lock and no order excludes
     /// the foreign events.
-    fn fit(&self, first: EventId, last: EventId, thread: ThreadId, foreign: &[Choice]) -> bool {
+    fn fit(
+        &self,
+        first: EventId,
+        last: EventId,
+        thread: ThreadId,
+        foreign: &[AssignableAccess],
+    ) -> bool {
         let Some(stretches) = self.classes.stretches.get(thread.index()) else {
             return false;
         };

@@ -6,19 +6,19 @@ use rustc_hash::FxHashMap;
 use unsnarl_trace::Run;
 
 /// The number of the source line of each site. Sites of unknown line are lines of their own.
-pub(super) struct Places {
+pub(super) struct SiteLines {
     of_site: Vec<u32>,
 }
 
-impl Places {
-    pub fn new(run: &Run) -> Places {
+impl SiteLines {
+    pub fn new(run: &Run) -> SiteLines {
         let mut lines: FxHashMap<(&str, u32), u32> = FxHashMap::default();
         let sites = run.meta.sites.iter().zip(0..);
         let of_site = sites.map(|(site, number)| match site.line {
             0 => number,
             line => *lines.entry((&site.file, line)).or_insert(number),
         });
-        Places {
+        SiteLines {
             of_site: of_site.collect(),
         }
     }

@@ -5,11 +5,14 @@
 //! the run: it did not fail for that. Among equals the events that were nearest to each other come first:
 //! little has to change to bring them together, and it happens by itself most often.
 
-use crate::predict::{Candidate, Class, Graph};
+use crate::predict::{AnomalyCandidate, Class, ForcedOrder};
 use unsnarl_trace::{EventId, EventKind};
 
 /// The candidates, most likely to matter first; ties are settled by class, pattern and events.
-pub(super) fn ranked(graph: &Graph<'_>, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+pub(super) fn ranked(
+    graph: &ForcedOrder<'_>,
+    mut candidates: Vec<AnomalyCandidate>,
+) -> Vec<AnomalyCandidate> {
     candidates.sort_by_cached_key(|candidate| {
         let rows = || candidate.events.iter().map(|event| event.0);
         let distance = rows().max().unwrap_or(0) - rows().min().unwrap_or(0);
@@ -36,7 +39,7 @@ fn class(class: Class) -> u8 {
 }
 
 /// Degree of novelty: 0 if a read changes places with a write, 1 if two writes do, 2 if nothing does.
-fn news(graph: &Graph<'_>, candidate: &Candidate) -> u8 {
+fn news(graph: &ForcedOrder<'_>, candidate: &AnomalyCandidate) -> u8 {
     let kind = |event: EventId| graph.kind(event).unwrap_or(EventKind::Yield);
     let location = |event: EventId| graph.run().events.locations().get(event.index());
     let mut news = 2;

@@ -1,7 +1,7 @@
 //! The accesses of one region during the pass, and the pairs they form.
 
 use super::{
-    classes::{Filling, PairKey, Seen, Wanted, does},
+    classes::{ClassPair, ClassifiedAccess, Filling, WantedClasses, does},
     stretches::Stretches,
 };
 use rustc_hash::{FxHashMap, FxHasher};
@@ -17,24 +17,24 @@ const FEW: usize = 16;
 
 /// Accesses that differ only in time.
 #[derive(Clone, Copy)]
-struct Entry {
-    first: Seen,
-    last: Seen,
+struct RegionEntry {
+    first: ClassifiedAccess,
+    last: ClassifiedAccess,
 }
 
 /// Identity of an entry.
-type Key = (u32, u32, u8, u32, u32);
+type EntryKey = (u32, u32, u8, u32, u32);
 
 /// A region during the pass.
 #[derive(Default)]
-pub(super) struct Open {
-    entries: Vec<Entry>,
-    index: FxHashMap<Key, usize>,
+pub(super) struct OpenRegion {
+    entries: Vec<RegionEntry>,
+    index: FxHashMap<EntryKey, usize>,
     shape: FxHasher,
     newest: Option<u32>,
 }
 
-fn key(seen: &Seen) -> Key {
+fn key(seen: &ClassifiedAccess) -> EntryKey {
     (
         seen.location,
         seen.place,
@@ -44,9 +44,9 @@ fn key(seen: &Seen) -> Key {
     )
 }
 
-impl Open {
+impl OpenRegion {
     /// Adds the next access of the region.
-    pub fn add(&mut self, seen: Seen, stretches: &Stretches) {
+    pub fn add(&mut self, seen: ClassifiedAccess, stretches: &Stretches) {
         for stretch in stretches.numbered(self.newest.unwrap_or(seen.stretch), seen.stretch) {
             self.shape.write_u32(stretch.lockset.0);
         }
@@ -68,8 +68,8 @@ impl Open {
         }
     }
 
-    fn enter(&mut self, seen: Seen) {
-        self.entries.push(Entry {
+    fn enter(&mut self, seen: ClassifiedAccess) {
+        self.entries.push(RegionEntry {
             first: seen,
             last: seen,
         });
@@ -106,12 +106,12 @@ impl Open {
         &mut self,
         thread: u16,
         stretches: &Stretches,
-        wanted: Wanted,
-        into: &mut Filling<PairKey, (EventId, EventId)>,
+        wanted: WantedClasses,
+        into: &mut Filling<ClassPair, (EventId, EventId)>,
     ) -> bool {
         self.entries.sort_by_key(|entry| entry.first.location);
         if wanted.triples {
-            let same = |a: &Entry, b: &Entry| a.first.location == b.first.location;
+            let same = |a: &RegionEntry, b: &RegionEntry| a.first.location == b.first.location;
             for group in self.entries.chunk_by(same) {
                 each_pair(group, |a, b| add(thread, a, b, stretches, into));
             }
@@ -131,7 +131,7 @@ impl Open {
 
 /// Calls back for ordered pairs of entries, including an entry with itself, whose first can come before the
 /// second.
-fn each_pair(entries: &[Entry], mut f: impl FnMut(&Entry, &Entry)) {
+fn each_pair(entries: &[RegionEntry], mut f: impl FnMut(&RegionEntry, &RegionEntry)) {
     for a in entries {
         for b in entries {
             if a.first.row < b.last.row {
@@ -143,10 +143,10 @@ fn each_pair(entries: &[Entry], mut f: impl FnMut(&Entry, &Entry)) {
 
 fn add(
     thread: u16,
-    a: &Entry,
-    b: &Entry,
+    a: &RegionEntry,
+    b: &RegionEntry,
     stretches: &Stretches,
-    into: &mut Filling<PairKey, (EventId, EventId)>,
+    into: &mut Filling<ClassPair, (EventId, EventId)>,
 ) {
     let (first, last) = (&a.first, &b.last);
     let mut between = FxHasher::default();
@@ -163,7 +163,7 @@ fn add(
         between.write_u32(stretch.epoch - epochs.0);
         epochs.1 = stretch.epoch;
     }
-    let key = PairKey {
+    let key = ClassPair {
         locations: [first.location, last.location],
         places: [first.place, last.place],
         locksets: [first.lockset, last.lockset],

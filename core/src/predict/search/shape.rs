@@ -1,11 +1,11 @@
 //! Pattern shapes that the classes support.
 
 use super::classes::does;
-use crate::predict::{Access, Class, Pattern, Step};
+use crate::predict::{AccessType, Class, Pattern, PatternEvent};
 
 /// Actions of a pattern's events, by its shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Shape {
+pub(super) enum PatternShape {
     /// Two adjacent events of two threads on one variable.
     Race([u8; 2]),
     /// Two events of two threads on one variable under one lock, in the order opposite to the run.
@@ -20,12 +20,12 @@ pub(super) enum Shape {
     },
 }
 
-impl Shape {
+impl PatternShape {
     /// The shape of a pattern, if it is supported.
-    pub fn of(pattern: &Pattern) -> Option<Shape> {
+    pub fn of(pattern: &Pattern) -> Option<PatternShape> {
         let is = |threads: &[u8], variables: &[u8]| {
             let steps = pattern.steps.iter();
-            let same = |label: fn(&Step) -> u8, expected: &[u8]| {
+            let same = |label: fn(&PatternEvent) -> u8, expected: &[u8]| {
                 canonical(steps.clone().map(label)) == expected
             };
             same(|s| s.thread, threads)
@@ -33,16 +33,18 @@ impl Shape {
                 && same(|s| s.variable, variables)
         };
         match *does_of(pattern).as_slice() {
-            [a, b] if pattern.consecutive && is(&[0, 1], &[0, 0]) => Some(Shape::Race([a, b])),
+            [a, b] if pattern.consecutive && is(&[0, 1], &[0, 0]) => {
+                Some(PatternShape::Race([a, b]))
+            }
             [a, b] if pattern.class == Class::Order && is(&[0, 1], &[0, 0]) => {
-                Some(Shape::Order([a, b]))
+                Some(PatternShape::Order([a, b]))
             }
             _ if pattern.consecutive => None,
-            [a, b, c] if is(&[0, 1, 0], &[0, 0, 0]) => Some(Shape::Triple([a, b, c])),
+            [a, b, c] if is(&[0, 1, 0], &[0, 0, 0]) => Some(PatternShape::Triple([a, b, c])),
             [a, b, c, d] if a == d && b == c => {
                 let swapped = is(&[0, 1, 1, 0], &[0, 1, 0, 1]);
                 let straight = is(&[0, 1, 1, 0], &[0, 0, 1, 1]);
-                (straight || swapped).then_some(Shape::Set {
+                (straight || swapped).then_some(PatternShape::Set {
                     does: [a, b, c, d],
                     swapped,
                 })
@@ -55,8 +57,8 @@ impl Shape {
 fn does_of(pattern: &Pattern) -> Vec<u8> {
     let steps = pattern.steps.iter();
     let does = steps.map(|step| match step.access {
-        Access::Read => does::READ,
-        Access::Write => does::WRITE,
+        AccessType::Read => does::READ,
+        AccessType::Write => does::WRITE,
     });
     does.collect()
 }

@@ -2,7 +2,7 @@
 //! others. If a foreign event fits into one place of a stretch it fits into every place.
 
 use crate::orders::LocksetId;
-use crate::predict::Graph;
+use crate::predict::ForcedOrder;
 use unsnarl_trace::{EventId, ThreadId};
 
 /// A stretch of places between consecutive events of a thread: those after the event (or row) `start` and up
@@ -25,7 +25,7 @@ pub(super) struct Stretches {
 
 impl Stretches {
     /// Computes the stretches. Linear in the lock and communication events.
-    pub fn new(graph: &Graph<'_>, thread: ThreadId) -> Stretches {
+    pub fn new(graph: &ForcedOrder<'_>, thread: ThreadId) -> Stretches {
         let learned = graph.order().learned_at(thread.0);
         let published = graph.order().published_at(thread.0);
         // Places right before a publishing event are ordered before its receivers; those after it are not.
@@ -79,8 +79,8 @@ impl Stretches {
     }
 
     /// Walks the events of the thread in order.
-    pub fn walk(&self) -> Walk<'_> {
-        Walk {
+    pub fn walk(&self) -> StretchWalk<'_> {
+        StretchWalk {
             stretches: self,
             next: 0,
             next_epoch: 0,
@@ -89,13 +89,13 @@ impl Stretches {
 }
 
 /// Iterator over the stretches and epochs of a thread's events, queried in order: constant time each.
-pub(super) struct Walk<'a> {
+pub(super) struct StretchWalk<'a> {
     stretches: &'a Stretches,
     next: usize,
     next_epoch: usize,
 }
 
-impl Walk<'_> {
+impl StretchWalk<'_> {
     /// Number of the stretch that begins at or before the event's row, its lockset, and the epoch of the event.
     pub fn at(&mut self, row: u32) -> (u32, LocksetId, u32) {
         let all = &self.stretches.all;

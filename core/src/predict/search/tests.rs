@@ -6,7 +6,7 @@
 use super::*;
 use crate::{
     fixture::{anything, run},
-    predict::{Access, Class, Regions, Step, regions::Region},
+    predict::{AccessType, Class, PatternEvent, Regions, regions::AtomicRegion},
 };
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ use unsnarl_trace::{
     model::flags,
 };
 
-fn all(graph: &Graph<'_>, patterns: &Patterns) -> Vec<Candidate> {
+fn all(graph: &ForcedOrder<'_>, patterns: &Patterns) -> Vec<AnomalyCandidate> {
     let outcome = search(
         graph,
         patterns,
@@ -30,7 +30,7 @@ fn all(graph: &Graph<'_>, patterns: &Patterns) -> Vec<Candidate> {
 /// Candidates as `pattern: lines`.
 fn check(text: &str, patterns: &Patterns, expected: Expect) {
     let run = run(text);
-    let found = all(&Graph::new(&run), patterns);
+    let found = all(&ForcedOrder::new(&run), patterns);
     let line = |event: &EventId| run.meta.site(run.events.get(*event).unwrap().site).line;
     let told = found.iter().map(|candidate| {
         let lines: Vec<String> = candidate
@@ -73,8 +73,9 @@ fn figure_one() {
 fn figure_two() {
     let built_in = Patterns::built_in();
     let name = |name: &str| built_in.all.iter().find(|p| p.name == name).unwrap();
-    let sequence =
-        |p: &Pattern, what: fn(&Step) -> u8| -> Vec<u8> { p.steps.iter().map(what).collect() };
+    let sequence = |p: &Pattern, what: fn(&PatternEvent) -> u8| -> Vec<u8> {
+        p.steps.iter().map(what).collect()
+    };
 
     let race = name("r-w");
     assert_eq!(sequence(race, |s| s.thread), [0, 1]);
@@ -86,14 +87,19 @@ fn figure_two() {
     let set = name("set-8");
     assert_eq!(sequence(set, |s| s.thread), [0, 1, 1, 0]);
     assert_eq!(sequence(set, |s| s.variable), [0, 0, 1, 1]);
-    let accesses: Vec<Access> = set.steps.iter().map(|s| s.access).collect();
+    let accesses: Vec<AccessType> = set.steps.iter().map(|s| s.access).collect();
     assert_eq!(
         accesses,
-        [Access::Write, Access::Read, Access::Read, Access::Write]
+        [
+            AccessType::Write,
+            AccessType::Read,
+            AccessType::Read,
+            AccessType::Write
+        ]
     );
     assert_eq!(built_in.all.len(), 3 + 4 + 7);
     assert!(
-        built_in.all.iter().all(|p| Shape::of(p).is_some()),
+        built_in.all.iter().all(|p| PatternShape::of(p).is_some()),
         "all are searched by classes"
     );
 }
@@ -262,7 +268,7 @@ fn the_same_lines_are_told_once_unless_more_are_wanted() {
         main.2 R x @2
         main.2 R y @2
     ");
-    let graph = Graph::new(&run);
+    let graph = ForcedOrder::new(&run);
     let count = |per_lines| {
         let options = SearchOptions { per_lines };
         search(&graph, &Patterns::races(), &options, &Budget::unlimited())
@@ -278,7 +284,7 @@ fn a_cancelled_search_says_so() {
     let budget = Budget::unlimited();
     budget.cancel();
     let outcome = search(
-        &Graph::new(&run),
+        &ForcedOrder::new(&run),
         &Patterns::built_in(),
         &SearchOptions::default(),
         &budget,
@@ -298,7 +304,7 @@ fn a_region_with_too_many_accesses_is_told() {
     }
     let run = run(&text);
     let outcome = search(
-        &Graph::new(&run),
+        &ForcedOrder::new(&run),
         &Patterns::atomic_sets(),
         &SearchOptions::default(),
         &Budget::unlimited(),
@@ -309,7 +315,7 @@ fn a_region_with_too_many_accesses_is_told() {
 /// A user's pattern with three threads, which the classes do not support.
 #[test]
 fn three_threads() {
-    let step = |thread, variable, access| Step {
+    let step = |thread, variable, access| PatternEvent {
         thread,
         variable,
         region: thread,
@@ -320,10 +326,10 @@ fn three_threads() {
         name: "relay".to_owned(),
         class: Class::User,
         steps: vec![
-            step(0, 0, Access::Write),
-            step(1, 0, Access::Read),
-            step(1, 1, Access::Write),
-            step(2, 1, Access::Read),
+            step(0, 0, AccessType::Write),
+            step(1, 0, AccessType::Read),
+            step(1, 1, AccessType::Write),
+            step(2, 1, AccessType::Read),
         ],
         consecutive: false,
     };
@@ -404,12 +410,12 @@ fn busy(threads: u8, steps: usize) -> impl Strategy<Value = Run> {
 }
 
 /// The graph with its critical sections or with each thread as one region.
-fn graph(run: &Run, wide: bool) -> Graph<'_> {
-    let graph = Graph::new(run);
+fn graph(run: &Run, wide: bool) -> ForcedOrder<'_> {
+    let graph = ForcedOrder::new(run);
     if !wide {
         return graph;
     }
-    let stretches = (0..graph.threads().count() as u16).map(|thread| Region {
+    let stretches = (0..graph.threads().count() as u16).map(|thread| AtomicRegion {
         thread: ThreadId(thread),
         first: EventId(0),
         last: EventId(u32::MAX),
@@ -418,9 +424,9 @@ fn graph(run: &Run, wide: bool) -> Graph<'_> {
     graph.with_regions(regions)
 }
 
-type Told = BTreeSet<(String, Vec<u32>)>;
+type ToldCandidate = BTreeSet<(String, Vec<u32>)>;
 
-fn told(run: &Run, candidates: &[Candidate]) -> Told {
+fn told(run: &Run, candidates: &[AnomalyCandidate]) -> ToldCandidate {
     let line = |event: &EventId| run.events.get(*event).unwrap().site.0;
     let told = candidates
         .iter()
@@ -430,7 +436,7 @@ fn told(run: &Run, candidates: &[Candidate]) -> Told {
 
 /// Returns whether no common lock and no order excludes the event from the gap between `left` and the next
 /// event of its thread.
-fn gap_lets_in(graph: &Graph<'_>, left: EventId, event: EventId) -> bool {
+fn gap_lets_in(graph: &ForcedOrder<'_>, left: EventId, event: EventId) -> bool {
     let mine = graph.events_of(graph.thread(left).unwrap());
     let right = mine[mine.iter().position(|e| *e == left).unwrap() + 1];
     graph.common_lock(left, event).is_none()
@@ -439,7 +445,7 @@ fn gap_lets_in(graph: &Graph<'_>, left: EventId, event: EventId) -> bool {
 }
 
 /// All candidates by definition, from all tuples of events.
-fn naive(graph: &Graph<'_>, patterns: &Patterns) -> Told {
+fn naive(graph: &ForcedOrder<'_>, patterns: &Patterns) -> ToldCandidate {
     let mut candidates = Vec::new();
     for pattern in &patterns.all {
         let mut events = Vec::new();
@@ -449,14 +455,14 @@ fn naive(graph: &Graph<'_>, patterns: &Patterns) -> Told {
 }
 
 fn tuples(
-    graph: &Graph<'_>,
+    graph: &ForcedOrder<'_>,
     pattern: &Pattern,
     events: &mut Vec<EventId>,
-    into: &mut Vec<Candidate>,
+    into: &mut Vec<AnomalyCandidate>,
 ) {
     let Some(step) = pattern.steps.get(events.len()) else {
         if placed(graph, pattern, events) {
-            into.push(Candidate {
+            into.push(AnomalyCandidate {
                 class: pattern.class,
                 pattern: pattern.name.clone(),
                 events: events.clone(),
@@ -466,8 +472,8 @@ fn tuples(
     };
     for (row, event) in graph.run().events.iter() {
         let does = match step.access {
-            Access::Read => event.kind.reads(),
-            Access::Write => event.kind.writes(),
+            AccessType::Read => event.kind.reads(),
+            AccessType::Write => event.kind.writes(),
         };
         let labels_agree = events.iter().zip(&pattern.steps).all(|(known, other)| {
             let there = graph.run().events.get(*known).unwrap();
@@ -485,7 +491,7 @@ fn tuples(
     }
 }
 
-fn placed(graph: &Graph<'_>, pattern: &Pattern, events: &[EventId]) -> bool {
+fn placed(graph: &ForcedOrder<'_>, pattern: &Pattern, events: &[EventId]) -> bool {
     let atomic = |event: EventId| graph.kind(event).unwrap().is_atomic();
     if pattern.consecutive {
         return graph.independent(events[0], events[1])
@@ -520,7 +526,11 @@ fn placed(graph: &Graph<'_>, pattern: &Pattern, events: &[EventId]) -> bool {
 }
 
 /// All orders of the events that respect the forced order and mutual exclusion.
-fn reorderings(graph: &Graph<'_>, done: &mut Vec<EventId>, each: &mut impl FnMut(&[EventId])) {
+fn reorderings(
+    graph: &ForcedOrder<'_>,
+    done: &mut Vec<EventId>,
+    each: &mut impl FnMut(&[EventId]),
+) {
     let count = graph.run().events.len() as u32;
     if done.len() == count as usize {
         return each(done);
@@ -537,7 +547,7 @@ fn reorderings(graph: &Graph<'_>, done: &mut Vec<EventId>, each: &mut impl FnMut
     }
 }
 
-fn lock_is_free(graph: &Graph<'_>, done: &[EventId], event: EventId) -> bool {
+fn lock_is_free(graph: &ForcedOrder<'_>, done: &[EventId], event: EventId) -> bool {
     let get = |event: EventId| graph.run().events.get(event).unwrap();
     let asked = get(event);
     let newest = done.iter().rev().map(|&e| get(e)).find(|e| {
@@ -547,7 +557,12 @@ fn lock_is_free(graph: &Graph<'_>, done: &[EventId], event: EventId) -> bool {
 }
 
 /// Anomalies that one order of the events shows.
-fn shown(graph: &Graph<'_>, patterns: &Patterns, order: &[EventId], into: &mut Told) {
+fn shown(
+    graph: &ForcedOrder<'_>,
+    patterns: &Patterns,
+    order: &[EventId],
+    into: &mut ToldCandidate,
+) {
     for pattern in &patterns.all {
         let mut candidates = Vec::new();
         subsequences(graph, pattern, order, 0, &mut Vec::new(), &mut candidates);
@@ -556,15 +571,15 @@ fn shown(graph: &Graph<'_>, patterns: &Patterns, order: &[EventId], into: &mut T
 }
 
 fn subsequences(
-    graph: &Graph<'_>,
+    graph: &ForcedOrder<'_>,
     pattern: &Pattern,
     order: &[EventId],
     from: usize,
     events: &mut Vec<EventId>,
-    into: &mut Vec<Candidate>,
+    into: &mut Vec<AnomalyCandidate>,
 ) {
     let Some(step) = pattern.steps.get(events.len()) else {
-        return into.push(Candidate {
+        return into.push(AnomalyCandidate {
             class: pattern.class,
             pattern: pattern.name.clone(),
             events: events.clone(),
@@ -576,8 +591,8 @@ fn subsequences(
         }
         let event = graph.run().events.get(row).unwrap();
         let does = match step.access {
-            Access::Read => event.kind.reads(),
-            Access::Write => event.kind.writes(),
+            AccessType::Read => event.kind.reads(),
+            AccessType::Write => event.kind.writes(),
         };
         let labels_agree = events.iter().zip(&pattern.steps).all(|(known, other)| {
             let there = graph.run().events.get(*known).unwrap();
@@ -611,10 +626,10 @@ proptest! {
     fn the_general_search_finds_the_same(run in busy(3, 28), wide in any::<bool>()) {
         let graph = graph(&run, wide);
         let patterns = Patterns::built_in();
-        let places = Places::new(&run);
-        let wanted = Wanted { triples: false, sets: false, regions: true };
-        let classes = Classes::new(&graph, &places, wanted, &Budget::unlimited());
-        let mut found = Found::new(1);
+        let places = SiteLines::new(&run);
+        let wanted = WantedClasses { triples: false, sets: false, regions: true };
+        let classes = RunClasses::new(&graph, &places, wanted, &Budget::unlimited());
+        let mut found = FoundCandidates::new(1);
         let numbered: Vec<(usize, &Pattern)> = patterns.all.iter().enumerate().collect();
         let stopped = general::search(&graph, &places, &classes, &numbered, &Budget::unlimited(), &mut found);
         prop_assert_eq!(stopped, None);
@@ -623,7 +638,7 @@ proptest! {
 
     #[test]
     fn anything_is_searched(run in anything(200)) {
-        let graph = Graph::new(&run);
+        let graph = ForcedOrder::new(&run);
         for candidate in all(&graph, &Patterns::built_in()) {
             prop_assert!(candidate.events.len() > 1);
         }
@@ -637,7 +652,7 @@ proptest! {
     #[test]
     fn all_that_a_reordering_shows_is_found(run in busy(2, 11), wide in any::<bool>()) {
         let graph = graph(&run, wide);
-        let mut expected = Told::new();
+        let mut expected = ToldCandidate::new();
         reorderings(&graph, &mut Vec::new(), &mut |order| shown(&graph, &Patterns::built_in(), order, &mut expected));
         let found = told(&run, &all(&graph, &Patterns::built_in()));
         let missed: Vec<_> = expected.difference(&found).collect();
@@ -679,7 +694,7 @@ fn a_check_and_an_action_in_two_callees() {
     };
     let step = |thread: &str| callee(thread, 1, "R") + &callee(thread, 2, "W");
     let run = run(&(step("main.1") + &step("main.2")));
-    let narrow = Graph::new(&run);
+    let narrow = ForcedOrder::new(&run);
     let atomicity = Patterns::atomicity();
     assert!(all(&narrow, &atomicity).is_empty());
     let callers = crate::predict::RegionOptions {

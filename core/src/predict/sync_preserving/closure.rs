@@ -8,7 +8,7 @@ use unsnarl_order::VectorClock;
 use unsnarl_trace::{LocationId, Run};
 
 /// A section of a lock that more than one thread acquires.
-struct Section {
+struct SharedSection {
     /// The row of the acquisition.
     row: u32,
     /// Thread and step of the release; none when it never happened.
@@ -24,18 +24,18 @@ struct OfThread {
 }
 
 /// The sections of all locks that more than one thread acquires.
-pub(super) struct Sections {
-    sections: Vec<Section>,
+pub(super) struct SharedSections {
+    sections: Vec<SharedSection>,
     locks: Vec<Vec<OfThread>>,
     /// For each thread the steps at which it acquired a lock, with the lock.
     taken: Vec<Vec<(u32, u32)>>,
 }
 
-impl Sections {
-    pub(super) fn new(run: &Run, clocks: &Prerequisites) -> Sections {
+impl SharedSections {
+    pub(super) fn new(run: &Run, clocks: &Prerequisites) -> SharedSections {
         let all = Locks::new(run, &mut Vec::new());
         let numbers = contended(&all);
-        let mut these = Sections {
+        let mut these = SharedSections {
             sections: Vec::new(),
             locks: Vec::new(),
             taken: Vec::new(),
@@ -49,7 +49,7 @@ impl Sections {
             let place = clocks.step_of(section.acquired);
             if let (Some(&lock), Some((thread, step))) = (number, place) {
                 let id = these.sections.len() as u32;
-                these.sections.push(Section {
+                these.sections.push(SharedSection {
                     row: section.acquired.0,
                     released: section.released.and_then(|row| clocks.step_of(row)),
                 });
@@ -134,7 +134,7 @@ impl Sections {
     /// Adds the ends of sections that come before another one that they exclude.
     fn close_lock(&self, clocks: &Prerequisites, lock: u32, ideal: &mut VectorClock) -> bool {
         let lock = self.locks.get(lock as usize).map_or(&[][..], Vec::as_slice);
-        let last = |steps: &[(u32, u32)], upto: u32| -> Option<&Section> {
+        let last = |steps: &[(u32, u32)], upto: u32| -> Option<&SharedSection> {
             let count = steps.partition_point(|&(step, _)| step < upto);
             let &(_, id) = steps.get(count.checked_sub(1)?)?;
             self.sections.get(id as usize)
@@ -146,7 +146,7 @@ impl Sections {
         let Some(newest) = exclusive.max_by_key(|section| section.row) else {
             return true;
         };
-        let mut must_end: Vec<&Section> = Vec::new();
+        let mut must_end: Vec<&SharedSection> = Vec::new();
         for of in lock {
             let Some(section) = last(&of.all, upto(ideal, of)) else {
                 continue;

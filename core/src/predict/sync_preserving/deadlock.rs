@@ -6,8 +6,8 @@ use super::{
     cycles::{PatternRequest, cycles, requests},
 };
 use crate::{
-    budget::{Budget, Outcome, StopReason},
-    predict::{Candidate, Class},
+    budget::{Budget, EngineOutcome, StopReason},
+    predict::{AnomalyCandidate, Class},
 };
 use unsnarl_trace::EventId;
 
@@ -15,7 +15,10 @@ use unsnarl_trace::EventId;
 const MOST_CYCLES: usize = 100_000;
 
 /// Finds one candidate for each cycle that has instances.
-pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome<Candidate> {
+pub(super) fn candidates(
+    these: &SyncPreserving<'_>,
+    budget: &Budget,
+) -> EngineOutcome<AnomalyCandidate> {
     let requests = requests(these.run);
     let mut findings = Vec::new();
     let mut stopped = StopReason::Complete;
@@ -32,7 +35,7 @@ pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome
         }
         let cycle: Vec<&PatternRequest> = cycle.iter().filter_map(|&at| requests.get(at)).collect();
         if let Some(events) = instance(these, &cycle) {
-            findings.push(Candidate {
+            findings.push(AnomalyCandidate {
                 class: Class::Deadlock,
                 pattern: format!("cycle of {}", events.len()),
                 events,
@@ -40,7 +43,7 @@ pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome
         }
         true
     });
-    Outcome { findings, stopped }
+    EngineOutcome { findings, stopped }
 }
 
 /// Advances through the requests of each thread at once: closures only grow, so an instance that was in one

@@ -29,21 +29,21 @@ mod tests;
 
 pub use counts::{Racy, hb_racy, lockset_racy, shb_racy};
 
-use super::{Candidate, Order};
-use crate::budget::{Budget, Outcome};
+use super::{AnomalyCandidate, WitnessOrder};
+use crate::budget::{Budget, EngineOutcome};
 use clocks::{Edges, Prerequisites};
-use closure::Sections;
+use closure::SharedSections;
 use unsnarl_order::VectorClock;
 use unsnarl_trace::{EventId, Run};
 
 /// Races that a sync-preserving order shows, one for each two places in the program, in the run's order of
 /// the later access. The events of a candidate are the earlier access and the later one.
-pub fn races(run: &Run, budget: &Budget) -> Outcome<Candidate> {
+pub fn races(run: &Run, budget: &Budget) -> EngineOutcome<AnomalyCandidate> {
     SyncPreserving::new(run).races(budget)
 }
 
 /// Deadlocks that a sync-preserving order shows, one for each cycle of threads, locks wanted and locks held.
-pub fn deadlocks(run: &Run, budget: &Budget) -> Outcome<Candidate> {
+pub fn deadlocks(run: &Run, budget: &Budget) -> EngineOutcome<AnomalyCandidate> {
     SyncPreserving::new(run).deadlocks(budget)
 }
 
@@ -51,14 +51,14 @@ pub fn deadlocks(run: &Run, budget: &Budget) -> Outcome<Candidate> {
 pub struct SyncPreserving<'a> {
     run: &'a Run,
     clocks: Prerequisites,
-    sections: Sections,
+    sections: SharedSections,
 }
 
 impl<'a> SyncPreserving<'a> {
     /// Prepares a run. Linear in the events, times the threads at events where one learns of another.
     pub fn new(run: &'a Run) -> SyncPreserving<'a> {
         let clocks = Prerequisites::new(run, Edges::ReadsFrom);
-        let sections = Sections::new(run, &clocks);
+        let sections = SharedSections::new(run, &clocks);
         SyncPreserving {
             run,
             clocks,
@@ -67,27 +67,27 @@ impl<'a> SyncPreserving<'a> {
     }
 
     /// As [`races`].
-    pub fn races(&self, budget: &Budget) -> Outcome<Candidate> {
+    pub fn races(&self, budget: &Budget) -> EngineOutcome<AnomalyCandidate> {
         race::candidates(self, budget)
     }
 
     /// Accesses that race with an earlier one, in the run's order.
-    pub fn racy(&self, budget: &Budget) -> Outcome<EventId> {
+    pub fn racy(&self, budget: &Budget) -> EngineOutcome<EventId> {
         race::racy(self, budget)
     }
 
     /// As [`deadlocks`].
-    pub fn deadlocks(&self, budget: &Budget) -> Outcome<Candidate> {
+    pub fn deadlocks(&self, budget: &Budget) -> EngineOutcome<AnomalyCandidate> {
         deadlock::candidates(self, budget)
     }
 
     /// The shortest sync-preserving order that ends with the events of a candidate: of a race with both
     /// accesses, of a deadlock right before the requests. None when there is no such order.
-    pub fn order(&self, candidate: &Candidate) -> Option<Order> {
+    pub fn order(&self, candidate: &AnomalyCandidate) -> Option<WitnessOrder> {
         let mut ideal = self.before(&candidate.events)?;
         let mut events = self.rows(&ideal);
         if candidate.class == super::Class::Deadlock {
-            return Some(Order {
+            return Some(WitnessOrder {
                 events,
                 not_nested: false,
             });
@@ -99,7 +99,7 @@ impl<'a> SyncPreserving<'a> {
                 ideal.raise(thread, step + 1);
             }
         }
-        Some(Order {
+        Some(WitnessOrder {
             events,
             not_nested: false,
         })

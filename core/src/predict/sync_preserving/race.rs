@@ -6,9 +6,9 @@
 
 use super::SyncPreserving;
 use crate::{
-    budget::{Budget, Outcome, StopReason},
+    budget::{Budget, EngineOutcome, StopReason},
     orders::Accesses,
-    predict::{Candidate, Class},
+    predict::{AnomalyCandidate, Class},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_order::VectorClock;
@@ -18,7 +18,10 @@ use unsnarl_trace::{Event, EventId, EventKind, LocationId, SiteId};
 const LOOK: usize = 256;
 
 /// One candidate for each two places in the program.
-pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome<Candidate> {
+pub(super) fn candidates(
+    these: &SyncPreserving<'_>,
+    budget: &Budget,
+) -> EngineOutcome<AnomalyCandidate> {
     let mut known: FxHashSet<[u32; 3]> = FxHashSet::default();
     let mut findings = Vec::new();
     let stopped = search(these, budget, |search, row, second| {
@@ -33,11 +36,11 @@ pub(super) fn candidates(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome
             }
         }
     });
-    Outcome { findings, stopped }
+    EngineOutcome { findings, stopped }
 }
 
 /// The accesses that race with an earlier one.
-pub(super) fn racy(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome<EventId> {
+pub(super) fn racy(these: &SyncPreserving<'_>, budget: &Budget) -> EngineOutcome<EventId> {
     let mut findings = Vec::new();
     let stopped = search(these, budget, |search, row, second| {
         let mut lists = search.against(second).into_iter();
@@ -45,7 +48,7 @@ pub(super) fn racy(these: &SyncPreserving<'_>, budget: &Budget) -> Outcome<Event
             findings.push(row);
         }
     });
-    Outcome { findings, stopped }
+    EngineOutcome { findings, stopped }
 }
 
 /// Two places in a canonical order; with the location where a place is not known.
@@ -60,11 +63,11 @@ fn candidate(
     first: EventId,
     row: EventId,
     second: &Event,
-) -> Candidate {
+) -> AnomalyCandidate {
     let letter = |kind: EventKind| if kind.writes() { "w" } else { "r" };
     let kind = these.run.events.get(first).map(|event| event.kind);
     let first_letter = kind.map_or("w", letter);
-    Candidate {
+    AnomalyCandidate {
         class: Class::Race,
         pattern: format!("{first_letter}-{}", letter(second.kind)),
         events: vec![first, row],

@@ -259,7 +259,7 @@ proptest! {
             if is_deadlock(&run, pair[0], pair[1]) {
                 let threads = |rows: [usize; 2]| rows.map(|row| run.events.threads()[row]);
                 let wanted = |rows: [usize; 2]| rows.map(|row| run.events.locations()[row]);
-                let covers = |c: &Candidate| c.events.len() == 2 && {
+                let covers = |c: &AnomalyCandidate| c.events.len() == 2 && {
                     let rows = [c.events[0].index(), c.events[1].index()];
                     let other = [rows[1], rows[0]];
                     let pair = [pair[0], pair[1]];

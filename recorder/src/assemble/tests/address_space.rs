@@ -17,7 +17,7 @@ int main(void) { return worker(1); /* main */ }
 
 /// Addresses at which the loader put things.
 #[derive(Debug, Clone, Copy)]
-struct Layout {
+struct AddressSpace {
     program: u64,
     stack: u64,
     thread: u64,
@@ -26,7 +26,7 @@ struct Layout {
     environment: u64,
 }
 
-fn layout() -> impl Strategy<Value = Layout> {
+fn layout() -> impl Strategy<Value = AddressSpace> {
     let page = |low: u64| (0u64..0x10_0000).prop_map(move |n| low + n * 4096);
     let high = page(0x7ffd_0000_0000);
     (
@@ -36,7 +36,7 @@ fn layout() -> impl Strategy<Value = Layout> {
         0u64..4096,
         0u64..512,
     )
-        .prop_map(|(program, stack, thread, heap, gap)| Layout {
+        .prop_map(|(program, stack, thread, heap, gap)| AddressSpace {
             program,
             stack,
             thread,
@@ -46,7 +46,7 @@ fn layout() -> impl Strategy<Value = Layout> {
         })
 }
 
-fn log(program: &Compiled, at: Layout) -> LogWriter {
+fn log(program: &Compiled, at: AddressSpace) -> LogWriter {
     let mut log = LogWriter::default();
     let file = |address: u64| at.program + address;
     let (main, worker) = (

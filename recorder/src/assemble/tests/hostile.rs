@@ -143,7 +143,7 @@ fn a_range_over_everything_is_shortened_and_said() {
 
 #[test]
 fn programs_that_cannot_be_recorded_are_told_apart() {
-    use super::super::{Instrumented, Program, ProgramError};
+    use super::super::{Instrumented, ProgramDebugInfo, ProgramError};
     let compiler = compilers("cells.c").into_iter().next().unwrap();
     let plain = compile(compiler, "cells.c", SOURCE, &["-g"]);
     assert_eq!(plain.program.is_instrumented(), Instrumented::No);
@@ -159,12 +159,12 @@ fn programs_that_cannot_be_recorded_are_told_apart() {
     let script = plain.path.with_file_name("script");
     std::fs::write(&script, "#!/bin/sh\n").unwrap();
     assert!(matches!(
-        Program::open(&script),
+        ProgramDebugInfo::open(&script),
         Err(ProgramError::NotElf(_))
     ));
     let missing = plain.path.with_file_name("missing");
     assert!(matches!(
-        Program::open(&missing),
+        ProgramDebugInfo::open(&missing),
         Err(ProgramError::Read { .. })
     ));
 }

@@ -8,11 +8,11 @@ pub(crate) mod log_writer;
 pub(crate) mod programs;
 mod sites;
 
-use super::{Launch, Program, RawLog, assemble};
+use super::{Launch, ProgramDebugInfo, RawLog, assemble};
 use log_writer::LogWriter;
 use unsnarl_trace::{Run, Value};
 
-fn run_of(log: &LogWriter, program: &Program) -> Run {
+fn run_of(log: &LogWriter, program: &ProgramDebugInfo) -> Run {
     let bytes = log.bytes();
     assemble(&RawLog::new(&bytes).unwrap(), program, &Launch::default())
 }

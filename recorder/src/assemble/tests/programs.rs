@@ -1,11 +1,11 @@
 //! Small programs, compiled for the tests.
 
-use super::super::Program;
+use super::super::ProgramDebugInfo;
 use std::{path::PathBuf, process::Command};
 
 /// A compiled program and where things lie in it.
 pub struct Compiled {
-    pub program: Program,
+    pub program: ProgramDebugInfo,
     pub path: PathBuf,
     text: String,
     _folder: tempfile::TempDir,
@@ -41,7 +41,7 @@ pub fn compile(compiler: &str, name: &str, text: &str, flags: &[&str]) -> Compil
         "{}",
         String::from_utf8_lossy(&done.stderr)
     );
-    let program = Program::open(&path).unwrap();
+    let program = ProgramDebugInfo::open(&path).unwrap();
     Compiled {
         program,
         path,

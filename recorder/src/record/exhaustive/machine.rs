@@ -2,14 +2,17 @@
 //! reduction.
 
 use super::{
-    path::{Choice, Deed, Kind, Operation, Path, Step, bit, options},
-    search::Search,
+    path::{
+        ChosenStep, ExecutedPath, NoticedEffect, PathChoice, PathChoiceKind, SyncOperation, bit,
+        options,
+    },
+    search::BoundedSearch,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A step of a scripted thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Op {
+pub enum ScriptStep {
     Read(u8),
     Write(u8),
     Lock(u8),
@@ -26,10 +29,10 @@ pub enum Op {
     Exit,
 }
 
-pub type Program = Vec<Vec<Op>>;
+pub type ModelledProgram = Vec<Vec<ScriptStep>>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum ScriptWish {
     Nothing,
     Lock(u8),
     Signal(u8),
@@ -37,14 +40,14 @@ enum Wish {
 
 /// The equivalence class of an execution: the order of dependent operations on each object, the values read, and the
 /// end.
-pub type Class = (BTreeMap<String, Vec<String>>, Vec<Vec<String>>, String);
+pub type OrderClass = (BTreeMap<String, Vec<String>>, Vec<Vec<String>>, String);
 
-struct Machine<'a> {
-    program: &'a Program,
+struct ScriptMachine<'a> {
+    program: &'a ModelledProgram,
     prefix: &'a [u16],
-    path: Path,
+    path: ExecutedPath,
     pc: Vec<usize>,
-    wish: Vec<Wish>,
+    wish: Vec<ScriptWish>,
     owner: BTreeMap<u8, u16>,
     memory: BTreeMap<u8, String>,
     seen: Vec<Vec<String>>,
@@ -55,14 +58,14 @@ struct Machine<'a> {
 }
 
 /// Runs the program along the prefix, then without preemption.
-pub fn execute(program: &Program, prefix: &[u16]) -> (Path, Class) {
+pub fn execute(program: &ModelledProgram, prefix: &[u16]) -> (ExecutedPath, OrderClass) {
     let count = program.len();
-    let mut machine = Machine {
+    let mut machine = ScriptMachine {
         program,
         prefix,
-        path: Path::default(),
+        path: ExecutedPath::default(),
         pc: vec![0; count],
-        wish: vec![Wish::Nothing; count],
+        wish: vec![ScriptWish::Nothing; count],
         owner: BTreeMap::new(),
         memory: BTreeMap::new(),
         seen: vec![Vec::new(); count],
@@ -74,7 +77,7 @@ pub fn execute(program: &Program, prefix: &[u16]) -> (Path, Class) {
     machine.finish()
 }
 
-impl Machine<'_> {
+impl ScriptMachine<'_> {
     fn live(&self, thread: u16) -> bool {
         self.pc[thread as usize] < self.program[thread as usize].len()
     }
@@ -86,9 +89,9 @@ impl Machine<'_> {
     fn enabled(&self, thread: u16) -> bool {
         self.live(thread)
             && match self.wish[thread as usize] {
-                Wish::Nothing => true,
-                Wish::Lock(lock) => !self.owner.contains_key(&lock),
-                Wish::Signal(_) => false,
+                ScriptWish::Nothing => true,
+                ScriptWish::Lock(lock) => !self.owner.contains_key(&lock),
+                ScriptWish::Signal(_) => false,
             }
     }
 
@@ -115,31 +118,33 @@ impl Machine<'_> {
         }
         let here = self.pc[self.running as usize];
         let next = self.program[self.running as usize].get(here);
-        let gives_way = matches!(next, Some(Op::Yield | Op::Exit))
-            && self.wish[self.running as usize] == Wish::Nothing;
-        let chosen = self.choose(Kind::Thread, candidates, gives_way);
+        let gives_way = matches!(next, Some(ScriptStep::Yield | ScriptStep::Exit))
+            && self.wish[self.running as usize] == ScriptWish::Nothing;
+        let chosen = self.choose(PathChoiceKind::Thread, candidates, gives_way);
         self.running = chosen;
         let thread = chosen;
         let choice = self.path.choices.len() - 1;
         let deeds = Vec::new();
-        self.path.steps.push(Step {
+        self.path.steps.push(ChosenStep {
             choice,
             thread,
             deeds,
         });
     }
 
-    fn choose(&mut self, kind: Kind, candidates: u64, gives_way: bool) -> u16 {
+    fn choose(&mut self, kind: PathChoiceKind, candidates: u64, gives_way: bool) -> u16 {
         let running = self.running;
         let at = self.path.choices.len();
         let usual = || {
             let others = match kind {
-                Kind::Thread => candidates & !self.departing(),
-                Kind::Waiter | Kind::Outcome => candidates,
+                PathChoiceKind::Thread => candidates & !self.departing(),
+                PathChoiceKind::Waiter | PathChoiceKind::Outcome => candidates,
             };
             let candidates = if others == 0 { candidates } else { others };
-            let stays = kind == Kind::Thread && !gives_way && candidates & bit(running) != 0;
-            let later = options(candidates).find(|&it| kind == Kind::Thread && it > running);
+            let stays =
+                kind == PathChoiceKind::Thread && !gives_way && candidates & bit(running) != 0;
+            let later =
+                options(candidates).find(|&it| kind == PathChoiceKind::Thread && it > running);
             let first = options(candidates).next().unwrap();
             if stays {
                 running
@@ -153,7 +158,7 @@ impl Machine<'_> {
             0,
             "a prefix that cannot be followed"
         );
-        let choice = Choice {
+        let choice = PathChoice {
             kind,
             candidates,
             running,
@@ -167,17 +172,19 @@ impl Machine<'_> {
     /// Threads whose next step ends the process, as a bit set.
     fn departing(&self) -> u64 {
         self.threads()
-            .filter(|&it| self.program[it as usize].get(self.pc[it as usize]) == Some(&Op::Exit))
+            .filter(|&it| {
+                self.program[it as usize].get(self.pc[it as usize]) == Some(&ScriptStep::Exit)
+            })
             .fold(0, |bits, it| bits | bit(it))
     }
 
-    fn deed(&mut self, deed: Deed) {
+    fn deed(&mut self, deed: NoticedEffect) {
         self.path.steps.last_mut().unwrap().deeds.push(deed);
     }
 
     fn memory_deed(&mut self, variable: u8, writes: bool) {
         let granule = u64::from(variable);
-        self.deed(Deed::Memory {
+        self.deed(NoticedEffect::Memory {
             granule,
             bytes: 1,
             writes,
@@ -185,8 +192,8 @@ impl Machine<'_> {
         self.note(format!("v{variable}"), writes);
     }
 
-    fn sync_deed(&mut self, object: u64, operation: Operation, name: String) {
-        self.deed(Deed::Sync { object, operation });
+    fn sync_deed(&mut self, object: u64, operation: SyncOperation, name: String) {
+        self.deed(NoticedEffect::Sync { object, operation });
         self.note(name, true);
     }
 
@@ -207,56 +214,56 @@ impl Machine<'_> {
 
     fn take(&mut self, lock: u8) {
         self.owner.insert(lock, self.running);
-        self.sync_deed(lock.into(), Operation::Lock, format!("l{lock}"));
+        self.sync_deed(lock.into(), SyncOperation::Lock, format!("l{lock}"));
     }
 
     fn step(&mut self) {
         let me = self.running as usize;
-        if let Wish::Lock(lock) = self.wish[me] {
-            self.wish[me] = Wish::Nothing;
+        if let ScriptWish::Lock(lock) = self.wish[me] {
+            self.wish[me] = ScriptWish::Nothing;
             self.take(lock);
             self.pc[me] += 1;
             return;
         }
         match self.program[me][self.pc[me]] {
-            Op::Read(variable) => {
+            ScriptStep::Read(variable) => {
                 self.memory_deed(variable, false);
                 let value = self.memory.get(&variable).cloned().unwrap_or_default();
                 self.seen[me].push(value);
             }
-            Op::Write(variable) => self.write(variable),
-            Op::Lock(lock) if self.owner.contains_key(&lock) => {
-                self.wish[me] = Wish::Lock(lock);
+            ScriptStep::Write(variable) => self.write(variable),
+            ScriptStep::Lock(lock) if self.owner.contains_key(&lock) => {
+                self.wish[me] = ScriptWish::Lock(lock);
                 return;
             }
-            Op::Lock(lock) => self.take(lock),
-            Op::Unlock(lock) => {
+            ScriptStep::Lock(lock) => self.take(lock),
+            ScriptStep::Unlock(lock) => {
                 self.owner.remove(&lock);
-                self.sync_deed(lock.into(), Operation::Unlock, format!("l{lock}"));
+                self.sync_deed(lock.into(), SyncOperation::Unlock, format!("l{lock}"));
             }
-            Op::Wait(number) => {
+            ScriptStep::Wait(number) => {
                 self.sync_deed(
                     100 + u64::from(number),
-                    Operation::Other,
+                    SyncOperation::Other,
                     format!("c{number}"),
                 );
                 self.owner.remove(&number);
-                self.sync_deed(number.into(), Operation::Unlock, format!("l{number}"));
-                self.wish[me] = Wish::Signal(number);
+                self.sync_deed(number.into(), SyncOperation::Unlock, format!("l{number}"));
+                self.wish[me] = ScriptWish::Signal(number);
                 return;
             }
-            Op::Signal(number) => self.signal(number),
-            Op::Yield => {}
-            Op::Exit => {
+            ScriptStep::Signal(number) => self.signal(number),
+            ScriptStep::Yield => {}
+            ScriptStep::Exit => {
                 self.end = "exit".into();
                 self.path.ends_by_itself = true;
             }
-            Op::Toss(variable) => {
-                if self.choose(Kind::Outcome, 0b11, false) == 1 {
+            ScriptStep::Toss(variable) => {
+                if self.choose(PathChoiceKind::Outcome, 0b11, false) == 1 {
                     self.write(variable);
                 }
             }
-            Op::Check => {
+            ScriptStep::Check => {
                 let last = self.seen[me].last();
                 if last
                     .is_some_and(|value| !value.is_empty() && !value.starts_with(&format!("{me}.")))
@@ -271,10 +278,10 @@ impl Machine<'_> {
     fn signal(&mut self, number: u8) {
         self.sync_deed(
             100 + u64::from(number),
-            Operation::Other,
+            SyncOperation::Other,
             format!("c{number}"),
         );
-        let waits = |it: &u16| self.wish[*it as usize] == Wish::Signal(number);
+        let waits = |it: &u16| self.wish[*it as usize] == ScriptWish::Signal(number);
         let waiters = self
             .threads()
             .filter(waits)
@@ -282,27 +289,27 @@ impl Machine<'_> {
         let woken = match waiters.count_ones() {
             0 => return,
             1 => waiters.trailing_zeros() as u16,
-            _ => self.choose(Kind::Waiter, waiters, false),
+            _ => self.choose(PathChoiceKind::Waiter, waiters, false),
         };
-        self.wish[woken as usize] = Wish::Lock(number);
-        self.deed(Deed::Enables(woken));
+        self.wish[woken as usize] = ScriptWish::Lock(number);
+        self.deed(NoticedEffect::Enables(woken));
     }
 
-    fn finish(mut self) -> (Path, Class) {
+    fn finish(mut self) -> (ExecutedPath, OrderClass) {
         for thread in self.threads() {
             let operation = match self.wish[thread as usize] {
-                Wish::Lock(_) => Operation::Lock,
-                Wish::Signal(_) => Operation::Other,
-                Wish::Nothing => continue,
+                ScriptWish::Lock(_) => SyncOperation::Lock,
+                ScriptWish::Signal(_) => SyncOperation::Other,
+                ScriptWish::Nothing => continue,
             };
             let object = match self.wish[thread as usize] {
-                Wish::Lock(lock) => u64::from(lock),
-                Wish::Signal(number) => 100 + u64::from(number),
-                Wish::Nothing => continue,
+                ScriptWish::Lock(lock) => u64::from(lock),
+                ScriptWish::Signal(number) => 100 + u64::from(number),
+                ScriptWish::Nothing => continue,
             };
             self.path
                 .pending
-                .push((thread, Deed::Sync { object, operation }));
+                .push((thread, NoticedEffect::Sync { object, operation }));
         }
         let stopped = self.end.contains("stops") || self.end == "exit";
         let flat = |groups: Vec<(bool, BTreeSet<String>)>| {
@@ -326,7 +333,7 @@ impl Machine<'_> {
 }
 
 /// All classes within the bound, found without reduction, with the number of schedules.
-pub fn enumerate(program: &Program, bound: u32) -> (BTreeSet<Class>, u64) {
+pub fn enumerate(program: &ModelledProgram, bound: u32) -> (BTreeSet<OrderClass>, u64) {
     let mut classes = BTreeSet::new();
     let mut count = 0;
     let mut prefixes = vec![Vec::new()];
@@ -352,8 +359,8 @@ pub fn enumerate(program: &Program, bound: u32) -> (BTreeSet<Class>, u64) {
 }
 
 /// All classes that the search finds, with the number of schedules.
-pub fn explore(program: &Program, bound: u32) -> (BTreeSet<Class>, u64) {
-    let mut search = Search::new(bound);
+pub fn explore(program: &ModelledProgram, bound: u32) -> (BTreeSet<OrderClass>, u64) {
+    let mut search = BoundedSearch::new(bound);
     let mut classes = BTreeSet::new();
     while !search.is_done {
         let (path, class) = execute(program, &search.prefix());

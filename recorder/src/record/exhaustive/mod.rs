@@ -18,10 +18,10 @@ mod machine;
 #[cfg(test)]
 mod tests;
 
-use super::{RecordError, seen::Seen};
+use super::{RecordError, seen::MadeRun};
 use rustc_hash::FxHasher;
-use search::Search;
-use state::{Finished, State};
+use search::BoundedSearch;
+use state::{FinishedBound, SearchState};
 use std::{
     fmt,
     hash::{Hash, Hasher},
@@ -30,7 +30,7 @@ use std::{
 use steps::Unsearchable;
 use unsnarl_trace::raw::unlogged;
 
-pub use share::Share;
+pub use share::ExploredShare;
 pub use state::StateFile;
 
 /// Interval at which the state is stored while the search runs.
@@ -40,7 +40,7 @@ const STORE_EVERY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Exhaustive {
     most: u32,
-    state: State,
+    state: SearchState,
     file: Option<StateFile>,
     stored: Instant,
     is_over: bool,
@@ -56,7 +56,7 @@ impl Exhaustive {
         };
         Ok(Exhaustive {
             most,
-            state: stored.unwrap_or_else(State::new),
+            state: stored.unwrap_or_else(SearchState::new),
             file,
             stored: Instant::now(),
             is_over: false,
@@ -70,7 +70,7 @@ impl Exhaustive {
     }
 
     /// Learns from the run of the prefix; returns whether it was not yet made within a smaller bound.
-    pub fn observe(&mut self, seen: &Seen<'_>) -> Result<bool, RecordError> {
+    pub fn observe(&mut self, seen: &MadeRun<'_>) -> Result<bool, RecordError> {
         let choices: Vec<u16> = seen.made.log()?.choices().collect();
         let is_new = self.state.made.insert(hash(&choices));
         if is_new {
@@ -100,20 +100,20 @@ impl Exhaustive {
     }
 
     fn turn_to_next_bound(&mut self) {
-        let State {
+        let SearchState {
             search, finished, ..
         } = &mut self.state;
         if !search.is_done {
             return;
         }
-        finished.push(Finished {
+        finished.push(FinishedBound {
             bound: search.bound,
             schedules: search.explored,
         });
         self.is_over |= search.bound >= self.most || !search.is_cut;
         if !self.is_over {
             let strayed = search.strayed;
-            *search = Search::new(search.bound + 1);
+            *search = BoundedSearch::new(search.bound + 1);
             search.strayed = strayed;
         }
     }
@@ -142,11 +142,11 @@ impl Exhaustive {
     }
 
     /// The progress so far.
-    pub fn progress(&self) -> Progress {
-        let State {
+    pub fn progress(&self) -> SearchProgress {
+        let SearchState {
             search, finished, ..
         } = &self.state;
-        Progress {
+        SearchProgress {
             finished: finished
                 .iter()
                 .map(|finished| (finished.bound, finished.schedules))
@@ -170,11 +170,11 @@ fn hash(choices: &[u16]) -> u64 {
 
 /// The progress of a search.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Progress {
+pub struct SearchProgress {
     /// Bounds within which everything was explored, with the number of schedules.
     pub finished: Vec<(u32, u64)>,
     /// The bound that is being explored, the number of schedules so far, and an estimate of the explored part.
-    pub current: Option<(u32, u64, Share)>,
+    pub current: Option<(u32, u64, ExploredShare)>,
     /// `true` if no bound was in the way: there is no other order of dependent steps.
     pub is_complete: bool,
     /// Schedules that the program did not follow.
@@ -189,7 +189,7 @@ pub struct Progress {
     pub failing: u64,
 }
 
-impl Progress {
+impl SearchProgress {
     /// Dependences that the search does not see, if the program has such.
     pub fn blind_to(&self) -> Option<String> {
         let kinds = [
@@ -217,7 +217,7 @@ impl Progress {
     }
 }
 
-impl fmt::Display for Progress {
+impl fmt::Display for SearchProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(why) = self.unsearchable {
             return write!(f, "the program cannot be searched exhaustively: {why}");

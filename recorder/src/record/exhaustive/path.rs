@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The kind of a choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Kind {
+pub enum PathChoiceKind {
     /// The thread that goes on.
     Thread,
     /// The waiter that a signal wakes.
@@ -17,9 +17,9 @@ pub enum Kind {
 
 /// A choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Choice {
+pub struct PathChoice {
     /// Kind of the choice.
-    pub kind: Kind,
+    pub kind: PathChoiceKind,
     /// Bit set of the candidates.
     pub candidates: u64,
     /// The thread that ran before.
@@ -30,16 +30,18 @@ pub struct Choice {
     pub chosen: u16,
 }
 
-impl Choice {
+impl PathChoice {
     /// The cost of choosing `option` here, in preemptions: 1 for leaving a thread that could go on, for going on in
     /// spite of having given way, and for an unusual outcome.
     pub fn cost(&self, option: u16) -> u32 {
         let others = self.candidates & !bit(self.running);
         let costs = match self.kind {
-            Kind::Thread if self.gives_way => option == self.running && others != 0,
-            Kind::Thread => option != self.running && self.candidates & bit(self.running) != 0,
-            Kind::Waiter => false,
-            Kind::Outcome => option != 0,
+            PathChoiceKind::Thread if self.gives_way => option == self.running && others != 0,
+            PathChoiceKind::Thread => {
+                option != self.running && self.candidates & bit(self.running) != 0
+            }
+            PathChoiceKind::Waiter => false,
+            PathChoiceKind::Outcome => option != 0,
         };
         u32::from(costs)
     }
@@ -61,7 +63,7 @@ pub fn options(mut bits: u64) -> impl Iterator<Item = u16> {
 
 /// An effect of a step that other threads may notice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub enum Deed {
+pub enum NoticedEffect {
     /// An access to memory: the bytes of the mask among the eight at `granule * 8`.
     Memory {
         /// Address divided by eight.
@@ -76,7 +78,7 @@ pub enum Deed {
         /// Its address.
         object: u64,
         /// The operation.
-        operation: Operation,
+        operation: SyncOperation,
     },
     /// The creation or wake-up of a thread: all that it does from now on comes after.
     Enables(u16),
@@ -86,7 +88,7 @@ pub enum Deed {
 
 /// Operations on synchronization objects.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub enum Operation {
+pub enum SyncOperation {
     /// Takes a lock.
     Lock,
     /// Gives it back.
@@ -99,16 +101,16 @@ pub enum Operation {
     Other,
 }
 
-impl Operation {
+impl SyncOperation {
     /// Returns whether the order of two operations does not matter.
-    pub fn commutes(self, other: Operation) -> bool {
-        use Operation::{SharedLock, SharedUnlock};
+    pub fn commutes(self, other: SyncOperation) -> bool {
+        use SyncOperation::{SharedLock, SharedUnlock};
         matches!(self, SharedLock | SharedUnlock) && matches!(other, SharedLock | SharedUnlock)
     }
 
     /// Returns whether `self` made `later` possible, which could not have been done before.
-    pub fn makes_way_for(self, later: Operation) -> bool {
-        use Operation::{Lock, SharedLock, SharedUnlock, Unlock};
+    pub fn makes_way_for(self, later: SyncOperation) -> bool {
+        use SyncOperation::{Lock, SharedLock, SharedUnlock, Unlock};
         matches!(
             (self, later),
             (Unlock, Lock | SharedLock) | (SharedUnlock, Lock)
@@ -118,24 +120,24 @@ impl Operation {
 
 /// The effects of the chosen thread up to the next choice of a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
+pub struct ChosenStep {
     /// Index of the choice that it began with.
     pub choice: usize,
     /// The thread.
     pub thread: u16,
     /// Its effects, in order.
-    pub deeds: Vec<Deed>,
+    pub deeds: Vec<NoticedEffect>,
 }
 
 /// An executed schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Path {
+pub struct ExecutedPath {
     /// The choices.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<PathChoice>,
     /// The steps, one per choice of a thread.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ChosenStep>,
     /// Next steps of threads that could not be taken any more when the run ended.
-    pub pending: Vec<(u16, Deed)>,
+    pub pending: Vec<(u16, NoticedEffect)>,
     /// `true` if the process ended of its own accord: that is a choice at which the other threads went first wherever
     /// a run met it.
     pub ends_by_itself: bool,

@@ -3,7 +3,7 @@
 //! All of them, not the last ones only: with a bound, the schedules from which the earlier ones would be
 //! found may cost too much.
 
-use super::path::{Deed, Operation, Path, bit, options};
+use super::path::{ExecutedPath, NoticedEffect, SyncOperation, bit, options};
 use rustc_hash::FxHashMap;
 
 /// A vector clock: for each thread, the number of its steps that come before the next step of the clock's owner in
@@ -21,7 +21,7 @@ pub(super) enum Thing {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Manner {
     Access { bytes: u8, writes: bool },
-    Operation(Operation),
+    Operation(SyncOperation),
 }
 
 impl Manner {
@@ -41,17 +41,17 @@ impl Manner {
 }
 
 /// The object of a deed, and the kind of access.
-pub(super) fn parts(deed: &Deed) -> Option<(Thing, Manner)> {
+pub(super) fn parts(deed: &NoticedEffect) -> Option<(Thing, Manner)> {
     match *deed {
-        Deed::Memory {
+        NoticedEffect::Memory {
             granule,
             bytes,
             writes,
         } => Some((Thing::Memory(granule), Manner::Access { bytes, writes })),
-        Deed::Sync { object, operation } => {
+        NoticedEffect::Sync { object, operation } => {
             Some((Thing::Object(object), Manner::Operation(operation)))
         }
-        Deed::Enables(_) | Deed::Follows(_) => None,
+        NoticedEffect::Enables(_) | NoticedEffect::Follows(_) => None,
     }
 }
 
@@ -64,7 +64,7 @@ struct Past {
 }
 
 struct Races<'a> {
-    path: &'a Path,
+    path: &'a ExecutedPath,
     clocks: Vec<Clock>,
     /// Number of each step among those of its thread, from 1, and the clock after it.
     ordinals: Vec<u32>,
@@ -79,7 +79,7 @@ struct Races<'a> {
 }
 
 /// Every step before which another thread has to be tried, with that thread.
-pub fn of(path: &Path) -> impl Iterator<Item = (usize, u16)> {
+pub fn of(path: &ExecutedPath) -> impl Iterator<Item = (usize, u16)> {
     let count = path.steps.iter().map(|step| usize::from(step.thread) + 1);
     let count = count.max().unwrap_or(0);
     let mut races = Races {
@@ -116,10 +116,10 @@ impl Races<'_> {
         self.look_at_end();
     }
 
-    fn go_through(&mut self, index: usize, thread: u16, deeds: &[Deed]) {
+    fn go_through(&mut self, index: usize, thread: u16, deeds: &[NoticedEffect]) {
         // What made the step possible comes before it in every order.
         for deed in deeds {
-            if let Deed::Follows(other) = *deed {
+            if let NoticedEffect::Follows(other) = *deed {
                 self.join(thread, &self.clock(other));
             }
         }
@@ -188,7 +188,7 @@ impl Races<'_> {
     }
 
     /// The part of the thing's past that the thread has not looked through in this manner.
-    fn unseen(&self, thread: u16, deed: &Deed) -> impl Iterator<Item = Past> + '_ {
+    fn unseen(&self, thread: u16, deed: &NoticedEffect) -> impl Iterator<Item = Past> + '_ {
         let parts = parts(deed);
         let past = parts.and_then(|(thing, manner)| {
             let seen = self.seen.get(&(thing, manner, thread)).copied();
@@ -200,7 +200,7 @@ impl Races<'_> {
     }
 
     /// The steps that `deed` depends on and that are not ordered before it for another reason.
-    fn look(&self, thread: u16, before: &Clock, deed: &Deed) -> Vec<usize> {
+    fn look(&self, thread: u16, before: &Clock, deed: &NoticedEffect) -> Vec<usize> {
         let reversible = |past: &Past| {
             let ordinal = self.ordinals.get(past.step).copied().unwrap_or(0);
             let known = before.get(usize::from(past.thread)).copied().unwrap_or(0);
@@ -255,8 +255,8 @@ impl Races<'_> {
     }
 
     /// Orders the steps that `deed` depends on before whatever the thread does from now on.
-    fn order(&mut self, thread: u16, deed: &Deed) {
-        if let Deed::Enables(other) = *deed {
+    fn order(&mut self, thread: u16, deed: &NoticedEffect) {
+        if let NoticedEffect::Enables(other) = *deed {
             self.join(other, &self.clock(thread));
         }
         let steps: Vec<usize> = self.unseen(thread, deed).map(|past| past.step).collect();
@@ -282,9 +282,9 @@ fn first_after(steps: &[usize], race: usize) -> Option<(usize, u32)> {
 /// Returns whether an earlier deed made way for this one: a lock that was given back is what the thread has waited
 /// for. A thread that had not come to the lock yet could have met it while it was held all the same: then it waits,
 /// and leaving it costs nothing.
-fn makes_way(past: &Past, deed: &Deed) -> bool {
+fn makes_way(past: &Past, deed: &NoticedEffect) -> bool {
     match (past.manner, deed) {
-        (Manner::Operation(earlier), Deed::Sync { operation, .. }) => {
+        (Manner::Operation(earlier), NoticedEffect::Sync { operation, .. }) => {
             earlier.makes_way_for(*operation)
         }
         _ => false,

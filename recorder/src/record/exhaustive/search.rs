@@ -16,7 +16,7 @@
 //! up to six steps, one order of one was missed, which needs three preemptions.
 
 use super::{
-    path::{Choice, Kind, Path, bit, options},
+    path::{ExecutedPath, PathChoice, PathChoiceKind, bit, options},
     races,
     sleep::{Explored, covers},
 };
@@ -24,9 +24,9 @@ use serde::{Deserialize, Serialize};
 
 /// A choice on the path that is being explored.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Node {
+pub struct ExploredChoice {
     /// The choice as it was met, with the option that is being explored.
-    pub choice: Choice,
+    pub choice: PathChoice,
     /// Options to explore, the explored ones included.
     pub wanted: u64,
     /// Options explored or being explored, and those that are covered by explored ones.
@@ -40,7 +40,7 @@ pub struct Node {
     pub since: Option<u64>,
 }
 
-impl Node {
+impl ExploredChoice {
     pub(super) fn cost_of(&self, option: u16) -> u32 {
         self.spent + self.choice.cost(option)
     }
@@ -60,11 +60,11 @@ impl Node {
 
 /// The search within one bound.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Search {
+pub struct BoundedSearch {
     /// Upper bound for the preemptions.
     pub bound: u32,
     /// The path that is explored next: its choices are the prefix to follow.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<ExploredChoice>,
     /// Number of schedules that were explored.
     pub explored: u64,
     /// Number of options that were explored to the end and of schedules that these took, for each number of remaining
@@ -78,12 +78,12 @@ pub struct Search {
     pub is_done: bool,
 }
 
-impl Search {
+impl BoundedSearch {
     /// Begins a search.
-    pub fn new(bound: u32) -> Search {
-        Search {
+    pub fn new(bound: u32) -> BoundedSearch {
+        BoundedSearch {
             bound,
-            ..Search::default()
+            ..BoundedSearch::default()
         }
     }
 
@@ -100,7 +100,7 @@ impl Search {
     }
 
     /// Learns from the run that followed the prefix, and turns to the next one.
-    pub fn learn(&mut self, path: &Path) {
+    pub fn learn(&mut self, path: &ExecutedPath) {
         self.explored += 1;
         if self.follows(path) {
             let known = self.nodes.len();
@@ -110,7 +110,7 @@ impl Search {
             self.advance(path);
         } else {
             self.strayed += 1;
-            self.advance(&Path::default());
+            self.advance(&ExecutedPath::default());
         }
     }
 
@@ -118,10 +118,10 @@ impl Search {
     pub fn skip(&mut self) {
         self.explored += 1;
         self.strayed += 1;
-        self.advance(&Path::default());
+        self.advance(&ExecutedPath::default());
     }
 
-    fn follows(&self, path: &Path) -> bool {
+    fn follows(&self, path: &ExecutedPath) -> bool {
         path.choices.len() >= self.nodes.len()
             && self
                 .nodes
@@ -131,14 +131,14 @@ impl Search {
     }
 
     /// Adds the choices that the run made by itself.
-    fn extend(&mut self, path: &Path) {
+    fn extend(&mut self, path: &ExecutedPath) {
         let mut spent = self.spent();
         for &choice in path.choices.iter().skip(self.nodes.len()) {
             let wanted = match choice.kind {
-                Kind::Thread => bit(choice.chosen),
-                Kind::Waiter | Kind::Outcome => choice.candidates,
+                PathChoiceKind::Thread => bit(choice.chosen),
+                PathChoiceKind::Waiter | PathChoiceKind::Outcome => choice.candidates,
             };
-            self.nodes.push(Node {
+            self.nodes.push(ExploredChoice {
                 choice,
                 wanted,
                 begun: bit(choice.chosen),
@@ -152,7 +152,7 @@ impl Search {
 
     /// Cuts the path at options of the run's own choice that are covered. Then nothing that comes after is new, and
     /// options that are not covered there have to be asked for: no run comes to them by itself.
-    fn cut_covered(&mut self, path: &Path, known: usize) {
+    fn cut_covered(&mut self, path: &ExecutedPath, known: usize) {
         let covered = (known..self.nodes.len()).find_map(|last| {
             let nodes = self.nodes.get(..=last)?;
             let began = covers(nodes, path, nodes.last()?.choice.chosen)?;
@@ -173,14 +173,14 @@ impl Search {
     }
 
     /// Asks for `thread` before this step, and at the beginning of the stretch that the step belongs to.
-    fn want(&mut self, path: &Path, step: usize, thread: u16) {
+    fn want(&mut self, path: &ExecutedPath, step: usize, thread: u16) {
         self.want_at(path, step, thread);
         if let Some(first) = stretch_of(path, step) {
             self.want_at(path, first, thread);
         }
     }
 
-    fn want_at(&mut self, path: &Path, step: usize, thread: u16) {
+    fn want_at(&mut self, path: &ExecutedPath, step: usize, thread: u16) {
         let Some(step) = path.steps.get(step) else {
             return;
         };
@@ -201,7 +201,7 @@ impl Search {
     fn want_all_free_until(&mut self, last: usize) {
         for node in self.nodes.iter_mut().take(last + 1) {
             let choice = node.choice;
-            if choice.kind == Kind::Thread {
+            if choice.kind == PathChoiceKind::Thread {
                 node.wanted |= options(choice.candidates)
                     .filter(|&option| choice.cost(option) <= choice.cost(choice.chosen))
                     .fold(0, |bits, option| bits | bit(option));
@@ -210,7 +210,7 @@ impl Search {
     }
 
     /// Goes on to the next prefix within the bound; `path` is that of the last run, as far as it is known.
-    fn advance(&mut self, path: &Path) {
+    fn advance(&mut self, path: &ExecutedPath) {
         while let Some(last) = self.nodes.len().checked_sub(1) {
             let Some(node) = self.nodes.last_mut() else {
                 break;
@@ -219,7 +219,7 @@ impl Search {
                 let left = self.bound - node.cost_of(node.choice.chosen).min(self.bound);
                 note_size(&mut self.sizes, left, self.explored - since);
             }
-            if node.choice.kind == Kind::Thread && node.wanted & !node.begun != 0 {
+            if node.choice.kind == PathChoiceKind::Thread && node.wanted & !node.begun != 0 {
                 node.explored.extend(Explored::of(path, last));
             }
             while let Some(option) = self.nodes.last().and_then(|node| node.next(self.bound)) {
@@ -258,7 +258,7 @@ fn note_size(sizes: &mut Vec<(u64, u64)>, left: u32, schedules: u64) {
 }
 
 /// The first step of the stretch in which one thread ran that this step belongs to.
-fn stretch_of(path: &Path, step: usize) -> Option<usize> {
+fn stretch_of(path: &ExecutedPath, step: usize) -> Option<usize> {
     let steps = path.steps.get(..=step)?;
     let thread = steps.last()?.thread;
     steps

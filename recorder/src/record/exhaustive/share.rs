@@ -6,28 +6,28 @@
 //! (Knuth, *Estimating the efficiency of backtrack programs*, 1975), although those that cost a preemption lead to
 //! less.
 
-use super::{path::bit, path::options, search::Search};
+use super::{path::bit, path::options, search::BoundedSearch};
 
 /// An explored part, as an interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Share {
+pub struct ExploredShare {
     /// Probable lower bound.
     pub low: f64,
     /// Probable upper bound.
     pub high: f64,
 }
 
-impl Search {
+impl BoundedSearch {
     /// Estimates the part of the schedules within the bound that has been explored.
-    pub fn share(&self) -> Share {
+    pub fn share(&self) -> ExploredShare {
         if self.is_done {
-            return Share {
+            return ExploredShare {
                 low: 1.0,
                 high: 1.0,
             };
         }
         let (one, other) = (self.shared_out(), self.by_size());
-        Share {
+        ExploredShare {
             low: one.min(other),
             high: one.max(other),
         }

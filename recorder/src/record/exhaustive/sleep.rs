@@ -11,9 +11,9 @@
 //! `p` goes on, for one step or more, and after it `z`. In its place stands `s p w z`.
 
 use super::{
-    path::{Choice, Deed, Kind, Operation, Path, bit},
+    path::{ExecutedPath, NoticedEffect, PathChoice, PathChoiceKind, SyncOperation, bit},
     races::{Manner, Thing, parts},
-    search::Node,
+    search::ExploredChoice,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ const MOST_DEEDS: usize = 10_000;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Explored {
     thread: u16,
-    deeds: Vec<Deed>,
+    deeds: Vec<NoticedEffect>,
     after: After,
 }
 
@@ -39,7 +39,7 @@ enum After {
 }
 
 impl After {
-    fn of(next: &Choice) -> After {
+    fn of(next: &PathChoice) -> After {
         match next {
             _ if next.candidates & bit(next.running) == 0 => After::Stands,
             _ if next.gives_way => After::GivesWay,
@@ -55,14 +55,14 @@ impl After {
 
 impl Explored {
     /// The first step after this choice, if its deeds depend on nothing else and the run went on after it.
-    pub fn of(path: &Path, choice: usize) -> Option<Explored> {
+    pub fn of(path: &ExecutedPath, choice: usize) -> Option<Explored> {
         let step = step_at(path, choice)?;
         let step = path.steps.get(step)?;
         let next = path.choices.get(choice + 1)?;
         let mut deeds = step.deeds.clone();
         deeds.sort_unstable();
         deeds.dedup();
-        (next.kind == Kind::Thread && deeds.len() <= MOST_DEEDS).then(|| Explored {
+        (next.kind == PathChoiceKind::Thread && deeds.len() <= MOST_DEEDS).then(|| Explored {
             thread: step.thread,
             deeds,
             after: After::of(next),
@@ -71,7 +71,7 @@ impl Explored {
 }
 
 /// The step that begins with this choice.
-fn step_at(path: &Path, choice: usize) -> Option<usize> {
+fn step_at(path: &ExecutedPath, choice: usize) -> Option<usize> {
     path.steps
         .binary_search_by_key(&choice, |step| step.choice)
         .ok()
@@ -79,9 +79,9 @@ fn step_at(path: &Path, choice: usize) -> Option<usize> {
 
 /// Returns whether choosing `option` at the last of these nodes can be passed over; if so, the index of the node at
 /// which `p` began.
-pub fn covers(nodes: &[Node], path: &Path, option: u16) -> Option<usize> {
+pub fn covers(nodes: &[ExploredChoice], path: &ExecutedPath, option: u16) -> Option<usize> {
     let (node, before) = nodes.split_last()?;
-    if node.choice.kind != Kind::Thread {
+    if node.choice.kind != PathChoiceKind::Thread {
         return None;
     }
     let step = step_at(path, before.len())?;
@@ -92,8 +92,14 @@ pub fn covers(nodes: &[Node], path: &Path, option: u16) -> Option<usize> {
 }
 
 /// Returns whether `option` is `p`, which has not gone on yet.
-fn begins_anew(node: &Node, before: &[Node], path: &Path, step: usize, option: u16) -> bool {
-    let mut between = Between::new(node);
+fn begins_anew(
+    node: &ExploredChoice,
+    before: &[ExploredChoice],
+    path: &ExecutedPath,
+    step: usize,
+    option: u16,
+) -> bool {
+    let mut between = StepsBetween::new(node);
     for step in path.steps.get(..step).unwrap_or_default().iter().rev() {
         let Some(then) = before.get(step.choice) else {
             return false;
@@ -124,7 +130,13 @@ fn begins_anew(node: &Node, before: &[Node], path: &Path, step: usize, option: u
 
 /// Handles an `option` that is `z`, where the thread that is to be left for it is `p`; returns the node at which that
 /// began.
-fn ends(node: &Node, before: &[Node], path: &Path, step: usize, option: u16) -> Option<usize> {
+fn ends(
+    node: &ExploredChoice,
+    before: &[ExploredChoice],
+    path: &ExecutedPath,
+    step: usize,
+    option: u16,
+) -> Option<usize> {
     let thread = node.choice.running;
     if thread == option {
         return None;
@@ -141,7 +153,7 @@ fn ends(node: &Node, before: &[Node], path: &Path, step: usize, option: u16) -> 
         price: first.choice.cost(thread),
         is_after: true,
     };
-    let mut between = Between::new(first);
+    let mut between = StepsBetween::new(first);
     for step in earlier
         .iter()
         .rev()
@@ -171,11 +183,11 @@ struct Late<'a> {
 }
 
 /// The steps `w`, the last one first.
-struct Between<'a> {
+struct StepsBetween<'a> {
     /// The choice after them, which is `p`.
-    next: &'a Node,
+    next: &'a ExploredChoice,
     /// Steps that were not compared with `p` yet.
-    new: Vec<&'a [Deed]>,
+    new: Vec<&'a [NoticedEffect]>,
     /// `true` if one of their threads could not go on when it was left.
     stands: bool,
     /// `true` if one of them may have let another thread go on.
@@ -185,12 +197,12 @@ struct Between<'a> {
     /// Cost of the changes of thread among them.
     price: u32,
     /// The choice that was added last.
-    first: Option<&'a Node>,
+    first: Option<&'a ExploredChoice>,
 }
 
-impl<'a> Between<'a> {
-    fn new(next: &'a Node) -> Between<'a> {
-        Between {
+impl<'a> StepsBetween<'a> {
+    fn new(next: &'a ExploredChoice) -> StepsBetween<'a> {
+        StepsBetween {
             next,
             new: Vec::new(),
             stands: After::of(&next.choice) == After::Stands,
@@ -201,12 +213,14 @@ impl<'a> Between<'a> {
         }
     }
 
-    fn add(&mut self, node: &'a Node, deeds: &'a [Deed]) {
+    fn add(&mut self, node: &'a ExploredChoice, deeds: &'a [NoticedEffect]) {
         if let Some(later) = self.first.replace(node) {
             self.stands |= After::of(&later.choice) == After::Stands;
             self.price += later.choice.cost(later.choice.chosen);
         }
-        self.syncs |= deeds.iter().any(|deed| matches!(deed, Deed::Sync { .. }));
+        self.syncs |= deeds
+            .iter()
+            .any(|deed| matches!(deed, NoticedEffect::Sync { .. }));
         self.enables |= deeds.iter().any(enables);
         self.new.push(deeds);
     }
@@ -226,7 +240,7 @@ impl<'a> Between<'a> {
     }
 
     /// Cost that `s p w` saves compared with `s w p`; negative when it costs more.
-    fn saved(&self, then: &Node, late: &Late<'_>, thread: u16) -> i64 {
+    fn saved(&self, then: &ExploredChoice, late: &Late<'_>, thread: u16) -> i64 {
         let choice = &then.choice;
         let explored = choice.cost(thread) + late.after.price() + self.price;
         let now = choice.cost(choice.chosen) + self.price + late.price;
@@ -245,13 +259,13 @@ impl<'a> Between<'a> {
     }
 
     /// Returns whether `s p w z` costs no more than `s w p z`.
-    fn follows(&self, then: &Node, late: &Late<'_>, next: u16, price: u32) -> bool {
+    fn follows(&self, then: &ExploredChoice, late: &Late<'_>, next: u16, price: u32) -> bool {
         let thread = self.next.choice.chosen;
         self.price_of(next) <= self.saved(then, late, thread) + i64::from(price)
     }
 
     /// Returns the same for all possible continuations, `thread` itself included.
-    fn any_follows(&self, then: &Node, late: &Late<'_>, thread: u16) -> bool {
+    fn any_follows(&self, then: &ExploredChoice, late: &Late<'_>, thread: u16) -> bool {
         let saved = self.saved(then, late, thread);
         let last = self.next.choice.running;
         let leaving = i64::from(late.after.price());
@@ -271,7 +285,7 @@ struct Deeds {
 }
 
 impl Deeds {
-    fn of<'a>(deeds: impl IntoIterator<Item = &'a Deed>) -> Deeds {
+    fn of<'a>(deeds: impl IntoIterator<Item = &'a NoticedEffect>) -> Deeds {
         let mut all: FxHashMap<Thing, Vec<Manner>> = FxHashMap::default();
         let mut enable = false;
         for deed in deeds {
@@ -286,7 +300,7 @@ impl Deeds {
         Deeds { all, enable }
     }
 
-    fn depend_on(&self, deed: &Deed) -> bool {
+    fn depend_on(&self, deed: &NoticedEffect) -> bool {
         parts(deed).is_some_and(|(thing, manner)| {
             let manners = self.all.get(&thing).map_or(&[][..], Vec::as_slice);
             manners.iter().any(|mine| mine.depends_on(manner))
@@ -294,11 +308,11 @@ impl Deeds {
     }
 }
 
-fn enables(deed: &Deed) -> bool {
-    use Operation::{Lock, SharedLock};
+fn enables(deed: &NoticedEffect) -> bool {
+    use SyncOperation::{Lock, SharedLock};
     match deed {
-        Deed::Memory { .. } | Deed::Follows(_) => false,
-        Deed::Sync { operation, .. } => !matches!(operation, Lock | SharedLock),
-        Deed::Enables(_) => true,
+        NoticedEffect::Memory { .. } | NoticedEffect::Follows(_) => false,
+        NoticedEffect::Sync { operation, .. } => !matches!(operation, Lock | SharedLock),
+        NoticedEffect::Enables(_) => true,
     }
 }

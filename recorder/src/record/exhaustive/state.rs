@@ -1,6 +1,6 @@
 //! State of a search, stored beside the runs: the same command continues where it was interrupted.
 
-use super::search::Search;
+use super::search::BoundedSearch;
 use crate::record::{Job, RecordError, input_hash};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ const FORMAT: u32 = 3;
 
 /// A bound within which everything was explored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Finished {
+pub struct FinishedBound {
     /// Upper bound for the preemptions.
     pub bound: u32,
     /// Number of schedules.
@@ -26,12 +26,12 @@ pub struct Finished {
 
 /// The state of a search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct State {
+pub struct SearchState {
     format: u32,
     /// Smaller bounds, which are finished.
-    pub finished: Vec<Finished>,
+    pub finished: Vec<FinishedBound>,
     /// The bound that is being explored.
-    pub search: Search,
+    pub search: BoundedSearch,
     /// Number of runs so far, each schedule once.
     pub runs: u64,
     /// Number of failing runs among them.
@@ -42,12 +42,12 @@ pub struct State {
     pub made: FxHashSet<u64>,
 }
 
-impl State {
+impl SearchState {
     /// The state before the first run.
-    pub fn new() -> State {
-        State {
+    pub fn new() -> SearchState {
+        SearchState {
             format: FORMAT,
-            ..State::default()
+            ..SearchState::default()
         }
     }
 }
@@ -87,13 +87,13 @@ impl StateFile {
     }
 
     /// The state, if there is one.
-    pub fn load(&self) -> Result<Option<State>, RecordError> {
+    pub fn load(&self) -> Result<Option<SearchState>, RecordError> {
         let text = match fs::read(&self.0) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(self.unusable(error.to_string())),
         };
-        let state: State =
+        let state: SearchState =
             serde_json::from_slice(&text).map_err(|error| self.unusable(error.to_string()))?;
         if state.format != FORMAT {
             return Err(self.unusable(format!("it has format {}", state.format)));
@@ -109,7 +109,7 @@ impl StateFile {
     }
 
     /// Stores the state in place of the one before.
-    pub fn store(&self, state: &State) -> Result<(), RecordError> {
+    pub fn store(&self, state: &SearchState) -> Result<(), RecordError> {
         let beside = self
             .0
             .with_extension(format!("json.{}", std::process::id()));

@@ -1,11 +1,13 @@
-//! Conversion of a run's logged choices and records into the [`Path`] that the search works on.
+//! Conversion of a run's logged choices and records into the [`ExecutedPath`] that the search works on.
 //!
 //! Dependences that are not in the log are not seen: if two threads look at the clock, or meet in the kernel, in a pipe
 //! for example, that makes no dependency. The runtime notes that they do such things
 //! ([`unsnarl_trace::raw::unlogged`]), and the search says so. The end of the process has no record either: it is the
 //! last choice, before which the other threads go on for as long as they can.
 
-use super::path::{Choice, Deed, Kind, Operation, Path, Step, bit};
+use super::path::{
+    ChosenStep, ExecutedPath, NoticedEffect, PathChoice, PathChoiceKind, SyncOperation, bit,
+};
 use crate::record::Details;
 use rustc_hash::FxHashMap;
 use unsnarl_trace::raw::{ChoiceKind, Detail, End, Record, RecordKind, WaitsFor};
@@ -22,7 +24,7 @@ pub enum Unsearchable {
 }
 
 /// The path of a run.
-pub fn path(details: &Details) -> Result<Path, Unsearchable> {
+pub fn path(details: &Details) -> Result<ExecutedPath, Unsearchable> {
     let mut builder = Builder::default();
     let mut records = details.records.iter();
     let mut done = 0;
@@ -42,7 +44,7 @@ pub fn path(details: &Details) -> Result<Path, Unsearchable> {
 
 #[derive(Default)]
 struct Builder {
-    path: Path,
+    path: ExecutedPath,
     /// Sizes of the heap's blocks.
     blocks: FxHashMap<u64, u64>,
     /// Threads that wait on a condition variable.
@@ -56,9 +58,9 @@ struct Builder {
 impl Builder {
     fn choice(&mut self, detail: &Detail) -> Result<(), Unsearchable> {
         let kind = match ChoiceKind::from_u8(detail.kind).ok_or(Unsearchable::Damaged)? {
-            ChoiceKind::Thread => Kind::Thread,
-            ChoiceKind::Waiter => Kind::Waiter,
-            ChoiceKind::Wait | ChoiceKind::Try | ChoiceKind::Allocation => Kind::Outcome,
+            ChoiceKind::Thread => PathChoiceKind::Thread,
+            ChoiceKind::Waiter => PathChoiceKind::Waiter,
+            ChoiceKind::Wait | ChoiceKind::Try | ChoiceKind::Allocation => PathChoiceKind::Outcome,
         };
         if detail.more != 0 || detail.running >= 64 {
             return Err(Unsearchable::Threads);
@@ -67,17 +69,17 @@ impl Builder {
             return Err(Unsearchable::Damaged);
         }
         match kind {
-            Kind::Thread => self.path.steps.push(Step {
+            PathChoiceKind::Thread => self.path.steps.push(ChosenStep {
                 choice: self.path.choices.len(),
                 thread: detail.chosen,
                 deeds: Vec::new(),
             }),
-            Kind::Waiter => self.woken = Some(detail.chosen),
+            PathChoiceKind::Waiter => self.woken = Some(detail.chosen),
             // It does not wait for a signal.
-            Kind::Outcome if detail.chosen != 0 => self.no_longer_waits(detail.running),
-            Kind::Outcome => {}
+            PathChoiceKind::Outcome if detail.chosen != 0 => self.no_longer_waits(detail.running),
+            PathChoiceKind::Outcome => {}
         }
-        self.path.choices.push(Choice {
+        self.path.choices.push(PathChoice {
             kind,
             candidates: detail.candidates,
             running: detail.running,
@@ -93,7 +95,7 @@ impl Builder {
         }
     }
 
-    fn deed(&mut self, deed: Deed) {
+    fn deed(&mut self, deed: NoticedEffect) {
         // Before the first choice there is one thread, and all that it does comes before the others.
         if let Some(step) = self.path.steps.last_mut() {
             step.deeds.push(deed);
@@ -115,17 +117,17 @@ impl Builder {
                 let size = self.blocks.remove(&record.addr).unwrap_or(1);
                 self.memory(record.addr, size, true);
             }
-            Fork => self.deed(Deed::Enables(record.value as u16)),
-            Join => self.deed(Deed::Follows(record.value as u16)),
+            Fork => self.deed(NoticedEffect::Enables(record.value as u16)),
+            Join => self.deed(NoticedEffect::Follows(record.value as u16)),
             Wait | Wake | Signal | Broadcast => self.condition(kind, record),
             BarrierArrive | BarrierLeave => self.barrier(kind, record),
             Blocked => self.pending(record),
-            Lock => self.sync(record.addr, Operation::Lock),
-            Unlock => self.sync(record.addr, Operation::Unlock),
-            SharedLock => self.sync(record.addr, Operation::SharedLock),
-            SharedUnlock => self.sync(record.addr, Operation::SharedUnlock),
+            Lock => self.sync(record.addr, SyncOperation::Lock),
+            Unlock => self.sync(record.addr, SyncOperation::Unlock),
+            SharedLock => self.sync(record.addr, SyncOperation::SharedLock),
+            SharedUnlock => self.sync(record.addr, SyncOperation::SharedUnlock),
             TryFailed | SemWait | SemPost | OnceBegin | OnceEnd | OncePass => {
-                self.sync(record.addr, Operation::Other);
+                self.sync(record.addr, SyncOperation::Other);
             }
             // That a thread finds a lock held shows in its waiting; the rest is nobody else's business.
             _ => {}
@@ -138,7 +140,7 @@ impl Builder {
             let first = addr.max(granule * 8) - granule * 8;
             let past = end.min(granule.saturating_mul(8).saturating_add(8)) - granule * 8;
             let bytes = (0xffu8 << first) & (0xffu8 >> (8 - past));
-            self.deed(Deed::Memory {
+            self.deed(NoticedEffect::Memory {
                 granule,
                 bytes,
                 writes,
@@ -146,8 +148,8 @@ impl Builder {
         }
     }
 
-    fn sync(&mut self, object: u64, operation: Operation) {
-        self.deed(Deed::Sync { object, operation });
+    fn sync(&mut self, object: u64, operation: SyncOperation) {
+        self.deed(NoticedEffect::Sync { object, operation });
     }
 
     fn condition(&mut self, kind: RecordKind, record: &Record) {
@@ -172,10 +174,10 @@ impl Builder {
             },
         };
         waiters.retain(|waiter| !woken.contains(waiter));
-        self.sync(record.addr, Operation::Other);
+        self.sync(record.addr, SyncOperation::Other);
         woken
             .into_iter()
-            .for_each(|thread| self.deed(Deed::Enables(thread)));
+            .for_each(|thread| self.deed(NoticedEffect::Enables(thread)));
     }
 
     /// Handles a barrier: the last thread to arrive lets the others go on.
@@ -185,7 +187,7 @@ impl Builder {
             if let Some(step) = self.path.steps.len().checked_sub(1) {
                 arrived.push((record.thread, step));
             }
-            return self.sync(record.addr, Operation::Other);
+            return self.sync(record.addr, SyncOperation::Other);
         }
         let arrived = std::mem::take(arrived);
         if let Some((_, last)) = arrived.last()
@@ -193,22 +195,22 @@ impl Builder {
         {
             let others = arrived.iter().rev().skip(1);
             step.deeds
-                .extend(others.map(|(thread, _)| Deed::Enables(*thread)));
+                .extend(others.map(|(thread, _)| NoticedEffect::Enables(*thread)));
         }
     }
 
     /// Notes the operation that a thread waits for when nobody can go on.
     fn pending(&mut self, record: &Record) {
         let operation = match WaitsFor::from_u32(record.size) {
-            Some(WaitsFor::Lock) => Operation::Lock,
-            Some(WaitsFor::SharedLock) => Operation::SharedLock,
+            Some(WaitsFor::Lock) => SyncOperation::Lock,
+            Some(WaitsFor::SharedLock) => SyncOperation::SharedLock,
             Some(
                 WaitsFor::Condition | WaitsFor::Semaphore | WaitsFor::Barrier | WaitsFor::Once,
-            ) => Operation::Other,
+            ) => SyncOperation::Other,
             _ => return,
         };
         let object = record.addr;
-        let deed = Deed::Sync { object, operation };
+        let deed = NoticedEffect::Sync { object, operation };
         self.path.pending.push((record.thread, deed));
     }
 }

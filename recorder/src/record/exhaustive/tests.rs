@@ -1,33 +1,33 @@
 //! Comparison of the search with an enumeration without reduction.
 
 use super::{
-    machine::{Class, Op, Program, enumerate, execute, explore},
-    search::Search,
+    machine::{ModelledProgram, OrderClass, ScriptStep, enumerate, execute, explore},
+    search::BoundedSearch,
 };
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use std::collections::BTreeSet;
 
-fn plain() -> impl Strategy<Value = Vec<Op>> {
+fn plain() -> impl Strategy<Value = Vec<ScriptStep>> {
     let variable = 0u8..2;
     prop_oneof![
-        6 => variable.clone().prop_map(|it| vec![Op::Read(it)]),
-        6 => variable.clone().prop_map(|it| vec![Op::Write(it)]),
-        2 => Just(vec![Op::Yield]),
-        1 => variable.clone().prop_map(|it| vec![Op::Toss(it)]),
-        2 => variable.clone().prop_map(|it| vec![Op::Read(it), Op::Check]),
-        2 => variable.clone().prop_map(|it| vec![Op::Signal(it)]),
-        2 => (variable.clone(), variable.clone()).prop_map(|(lock, it)| vec![Op::Lock(lock), Op::Write(it), Op::Unlock(lock)]),
-        2 => (variable.clone(), variable.clone()).prop_map(|(lock, it)| vec![Op::Lock(lock), Op::Read(it), Op::Wait(lock), Op::Unlock(lock)]),
-        1 => variable.clone().prop_map(|it| vec![Op::Lock(it), Op::Lock(1 - it), Op::Unlock(1 - it), Op::Unlock(it)]),
+        6 => variable.clone().prop_map(|it| vec![ScriptStep::Read(it)]),
+        6 => variable.clone().prop_map(|it| vec![ScriptStep::Write(it)]),
+        2 => Just(vec![ScriptStep::Yield]),
+        1 => variable.clone().prop_map(|it| vec![ScriptStep::Toss(it)]),
+        2 => variable.clone().prop_map(|it| vec![ScriptStep::Read(it), ScriptStep::Check]),
+        2 => variable.clone().prop_map(|it| vec![ScriptStep::Signal(it)]),
+        2 => (variable.clone(), variable.clone()).prop_map(|(lock, it)| vec![ScriptStep::Lock(lock), ScriptStep::Write(it), ScriptStep::Unlock(lock)]),
+        2 => (variable.clone(), variable.clone()).prop_map(|(lock, it)| vec![ScriptStep::Lock(lock), ScriptStep::Read(it), ScriptStep::Wait(lock), ScriptStep::Unlock(lock)]),
+        1 => variable.clone().prop_map(|it| vec![ScriptStep::Lock(it), ScriptStep::Lock(1 - it), ScriptStep::Unlock(1 - it), ScriptStep::Unlock(it)]),
     ]
 }
 
-fn thread() -> impl Strategy<Value = Vec<Op>> {
+fn thread() -> impl Strategy<Value = Vec<ScriptStep>> {
     prop::collection::vec(plain(), 1..4)
         .prop_map(|parts| parts.concat().into_iter().take(6).collect())
 }
 
-fn programs() -> impl Strategy<Value = Program> {
+fn programs() -> impl Strategy<Value = ModelledProgram> {
     prop::collection::vec(thread(), 2..4)
 }
 
@@ -45,7 +45,7 @@ proptest! {
         mut program in programs(), last in 0usize..4, bound in 0u32..3,
     ) {
         let ending = last % program.len();
-        program[ending].push(Op::Exit);
+        program[ending].push(ScriptStep::Exit);
         let (all, _) = enumerate(&program, bound);
         let (found, _) = explore(&program, bound);
         prop_assert_eq!(all.difference(&found).find(|(_, _, end)| end != "exit"), None);
@@ -63,8 +63,8 @@ proptest! {
     }
 }
 
-fn explore_and_tell(program: &Program, bound: u32) -> (BTreeSet<Class>, bool) {
-    let mut search = Search::new(bound);
+fn explore_and_tell(program: &ModelledProgram, bound: u32) -> (BTreeSet<OrderClass>, bool) {
+    let mut search = BoundedSearch::new(bound);
     let mut classes = BTreeSet::new();
     while !search.is_done {
         let (path, class) = execute(program, &search.prefix());
@@ -77,7 +77,7 @@ fn explore_and_tell(program: &Program, bound: u32) -> (BTreeSet<Class>, bool) {
 /// Programs of which simpler rules for what to try missed some orders.
 #[test]
 fn hard_ones() {
-    use Op::{Lock, Read, Unlock, Wait, Write, Yield};
+    use ScriptStep::{Lock, Read, Unlock, Wait, Write, Yield};
     let lock_waits = vec![
         vec![Write(0), Lock(1), Lock(0), Unlock(0), Unlock(1)],
         vec![Read(0), Lock(0), Write(0), Unlock(0), Read(0)],
@@ -103,7 +103,7 @@ fn hard_ones() {
     }
 }
 
-fn nothing_is_missed(program: Program) {
+fn nothing_is_missed(program: ModelledProgram) {
     for bound in 0..4 {
         let (all, _) = enumerate(&program, bound);
         assert_eq!(
@@ -117,7 +117,7 @@ fn nothing_is_missed(program: Program) {
 /// Programs of which simpler rules for what sleeps missed some orders.
 #[test]
 fn light_sleepers() {
-    use Op::{Lock, Read, Signal, Toss, Unlock, Wait, Write, Yield};
+    use ScriptStep::{Lock, Read, Signal, Toss, Unlock, Wait, Write, Yield};
     // What begins the reversed order is the third thread, which nobody races with.
     let third = vec![
         vec![Read(0), Write(1)],
@@ -161,8 +161,13 @@ fn light_sleepers() {
 #[test]
 fn a_thread_fails_before_the_process_ends() {
     let program = vec![
-        vec![Op::Write(0), Op::Exit],
-        vec![Op::Write(1), Op::Yield, Op::Read(0), Op::Check],
+        vec![ScriptStep::Write(0), ScriptStep::Exit],
+        vec![
+            ScriptStep::Write(1),
+            ScriptStep::Yield,
+            ScriptStep::Read(0),
+            ScriptStep::Check,
+        ],
     ];
     let (found, count) = explore(&program, 0);
     assert!(found.iter().any(|(_, _, end)| end.contains("1 stops")));
@@ -172,8 +177,16 @@ fn a_thread_fails_before_the_process_ends() {
 /// Reduction: steps that belong together take few schedules, compared with the enumeration.
 #[test]
 fn reduction() {
-    let writers: Program = vec![vec![Op::Write(0), Op::Write(1), Op::Read(2), Op::Read(3)]; 3];
-    let strangers: Program = (0..3).map(|it| vec![Op::Write(it); 5]).collect();
+    let writers: ModelledProgram = vec![
+        vec![
+            ScriptStep::Write(0),
+            ScriptStep::Write(1),
+            ScriptStep::Read(2),
+            ScriptStep::Read(3)
+        ];
+        3
+    ];
+    let strangers: ModelledProgram = (0..3).map(|it| vec![ScriptStep::Write(it); 5]).collect();
     let mut sizes = Vec::new();
     for (program, bound) in [(&writers, 2), (&writers, 3), (&strangers, 3)] {
         let (all, schedules) = enumerate(program, bound);
@@ -196,7 +209,7 @@ fn the_explored_share() {
         if all < 30 {
             continue;
         }
-        let mut search = Search::new(bound);
+        let mut search = BoundedSearch::new(bound);
         while !search.is_done {
             search.learn(&execute(&program, &search.prefix()).0);
             let real = search.explored as f64 / all as f64;

@@ -5,10 +5,10 @@ mod search;
 
 use self::{
     deviations::{Deviation, deviations},
-    search::{Candidate, Search},
+    search::{FailingCandidate, PlanSearch},
 };
 use super::{Details, Job, RecordError};
-use crate::assemble::Program;
+use crate::assemble::ProgramDebugInfo;
 use std::sync::atomic::AtomicBool;
 use unsnarl_trace::{Minimized, Preemption, Run, ThreadId};
 
@@ -16,12 +16,12 @@ use unsnarl_trace::{Minimized, Preemption, Run, ThreadId};
 /// repeated, as when it depends on something that was not recorded, or when the user stopped it.
 pub fn minimize(
     job: &Job,
-    program: &Program,
+    program: &ProgramDebugInfo,
     failing: &Run,
     from: &str,
     stop: &AtomicBool,
 ) -> Result<Option<Run>, RecordError> {
-    let mut search = Search::new(job, program, failing, stop);
+    let mut search = PlanSearch::new(job, program, failing, stop);
     let Some(first) = search.repeat(&failing.meta.schedule.choices)? else {
         return Ok(None);
     };
@@ -34,7 +34,7 @@ pub fn minimize(
     if search.stopped {
         return Ok(None);
     }
-    let Candidate {
+    let FailingCandidate {
         mut run,
         details,
         deviations,
@@ -53,12 +53,12 @@ pub fn minimize(
 /// when the run itself cannot be repeated, or has no such preemption.
 pub fn fails_without(
     job: &Job,
-    program: &Program,
+    program: &ProgramDebugInfo,
     minimized: &Run,
     preemption: usize,
     stop: &AtomicBool,
 ) -> Result<Option<bool>, RecordError> {
-    let mut search = Search::new(job, program, minimized, stop);
+    let mut search = PlanSearch::new(job, program, minimized, stop);
     let Some(run) = search.repeat(&minimized.meta.schedule.choices)? else {
         return Ok(None);
     };

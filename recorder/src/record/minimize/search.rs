@@ -5,10 +5,10 @@
 //! thread stands, so the others keep their meaning when one is gone.
 
 use super::{
-    super::{Attempt, Details, Executed, Job, RecordError, execute},
+    super::{Details, Executed, Job, RecordError, RunPlan, execute},
     deviations::{Deviation, deviations, plan, points, preemptions},
 };
-use crate::{assemble::Program, log::Limits};
+use crate::{assemble::ProgramDebugInfo, log::Limits};
 use std::sync::atomic::{AtomicBool, Ordering};
 use unsnarl_trace::{FailureMode, Outcome, Run};
 
@@ -18,28 +18,28 @@ const MOST_REMOVALS: u64 = 4_000;
 const MOST_MOVES: u64 = 2_000;
 
 /// A run that fails as wanted.
-pub(super) struct Candidate {
+pub(super) struct FailingCandidate {
     pub run: Run,
     pub details: Details,
     pub deviations: Vec<Deviation>,
 }
 
-impl Candidate {
+impl FailingCandidate {
     pub fn preemptions(&self) -> usize {
         preemptions(&self.deviations)
     }
 
-    fn is_simpler_than(&self, other: &Candidate) -> bool {
-        let size = |one: &Candidate| (one.preemptions(), one.deviations.len());
+    fn is_simpler_than(&self, other: &FailingCandidate) -> bool {
+        let size = |one: &FailingCandidate| (one.preemptions(), one.deviations.len());
         size(self) < size(other)
     }
 }
 
 /// Runs a program with one plan after the other.
-pub(super) struct Search<'a> {
+pub(super) struct PlanSearch<'a> {
     job: Job,
-    program: &'a Program,
-    base: Attempt,
+    program: &'a ProgramDebugInfo,
+    base: RunPlan,
     mode: FailureMode,
     stop: &'a AtomicBool,
     /// Runs that were tried.
@@ -50,9 +50,14 @@ pub(super) struct Search<'a> {
     pub stopped: bool,
 }
 
-impl<'a> Search<'a> {
+impl<'a> PlanSearch<'a> {
     /// Creates a search for runs that fail like `failing`, with the same input and choices of the same kinds.
-    pub fn new(job: &Job, program: &'a Program, failing: &Run, stop: &'a AtomicBool) -> Search<'a> {
+    pub fn new(
+        job: &Job,
+        program: &'a ProgramDebugInfo,
+        failing: &Run,
+        stop: &'a AtomicBool,
+    ) -> PlanSearch<'a> {
         let mut job = job.clone();
         // What has become endless is not waited for.
         if failing.meta.outcome != Outcome::TimedOut {
@@ -62,15 +67,15 @@ impl<'a> Search<'a> {
                 ..job.limits
             };
         }
-        Search {
+        PlanSearch {
             job,
             program,
-            base: Attempt {
+            base: RunPlan {
                 name: "minimized",
                 seed: failing.meta.seed,
                 chances: failing.meta.chances,
                 details: true,
-                ..Attempt::default()
+                ..RunPlan::default()
             }
             .with_input_of(&failing.meta),
             mode: FailureMode::of(failing),
@@ -82,8 +87,8 @@ impl<'a> Search<'a> {
     }
 
     /// The run with exactly these choices, if it fails as wanted.
-    pub fn repeat(&mut self, choices: &[u16]) -> Result<Option<Candidate>, RecordError> {
-        let attempt = Attempt {
+    pub fn repeat(&mut self, choices: &[u16]) -> Result<Option<FailingCandidate>, RecordError> {
+        let attempt = RunPlan {
             prefix: choices.to_vec(),
             ..self.base.clone()
         };
@@ -92,20 +97,23 @@ impl<'a> Search<'a> {
     }
 
     /// The run with these deviations, if it fails as wanted.
-    pub fn attempt(&mut self, deviations: &[Deviation]) -> Result<Option<Candidate>, RecordError> {
+    pub fn attempt(
+        &mut self,
+        deviations: &[Deviation],
+    ) -> Result<Option<FailingCandidate>, RecordError> {
         let attempt = self.planned(deviations);
         let run = self.run(&attempt)?;
         Ok(run.filter(|run| self.mode == FailureMode::of(&run.run)))
     }
 
-    fn planned(&self, deviations: &[Deviation]) -> Attempt {
-        Attempt {
+    fn planned(&self, deviations: &[Deviation]) -> RunPlan {
+        RunPlan {
             plan: plan(deviations),
             ..self.base.clone()
         }
     }
 
-    fn run(&mut self, attempt: &Attempt) -> Result<Option<Candidate>, RecordError> {
+    fn run(&mut self, attempt: &RunPlan) -> Result<Option<FailingCandidate>, RecordError> {
         self.tried += 1;
         let executed = match execute(&self.job, self.program, attempt, self.stop) {
             // A stray write of this schedule says nothing about the next one.
@@ -118,15 +126,20 @@ impl<'a> Search<'a> {
             details,
         } = executed;
         self.stopped |= finished.stopped || self.stop.load(Ordering::Relaxed);
-        Ok(details.filter(|_| !self.stopped).map(|details| Candidate {
-            run,
-            deviations: deviations(&details),
-            details,
-        }))
+        Ok(details
+            .filter(|_| !self.stopped)
+            .map(|details| FailingCandidate {
+                run,
+                deviations: deviations(&details),
+                details,
+            }))
     }
 
     /// The simplest run that can be reached from this one.
-    pub fn simplest(&mut self, mut best: Candidate) -> Result<Candidate, RecordError> {
+    pub fn simplest(
+        &mut self,
+        mut best: FailingCandidate,
+    ) -> Result<FailingCandidate, RecordError> {
         if let Some(sequential) = self.attempt(&[])? {
             return Ok(sequential);
         }
@@ -145,10 +158,11 @@ impl<'a> Search<'a> {
     /// until no single one is left that can.
     fn without(
         &mut self,
-        mut best: Candidate,
+        mut best: FailingCandidate,
         is_one: impl Fn(&Deviation) -> bool,
-    ) -> Result<Candidate, RecordError> {
-        let count = |best: &Candidate| best.deviations.iter().filter(|one| is_one(one)).count();
+    ) -> Result<FailingCandidate, RecordError> {
+        let count =
+            |best: &FailingCandidate| best.deviations.iter().filter(|one| is_one(one)).count();
         let mut size = count(&best);
         while size > 0 && !self.is_over() {
             let mut at = 0;
@@ -176,7 +190,10 @@ impl<'a> Search<'a> {
     }
 
     /// A run with one preemption where `best` has two, if there is one.
-    fn with_fewer(&mut self, best: &Candidate) -> Result<Option<Candidate>, RecordError> {
+    fn with_fewer(
+        &mut self,
+        best: &FailingCandidate,
+    ) -> Result<Option<FailingCandidate>, RecordError> {
         let places: Vec<usize> = (0..best.deviations.len())
             .filter(|&at| best.deviations.get(at).is_some_and(|one| one.preempts))
             .collect();
@@ -198,9 +215,9 @@ impl<'a> Search<'a> {
     fn with_one_more(
         &mut self,
         rest: &[Deviation],
-        best: &Candidate,
+        best: &FailingCandidate,
         limit: u64,
-    ) -> Result<Option<Candidate>, RecordError> {
+    ) -> Result<Option<FailingCandidate>, RecordError> {
         let attempt = self.planned(rest);
         let Some(base) = self.run(&attempt)? else {
             return Ok(None);

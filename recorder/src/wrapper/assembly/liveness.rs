@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::{
-    registers::{self, ALL, FLAGS, Set},
-    text::{Step, Text, is_jump},
+    registers::{self, ALL, FLAGS, RegisterSet},
+    text::{AssemblyStep, AssemblyText, is_jump},
 };
 
 /// The continuation of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum NextSteps {
     /// The next step.
     On,
     /// This step.
@@ -25,29 +25,33 @@ pub enum Way {
 }
 
 /// The continuation of a step.
-pub fn way(text: &Text<'_>, step: &Step<'_>) -> Way {
+pub fn way(text: &AssemblyText<'_>, step: &AssemblyStep<'_>) -> NextSteps {
     let operation = step.operation;
     if operation.starts_with("ret") || operation == "ud2" {
-        return Way::Out;
+        return NextSteps::Out;
     }
     if !is_jump(operation) {
-        return Way::On;
+        return NextSteps::On;
     }
     let target = step.operands.first().copied().unwrap_or("");
     let to = text.labels.get(target).copied();
     match (operation, to) {
-        ("jmp" | "jmpq", _) if target.starts_with('*') => Way::Anywhere,
-        ("jmp" | "jmpq", Some(to)) => Way::To(to),
-        ("jmp" | "jmpq", None) => Way::Out,
-        (_, Some(to)) => Way::Either(to),
-        (_, None) => Way::OnOrOut,
+        ("jmp" | "jmpq", _) if target.starts_with('*') => NextSteps::Anywhere,
+        ("jmp" | "jmpq", Some(to)) => NextSteps::To(to),
+        ("jmp" | "jmpq", None) => NextSteps::Out,
+        (_, Some(to)) => NextSteps::Either(to),
+        (_, None) => NextSteps::OnOrOut,
     }
 }
 
 /// The registers in use before each step. Handlers of exceptions begin with the steps `pads`.
-pub fn before(text: &Text<'_>, ways: &[Way], pads: &HashSet<usize>) -> Vec<Set> {
+pub fn before(
+    text: &AssemblyText<'_>,
+    ways: &[NextSteps],
+    pads: &HashSet<usize>,
+) -> Vec<RegisterSet> {
     let set = set_before(text, ways, pads);
-    let effects: Vec<(Set, Set)> = text
+    let effects: Vec<(RegisterSet, RegisterSet)> = text
         .steps
         .iter()
         .zip(ways)
@@ -67,9 +71,9 @@ pub fn before(text: &Text<'_>, ways: &[Way], pads: &HashSet<usize>) -> Vec<Set> 
         for number in (0..live.len()).rev() {
             let at = |step: usize| live.get(step).copied().unwrap_or(0);
             let after = match ways.get(number) {
-                Some(Way::On | Way::OnOrOut) => at(number + 1),
-                Some(Way::To(to)) => at(*to),
-                Some(Way::Either(to)) => at(number + 1) | at(*to),
+                Some(NextSteps::On | NextSteps::OnOrOut) => at(number + 1),
+                Some(NextSteps::To(to)) => at(*to),
+                Some(NextSteps::Either(to)) => at(number + 1) | at(*to),
                 _ => 0,
             };
             let (uses, defines) = effects.get(number).copied().unwrap_or((ALL, 0));
@@ -83,16 +87,20 @@ pub fn before(text: &Text<'_>, ways: &[Way], pads: &HashSet<usize>) -> Vec<Set> 
     live
 }
 
-fn is_call(step: &Step<'_>) -> bool {
+fn is_call(step: &AssemblyStep<'_>) -> bool {
     step.operation.starts_with("call")
 }
 
 /// The registers that may have been set before each step since the function was entered or the last call
 /// was made: others hold no argument of the next one.
-fn set_before(text: &Text<'_>, ways: &[Way], pads: &HashSet<usize>) -> Vec<Set> {
-    let mut set: Vec<Set> = vec![0; text.steps.len()];
+fn set_before(
+    text: &AssemblyText<'_>,
+    ways: &[NextSteps],
+    pads: &HashSet<usize>,
+) -> Vec<RegisterSet> {
+    let mut set: Vec<RegisterSet> = vec![0; text.steps.len()];
     let jumps_anywhere: HashSet<Option<usize>> = (text.steps.iter().zip(ways))
-        .filter(|(_, way)| **way == Way::Anywhere)
+        .filter(|(_, way)| **way == NextSteps::Anywhere)
         .map(|(step, _)| step.part)
         .collect();
     for (label, step) in &text.labels {
@@ -123,10 +131,10 @@ fn set_before(text: &Text<'_>, ways: &[Way], pads: &HashSet<usize>) -> Vec<Set> 
                 false => before | registers::set(step.operation, &step.operands),
             };
             let (one, two) = match way {
-                Way::On | Way::OnOrOut => (Some(number + 1), None),
-                Way::To(to) => (Some(*to), None),
-                Way::Either(to) => (Some(number + 1), Some(*to)),
-                Way::Anywhere | Way::Out => (None, None),
+                NextSteps::On | NextSteps::OnOrOut => (Some(number + 1), None),
+                NextSteps::To(to) => (Some(*to), None),
+                NextSteps::Either(to) => (Some(number + 1), Some(*to)),
+                NextSteps::Anywhere | NextSteps::Out => (None, None),
             };
             for next in [one, two].into_iter().flatten() {
                 if let Some(set) = set.get_mut(next).filter(|set| **set | after != **set) {
@@ -139,12 +147,16 @@ fn set_before(text: &Text<'_>, ways: &[Way], pads: &HashSet<usize>) -> Vec<Set> 
     set
 }
 
-fn effects(text: &Text<'_>, step: &Step<'_>, way: Way) -> (Set, Set) {
+fn effects(
+    text: &AssemblyText<'_>,
+    step: &AssemblyStep<'_>,
+    way: NextSteps,
+) -> (RegisterSet, RegisterSet) {
     match way {
         // No compiler keeps flags across such a jump, or for another function.
-        Way::Anywhere => (ALL & !FLAGS, 0),
-        Way::Out if is_jump(step.operation) => (ALL & !FLAGS, 0),
-        Way::OnOrOut => (ALL, 0),
+        NextSteps::Anywhere => (ALL & !FLAGS, 0),
+        NextSteps::Out if is_jump(step.operation) => (ALL & !FLAGS, 0),
+        NextSteps::OnOrOut => (ALL, 0),
         // Flags do not go into a piece of the user's. An empty one only keeps the compiler from knowing.
         _ if step.operation.is_empty() && text.piece(step).all(|line| line.trim().is_empty()) => {
             (0, 0)

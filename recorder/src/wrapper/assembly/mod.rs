@@ -12,16 +12,16 @@ mod plan;
 mod registers;
 mod text;
 
-use notes::Notes;
-use plan::Plan;
+use notes::AssemblyNotes;
+use plan::AssemblyPlan;
 use unsnarl_trace::raw::path::SECTION;
 
 /// The text with notes; `None` when it is not a compiler's, or cannot be read: then it stays as it is.
 /// `is_shared`: it is for a shared library.
 pub fn annotate(text: &str, is_shared: bool) -> Option<String> {
-    let mut plan = Plan::of(text)?;
+    let mut plan = AssemblyPlan::of(text)?;
     let notes = loop {
-        match Notes::of(&plan, is_shared) {
+        match AssemblyNotes::of(&plan, is_shared) {
             Ok(notes) => break notes,
             Err(part) => plan.leave_part(part)?,
         }

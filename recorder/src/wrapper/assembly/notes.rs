@@ -5,17 +5,17 @@
 //! not use, or on the stack below what a function may use without moving the stack pointer.
 
 use super::{
-    liveness::Way,
-    plan::Plan,
-    registers::{self, FLAGS, Register, Set, free, others},
-    text::{Step, label as label_of},
+    liveness::NextSteps,
+    plan::AssemblyPlan,
+    registers::{self, FLAGS, Register, RegisterSet, free, others},
+    text::{AssemblyStep, label as label_of},
 };
 use std::collections::{BTreeMap, HashSet};
-use unsnarl_trace::raw::path::{Place, mark};
+use unsnarl_trace::raw::path::{AddressRole, mark};
 
 /// Text to insert before and behind lines.
 #[derive(Default)]
-pub struct Notes {
+pub struct AssemblyNotes {
     pub before: BTreeMap<usize, String>,
     pub behind: BTreeMap<usize, String>,
     /// The table, to stand at the end.
@@ -29,7 +29,7 @@ pub struct Notes {
 }
 
 /// Registers for a note.
-struct Taken {
+struct TakenRegisters {
     registers: Vec<Register>,
     save: String,
     restore: String,
@@ -47,14 +47,14 @@ const RETURNING_AGAIN: [&str; 8] = [
     "__vfork",
 ];
 
-impl Notes {
+impl AssemblyNotes {
     /// All notes of a file, or the part of it that cannot get its own. `is_shared`: it is for a shared
     /// library.
-    pub fn of(plan: &Plan<'_>, is_shared: bool) -> Result<Notes, usize> {
-        let mut notes = Notes {
+    pub fn of(plan: &AssemblyPlan<'_>, is_shared: bool) -> Result<AssemblyNotes, usize> {
+        let mut notes = AssemblyNotes {
             is_shared,
             spare: spare_vectors(&plan.text.lines),
-            ..Notes::default()
+            ..AssemblyNotes::default()
         };
         notes.functions(plan)?;
         let pads: HashSet<usize> = plan.pads.values().copied().collect();
@@ -73,7 +73,7 @@ impl Notes {
         for label in leaders.iter().filter(|label| label.starts_with('.')) {
             let step = plan.text.labels.get(label);
             if step.and_then(|step| plan.part_of(*step)).is_some() {
-                notes.row(Place::Leader, label, "0");
+                notes.row(AddressRole::Leader, label, "0");
             }
         }
         notes.close(plan);
@@ -83,9 +83,9 @@ impl Notes {
     /// The text before a step; text behind it is noted in passing.
     fn step(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &AssemblyPlan<'_>,
         number: usize,
-        step: &Step<'_>,
+        step: &AssemblyStep<'_>,
         part: usize,
         is_pad: bool,
     ) -> Option<String> {
@@ -107,12 +107,12 @@ impl Notes {
         format!(".Lunsnarl_{kind}{}", self.count)
     }
 
-    fn row(&mut self, place: Place, at: &str, more: &str) {
+    fn row(&mut self, place: AddressRole, at: &str, more: &str) {
         self.table += &format!("\t.quad {at}, {more}\n\t.byte {}\n", place as u8);
     }
 
     /// Adds labels of the functions, and the notes at their beginnings.
-    fn functions(&mut self, plan: &Plan<'_>) -> Result<(), usize> {
+    fn functions(&mut self, plan: &AssemblyPlan<'_>) -> Result<(), usize> {
         let leaders = plan.leaders();
         for number in 0..plan.text.parts.len() {
             if plan.left.get(number) != Some(&false) {
@@ -123,14 +123,19 @@ impl Notes {
         Ok(())
     }
 
-    fn head(&mut self, plan: &Plan<'_>, number: usize, leaders: &HashSet<&str>) -> Option<()> {
+    fn head(
+        &mut self,
+        plan: &AssemblyPlan<'_>,
+        number: usize,
+        leaders: &HashSet<&str>,
+    ) -> Option<()> {
         let part = plan.text.parts.get(number)?;
         let label = function(number);
         let line = self.behind.entry(part.lines.0).or_default();
         *line += &format!("{label}:\n");
         let place = match plan.is_announced(number) {
-            true => Place::Announced,
-            false => Place::Function,
+            true => AddressRole::Announced,
+            false => AddressRole::Function,
         };
         self.row(place, &label, &format!("{label}_end"));
         let mut first = plan.text.labels.get(part.name).copied()?;
@@ -150,7 +155,7 @@ impl Notes {
     }
 
     /// The note that a function is entered.
-    fn entry(&mut self, plan: &Plan<'_>, step: usize, part: usize) -> Option<String> {
+    fn entry(&mut self, plan: &AssemblyPlan<'_>, step: usize, part: usize) -> Option<String> {
         let live = plan.live.get(step).copied()?;
         if !plan.is_announced(part) {
             return self.look(live, part);
@@ -169,15 +174,15 @@ impl Notes {
     }
 
     /// The note that control comes here from elsewhere: at the handler of an exception.
-    fn here(&mut self, plan: &Plan<'_>, step: usize, part: usize) -> Option<String> {
+    fn here(&mut self, plan: &AssemblyPlan<'_>, step: usize, part: usize) -> Option<String> {
         let live = plan.live.get(step).copied()?;
         let label = self.label('h');
         let note = self.here_at(&label, live, part)?;
-        self.row(Place::Here, &label, "0");
+        self.row(AddressRole::Here, &label, "0");
         Some(format!("{label}:\n{note}"))
     }
 
-    fn here_at(&mut self, label: &str, live: Set, part: usize) -> Option<String> {
+    fn here_at(&mut self, label: &str, live: RegisterSet, part: usize) -> Option<String> {
         let taken = self.take(live, 2, 0)?;
         if taken.save.contains("push") {
             return None;
@@ -196,22 +201,22 @@ impl Notes {
     /// Adds the note of a jump that depends on data.
     fn jump(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &AssemblyPlan<'_>,
         number: usize,
-        step: &Step<'_>,
+        step: &AssemblyStep<'_>,
         part: usize,
     ) -> Option<String> {
         let live = plan.live.get(number).copied()?;
         let label = self.label('b');
         match plan.ways.get(number)? {
-            Way::Either(_) | Way::OnOrOut => {
+            NextSteps::Either(_) | NextSteps::OnOrOut => {
                 let condition = step.operation.strip_prefix('j')?;
                 let taken = self.take(live, 1, 0)?;
-                self.row(Place::Branch, &label, "0");
+                self.row(AddressRole::Branch, &label, "0");
                 let note = self.append(&taken, &format!("\tset{condition} ({{}})\n"), 1);
                 Some(format!("{note}{label}:\n"))
             }
-            Way::Anywhere => {
+            NextSteps::Anywhere => {
                 let target = step.operands.first()?.strip_prefix('*')?;
                 let uses = registers::mentioned(target);
                 let taken = self.take(live, 2, uses)?;
@@ -225,7 +230,7 @@ impl Notes {
                     mark::JUMPED,
                     address.half()
                 );
-                self.row(Place::Jump, &label, "0");
+                self.row(AddressRole::Jump, &label, "0");
                 let fetch = format!("\tmovq {target}, %{}\n", address.whole());
                 let note = self.append(&taken, &format!("{fetch}{body}"), 5);
                 let look = self.look(live | uses, part)?;
@@ -236,7 +241,13 @@ impl Notes {
     }
 
     /// Adds the note behind a call.
-    fn call(&mut self, plan: &Plan<'_>, number: usize, step: &Step<'_>, part: usize) -> Option<()> {
+    fn call(
+        &mut self,
+        plan: &AssemblyPlan<'_>,
+        number: usize,
+        step: &AssemblyStep<'_>,
+        part: usize,
+    ) -> Option<()> {
         if !step.operation.starts_with("call") {
             return Some(());
         }
@@ -251,24 +262,24 @@ impl Notes {
         let text = if plan.called(step).is_some() {
             format!("{label}:\n{}", self.look(live, part)?)
         } else if RETURNING_AGAIN.contains(&name.trim_start_matches('*')) {
-            self.row(Place::Here, &label, "0");
+            self.row(AddressRole::Here, &label, "0");
             format!("{label}:\n{}", self.here_at(&label, live, part)?)
         } else {
-            self.row(Place::Return, &label, "0");
+            self.row(AddressRole::Return, &label, "0");
             let taken = self.take(live, 1, 0)?;
             let body = format!("\tmovb ${}, ({{}})\n", mark::RETURNED);
             let note = self.append(&taken, &body, 1);
             format!("{label}:\n{note}{}", self.look(live, part)?)
         };
         if let Some(pad) = plan.handlers.get(&number) {
-            self.row(Place::Handler, &label, pad);
+            self.row(AddressRole::Handler, &label, pad);
         }
         self.behind.entry(step.lines.1).or_default().push_str(&text);
         Some(())
     }
 
     /// Marks a piece of the user's own assembler text as passed over.
-    fn piece(&mut self, step: &Step<'_>, text: &mut String) {
+    fn piece(&mut self, step: &AssemblyStep<'_>, text: &mut String) {
         if !step.operation.is_empty() {
             return;
         }
@@ -276,11 +287,11 @@ impl Notes {
         *text += &format!("{start}:\n");
         let behind = self.behind.entry(step.lines.1).or_default();
         *behind += &format!("{end}:\n");
-        self.row(Place::Piece, &start, &end);
+        self.row(AddressRole::Piece, &start, &end);
     }
 
     /// The check whether the thread's memory is full.
-    fn look(&mut self, live: Set, part: usize) -> Option<String> {
+    fn look(&mut self, live: RegisterSet, part: usize) -> Option<String> {
         if live & FLAGS != 0 {
             return None;
         }
@@ -298,7 +309,7 @@ impl Notes {
             "{aside}:\n\tleaq -128(%rsp), %rsp\n\tcall *unsnarl_path_full@GOTPCREL(%rip)\n\
              \tleaq 128(%rsp), %rsp\n\tjmp {back}\n"
         );
-        let Taken { save, restore, .. } = taken;
+        let TakenRegisters { save, restore, .. } = taken;
         // Restoring changes no flags.
         Some(format!(
             "{save}{fetch}\tcmpb ${}, {place}\n{restore}\tjae {aside}\n{back}:\n",
@@ -307,7 +318,7 @@ impl Notes {
     }
 
     /// Takes `count` registers, and one more if the memory's place is not known when linking.
-    fn take(&self, live: Set, count: usize, uses: Set) -> Option<Taken> {
+    fn take(&self, live: RegisterSet, count: usize, uses: RegisterSet) -> Option<TakenRegisters> {
         let count = count + usize::from(self.is_shared);
         let mut registers = free(live | uses, count);
         let more = others(&registers, uses, count - registers.len());
@@ -328,7 +339,7 @@ impl Notes {
             restore += "\tleaq 128(%rsp), %rsp\n";
         }
         registers.extend(more);
-        (registers.len() == count).then_some(Taken {
+        (registers.len() == count).then_some(TakenRegisters {
             registers,
             save,
             restore,
@@ -336,7 +347,7 @@ impl Notes {
     }
 
     /// `body` with the memory's place filled in, which then is `bytes` further on.
-    fn append(&self, taken: &Taken, body: &str, bytes: usize) -> String {
+    fn append(&self, taken: &TakenRegisters, body: &str, bytes: usize) -> String {
         let Some(cursor) = taken.registers.first().map(|cursor| cursor.whole()) else {
             return String::new();
         };
@@ -356,7 +367,7 @@ impl Notes {
     }
 
     /// Adds the text at the ends of functions.
-    fn close(&mut self, plan: &Plan<'_>) {
+    fn close(&mut self, plan: &AssemblyPlan<'_>) {
         for (number, part) in plan.text.parts.iter().enumerate() {
             if plan.left.get(number) != Some(&false) {
                 continue;

@@ -1,18 +1,18 @@
 //! The plan for the notes of a file: which step needs which note.
 
 use super::{
-    liveness::{self, Way},
-    registers::{FLAGS, Set},
-    text::{Part, Step, Text, is_jump},
+    liveness::{self, NextSteps},
+    registers::{FLAGS, RegisterSet},
+    text::{AssemblyStep, AssemblyText, FunctionPart, is_jump},
 };
 use std::collections::{HashMap, HashSet};
 
 /// A file and what is known about its steps.
-pub struct Plan<'a> {
-    pub text: Text<'a>,
-    pub ways: Vec<Way>,
+pub struct AssemblyPlan<'a> {
+    pub text: AssemblyText<'a>,
+    pub ways: Vec<NextSteps>,
     /// The registers in use before each step.
-    pub live: Vec<Set>,
+    pub live: Vec<RegisterSet>,
     /// Parts that are left as they are.
     pub left: Vec<bool>,
     /// Parts whose calls need no notes but their own: they return to where they were called.
@@ -30,11 +30,11 @@ pub struct Plan<'a> {
 /// Number of branches of a part from which on every label has a check.
 const CROWDED: usize = 400;
 
-impl<'a> Plan<'a> {
+impl<'a> AssemblyPlan<'a> {
     /// Reads a file; `None` for text that no compiler wrote.
-    pub fn of(text: &'a str) -> Option<Plan<'a>> {
-        let text = Text::read(text)?;
-        let ways: Vec<Way> = text
+    pub fn of(text: &'a str) -> Option<AssemblyPlan<'a>> {
+        let text = AssemblyText::read(text)?;
+        let ways: Vec<NextSteps> = text
             .steps
             .iter()
             .map(|step| liveness::way(&text, step))
@@ -43,7 +43,7 @@ impl<'a> Plan<'a> {
         let starts: HashSet<usize> = pads.values().copied().collect();
         let live = liveness::before(&text, &ways, &starts);
         let parts = text.parts.len();
-        let mut plan = Plan {
+        let mut plan = AssemblyPlan {
             text,
             ways,
             live,
@@ -60,7 +60,7 @@ impl<'a> Plan<'a> {
         Some(plan)
     }
 
-    pub fn step(&self, number: usize) -> Option<&Step<'a>> {
+    pub fn step(&self, number: usize) -> Option<&AssemblyStep<'a>> {
         self.text.steps.get(number)
     }
 
@@ -70,7 +70,7 @@ impl<'a> Plan<'a> {
         (self.left.get(part) == Some(&false)).then_some(part)
     }
 
-    fn part(&self, number: usize) -> Option<&Part<'a>> {
+    fn part(&self, number: usize) -> Option<&FunctionPart<'a>> {
         self.text.parts.get(number)
     }
 
@@ -83,7 +83,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The part that a call goes to and comes back from without more notes.
-    pub fn called(&self, step: &Step<'_>) -> Option<usize> {
+    pub fn called(&self, step: &AssemblyStep<'_>) -> Option<usize> {
         let target = step.operands.first()?;
         let part = *self.text.names.get(target)?;
         (self.is_direct.get(part) == Some(&true)).then_some(part)
@@ -95,7 +95,7 @@ impl<'a> Plan<'a> {
             .iter()
             .enumerate()
             .filter_map(|(from, way)| match way {
-                Way::To(to) | Way::Either(to) => Some((from, *to)),
+                NextSteps::To(to) | NextSteps::Either(to) => Some((from, *to)),
                 _ => None,
             })
     }
@@ -153,7 +153,7 @@ impl<'a> Plan<'a> {
             if live & FLAGS == 0 {
                 return Some(step);
             }
-            if self.ways.get(step) != Some(&Way::On) {
+            if self.ways.get(step) != Some(&NextSteps::On) {
                 return None;
             }
         }
@@ -225,7 +225,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns whether a piece of the user's own jumps into the compiler's text.
-    fn jumps_away(&self, step: &Step<'_>) -> bool {
+    fn jumps_away(&self, step: &AssemblyStep<'_>) -> bool {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
         let mut lines = self.text.piece(step);
         lines.any(|line| {
@@ -240,10 +240,12 @@ impl<'a> Plan<'a> {
         for (number, way) in self.ways.iter().enumerate() {
             let Some(step) = self.step(number) else { break };
             let is_out = match way {
-                Way::Out => is_jump(step.operation),
-                Way::Anywhere | Way::OnOrOut => true,
-                Way::To(to) | Way::Either(to) => self.step(*to).is_some_and(|to| to.part.is_none()),
-                Way::On => false,
+                NextSteps::Out => is_jump(step.operation),
+                NextSteps::Anywhere | NextSteps::OnOrOut => true,
+                NextSteps::To(to) | NextSteps::Either(to) => {
+                    self.step(*to).is_some_and(|to| to.part.is_none())
+                }
+                NextSteps::On => false,
             };
             if let Some(leaves) = step.part.and_then(|part| leaves.get_mut(part)) {
                 *leaves |= is_out;
@@ -274,7 +276,7 @@ impl<'a> Plan<'a> {
 
 /// Reads the tables of handlers: the steps that they begin with, by label, and the labels of those for
 /// exceptions out of calls.
-fn handlers<'a>(text: &Text<'a>) -> (HashMap<&'a str, usize>, HashMap<usize, &'a str>) {
+fn handlers<'a>(text: &AssemblyText<'a>) -> (HashMap<&'a str, usize>, HashMap<usize, &'a str>) {
     let (mut pads, mut handlers) = (HashMap::new(), HashMap::new());
     for (start, end, pad) in super::exceptions::stretches(&text.lines) {
         let Some((first, last)) = text.labels.get(start).zip(text.labels.get(end)) else {

@@ -3,12 +3,12 @@
 //! Everything errs on the side of "in use": an unknown instruction uses all registers and defines none.
 
 /// A set of registers: a bit for each of the sixteen, and one for the flags.
-pub type Set = u32;
+pub type RegisterSet = u32;
 
 /// The flags.
-pub const FLAGS: Set = 1 << 16;
+pub const FLAGS: RegisterSet = 1 << 16;
 /// All registers and the flags.
-pub const ALL: Set = (1 << 17) - 1;
+pub const ALL: RegisterSet = (1 << 17) - 1;
 
 const NAMES: [[&str; 4]; 16] = [
     ["rax", "eax", "ax", "al"],
@@ -28,18 +28,18 @@ const NAMES: [[&str; 4]; 16] = [
     ["r14", "r14d", "r14w", "r14b"],
     ["r15", "r15d", "r15w", "r15b"],
 ];
-const RAX: Set = 1;
-const RBX: Set = 1 << 1;
-const RCX: Set = 1 << 2;
-const RDX: Set = 1 << 3;
-const RBP: Set = 1 << 6;
-const RSP: Set = 1 << 7;
+const RAX: RegisterSet = 1;
+const RBX: RegisterSet = 1 << 1;
+const RCX: RegisterSet = 1 << 2;
+const RDX: RegisterSet = 1 << 3;
+const RBP: RegisterSet = 1 << 6;
+const RSP: RegisterSet = 1 << 7;
 /// Registers that hold arguments, a count of vector arguments or the static chain.
-const ARGUMENTS: Set = RAX | RCX | RDX | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 10 | RSP;
+const ARGUMENTS: RegisterSet = RAX | RCX | RDX | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 10 | RSP;
 /// Registers that a call may change.
-const CALLERS: Set = RAX | RCX | RDX | 1 << 4 | 1 << 5 | 0xf << 8;
+const CALLERS: RegisterSet = RAX | RCX | RDX | 1 << 4 | 1 << 5 | 0xf << 8;
 /// Registers that must be preserved, and the result, when a function returns.
-const RETURNED: Set = RAX | RDX | RBX | RBP | RSP | 0xf << 12;
+const RETURNED: RegisterSet = RAX | RDX | RBX | RBP | RSP | 0xf << 12;
 
 /// Registers that may be taken when they are free, the best first.
 const SCRATCH: [usize; 9] = [11, 10, 9, 8, 2, 3, 4, 5, 0];
@@ -61,28 +61,28 @@ impl Register {
 }
 
 /// Up to `count` registers that are free where `live` are in use; fewer when there are not so many.
-pub fn free(live: Set, count: usize) -> Vec<Register> {
+pub fn free(live: RegisterSet, count: usize) -> Vec<Register> {
     let free = SCRATCH.iter().filter(|number| live & 1 << **number == 0);
     free.take(count).map(|number| Register(*number)).collect()
 }
 
 /// `count` registers that may be saved and taken, other than these and those in `used`.
-pub fn others(taken: &[Register], used: Set, count: usize) -> Vec<Register> {
+pub fn others(taken: &[Register], used: RegisterSet, count: usize) -> Vec<Register> {
     let mut all = SCRATCH.iter().map(|number| Register(*number));
     let is_other = |one: &Register| !taken.contains(one) && used & 1 << one.0 == 0;
     all.by_ref().filter(is_other).take(count).collect()
 }
 
 /// The registers that results of calls and exceptions are in.
-pub const RESULTS: Set = RAX | RDX;
+pub const RESULTS: RegisterSet = RAX | RDX;
 
 /// The registers that these operands name.
-pub fn named(operands: &[&str]) -> Set {
+pub fn named(operands: &[&str]) -> RegisterSet {
     operands.iter().fold(0, |set, text| set | mentioned(text))
 }
 
 /// The registers that an instruction may set: any of them when it is not known.
-pub fn set(operation: &str, operands: &[&str]) -> Set {
+pub fn set(operation: &str, operands: &[&str]) -> RegisterSet {
     let is_known = is_explicit(operation) || operation.starts_with('j');
     if is_known { named(operands) } else { ALL }
 }
@@ -100,7 +100,7 @@ fn register(name: &str) -> Option<(usize, bool)> {
 }
 
 /// The registers that a text mentions.
-pub fn mentioned(text: &str) -> Set {
+pub fn mentioned(text: &str) -> RegisterSet {
     let words = text.split('%').skip(1);
     words.fold(0, |set, word| {
         let end = word
@@ -112,8 +112,8 @@ pub fn mentioned(text: &str) -> Set {
 }
 
 /// The registers that an instruction uses and those that it defines.
-pub fn effects(operation: &str, operands: &[&str]) -> (Set, Set) {
-    let all: Set = operands.iter().fold(0, |set, text| set | mentioned(text));
+pub fn effects(operation: &str, operands: &[&str]) -> (RegisterSet, RegisterSet) {
+    let all: RegisterSet = operands.iter().fold(0, |set, text| set | mentioned(text));
     match operation {
         "call" | "callq" => return call(operands, all),
         "ret" | "retq" => return (RETURNED, 0),
@@ -139,7 +139,7 @@ pub fn effects(operation: &str, operands: &[&str]) -> (Set, Set) {
     explicit(operation, operands)
 }
 
-fn call(operands: &[&str], mentioned: Set) -> (Set, Set) {
+fn call(operands: &[&str], mentioned: RegisterSet) -> (RegisterSet, RegisterSet) {
     let is_plain = operands
         .iter()
         .all(|text| !text.contains("@tls") && !text.contains("thunk") && !text.contains("TLS"));
@@ -171,11 +171,11 @@ fn is_explicit(operation: &str) -> bool {
     is_known && !BUT.iter().any(starts) && !COPIES.contains(&operation)
 }
 
-fn explicit(operation: &str, operands: &[&str]) -> (Set, Set) {
+fn explicit(operation: &str, operands: &[&str]) -> (RegisterSet, RegisterSet) {
     let Some((target, sources)) = operands.split_last() else {
         return (ALL, 0);
     };
-    let used: Set = sources.iter().fold(0, |set, text| set | mentioned(text));
+    let used: RegisterSet = sources.iter().fold(0, |set, text| set | mentioned(text));
     let flags = flags_defined(operation);
     let uses_flags = uses_flags(operation);
     let is_cleared = matches!(operation, "xorl" | "xorq" | "subl" | "subq")
@@ -199,14 +199,14 @@ fn overwrites(operation: &str) -> bool {
     MOVES.contains(&operation) || operation.starts_with("cvtt") && operation.contains("2si")
 }
 
-fn uses_flags(operation: &str) -> Set {
+fn uses_flags(operation: &str) -> RegisterSet {
     const USERS: [&str; 8] = ["set", "cmov", "adc", "sbb", "rcl", "rcr", "adox", "fcmov"];
     let uses = USERS.iter().any(|user| operation.starts_with(user));
     if uses { FLAGS } else { 0 }
 }
 
 /// The flags, if the instruction defines all that programs test.
-fn flags_defined(operation: &str) -> Set {
+fn flags_defined(operation: &str) -> RegisterSet {
     const DEFINERS: [&str; 9] = [
         "add", "sub", "cmp", "test", "and", "xor", "neg", "ucomi", "comi",
     ];
@@ -227,7 +227,7 @@ fn flags_defined(operation: &str) -> Set {
 mod tests {
     use super::*;
 
-    fn set(names: &str) -> Set {
+    fn set(names: &str) -> RegisterSet {
         let names = names.split_whitespace();
         names.fold(0, |set, name| match name {
             "flags" => set | FLAGS,

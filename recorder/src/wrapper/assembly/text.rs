@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// An instruction, or a piece of the user's own assembler text.
 #[derive(Debug)]
-pub struct Step<'a> {
+pub struct AssemblyStep<'a> {
     /// Its line, and the last one of a piece of the user's.
     pub lines: (usize, usize),
     /// Mnemonic; empty for a piece of the user's.
@@ -16,7 +16,7 @@ pub struct Step<'a> {
 
 /// A function, or the part of one that the compiler put elsewhere.
 #[derive(Debug)]
-pub struct Part<'a> {
+pub struct FunctionPart<'a> {
     pub name: &'a str,
     /// The line of its label, and the line at which it ends.
     pub lines: (usize, usize),
@@ -29,27 +29,27 @@ pub struct Part<'a> {
 
 /// A file of assembler text.
 #[derive(Debug, Default)]
-pub struct Text<'a> {
+pub struct AssemblyText<'a> {
     pub lines: Vec<&'a str>,
-    pub steps: Vec<Step<'a>>,
-    pub parts: Vec<Part<'a>>,
+    pub steps: Vec<AssemblyStep<'a>>,
+    pub parts: Vec<FunctionPart<'a>>,
     /// The step that follows each label.
     pub labels: HashMap<&'a str, usize>,
     /// The parts by their names.
     pub names: HashMap<&'a str, usize>,
 }
 
-impl<'a> Text<'a> {
+impl<'a> AssemblyText<'a> {
     /// Reads a file; `None` when no compiler wrote it, or when its syntax is not understood.
-    pub fn read(text: &'a str) -> Option<Text<'a>> {
+    pub fn read(text: &'a str) -> Option<AssemblyText<'a>> {
         let lines: Vec<&str> = text.lines().collect();
         let has = |word: &str| lines.iter().any(|line| line.trim_start().starts_with(word));
         if !has(".ident") || has(".intel_syntax") {
             return None;
         }
-        let mut read = Text {
+        let mut read = AssemblyText {
             lines,
-            ..Text::default()
+            ..AssemblyText::default()
         };
         read.find_parts();
         read.find_steps();
@@ -77,7 +77,7 @@ impl<'a> Text<'a> {
             if let Some(name) = label(line).filter(|name| functions.contains_key(name)) {
                 open = Some(self.parts.len());
                 self.names.insert(name, self.parts.len());
-                self.parts.push(Part {
+                self.parts.push(FunctionPart {
                     name,
                     lines: (number, usize::MAX),
                     is_global: globals.contains_key(name) || weak.contains_key(name),
@@ -105,7 +105,7 @@ impl<'a> Text<'a> {
             if line.trim() == "#APP" {
                 let rest = self.lines.iter().skip(number);
                 let length = rest.take_while(|line| line.trim() != "#NO_APP").count();
-                self.push(Step {
+                self.push(AssemblyStep {
                     lines: (number, (number + length).min(self.lines.len() - 1)),
                     operation: "",
                     operands: Vec::new(),
@@ -115,7 +115,7 @@ impl<'a> Text<'a> {
             } else if let Some(name) = label(line) {
                 self.labels.insert(name, self.steps.len());
             } else if let Some((operation, rest)) = words(line).filter(|(word, _)| is_code(word)) {
-                self.push(Step {
+                self.push(AssemblyStep {
                     lines: (number, number),
                     operation,
                     operands: operands(rest),
@@ -126,7 +126,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    fn push(&mut self, step: Step<'a>) {
+    fn push(&mut self, step: AssemblyStep<'a>) {
         self.steps.push(step);
     }
 
@@ -154,7 +154,7 @@ impl<'a> Text<'a> {
     }
 
     /// The text of a piece of the user's own.
-    pub fn piece(&self, step: &Step<'_>) -> impl Iterator<Item = &'a str> {
+    pub fn piece(&self, step: &AssemblyStep<'_>) -> impl Iterator<Item = &'a str> {
         let (first, last) = step.lines;
         let lines = self.lines.get(first..=last).unwrap_or(&[]).iter();
         lines

@@ -1,11 +1,11 @@
 //! Filter of the user's words: those that stay and those that are dropped.
 
 use super::lists::{DROPPED, DROPPED_LINKER};
-use crate::wrapper::arguments::{self, Command, Stage, Word};
+use crate::wrapper::arguments::{self, CommandWord, CompilerCommand, LastStage};
 use std::ffi::OsString;
 
 /// The user's words without those that are dropped.
-pub(super) fn kept(command: &Command) -> Vec<OsString> {
+pub(super) fn kept(command: &CompilerCommand) -> Vec<OsString> {
     let mut words = Vec::new();
     for word in &command.words {
         if let Some(text) = keep(word) {
@@ -16,7 +16,7 @@ pub(super) fn kept(command: &Command) -> Vec<OsString> {
     words
 }
 
-fn keep(word: &Word) -> Option<OsString> {
+fn keep(word: &CommandWord) -> Option<OsString> {
     let text = word.lossy();
     if DROPPED.iter().any(|(option, _)| word.is(option)) || is_separate(word, "-l", "tsan") {
         return None;
@@ -51,7 +51,7 @@ fn keep(word: &Word) -> Option<OsString> {
     Some(word.text.clone())
 }
 
-fn is_separate(word: &Word, option: &str, argument: &str) -> bool {
+fn is_separate(word: &CommandWord, option: &str, argument: &str) -> bool {
     word.is(option) && word.argument.as_deref() == Some(argument.as_ref())
 }
 
@@ -73,9 +73,9 @@ pub(super) fn sanitizers(text: &str) -> Vec<String> {
 pub fn left_out(given: &[OsString]) -> Vec<String> {
     const NOTED: [&str; 4] = ["-flto", "-flto=*", "-gsplit-dwarf*", "-gz*"];
     let command = arguments::read(given);
-    if command.stage != Stage::Link {
+    if command.stage != LastStage::Link {
         return Vec::new();
     }
     let noted = command.words.iter().filter(|word| word.is_one_of(&NOTED));
-    noted.map(Word::lossy).collect()
+    noted.map(CommandWord::lossy).collect()
 }

@@ -14,9 +14,9 @@ pub mod refusal;
 mod tests;
 
 use super::{
-    arguments::{self, Command, Stage},
+    arguments::{self, CompilerCommand, LastStage},
     assembler,
-    build::Build,
+    build::BuildKind,
     compiler::Family,
     linker,
 };
@@ -30,11 +30,11 @@ use std::{
 
 pub use kept::left_out;
 pub use lists::{EXPORTED, SPECS};
-pub use refusal::Refusal;
+pub use refusal::CommandRefusal;
 
 /// Files that the rewritten command refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Parts {
+pub struct CommandParts {
     /// The runtime, a static library.
     pub runtime: PathBuf,
     /// gcc's specs file: [`SPECS`].
@@ -48,26 +48,26 @@ pub struct Parts {
 /// The command line that makes the same output, ready for recording.
 pub fn rewrite(
     family: Family,
-    build: Build,
+    build: BuildKind,
     given: &[OsString],
-    parts: &Parts,
-) -> Result<Vec<OsString>, Refusal> {
+    parts: &CommandParts,
+) -> Result<Vec<OsString>, CommandRefusal> {
     let command = arguments::read(given);
-    if matches!(command.stage, Stage::Question | Stage::NoCode) {
+    if matches!(command.stage, LastStage::Question | LastStage::NoCode) {
         return Ok(given.to_vec());
     }
     refuse(family, &command)?;
     let mut words = kept(&command);
-    if command.stage == Stage::LinkShared {
+    if command.stage == LastStage::LinkShared {
         words = linker::without_ban_on_undefined(words);
     }
     if command.compiles {
         match build {
-            Build::Exact => {
+            BuildKind::Exact => {
                 add(&mut words, family, &COMPILE);
                 words.extend(instrument(family, command.stage, parts));
             }
-            Build::Path => {
+            BuildKind::Path => {
                 add(&mut words, family, &COMPILE_PATH);
                 words.push(with("-B", &parts.tools));
                 if is_for_library(&command) {
@@ -76,7 +76,7 @@ pub fn rewrite(
             }
         }
     }
-    if command.stage == Stage::Link {
+    if command.stage == LastStage::Link {
         if command.language_forced {
             words.extend(["-x".into(), "none".into()]);
         }
@@ -86,7 +86,7 @@ pub fn rewrite(
         if family == Family::Gcc && command.words.iter().any(|word| word.is("-fopenmp")) {
             words.extend(LIBGOMP.map(OsString::from));
         }
-        if build == Build::Path {
+        if build == BuildKind::Path {
             add(&mut words, family, &LINK_PATH);
         }
     }
@@ -94,7 +94,7 @@ pub fn rewrite(
 }
 
 /// Returns whether the code may end up in a shared library.
-fn is_for_library(command: &Command) -> bool {
+fn is_for_library(command: &CompilerCommand) -> bool {
     const MODELS: [&str; 8] = [
         "-fPIC", "-fpic", "-fPIE", "-fpie", "-fno-PIC", "-fno-pic", "-fno-PIE", "-fno-pie",
     ];
@@ -106,7 +106,7 @@ fn is_for_library(command: &Command) -> bool {
     models
         .next()
         .is_some_and(|word| word.is_one_of(&["-fPIC", "-fpic"]))
-        || command.stage == Stage::LinkShared
+        || command.stage == LastStage::LinkShared
 }
 
 fn add(words: &mut Vec<OsString>, family: Family, flags: &[Flag]) {
@@ -118,9 +118,9 @@ fn add(words: &mut Vec<OsString>, family: Family, flags: &[Flag]) {
 
 /// `-fsanitize=thread` for the compiler proper. Where nothing is linked the plain flag suffices, and tells compiler
 /// caches what is going on.
-fn instrument(family: Family, stage: Stage, parts: &Parts) -> Vec<OsString> {
+fn instrument(family: Family, stage: LastStage, parts: &CommandParts) -> Vec<OsString> {
     match (family, stage) {
-        (_, Stage::Compile) => vec!["-fsanitize=thread".into()],
+        (_, LastStage::Compile) => vec!["-fsanitize=thread".into()],
         (Family::Clang, _) => vec!["-Xclang".into(), "-fsanitize=thread".into()],
         (Family::Gcc, _) => vec![with("-specs=", &parts.specs)],
     }

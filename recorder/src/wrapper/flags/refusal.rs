@@ -2,14 +2,14 @@
 
 use super::kept::sanitizers;
 use crate::wrapper::{
-    arguments::{Command, Stage, Word},
+    arguments::{CommandWord, CompilerCommand, LastStage},
     compiler::Family,
     linker,
 };
 
 /// The reason for which a command is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum Refusal {
+pub enum CommandRefusal {
     /// A static executable.
     #[error(
         "`{0}` cannot be recorded: the runtime takes over functions of the shared C library\n  \
@@ -42,49 +42,51 @@ pub enum Refusal {
 }
 
 /// Refuses a command with a word that cannot be served.
-pub(super) fn refuse(family: Family, command: &Command) -> Result<(), Refusal> {
+pub(super) fn refuse(family: Family, command: &CompilerCommand) -> Result<(), CommandRefusal> {
     for word in &command.words {
         let text = word.lossy();
         if family == Family::Clang && (text == "-fopenmp" || text.starts_with("-fopenmp=")) {
-            return Err(Refusal::OpenMp(text));
+            return Err(CommandRefusal::OpenMp(text));
         }
         if matches!(text.as_str(), "-m32" | "-mx32" | "-m16") {
-            return Err(Refusal::Machine(text));
+            return Err(CommandRefusal::Machine(text));
         }
         if let Some(target) = target(word).filter(|target| !target.starts_with("x86_64")) {
-            return Err(Refusal::Machine(format!("--target={target}")));
+            return Err(CommandRefusal::Machine(format!("--target={target}")));
         }
         if let Some(other) = sanitizers(&text).into_iter().find(|name| excludes(name)) {
-            return Err(Refusal::Sanitizer(other));
+            return Err(CommandRefusal::Sanitizer(other));
         }
-        if command.stage == Stage::Link {
+        if command.stage == LastStage::Link {
             refuse_link(word, &command.words)?;
         }
     }
     match linker::ends_static(&command.words) {
-        Some(word) if command.stage == Stage::Link => Err(Refusal::Static(format!("-Wl,{word}"))),
+        Some(word) if command.stage == LastStage::Link => {
+            Err(CommandRefusal::Static(format!("-Wl,{word}")))
+        }
         _ => Ok(()),
     }
 }
 
 /// Refuses a link without the default libraries, unless the command names the C library itself.
-fn refuse_link(word: &Word, all: &[Word]) -> Result<(), Refusal> {
+fn refuse_link(word: &CommandWord, all: &[CommandWord]) -> Result<(), CommandRefusal> {
     let text = word.lossy();
     let names_libc = || {
         all.iter()
             .any(|word| word.value_of("-l").as_deref() == Some("c"))
     };
     match text.as_str() {
-        "-static" | "--static" | "-static-pie" => Err(Refusal::Static(text)),
+        "-static" | "--static" | "-static-pie" => Err(CommandRefusal::Static(text)),
         "-nostdlib" | "-nodefaultlibs" | "-nolibc" if !names_libc() => {
-            Err(Refusal::NoLibrary(text))
+            Err(CommandRefusal::NoLibrary(text))
         }
         _ => Ok(()),
     }
 }
 
 /// The machine that code is made for, if the word names one.
-fn target(word: &Word) -> Option<String> {
+fn target(word: &CommandWord) -> Option<String> {
     if word.is("-target") {
         return word
             .argument

@@ -9,14 +9,14 @@ fn words(line: &str) -> Vec<OsString> {
     line.split_whitespace().map(OsString::from).collect()
 }
 
-fn try_rewrite(family: Family, line: &str) -> Result<String, Refusal> {
-    let parts = Parts {
+fn try_rewrite(family: Family, line: &str) -> Result<String, CommandRefusal> {
+    let parts = CommandParts {
         runtime: "/c/rt.a".into(),
         specs: "/c/tsan.specs".into(),
         exported: "/c/list".into(),
         tools: "/tools/".into(),
     };
-    let rewritten = rewrite(family, Build::Exact, &words(line), &parts)?;
+    let rewritten = rewrite(family, BuildKind::Exact, &words(line), &parts)?;
     Ok(rewritten
         .iter()
         .map(|word| word.to_string_lossy())
@@ -197,33 +197,39 @@ fn what_the_user_gave_is_handled() {
 #[test]
 fn what_cannot_be_served_is_refused() {
     let refused = |line: &str| try_rewrite(Gcc, line).expect_err(line);
-    assert_eq!(refused("-static x.o"), Refusal::Static("-static".into()));
+    assert_eq!(
+        refused("-static x.o"),
+        CommandRefusal::Static("-static".into())
+    );
     assert_eq!(
         refused("x.c -static-pie"),
-        Refusal::Static("-static-pie".into())
+        CommandRefusal::Static("-static-pie".into())
     );
     assert_eq!(
         refused("-nostdlib x.c"),
-        Refusal::NoLibrary("-nostdlib".into())
+        CommandRefusal::NoLibrary("-nostdlib".into())
     );
     assert_eq!(
         refused("-c x.c -fsanitize=undefined,address"),
-        Refusal::Sanitizer("address".into())
+        CommandRefusal::Sanitizer("address".into())
     );
-    assert_eq!(refused("-m32 -c x.c"), Refusal::Machine("-m32".into()));
+    assert_eq!(
+        refused("-m32 -c x.c"),
+        CommandRefusal::Machine("-m32".into())
+    );
     assert_eq!(
         refused("--target=aarch64-linux-gnu -c x.c"),
-        Refusal::Machine("--target=aarch64-linux-gnu".into())
+        CommandRefusal::Machine("--target=aarch64-linux-gnu".into())
     );
     assert_eq!(
         refused("x.o -Wl,-Bstatic -lfoo"),
-        Refusal::Static("-Wl,-Bstatic".into())
+        CommandRefusal::Static("-Wl,-Bstatic".into())
     );
     assert!(try_rewrite(Gcc, "x.o -Wl,-Bstatic -lfoo -Wl,-Bdynamic").is_ok());
     assert!(try_rewrite(Gcc, "-nodefaultlibs x.o -lc -lgcc").is_ok());
     assert_eq!(
         try_rewrite(Clang, "-fopenmp -c x.c"),
-        Err(Refusal::OpenMp("-fopenmp".into()))
+        Err(CommandRefusal::OpenMp("-fopenmp".into()))
     );
     assert!(try_rewrite(Gcc, "-fopenmp x.o").is_ok_and(|line| line.contains("-lgomp")));
     assert!(try_rewrite(Gcc, "-nostdlib -r x.o -o y.o").is_ok());

@@ -8,7 +8,7 @@ mod plan;
 mod points;
 mod steps;
 
-pub use plan::{Plan, plan};
+pub use plan::{CommandPlan, plan};
 pub use points::{FLAG, SECTION};
 pub use steps::run;
 

@@ -2,7 +2,7 @@
 //!
 //! Pure: the words of the steps are those of the command, without those that belong to another step.
 
-use super::super::arguments::{self, Command, Stage, Word};
+use super::super::arguments::{self, CommandWord, CompilerCommand, LastStage};
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -10,16 +10,16 @@ use std::{
 
 /// The steps of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
+pub struct CommandPlan {
     /// One for each source, in their order.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceSteps>,
     /// The words of the last step, if it links.
     pub link: Option<Vec<OsString>>,
 }
 
 /// A source file with its steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Source {
+pub struct SourceSteps {
     /// Name as given; `-` is standard input.
     pub file: OsString,
     /// The object file.
@@ -97,21 +97,21 @@ const UNUSED: &str = "-Wno-unused-command-line-argument";
 
 /// The steps of a rewritten command of clang's; `None` when it has to stay one step. `temporary` is a folder for
 /// objects that are only linked.
-pub fn plan(words: &[OsString], temporary: &Path) -> Option<Plan> {
+pub fn plan(words: &[OsString], temporary: &Path) -> Option<CommandPlan> {
     let command = arguments::read(words);
     let links = match command.stage {
-        Stage::Question | Stage::NoCode => return None,
-        Stage::Compile => false,
-        Stage::Link | Stage::LinkShared | Stage::LinkRelocatable => true,
+        LastStage::Question | LastStage::NoCode => return None,
+        LastStage::Compile => false,
+        LastStage::Link | LastStage::LinkShared | LastStage::LinkRelocatable => true,
     };
     if !command.compiles || command.words.iter().any(is_in_one_step) {
         return None;
     }
     let inputs = inputs(&command);
-    let is_served = |input: &&Input| input.is_served;
+    let is_served = |input: &&InputFile| input.is_served;
     let has_other_language = inputs.iter().any(|input| !input.is_served);
     // An `-x` cannot be taken away from a source that stays.
-    let stays = |input: &Input| !input.is_served && input.language.is_some();
+    let stays = |input: &InputFile| !input.is_served && input.language.is_some();
     if (!links && has_other_language) || inputs.iter().any(stays) {
         return None;
     }
@@ -119,7 +119,7 @@ pub fn plan(words: &[OsString], temporary: &Path) -> Option<Plan> {
     if !links && output.as_deref().is_some_and(|output| output == "-") {
         return None;
     }
-    let sources: Vec<(usize, Source)> = inputs
+    let sources: Vec<(usize, SourceSteps)> = inputs
         .iter()
         .filter(is_served)
         .enumerate()
@@ -133,18 +133,18 @@ pub fn plan(words: &[OsString], temporary: &Path) -> Option<Plan> {
         })
         .collect();
     let link = links.then(|| link(&command, &sources));
-    let sources: Vec<Source> = sources.into_iter().map(|(_, source)| source).collect();
-    (!sources.is_empty()).then_some(Plan { sources, link })
+    let sources: Vec<SourceSteps> = sources.into_iter().map(|(_, source)| source).collect();
+    (!sources.is_empty()).then_some(CommandPlan { sources, link })
 }
 
-fn is_in_one_step(word: &Word) -> bool {
+fn is_in_one_step(word: &CommandWord) -> bool {
     let by_frontend = |argument: &OsString| argument.to_string_lossy().starts_with("-emit-");
     word.is_one_of(&IN_ONE_STEP)
         || (word.is("-Xclang") && word.argument.as_ref().is_some_and(by_frontend))
 }
 
 /// A file to compile or link.
-struct Input {
+struct InputFile {
     /// Its place among the words.
     at: usize,
     file: OsString,
@@ -159,7 +159,7 @@ const LANGUAGES: [&str; 4] = ["c", "c++", "cpp-output", "c++-cpp-output"];
 /// Endings of files in them.
 const ENDINGS: [&str; 10] = ["c", "i", "cc", "cp", "cxx", "cpp", "CPP", "c++", "C", "ii"];
 
-fn inputs(command: &Command) -> Vec<Input> {
+fn inputs(command: &CompilerCommand) -> Vec<InputFile> {
     let mut language: Option<String> = None;
     let mut inputs = Vec::new();
     for (at, word) in command.words.iter().enumerate() {
@@ -170,7 +170,7 @@ fn inputs(command: &Command) -> Vec<Input> {
                 Some(language) => LANGUAGES.contains(&language.as_str()),
                 None => ENDINGS.contains(&ending(&word.text).as_str()),
             };
-            inputs.push(Input {
+            inputs.push(InputFile {
                 at,
                 file: word.text.clone(),
                 language: language.clone(),
@@ -181,7 +181,7 @@ fn inputs(command: &Command) -> Vec<Input> {
     inputs
 }
 
-fn is_input(word: &Word) -> bool {
+fn is_input(word: &CommandWord) -> bool {
     !word.is("-*") || word.is("-")
 }
 
@@ -196,7 +196,7 @@ fn stem(file: &OsStr) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-fn value_of(command: &Command, option: &str) -> Option<String> {
+fn value_of(command: &CompilerCommand, option: &str) -> Option<String> {
     let mut values = command
         .words
         .iter()
@@ -204,9 +204,14 @@ fn value_of(command: &Command, option: &str) -> Option<String> {
     values.next_back()
 }
 
-fn source(command: &Command, input: &Input, object: PathBuf, output: Option<&str>) -> Source {
+fn source(
+    command: &CompilerCommand,
+    input: &InputFile,
+    object: PathBuf,
+    output: Option<&str>,
+) -> SourceSteps {
     let general = command.words.iter().filter(|word| is_general(word));
-    let mut common: Vec<OsString> = general.clone().flat_map(Word::parts).collect();
+    let mut common: Vec<OsString> = general.clone().flat_map(CommandWord::parts).collect();
     common.extend(dependencies(command, input, output));
     let named = |mut words: Vec<OsString>| {
         if let Some(language) = &input.language {
@@ -222,7 +227,7 @@ fn source(command: &Command, input: &Input, object: PathBuf, output: Option<&str
     plain.extend(["-w", "-c", "-o"].map(OsString::from));
     plain.push(object.clone().into_os_string());
     let code = general.filter(|word| !is_before_text(word));
-    let mut to_object: Vec<OsString> = code.flat_map(Word::parts).collect();
+    let mut to_object: Vec<OsString> = code.flat_map(CommandWord::parts).collect();
     let last = [
         UNUSED,
         "-Wno-override-module",
@@ -234,7 +239,7 @@ fn source(command: &Command, input: &Input, object: PathBuf, output: Option<&str
     to_object.extend(last.map(OsString::from));
     to_object.push(object.clone().into_os_string());
     to_object.extend(["-x", "ir", "-"].map(OsString::from));
-    Source {
+    SourceSteps {
         file: input.file.clone(),
         object,
         to_text: named(to_text),
@@ -244,14 +249,14 @@ fn source(command: &Command, input: &Input, object: PathBuf, output: Option<&str
 }
 
 /// Returns whether the word is neither an input, nor about one, nor about the output.
-fn is_general(word: &Word) -> bool {
+fn is_general(word: &CommandWord) -> bool {
     !is_input(word)
         && !word.is("-c")
         && word.value_of("-o").is_none()
         && word.value_of("-x").is_none()
 }
 
-fn is_before_text(word: &Word) -> bool {
+fn is_before_text(word: &CommandWord) -> bool {
     let argument = |start: &str| {
         let argument = word.argument.as_ref();
         argument.is_some_and(|argument| argument.to_string_lossy().starts_with(start))
@@ -263,7 +268,11 @@ fn is_before_text(word: &Word) -> bool {
 
 /// Words for the names that clang otherwise derives from its own output's name: that of the list of dependencies, and
 /// that of the target in it.
-fn dependencies(command: &Command, input: &Input, output: Option<&str>) -> Vec<OsString> {
+fn dependencies(
+    command: &CompilerCommand,
+    input: &InputFile,
+    output: Option<&str>,
+) -> Vec<OsString> {
     let has = |options: &[&str]| command.words.iter().any(|word| word.is_one_of(options));
     let names_list = ["-Wp,-MD,*", "-Wp,-MMD,*"];
     if !has(&["-MD", "-MMD"]) && !has(&names_list) {
@@ -285,7 +294,7 @@ fn dependencies(command: &Command, input: &Input, output: Option<&str>) -> Vec<O
 }
 
 /// The command with objects in the place of sources.
-fn link(command: &Command, sources: &[(usize, Source)]) -> Vec<OsString> {
+fn link(command: &CompilerCommand, sources: &[(usize, SourceSteps)]) -> Vec<OsString> {
     let mut words = Vec::new();
     for (at, word) in command.words.iter().enumerate() {
         if let Some((_, source)) = sources.iter().find(|(of, _)| *of == at) {
@@ -305,7 +314,7 @@ mod tests {
         line.split_whitespace().map(OsString::from).collect()
     }
 
-    fn planned(line: &str) -> Option<Plan> {
+    fn planned(line: &str) -> Option<CommandPlan> {
         plan(&words(line), Path::new("/tmp/x"))
     }
 

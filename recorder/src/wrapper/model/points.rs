@@ -5,7 +5,7 @@
 //! each place is wrapped into a block of its own. Instructions without a place keep none, and line 0, the
 //! compiler's word for "nowhere", cannot have a discriminator.
 
-use crate::program::lines::{self, Kind};
+use crate::program::lines::{self, LineKind};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub enum NumberError {
 /// # Errors
 /// Fails if the debug info is not as clang writes it.
 pub fn number(text: &str, model: &str, name: &str) -> Result<String, NumberError> {
-    let metadata = Metadata::read(text);
+    let metadata = MetadataPlaces::read(text);
     if metadata.units != 1 {
         return Err(NumberError::Units(metadata.units));
     }
@@ -41,7 +41,7 @@ pub fn number(text: &str, model: &str, name: &str) -> Result<String, NumberError
     let mut is_embedded = false;
     for item in lines::items(text) {
         match item.kind {
-            Kind::Instruction(point) => {
+            LineKind::Instruction(point) => {
                 let place = metadata.place(item.text);
                 match place {
                     Some(place) => {
@@ -53,13 +53,13 @@ pub fn number(text: &str, model: &str, name: &str) -> Result<String, NumberError
                     None => edited.push_str(item.text),
                 }
             }
-            Kind::Outer if is_compile_unit(item.text) => {
+            LineKind::Outer if is_compile_unit(item.text) => {
                 edited.push_str(&with_flag(item.text, name));
             }
             _ => edited.push_str(item.text),
         }
         edited.push('\n');
-        if !is_embedded && item.kind == Kind::Outer && item.text.starts_with("target triple") {
+        if !is_embedded && item.kind == LineKind::Outer && item.text.starts_with("target triple") {
             embed(model, &mut edited);
             is_embedded = true;
         }
@@ -70,7 +70,7 @@ pub fn number(text: &str, model: &str, name: &str) -> Result<String, NumberError
 
 /// Places in the module's metadata.
 #[derive(Default)]
-struct Metadata<'t> {
+struct MetadataPlaces<'t> {
     /// Bodies of `!DILocation(...)` by number, and whether each is `distinct`.
     places: FxHashMap<u64, (bool, &'t str)>,
     /// Files of scopes.
@@ -81,7 +81,7 @@ struct Metadata<'t> {
 }
 
 /// Reference to a place, which gets an instruction's number.
-struct Place<'t> {
+struct PlaceReference<'t> {
     /// The instruction's text around its reference to the place.
     around: (&'t str, &'t str),
     is_distinct: bool,
@@ -91,9 +91,9 @@ struct Place<'t> {
     file: u64,
 }
 
-impl<'t> Metadata<'t> {
-    fn read(text: &'t str) -> Metadata<'t> {
-        let mut metadata = Metadata::default();
+impl<'t> MetadataPlaces<'t> {
+    fn read(text: &'t str) -> MetadataPlaces<'t> {
+        let mut metadata = MetadataPlaces::default();
         for line in text.lines().filter(|line| line.starts_with('!')) {
             let Some((number, node)) = definition(line) else {
                 continue;
@@ -114,7 +114,7 @@ impl<'t> Metadata<'t> {
         metadata
     }
 
-    fn place(&self, instruction: &'t str) -> Option<Place<'t>> {
+    fn place(&self, instruction: &'t str) -> Option<PlaceReference<'t>> {
         let at = instruction.rfind(ATTACHED)?;
         let (before, attached) = instruction.split_at_checked(at + ATTACHED.len() - 1)?;
         let (number, after) = leading_number(attached.strip_prefix('!')?)?;
@@ -123,7 +123,7 @@ impl<'t> Metadata<'t> {
             return None;
         }
         let (head, scope, tail) = reference(body, "scope: !")?;
-        Some(Place {
+        Some(PlaceReference {
             around: (before, after),
             is_distinct,
             body: (head, tail),
@@ -136,7 +136,7 @@ impl<'t> Metadata<'t> {
 /// Text before an instruction's reference to its place.
 const ATTACHED: &str = ", !dbg !";
 
-impl Place<'_> {
+impl PlaceReference<'_> {
     /// Writes the same place with a discriminator, as two nodes.
     fn numbered(&self, number: u64, point: u32, to: &mut String) {
         let (scope, file, (head, tail)) = (self.scope, self.file, self.body);

@@ -1,7 +1,7 @@
 //! Runs the steps of a [`Plan`].
 
 use super::{
-    plan::{Plan, Source},
+    plan::{CommandPlan, SourceSteps},
     points,
 };
 use crate::{
@@ -24,7 +24,7 @@ use unsnarl_trace::program as model;
 ///
 /// # Errors
 /// Fails if the compiler cannot be started.
-pub fn run(compiler: &Compiler, plan: &Plan) -> io::Result<ExitCode> {
+pub fn run(compiler: &Compiler, plan: &CommandPlan) -> io::Result<ExitCode> {
     let mut failed = None;
     for source in &plan.sources {
         let status = compile(compiler, source)?;
@@ -49,8 +49,8 @@ fn code(status: ExitStatus) -> ExitCode {
     ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-fn compile(compiler: &Compiler, source: &Source) -> io::Result<ExitStatus> {
-    let input = Input::of(source)?;
+fn compile(compiler: &Compiler, source: &SourceSteps) -> io::Result<ExitStatus> {
+    let input = StandardInput::of(source)?;
     let (mut command, _words) = prepared(compiler, &source.to_text)?;
     let text = command
         .stdin(input.again()?)
@@ -86,7 +86,7 @@ fn forget(object: &Path) -> io::Result<()> {
 }
 
 /// Makes the object with numbers and model; the error is one line.
-fn with_model(compiler: &Compiler, source: &Source, text: Vec<u8>) -> Result<(), String> {
+fn with_model(compiler: &Compiler, source: &SourceSteps, text: Vec<u8>) -> Result<(), String> {
     let text = String::from_utf8(text).map_err(|_| "clang's text is not UTF-8".to_owned())?;
     let unit = program::condense(&text).map_err(|error| one_line(&error))?;
     let blob = model::encode(&unit).map_err(|error| one_line(&error))?;
@@ -145,23 +145,23 @@ fn object(compiler: &Compiler, words: &[OsString], text: &str) -> Result<(), Str
 }
 
 /// A compiler's standard input.
-enum Input {
+enum StandardInput {
     /// This program's own standard input.
     Inherited,
     /// The source, read from standard input: it may be needed twice.
     Read(File),
 }
 
-impl Input {
-    fn of(source: &Source) -> io::Result<Input> {
+impl StandardInput {
+    fn of(source: &SourceSteps) -> io::Result<StandardInput> {
         if source.file != "-" {
-            return Ok(Input::Inherited);
+            return Ok(StandardInput::Inherited);
         }
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes)?;
         let mut file = tempfile::tempfile()?;
         file.write_all(&bytes)?;
-        Ok(Input::Read(file))
+        Ok(StandardInput::Read(file))
     }
 
     fn again(&self) -> io::Result<Stdio> {

@@ -5,7 +5,7 @@ use crate::dsp::{
     fixture::{Fixture, PFSCAN, fixture},
 };
 
-fn search(fixture: &Fixture, options: &Options) -> Alternates {
+fn search(fixture: &Fixture, options: &AlternateLimits) -> Alternates {
     let trace = &fixture.trace;
     alternates(trace, &trace.order, options, None, &Budget::unlimited()).unwrap()
 }
@@ -19,9 +19,9 @@ fn first(text: &str) -> (usize, String, usize) {
     let fixture = fixture(text);
     let found = search(
         &fixture,
-        &Options {
+        &AlternateLimits {
             alternates: 1,
-            ..Options::default()
+            ..AlternateLimits::default()
         },
     );
     let alternate = &found.found[0];

@@ -1,6 +1,6 @@
 //! Phi_mo: the program order that a memory model preserves.
 
-use super::{Infeasible, Rule, broken};
+use super::{InfeasibleTrace, Rule, broken};
 use crate::{Action, CellId, StepId, SymbolicTrace};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ impl<'t> InOrder<'t> {
 
     /// Lets a step take effect: once, after the steps that have to come before it, and with nothing between
     /// steps of one event.
-    pub fn step(&mut self, id: StepId) -> Result<(), Infeasible> {
+    pub fn step(&mut self, id: StepId) -> Result<(), InfeasibleTrace> {
         let Some(step) = self.trace.step(id) else {
             return Err(broken(id, None, Rule::Known));
         };
@@ -152,7 +152,7 @@ impl<'t> InOrder<'t> {
         let steps = steps.map_or(&[][..], |thread| &thread.steps);
         let at = id.index as usize;
         let event = steps.get(at).and_then(|step| step.event);
-        let is_of_event = move |step: &&crate::Step| event.is_some() && step.event == event;
+        let is_of_event = move |step: &&crate::SymbolicStep| event.is_some() && step.event == event;
         let before = steps.get(..at).unwrap_or(&[]).iter().rev();
         let after = steps.get(at + 1..).unwrap_or(&[]).iter();
         let around = before

@@ -1,30 +1,30 @@
 //! Continuation of a run that executed the order of a trace.
 
-use super::side::{Key, Lock, Op, lock_of};
+use super::side::{LockEffect, OperationNumber, SideOperation, lock_of};
 use crate::{StepId, SymbolicTrace};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
 /// The first key of operations that are no steps of the trace.
-const FIRST: Key = 1 << 31;
+const FIRST: OperationNumber = 1 << 31;
 
 /// The events of a run after those of an order, thread by thread.
-pub(super) struct Continued<'r> {
+pub(super) struct ContinuedRun<'r> {
     pub run: &'r Run,
-    pub ops: Vec<Op>,
+    pub ops: Vec<SideOperation>,
     /// Events by key, from [`FIRST`] on.
     events: Vec<EventId>,
 }
 
-impl<'r> Continued<'r> {
+impl<'r> ContinuedRun<'r> {
     /// Matches `failing`, the run of the trace, with `passing`, one that executed the order. Linear in both.
     pub fn new(
         trace: &SymbolicTrace,
         failing: &Run,
         order: &[StepId],
         passing: &'r Run,
-    ) -> Continued<'r> {
-        let mut continued = Continued {
+    ) -> ContinuedRun<'r> {
+        let mut continued = ContinuedRun {
             run: passing,
             ops: Vec::new(),
             events: Vec::new(),
@@ -52,27 +52,27 @@ impl<'r> Continued<'r> {
 
     fn push(&mut self, id: EventId, event: &Event, thread: u16, cell: Option<u32>) {
         let cells = |wanted: bool| cell.filter(|_| wanted).into_iter().collect();
-        self.ops.push(Op {
-            key: FIRST + self.events.len() as Key,
+        self.ops.push(SideOperation {
+            key: FIRST + self.events.len() as OperationNumber,
             thread,
             reads: cells(event.kind.reads()),
             writes: cells(event.kind.writes()),
             // Locks have other numbers in another run; only whether the thread waits matters here.
             lock: match lock_of(event.kind, 0) {
-                Lock::Waits => Lock::Waits,
-                _ => Lock::None,
+                LockEffect::Waits => LockEffect::Waits,
+                _ => LockEffect::None,
             },
         });
         self.events.push(id);
     }
 
     /// The event of the key.
-    pub fn id(&self, key: Key) -> Option<EventId> {
+    pub fn id(&self, key: OperationNumber) -> Option<EventId> {
         self.events.get(key.checked_sub(FIRST)? as usize).copied()
     }
 
     /// The event of the key with its run.
-    pub fn event(&self, key: Key) -> Option<(&Run, Event)> {
+    pub fn event(&self, key: OperationNumber) -> Option<(&Run, Event)> {
         Some((self.run, self.run.events.get(self.id(key)?)?))
     }
 }

@@ -1,12 +1,12 @@
 //! Operations in words.
 
-use crate::dsp::model::{Does, Operation};
+use crate::dsp::model::{Does, ThreadOperation};
 use unsnarl_core::{callers, explanation::Place, facts};
 use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId, ThreadId, Value};
 
 /// Makes an operation of a thread at a site.
-pub(super) fn at(run: &Run, thread: ThreadId, site: SiteId, does: Does) -> Operation {
-    Operation {
+pub(super) fn at(run: &Run, thread: ThreadId, site: SiteId, does: Does) -> ThreadOperation {
+    ThreadOperation {
         thread: facts::thread_name(run, thread),
         who: facts::thread_in_words(run, thread),
         place: facts::place(run, site),
@@ -24,7 +24,7 @@ pub(super) fn at(run: &Run, thread: ThreadId, site: SiteId, does: Does) -> Opera
 }
 
 /// Makes an operation from an event.
-pub(super) fn of_event(run: &Run, id: EventId) -> Operation {
+pub(super) fn of_event(run: &Run, id: EventId) -> ThreadOperation {
     let Some(event) = run.events.get(id) else {
         return at(run, ThreadId(0), SiteId(0), Does::Synchronizes);
     };

@@ -4,14 +4,14 @@
 //! n-th of its kind in its run. Events that the failing run did not reach are in the alternate only.
 
 use super::{
-    Source, describe, projection,
-    side::{Key, Op, Side, To, lock_of, waits},
+    ProjectionSource, describe, projection,
+    side::{OperationNumber, OrderSide, SideOperation, ValueTarget, lock_of, waits},
     waiting::wanted,
 };
 use crate::{
     Bug, StepId, SymbolicTrace,
     dsp::{
-        model::{Dsp, Operation},
+        model::{Dsp, ThreadOperation},
         slice::{Matters, Slice},
     },
 };
@@ -61,10 +61,14 @@ pub fn project_runs(failing: &Run, alternate: &Run, hints: &Hints) -> Dsp {
 pub(super) fn keyed<'r>(
     failing: &'r Run,
     alternate: &'r Run,
-) -> (Runs<'r>, [Side; 2], FxHashMap<EventId, Key>) {
+) -> (
+    TwoRuns<'r>,
+    [OrderSide; 2],
+    FxHashMap<EventId, OperationNumber>,
+) {
     let mut match_up = MatchUp::default();
     let sides = [failing, alternate].map(|run| match_up.side(run));
-    let source = Runs {
+    let source = TwoRuns {
         failing,
         alternate,
         events: match_up.events,
@@ -82,7 +86,7 @@ pub(super) fn keyed<'r>(
 
 /// Identity of an event in both runs.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Name {
+struct EventName {
     thread: String,
     kind: EventKind,
     file: String,
@@ -94,7 +98,7 @@ struct Name {
 
 #[derive(Default)]
 struct MatchUp {
-    keys: FxHashMap<Name, Key>,
+    keys: FxHashMap<EventName, OperationNumber>,
     /// By key: the event in each run.
     events: Vec<[Option<EventId>; 2]>,
     numbers: FxHashMap<String, u32>,
@@ -103,8 +107,8 @@ struct MatchUp {
 }
 
 impl MatchUp {
-    fn side(&mut self, run: &Run) -> Side {
-        let mut seen: FxHashMap<Name, u32> = FxHashMap::default();
+    fn side(&mut self, run: &Run) -> OrderSide {
+        let mut seen: FxHashMap<EventName, u32> = FxHashMap::default();
         let mut ops = Vec::new();
         for (id, mut event) in run.events.iter() {
             let is_blocked = wanted(&event).map(|kind| event.kind = kind).is_some();
@@ -124,7 +128,7 @@ impl MatchUp {
             }
         }
         self.runs += 1;
-        Side::new(ops)
+        OrderSide::new(ops)
     }
 
     fn key(
@@ -132,10 +136,10 @@ impl MatchUp {
         run: &Run,
         id: EventId,
         event: &Event,
-        seen: &mut FxHashMap<Name, u32>,
-    ) -> Key {
+        seen: &mut FxHashMap<EventName, u32>,
+    ) -> OperationNumber {
         let site = run.meta.site(event.site);
-        let mut name = Name {
+        let mut name = EventName {
             thread: run.meta.thread(event.thread).name.clone(),
             kind: event.kind,
             file: site.file.clone(),
@@ -147,7 +151,7 @@ impl MatchUp {
         let count = seen.entry(name.clone()).or_default();
         *count += 1;
         name.nth = *count;
-        let next = self.events.len() as Key;
+        let next = self.events.len() as OperationNumber;
         let key = *self.keys.entry(name).or_insert(next);
         if key == next {
             self.events.push([None; 2]);
@@ -162,7 +166,7 @@ impl MatchUp {
         key
     }
 
-    fn op(&mut self, run: &Run, key: Key, event: &Event) -> Op {
+    fn op(&mut self, run: &Run, key: OperationNumber, event: &Event) -> SideOperation {
         let next = self.cells.len() as u32;
         let name = run.location(event.location);
         let cell = *self.numbers.entry(name.to_owned()).or_insert(next);
@@ -170,7 +174,7 @@ impl MatchUp {
             self.cells.push(name.to_owned());
         }
         let cells = |wanted: bool| if wanted { vec![cell] } else { Vec::new() };
-        Op {
+        SideOperation {
             key,
             thread: event.thread.0,
             reads: cells(event.kind.reads()),
@@ -180,19 +184,19 @@ impl MatchUp {
     }
 }
 
-pub(super) struct Runs<'r> {
+pub(super) struct TwoRuns<'r> {
     failing: &'r Run,
     alternate: &'r Run,
     events: Vec<[Option<EventId>; 2]>,
     cells: Vec<String>,
-    cone: FxHashSet<Key>,
-    deciding: FxHashSet<Key>,
+    cone: FxHashSet<OperationNumber>,
+    deciding: FxHashSet<OperationNumber>,
     /// Operations at which threads block for ever in the failing run.
-    pub(super) stuck: FxHashSet<Key>,
+    pub(super) stuck: FxHashSet<OperationNumber>,
 }
 
-impl Runs<'_> {
-    fn event(&self, key: Key, failing: bool) -> Option<(&Run, EventId)> {
+impl TwoRuns<'_> {
+    fn event(&self, key: OperationNumber, failing: bool) -> Option<(&Run, EventId)> {
         let [first, second] = *self.events.get(key as usize)?;
         match failing {
             true => Some((self.failing, first?)),
@@ -202,7 +206,7 @@ impl Runs<'_> {
 
     /// The data cone without expressions: the values that the failing thread read at the place of the
     /// failure, and the writes they came from.
-    fn cone(&self, side: &Side) -> FxHashSet<Key> {
+    fn cone(&self, side: &OrderSide) -> FxHashSet<OperationNumber> {
         let mut cone = FxHashSet::default();
         let failure = self.failing.meta.failure.as_ref();
         let thread = failure.and_then(|failure| failure.thread);
@@ -218,7 +222,12 @@ impl Runs<'_> {
             let here = event.map(|event| self.failing.meta.site(event.site));
             if here.is_some_and(|here| here.file == site.file && here.line == site.line) {
                 cone.insert(op.key);
-                let from = |cell: &u32| flows.get(&To::Read(op.key, *cell)).copied().flatten();
+                let from = |cell: &u32| {
+                    flows
+                        .get(&ValueTarget::Read(op.key, *cell))
+                        .copied()
+                        .flatten()
+                };
                 cone.extend(op.reads.iter().filter_map(from));
             }
         }
@@ -227,9 +236,9 @@ impl Runs<'_> {
 
     /// The read that makes a thread depart in the alternate: of each departing thread, the last read before
     /// its departure with another value; of several threads, the first.
-    fn departure(&self, failing: &Side, alternate: &Side) -> Option<Key> {
-        let of = |side: &Side| -> BTreeMap<u16, Vec<Key>> {
-            let mut threads: BTreeMap<u16, Vec<Key>> = BTreeMap::new();
+    fn departure(&self, failing: &OrderSide, alternate: &OrderSide) -> Option<OperationNumber> {
+        let of = |side: &OrderSide| -> BTreeMap<u16, Vec<OperationNumber>> {
+            let mut threads: BTreeMap<u16, Vec<OperationNumber>> = BTreeMap::new();
             for op in &side.ops {
                 threads.entry(op.thread).or_default().push(op.key);
             }
@@ -249,7 +258,7 @@ impl Runs<'_> {
         departures.min_by_key(|&key| alternate.place(key))
     }
 
-    fn raw(&self, key: Key, failing: bool) -> Option<Value> {
+    fn raw(&self, key: OperationNumber, failing: bool) -> Option<Value> {
         let (run, id) = self.event(key, failing)?;
         let event = run.events.get(id)?;
         match event.old {
@@ -266,8 +275,8 @@ impl Runs<'_> {
     }
 }
 
-impl Source for Runs<'_> {
-    fn describe(&self, key: Key) -> Operation {
+impl ProjectionSource for TwoRuns<'_> {
+    fn describe(&self, key: OperationNumber) -> ThreadOperation {
         let seen = self.event(key, true).or_else(|| self.event(key, false));
         let (run, id) = seen.unwrap_or((self.failing, EventId(u32::MAX)));
         let mut operation = describe::of_event(run, id);
@@ -279,13 +288,13 @@ impl Source for Runs<'_> {
         operation
     }
 
-    fn calls(&self, key: Key) -> Vec<Place> {
+    fn calls(&self, key: OperationNumber) -> Vec<Place> {
         let seen = self.event(key, true).or_else(|| self.event(key, false));
         let event = seen.and_then(|(run, id)| Some((run, run.events.get(id)?)));
         event.map_or_else(Vec::new, |(run, event)| describe::calls(run, &event))
     }
 
-    fn value(&self, key: Key, failing: bool) -> Option<String> {
+    fn value(&self, key: OperationNumber, failing: bool) -> Option<String> {
         let (run, id) = self.event(key, failing)?;
         describe::value_of(run, &run.events.get(id)?)
     }
@@ -299,26 +308,26 @@ impl Source for Runs<'_> {
     }
 
     /// Returns whether the operation matters; of threads that wait, any may.
-    fn matters(&self, key: Key) -> bool {
+    fn matters(&self, key: OperationNumber) -> bool {
         !self.stuck.is_empty() || self.cone.contains(&key)
     }
 
-    fn decides(&self, key: Key) -> bool {
+    fn decides(&self, key: OperationNumber) -> bool {
         self.deciding.contains(&key)
     }
 
     /// Always `false`, since only expressions could tell.
-    fn fails_all_the_same(&self, _: Key, _: Key) -> bool {
+    fn fails_all_the_same(&self, _: OperationNumber, _: OperationNumber) -> bool {
         false
     }
 
-    fn failure(&self) -> Option<Key> {
+    fn failure(&self) -> Option<OperationNumber> {
         let at = self.failing.meta.failure.as_ref()?.event?;
         let key = self
             .events
             .iter()
             .position(|events| events[0] == Some(at))?;
-        Some(key as Key)
+        Some(key as OperationNumber)
     }
 
     fn events(&self) -> usize {

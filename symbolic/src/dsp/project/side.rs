@@ -4,11 +4,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::EventKind;
 
 /// The number of an operation, the same in both orders.
-pub(super) type Key = u32;
+pub(super) type OperationNumber = u32;
 
 /// Effect of an operation on a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Lock {
+pub(super) enum LockEffect {
     /// No effect.
     None,
     /// Acquires it.
@@ -33,27 +33,27 @@ pub(super) fn waits(kind: EventKind) -> bool {
 }
 
 /// Effect of an event of this kind on its lock.
-pub(super) fn lock_of(kind: EventKind, lock: u32) -> Lock {
+pub(super) fn lock_of(kind: EventKind, lock: u32) -> LockEffect {
     match kind {
-        EventKind::Lock | EventKind::SharedLock => Lock::Takes(lock),
-        EventKind::Unlock | EventKind::SharedUnlock => Lock::Gives(lock),
-        kind if waits(kind) => Lock::Waits,
-        _ => Lock::None,
+        EventKind::Lock | EventKind::SharedLock => LockEffect::Takes(lock),
+        EventKind::Unlock | EventKind::SharedUnlock => LockEffect::Gives(lock),
+        kind if waits(kind) => LockEffect::Waits,
+        _ => LockEffect::None,
     }
 }
 
 /// An operation in one order.
 #[derive(Clone, Debug)]
-pub(super) struct Op {
-    pub key: Key,
+pub(super) struct SideOperation {
+    pub key: OperationNumber,
     pub thread: u16,
     /// Cells that are read.
     pub reads: Vec<u32>,
     pub writes: Vec<u32>,
-    pub lock: Lock,
+    pub lock: LockEffect,
 }
 
-impl Op {
+impl SideOperation {
     /// Returns whether the operation accesses memory.
     pub fn is_access(&self) -> bool {
         !self.reads.is_empty() || !self.writes.is_empty()
@@ -65,7 +65,7 @@ impl Op {
     }
 
     /// Returns whether both access a cell that one of them writes.
-    pub fn conflicts(&self, other: &Op) -> bool {
+    pub fn conflicts(&self, other: &SideOperation) -> bool {
         let meets = |mine: &[u32], theirs: &[u32]| mine.iter().any(|cell| theirs.contains(cell));
         meets(&self.writes, &other.writes)
             || meets(&self.writes, &other.reads)
@@ -75,33 +75,33 @@ impl Op {
 
 /// Destination of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum To {
+pub(super) enum ValueTarget {
     /// An operation that reads it from this cell.
-    Read(Key, u32),
+    Read(OperationNumber, u32),
     /// The cell's final value.
     End(u32),
 }
 
 /// An order of operations.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Side {
-    pub ops: Vec<Op>,
-    places: FxHashMap<Key, usize>,
+pub(super) struct OrderSide {
+    pub ops: Vec<SideOperation>,
+    places: FxHashMap<OperationNumber, usize>,
     /// Index from which on operations are not compared.
     end: usize,
 }
 
-impl Side {
-    pub fn new(ops: Vec<Op>) -> Side {
-        Side::with_later(ops, Vec::new())
+impl OrderSide {
+    pub fn new(ops: Vec<SideOperation>) -> OrderSide {
+        OrderSide::with_later(ops, Vec::new())
     }
 
     /// An order followed by a known continuation of the run.
-    pub fn with_later(mut ops: Vec<Op>, later: Vec<Op>) -> Side {
+    pub fn with_later(mut ops: Vec<SideOperation>, later: Vec<SideOperation>) -> OrderSide {
         let end = ops.len();
         ops.extend(later);
         let places = ops.iter().enumerate().map(|(at, op)| (op.key, at));
-        Side {
+        OrderSide {
             places: places.collect(),
             ops,
             end,
@@ -109,29 +109,29 @@ impl Side {
     }
 
     /// Position of an operation.
-    pub fn place(&self, key: Key) -> Option<usize> {
+    pub fn place(&self, key: OperationNumber) -> Option<usize> {
         self.places.get(&key).copied()
     }
 
     /// The operation.
-    pub fn op(&self, key: Key) -> Option<&Op> {
+    pub fn op(&self, key: OperationNumber) -> Option<&SideOperation> {
         self.ops.get(self.place(key)?)
     }
 
     /// Operations between two positions, ends excluded.
-    pub fn between(&self, from: usize, to: usize) -> &[Op] {
+    pub fn between(&self, from: usize, to: usize) -> &[SideOperation] {
         self.ops.get(from + 1..to).unwrap_or(&[])
     }
 
     /// The write of each destination's value; none for an initial value.
-    pub fn flows(&self) -> FxHashMap<To, Option<Key>> {
-        let mut last: FxHashMap<u32, Key> = FxHashMap::default();
+    pub fn flows(&self) -> FxHashMap<ValueTarget, Option<OperationNumber>> {
+        let mut last: FxHashMap<u32, OperationNumber> = FxHashMap::default();
         let mut cells: FxHashSet<u32> = FxHashSet::default();
         let mut flows = FxHashMap::default();
         for op in self.ops.iter().take(self.end) {
             for &cell in &op.reads {
                 cells.insert(cell);
-                flows.insert(To::Read(op.key, cell), last.get(&cell).copied());
+                flows.insert(ValueTarget::Read(op.key, cell), last.get(&cell).copied());
             }
             for &cell in &op.writes {
                 cells.insert(cell);
@@ -139,7 +139,7 @@ impl Side {
             }
         }
         for cell in cells {
-            flows.insert(To::End(cell), last.get(&cell).copied());
+            flows.insert(ValueTarget::End(cell), last.get(&cell).copied());
         }
         flows
     }

@@ -1,18 +1,18 @@
 //! The projection of two orders of a symbolic trace.
 
 use super::{
-    Source,
-    continued::Continued,
+    ProjectionSource,
+    continued::ContinuedRun,
     describe, projection,
-    side::{Key, Lock, Op, Side, lock_of},
+    side::{LockEffect, OperationNumber, OrderSide, SideOperation, lock_of},
 };
 use crate::{
-    Action, Bug, Compare, ExprId, Node, Step, StepId, SymbolId, SymbolicTrace,
+    Action, Bug, Comparison, ExprId, ExprNode, StepId, SymbolId, SymbolicStep, SymbolicTrace,
     dsp::{
         alternates::Alternate,
         check::{self, Feasible},
-        model::{Does, Dsp, Operation},
-        simulate::{Attempt, AttemptEnd, Simulator},
+        model::{Does, Dsp, ThreadOperation},
+        simulate::{AttemptEnd, SimulatedAttempt, Simulator},
         slice::{Matters, Slice},
     },
     expr::Values,
@@ -30,7 +30,7 @@ pub fn project(
     failing: &[StepId],
     alternate: &Alternate,
     passing: Option<&Run>,
-) -> Result<Dsp, check::Infeasible> {
+) -> Result<Dsp, check::InfeasibleTrace> {
     let feasible = check::check(trace, failing)?;
     let simulator = Simulator::new(trace, failing, trace.first_values());
     let source = Traced {
@@ -43,12 +43,12 @@ pub fn project(
         failing: feasible,
         alternate: alternate.feasible.clone(),
         simulator: RefCell::new(simulator),
-        continued: passing.map(|passing| Continued::new(trace, run, &alternate.order, passing)),
+        continued: passing.map(|passing| ContinuedRun::new(trace, run, &alternate.order, passing)),
     };
     let later = source.continued.as_ref().map(|continued| &continued.ops);
     let sides = [
-        Side::new(source.ops(failing)),
-        Side::with_later(
+        OrderSide::new(source.ops(failing)),
+        OrderSide::with_later(
             source.ops(&alternate.order),
             later.cloned().unwrap_or_default(),
         ),
@@ -67,7 +67,7 @@ struct Traced<'t> {
     alternate: Feasible,
     /// Simulator that decides whether a region would help; an attempt changes its buffers.
     simulator: RefCell<Simulator<'t>>,
-    continued: Option<Continued<'t>>,
+    continued: Option<ContinuedRun<'t>>,
 }
 
 impl Traced<'_> {
@@ -76,8 +76,8 @@ impl Traced<'_> {
     }
 
     /// Operations of an order, by event: accesses, synchronization, and the failing condition.
-    fn ops(&self, order: &[StepId]) -> Vec<Op> {
-        let mut ops: Vec<Op> = Vec::new();
+    fn ops(&self, order: &[StepId]) -> Vec<SideOperation> {
+        let mut ops: Vec<SideOperation> = Vec::new();
         for &id in order {
             let Some(step) = self.trace.step(id) else {
                 continue;
@@ -87,12 +87,12 @@ impl Traced<'_> {
             }
             let key = self.simulator.borrow().program.unit(self.flat(id)).0;
             if ops.last().map(|op| op.key) != Some(key) {
-                ops.push(Op {
+                ops.push(SideOperation {
                     key,
                     thread: id.thread.0,
                     reads: Vec::new(),
                     writes: Vec::new(),
-                    lock: Lock::None,
+                    lock: LockEffect::None,
                 });
             }
             if let Some(op) = ops.last_mut() {
@@ -103,7 +103,7 @@ impl Traced<'_> {
     }
 
     /// An operation from the continuation of the alternate.
-    fn later(&self, key: Key) -> Option<(&Run, Event)> {
+    fn later(&self, key: OperationNumber) -> Option<(&Run, Event)> {
         self.continued.as_ref()?.event(key)
     }
 
@@ -112,7 +112,7 @@ impl Traced<'_> {
     }
 
     /// The steps of an operation.
-    fn steps(&self, key: Key) -> Vec<(StepId, &Step)> {
+    fn steps(&self, key: OperationNumber) -> Vec<(StepId, &SymbolicStep)> {
         let simulator = self.simulator.borrow();
         let (first, last) = simulator.program.unit(key);
         let ids = (first..=last).map(|flat| simulator.program.id(flat));
@@ -154,7 +154,7 @@ impl Traced<'_> {
     }
 
     /// `true` if the cell holds an address at some time of the recorded run.
-    fn holds_pointers(&self, step: &Step) -> bool {
+    fn holds_pointers(&self, step: &SymbolicStep) -> bool {
         let (Action::Read { cell, .. } | Action::Write { cell, .. }) = step.action else {
             return false;
         };
@@ -184,7 +184,7 @@ impl Traced<'_> {
         let Some(Action::Assume(condition)) = self.trace.step(id).map(|step| step.action) else {
             return false;
         };
-        let Node::Compare(Compare::Eq, a, b) = self.trace.exprs.node(condition) else {
+        let ExprNode::Compare(Comparison::Eq, a, b) = self.trace.exprs.node(condition) else {
             return false;
         };
         [a, b].into_iter().any(|side| {
@@ -195,18 +195,18 @@ impl Traced<'_> {
     }
 }
 
-fn note(op: &mut Op, step: &Step) {
+fn note(op: &mut SideOperation, step: &SymbolicStep) {
     match step.action {
         Action::Read { cell, .. } => op.reads.push(cell.0),
         Action::Write { cell, .. } => op.writes.push(cell.0),
         Action::Sync { kind, object, .. } => op.lock = lock_of(kind, object.0),
-        Action::Release { object, .. } => op.lock = Lock::Gives(object.0),
+        Action::Release { object, .. } => op.lock = LockEffect::Gives(object.0),
         Action::Assume(_) => {}
     }
 }
 
-impl Source for Traced<'_> {
-    fn describe(&self, key: Key) -> Operation {
+impl ProjectionSource for Traced<'_> {
+    fn describe(&self, key: OperationNumber) -> ThreadOperation {
         if let Some(continued) = self.continued.as_ref()
             && let Some(id) = continued.id(key)
         {
@@ -249,7 +249,7 @@ impl Source for Traced<'_> {
         operation
     }
 
-    fn calls(&self, key: Key) -> Vec<Place> {
+    fn calls(&self, key: OperationNumber) -> Vec<Place> {
         if let Some((run, event)) = self.later(key) {
             return describe::calls(run, &event);
         }
@@ -264,7 +264,7 @@ impl Source for Traced<'_> {
         }
     }
 
-    fn value(&self, key: Key, failing: bool) -> Option<String> {
+    fn value(&self, key: OperationNumber, failing: bool) -> Option<String> {
         if let Some((run, event)) = self.later(key) {
             return describe::value_of(run, &event);
         }
@@ -305,7 +305,7 @@ impl Source for Traced<'_> {
         unsnarl_core::facts::in_block(unsnarl_core::facts::stack_variable(name))
     }
 
-    fn matters(&self, key: Key) -> bool {
+    fn matters(&self, key: OperationNumber) -> bool {
         if self.later(key).is_some() {
             return false;
         }
@@ -319,11 +319,11 @@ impl Source for Traced<'_> {
     }
 
     /// Always `false`: in an alternate of the same steps no thread departs.
-    fn decides(&self, _: Key) -> bool {
+    fn decides(&self, _: OperationNumber) -> bool {
         false
     }
 
-    fn fails_all_the_same(&self, first: Key, until: Key) -> bool {
+    fn fails_all_the_same(&self, first: OperationNumber, until: OperationNumber) -> bool {
         if self.later(until).is_some() {
             return false;
         }
@@ -331,8 +331,8 @@ impl Source for Traced<'_> {
             let simulator = self.simulator.borrow();
             let program = &simulator.program;
             let holds = program.acquisitions(first).iter().rev().chain([&first]);
-            let attempts: Vec<Attempt> = holds
-                .map(|&hold| Attempt {
+            let attempts: Vec<SimulatedAttempt> = holds
+                .map(|&hold| SimulatedAttempt {
                     from: simulator
                         .place
                         .get(hold as usize)
@@ -356,7 +356,7 @@ impl Source for Traced<'_> {
         }
     }
 
-    fn failure(&self) -> Option<Key> {
+    fn failure(&self) -> Option<OperationNumber> {
         match self.trace.bug {
             Bug::Condition { step, .. } => Some(self.flat(step)),
             Bug::AfterFree { step, .. } => {

@@ -1,7 +1,9 @@
 //! The projection of a run in which all threads wait, and one in which they do not: for locks that two
 //! threads acquire in different orders, or a signal that came before the wait.
 
-use super::{Key, Projection, Side, advice::Hint, finish_with, runs::keyed};
+use super::{
+    OperationNumber, OrderSide, Projection, advice::OrderAdvice, finish_with, runs::keyed,
+};
 use crate::dsp::model::Dsp;
 use unsnarl_trace::{Event, EventId, EventKind, Run, raw::WaitsFor};
 
@@ -31,11 +33,11 @@ pub fn project_waiting(failing: &Run, alternate: &Run, pair: (EventId, EventId))
 /// wait itself.
 fn stuck(
     run: &Run,
-    pair: (Key, Key),
-    side: &Side,
-    key: &dyn Fn(EventId) -> Option<Key>,
-) -> Vec<Key> {
-    let thread = |key: Key| side.op(key).map(|op| op.thread);
+    pair: (OperationNumber, OperationNumber),
+    side: &OrderSide,
+    key: &dyn Fn(EventId) -> Option<OperationNumber>,
+) -> Vec<OperationNumber> {
+    let thread = |key: OperationNumber| side.op(key).map(|op| op.thread);
     let threads = [thread(pair.0), thread(pair.1)];
     let rows = run.events.iter();
     let blocked = rows.filter(|(_, event)| event.kind == EventKind::Blocked);
@@ -51,13 +53,17 @@ fn stuck(
 }
 
 /// The region from the first lock to the one that the thread waits for, uninterrupted in the alternate.
-fn section(side: &Side, (first, second): (Key, Key), stuck: &[Key]) -> Option<Hint> {
-    let thread = |key: Key| side.op(key).map(|op| op.thread);
+fn section(
+    side: &OrderSide,
+    (first, second): (OperationNumber, OperationNumber),
+    stuck: &[OperationNumber],
+) -> Option<OrderAdvice> {
+    let thread = |key: OperationNumber| side.op(key).map(|op| op.thread);
     let last = stuck
         .iter()
         .copied()
         .find(|key| *key != second && thread(*key) == thread(first))?;
-    Some(Hint::Region {
+    Some(OrderAdvice::Region {
         first,
         last,
         from: first,

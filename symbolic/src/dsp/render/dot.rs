@@ -1,7 +1,7 @@
 //! The projection as Graphviz: a cluster for each order, time downwards, data flows as arrows.
 
 use super::{deed, facts, headline};
-use crate::dsp::model::{Dsp, Flow, Operation};
+use crate::dsp::model::{Dsp, Flow, ThreadOperation};
 
 /// A `digraph`, for `dot`.
 pub fn dot(dsp: &Dsp) -> String {
@@ -58,7 +58,7 @@ fn cluster(dsp: &Dsp, failing: bool, text: &mut String) {
     text.push_str("  }\n");
 }
 
-fn node(name: &str, at: u32, operation: &Operation, failing: bool, fails: bool) -> String {
+fn node(name: &str, at: u32, operation: &ThreadOperation, failing: bool, fails: bool) -> String {
     let label = format!(
         "{}. {}  {}\n{}\n{}",
         at + 1,

@@ -10,7 +10,7 @@ pub use dot::dot;
 pub use svg::svg;
 pub use text::text;
 
-use super::model::{Advice, Does, Dsp, Flow, Operation};
+use super::model::{Advice, Does, Dsp, Flow, ThreadOperation};
 use unsnarl_core::{explanation::Region, facts};
 
 /// Sentence that says what would prevent the failure: `With lines 100 to 107 of withdraw made atomic the
@@ -82,7 +82,7 @@ fn holds(dsp: &Dsp) -> &'static str {
 }
 
 /// An operation as a clause: `consumer (main.1) reads fifo at pbzip2.c:287`.
-fn clause(operation: &Operation) -> String {
+fn clause(operation: &ThreadOperation) -> String {
     let what = match operation.variable.as_str() {
         "" => String::new(),
         variable => format!(" {variable}"),
@@ -96,7 +96,7 @@ fn clause(operation: &Operation) -> String {
 }
 
 /// An operation with its value: `reads filled = 0`; `finds filled <= 0`.
-fn deed(operation: &Operation, failing: bool) -> String {
+fn deed(operation: &ThreadOperation, failing: bool) -> String {
     let value = match failing {
         true => &operation.failing_value,
         false => &operation.alternate_value,

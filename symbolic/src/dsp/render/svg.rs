@@ -2,7 +2,7 @@
 //! curves.
 
 use super::{deed, facts, headline};
-use crate::dsp::model::{Dsp, Flow, Operation};
+use crate::dsp::model::{Dsp, Flow, ThreadOperation};
 use std::collections::BTreeSet;
 
 const LANE: usize = 250;
@@ -16,7 +16,7 @@ const FITS: usize = 34;
 /// Width of a flow's text.
 const FLOW: usize = 120;
 
-struct Column<'d> {
+struct SvgColumn<'d> {
     dsp: &'d Dsp,
     failing: bool,
     left: usize,
@@ -35,7 +35,7 @@ pub fn svg(dsp: &Dsp) -> String {
     );
     text.push_str(STYLE);
     for (failing, left) in [(true, 20), (false, 20 + width + GAP)] {
-        let column = Column {
+        let column = SvgColumn {
             dsp,
             failing,
             left,
@@ -62,7 +62,7 @@ const STYLE: &str = "<style>
 <rect width=\"100%\" height=\"100%\" fill=\"#fffbfe\"/>
 ";
 
-impl Column<'_> {
+impl SvgColumn<'_> {
     fn order(&self) -> &[u32] {
         match self.failing {
             true => &self.dsp.failing,
@@ -78,7 +78,7 @@ impl Column<'_> {
         let mut text = label(self.left, 24, "t", title);
         for (lane, thread) in self.threads.iter().enumerate() {
             let x = self.left + lane * LANE;
-            let of = |op: &&Operation| op.thread == *thread;
+            let of = |op: &&ThreadOperation| op.thread == *thread;
             let who = self.dsp.operations.iter().find(of);
             text.push_str(&label(x, 52, "h", who.map_or(thread, |op| &op.who)));
             let middle = x + BOX / 2;
@@ -113,7 +113,7 @@ impl Column<'_> {
         Some((self.left + lane * LANE, TOP + row * ROW))
     }
 
-    fn step(&self, row: usize, at: u32, operation: &Operation) -> String {
+    fn step(&self, row: usize, at: u32, operation: &ThreadOperation) -> String {
         let lane = self
             .threads
             .iter()

@@ -1,6 +1,6 @@
 use super::*;
 use crate::dsp::{
-    Options, alternates,
+    AlternateLimits, alternates,
     cases::{BANK, CACHE4J, PBZIP2, STRINGBUFFER},
     fixture::{PFSCAN, fixture},
     project,
@@ -14,7 +14,7 @@ fn dsp(text: &str) -> Dsp {
     let found = alternates(
         trace,
         &trace.order,
-        &Options::default(),
+        &AlternateLimits::default(),
         None,
         &Budget::unlimited(),
     );

@@ -1,7 +1,7 @@
 //! The projection as text: the two orders side by side, or one below the other where that is too wide.
 
 use super::{deed, facts, flow_into, headline, left_out};
-use crate::dsp::model::{Dsp, Operation};
+use crate::dsp::model::{Dsp, ThreadOperation};
 use unsnarl_core::render::MOST_COLUMN;
 
 /// Bound below which two orders do not fit side by side, in columns.
@@ -81,7 +81,13 @@ fn order(dsp: &Dsp, failing: bool, width: usize) -> Vec<String> {
 }
 
 /// A step in three lines: its place, its source line, and its action.
-fn step(dsp: &Dsp, at: u32, operation: &Operation, failing: bool, name: usize) -> Vec<String> {
+fn step(
+    dsp: &Dsp,
+    at: u32,
+    operation: &ThreadOperation,
+    failing: bool,
+    name: usize,
+) -> Vec<String> {
     let moved = if operation.is_moved { '>' } else { ' ' };
     let number = at + 1;
     let place = facts::short(&operation.place);

@@ -1,7 +1,7 @@
 //! Definition 12, taken literally.
 
-use super::{Broken, Check};
-use crate::invariants::model::{Explanation, Fact, Kind};
+use super::{Check, Violation};
+use crate::invariants::model::{Fact, Kind, PathExplanation};
 use std::collections::BTreeSet;
 use unsnarl_trace::EventKind;
 
@@ -16,7 +16,7 @@ impl Check<'_> {
                     [before, after].map(|row| of.statements.get(row).map(|one| one.thread));
                 let [first, then] = threads;
                 if before >= after || after >= reach.from || first == then {
-                    self.broken.push(Broken::Order(before, after));
+                    self.broken.push(Violation::Order(before, after));
                 }
             }
         }
@@ -31,7 +31,7 @@ impl Check<'_> {
                 Vec::new()
             };
             for missing in missing {
-                self.broken.push(Broken::Hazard { read, missing });
+                self.broken.push(Violation::Hazard { read, missing });
             }
         }
     }
@@ -70,7 +70,7 @@ impl Check<'_> {
 
 /// `true` if creation and joining of threads order two statements in every execution: backwards from the
 /// later statement, the threads it waited for and those that must have preceded it.
-fn is_forced(of: &Explanation, before: usize, after: usize) -> bool {
+fn is_forced(of: &PathExplanation, before: usize, after: usize) -> bool {
     let rows = of.statements.get(..=after).unwrap_or_default();
     let mut known = BTreeSet::from_iter(rows.last().map(|one| one.thread));
     for statement in rows.get(before + 1..).unwrap_or_default().iter().rev() {

@@ -1,8 +1,8 @@
 //! Encoding of the failure as the last statement of the path.
 
-use super::{super::model::Unexplained, blank, build::Build, recorded};
+use super::{super::model::Unexplained, blank, build::FormulaBuild, recorded};
 use crate::{
-    Action, Binary, Bug, Compare, ExprId, StepId,
+    Action, Binary, Bug, Comparison, ExprId, StepId,
     expr::Values,
     invariants::model::{Kind, Statement},
 };
@@ -11,7 +11,7 @@ use unsnarl_trace::{EventKind, LocationId, ThreadId};
 
 const NEXT: &str = "\n  next: look at the recorded steps, or at the other engines";
 
-impl Build<'_> {
+impl FormulaBuild<'_> {
     /// Appends the failure as the path's last statement.
     pub fn failure(&mut self, order: &[StepId]) -> Result<(), Unexplained> {
         match self.trace.bug.clone() {
@@ -115,7 +115,7 @@ impl Build<'_> {
                 continue;
             };
             let number = self.exprs.number(holder, self.exprs.width(held));
-            let is_held = self.exprs.compare(Compare::Eq, held, number);
+            let is_held = self.exprs.compare(Comparison::Eq, held, number);
             names.push(self.run.location(object).to_owned());
             wrong = Some(match wrong {
                 Some(wrong) => self.exprs.binary(Binary::And, wrong, is_held),
@@ -165,7 +165,7 @@ impl Build<'_> {
                 self.exprs.symbol(made, width),
                 self.exprs.number(bits, width),
             );
-            let is_so = self.exprs.compare(Compare::Eq, found, number);
+            let is_so = self.exprs.compare(Comparison::Eq, found, number);
             wrong = Some(match wrong {
                 Some(wrong) => self.exprs.binary(Binary::And, wrong, is_so),
                 None => is_so,

@@ -1,9 +1,9 @@
 //! Encoding of the path statement by statement.
 
-use super::{Encoding, blank, is_helper, recorded};
+use super::{EncodedPath, blank, is_helper, recorded};
 use crate::{
-    Action, CellId, ExprId, Exprs, Origin, PathAction, PathNode, SourcePlace, StepId, SymbolId,
-    SymbolicTrace,
+    Action, CellId, ExprId, Exprs, PathAction, PathNode, SourcePlace, StepId, SymbolId,
+    SymbolOrigin, SymbolicTrace,
     expr::Values,
     invariants::{
         model::{Kind, Statement, Var, VarKind},
@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventKind, LocationId, Run, SiteId, ThreadId};
 
-pub(super) struct Build<'a> {
+pub(super) struct FormulaBuild<'a> {
     pub trace: &'a SymbolicTrace,
     pub run: &'a Run,
     pub exprs: Exprs,
@@ -33,7 +33,7 @@ pub(super) struct Build<'a> {
     pub freed: FxHashMap<StepId, SymbolId>,
     /// Per thread: its position in its path, the statements of its nodes, the locks it holds with their
     /// statements.
-    pub(super) threads: Vec<Progress>,
+    pub(super) threads: Vec<EncodingProgress>,
     /// Recorded values of the expressions.
     pub(super) values: Values,
     pub notes: Vec<String>,
@@ -42,15 +42,15 @@ pub(super) struct Build<'a> {
 }
 
 #[derive(Clone, Default)]
-pub(super) struct Progress {
+pub(super) struct EncodingProgress {
     used: usize,
     nodes: Vec<Option<usize>>,
     pub(super) held: Vec<(LocationId, usize)>,
 }
 
-impl<'a> Build<'a> {
-    pub fn new(trace: &'a SymbolicTrace, run: &'a Run) -> Build<'a> {
-        Build {
+impl<'a> FormulaBuild<'a> {
+    pub fn new(trace: &'a SymbolicTrace, run: &'a Run) -> FormulaBuild<'a> {
+        FormulaBuild {
             trace,
             run,
             exprs: Exprs::default(),
@@ -63,14 +63,14 @@ impl<'a> Build<'a> {
             held: FxHashMap::default(),
             locks: BTreeMap::new(),
             freed: FxHashMap::default(),
-            threads: vec![Progress::default(); trace.threads.len()],
+            threads: vec![EncodingProgress::default(); trace.threads.len()],
             values: Values::new(),
             notes: Vec::new(),
             by_step: FxHashMap::default(),
         }
     }
 
-    pub fn finish(self) -> Encoding {
+    pub fn finish(self) -> EncodedPath {
         let mut notes: Vec<String> = self.notes;
         let taken = self.trace.concretized.iter().map(|one| {
             let site = self.run.meta.sites.get(one.site.index());
@@ -78,7 +78,7 @@ impl<'a> Build<'a> {
             format!("{}{place}", one.what)
         });
         notes.extend(taken);
-        Encoding {
+        EncodedPath {
             exprs: self.exprs,
             vars: self.vars,
             variables: self.variables,
@@ -335,8 +335,8 @@ impl<'a> Build<'a> {
             None => {
                 let name = row.map_or("an unknown value", |row| row.name.as_str());
                 let thread = row.map(|row| match row.origin {
-                    Origin::Outside { thread, .. } => thread,
-                    Origin::Read(step) => step.thread,
+                    SymbolOrigin::Outside { thread, .. } => thread,
+                    SymbolOrigin::Read(step) => step.thread,
                 });
                 let made = self.make(name, (VarKind::Outside, thread), width, None);
                 exprs.symbol(made, width)

@@ -1,8 +1,8 @@
 //! Effects of statements on shared memory, locks and blocks, as new versions.
 
-use super::{build::Build, recorded};
+use super::{build::FormulaBuild, recorded};
 use crate::{
-    CellId, Compare, ExprId, SymbolId,
+    CellId, Comparison, ExprId, SymbolId,
     invariants::model::{Kind, Statement, VarKind},
 };
 use unsnarl_trace::{EventKind, LocationId};
@@ -10,7 +10,7 @@ use unsnarl_trace::{EventKind, LocationId};
 /// Width of a lock in bits; it holds the number of a thread.
 const LOCK: u8 = 16;
 
-impl Build<'_> {
+impl FormulaBuild<'_> {
     pub(super) fn read(
         &mut self,
         statement: &mut Statement,
@@ -82,7 +82,7 @@ impl Build<'_> {
         match kind {
             EventKind::Lock => {
                 let (held, zero) = (self.lock(object), self.exprs.number(0, LOCK));
-                statement.condition = Some(self.exprs.compare(Compare::Eq, held, zero));
+                statement.condition = Some(self.exprs.compare(Comparison::Eq, held, zero));
                 statement.kind = Kind::Lock;
                 self.set_lock(statement, object, holder);
             }

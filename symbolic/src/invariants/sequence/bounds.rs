@@ -5,12 +5,12 @@
 //! overflows.
 
 use crate::{
-    Binary, Compare, ExprId, Exprs, Node, SymbolId, Unary,
+    Binary, Comparison, ExprId, ExprNode, Exprs, SymbolId, Unary,
     invariants::{
-        encode::Encoding,
+        encode::EncodedPath,
         range::{Bound, expression, signed, whole},
         rewrite::replaced,
-        solve::Asker,
+        solve::SatisfiabilityQuery,
     },
 };
 
@@ -37,22 +37,22 @@ pub(in crate::invariants) fn carried(exprs: &Exprs, value: ExprId, bound: Bound)
         }
         let number = |id| Some(signed(exprs.constant(id)?, width));
         let next = match exprs.node(value) {
-            Node::Symbol(symbol) => return Carried::To(symbol, bound),
-            Node::Constant(bits) => {
+            ExprNode::Symbol(symbol) => return Carried::To(symbol, bound),
+            ExprNode::Constant(bits) => {
                 return match bound.holds(signed(bits, width)) {
                     true => Carried::Always,
                     false => Carried::No,
                 };
             }
-            Node::Unary(Unary::SExt | Unary::Extract(0), of) => Some((of, bound)),
-            Node::Unary(Unary::ZExt, of) => Some((
+            ExprNode::Unary(Unary::SExt | Unary::Extract(0), of) => Some((of, bound)),
+            ExprNode::Unary(Unary::ZExt, of) => Some((
                 of,
                 Bound {
                     low: bound.low.max(0),
                     ..bound
                 },
             )),
-            Node::Binary(op, a, b) => through(op, (a, number(a)), (b, number(b)), bound),
+            ExprNode::Binary(op, a, b) => through(op, (a, number(a)), (b, number(b)), bound),
             _ => None,
         };
         match next {
@@ -93,7 +93,7 @@ fn through(
 }
 
 /// The exact value of a version as a bound; `None` where it is not known.
-pub(in crate::invariants) fn exact(encoding: &Encoding, symbol: SymbolId) -> Option<Bound> {
+pub(in crate::invariants) fn exact(encoding: &EncodedPath, symbol: SymbolId) -> Option<Bound> {
     let var = encoding.var(symbol)?;
     Some(Bound::exactly(signed(var.recorded?, var.width)))
 }
@@ -102,7 +102,7 @@ pub(in crate::invariants) fn exact(encoding: &Encoding, symbol: SymbolId) -> Opt
 ///
 /// If several versions are added up, no bound may extend to the end of its type: the bound left for the others
 /// would have to be stated (`0 <= available`), though it only says that nothing overflows.
-fn choices(encoding: &Encoding, symbol: SymbolId, is_alone: bool) -> Vec<Bound> {
+fn choices(encoding: &EncodedPath, symbol: SymbolId, is_alone: bool) -> Vec<Bound> {
     let (Some(var), Some(Bound { low: number, .. })) =
         (encoding.var(symbol), exact(encoding, symbol))
     else {
@@ -131,8 +131,8 @@ fn choices(encoding: &Encoding, symbol: SymbolId, is_alone: bool) -> Vec<Bound> 
 /// Bounds of these versions that together imply `wanted`: none for as many versions as possible, then weak
 /// ones, in the order given. `None` when not even the exact values suffice.
 pub(super) fn weakest(
-    encoding: &mut Encoding,
-    asker: &mut Asker,
+    encoding: &mut EncodedPath,
+    asker: &mut SatisfiabilityQuery,
     symbols: &[SymbolId],
     wanted: &[ExprId],
 ) -> Option<Vec<(SymbolId, Bound)>> {
@@ -167,7 +167,7 @@ pub(super) fn weakest(
 
 /// The range that a version may have given the recorded values of all others, if it is a range.
 fn preimage(
-    encoding: &mut Encoding,
+    encoding: &mut EncodedPath,
     chosen: &[(SymbolId, Option<Bound>)],
     symbol: SymbolId,
     wanted: &[ExprId],
@@ -204,7 +204,7 @@ fn preimage(
 /// The value and the range that it is compared with.
 fn compared(exprs: &Exprs, id: ExprId) -> Option<(ExprId, Bound)> {
     match exprs.node(id) {
-        Node::Compare(Compare::Sle, a, b) => {
+        ExprNode::Compare(Comparison::Sle, a, b) => {
             let all = whole(exprs.width(a));
             let number = |id| Some(signed(exprs.constant(id)?, exprs.width(id)));
             match (number(a), number(b)) {
@@ -213,7 +213,7 @@ fn compared(exprs: &Exprs, id: ExprId) -> Option<(ExprId, Bound)> {
                 _ => None,
             }
         }
-        Node::Binary(Binary::And, a, b) => {
+        ExprNode::Binary(Binary::And, a, b) => {
             let ((value, a), (other, b)) = (compared(exprs, a)?, compared(exprs, b)?);
             (value == other).then(|| (value, a.and(b)))
         }
@@ -222,8 +222,8 @@ fn compared(exprs: &Exprs, id: ExprId) -> Option<(ExprId, Bound)> {
 }
 
 fn suffices(
-    encoding: &mut Encoding,
-    asker: &mut Asker,
+    encoding: &mut EncodedPath,
+    asker: &mut SatisfiabilityQuery,
     chosen: &[(SymbolId, Option<Bound>)],
     wanted: &[ExprId],
 ) -> bool {

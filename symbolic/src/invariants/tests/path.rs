@@ -14,16 +14,16 @@
 //! ```
 
 use crate::{
-    Action, Binary, Bug, Cell, CellId, Compare, ExprId, Local, LocalId, Origin, PathAction,
-    PathNode, SourcePlace, Step, StepId, Symbol, SymbolId, SymbolicTrace, ThreadTrace, Variable,
-    expr::Values,
+    Action, Binary, Bug, CellId, Comparison, ExprId, Local, LocalId, PathAction, PathNode,
+    PrivateVariable, SharedCell, SourcePlace, StepId, SymbolId, SymbolOrigin, SymbolicStep,
+    SymbolicTrace, ThreadTrace, UnknownValue, expr::Values,
 };
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, script};
 
 /// The trace of a path, with its run.
 pub fn path(text: &str) -> (SymbolicTrace, Run) {
-    let mut build = Build::default();
+    let mut build = PathBuild::default();
     for line in text.lines().map(str::trim) {
         if !line.is_empty() {
             build.line(line);
@@ -33,7 +33,7 @@ pub fn path(text: &str) -> (SymbolicTrace, Run) {
 }
 
 #[derive(Default)]
-struct Build {
+struct PathBuild {
     trace: SymbolicTrace,
     script: String,
     cells: BTreeMap<String, (CellId, u128)>,
@@ -46,7 +46,7 @@ struct Build {
 
 const WIDTH: u8 = 32;
 
-impl Build {
+impl PathBuild {
     fn thread(&mut self, name: &str) -> usize {
         let at = self.threads.iter().position(|known| known == name);
         at.unwrap_or_else(|| {
@@ -66,7 +66,7 @@ impl Build {
             let id = CellId(self.trace.cells.len() as u32);
             let value: i64 = value.parse().unwrap();
             let bits = u128::from(value as u32);
-            self.trace.cells.push(Cell {
+            self.trace.cells.push(SharedCell {
                 name: (*name).into(),
                 location: LocationId(0),
                 address: (u64::from(id.0) + 1) << 40,
@@ -182,7 +182,7 @@ impl Build {
         let known = self.locals.get(&(row, name.to_owned()));
         let variable = known.map_or(next, |known| known.1);
         if variable == next {
-            self.trace.variables.push(Variable {
+            self.trace.variables.push(PrivateVariable {
                 name: name.into(),
                 thread: ThreadId(row as u16),
                 address: 1 << 50 | u64::from(next) << 8,
@@ -222,7 +222,7 @@ impl Build {
             thread: ThreadId(row as u16),
             index: self.trace.threads[row].steps.len() as u32,
         };
-        self.trace.threads[row].steps.push(Step {
+        self.trace.threads[row].steps.push(SymbolicStep {
             event,
             site: SiteId(0),
             action,
@@ -244,13 +244,13 @@ impl Build {
         let (a, b) = (self.sum(row, &words[..at]), self.sum(row, &words[at + 1..]));
         let exprs = &mut self.trace.exprs;
         match words[at] {
-            "<" => exprs.compare(Compare::Slt, a, b),
-            "<=" => exprs.compare(Compare::Sle, a, b),
-            ">" => exprs.compare(Compare::Slt, b, a),
-            ">=" => exprs.compare(Compare::Sle, b, a),
-            "==" => exprs.compare(Compare::Eq, a, b),
+            "<" => exprs.compare(Comparison::Slt, a, b),
+            "<=" => exprs.compare(Comparison::Sle, a, b),
+            ">" => exprs.compare(Comparison::Slt, b, a),
+            ">=" => exprs.compare(Comparison::Sle, b, a),
+            "==" => exprs.compare(Comparison::Eq, a, b),
             _ => {
-                let same = exprs.compare(Compare::Eq, a, b);
+                let same = exprs.compare(Comparison::Eq, a, b);
                 exprs.not(same)
             }
         }
@@ -284,10 +284,10 @@ impl Build {
         let symbol = SymbolId(self.trace.symbols.len() as u32);
         let event = self.event();
         let step = self.step(row, Action::Read { cell, symbol }, None, event);
-        self.trace.symbols.push(Symbol {
+        self.trace.symbols.push(UnknownValue {
             width: WIDTH,
             recorded: Some(bits),
-            origin: Origin::Read(step),
+            origin: SymbolOrigin::Read(step),
             name: word.into(),
         });
         self.trace.exprs.symbol(symbol, WIDTH)

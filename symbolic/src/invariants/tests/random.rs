@@ -1,7 +1,7 @@
 //! Random failing paths, and properties of their explanations at every level.
 
 use super::path::path;
-use crate::invariants::{Broken, Level, Options, Unexplained, check, prepare};
+use crate::invariants::{InvariantOptions, Level, Unexplained, Violation, check, prepare};
 use proptest::prelude::*;
 use std::{collections::BTreeMap, fmt::Write};
 use unsnarl_core::Budget;
@@ -11,7 +11,7 @@ const LOCAL: [&str; 2] = ["a", "b"];
 
 /// A path built from choices, whose statements compute the recorded values.
 #[derive(Default)]
-struct Random {
+struct RandomPath {
     text: String,
     shared: BTreeMap<&'static str, i32>,
     local: BTreeMap<(u8, &'static str), i32>,
@@ -19,9 +19,9 @@ struct Random {
     line: u32,
 }
 
-impl Random {
-    fn new() -> Random {
-        let mut random = Random::default();
+impl RandomPath {
+    fn new() -> RandomPath {
+        let mut random = RandomPath::default();
         for (at, name) in SHARED.into_iter().enumerate() {
             random.shared.insert(name, at as i32 * 5);
             writeln!(random.text, "shared {name} = {}", at * 5).unwrap();
@@ -140,7 +140,7 @@ impl Random {
 }
 
 fn text(choices: &[[u8; 5]], last: [u8; 3]) -> String {
-    let mut random = Random::new();
+    let mut random = RandomPath::new();
     choices.iter().for_each(|choice| random.statement(*choice));
     random.finish(last)
 }
@@ -162,11 +162,11 @@ proptest! {
             Err(other) => return Err(TestCaseError::fail(format!("{other}\n{text}"))),
         };
         for level in Level::every() {
-            let options = Options { level: Some(level), ..Options::default() };
+            let options = InvariantOptions { level: Some(level), ..InvariantOptions::default() };
             let explained = prepared.explain(&options, &budget).unwrap();
             // An undecided query of the checker's solver (long sums) is no error; everything else is.
             let mut broken = check(&explained, &budget);
-            broken.retain(|one| !matches!(one, Broken::Unknown(_)));
+            broken.retain(|one| !matches!(one, Violation::Unknown(_)));
             prop_assert_eq!(broken, vec![], "at {} of\n{}", level, text);
             prop_assert!(!explained.is_partial());
             prop_assert_eq!(explained.slice.last().copied(), Some(explained.statements.len() - 1));

@@ -34,7 +34,7 @@ fn values_that_contradict_a_statement_are_taken_as_recorded() {
     let (mut trace, run) = path("shared x = 1\n main y := x + 1 @2\n main fails y > 1 @3");
     trace.locals[0].recorded = Some(9);
     let prepared = prepare(&trace, &run, &trace.order).unwrap();
-    let explained = prepared.explain(&Options::default(), &Budget::unlimited());
+    let explained = prepared.explain(&InvariantOptions::default(), &Budget::unlimited());
     let explained = explained.unwrap();
     assert_eq!(explained.taken_as_recorded, ["the value of `y` at line 2"]);
     assert_eq!(check(&explained, &Budget::unlimited()), []);
@@ -53,7 +53,13 @@ fn a_budget_that_has_ended_leaves_nothing_or_a_part() {
     let (trace, run) = path(BANK_IN_WORDS);
     let budget = Budget::unlimited();
     budget.cancel();
-    let stopped = explain(&trace, &run, &trace.order, &Options::default(), &budget);
+    let stopped = explain(
+        &trace,
+        &run,
+        &trace.order,
+        &InvariantOptions::default(),
+        &budget,
+    );
     let stopped = stopped.map(|_| ());
     assert_eq!(stopped, Err(Unexplained::Stopped(StopReason::Cancelled)));
 }

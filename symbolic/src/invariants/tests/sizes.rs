@@ -3,7 +3,7 @@
 use super::path::path;
 use crate::{
     SymbolicTrace,
-    invariants::{Level, Options, check, prepare},
+    invariants::{InvariantOptions, Level, check, prepare},
 };
 use std::fmt::Write;
 use unsnarl_core::Budget;
@@ -47,9 +47,9 @@ fn a_path_of_885_statements_is_explained_and_right() {
     let prepared = prepare(&trace, &run, &trace.order).unwrap();
     let budget = Budget::unlimited();
     for level in Level::STEPS {
-        let options = Options {
+        let options = InvariantOptions {
             level: Some(level),
-            ..Options::default()
+            ..InvariantOptions::default()
         };
         let explained = prepared.explain(&options, &budget).unwrap();
         assert!(explained.statements.len() >= 885);
@@ -68,7 +68,7 @@ fn a_budget_that_ends_on_the_way_leaves_a_part_that_is_right() {
     let prepared = prepare(&trace, &run, &trace.order).unwrap();
     for milliseconds in [1, 4, 16, 64] {
         let budget = Budget::lasting(std::time::Duration::from_millis(milliseconds));
-        if let Ok(explained) = prepared.explain(&Options::default(), &budget) {
+        if let Ok(explained) = prepared.explain(&InvariantOptions::default(), &budget) {
             assert_eq!(check(&explained, &Budget::unlimited()), []);
         }
     }

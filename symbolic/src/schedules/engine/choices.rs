@@ -2,12 +2,12 @@
 
 use super::{
     super::{
-        Unknown, Verdict,
-        graph::{Chosen, Conflict, Graph, What},
-        linearize::{Line, linearize},
+        SolverVerdict, Unknown,
+        graph::{Chosen, Conflict, Consequence, PrecedenceGraph},
+        linearize::{Linearized, linearize},
     },
-    Asked, Engine, Found,
-    values::Taken,
+    FoundOrder, ScheduleEngine, ScheduleGoal,
+    values::ReadSources,
 };
 use z3::{Model, ast::Bool};
 
@@ -16,15 +16,15 @@ const CONTRADICTIONS: usize = 12;
 /// Bound on the attempts to remove choices from a contradiction.
 const TRIES: usize = 40;
 
-impl<'p> Engine<'p, '_, '_> {
+impl<'p> ScheduleEngine<'p, '_, '_> {
     /// An order with the solver's choices; none when there is no such order, which the solver then learns, or
     /// when the solver did not know all that the choice depends on.
     pub(super) fn try_order(
         &mut self,
         model: &Model,
         goals: &[u32],
-        asked: &Asked,
-    ) -> Option<Verdict<Found>> {
+        asked: &ScheduleGoal,
+    ) -> Option<SolverVerdict<FoundOrder>> {
         let (problem, budget) = (self.problem, self.budget);
         let taken = self.taken(model);
         if self.tell_broken(model, &taken) {
@@ -32,20 +32,20 @@ impl<'p> Engine<'p, '_, '_> {
         }
         let mut chosen = self.choices(model, &taken);
         for contradictions in 0..CONTRADICTIONS {
-            let conflict = match Graph::new(problem, &chosen, &asked.orders) {
+            let conflict = match PrecedenceGraph::new(problem, &chosen, &asked.orders) {
                 Err(conflict) => self.smaller(conflict, &chosen, asked),
                 // The rest of a contradictory choice proves nothing.
                 Ok(_) if contradictions > 0 => return None,
                 Ok(graph) => {
                     let everything = graph.everything();
                     match linearize(graph, budget) {
-                        Line::Order(order) => {
-                            return Some(Verdict::Found((order, self.input_values(model))));
+                        Linearized::Order(order) => {
+                            return Some(SolverVerdict::Found((order, self.input_values(model))));
                         }
-                        Line::None => everything,
-                        Line::GaveUp => return Some(Verdict::Unknown(Unknown::Effort)),
-                        Line::Stopped(why) => {
-                            return Some(Verdict::Unknown(Unknown::Stopped(why)));
+                        Linearized::None => everything,
+                        Linearized::GaveUp => return Some(SolverVerdict::Unknown(Unknown::Effort)),
+                        Linearized::Stopped(why) => {
+                            return Some(SolverVerdict::Unknown(Unknown::Stopped(why)));
                         }
                     }
                 }
@@ -67,13 +67,13 @@ impl<'p> Engine<'p, '_, '_> {
     }
 
     /// The sources of reads, and the choices of synchronization.
-    fn choices(&self, model: &Model, taken: &Taken) -> Vec<Chosen<'p>> {
+    fn choices(&self, model: &Model, taken: &ReadSources) -> Vec<Chosen<'p>> {
         let reads = self.reads.iter().filter_map(|symbol| {
             let (write, literal) = taken.get(symbol)?;
             let read = self.known.get(symbol)?.read;
             Some(Chosen {
                 literal: *literal,
-                what: What::Reads(read, write.map(|write| write.node)),
+                what: Consequence::Reads(read, write.map(|write| write.node)),
             })
         });
         let mut chosen: Vec<Chosen> = reads.collect();
@@ -84,7 +84,7 @@ impl<'p> Engine<'p, '_, '_> {
             let taken = options.find(|(literal, _)| self.is_true(model, *literal));
             chosen.extend(taken.map(|(literal, (orders, _))| Chosen {
                 literal,
-                what: What::Orders(orders),
+                what: Consequence::Orders(orders),
             }));
         }
         chosen
@@ -96,7 +96,7 @@ impl<'p> Engine<'p, '_, '_> {
     }
 
     /// Minimizes the contradiction, as far as a few attempts can.
-    fn smaller(&self, mut conflict: Conflict, chosen: &[Chosen], asked: &Asked) -> Conflict {
+    fn smaller(&self, mut conflict: Conflict, chosen: &[Chosen], asked: &ScheduleGoal) -> Conflict {
         for literal in conflict.literals.clone().into_iter().take(TRIES) {
             if conflict.literals.len() < 3 {
                 break;
@@ -108,7 +108,7 @@ impl<'p> Engine<'p, '_, '_> {
                 continue;
             }
             let kept: Vec<Chosen> = chosen.iter().filter(is_kept).cloned().collect();
-            if let Err(smaller) = Graph::new(self.problem, &kept, &asked.orders) {
+            if let Err(smaller) = PrecedenceGraph::new(self.problem, &kept, &asked.orders) {
                 conflict = smaller;
             }
         }

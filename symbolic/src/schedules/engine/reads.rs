@@ -3,13 +3,13 @@
 
 use super::{
     super::{
-        graph::Graph,
-        problem::{NodeId, Read, Write},
+        graph::PrecedenceGraph,
+        problem::{StepsId, SymbolRead, Write},
         translate::number,
     },
-    Engine,
+    ScheduleEngine,
 };
-use crate::{ExprId, Origin, SymbolId};
+use crate::{ExprId, SymbolId, SymbolOrigin};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use z3::ast::{BV, Bool};
@@ -21,8 +21,8 @@ const MORE: usize = 4;
 
 /// A read that a condition or a value depends on.
 #[derive(Debug)]
-pub(in super::super) struct Known {
-    pub read: Read,
+pub(in super::super) struct NeededRead {
+    pub read: SymbolRead,
     /// The candidate sources that the solver knows, with their literals; that of the base order comes first,
     /// if it is possible.
     pub given: Vec<(Option<Write>, u32)>,
@@ -38,7 +38,7 @@ pub(in super::super) struct Known {
     is_traced: bool,
 }
 
-impl Known {
+impl NeededRead {
     /// The literal of the source in the base order.
     pub fn hint(&self) -> Option<u32> {
         let first = self.given.first().filter(|_| self.has_hint);
@@ -46,7 +46,7 @@ impl Known {
     }
 }
 
-impl Engine<'_, '_, '_> {
+impl ScheduleEngine<'_, '_, '_> {
     /// Notes an expression that the solver is going to have a term of.
     pub(super) fn mention(&mut self, id: ExprId) {
         for &symbol in self.symbols_of(id).iter() {
@@ -87,7 +87,7 @@ impl Engine<'_, '_, '_> {
             return;
         };
         match (known.origin, known.recorded, self.variable(symbol)) {
-            (Origin::Outside { .. }, Some(recorded), Some(variable)) => {
+            (SymbolOrigin::Outside { .. }, Some(recorded), Some(variable)) => {
                 let fixed = variable.eq(number(recorded, known.width));
                 self.solver.assert(&fixed);
             }
@@ -96,14 +96,14 @@ impl Engine<'_, '_, '_> {
     }
 
     /// Makes a read known, with its source in the base order or, where that is impossible, the nearest one.
-    pub(super) fn know(&mut self, symbol: SymbolId, read: Read) {
+    pub(super) fn know(&mut self, symbol: SymbolId, read: SymbolRead) {
         if self.known.contains_key(&symbol) {
             return;
         }
         let hint = self.last_before(read);
         let node = hint.map(|write| write.node);
         let has_hint = self.has_value(symbol, read, hint) && !excluded(&self.always, read, node);
-        let mut known = Known {
+        let mut known = NeededRead {
             read,
             given: Vec::new(),
             has_hint,
@@ -125,7 +125,7 @@ impl Engine<'_, '_, '_> {
 
     /// Adds the value of the base order as an assumption; where it is unknown, its origin.
     fn freeze(&mut self, symbol: SymbolId) {
-        let is_new = |known: &&Known| known.hint().is_some() && !known.is_traced;
+        let is_new = |known: &&NeededRead| known.hint().is_some() && !known.is_traced;
         if self.known.get(&symbol).filter(is_new).is_none() {
             return;
         }
@@ -160,7 +160,8 @@ impl Engine<'_, '_, '_> {
     /// Traces back the values that a refutation takes from the base order, and the values they come from,
     /// twice as far each time. Returns whether there are any.
     pub(super) fn trace_back(&mut self, core: &FxHashSet<u32>) -> bool {
-        let is_taken = |known: &Known| known.frozen.is_some_and(|frozen| core.contains(&frozen));
+        let is_taken =
+            |known: &NeededRead| known.frozen.is_some_and(|frozen| core.contains(&frozen));
         let taken = self.reads.iter().copied();
         let mut taken: Vec<SymbolId> = taken
             .filter(|symbol| self.known.get(symbol).is_some_and(is_taken))
@@ -198,7 +199,7 @@ impl Engine<'_, '_, '_> {
     }
 
     /// The last write before the read in the base order.
-    fn last_before(&self, read: Read) -> Option<Write> {
+    fn last_before(&self, read: SymbolRead) -> Option<Write> {
         let here = self.problem.place_of(read.node);
         let chains = self.problem.writes.get(read.cell.index())?;
         let last = chains.iter().filter_map(|writes| {
@@ -210,7 +211,7 @@ impl Engine<'_, '_, '_> {
     }
 
     /// Returns whether the read has a value of its width from this candidate.
-    fn has_value(&self, symbol: SymbolId, read: Read, candidate: Option<Write>) -> bool {
+    fn has_value(&self, symbol: SymbolId, read: SymbolRead, candidate: Option<Write>) -> bool {
         let trace = self.problem.trace;
         match candidate {
             Some(write) => {
@@ -221,7 +222,7 @@ impl Engine<'_, '_, '_> {
         }
     }
 
-    pub(super) fn initial(&self, read: Read) -> Option<u128> {
+    pub(super) fn initial(&self, read: SymbolRead) -> Option<u128> {
         let first = self.problem.initial.get(read.cell.index());
         first.copied().flatten()
     }
@@ -231,8 +232,8 @@ impl Engine<'_, '_, '_> {
     fn others(
         &mut self,
         symbol: SymbolId,
-        read: Read,
-        given: &[Option<NodeId>],
+        read: SymbolRead,
+        given: &[Option<StepsId>],
     ) -> Vec<Option<Write>> {
         let mut others = self.possible(read);
         let count = others.len();
@@ -243,7 +244,7 @@ impl Engine<'_, '_, '_> {
             self.lacks = Some(format!("what {name} held at first is not known"));
         }
         others.retain(|candidate| !given.contains(&candidate.map(|write| write.node)));
-        let place = |node: NodeId| self.problem.place_of(node);
+        let place = |node: StepsId| self.problem.place_of(node);
         let here = place(read.node);
         others.sort_by_key(|candidate| {
             let far = candidate.map_or(here, |write| here.abs_diff(place(write.node)));
@@ -252,7 +253,7 @@ impl Engine<'_, '_, '_> {
         others
     }
 
-    fn possible(&self, read: Read) -> Vec<Option<Write>> {
+    fn possible(&self, read: SymbolRead) -> Vec<Option<Write>> {
         let mut before: Vec<Write> = Vec::new();
         let mut found = Vec::new();
         let chains = self.problem.writes.get(read.cell.index());
@@ -283,7 +284,7 @@ impl Engine<'_, '_, '_> {
             return;
         };
         let read = known.read;
-        let given: Vec<Option<NodeId>> = known
+        let given: Vec<Option<StepsId>> = known
             .given
             .iter()
             .map(|(candidate, _)| candidate.map(|write| write.node))
@@ -329,7 +330,13 @@ impl Engine<'_, '_, '_> {
     }
 
     /// Adds the value that the candidate makes.
-    fn makes(&mut self, symbol: SymbolId, read: Read, candidate: Option<Write>, literal: u32) {
+    fn makes(
+        &mut self,
+        symbol: SymbolId,
+        read: SymbolRead,
+        candidate: Option<Write>,
+        literal: u32,
+    ) {
         let exprs = &self.problem.trace.exprs;
         let value = match candidate {
             Some(write) => {
@@ -378,7 +385,7 @@ impl Engine<'_, '_, '_> {
 }
 
 /// Returns whether these orders exclude that the read reads from that write.
-fn excluded(graph: &Graph, read: Read, write: Option<NodeId>) -> bool {
+fn excluded(graph: &PrecedenceGraph, read: SymbolRead, write: Option<StepsId>) -> bool {
     if write.is_some_and(|write| graph.is_before(read.node, write)) {
         return true;
     }

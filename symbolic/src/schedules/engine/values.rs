@@ -1,15 +1,15 @@
 //! Values of the reads under the solver's choices: constraints that the solver does not know must hold for
 //! them, or it is given those constraints.
 
-use super::{super::problem::Write, Engine};
-use crate::{Action, ExprId, Origin, SymbolId, expr::Values};
+use super::{super::problem::Write, ScheduleEngine};
+use crate::{Action, ExprId, SymbolId, SymbolOrigin, expr::Values};
 use rustc_hash::{FxHashMap, FxHashSet};
 use z3::{Model, ast::Ast};
 
 /// Source of each read, with the literal.
-pub(super) type Taken = FxHashMap<SymbolId, (Option<Write>, u32)>;
+pub(super) type ReadSources = FxHashMap<SymbolId, (Option<Write>, u32)>;
 
-impl Engine<'_, '_, '_> {
+impl ScheduleEngine<'_, '_, '_> {
     /// Values of the reads in the base order, where known.
     pub(super) fn values_at_hand(&self) -> FxHashMap<SymbolId, u128> {
         let mut order: Vec<u32> = (0..self.problem.nodes.len() as u32).collect();
@@ -49,15 +49,15 @@ impl Engine<'_, '_, '_> {
     fn recorded_outside(&self, id: SymbolId) -> Option<u128> {
         let symbol = self.problem.trace.symbol(id)?;
         match symbol.origin {
-            Origin::Outside { .. } => symbol.recorded,
-            Origin::Read(_) => None,
+            SymbolOrigin::Outside { .. } => symbol.recorded,
+            SymbolOrigin::Read(_) => None,
         }
     }
 
     /// Sources of the relevant reads in the solver's model; those of reads that the solver does not know are
     /// as in the base order.
-    pub(super) fn taken(&mut self, model: &Model) -> Taken {
-        let mut taken = Taken::default();
+    pub(super) fn taken(&mut self, model: &Model) -> ReadSources {
+        let mut taken = ReadSources::default();
         let mut open: Vec<SymbolId> = Vec::new();
         for at in 0..self.conditions.len() {
             if let Some(&condition) = self.conditions.get(at) {
@@ -97,7 +97,7 @@ impl Engine<'_, '_, '_> {
 
     /// Adds constraints that the solver's choices violate: values of the base order that come out
     /// differently, and path conditions. Returns whether there are any.
-    pub(super) fn tell_broken(&mut self, model: &Model, taken: &Taken) -> bool {
+    pub(super) fn tell_broken(&mut self, model: &Model, taken: &ReadSources) -> bool {
         let values = self.worked_out(model, taken);
         let is_other = |symbol: &SymbolId| {
             let known = self.known.get(symbol);
@@ -157,7 +157,7 @@ impl Engine<'_, '_, '_> {
     }
 
     /// Values that follow from the sources of the reads; reads that depend on themselves have none.
-    fn worked_out(&self, model: &Model, taken: &Taken) -> FxHashMap<SymbolId, u128> {
+    fn worked_out(&self, model: &Model, taken: &ReadSources) -> FxHashMap<SymbolId, u128> {
         let mut values = self.outside_values(model);
         let mut begun: FxHashSet<SymbolId> = FxHashSet::default();
         let mut known = Values::new();
@@ -203,8 +203,9 @@ impl Engine<'_, '_, '_> {
     /// Values from outside: the recorded ones, or else the solver's.
     fn outside_values(&self, model: &Model) -> FxHashMap<SymbolId, u128> {
         let symbols = (0..).map(SymbolId).zip(&self.problem.trace.symbols);
-        let outside = symbols.filter(|(_, symbol)| matches!(symbol.origin, Origin::Outside { .. }));
-        let value = |(id, symbol): (SymbolId, &crate::Symbol)| {
+        let outside =
+            symbols.filter(|(_, symbol)| matches!(symbol.origin, SymbolOrigin::Outside { .. }));
+        let value = |(id, symbol): (SymbolId, &crate::UnknownValue)| {
             let value = symbol.recorded.or_else(|| self.value_in(model, id));
             (id, value.unwrap_or(0))
         };

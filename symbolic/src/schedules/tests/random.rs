@@ -1,17 +1,17 @@
 //! Tests of small random traces against all their orders.
 
 use super::*;
-use crate::{Binary, CellId, Compare, ExprId};
+use crate::{Binary, CellId, Comparison, ExprId};
 use proptest::prelude::*;
 use unsnarl_trace::{EventKind, ThreadId};
 
 /// Next action of a thread, with its numbers; applied where it makes sense.
-type Choice = (u8, u8, u8);
+type RandomAction = (u8, u8, u8);
 
 /// Two threads, forked and joined by the main thread, on two cells, with locks, a semaphore and a condition.
 /// The choices make the recorded order.
-struct Random {
-    builder: Builder,
+struct RandomProgram {
+    builder: TraceBuilder,
     cells: [CellId; 2],
     last: [Option<ExprId>; 3],
     holds: [bool; 3],
@@ -24,14 +24,14 @@ const LOCK: u32 = 1;
 const SEMAPHORE: u32 = 2;
 const CONDITION: u32 = 3;
 
-impl Random {
-    fn new() -> Random {
-        let mut builder = Builder::new();
+impl RandomProgram {
+    fn new() -> RandomProgram {
+        let mut builder = TraceBuilder::new();
         let cells = [builder.cell("x", 0), builder.cell("y", 1)];
         for thread in [1, 2] {
             builder.thread(ThreadId(0), EventKind::Fork, thread);
         }
-        Random {
+        RandomProgram {
             builder,
             cells,
             last: [None; 3],
@@ -41,7 +41,7 @@ impl Random {
         }
     }
 
-    fn step(&mut self, (thread, what, number): Choice) {
+    fn step(&mut self, (thread, what, number): RandomAction) {
         let at = usize::from(1 + thread % 2);
         let who = ThreadId(at as u16);
         if self.waits[at] {
@@ -92,7 +92,7 @@ impl Random {
         };
         let exprs = &mut self.builder.trace.exprs;
         let number = exprs.number(u128::from(number), 32);
-        let mut condition = exprs.compare(Compare::Sle, last, number);
+        let mut condition = exprs.compare(Comparison::Sle, last, number);
         if self.builder.value(condition) == 0 {
             condition = self.builder.trace.exprs.not(condition);
         }
@@ -144,16 +144,16 @@ impl Random {
         let sum = exprs.binary(Binary::Add, x, y);
         let number = exprs.number(u128::from(number % 6), 32);
         let condition = match number.0 % 2 {
-            0 => exprs.compare(Compare::Eq, sum, number),
-            _ => exprs.compare(Compare::Slt, sum, number),
+            0 => exprs.compare(Comparison::Eq, sum, number),
+            _ => exprs.compare(Comparison::Slt, sum, number),
         };
         self.builder.bug(main, condition);
         self.builder.trace
     }
 }
 
-fn random(choices: &[Choice], number: u8) -> SymbolicTrace {
-    let mut random = Random::new();
+fn random(choices: &[RandomAction], number: u8) -> SymbolicTrace {
+    let mut random = RandomProgram::new();
     for &choice in choices {
         random.step(choice);
     }
@@ -166,11 +166,14 @@ fn is_before(order: &[StepId], a: StepId, b: StepId) -> bool {
 }
 
 /// Checks the verdict: found where an order exists, impossible where none does, never unknown.
-pub fn agrees(answer: &Answer<Schedule>, possible: bool) -> Result<(), TestCaseError> {
+pub fn agrees(
+    answer: &ScheduleAnswer<CheckedSchedule>,
+    possible: bool,
+) -> Result<(), TestCaseError> {
     match &answer.verdict {
-        Verdict::Found(_) => prop_assert!(possible),
-        Verdict::Impossible => prop_assert!(!possible),
-        Verdict::Unknown(why) => prop_assert!(false, "{why}"),
+        SolverVerdict::Found(_) => prop_assert!(possible),
+        SolverVerdict::Impossible => prop_assert!(!possible),
+        SolverVerdict::Unknown(why) => prop_assert!(false, "{why}"),
     }
     Ok(())
 }
@@ -179,10 +182,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn as_all_orders_say(choices in prop::collection::vec(any::<Choice>(), 2..11), number in any::<u8>(), is_hidden in any::<bool>()) {
+    fn as_all_orders_say(choices in prop::collection::vec(any::<RandomAction>(), 2..11), number in any::<u8>(), is_hidden in any::<bool>()) {
         let mut trace = random(&choices, number);
         let recorded = trace.order.clone();
-        let checker = Checker::new(&trace);
+        let checker = TraceConstraints::new(&trace);
         prop_assert!(checker.check(&recorded).is_ok(), "{:?}", checker.check(&recorded));
         // Failed attempts and units at first are known from the recorded order only.
         let needs_order = choices.iter().any(|(_, what, _)| what % 12 == 7);
@@ -190,10 +193,10 @@ proptest! {
             trace.order.clear();
         }
         let all = all_orders(&trace);
-        let (options, budget) = (Options::default(), Budget::unlimited());
+        let (options, budget) = (SolverOptions::default(), Budget::unlimited());
         let failing = synthesize(&trace, &options, &budget);
         agrees(&failing, all.iter().any(|(_, fails)| *fails))?;
-        if let Verdict::Found(failing) = failing.verdict {
+        if let SolverVerdict::Found(failing) = failing.verdict {
             alternates_agree(&trace, &failing.order, &all)?;
             explains(&trace, &failing.order, &all)?;
         }
@@ -215,14 +218,14 @@ fn alternates_agree(
             trace,
             failing,
             (a, b),
-            &Options::default(),
+            &SolverOptions::default(),
             &Budget::unlimited(),
         );
         let possible = all
             .iter()
             .any(|(order, fails)| !fails && is_before(order, b, a));
         agrees(&answer, possible)?;
-        if let Verdict::Found(passing) = answer.verdict {
+        if let SolverVerdict::Found(passing) = answer.verdict {
             prop_assert!(is_before(&passing.order, b, a));
         }
     }
@@ -236,8 +239,13 @@ fn explains(
     failing: &[StepId],
     all: &[(Vec<StepId>, bool)],
 ) -> Result<(), TestCaseError> {
-    let answer = root_cause(trace, failing, &Options::default(), &Budget::unlimited());
-    let Verdict::Found(cause) = answer.verdict else {
+    let answer = root_cause(
+        trace,
+        failing,
+        &SolverOptions::default(),
+        &Budget::unlimited(),
+    );
+    let SolverVerdict::Found(cause) = answer.verdict else {
         return Err(TestCaseError::fail(format!("{:?}", answer.verdict)));
     };
     let passes_with = |orders: &[EventOrder]| {

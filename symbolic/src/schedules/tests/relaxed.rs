@@ -2,7 +2,7 @@
 //! of effects.
 
 use super::*;
-use crate::{Binary, CellId, Compare, ExprId};
+use crate::{Binary, CellId, Comparison, ExprId};
 use proptest::prelude::*;
 use unsnarl_trace::{EventKind, ThreadId};
 
@@ -14,7 +14,7 @@ const MODELS: [MemoryModel; 3] = [
 
 /// Three threads and two cells.
 struct Litmus {
-    builder: Builder,
+    builder: TraceBuilder,
     cells: [CellId; 2],
     one: ExprId,
 }
@@ -25,7 +25,7 @@ const SECOND: ThreadId = ThreadId(2);
 
 impl Litmus {
     fn new() -> Litmus {
-        let mut builder = Builder::new();
+        let mut builder = TraceBuilder::new();
         let cells = ["x", "y"].map(|name| builder.cell(name, 0));
         for thread in [1, 2] {
             builder.thread(MAIN, EventKind::Fork, thread);
@@ -58,7 +58,7 @@ fn store_buffering() -> SymbolicTrace {
     let b = litmus.builder.read(SECOND, x);
     litmus.fails_if(|exprs| {
         let (sum, none) = (exprs.binary(Binary::Add, a, b), exprs.number(0, 32));
-        exprs.compare(Compare::Eq, sum, none)
+        exprs.compare(Comparison::Eq, sum, none)
     })
 }
 
@@ -70,7 +70,7 @@ fn message_passing() -> SymbolicTrace {
     litmus.builder.write(FIRST, flag, one);
     let f = litmus.builder.read(SECOND, flag);
     let d = litmus.builder.read(SECOND, data);
-    litmus.fails_if(|exprs| exprs.compare(Compare::Ult, d, f))
+    litmus.fails_if(|exprs| exprs.compare(Comparison::Ult, d, f))
 }
 
 /// Checks the verdicts of the models: sequential, total store order, partial store order.
@@ -79,14 +79,18 @@ fn fails_under(trace: &SymbolicTrace, expected: [bool; 3]) {
         let orders = all_orders_under(trace, memory_model);
         let by_hand = orders.iter().any(|(_, failed)| *failed);
         assert_eq!(by_hand, fails, "{memory_model:?}, all orders");
-        let options = Options {
+        let options = SolverOptions {
             memory_model,
-            ..Options::default()
+            ..SolverOptions::default()
         };
         let answer = synthesize(trace, &options, &Budget::unlimited());
         match fails {
             true => drop(found(answer)),
-            false => assert_eq!(answer.verdict, Verdict::Impossible, "{memory_model:?}"),
+            false => assert_eq!(
+                answer.verdict,
+                SolverVerdict::Impossible,
+                "{memory_model:?}"
+            ),
         }
     }
 }
@@ -115,7 +119,7 @@ fn synchronization_empties_store_buffers() {
     let (a, b) = (side(FIRST, x, y, 7), side(SECOND, y, x, 8));
     let trace = litmus.fails_if(|exprs| {
         let (sum, none) = (exprs.binary(Binary::Add, a, b), exprs.number(0, 32));
-        exprs.compare(Compare::Eq, sum, none)
+        exprs.compare(Comparison::Eq, sum, none)
     });
     fails_under(&trace, [false, false, false]);
 }
@@ -132,7 +136,11 @@ fn an_order_of_effects_is_told_from_program_order() {
     let at = order.iter().position(|&id| id == first_write).unwrap();
     order.swap(at, at + 1);
     assert_eq!(order[at].thread, FIRST);
-    let verdict = |model| Checker::under(&trace, model).check(&order).map(drop);
+    let verdict = |model| {
+        TraceConstraints::under(&trace, model)
+            .check(&order)
+            .map(drop)
+    };
     assert_eq!(
         verdict(MemoryModel::Sequential).unwrap_err().rule,
         unsnarl_order::Rule::Program
@@ -143,15 +151,19 @@ fn an_order_of_effects_is_told_from_program_order() {
     let mut order = trace.order.clone();
     let at = order.iter().position(|&id| id == first_write).unwrap();
     order.swap(at, at + 1);
-    let verdict = |model| Checker::under(&trace, model).check(&order).map(drop);
+    let verdict = |model| {
+        TraceConstraints::under(&trace, model)
+            .check(&order)
+            .map(drop)
+    };
     assert!(verdict(MemoryModel::TotalStore).is_err());
     assert!(verdict(MemoryModel::PartialStore).is_ok());
 }
 
 /// Next action of a thread: the thread, the action, the cell.
-type Choice = (bool, u8, bool);
+type RelaxedAction = (bool, u8, bool);
 
-fn random(choices: &[Choice], number: u8) -> SymbolicTrace {
+fn random(choices: &[RelaxedAction], number: u8) -> SymbolicTrace {
     let mut litmus = Litmus::new();
     let cells = litmus.cells;
     let mut last = [litmus.one; 2];
@@ -176,7 +188,7 @@ fn random(choices: &[Choice], number: u8) -> SymbolicTrace {
                 let condition = builder
                     .trace
                     .exprs
-                    .compare(Compare::Ule, last[at], recorded);
+                    .compare(Comparison::Ule, last[at], recorded);
                 builder.assume(thread, condition);
             }
         }
@@ -185,7 +197,7 @@ fn random(choices: &[Choice], number: u8) -> SymbolicTrace {
     litmus.fails_if(|exprs| {
         let sum = exprs.binary(Binary::Add, a, b);
         let number = exprs.number(u128::from(number % 6), 32);
-        exprs.compare(Compare::Ule, sum, number)
+        exprs.compare(Comparison::Ule, sum, number)
     })
 }
 
@@ -194,7 +206,7 @@ proptest! {
 
     /// Every schedule found has passed the checker; where none is found, no order of effects fails.
     #[test]
-    fn as_all_orders_of_effects_say(choices in prop::collection::vec(any::<Choice>(), 2..8), number in any::<u8>()) {
+    fn as_all_orders_of_effects_say(choices in prop::collection::vec(any::<RelaxedAction>(), 2..8), number in any::<u8>()) {
         let trace = random(&choices, number);
         let mut before = 0;
         for memory_model in MODELS {
@@ -202,10 +214,10 @@ proptest! {
             // A weaker model allows every order of a stronger one.
             prop_assert!(all.len() >= before);
             before = all.len();
-            let options = Options { memory_model, ..Options::default() };
+            let options = SolverOptions { memory_model, ..SolverOptions::default() };
             let answer = synthesize(&trace, &options, &Budget::unlimited());
             super::random::agrees(&answer, all.iter().any(|(_, fails)| *fails))?;
-            if let Verdict::Found(schedule) = answer.verdict {
+            if let SolverVerdict::Found(schedule) = answer.verdict {
                 let known = |(order, fails): &(Vec<StepId>, bool)| *fails && *order == schedule.order;
                 prop_assert!(all.iter().any(known), "{:?}", schedule.order);
             }
@@ -215,7 +227,7 @@ proptest! {
 
 /// All orders of effects of a small trace, with whether each fails.
 fn all_orders_under(trace: &SymbolicTrace, model: MemoryModel) -> Vec<(Vec<StepId>, bool)> {
-    let checker = Checker::under(trace, model);
+    let checker = TraceConstraints::under(trace, model);
     let count = trace.steps().count();
     let (mut open, mut found) = (vec![Vec::<StepId>::new()], Vec::new());
     while let Some(order) = open.pop() {
@@ -240,7 +252,7 @@ fn with_the_rest(
     trace: &SymbolicTrace,
     order: &[StepId],
     next: StepId,
-    step: &crate::Step,
+    step: &crate::SymbolicStep,
 ) -> Option<Vec<StepId>> {
     let is_of_event = |id: StepId| {
         let other = trace.step(id);

@@ -8,7 +8,7 @@ fn named(fixture: &Fixture, name: &str) -> StepId {
     let (kind, place) = name.split_once(' ').unwrap();
     let (thread, line) = place.split_once('.').unwrap();
     let (thread, line): (u16, u32) = (thread.parse().unwrap(), line.parse().unwrap());
-    let fits = |(id, step): &(StepId, &crate::Step)| {
+    let fits = |(id, step): &(StepId, &crate::SymbolicStep)| {
         use crate::Action;
         let is_kind = match step.action {
             Action::Read { .. } => kind == "R",
@@ -32,7 +32,7 @@ fn the_failing_schedule_is_found_without_the_recorded_order() {
     example.trace.order.clear();
     let schedule = found(synthesize(
         &example.trace,
-        &Options::default(),
+        &SolverOptions::default(),
         &Budget::unlimited(),
     ));
     let place = |name: &str| {
@@ -55,7 +55,7 @@ fn the_root_cause_is_figure_3b() {
     let answer = root_cause(
         &example.trace,
         &order,
-        &Options::default(),
+        &SolverOptions::default(),
         &Budget::unlimited(),
     );
     let cause = found(answer);
@@ -84,7 +84,7 @@ fn the_alternate_is_figure_3c() {
     let example = fixture(PFSCAN);
     let order = example.trace.order.clone();
     let pair = (named(&example, "W 1.20"), named(&example, "R 2.19"));
-    let options = Options::default();
+    let options = SolverOptions::default();
     let schedule = found(alternate(
         &example.trace,
         &order,
@@ -101,7 +101,7 @@ fn the_alternate_is_figure_3c() {
     };
     assert!(place(pair.1) < place(pair.0));
     assert_eq!(
-        Checker::new(&example.trace)
+        TraceConstraints::new(&example.trace)
             .check(&schedule.order)
             .unwrap()
             .fails,
@@ -116,7 +116,11 @@ fn the_alternate_is_figure_3c() {
 #[test]
 fn the_counts_are_those_of_the_figure() {
     let example = fixture(PFSCAN);
-    let answer = synthesize(&example.trace, &Options::default(), &Budget::unlimited());
+    let answer = synthesize(
+        &example.trace,
+        &SolverOptions::default(),
+        &Budget::unlimited(),
+    );
     assert_eq!((answer.counts.path, answer.counts.bug), (3, 1));
     assert_eq!(answer.counts.accesses, 9);
     // Two forks; sections of 1, 2 and 2 in three threads exclude each other in eight pairs.

@@ -1,20 +1,20 @@
 //! Traces of moderate size: results pass the checker, and the effort stays small.
 
 use super::*;
-use synthetic::{Program, failing};
+use synthetic::{SyntheticProgram, failing};
 
-fn sized(program: Program, accesses: u32, seed: u64) {
+fn sized(program: SyntheticProgram, accesses: u32, seed: u64) {
     let trace = failing(program, accesses, 3, seed);
-    let checker = Checker::new(&trace);
+    let checker = TraceConstraints::new(&trace);
     assert_eq!(
         checker.check(&trace.order).unwrap().fails,
         Some(true),
         "{program:?} {accesses} {seed}"
     );
-    let options = Options::default();
+    let options = SolverOptions::default();
     let schedule = found(synthesize(&trace, &options, &Budget::unlimited()));
     assert_eq!(checker.check(&schedule.order).unwrap().fails, Some(true));
-    let small = Options {
+    let small = SolverOptions {
         effort: 20_000_000,
         ..options
     };
@@ -35,13 +35,13 @@ fn sized(program: Program, accesses: u32, seed: u64) {
 #[test]
 fn banks() {
     for seed in 0..2 {
-        sized(Program::Bank, 30, seed);
+        sized(SyntheticProgram::Bank, 30, seed);
     }
 }
 
 #[test]
 fn queues() {
     for seed in 0..2 {
-        sized(Program::Queue, 24, seed);
+        sized(SyntheticProgram::Queue, 24, seed);
     }
 }

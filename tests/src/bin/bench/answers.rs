@@ -1,6 +1,6 @@
 //! Answers of `unsnarl explain` for the programs of `tests/programs`.
 
-use crate::{kept::Kept, measure::of_children};
+use crate::{kept::KeptResults, measure::of_children};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 use unsnarl_core::{BugKind, Explanation};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 use unsnarl_trace::read_run;
 
 /// Schedules in which a program with a bug must fail.
@@ -23,9 +23,9 @@ const FAILING: [&str; 2] = ["3", "60"];
 
 /// The build, the recording and the options that an answer is for.
 #[derive(Clone, Copy)]
-pub struct Question<'q> {
+pub struct AnswerKey<'q> {
     /// The compiler.
-    pub compiler: Compiler,
+    pub compiler: TestedCompiler,
     /// Level of optimization.
     pub level: &'q str,
     /// Seed of the recording.
@@ -37,8 +37,8 @@ pub struct Question<'q> {
 }
 
 /// The question of the tables that are about nothing else: clang without optimization, seed 1.
-pub const PLAIN: Question = Question {
-    compiler: Compiler::Clang,
+pub const PLAIN: AnswerKey = AnswerKey {
+    compiler: TestedCompiler::Clang,
     level: "-O0",
     seed: 1,
     run_budget: None,
@@ -47,7 +47,7 @@ pub const PLAIN: Question = Question {
 
 /// An answer with its cost.
 #[derive(Serialize, Deserialize)]
-pub struct Answer {
+pub struct TimedAnswer {
     /// `true` if a recorded run failed.
     pub fails: bool,
     /// The explanations, without their steps.
@@ -63,16 +63,16 @@ pub struct Answer {
 }
 
 /// Answers that are kept.
-pub struct Answers(Kept<Answer>);
+pub struct KeptAnswers(KeptResults<TimedAnswer>);
 
-impl Answers {
+impl KeptAnswers {
     /// Opens the answers of the present `unsnarl`.
-    pub fn open() -> Result<Answers> {
-        Ok(Answers(Kept::open("answers")?))
+    pub fn open() -> Result<KeptAnswers> {
+        Ok(KeptAnswers(KeptResults::open("answers")?))
     }
 
     /// The answer for a program.
-    pub fn get(&mut self, program: &Program, question: &Question) -> Result<&Answer> {
+    pub fn get(&mut self, program: &TestProgram, question: &AnswerKey) -> Result<&TimedAnswer> {
         let key = key(program, question)?;
         self.0.get(&key, || {
             eprintln!("{key} ...");
@@ -81,8 +81,8 @@ impl Answers {
     }
 }
 
-fn key(program: &Program, question: &Question) -> Result<String> {
-    let Question {
+fn key(program: &TestProgram, question: &AnswerKey) -> Result<String> {
+    let AnswerKey {
         compiler,
         level,
         seed,
@@ -99,7 +99,7 @@ fn key(program: &Program, question: &Question) -> Result<String> {
     ))
 }
 
-fn ask(program: &Program, question: &Question) -> Result<Answer> {
+fn ask(program: &TestProgram, question: &AnswerKey) -> Result<TimedAnswer> {
     let workspace = Workspace::new()?;
     let command = program.compile_with(&workspace, question.compiler, &[question.level])?;
     let fails = record(&workspace, program, question.seed, &command)?;
@@ -118,7 +118,7 @@ fn ask(program: &Program, question: &Question) -> Result<Answer> {
         fixes.push(fix(&workspace, told)?);
     }
     explanations.iter_mut().for_each(shorten);
-    Ok(Answer {
+    Ok(TimedAnswer {
         fails,
         explanations,
         fixes,
@@ -129,7 +129,7 @@ fn ask(program: &Program, question: &Question) -> Result<Answer> {
 }
 
 /// Records a program; the result is whether a run failed.
-fn record(workspace: &Workspace, program: &Program, seed: u64, command: &str) -> Result<bool> {
+fn record(workspace: &Workspace, program: &TestProgram, seed: u64, command: &str) -> Result<bool> {
     let seed = seed.to_string();
     let runs: &[&str] = match (program.expectation.kinds.as_slice(), &program.second) {
         ([], _) => &["-n", CORRECT_RUNS],

@@ -1,16 +1,16 @@
 //! Accuracy of `unsnarl explain` by the time that it may execute the program for, and its processor time.
 
 use crate::{
-    answers::{Answers, PLAIN, Question},
-    budget_plot::{Point, plot},
+    answers::{AnswerKey, KeptAnswers, PLAIN},
+    budget_plot::{PlotPoint, plot},
     docs,
     judged::{Judged, expectations, with_bug},
-    table::{Table, median},
+    table::{PrintedTable, median},
 };
 use anyhow::Result;
 use std::time::Duration;
 use unsnarl_core::Certainty;
-use unsnarl_e2e::Program;
+use unsnarl_e2e::TestProgram;
 
 /// Values of `--run-budget`, in seconds.
 const BUDGETS: [&str; 5] = ["0.5", "1", "3", "10", "30"];
@@ -21,10 +21,10 @@ const EVENTS: usize = 10_000;
 /// then.
 pub fn run(names: &[String]) -> Result<()> {
     let programs = with_bug(names)?;
-    let mut answers = Answers::open()?;
+    let mut answers = KeptAnswers::open()?;
     let mut tallies = Vec::new();
     for budget in BUDGETS {
-        let mut tally = Tally::default();
+        let mut tally = BudgetTally::default();
         for program in &programs {
             tally.add(program, budget, &mut answers)?;
         }
@@ -41,7 +41,7 @@ pub fn run(names: &[String]) -> Result<()> {
 
 /// The answers within one budget.
 #[derive(Default)]
-struct Tally {
+struct BudgetTally {
     bugs: usize,
     kinds: usize,
     right: usize,
@@ -51,10 +51,15 @@ struct Tally {
     longest: usize,
 }
 
-impl Tally {
-    fn add(&mut self, program: &Program, budget: &str, answers: &mut Answers) -> Result<()> {
+impl BudgetTally {
+    fn add(
+        &mut self,
+        program: &TestProgram,
+        budget: &str,
+        answers: &mut KeptAnswers,
+    ) -> Result<()> {
         let seconds = format!("{}ms", (budget.parse::<f64>()? * 1000.0) as u64);
-        let question = Question {
+        let question = AnswerKey {
             run_budget: Some(&seconds),
             ..PLAIN
         };
@@ -90,8 +95,8 @@ impl Tally {
     }
 }
 
-fn in_words(tallies: &[(&str, Tally)]) -> String {
-    let mut table = Table::new(&[
+fn in_words(tallies: &[(&str, BudgetTally)]) -> String {
+    let mut table = PrintedTable::new(&[
         "`--run-budget`, s",
         "right class",
         "right class and lines",
@@ -110,10 +115,10 @@ fn in_words(tallies: &[(&str, Tally)]) -> String {
     )
 }
 
-fn points(tallies: &[(&str, Tally)]) -> Result<Vec<Point>> {
-    let point = |(budget, tally): &(&str, Tally)| {
+fn points(tallies: &[(&str, BudgetTally)]) -> Result<Vec<PlotPoint>> {
+    let point = |(budget, tally): &(&str, BudgetTally)| {
         let share = |count: usize| count as f64 / tally.bugs.max(1) as f64;
-        Ok(Point {
+        Ok(PlotPoint {
             seconds: budget.parse()?,
             right: share(tally.right),
             confirmed: share(tally.confirmed),

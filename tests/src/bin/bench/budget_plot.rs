@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// The shares within one budget.
-pub struct Point {
+pub struct PlotPoint {
     /// The budget.
     pub seconds: f64,
     /// Share of right explanations, from 0 to 1.
@@ -18,7 +18,7 @@ const HEIGHT: f64 = 180.0;
 const ROOM: f64 = 48.0;
 
 /// The shares as SVG, with a logarithmic scale of seconds.
-pub fn plot(points: &[Point]) -> String {
+pub fn plot(points: &[PlotPoint]) -> String {
     let (width, height) = (WIDTH + 2.0 * ROOM, HEIGHT + 2.0 * ROOM);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -57,8 +57,8 @@ pub fn plot(points: &[Point]) -> String {
 
 /// A line with its legend: its name, the pattern of its dashes, and the height of the legend.
 fn line(
-    points: &[Point],
-    share: fn(&Point) -> f64,
+    points: &[PlotPoint],
+    share: fn(&PlotPoint) -> f64,
     (name, dashes, at): (&str, &str, f64),
 ) -> String {
     let corners: Vec<String> = points
@@ -75,7 +75,7 @@ fn line(
     )
 }
 
-fn x(points: &[Point], point: &Point) -> f64 {
+fn x(points: &[PlotPoint], point: &PlotPoint) -> f64 {
     let ends = [points.first(), points.last()].map(|end| end.map_or(1.0, |end| end.seconds.ln()));
     let [first, last] = ends;
     (point.seconds.ln() - first) / (last - first).max(f64::EPSILON) * WIDTH
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn shares_go_from_left_to_right() {
-        let point = |seconds, right| Point {
+        let point = |seconds, right| PlotPoint {
             seconds,
             right,
             confirmed: 0.0,

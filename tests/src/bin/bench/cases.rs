@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 use unsnarl_core::{Corpus, CorpusKey, RunSummary, explanation::Place};
-use unsnarl_e2e::{Compiler, Expectation, Program, Workspace};
+use unsnarl_e2e::{Expectation, TestProgram, TestedCompiler, Workspace};
 use unsnarl_trace::{Run, read_run};
 
 /// Runs of one recording.
@@ -14,9 +14,9 @@ const CAMPAIGNS: u64 = 40;
 const APART: u64 = 1_000_000;
 
 /// A program's runs: passing ones first come, and failing ones.
-pub struct Recorded {
+pub struct RecordedProgram {
     /// The program with its expectation.
-    pub program: Program,
+    pub program: TestProgram,
     /// Names and runs.
     pub passing: Vec<(String, Arc<Run>)>,
     /// Names and runs.
@@ -24,11 +24,11 @@ pub struct Recorded {
 }
 
 /// Records random schedules of a program until there are so many passing and failing runs.
-pub fn record(name: &str, passing: usize, failing: usize) -> Result<Recorded> {
-    let program = Program::open(name)?;
+pub fn record(name: &str, passing: usize, failing: usize) -> Result<RecordedProgram> {
+    let program = TestProgram::open(name)?;
     let workspace = Workspace::new()?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
-    let mut recorded = Recorded {
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
+    let mut recorded = RecordedProgram {
         program,
         passing: Vec::new(),
         failing: Vec::new(),
@@ -66,7 +66,7 @@ pub fn record(name: &str, passing: usize, failing: usize) -> Result<Recorded> {
     )
 }
 
-impl Recorded {
+impl RecordedProgram {
     /// Takes the runs of a folder, in the order of their seeds.
     fn take(&mut self, workspace: &Workspace, folder: &str) -> Result<()> {
         let mut names = workspace.runs_in(folder)?;

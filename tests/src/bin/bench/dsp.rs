@@ -5,11 +5,11 @@ mod paths;
 mod solver;
 mod subjects;
 
-use crate::{docs, table::Table};
+use crate::{docs, table::PrintedTable};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use subjects::{RUNS, Recorded, SUBJECTS, Subject, TARGETS};
+use subjects::{DspRun, DspSubject, RUNS, SUBJECTS, TARGETS};
 
 /// The page with the tables.
 const PAGE: &str = "engines/dsp.md";
@@ -36,7 +36,7 @@ pub fn run(words: &[String]) -> Result<()> {
             let subject = SUBJECTS.iter().find(|subject| subject.theirs == *name);
             let subject = subject.with_context(|| format!("no subject is called {name}"))?;
             let recorded = subject.record()?.with_context(none_fails)?;
-            println!("{}", Measured::of(&recorded, &[])?.document);
+            println!("{}", MeasuredDsp::of(&recorded, &[])?.document);
             Ok(())
         }
         _ => bail!(
@@ -47,13 +47,13 @@ pub fn run(words: &[String]) -> Result<()> {
 }
 
 /// The answer of `unsnarl explain` about a run.
-struct Measured {
+struct MeasuredDsp {
     document: Value,
     time: Duration,
 }
 
-impl Measured {
-    fn of(recorded: &Recorded, options: &[&str]) -> Result<Measured> {
+impl MeasuredDsp {
+    fn of(recorded: &DspRun, options: &[&str]) -> Result<MeasuredDsp> {
         let words = [
             &["explain", "--engine", "dsp", "--format", "json"][..],
             &["--times", TIMES, "--budget", BUDGET],
@@ -66,7 +66,7 @@ impl Measured {
         let time = begin.elapsed();
         let document = serde_json::from_str(&finished.stdout)
             .with_context(|| format!("no JSON:\n{finished}"))?;
-        Ok(Measured { document, time })
+        Ok(MeasuredDsp { document, time })
     }
 
     /// A value of the only failure mode, by its path.
@@ -115,7 +115,7 @@ fn none_fails() -> String {
 }
 
 fn tables() -> Result<()> {
-    let mut sizes = Table::new(&[
+    let mut sizes = PrintedTable::new(&[
         "program",
         "theirs",
         "lines",
@@ -132,7 +132,7 @@ fn tables() -> Result<()> {
         "solver, ms",
         "theirs, solver",
     ]);
-    let mut projections = Table::new(&[
+    let mut projections = PrintedTable::new(&[
         "program",
         "pairs tried",
         "theirs",
@@ -157,12 +157,12 @@ fn tables() -> Result<()> {
             continue;
         };
         eprint!("{:.1} s; explaining, ", begin.elapsed().as_secs_f64());
-        let solved = Measured::of(&recorded, &["--solve"])?;
+        let solved = MeasuredDsp::of(&recorded, &["--solve"])?;
         eprint!("{:.1} s; ", solved.time.as_secs_f64());
         // Solving may have taken all the time.
         let measured = match solved.at("/confirmed") {
             Some(_) => None,
-            None => Some(Measured::of(&recorded, &[])?),
+            None => Some(MeasuredDsp::of(&recorded, &[])?),
         };
         let measured = measured.as_ref().unwrap_or(&solved);
         eprintln!("executed: {}", measured.executed());
@@ -178,7 +178,7 @@ fn tables() -> Result<()> {
     docs::replace(PAGE, "tables", &text)
 }
 
-fn size_row(subject: &Subject, recorded: &Recorded, measured: &Measured) -> Vec<String> {
+fn size_row(subject: &DspSubject, recorded: &DspRun, measured: &MeasuredDsp) -> Vec<String> {
     let sizes = &recorded.sizes;
     let measure = |name: &str| measured.number(&format!("/measured/{name}"));
     vec![
@@ -201,9 +201,9 @@ fn size_row(subject: &Subject, recorded: &Recorded, measured: &Measured) -> Vec<
 }
 
 fn projection_row(
-    subject: &Subject,
-    recorded: &Recorded,
-    measured: &Measured,
+    subject: &DspSubject,
+    recorded: &DspRun,
+    measured: &MeasuredDsp,
 ) -> Result<Vec<String>> {
     let count = |name: &str| measured.number(&format!("/projection/counts/{name}"));
     let judged = recorded.judge(measured.at("/projection"))?;
@@ -227,7 +227,7 @@ fn projection_row(
 
 /// Time from a recorded failing run to its projection.
 fn growth() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "shared accesses",
         "events",
@@ -241,8 +241,8 @@ fn growth() -> Result<()> {
     for subject in TARGETS {
         eprintln!("{} ...", subject.name());
         let recorded = subject.record()?.with_context(none_fails)?;
-        let plain = Measured::of(&recorded, &["--no-run"])?;
-        let executed = Measured::of(&recorded, &[])?;
+        let plain = MeasuredDsp::of(&recorded, &["--no-run"])?;
+        let executed = MeasuredDsp::of(&recorded, &[])?;
         let measure = |name: &str| plain.number(&format!("/measured/{name}"));
         table.row(vec![
             subject.name(),

@@ -2,7 +2,7 @@
 //! workspace with 1,000 runs for the first time and again, and the memory of these. Written into
 //! `docs/editor-speed.md`.
 
-use crate::{docs, editor_client::Client, table::Table};
+use crate::{docs, editor_client::EditorClient, table::PrintedTable};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use std::{
@@ -10,7 +10,7 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 
 /// Programs under `tests/programs` that are measured when none is named: one lock, many different runs, and C++. One
 /// failing run of each is explained without others.
@@ -30,7 +30,7 @@ pub fn run(names: &[String]) -> Result<()> {
         [] => PROGRAMS.to_vec(),
         names => names.iter().map(String::as_str).collect(),
     };
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "events per run",
         "different runs",
@@ -69,9 +69,9 @@ fn explained() -> String {
 }
 
 fn measure(name: &str) -> Result<Vec<String>> {
-    let program = Program::open(name)?;
+    let program = TestProgram::open(name)?;
     let workspace = Workspace::new()?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     let events = record(&workspace, &program, &command)?;
     let different = workspace.runs()?.len();
     let failing = workspace.runs_that("failed")?.into_iter().next();
@@ -111,7 +111,7 @@ fn measure(name: &str) -> Result<Vec<String>> {
 }
 
 /// Records, and returns the number of events of a typical run.
-fn record(workspace: &Workspace, program: &Program, command: &str) -> Result<usize> {
+fn record(workspace: &Workspace, program: &TestProgram, command: &str) -> Result<usize> {
     let options = [&["-n", TRIED][..], &program.recording()].concat();
     workspace.record(&options, command)?.exits(1)?;
     let runs = workspace.runs()?;
@@ -126,7 +126,7 @@ fn landings(workspace: &Workspace, run: &[u8]) -> Result<Vec<Duration>> {
     let aside = workspace.path().join("aside");
     fs::rename(&runs, &aside)?;
     fs::create_dir(&runs)?;
-    let mut client = Client::start(workspace.path())?;
+    let mut client = EditorClient::start(workspace.path())?;
     client.status(|status| status["quiescent"] == true)?;
     let mut times = Vec::new();
     for _ in 0..LANDINGS {
@@ -174,13 +174,13 @@ fn fill(workspace: &Workspace, number: usize) -> Result<()> {
 
 /// An opened workspace, with the time that it took.
 struct Opened {
-    client: Client,
+    client: EditorClient,
     marks: Duration,
     done: Duration,
 }
 
 fn open(workspace: &Workspace) -> Result<Opened> {
-    let mut client = Client::start(workspace.path())?;
+    let mut client = EditorClient::start(workspace.path())?;
     let marks = client
         .marks(true)?
         .saturating_duration_since(client.started);
@@ -194,7 +194,7 @@ fn open(workspace: &Workspace) -> Result<Opened> {
 }
 
 /// Times of hovers over the lines of the source.
-fn hovers(client: &mut Client, source: &Path) -> Result<Vec<Duration>> {
+fn hovers(client: &mut EditorClient, source: &Path) -> Result<Vec<Duration>> {
     let text = fs::read_to_string(source)?;
     let uri = format!("file://{}", source.display());
     let mut times = Vec::new();
@@ -212,7 +212,11 @@ fn hovers(client: &mut Client, source: &Path) -> Result<Vec<Duration>> {
 }
 
 /// Time until one more run is among those that were examined.
-fn land_among_many(client: &mut Client, workspace: &Workspace, run: &[u8]) -> Result<Duration> {
+fn land_among_many(
+    client: &mut EditorClient,
+    workspace: &Workspace,
+    run: &[u8],
+) -> Result<Duration> {
     let runs = workspace.path().join(unsnarl_e2e::workspace::RUNS);
     let since = land(&runs, run)?;
     client.status(|status| status["runs"] == MANY + 1)?;

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 type Message = (Instant, Value);
 
 /// A server process with its messages.
-pub struct Client {
+pub struct EditorClient {
     server: Child,
     input: ChildStdin,
     inbox: Receiver<Message>,
@@ -28,9 +28,9 @@ pub struct Client {
     pub started: Instant,
 }
 
-impl Client {
+impl EditorClient {
     /// Starts `unsnarl lsp` on a folder.
-    pub fn start(folder: &Path) -> Result<Client> {
+    pub fn start(folder: &Path) -> Result<EditorClient> {
         let mut command = Command::new(unsnarl_e2e::binary::unsnarl()?);
         command
             .arg("lsp")
@@ -50,7 +50,7 @@ impl Client {
                 }
             }
         });
-        let mut client = Client {
+        let mut client = EditorClient {
             server,
             input,
             inbox,

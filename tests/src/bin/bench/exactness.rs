@@ -1,9 +1,9 @@
 //! Exactness of runs with millions of accesses: the program's own notes against the run file.
 
-use crate::table::Table;
+use crate::table::PrintedTable;
 use anyhow::{Context, Result};
 use std::{fs, path::Path};
-use unsnarl_e2e::{Compiler, Workspace, exact, program::compile_with};
+use unsnarl_e2e::{TestedCompiler, Workspace, exact, program::compile_with};
 use unsnarl_trace::read_run;
 
 const SOURCE: &str = "exact.c";
@@ -14,15 +14,19 @@ const SEEDS: [&str; 2] = ["1", "2"];
 
 /// Compares all builds under all strategies.
 pub fn run() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "build",
         "runs",
         "accesses noted",
         "bytes that agree",
         "without value",
     ]);
-    let mut all = exact::Tally::default();
-    for compiler in [Compiler::Gcc, Compiler::Clang, Compiler::Clang14] {
+    let mut all = exact::ExactCounts::default();
+    for compiler in [
+        TestedCompiler::Gcc,
+        TestedCompiler::Clang,
+        TestedCompiler::Clang14,
+    ] {
         for level in ["-O0", "-O1", "-O2"] {
             eprintln!("{compiler:?} {level} ...");
             let (runs, tally) = measure(compiler, level)?;
@@ -36,12 +40,12 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-fn measure(compiler: Compiler, level: &str) -> Result<(u64, exact::Tally)> {
+fn measure(compiler: TestedCompiler, level: &str) -> Result<(u64, exact::ExactCounts)> {
     let workspace = Workspace::new()?;
     let source = unsnarl_e2e::project().join("tests/runtime").join(SOURCE);
     workspace.write(SOURCE, &fs::read_to_string(source)?)?;
     compile_with(&workspace, Path::new(SOURCE), "exact", compiler, &[level])?;
-    let (mut runs, mut all) = (0, exact::Tally::default());
+    let (mut runs, mut all) = (0, exact::ExactCounts::default());
     for strategy in ["random", "pct", "sequential"] {
         for seed in SEEDS {
             let out = format!("runs-{strategy}-{seed}");

@@ -2,22 +2,22 @@
 //! header names, the experiments that it rests on, and whether its fix holds.
 
 use crate::{
-    answers::{Answer, Answers, PLAIN, Question},
+    answers::{AnswerKey, KeptAnswers, PLAIN, TimedAnswer},
     docs,
     judged::{Judged, expectations},
-    table::{Table, median},
+    table::{PrintedTable, median},
 };
 use anyhow::{Context, Result};
 use std::time::Duration;
-use unsnarl_core::{BugKind, Certainty, Explanation, diagnosis::Share};
-use unsnarl_e2e::{Expectation, Program};
+use unsnarl_core::{BugKind, Certainty, Explanation, diagnosis::FailingShare};
+use unsnarl_e2e::{Expectation, TestProgram};
 
 /// Explains the programs of these names, all when there are none; all of them go into the docs.
 pub fn run(names: &[String]) -> Result<()> {
-    let all = Program::names()?;
+    let all = TestProgram::names()?;
     let programs = if names.is_empty() { &all } else { names };
-    let mut answers = Answers::open()?;
-    let mut table = Table::new(&[
+    let mut answers = KeptAnswers::open()?;
+    let mut table = PrintedTable::new(&[
         "program",
         "expected",
         "told as",
@@ -27,13 +27,13 @@ pub fn run(names: &[String]) -> Result<()> {
         "fix",
         "seconds",
     ]);
-    let mut counts = Counts::default();
-    let question = Question {
+    let mut counts = ExplainCounts::default();
+    let question = AnswerKey {
         tries_fixes: true,
         ..PLAIN
     };
     for name in programs {
-        let program = Program::open(name)?;
+        let program = TestProgram::open(name)?;
         let answer = answers
             .get(&program, &question)
             .with_context(|| name.clone())?;
@@ -51,7 +51,7 @@ pub fn run(names: &[String]) -> Result<()> {
 }
 
 #[derive(Default)]
-struct Counts {
+struct ExplainCounts {
     bugs: usize,
     kinds: usize,
     right: usize,
@@ -62,9 +62,9 @@ struct Counts {
     times: Vec<Duration>,
 }
 
-impl Counts {
+impl ExplainCounts {
     fn in_words(&self) -> String {
-        let Counts {
+        let ExplainCounts {
             bugs,
             kinds,
             right,
@@ -87,7 +87,11 @@ impl Counts {
     }
 }
 
-fn rows(program: &Program, answer: &Answer, counts: &mut Counts) -> Vec<Vec<String>> {
+fn rows(
+    program: &TestProgram,
+    answer: &TimedAnswer,
+    counts: &mut ExplainCounts,
+) -> Vec<Vec<String>> {
     match program.expectation.kinds.as_slice() {
         [] => {
             let is_quiet = answer.explanations.is_empty();
@@ -116,17 +120,22 @@ fn count([so, all]: &mut [usize; 2], is_so: bool) {
 }
 
 /// The row of a program from which a single answer is expected: nothing, or that the schedule does not matter.
-fn without_bug(program: &Program, expected: &str, is_so: bool, answer: &Answer) -> Vec<String> {
+fn without_bug(
+    program: &TestProgram,
+    expected: &str,
+    is_so: bool,
+    answer: &TimedAnswer,
+) -> Vec<String> {
     let told = if is_so { expected } else { "something else" };
     let verdict = if is_so { "right" } else { "wrong" };
     row(program, [expected, told, verdict, "", "", ""], answer.time)
 }
 
 fn bug(
-    program: &Program,
+    program: &TestProgram,
     expectation: &Expectation,
-    answer: &Answer,
-    counts: &mut Counts,
+    answer: &TimedAnswer,
+    counts: &mut ExplainCounts,
 ) -> Vec<String> {
     let judged = answer.judge(program, expectation);
     let index = answer.told(program, expectation);
@@ -154,14 +163,14 @@ fn is_confirmed(told: &Explanation) -> bool {
 
 /// The schedules that fail with what is blamed and without it, in words.
 fn shares(told: Option<&Explanation>) -> [String; 2] {
-    let in_words = |share: Share| format!("{} of {}", share.fails, share.of);
+    let in_words = |share: FailingShare| format!("{} of {}", share.fails, share.of);
     let evidence = told.and_then(|told| told.evidence.as_ref());
     evidence.map_or_else(Default::default, |evidence| {
         [evidence.with, evidence.without].map(in_words)
     })
 }
 
-fn row(program: &Program, cells: [&str; 6], time: Duration) -> Vec<String> {
+fn row(program: &TestProgram, cells: [&str; 6], time: Duration) -> Vec<String> {
     let mut row = vec![format!("`{}`", program.name)];
     row.extend(cells.map(str::to_owned));
     row.push(format!("{:.1}", time.as_secs_f64()));

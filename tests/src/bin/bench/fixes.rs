@@ -1,9 +1,9 @@
 //! Suggested fixes of `tests/programs`: offered or refused, and whether they hold, into `docs/fixes.md`.
 
-use crate::{docs, table::Table};
+use crate::{docs, table::PrintedTable};
 use anyhow::{Context, Result};
 use std::time::Instant;
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace};
 
 /// Runs until a program that fails seldom is given up.
 const CAP: &str = "3000";
@@ -12,7 +12,7 @@ const LIMITS: [&str; 4] = ["--budget", "10s", "--random", "100"];
 
 /// Results of the programs.
 #[derive(Default)]
-struct Tally {
+struct FixTally {
     programs: usize,
     offered: usize,
     hold: usize,
@@ -21,24 +21,24 @@ struct Tally {
 /// Tries the first fix that holds of each program, all programs with a bug when no name is given; with names only
 /// prints.
 pub fn run(names: &[String]) -> Result<()> {
-    let all = Program::names()?;
-    let mut table = Table::new(&[
+    let all = TestProgram::names()?;
+    let mut table = PrintedTable::new(&[
         "program",
         "fix",
         "as a constraint",
         "built and explored",
         "time",
     ]);
-    let mut tally = Tally::default();
+    let mut tally = FixTally::default();
     for name in if names.is_empty() { &all } else { names } {
-        let program = Program::open(name)?;
+        let program = TestProgram::open(name)?;
         if program.expectation.parts.is_empty() {
             continue;
         }
         eprintln!("{name} ...");
         table.row(measure(&program, &mut tally).with_context(|| name.clone())?);
     }
-    let Tally {
+    let FixTally {
         programs,
         offered,
         hold,
@@ -55,9 +55,9 @@ pub fn run(names: &[String]) -> Result<()> {
     }
 }
 
-fn measure(program: &Program, tally: &mut Tally) -> Result<Vec<String>> {
+fn measure(program: &TestProgram, tally: &mut FixTally) -> Result<Vec<String>> {
     let workspace = Workspace::new()?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     tally.programs += 1;
     let words = [
         &["-n", CAP, "--until-failing", "3"],
@@ -118,7 +118,7 @@ fn said(finished: &Finished) -> String {
     }
 }
 
-fn build(program: &Program) -> Result<String> {
+fn build(program: &TestProgram) -> Result<String> {
     let source = program.source.file_name().context("a source has a name")?;
     let word = if program.is_cpp() { "$CXX" } else { "$CC" };
     Ok(format!(

@@ -1,7 +1,7 @@
 //! Hits per 1,000 runs, by strategy, for every program of `tests/programs`; how fast its runs are, what
 //! they take on disk, and whether they repeat.
 
-use crate::table::Table;
+use crate::table::PrintedTable;
 use anyhow::{Context, Result, ensure};
 use std::{
     fs,
@@ -13,7 +13,7 @@ use std::{
     thread,
     time::Instant,
 };
-use unsnarl_e2e::{Compiler, Finished, Program, Workspace};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace};
 
 /// The strategies, as `record --strategy` takes them.
 const STRATEGIES: [&str; 9] = [
@@ -36,11 +36,11 @@ const REPLAYS: &str = "100";
 
 /// Measures the programs of these names, all when there are none.
 pub fn run(names: &[String]) -> Result<()> {
-    let all = Program::names()?;
+    let all = TestProgram::names()?;
     let names = if names.is_empty() { &all } else { names };
-    let programs: Vec<Program> = names
+    let programs: Vec<TestProgram> = names
         .iter()
-        .map(|name| Program::open(name))
+        .map(|name| TestProgram::open(name))
         .collect::<Result<_>>()?;
     println!("{}", hits(&programs)?);
     println!(
@@ -56,7 +56,7 @@ pub fn run(names: &[String]) -> Result<()> {
 }
 
 /// One row for each program. Workers take the next program when they are done with one.
-fn hits(programs: &[Program]) -> Result<Table> {
+fn hits(programs: &[TestProgram]) -> Result<PrintedTable> {
     let (next, rows) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || -> Result<()> {
         while let Some((at, program)) = take(&next, programs) {
@@ -81,19 +81,19 @@ fn hits(programs: &[Program]) -> Result<Table> {
         .into_inner()
         .unwrap_or_else(|poisoned| poisoned.into_inner());
     rows.sort();
-    let mut table = Table::new(&[&["program"], &STRATEGIES[..]].concat());
+    let mut table = PrintedTable::new(&[&["program"], &STRATEGIES[..]].concat());
     rows.into_iter().for_each(|(_, row)| table.row(row));
     Ok(table)
 }
 
-fn take<'a>(next: &AtomicUsize, programs: &'a [Program]) -> Option<(usize, &'a Program)> {
+fn take<'a>(next: &AtomicUsize, programs: &'a [TestProgram]) -> Option<(usize, &'a TestProgram)> {
     let at = next.fetch_add(1, Relaxed);
     Some((at, programs.get(at)?))
 }
 
-fn hits_of(program: &Program) -> Result<Vec<String>> {
+fn hits_of(program: &TestProgram) -> Result<Vec<String>> {
     let workspace = Workspace::new()?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     let mut row = vec![format!("`{}`", program.name)];
     for strategy in STRATEGIES {
         let tally = campaign(&workspace, program, &command, strategy, RUNS)?.0;
@@ -108,7 +108,7 @@ fn hits_of(program: &Program) -> Result<Vec<String>> {
 /// Records `runs` runs into a folder named like the strategy: runs made and runs that failed.
 fn campaign(
     workspace: &Workspace,
-    program: &Program,
+    program: &TestProgram,
     command: &str,
     strategy: &str,
     runs: u64,
@@ -148,8 +148,8 @@ fn tally_of_line(line: &str) -> Option<(u64, u64)> {
     Some((runs.trim().replace(',', "").parse().ok()?, failed.sum()))
 }
 
-fn rates(programs: &[Program]) -> Result<Table> {
-    let mut table = Table::new(&[
+fn rates(programs: &[TestProgram]) -> Result<PrintedTable> {
+    let mut table = PrintedTable::new(&[
         "program",
         "runs/s",
         "events in a run",
@@ -165,9 +165,9 @@ fn rates(programs: &[Program]) -> Result<Table> {
     Ok(table)
 }
 
-fn rate_of(program: &Program) -> Result<Vec<String>> {
+fn rate_of(program: &TestProgram) -> Result<Vec<String>> {
     let workspace = Workspace::new()?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     let begin = Instant::now();
     let ((runs, _), _) = campaign(&workspace, program, &command, "portfolio", RATE_RUNS)?;
     let rate = runs as f64 / begin.elapsed().as_secs_f64();
@@ -193,7 +193,7 @@ fn rate_of(program: &Program) -> Result<Vec<String>> {
 }
 
 /// Returns the rank of the first explanation that names the expected kind and lines.
-fn rank(workspace: &Workspace, program: &Program) -> Result<String> {
+fn rank(workspace: &Workspace, program: &TestProgram) -> Result<String> {
     let finished = workspace.unsnarl(&["explain", "portfolio", "--format", "json"])?;
     let explanations = finished.explanations()?;
     let rank = program.expectation.rank(&explanations, &program.source);

@@ -3,10 +3,10 @@
 
 mod subjects;
 
-use crate::{docs, table::Table};
+use crate::{docs, table::PrintedTable};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use subjects::{LARGER, Recorded, SUBJECTS, Subject, record};
+use subjects::{FailingRun, InvariantSubject, LARGER, SUBJECTS, record};
 use unsnarl_e2e::shows;
 
 /// The page with the tables.
@@ -27,7 +27,7 @@ pub fn run(words: &[String]) -> Result<()> {
         [name] => {
             let recorded = record(name, None)?;
             for level in LEVELS {
-                let measured = Measured::of(&recorded, level)?;
+                let measured = MeasuredInvariants::of(&recorded, level)?;
                 println!("{level}: {}\n{}", measured.cell(&recorded), measured.text);
             }
             Ok(())
@@ -40,14 +40,14 @@ pub fn run(words: &[String]) -> Result<()> {
 }
 
 /// The answer of `unsnarl explain` about a run at a level.
-struct Measured {
+struct MeasuredInvariants {
     /// The row of the only failure mode.
     row: Value,
     text: String,
 }
 
-impl Measured {
-    fn of(recorded: &Recorded, level: &str) -> Result<Measured> {
+impl MeasuredInvariants {
+    fn of(recorded: &FailingRun, level: &str) -> Result<MeasuredInvariants> {
         let file = recorded.file.display().to_string();
         let words = ["explain", "--engine", "invariants", "--level", level];
         let words = [&words[..], &["--format", "json", &file]].concat();
@@ -59,7 +59,7 @@ impl Measured {
             .with_context(|| format!("no answer:\n{finished}"))?
             .clone();
         let text = serde_json::to_string_pretty(&row)?;
-        Ok(Measured { row, text })
+        Ok(MeasuredInvariants { row, text })
     }
 
     fn count(&self, name: &str) -> Option<u64> {
@@ -80,7 +80,7 @@ impl Measured {
         self.percent("kept_variables", "variables")
     }
 
-    fn shows(&self, recorded: &Recorded) -> bool {
+    fn shows(&self, recorded: &FailingRun) -> bool {
         let expectation = &recorded.program.expectation;
         let told = self.row.get("told");
         told.is_some_and(|told| shows(expectation, &recorded.run, told))
@@ -101,7 +101,7 @@ impl Measured {
     }
 
     /// `35 / 54 yes`: slice, variables, whether it shows the bug.
-    fn cell(&self, recorded: &Recorded) -> String {
+    fn cell(&self, recorded: &FailingRun) -> String {
         match (self.slice(), self.variables()) {
             (Some(slice), Some(variables)) => {
                 let shows = if self.shows(recorded) { "yes" } else { "-" };
@@ -124,7 +124,7 @@ struct Sums {
 }
 
 fn kernels() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "theirs",
         "bug",
@@ -149,11 +149,11 @@ fn kernels() -> Result<()> {
     docs::replace(PAGE, "kernels", &text)
 }
 
-fn row(subject: &Subject, recorded: &Recorded, sums: &mut Sums) -> Result<Vec<String>> {
+fn row(subject: &InvariantSubject, recorded: &FailingRun, sums: &mut Sums) -> Result<Vec<String>> {
     let mut cells = Vec::new();
     let (mut instructions, mut times, mut lightest) = (None, Vec::new(), None);
     for (at, level) in LEVELS.iter().enumerate() {
-        let measured = Measured::of(recorded, level)?;
+        let measured = MeasuredInvariants::of(recorded, level)?;
         cells.push(measured.cell(recorded));
         instructions = instructions.or(measured.count("statements"));
         times.extend(measured.milliseconds().map(|(invariants, _)| invariants));
@@ -242,7 +242,7 @@ fn summary(sums: &Sums) -> String {
 
 /// Time by the length of the trace.
 fn growth() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "events",
         "instructions",
@@ -256,7 +256,7 @@ fn growth() -> Result<()> {
         eprintln!("{name} {argument} ...");
         let recorded = record(name, Some(argument))?;
         for level in LEVELS {
-            let measured = Measured::of(&recorded, level)?;
+            let measured = MeasuredInvariants::of(&recorded, level)?;
             table.row(growth_row((name, argument), level, &recorded, &measured)?);
         }
     }
@@ -267,8 +267,8 @@ fn growth() -> Result<()> {
 fn growth_row(
     (name, argument): (&str, &str),
     level: &str,
-    recorded: &Recorded,
-    measured: &Measured,
+    recorded: &FailingRun,
+    measured: &MeasuredInvariants,
 ) -> Result<Vec<String>> {
     let number = |name: &str| {
         measured

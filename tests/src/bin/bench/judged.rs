@@ -1,10 +1,10 @@
 //! Comparison of answers with what the headers of programs say.
 
-use crate::answers::Answer;
+use crate::answers::TimedAnswer;
 use anyhow::{Result, ensure};
 use std::fmt;
 use unsnarl_core::{Explanation, Role};
-use unsnarl_e2e::{Expectation, Program};
+use unsnarl_e2e::{Expectation, TestProgram};
 
 /// The difference between an answer and what the program's header says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,9 +33,9 @@ impl fmt::Display for Judged {
     }
 }
 
-impl Answer {
+impl TimedAnswer {
     /// Index of the explanation that counts: the first one, and of a program with two bugs the first right one.
-    pub fn told(&self, program: &Program, expectation: &Expectation) -> Option<usize> {
+    pub fn told(&self, program: &TestProgram, expectation: &Expectation) -> Option<usize> {
         let rank = expectation.rank(&self.explanations, &program.source);
         let first = (!self.explanations.is_empty()).then_some(0);
         match &program.second {
@@ -45,7 +45,7 @@ impl Answer {
     }
 
     /// Compares the explanation that counts with an expectation.
-    pub fn judge(&self, program: &Program, expectation: &Expectation) -> Judged {
+    pub fn judge(&self, program: &TestProgram, expectation: &Expectation) -> Judged {
         let told = self.told(program, expectation);
         let Some(told) = told.and_then(|told| self.explanations.get(told)) else {
             return if self.fails {
@@ -63,16 +63,17 @@ impl Answer {
 }
 
 /// The expectations about a program: one for each bug.
-pub fn expectations(program: &Program) -> Vec<&Expectation> {
+pub fn expectations(program: &TestProgram) -> Vec<&Expectation> {
     let both = [Some(&program.expectation), program.second.as_ref()];
     both.into_iter().flatten().collect()
 }
 
 /// The programs that have a bug of several threads: those of these names, all when there are none.
-pub fn with_bug(names: &[String]) -> Result<Vec<Program>> {
-    let all = Program::names()?;
+pub fn with_bug(names: &[String]) -> Result<Vec<TestProgram>> {
+    let all = TestProgram::names()?;
     let names = if names.is_empty() { &all } else { names };
-    let programs: Result<Vec<Program>> = names.iter().map(|name| Program::open(name)).collect();
+    let programs: Result<Vec<TestProgram>> =
+        names.iter().map(|name| TestProgram::open(name)).collect();
     let mut programs = programs?;
     programs.retain(|program| !program.expectation.parts.is_empty());
     ensure!(!programs.is_empty(), "none of these programs has a bug");

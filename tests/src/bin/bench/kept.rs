@@ -13,14 +13,14 @@ use std::{
 use unsnarl_e2e::binary;
 
 /// The results by their keys, with their file.
-pub struct Kept<T> {
+pub struct KeptResults<T> {
     file: File,
     known: HashMap<String, T>,
 }
 
-impl<T: Serialize + DeserializeOwned> Kept<T> {
+impl<T: Serialize + DeserializeOwned> KeptResults<T> {
     /// Opens the results of this kind by the present `unsnarl`; another build has another file.
-    pub fn open(kind: &str) -> Result<Kept<T>> {
+    pub fn open(kind: &str) -> Result<KeptResults<T>> {
         let path = path(kind)?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -36,7 +36,7 @@ impl<T: Serialize + DeserializeOwned> Kept<T> {
             file.write_all(b"\n")?;
         }
         eprintln!("results are kept in {}", path.display());
-        Ok(Kept { file, known })
+        Ok(KeptResults { file, known })
     }
 
     /// The result of this key; `make` makes it when there is none yet.

@@ -1,25 +1,25 @@
 //! Correctness of the first explanation of each bug of `tests/programs` at every level of optimization.
 
 use crate::{
-    answers::{Answers, PLAIN, Question},
+    answers::{AnswerKey, KeptAnswers, PLAIN},
     docs,
     judged::{Judged, expectations, in_short, with_bug},
-    table::Table,
+    table::PrintedTable,
 };
 use anyhow::Result;
-use unsnarl_e2e::{Compiler, Program};
+use unsnarl_e2e::{TestProgram, TestedCompiler};
 
 /// The compilers that are measured.
-const COMPILERS: [Compiler; 2] = [Compiler::Gcc, Compiler::Clang];
+const COMPILERS: [TestedCompiler; 2] = [TestedCompiler::Gcc, TestedCompiler::Clang];
 /// Levels of optimization.
 const LEVELS: [&str; 3] = ["-O0", "-O1", "-O2"];
 
 /// Judges the programs of these names, all that have a bug when there are none; the numbers go into the docs then.
 pub fn run(names: &[String]) -> Result<()> {
     let programs = with_bug(names)?;
-    let mut answers = Answers::open()?;
-    let builds = COMPILERS.map(|compiler| LEVELS.map(|level| Build::new(compiler, level)));
-    let mut builds: Vec<Build> = builds.into_iter().flatten().collect();
+    let mut answers = KeptAnswers::open()?;
+    let builds = COMPILERS.map(|compiler| LEVELS.map(|level| MeasuredBuild::new(compiler, level)));
+    let mut builds: Vec<MeasuredBuild> = builds.into_iter().flatten().collect();
     for build in &mut builds {
         for program in &programs {
             build.add(program, &mut answers)?;
@@ -34,8 +34,8 @@ pub fn run(names: &[String]) -> Result<()> {
 }
 
 /// A compiler with a level of optimization, and the verdicts on its programs.
-struct Build {
-    compiler: Compiler,
+struct MeasuredBuild {
+    compiler: TestedCompiler,
     level: &'static str,
     judged: Vec<Judged>,
     /// Programs that the compiler leaves the bug out of, and that never failed.
@@ -44,9 +44,9 @@ struct Build {
     wrong: Vec<String>,
 }
 
-impl Build {
-    fn new(compiler: Compiler, level: &'static str) -> Build {
-        Build {
+impl MeasuredBuild {
+    fn new(compiler: TestedCompiler, level: &'static str) -> MeasuredBuild {
+        MeasuredBuild {
             compiler,
             level,
             judged: Vec::new(),
@@ -55,8 +55,8 @@ impl Build {
         }
     }
 
-    fn add(&mut self, program: &Program, answers: &mut Answers) -> Result<()> {
-        let question = Question {
+    fn add(&mut self, program: &TestProgram, answers: &mut KeptAnswers) -> Result<()> {
+        let question = AnswerKey {
             compiler: self.compiler,
             level: self.level,
             ..PLAIN
@@ -99,18 +99,18 @@ impl Build {
     }
 }
 
-impl std::fmt::Display for Build {
+impl std::fmt::Display for MeasuredBuild {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let compiler = match self.compiler {
-            Compiler::Gcc => "gcc",
-            Compiler::Clang | Compiler::Clang14 => "clang",
+            TestedCompiler::Gcc => "gcc",
+            TestedCompiler::Clang | TestedCompiler::Clang14 => "clang",
         };
         write!(f, "{compiler} {}", self.level)
     }
 }
 
-fn in_words(builds: &[Build]) -> String {
-    let mut table = Table::new(&[
+fn in_words(builds: &[MeasuredBuild]) -> String {
+    let mut table = PrintedTable::new(&[
         "build",
         "bugs",
         "right",

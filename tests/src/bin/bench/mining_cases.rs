@@ -1,22 +1,22 @@
 //! The case studies of the paper on mining, as programs: lengths, reduction, times, groups, and the rank of the group
 //! that names the lines to blame; then with bounded and with random subsets.
 
-use crate::{measure::on_cpu, table::Table};
+use crate::{measure::on_cpu, table::PrintedTable};
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path, sync::Arc};
 use unsnarl_core::{
     Budget, Corpus, CorpusKey, RunSummary, StopReason,
     findings::{self, Finding, FoundDependency},
     mining::{
-        Input, Mapping, Mined, Options, Prepared, Sample, Subset, Wanted, abstract_patterns, mine,
-        switches,
+        Mapping, Mined, MiningInput, MiningOptions, MiningSteps, Sample, Subset, WantedPatterns,
+        abstract_patterns, mine, switches,
     },
 };
-use unsnarl_e2e::{Compiler, Program, Workspace, program::compile_with};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, program::compile_with};
 use unsnarl_trace::read_run;
 
 /// A case study.
-struct Case {
+struct CaseStudy {
     /// Its name in the paper.
     name: &'static str,
     /// Its program here.
@@ -46,8 +46,8 @@ const fn case(
     define: Option<&'static str>,
     runs: (usize, usize),
     lengths: (&'static str, &'static str),
-) -> Case {
-    Case {
+) -> CaseStudy {
+    CaseStudy {
         name,
         program,
         define,
@@ -56,7 +56,7 @@ const fn case(
     }
 }
 
-const CASES: [Case; 11] = [
+const CASES: [CaseStudy; 11] = [
     case("BankAccount", "bank_account", None, (40, 5), ("178", "13")),
     case(
         "CircularListRace",
@@ -130,13 +130,13 @@ pub fn write_docs() -> Result<()> {
 }
 
 /// The runs of a case.
-struct Recorded {
-    program: Program,
+struct RecordedCase {
+    program: TestProgram,
     corpus: Corpus,
 }
 
 fn tables() -> Result<String> {
-    let mut lengths = Table::new(&[
+    let mut lengths = PrintedTable::new(&[
         "program",
         "failing, passing runs",
         "events",
@@ -144,7 +144,7 @@ fn tables() -> Result<String> {
         "reduction",
         "in the paper: runs, events, macros",
     ]);
-    let mut groups = Table::new(&[
+    let mut groups = PrintedTable::new(&[
         "program",
         "least support",
         "patterns with dependencies",
@@ -153,7 +153,7 @@ fn tables() -> Result<String> {
         "rank of the right one",
         "by the lines alone that depend on each other",
     ]);
-    let mut times = Table::new(&[
+    let mut times = PrintedTable::new(&[
         "program",
         "macros and dependencies, ms",
         "abstract patterns, ms",
@@ -161,7 +161,7 @@ fn tables() -> Result<String> {
         "on macro traces, ms (rank)",
         "on original traces, ms (rank)",
     ]);
-    let mut subsets = Table::new(&[
+    let mut subsets = PrintedTable::new(&[
         "program",
         "most switches of a run",
         "bound: failing, passing runs, rank",
@@ -170,7 +170,7 @@ fn tables() -> Result<String> {
     for case in &CASES {
         eprintln!("{} ...", case.name);
         let recorded = record(case).with_context(|| case.name.to_owned())?;
-        let (mined, stopped) = recorded.mine(&Options::default());
+        let (mined, stopped) = recorded.mine(&MiningOptions::default());
         ensure!(
             stopped == StopReason::Complete,
             "{stopped:?}, {:?}",
@@ -189,11 +189,11 @@ fn tables() -> Result<String> {
     ))
 }
 
-fn record(case: &Case) -> Result<Recorded> {
+fn record(case: &CaseStudy) -> Result<RecordedCase> {
     let workspace = Workspace::new()?;
-    let program = Program::open(case.program)?;
+    let program = TestProgram::open(case.program)?;
     let command = match case.define {
-        None => program.compile(&workspace, Compiler::Gcc)?,
+        None => program.compile(&workspace, TestedCompiler::Gcc)?,
         Some(define) => {
             let name = program.source.file_name().context("no file name")?;
             fs::copy(&program.source, workspace.path().join(name))?;
@@ -201,7 +201,7 @@ fn record(case: &Case) -> Result<Recorded> {
                 &workspace,
                 Path::new(name),
                 case.program,
-                Compiler::Gcc,
+                TestedCompiler::Gcc,
                 &[define],
             )?;
             format!("./{}", case.program)
@@ -229,27 +229,27 @@ fn record(case: &Case) -> Result<Recorded> {
         corpus.insert(RunSummary::new(name, Arc::new(run)));
     }
     let corpus = corpus.context("no runs")?;
-    Ok(Recorded { program, corpus })
+    Ok(RecordedCase { program, corpus })
 }
 
-impl Recorded {
-    fn inputs(&self) -> Vec<Input<'_>> {
+impl RecordedCase {
+    fn inputs(&self) -> Vec<MiningInput<'_>> {
         let input = |run: &'_ RunSummary| run.is_failure() || run.is_pass();
         let runs = self.corpus.runs().filter(|run| input(run));
-        runs.map(|run| Input {
+        runs.map(|run| MiningInput {
             trace: &run.accesses,
             failing: run.is_failure(),
         })
         .collect()
     }
 
-    fn mine(&self, options: &Options) -> (Mined, StopReason) {
+    fn mine(&self, options: &MiningOptions) -> (Mined, StopReason) {
         mine(&self.inputs(), options, &Budget::unlimited())
     }
 
     /// The place of the first group with a line of each part of what the program expects: among the lines
     /// that depend on each other alone, or among all of its pattern.
-    fn rank(&self, options: &Options, alone: bool) -> String {
+    fn rank(&self, options: &MiningOptions, alone: bool) -> String {
         let answer = findings::mining::ask(&self.corpus, options, &Budget::unlimited());
         let right = |finding: &Finding| {
             let parts = self.program.expectation.parts.iter();
@@ -266,11 +266,11 @@ impl Recorded {
         rank.map_or("none".to_owned(), |rank| (rank + 1).to_string())
     }
 
-    fn rank_text(&self, options: &Options) -> String {
+    fn rank_text(&self, options: &MiningOptions) -> String {
         self.rank(options, false)
     }
 
-    fn group_row(&self, case: &Case, mined: &Mined) -> Vec<String> {
+    fn group_row(&self, case: &CaseStudy, mined: &Mined) -> Vec<String> {
         let only_failing = mined.groups.iter().filter(|group| group.passing == 0);
         vec![
             case.name.to_owned(),
@@ -278,20 +278,20 @@ impl Recorded {
             mined.figures.patterns.to_string(),
             mined.groups.len().to_string(),
             only_failing.count().to_string(),
-            self.rank_text(&Options::default()),
-            self.rank(&Options::default(), true),
+            self.rank_text(&MiningOptions::default()),
+            self.rank(&MiningOptions::default(), true),
         ]
     }
 
-    fn time_row(&self, case: &Case) -> Result<Vec<String>> {
+    fn time_row(&self, case: &CaseStudy) -> Result<Vec<String>> {
         let inputs = self.inputs();
         let budget = Budget::unlimited();
         let begin = on_cpu()?;
-        let prepared = Prepared::new(&inputs, &Subset::default(), &budget);
+        let prepared = MiningSteps::new(&inputs, &Subset::default(), &budget);
         let prepared = prepared.ok().context("gave up")?;
         let ready = on_cpu()?;
-        let options = Options::default();
-        let wanted = Wanted {
+        let options = MiningOptions::default();
+        let wanted = WantedPatterns {
             least: prepared.set.failing,
             below: prepared.set.failing + 1,
             longest: options.longest,
@@ -313,7 +313,7 @@ impl Recorded {
             Mapping::MacroTraces,
             Mapping::OriginalTraces,
         ] {
-            let options = Options { mapping, ..options };
+            let options = MiningOptions { mapping, ..options };
             let begin = on_cpu()?;
             let (_, stopped) = self.mine(&options);
             let time = ms((on_cpu()? - begin).saturating_sub(before));
@@ -326,8 +326,8 @@ impl Recorded {
         Ok(row)
     }
 
-    fn subset_row(&self, case: &Case) -> Vec<String> {
-        let (all, _) = self.mine(&Options::default());
+    fn subset_row(&self, case: &CaseStudy) -> Vec<String> {
+        let (all, _) = self.mine(&MiningOptions::default());
         let set = &all.prepared.set;
         let of_traces = set.traces.iter().map(|t| switches(&t.events, &set.items));
         let most = of_traces.max().unwrap_or(0);
@@ -337,9 +337,9 @@ impl Recorded {
                 switches: Some(*bound),
                 sample: None,
             };
-            let options = Options {
+            let options = MiningOptions {
                 subset,
-                ..Options::default()
+                ..MiningOptions::default()
             };
             let (mined, _) = self.mine(&options);
             let set = &mined.prepared.set;
@@ -360,9 +360,9 @@ impl Recorded {
                 switches: None,
                 sample: Some(sample),
             };
-            self.rank_text(&Options {
+            self.rank_text(&MiningOptions {
                 subset,
-                ..Options::default()
+                ..MiningOptions::default()
             })
         });
         vec![
@@ -374,7 +374,7 @@ impl Recorded {
     }
 }
 
-fn length_row(case: &Case, mined: &Mined) -> Vec<String> {
+fn length_row(case: &CaseStudy, mined: &Mined) -> Vec<String> {
     let set = &mined.prepared.set;
     let (events, macros) = (mined.average_length(), mined.average_abstract_length());
     let (theirs, their_macros) = case.lengths;

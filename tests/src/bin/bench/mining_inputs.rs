@@ -1,8 +1,8 @@
 //! Synthetic inputs for mining: traces as threads with critical sections make them, and plain sequences.
 
-use crate::synthetic::Random;
+use crate::synthetic::SplitMix;
 use unsnarl_core::{
-    mining::{Input, Kind, Trace},
+    mining::{EventIdentity, MiningInput, Trace},
     pairs::AccessClass,
 };
 use unsnarl_trace::EventId;
@@ -44,7 +44,7 @@ impl Shape {
     pub fn traces(&self) -> Vec<Labelled> {
         let kinds = self.kinds();
         let (mut failing, mut passing) = (0, 0);
-        let mut random = Random(7);
+        let mut random = SplitMix(7);
         let mut traces = Vec::new();
         while failing < self.failing || passing < self.passing {
             let fails = failing < self.failing && (passing == self.passing || random.below(2) == 0);
@@ -60,11 +60,11 @@ impl Shape {
     }
 
     /// All events: thread, section, place in the section.
-    fn kinds(&self) -> Vec<Kind> {
+    fn kinds(&self) -> Vec<EventIdentity> {
         let per_thread = self.sections * self.events;
         let kind = |id: usize| {
             let (thread, place) = (id / per_thread, id % per_thread);
-            Kind {
+            EventIdentity {
                 key: id as u64,
                 thread: thread as u64,
                 location: (place / 2) as u64,
@@ -80,7 +80,7 @@ impl Shape {
     }
 
     /// Cuts one thread's work into turns and deals them out. A trace fails by cuts at the end of section 0.
-    fn schedule(&self, random: &mut Random, fails: bool) -> Vec<usize> {
+    fn schedule(&self, random: &mut SplitMix, fails: bool) -> Vec<usize> {
         let unit = match self.interrupted {
             Interrupted::BetweenSections => self.events,
             Interrupted::Anywhere => 1,
@@ -137,7 +137,7 @@ impl Shape {
 }
 
 /// The trace with only the kinds that occur in it.
-fn compact(events: &[usize], kinds: &[Kind]) -> Trace {
+fn compact(events: &[usize], kinds: &[EventIdentity]) -> Trace {
     let mut numbers = vec![None; kinds.len()];
     let mut trace = Trace::default();
     for &event in events {
@@ -154,10 +154,10 @@ fn compact(events: &[usize], kinds: &[Kind]) -> Trace {
 }
 
 /// The traces in the engine's form.
-pub fn inputs(traces: &[Labelled]) -> Vec<Input<'_>> {
+pub fn inputs(traces: &[Labelled]) -> Vec<MiningInput<'_>> {
     traces
         .iter()
-        .map(|(trace, failing)| Input {
+        .map(|(trace, failing)| MiningInput {
             trace,
             failing: *failing,
         })
@@ -181,7 +181,7 @@ pub struct Alike {
 impl Alike {
     /// The sequences, the same in every run of the benchmark.
     pub fn sequences(&self) -> Vec<Vec<u32>> {
-        let mut random = Random(11);
+        let mut random = SplitMix(11);
         let item = |_| random.below(self.items) as u32;
         let template: Vec<u32> = (0..self.template).map(item).collect();
         (0..self.count)
@@ -189,7 +189,7 @@ impl Alike {
             .collect()
     }
 
-    fn one(&self, template: &[u32], random: &mut Random) -> Vec<u32> {
+    fn one(&self, template: &[u32], random: &mut SplitMix) -> Vec<u32> {
         let mut items: Vec<u32> = template.to_vec();
         items.retain(|_| random.below(100) >= self.dropped);
         for _ in 0..items.len() * self.exchanged / 100 {

@@ -3,15 +3,15 @@
 use crate::{
     measure::{best, forget_peak, on_cpu, peak},
     mining_inputs::{Alike, Interrupted, Labelled, Shape, inputs},
-    table::Table,
+    table::PrintedTable,
 };
 use anyhow::{Result, ensure};
 use std::{hint::black_box, time::Duration};
 use unsnarl_core::{
     Budget, StopReason,
     mining::{
-        Options,
-        closed::{Everything, Limits, Sequences},
+        MiningOptions,
+        closed::{Everything, PatternLimits, SequencesToMine},
         mine,
     },
 };
@@ -98,8 +98,8 @@ fn growth() -> Result<()> {
     Ok(())
 }
 
-fn head() -> Table {
-    Table::new(&[
+fn head() -> PrintedTable {
+    PrintedTable::new(&[
         "traces",
         "s",
         "million events/s",
@@ -123,14 +123,18 @@ fn measure(name: &str, shape: &Shape) -> Result<Vec<String>> {
     let inputs = inputs(&traces);
     let before = forget_peak()?;
     let begin = on_cpu()?;
-    let (mined, stopped) = mine(&inputs, &Options::default(), &Budget::lasting(PATIENCE));
+    let (mined, stopped) = mine(
+        &inputs,
+        &MiningOptions::default(),
+        &Budget::lasting(PATIENCE),
+    );
     let mut seconds = (on_cpu()? - begin).as_secs_f64();
     let memory = peak()?.saturating_sub(before);
     if stopped == StopReason::Complete {
         let again = || {
             drop(black_box(mine(
                 &inputs,
-                &Options::default(),
+                &MiningOptions::default(),
                 &Budget::unlimited(),
             )));
         };
@@ -167,7 +171,7 @@ fn scan(traces: &[Labelled]) -> u64 {
 }
 
 /// A measurement of other miners on a similar input.
-struct Other {
+struct OtherMiner {
     name: &'static str,
     alike: Alike,
     percent: u32,
@@ -186,28 +190,28 @@ pub fn closed() -> Result<()> {
         exchanged,
     };
     let others = [
-        Other {
+        OtherMiner {
             name: "200 x 33, 50 %",
             alike: alike(200, 48, 48, 31, 10),
             percent: 50,
             patterns: "3,574",
             seconds: (1.8, 1.3),
         },
-        Other {
+        OtherMiner {
             name: "200 x 33, 30 %",
             alike: alike(200, 49, 49, 32, 10),
             percent: 30,
             patterns: "55,433",
             seconds: (7.1, 5.7),
         },
-        Other {
+        OtherMiner {
             name: "775 x 57, 50 %",
             alike: alike(775, 80, 80, 29, 10),
             percent: 50,
             patterns: "49,949",
             seconds: (51.6, 12.0),
         },
-        Other {
+        OtherMiner {
             name: "610 x 75, 50 %",
             alike: alike(610, 114, 114, 34, 10),
             percent: 50,
@@ -215,7 +219,7 @@ pub fn closed() -> Result<()> {
             seconds: (21.4, 10.8),
         },
     ];
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "sequences x mean length, support",
         "closed patterns",
         "s",
@@ -234,7 +238,7 @@ pub fn closed() -> Result<()> {
 
 /// Growth with ever more sequences, which have about the same patterns.
 fn closed_growth() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "sequences x mean length, support 50 %",
         "closed patterns",
         "s",
@@ -278,7 +282,7 @@ struct Cost {
 
 impl Cost {
     fn of(sequences: &[Vec<u32>], kinds: usize, percent: u32) -> Result<Cost> {
-        let limits = Limits {
+        let limits = PatternLimits {
             least: (sequences.len() as u32 * percent).div_ceil(100),
             longest: None,
             effort: None,
@@ -286,7 +290,7 @@ impl Cost {
         let mut stopped = None;
         let mut count = || {
             let weighted = sequences.iter().map(|items| (items.clone(), 1));
-            let data = Sequences::new(kinds, weighted);
+            let data = SequencesToMine::new(kinds, weighted);
             let mut patterns = 0u64;
             let budget = Budget::lasting(PATIENCE);
             stopped = data.mine(&limits, &Everything, &budget, |_, _| {
@@ -311,7 +315,7 @@ impl Cost {
     }
 }
 
-fn measure_closed(other: &Other) -> Result<Vec<String>> {
+fn measure_closed(other: &OtherMiner) -> Result<Vec<String>> {
     let sequences = other.alike.sequences();
     let cost = Cost::of(&sequences, other.alike.items, other.percent)?;
     let rate = cost.patterns as f64 / cost.seconds;

@@ -9,7 +9,7 @@ mod tally;
 
 use crate::docs;
 use anyhow::{Context, Result};
-use options::Options;
+use options::MutantOptions;
 use std::{
     fs,
     path::Path,
@@ -19,7 +19,7 @@ use std::{
     },
     thread,
 };
-use store::Store;
+use store::JudgementStore;
 use unsnarl_e2e::mutants::{
     Base, Half, Mutant,
     judge::{self, Judgement},
@@ -27,11 +27,11 @@ use unsnarl_e2e::mutants::{
 };
 
 /// One mutant with its program.
-type Work<'b> = (&'b Base, Mutant);
+type MutantWork<'b> = (&'b Base, Mutant);
 
 /// Judges the mutants that the words choose and prints the tables.
 pub fn run(words: &[String]) -> Result<()> {
-    let options = Options::parse(words)?;
+    let options = MutantOptions::parse(words)?;
     let bases: Vec<Base> = Base::names()?
         .iter()
         .filter(|name| options.has_base(name))
@@ -47,7 +47,7 @@ pub fn run(words: &[String]) -> Result<()> {
     if let Some(folder) = &options.texts {
         return write_texts(folder, &work);
     }
-    let store = Mutex::new(Store::open()?);
+    let store = Mutex::new(JudgementStore::open()?);
     let judged = judge_all(&work, &store, &options)?;
     let mut text = format!("{}\n{}", tally::table(&judged), not_shown(&bases)?);
     if options.alarms || options.is_whole() {
@@ -61,7 +61,7 @@ pub fn run(words: &[String]) -> Result<()> {
 }
 
 /// Writes each mutant into a file of its own, to be read and built by hand.
-fn write_texts(folder: &Path, work: &[Work]) -> Result<()> {
+fn write_texts(folder: &Path, work: &[MutantWork]) -> Result<()> {
     fs::create_dir_all(folder)?;
     for (base, mutant) in work {
         let extension = if base.is_cpp() { "cpp" } else { "c" };
@@ -72,8 +72,8 @@ fn write_texts(folder: &Path, work: &[Work]) -> Result<()> {
 }
 
 /// The mutants in an order in which a part of them is a sample of all.
-fn chosen<'b>(bases: &'b [Base], options: &Options) -> Result<Vec<Work<'b>>> {
-    let mut work: Vec<Work> = Vec::new();
+fn chosen<'b>(bases: &'b [Base], options: &MutantOptions) -> Result<Vec<MutantWork<'b>>> {
+    let mut work: Vec<MutantWork> = Vec::new();
     for base in bases {
         let mutants = base.mutants()?.into_iter();
         let chosen = mutants.filter(|mutant| options.has_mutant(mutant));
@@ -84,7 +84,11 @@ fn chosen<'b>(bases: &'b [Base], options: &Options) -> Result<Vec<Work<'b>>> {
     Ok(work)
 }
 
-fn judge_all(work: &[Work], store: &Mutex<Store>, options: &Options) -> Result<Vec<Judgement>> {
+fn judge_all(
+    work: &[MutantWork],
+    store: &Mutex<JudgementStore>,
+    options: &MutantOptions,
+) -> Result<Vec<Judgement>> {
     let next = AtomicUsize::new(0);
     let judged = Mutex::new(Vec::new());
     let worker = || -> Result<()> {

@@ -6,7 +6,7 @@
 //! including assembling and storing the run, *not kept* one more run of a campaign that keeps none. Memory is the peak of
 //! that command or of the program, whichever has more; both hold the log.
 
-use crate::{docs, paths::children, table::Table};
+use crate::{docs, paths::children, table::PrintedTable};
 use anyhow::{Context, Result, ensure};
 use std::{
     ffi::OsString,
@@ -17,11 +17,11 @@ use std::{
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
-use unsnarl_e2e::{Compiler, Finished, Workspace, permit};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace, permit};
 use unsnarl_recorder::{
     assemble::{Exit, RawLog},
     launch::{Output, Request, launch},
-    log::{Config, Log},
+    log::{Log, LogConfig},
 };
 use unsnarl_trace::raw::{RawMode, RawStrategy};
 
@@ -44,7 +44,7 @@ const MORE: u32 = 6;
 
 /// Processor time of the variants of one program, each the least of all rounds.
 #[derive(Default)]
-struct Times {
+struct VariantTimes {
     native: Option<Duration>,
     tsan: Option<Duration>,
     part: Option<Duration>,
@@ -59,7 +59,7 @@ struct Times {
 
 /// Measures the programs; the table goes into `docs/recording.md`.
 pub fn run() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "compiler",
         "native ms",
@@ -77,7 +77,7 @@ pub fn run() -> Result<()> {
         "memory bytes/event",
     ]);
     for (name, what) in PROGRAMS {
-        for compiler in [Compiler::Gcc, Compiler::Clang] {
+        for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
             let Some(command) = compiler.command(false) else {
                 eprintln!("{name}: {compiler:?} is missing, so it is left out");
                 continue;
@@ -93,7 +93,7 @@ pub fn run() -> Result<()> {
     );
     println!("{text}");
     docs::replace("recording.md", "overhead", &text)?;
-    for compiler in [Compiler::Gcc, Compiler::Clang] {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
         if let Some(command) = compiler.command(false) {
             println!("{}", hand_over(command)?);
         }
@@ -101,7 +101,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-fn row(names: [&str; 2], times: &Times) -> Vec<String> {
+fn row(names: [&str; 2], times: &VariantTimes) -> Vec<String> {
     let ms = |time: Option<Duration>| time.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3);
     let (native, part, whole) = (ms(times.native), ms(times.part), ms(times.whole));
     let (not_kept, tsan) = (ms(times.not_kept), ms(times.tsan));
@@ -177,7 +177,7 @@ impl Least {
     }
 }
 
-fn measure(name: &str, compiler: &str) -> Result<Times> {
+fn measure(name: &str, compiler: &str) -> Result<VariantTimes> {
     let workspace = Workspace::new()?;
     let source = unsnarl_e2e::project()
         .join("tests/bench")
@@ -198,7 +198,7 @@ fn measure(name: &str, compiler: &str) -> Result<Times> {
     wrapper.env("UNSNARL_CC", compiler);
     Finished::of(wrapper)?.exits(0)?;
 
-    let mut times = Times::default();
+    let mut times = VariantTimes::default();
     let [native, tsan, recorded] =
         ["native", "tsan", "recorded"].map(|it| workspace.path().join(it));
     for _ in 0..ROUNDS {
@@ -304,10 +304,10 @@ fn plain(program: &Path) -> Result<()> {
 }
 
 fn with(program: &Path, mode: RawMode, strategy: RawStrategy) -> Result<(Duration, Log)> {
-    let config = Config {
+    let config = LogConfig {
         mode,
         strategy,
-        ..Config::default()
+        ..LogConfig::default()
     };
     let log = Log::create(&config)?;
     let request = request(program);

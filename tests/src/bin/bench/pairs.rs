@@ -1,11 +1,11 @@
 //! Table 4 and Figure 8 of LOCON repeated: its 16 bugs, with 100 passing runs and one failing run each.
 
 use crate::{
-    cases::{Recorded, is_right, record},
+    cases::{RecordedProgram, is_right, record},
     docs,
     pairs_plot::{Panel, plot},
     pairs_speed,
-    table::Table,
+    table::PrintedTable,
 };
 use anyhow::{Context, Result};
 use std::time::Instant;
@@ -16,7 +16,7 @@ use unsnarl_core::{
     orders::Accesses,
     pairs::{
         AccessKey, Couple, Procedure, Reported, Reports,
-        falcon::{Falcon, Pattern, WINDOW, patterns},
+        falcon::{Falcon, FalconPattern, WINDOW, patterns},
         localize,
     },
 };
@@ -30,9 +30,9 @@ pub const PAGE: &str = "engines/pairs.md";
 const PLOT: &str = "engines/pairs-sensitivity.svg";
 
 /// A bug of Table 3: its name there, its kind, the program.
-type Case<'a> = (&'a str, &'a str, &'a str);
+type PairCase<'a> = (&'a str, &'a str, &'a str);
 
-const CASES: [Case<'static>; 16] = [
+const CASES: [PairCase<'static>; 16] = [
     ("s_counter", "SAV", "lost_counter"),
     ("b_account", "SAV", "bank_account"),
     ("c_list", "MAV", "circular_list"),
@@ -52,7 +52,7 @@ const CASES: [Case<'static>; 16] = [
 ];
 
 /// The bugs of these names, of the paper or of any programs; all of the paper's when there are none.
-fn cases(names: &[String]) -> Vec<(String, Case<'_>)> {
+fn cases(names: &[String]) -> Vec<(String, PairCase<'_>)> {
     let known = |name: &str| {
         let mut numbered = (1..).zip(CASES);
         numbered.find(|(_, case)| case.0 == name || case.2 == name)
@@ -82,7 +82,7 @@ pub fn run(names: &[String]) -> Result<()> {
 
 /// The table and the plot.
 pub fn bugs(names: &[String]) -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "bug",
         "program",
         "kind",
@@ -135,7 +135,7 @@ struct Localized {
     cells: Vec<String>,
 }
 
-fn localized_by(recorded: &Recorded) -> Localized {
+fn localized_by(recorded: &RecordedProgram) -> Localized {
     let corpus = recorded.corpus(PASSING, 1);
     let begin = Instant::now();
     let mut counts = unsnarl_core::pairs::PairCounts::default();
@@ -178,7 +178,7 @@ fn localized_by(recorded: &Recorded) -> Localized {
 
 /// Place of the first report that names the bug, from 1.
 fn rank(
-    recorded: &Recorded,
+    recorded: &RecordedProgram,
     corpus: &Corpus,
     failing: &RunSummary,
     procedure: Procedure,
@@ -222,7 +222,7 @@ fn places(corpus: &Corpus, failing: &RunSummary, reported: &Reported) -> Option<
 }
 
 /// Reports of the localizing procedure with fewer passing runs.
-fn sensitivity(name: &str, recorded: &Recorded, procedure: Procedure) -> Panel {
+fn sensitivity(name: &str, recorded: &RecordedProgram, procedure: Procedure) -> Panel {
     let mut corpus = recorded.corpus(0, 1);
     let failing = corpus.failing().next().cloned();
     let mut counts = Vec::new();
@@ -239,7 +239,7 @@ fn sensitivity(name: &str, recorded: &Recorded, procedure: Procedure) -> Panel {
 }
 
 /// Falcon's cells: patterns, rank, number of the most suspicious ones, time.
-fn falcon(recorded: &Recorded) -> Vec<String> {
+fn falcon(recorded: &RecordedProgram) -> Vec<String> {
     let begin = Instant::now();
     let mut falcon = Falcon::default();
     for (_, run) in &recorded.passing {
@@ -280,7 +280,7 @@ fn falcon(recorded: &Recorded) -> Vec<String> {
     ]
 }
 
-fn places_of(run: &Run, pattern: &Pattern) -> Vec<Place> {
+fn places_of(run: &Run, pattern: &FalconPattern) -> Vec<Place> {
     let keys = [Some(pattern.first), Some(pattern.remote), pattern.second];
     let rows = run
         .events

@@ -4,8 +4,8 @@ use crate::{
     docs,
     measure::{scan, timed},
     pairs::PAGE,
-    synthetic::{Random, event, from_rows},
-    table::Table,
+    synthetic::{SplitMix, event, from_rows},
+    table::PrintedTable,
 };
 use anyhow::{Context, Result, ensure};
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub fn run() -> Result<()> {
 }
 
 fn measure() -> Result<String> {
-    let mut one_and_two = Table::new(&[
+    let mut one_and_two = PrintedTable::new(&[
         "distinct pairs",
         "events of a run",
         "collect a run",
@@ -43,7 +43,7 @@ fn measure() -> Result<String> {
         eprintln!("procedures I and II, {} pairs", 2 * sites * sites);
         one_and_two.row(procedures_one_and_two(sites)?);
     }
-    let mut three = Table::new(&[
+    let mut three = PrintedTable::new(&[
         "pairs in the failing run",
         "events of a run",
         "candidate pairs of pairs",
@@ -88,7 +88,7 @@ fn procedures_one_and_two(sites: u32) -> Result<Vec<String>> {
     let (sum, scanned) = timed(|| scan(&run))?;
     let (base, collected) = timed(|| RunPairs::with_accesses(&run, &Accesses::new(&run)))?;
     ensure!(sum > 0 && base.pairs.len() + 1 == (2 * sites * sites) as usize);
-    let mut random = Random(1);
+    let mut random = SplitMix(1);
     let mut counts = PairCounts::default();
     let (mut inserting, mut scanning, mut last) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     for number in 0..PASSING {
@@ -121,7 +121,7 @@ fn procedures_one_and_two(sites: u32) -> Result<Vec<String>> {
 }
 
 /// The run's pairs, some left out.
-fn without_some(base: &RunPairs, random: &mut Random) -> RunPairs {
+fn without_some(base: &RunPairs, random: &mut SplitMix) -> RunPairs {
     let pairs = base.pairs.iter().copied();
     RunPairs {
         pairs: pairs.filter(|_| random.below(50) > 0).collect(),
@@ -146,7 +146,7 @@ fn scan_pairs(run: &RunPairs) -> u64 {
 fn looping(sites: u32, seed: u64) -> Run {
     const VARIABLES: u32 = 12;
     const ROUNDS: u32 = 300;
-    let mut random = Random(seed);
+    let mut random = SplitMix(seed);
     let (mut first, mut second, mut is_first) = (0, 0, true);
     let steps = (0..2 * sites * ROUNDS).map(move |_| {
         is_first ^= random.below(3) == 0;

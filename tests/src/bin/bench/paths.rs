@@ -4,7 +4,7 @@
 //! threads, the least of all rounds: threads run in parallel here, so wall-clock time would say more about other work
 //! of the machine.
 
-use crate::table::Table;
+use crate::table::PrintedTable;
 use anyhow::{Context, Result, ensure};
 use std::{
     fs,
@@ -14,9 +14,9 @@ use std::{
 };
 use unsnarl_e2e::{Workspace, permit, project};
 use unsnarl_recorder::{
-    assemble::{Exit, Launch, Program, RawLog, assemble},
+    assemble::{Exit, Launch, ProgramDebugInfo, RawLog, assemble},
     launch::{Output, Request, launch},
-    log::{Config, Log},
+    log::{Log, LogConfig},
 };
 use unsnarl_trace::raw::{RawMode, RawStrategy};
 
@@ -26,7 +26,7 @@ const ROUNDS: usize = 9;
 const TEXT: usize = 3 << 20;
 
 /// A program that is measured.
-struct Measured {
+struct MeasuredPath {
     name: &'static str,
     what: &'static str,
     /// Folder below the project, and the sources in it: all of a folder, or those named.
@@ -36,8 +36,8 @@ struct Measured {
     arguments: &'static [&'static str],
 }
 
-const PROGRAMS: [Measured; 7] = [
-    Measured {
+const PROGRAMS: [MeasuredPath; 7] = [
+    MeasuredPath {
         name: "packer",
         what: "compresses 3 MB, two workers",
         folder: "tests/real/packer/src",
@@ -45,7 +45,7 @@ const PROGRAMS: [Measured; 7] = [
         flags: &["-O2", "-I."],
         arguments: &["text", "packed"],
     },
-    Measured {
+    MeasuredPath {
         name: "packer -z",
         what: "compresses 3 MB with zlib, two workers",
         folder: "tests/real/packer/src",
@@ -53,7 +53,7 @@ const PROGRAMS: [Measured; 7] = [
         flags: &["-O2", "-I.", "-DHAVE_ZLIB"],
         arguments: &["text", "packed"],
     },
-    Measured {
+    MeasuredPath {
         name: "scanner",
         what: "looks through 3 MB in 96 files, two workers",
         folder: "tests/real/scanner/src",
@@ -61,7 +61,7 @@ const PROGRAMS: [Measured; 7] = [
         flags: &["-O2", "-std=c++17"],
         arguments: &["-j", "2", "line 0000000", "tree"],
     },
-    Measured {
+    MeasuredPath {
         name: "kvd",
         what: "server and clients over loopback",
         folder: "tests/real/kvd/src",
@@ -77,7 +77,7 @@ const PROGRAMS: [Measured; 7] = [
         flags: &["-O2"],
         arguments: &["4", "500"],
     },
-    Measured {
+    MeasuredPath {
         name: "queue",
         what: "producer and consumer, 60,000 items",
         folder: "tests/bench",
@@ -85,7 +85,7 @@ const PROGRAMS: [Measured; 7] = [
         flags: &["-O1"],
         arguments: &[],
     },
-    Measured {
+    MeasuredPath {
         name: "counter",
         what: "two threads, 100,000 locked increments each",
         folder: "tests/bench",
@@ -93,7 +93,7 @@ const PROGRAMS: [Measured; 7] = [
         flags: &["-O1"],
         arguments: &[],
     },
-    Measured {
+    MeasuredPath {
         name: "matrix",
         what: "two threads, 100 x 100 matrices",
         folder: "tests/bench",
@@ -105,7 +105,7 @@ const PROGRAMS: [Measured; 7] = [
 
 /// Measures all programs with gcc and clang.
 pub fn run() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "compiler",
         "native ms",
@@ -131,7 +131,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-fn measure(program: &Measured, compilers: [&str; 2]) -> Result<Vec<String>> {
+fn measure(program: &MeasuredPath, compilers: [&str; 2]) -> Result<Vec<String>> {
     let workspace = prepare()?;
     build(program, &workspace, compilers)?;
     let (mut native, mut path) = (Duration::MAX, Duration::MAX);
@@ -177,7 +177,7 @@ fn prepare() -> Result<Workspace> {
     Ok(workspace)
 }
 
-fn build(program: &Measured, workspace: &Workspace, [c, cxx]: [&str; 2]) -> Result<()> {
+fn build(program: &MeasuredPath, workspace: &Workspace, [c, cxx]: [&str; 2]) -> Result<()> {
     let folder = project().join(program.folder);
     let sources = sources(&folder, program.sources)?;
     let is_cxx = sources.iter().any(|source| source.ends_with(".cpp"));
@@ -222,15 +222,15 @@ fn sources(folder: &Path, names: &[&str]) -> Result<Vec<String>> {
 
 /// Processor time of one run, with its log.
 fn once(
-    program: &Measured,
+    program: &MeasuredPath,
     workspace: &Workspace,
     built: &str,
     mode: RawMode,
 ) -> Result<(Duration, Log)> {
-    let config = Config {
+    let config = LogConfig {
         mode,
         strategy: RawStrategy::Sequential,
-        ..Config::default()
+        ..LogConfig::default()
     };
     let log = Log::create(&config)?;
     let file = workspace.path().join(built);
@@ -275,9 +275,9 @@ pub fn children() -> Result<Duration> {
 }
 
 fn assembled(program: &Path, log: &Log) -> Result<unsnarl_trace::Run> {
-    let program = Program::open(program)?;
+    let program = ProgramDebugInfo::open(program)?;
     let launch = Launch {
-        mode: unsnarl_trace::Mode::Path,
+        mode: unsnarl_trace::OrderMode::Path,
         strategy: "path".to_owned(),
         exit: Exit::Code(0),
         ..Launch::default()

@@ -3,8 +3,8 @@
 use crate::{
     docs,
     measure::{best, scan},
-    synthetic::Random,
-    table::Table,
+    synthetic::SplitMix,
+    table::PrintedTable,
 };
 use anyhow::{Result, ensure};
 use std::{fmt::Write, time::Duration};
@@ -22,7 +22,7 @@ const LOCKS: u64 = 64;
 
 /// Measures all sizes and writes the table into the docs.
 pub fn run() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "events",
         "import, million events/s",
         "happens-before",
@@ -68,7 +68,7 @@ fn measure(size: usize) -> Result<Vec<String>> {
 /// section with three accesses to shared ones.
 fn trace(size: usize) -> String {
     let mut text = String::with_capacity(size * 20);
-    let mut random = Random(3);
+    let mut random = SplitMix(3);
     let mut draw = |bound: u64| random.below(bound);
     let mut events = 0;
     let mut line = |text: &mut String, thread: u64, what: &str, number: u64, site: u64| {

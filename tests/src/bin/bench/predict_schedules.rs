@@ -3,15 +3,15 @@
 use crate::{
     docs,
     measure::{scan, timed},
-    synthetic::{Random, event, from_rows},
-    table::Table,
+    synthetic::{SplitMix, event, from_rows},
+    table::PrintedTable,
 };
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeMap, time::Duration};
 use unsnarl_core::{
     Budget,
     predict::{
-        Candidate, Graph, Patterns, SearchOptions,
+        AnomalyCandidate, ForcedOrder, Patterns, SearchOptions,
         feasible::Checker,
         schedule::{NoOrder, Scheduler},
         search,
@@ -30,7 +30,7 @@ const LOCKS: u32 = 10;
 
 /// Prints the table and writes it into the docs.
 pub fn run() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "events",
         "candidates",
         "schedules",
@@ -61,7 +61,7 @@ pub fn run() -> Result<()> {
 
 fn measure(events: usize) -> Result<Vec<String>> {
     let run = synthetic(events);
-    let graph = Graph::new(&run);
+    let graph = ForcedOrder::new(&run);
     let found = search(
         &graph,
         &Patterns::built_in(),
@@ -69,7 +69,7 @@ fn measure(events: usize) -> Result<Vec<String>> {
         &Budget::unlimited(),
     );
     let every = found.findings.len().div_ceil(CANDIDATES).max(1);
-    let candidates: Vec<&Candidate> = found.findings.iter().step_by(every).collect();
+    let candidates: Vec<&AnomalyCandidate> = found.findings.iter().step_by(every).collect();
     let (scheduler, once) = timed(|| Scheduler::new(&run))?;
     let mut times = Vec::new();
     let mut ended: BTreeMap<&str, usize> = BTreeMap::new();
@@ -131,7 +131,7 @@ struct Plan(Vec<(EventKind, u32, u32)>);
 
 impl Plan {
     /// A stretch of a thread; its rows are taken from the end.
-    fn draw(random: &mut Random) -> Plan {
+    fn draw(random: &mut SplitMix) -> Plan {
         let (lock, length) = (random.below(LOCKS), 4 + random.below(12));
         let forgets = random.below(10) == 0;
         let inner = (random.below(8) == 0 && lock + 1 < LOCKS)
@@ -161,7 +161,7 @@ impl Plan {
 
 /// A run of about that many events.
 fn synthetic(events: usize) -> Run {
-    let mut random = Random(7);
+    let mut random = SplitMix(7);
     let mut rows: Vec<Event> = Vec::with_capacity(events);
     let mut push = |thread: u16, kind, location, site, value| {
         rows.push(Event {

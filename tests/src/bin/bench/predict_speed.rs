@@ -4,15 +4,15 @@ use crate::{
     docs,
     measure::{best, forget_peak, peak, scan},
     predict::PAGE,
-    synthetic::{Random, event, from_rows},
-    table::Table,
+    synthetic::{SplitMix, event, from_rows},
+    table::PrintedTable,
 };
 use anyhow::{Result, ensure};
 use std::hint::black_box;
 use unsnarl_core::{
     Budget, StopReason,
     orders::{HappensBefore, Locks},
-    predict::{Class, Graph, Patterns, RegionOptions, Regions, SearchOptions, search},
+    predict::{Class, ForcedOrder, Patterns, RegionOptions, Regions, SearchOptions, search},
 };
 use unsnarl_trace::{Event, EventKind, Run, Value};
 
@@ -34,7 +34,7 @@ pub fn run() -> Result<()> {
 }
 
 fn measure() -> Result<String> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "threads wait for each other",
         "events",
         "graph, s",
@@ -96,7 +96,7 @@ fn row(meets: Meets, events: usize) -> Result<Vec<String>> {
     unsafe { libc::malloc_trim(0) };
     let before = forget_peak()?;
     let options = RegionOptions::default();
-    let graph = Graph::new(&run);
+    let graph = ForcedOrder::new(&run);
     let regions = Regions::new(&graph, &options);
     let graph = graph.with_regions(regions);
     let found = built_in(&graph);
@@ -116,7 +116,7 @@ fn row(meets: Meets, events: usize) -> Result<Vec<String>> {
     })?;
     drop(graph);
     let built = best(repeats, || {
-        black_box(Graph::new(&run));
+        black_box(ForcedOrder::new(&run));
     })?;
     let ordered = best(repeats, || {
         let mut anomalies = Vec::new();
@@ -139,7 +139,9 @@ fn row(meets: Meets, events: usize) -> Result<Vec<String>> {
     ])
 }
 
-fn built_in(graph: &Graph<'_>) -> unsnarl_core::Outcome<unsnarl_core::predict::Candidate> {
+fn built_in(
+    graph: &ForcedOrder<'_>,
+) -> unsnarl_core::EngineOutcome<unsnarl_core::predict::AnomalyCandidate> {
     let patterns = Patterns::built_in();
     search(
         graph,
@@ -162,18 +164,18 @@ const CARELESS: u64 = 80;
 const LINES: u32 = 10;
 
 /// A step of a thread that is still to come.
-type Step = (EventKind, u32, u32, u16);
+type ComingStep = (EventKind, u32, u32, u16);
 
-struct Machine {
-    random: Random,
+struct TraceMachine {
+    random: SplitMix,
     rows: Vec<Event>,
     /// Next steps of each thread, last first.
-    next: Vec<Vec<Step>>,
+    next: Vec<Vec<ComingStep>>,
     owner: Vec<Option<u16>>,
 }
 
-impl Machine {
-    fn push(&mut self, thread: u16, (kind, location, line, order): Step, value: u64) {
+impl TraceMachine {
+    fn push(&mut self, thread: u16, (kind, location, line, order): ComingStep, value: u64) {
         self.rows.push(Event {
             flags: order << unsnarl_trace::model::flags::ORDER_SHIFT,
             value: Some(Value::Bits(value)),
@@ -196,7 +198,7 @@ impl Machine {
             let field = (field + nth * step) % FIELDS;
             (kind, 1 + object * FIELDS + field, line + 1 + nth, 0)
         };
-        let mut steps: Vec<Step> = vec![access(0, EventKind::Read)];
+        let mut steps: Vec<ComingStep> = vec![access(0, EventKind::Read)];
         for nth in 1..2 + operation % 4 {
             let write = (operation + nth).is_multiple_of(3);
             steps.push(access(
@@ -268,8 +270,8 @@ impl Machine {
 }
 
 fn synthetic(meets: Meets, events: usize) -> Run {
-    let mut machine = Machine {
-        random: Random(1),
+    let mut machine = TraceMachine {
+        random: SplitMix(1),
         rows: Vec::with_capacity(events + 64),
         next: vec![Vec::new(); usize::from(THREADS) + 1],
         owner: vec![None; OBJECTS as usize],

@@ -1,13 +1,13 @@
 //! Table 1 of PECAN repeated: its small subjects, rewritten for `tests/programs`.
 
-use crate::{docs, predict::PAGE, table::Table};
+use crate::{docs, predict::PAGE, table::PrintedTable};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 
 /// One subject.
-struct Subject {
+struct PredictSubject {
     /// Its name in the paper.
     name: &'static str,
     /// The program here.
@@ -19,8 +19,8 @@ struct Subject {
     region: Option<&'static str>,
 }
 
-const fn subject(name: &'static str, program: &'static str, paper: [u32; 6]) -> Subject {
-    Subject {
+const fn subject(name: &'static str, program: &'static str, paper: [u32; 6]) -> PredictSubject {
+    PredictSubject {
         name,
         program,
         paper,
@@ -28,7 +28,7 @@ const fn subject(name: &'static str, program: &'static str, paper: [u32; 6]) -> 
     }
 }
 
-const SUBJECTS: [Subject; 10] = [
+const SUBJECTS: [PredictSubject; 10] = [
     subject("Account", "account_transfer", [7, 2, 6, 15, 8, 0]),
     subject("BuggyPrg", "dealt_numbers", [9, 1, 0, 10, 1, 0]),
     subject("Critical", "critical_turn", [16, 14, 0, 28, 2, 0]),
@@ -36,11 +36,11 @@ const SUBJECTS: [Subject; 10] = [
     subject("Manager", "block_manager", [15, 0, 0, 14, 1, 1]),
     subject("MergeSort", "merge_sort", [8, 10, 0, 8, 1, 10]),
     subject("Shop", "corner_shop", [4, 0, 0, 4, 1, 0]),
-    Subject {
+    PredictSubject {
         region: Some("buffer_append"),
         ..subject("StringBuf", "string_buffer", [0, 1, 0, 1, 1, 0])
     },
-    Subject {
+    PredictSubject {
         region: Some("ArrayList::add_all"),
         ..subject("ArrayList", "array_list", [6, 1, 4, 11, 2, 0])
     },
@@ -54,7 +54,7 @@ const FROM: &str = "10";
 
 /// Measures the subjects and writes the table.
 pub fn run() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "subject",
         "program",
         "threads",
@@ -93,10 +93,10 @@ pub fn run() -> Result<()> {
 }
 
 /// The predictions from passing runs of a program.
-fn predicted(subject: &Subject) -> Result<Vec<Value>> {
+fn predicted(subject: &PredictSubject) -> Result<Vec<Value>> {
     let workspace = Workspace::new()?;
-    let program = Program::open(subject.program)?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let program = TestProgram::open(subject.program)?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     workspace.record(&["-n", RUNS, "--strategy", "random"], &command)?;
     let regions = subject.region.map_or_else(String::new, |function| {
         format!("[[region]]\nfunction = \"{function}\"\n")
@@ -111,7 +111,7 @@ fn predicted(subject: &Subject) -> Result<Vec<Value>> {
 }
 
 /// An anomaly: class, pattern, lines.
-type Key<'a> = (&'a str, &'a str, Vec<u64>);
+type LineAnomaly<'a> = (&'a str, &'a str, Vec<u64>);
 
 fn cells(predictions: &[Value]) -> Result<Vec<String>> {
     let first = predictions.first().context("no prediction")?;
@@ -134,7 +134,7 @@ fn cells(predictions: &[Value]) -> Result<Vec<String>> {
     let certain = all
         .iter()
         .filter(|one| one.get("certain") == Some(&Value::Bool(true)));
-    let certain: Vec<Key<'_>> = certain.map(|one| key(one)).collect();
+    let certain: Vec<LineAnomaly<'_>> = certain.map(|one| key(one)).collect();
     let certain = unique_of(certain.iter(), "race") + unique_of(certain.iter(), "deadlock");
     let mut why: BTreeMap<&str, u32> = BTreeMap::new();
     for anomaly in best.values() {
@@ -175,10 +175,10 @@ fn verdict(anomaly: &Value) -> &str {
 }
 
 /// The best result of each anomaly in any of the runs.
-fn best<'a>(all: &[&'a Value]) -> BTreeMap<Key<'a>, &'a Value> {
+fn best<'a>(all: &[&'a Value]) -> BTreeMap<LineAnomaly<'a>, &'a Value> {
     const ORDER: [&str; 4] = ["not-reproduced", "harmless", "failed-before", "failed"];
     let weight = |anomaly: &Value| ORDER.iter().position(|word| *word == verdict(anomaly));
-    let mut best: BTreeMap<Key<'a>, &'a Value> = BTreeMap::new();
+    let mut best: BTreeMap<LineAnomaly<'a>, &'a Value> = BTreeMap::new();
     for anomaly in all {
         let kept = best.entry(key(anomaly)).or_insert(anomaly);
         if weight(anomaly) > weight(kept) {
@@ -188,7 +188,7 @@ fn best<'a>(all: &[&'a Value]) -> BTreeMap<Key<'a>, &'a Value> {
     best
 }
 
-fn key(anomaly: &Value) -> Key<'_> {
+fn key(anomaly: &Value) -> LineAnomaly<'_> {
     let word = |field: &str| anomaly.get(field).and_then(Value::as_str).unwrap_or("");
     let events = anomaly.get("events").and_then(Value::as_array);
     let lines = events.into_iter().flatten().map(|event| event.get("line"));
@@ -197,7 +197,7 @@ fn key(anomaly: &Value) -> Key<'_> {
 }
 
 /// Anomalies of a class with different lines; the two orders of a race are one.
-fn unique_of<'a>(keys: impl Iterator<Item = &'a Key<'a>>, class: &str) -> usize {
+fn unique_of<'a>(keys: impl Iterator<Item = &'a LineAnomaly<'a>>, class: &str) -> usize {
     let lines = keys.filter(|key| key.0 == class).map(|(_, _, lines)| {
         let mut lines = lines.clone();
         if class == "race" {

@@ -1,6 +1,6 @@
 //! Racy accesses in traces of other tools, beside the counts of the tool they are for.
 
-use crate::{docs, measure::on_cpu, table::Table};
+use crate::{docs, measure::on_cpu, table::PrintedTable};
 use anyhow::{Context, Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,7 +30,7 @@ type Others = BTreeMap<(String, String), String>;
 pub fn run(folder: &str) -> Result<()> {
     let folder = Path::new(folder);
     let others = others(folder)?;
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "trace",
         "events",
         "HB",

@@ -1,10 +1,10 @@
 //! Time to the first failure of each bug of `tests/programs`, repeatability of its schedule, and rank of the right
 //! explanation.
 
-use crate::table::{Table, median};
+use crate::table::{PrintedTable, median};
 use anyhow::{Context, Result, ensure};
 use std::time::Instant;
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 
 /// Campaigns per program and strategy.
 const SEEDS: u64 = 20;
@@ -17,9 +17,9 @@ const RATE_RUNS: u32 = 500;
 
 /// Measures the programs of these names, all that have a bug when there are none.
 pub fn run(names: &[String]) -> Result<()> {
-    let all = Program::names()?;
+    let all = TestProgram::names()?;
     let names = if names.is_empty() { &all } else { names };
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "random: runs to a failure, median (most)",
         "PCT: runs to a failure, median (most)",
@@ -29,7 +29,7 @@ pub fn run(names: &[String]) -> Result<()> {
         "rank",
     ]);
     for name in names {
-        let program = Program::open(name)?;
+        let program = TestProgram::open(name)?;
         if program.expectation.parts.is_empty() {
             continue;
         }
@@ -44,9 +44,9 @@ pub fn run(names: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn measure(program: &Program) -> Result<Vec<String>> {
+fn measure(program: &TestProgram) -> Result<Vec<String>> {
     let workspace = Workspace::new()?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     Ok(vec![
         format!("`{}`", program.name),
         runs_to_failure(&workspace, program, &command, "random")?,
@@ -61,7 +61,7 @@ fn measure(program: &Program) -> Result<Vec<String>> {
 /// Median and maximum over the campaigns; those that found nothing count as more than all others.
 fn runs_to_failure(
     workspace: &Workspace,
-    program: &Program,
+    program: &TestProgram,
     command: &str,
     strategy: &str,
 ) -> Result<String> {
@@ -94,7 +94,7 @@ fn runs_to_failure(
 /// stands in the name of its file.
 fn first_failure(
     workspace: &Workspace,
-    program: &Program,
+    program: &TestProgram,
     command: &str,
     strategy: &str,
     seed: u64,
@@ -131,7 +131,12 @@ fn seed_of(name: &str) -> Option<u64> {
     name.rsplit('-').nth(1)?.parse().ok()
 }
 
-fn rate(workspace: &Workspace, program: &Program, command: &str, strategy: &str) -> Result<String> {
+fn rate(
+    workspace: &Workspace,
+    program: &TestProgram,
+    command: &str,
+    strategy: &str,
+) -> Result<String> {
     let runs = RATE_RUNS.to_string();
     let out = format!("rate-{strategy}");
     let words = [
@@ -157,7 +162,7 @@ fn rate(workspace: &Workspace, program: &Program, command: &str, strategy: &str)
 }
 
 /// Result of 100 replays of the first failing run, which should all repeat it.
-fn replay(workspace: &Workspace, program: &Program, command: &str) -> Result<String> {
+fn replay(workspace: &Workspace, program: &TestProgram, command: &str) -> Result<String> {
     let words = [
         "record",
         "-n",
@@ -182,7 +187,7 @@ fn replay(workspace: &Workspace, program: &Program, command: &str) -> Result<Str
     Ok("differs".to_owned())
 }
 
-fn rank(workspace: &Workspace, program: &Program) -> Result<String> {
+fn rank(workspace: &Workspace, program: &TestProgram) -> Result<String> {
     let (_, explanations) = workspace.explain()?;
     let rank = program.expectation.rank(&explanations, &program.source);
     Ok(rank.map_or("none".to_owned(), |rank| {

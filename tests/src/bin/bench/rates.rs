@@ -7,7 +7,7 @@
 //! Then the same campaigns with one run at a time beside those with as many as there are cores, by the clock on the wall:
 //! on a machine that others use, the ratio is too low.
 
-use crate::table::Table;
+use crate::table::PrintedTable;
 use anyhow::{Context, Result, ensure};
 use std::{
     fs,
@@ -15,7 +15,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use unsnarl_e2e::{Compiler, Program, Workspace, permit};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, permit};
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
@@ -66,11 +66,11 @@ pub fn run() -> Result<()> {
 fn side_by_side() -> Result<()> {
     let cores = thread::available_parallelism()?.get();
     let many = format!("record -j {cores}, runs/s");
-    let mut table = Table::new(&["program", "record -j 1, runs/s", &many, "x"]);
+    let mut table = PrintedTable::new(&["program", "record -j 1, runs/s", &many, "x"]);
     for name in PROGRAMS {
         eprintln!("{name}, side by side ...");
         let workspace = Workspace::new()?;
-        let command = Program::open(name)?.compile(&workspace, Compiler::Gcc)?;
+        let command = TestProgram::open(name)?.compile(&workspace, TestedCompiler::Gcc)?;
         let (mut one, mut all) = (Spent::default(), Spent::default());
         for _ in 0..ROUNDS {
             campaign(&workspace, &command, Starter::with_crew(1), &mut one)?;
@@ -92,7 +92,7 @@ fn side_by_side() -> Result<()> {
 
 /// Runs that are started anew beside copies.
 fn ways_to_begin() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "lines",
         "events per run",
@@ -112,9 +112,9 @@ fn ways_to_begin() -> Result<()> {
 }
 
 fn measure(name: &str) -> Result<Vec<String>> {
-    let program = Program::open(name)?;
+    let program = TestProgram::open(name)?;
     let workspace = Workspace::new()?;
-    let command = program.compile(&workspace, Compiler::Gcc)?;
+    let command = program.compile(&workspace, TestedCompiler::Gcc)?;
     let lines = fs::read_to_string(&program.source)?.lines().count();
     let (mut anew, mut copied) = (Spent::default(), Spent::default());
     for _ in 0..ROUNDS {

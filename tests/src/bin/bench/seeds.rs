@@ -1,14 +1,14 @@
 //! Stability of the first explanation: ten recordings of each program of `tests/programs` that differ in their seeds.
 
 use crate::{
-    answers::{Answers, PLAIN, Question},
+    answers::{AnswerKey, KeptAnswers, PLAIN},
     docs,
     judged::{Judged, in_short, with_bug},
-    table::Table,
+    table::PrintedTable,
 };
 use anyhow::Result;
 use std::collections::BTreeMap;
-use unsnarl_e2e::Program;
+use unsnarl_e2e::TestProgram;
 
 /// The number of recordings of a program.
 pub const SEEDS: u64 = 10;
@@ -18,7 +18,7 @@ const APART: u64 = 1_000_000;
 /// Compares the answers for the programs of these names, all that have a bug when there are none; the result goes
 /// into the docs then.
 pub fn run(names: &[String]) -> Result<()> {
-    let mut answers = Answers::open()?;
+    let mut answers = KeptAnswers::open()?;
     let mut stabilities = Vec::new();
     for program in with_bug(names)? {
         stabilities.push(measure(&program, &mut answers)?);
@@ -32,8 +32,8 @@ pub fn run(names: &[String]) -> Result<()> {
 }
 
 /// The question about one of the recordings.
-pub fn question(number: u64) -> Question<'static> {
-    Question {
+pub fn question(number: u64) -> AnswerKey<'static> {
+    AnswerKey {
         seed: number * APART,
         ..PLAIN
     }
@@ -49,7 +49,7 @@ struct Stability {
     told: BTreeMap<String, (usize, Judged)>,
 }
 
-fn measure(program: &Program, answers: &mut Answers) -> Result<Stability> {
+fn measure(program: &TestProgram, answers: &mut KeptAnswers) -> Result<Stability> {
     let mut stability = Stability {
         name: program.name.clone(),
         right: 0,
@@ -105,7 +105,7 @@ fn in_words(stabilities: &[Stability]) -> String {
     let same = share(Stability::same);
     let same_class = share(Stability::same_class);
     let right = share(|one| one.right);
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "number of seeds: class at the blamed lines (verdict)",
     ]);

@@ -2,7 +2,7 @@
 //! failures that may remain without what is blamed, and the deviations by which the shares have to differ. The
 //! experiments themselves are not repeated: the same counts are judged by other thresholds.
 
-use crate::{answers::Answers, docs, judged::with_bug, seeds, table::Table};
+use crate::{answers::KeptAnswers, docs, judged::with_bug, seeds, table::PrintedTable};
 use anyhow::Result;
 use unsnarl_core::diagnosis::Evidence;
 
@@ -20,7 +20,7 @@ const OTHERS: [(f64, f64); 6] = [
 
 /// Judges the experiments of ten recordings of each program; the table goes into the docs where no names are given.
 pub fn run(names: &[String]) -> Result<()> {
-    let mut answers = Answers::open()?;
+    let mut answers = KeptAnswers::open()?;
     let mut experiments = Vec::new();
     for program in with_bug(names)? {
         for number in 1..=seeds::SEEDS {
@@ -52,7 +52,7 @@ fn is_cause(evidence: &Evidence, (remaining, deviations): (f64, f64)) -> bool {
 }
 
 fn in_words(experiments: &[Evidence]) -> String {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "failures left without it, at most",
         "standard deviations, at least",
         "is a cause",
@@ -79,12 +79,12 @@ fn in_words(experiments: &[Evidence]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unsnarl_core::diagnosis::Share;
+    use unsnarl_core::diagnosis::FailingShare;
 
     /// The thresholds here are those of the analysis.
     #[test]
     fn the_present_thresholds_are_those_of_the_analysis() {
-        let share = |fails| Share {
+        let share = |fails| FailingShare {
             fails,
             of: 30,
             orders: 30,

@@ -5,9 +5,9 @@ use unsnarl_trace::{
 };
 
 /// A random generator with the same numbers everywhere (splitmix64).
-pub struct Random(pub u64);
+pub struct SplitMix(pub u64);
 
-impl Random {
+impl SplitMix {
     /// The next number below `bound`; the smallest one when there is none.
     pub fn below<T>(&mut self, bound: T) -> T
     where

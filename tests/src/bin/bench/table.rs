@@ -1,15 +1,15 @@
 //! Tables in Markdown, and the few statistics that go into them.
 
 /// A table that is printed at the end.
-pub struct Table {
+pub struct PrintedTable {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl PrintedTable {
     /// A table with these columns.
-    pub fn new(head: &[&str]) -> Table {
-        Table {
+    pub fn new(head: &[&str]) -> PrintedTable {
+        PrintedTable {
             head: head.iter().map(|cell| (*cell).to_owned()).collect(),
             rows: Vec::new(),
         }
@@ -21,7 +21,7 @@ impl Table {
     }
 }
 
-impl std::fmt::Display for Table {
+impl std::fmt::Display for PrintedTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "| {} |", self.head.join(" | "))?;
         writeln!(f, "|{}", "---|".repeat(self.head.len()))?;
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn table_is_markdown() {
-        let mut table = Table::new(&["a", "b"]);
+        let mut table = PrintedTable::new(&["a", "b"]);
         table.row(vec!["1".to_owned(), "2".to_owned()]);
         assert_eq!(table.to_string(), "| a | b |\n|---|---|\n| 1 | 2 |\n");
     }

@@ -1,12 +1,12 @@
 //! Fixes of programs whose locks stand behind functions, macros, structs and classes: each offered fix is built and
 //! explored, into `docs/fixes.md`.
 
-use crate::{docs, table::Table};
+use crate::{docs, table::PrintedTable};
 use anyhow::{Context, Result};
 use std::time::Instant;
 use unsnarl_core::{Explanation, fixes::Fix};
 use unsnarl_e2e::{
-    Program, Workspace,
+    TestProgram, Workspace,
     wrapped::{Form, Wrapped},
 };
 
@@ -31,7 +31,7 @@ const LIMITS: [&str; 4] = ["--budget", "10s", "--random", "50"];
 
 /// Results of the programs.
 #[derive(Default)]
-struct Tally {
+struct WrappedTally {
     builds: usize,
     offered: usize,
     hold: usize,
@@ -41,16 +41,16 @@ struct Tally {
 /// Tries every fix that is offered for each program and form; with names only prints.
 pub fn run(names: &[String]) -> Result<()> {
     let all = PROGRAMS.map(str::to_owned);
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "locks behind",
         "fix",
         "built and explored",
         "time",
     ]);
-    let mut tally = Tally::default();
+    let mut tally = WrappedTally::default();
     for name in if names.is_empty() { &all } else { names } {
-        let program = Program::open(name)?;
+        let program = TestProgram::open(name)?;
         for form in Form::ALL {
             if let Some(wrapped) = Wrapped::new(&program, form)? {
                 eprintln!("{name}, {} ...", form.in_words(program.is_cpp()));
@@ -62,7 +62,7 @@ pub fn run(names: &[String]) -> Result<()> {
             }
         }
     }
-    let Tally {
+    let WrappedTally {
         builds,
         offered,
         hold,
@@ -81,10 +81,10 @@ pub fn run(names: &[String]) -> Result<()> {
 }
 
 fn measure(
-    program: &Program,
+    program: &TestProgram,
     form: Form,
     wrapped: &Wrapped,
-    tally: &mut Tally,
+    tally: &mut WrappedTally,
 ) -> Result<Vec<Vec<String>>> {
     let workspace = Workspace::new()?;
     wrapped.compile(&workspace)?;

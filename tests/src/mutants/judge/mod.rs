@@ -6,10 +6,10 @@ mod fix;
 mod types;
 
 use super::{Base, Half, Mutant, hash};
-use crate::{Compiler, Finished, Workspace, program::compile_with};
+use crate::{Finished, TestedCompiler, Workspace, program::compile_with};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
-pub use types::{Fate, Judgement, Told, TriedFix};
+pub use types::{Fate, JudgedExplanation, Judgement, TriedFix};
 use unsnarl_core::{BugKind, Explanation, Role};
 
 /// Name of the program that is built.
@@ -85,7 +85,7 @@ fn build(workspace: &Workspace, base: &Base, text: &str) -> Result<()> {
         workspace,
         Path::new(name),
         PROGRAM,
-        Compiler::Gcc,
+        TestedCompiler::Gcc,
         &[standard, "-w"],
     )?;
     Ok(())
@@ -130,7 +130,7 @@ fn explain(
     Ok(())
 }
 
-fn told(mutant: &Mutant, fate: Fate, first: &Explanation) -> Told {
+fn told(mutant: &Mutant, fate: Fate, first: &Explanation) -> JudgedExplanation {
     let blamed = |role: Role| matches!(role, Role::Cause | Role::Interference);
     let sites = first.sites.iter().filter(|site| blamed(site.role));
     let mut lines: Vec<u32> = sites.map(|site| site.place.line).collect();
@@ -139,7 +139,7 @@ fn told(mutant: &Mutant, fate: Fate, first: &Explanation) -> Told {
         lines.extend(first.failure.site.as_ref().map(|site| site.line));
     }
     let always = fate == Fate::AlwaysFails && first.kind == BugKind::Sequential;
-    Told {
+    JudgedExplanation {
         class: first.kind,
         certainty: first.certainty,
         is_class_right: always || mutant.classes.contains(&first.kind),

@@ -19,7 +19,7 @@ pub enum Fate {
 
 /// The first explanation, with its assessment.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Told {
+pub struct JudgedExplanation {
     /// Its class.
     pub class: BugKind,
     /// Its certainty.
@@ -59,7 +59,7 @@ pub struct Judgement {
     /// Behaviour of the mutant.
     pub fate: Fate,
     /// The first explanation; `None` when there is no explanation, or nothing to explain.
-    pub told: Option<Told>,
+    pub told: Option<JudgedExplanation>,
     /// Its first fix; `None` when none is offered.
     pub fix: Option<TriedFix>,
     /// Number of claims that are not true in the kept runs, over all explanations.

@@ -1,7 +1,7 @@
 //! Statements that take and release locks: calls, guards, and the program's own functions for it.
 
-use super::Program;
-use crate::mutants::syntax::{Call, Source, children, descendants, of_kind};
+use super::BaseProgram;
+use crate::mutants::syntax::{MutatedSource, SyntaxCall, children, descendants, of_kind};
 use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
@@ -38,7 +38,7 @@ pub enum Effect {
 
 /// A statement that takes a lock or gives it back.
 #[derive(Clone, Debug)]
-pub struct LockStatement<'s> {
+pub struct MutatedLockStatement<'s> {
     /// The statement.
     pub statement: Node<'s>,
     /// The effect.
@@ -49,7 +49,7 @@ pub struct LockStatement<'s> {
     pub guard: Option<String>,
 }
 
-impl<'s> Program<'s> {
+impl<'s> BaseProgram<'s> {
     /// Functions whose body has only one of the two effects, and that once.
     pub(super) fn find_wrappers(&self) -> BTreeMap<&'s str, (Effect, String)> {
         let mut wrappers = BTreeMap::new();
@@ -72,11 +72,11 @@ impl<'s> Program<'s> {
     }
 
     /// The effect of a statement on a lock.
-    pub fn locking(&self, statement: Node<'s>) -> Option<LockStatement<'s>> {
+    pub fn locking(&self, statement: Node<'s>) -> Option<MutatedLockStatement<'s>> {
         let call = self.source.statement_call(statement);
         let by_call = call.and_then(|call| self.locking_call(&call));
         if let Some((effect, lock)) = by_call {
-            return Some(LockStatement {
+            return Some(MutatedLockStatement {
                 statement,
                 effect,
                 lock,
@@ -84,7 +84,7 @@ impl<'s> Program<'s> {
             });
         }
         let (guard, lock) = self.guard_declaration(statement)?;
-        Some(LockStatement {
+        Some(MutatedLockStatement {
             statement,
             effect: Effect::Acquire,
             lock,
@@ -92,7 +92,7 @@ impl<'s> Program<'s> {
         })
     }
 
-    fn locking_call(&self, call: &Call<'s>) -> Option<(Effect, String)> {
+    fn locking_call(&self, call: &SyntaxCall<'s>) -> Option<(Effect, String)> {
         let effect = [
             (ACQUIRE.as_slice(), Effect::Acquire),
             (&RELEASE, Effect::Release),
@@ -157,7 +157,7 @@ fn past_template(text: &str) -> &str {
 }
 
 /// Classes whose destructor calls something that gives a lock back.
-pub(super) fn guards(source: &Source) -> BTreeSet<&str> {
+pub(super) fn guards(source: &MutatedSource) -> BTreeSet<&str> {
     let kinds = ["class_specifier", "struct_specifier"];
     let classes = kinds.iter().flat_map(|kind| of_kind(source.root(), kind));
     let named = classes.filter_map(|class| {

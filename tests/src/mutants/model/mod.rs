@@ -5,16 +5,16 @@ mod reach;
 mod sections;
 mod uses;
 
-use super::syntax::{Source, of_kind};
-pub use locking::{Effect, LockStatement, last_name};
+use super::syntax::{MutatedSource, of_kind};
+pub use locking::{Effect, MutatedLockStatement, last_name};
 use sections::Reached;
-pub use sections::{SIGNALS, Section};
+pub use sections::{LockedStatements, SIGNALS};
 use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
 /// A function with a body.
 #[derive(Debug)]
-pub struct Function<'s> {
+pub struct BaseFunction<'s> {
     /// Name without class and namespace.
     pub name: &'s str,
     /// The braces.
@@ -24,11 +24,11 @@ pub struct Function<'s> {
 }
 
 /// A base program.
-pub struct Program<'s> {
+pub struct BaseProgram<'s> {
     /// Its text.
-    pub source: &'s Source,
+    pub source: &'s MutatedSource,
     /// Functions and methods with a body.
-    pub functions: Vec<Function<'s>>,
+    pub functions: Vec<BaseFunction<'s>>,
     /// Functions that take or give back a lock for their caller, with the lock's name.
     wrappers: BTreeMap<&'s str, (Effect, String)>,
     /// Classes whose destructor gives a lock back.
@@ -36,10 +36,10 @@ pub struct Program<'s> {
     sections: Vec<Reached<'s>>,
 }
 
-impl<'s> Program<'s> {
+impl<'s> BaseProgram<'s> {
     /// The program of a source.
-    pub fn new(source: &'s Source) -> Program<'s> {
-        let mut program = Program {
+    pub fn new(source: &'s MutatedSource) -> BaseProgram<'s> {
+        let mut program = BaseProgram {
             source,
             functions: functions(source),
             wrappers: BTreeMap::new(),
@@ -52,8 +52,8 @@ impl<'s> Program<'s> {
     }
 
     /// The function around a node.
-    pub fn function_of(&self, node: Node<'s>) -> Option<&Function<'s>> {
-        let around = |function: &&Function| contains(function.body, node);
+    pub fn function_of(&self, node: Node<'s>) -> Option<&BaseFunction<'s>> {
+        let around = |function: &&BaseFunction| contains(function.body, node);
         self.functions.iter().rfind(around)
     }
 }
@@ -63,7 +63,7 @@ pub fn contains(outer: Node, inner: Node) -> bool {
     outer.start_byte() <= inner.start_byte() && inner.end_byte() <= outer.end_byte()
 }
 
-fn functions(source: &Source) -> Vec<Function<'_>> {
+fn functions(source: &MutatedSource) -> Vec<BaseFunction<'_>> {
     let definitions = of_kind(source.root(), "function_definition").into_iter();
     let named = definitions.filter_map(|definition| {
         let declarators = of_kind(definition, "function_declarator");
@@ -71,7 +71,7 @@ fn functions(source: &Source) -> Vec<Function<'_>> {
         let text = source.text(name);
         let body = definition.child_by_field_name("body")?;
         let calls = source.calls(body);
-        Some(Function {
+        Some(BaseFunction {
             name: text.rsplit("::").next().unwrap_or(text),
             body,
             calls: calls.iter().map(|call| call.name).collect(),

@@ -1,11 +1,11 @@
 //! Reach of a statement: the code that it calls, and the code that comes after it.
 
-use super::{Function, Program};
+use super::{BaseFunction, BaseProgram};
 use crate::mutants::syntax::{ancestors, behind, descendants, statement_in_block};
 use std::{collections::BTreeSet, ops::Range};
 use tree_sitter::Node;
 
-impl<'s> Program<'s> {
+impl<'s> BaseProgram<'s> {
     /// Bodies of the program's functions that these nodes call, and what those call.
     pub fn called(&self, nodes: &[Node<'s>]) -> Vec<Node<'s>> {
         let calls = nodes.iter().flat_map(|node| self.source.calls(*node));
@@ -64,7 +64,7 @@ impl<'s> Program<'s> {
     }
 
     /// Statements that call a function; for a destructor those behind which its objects end.
-    fn places_of_calls(&self, function: &Function<'s>) -> Vec<Node<'s>> {
+    fn places_of_calls(&self, function: &BaseFunction<'s>) -> Vec<Node<'s>> {
         let nodes = descendants(self.source.root()).into_iter();
         let class = function.name.strip_prefix('~');
         let is_place = |node: &Node<'s>| match class {

@@ -1,7 +1,9 @@
 //! Critical sections.
 
-use super::{Effect, LockStatement, Program, contains, last_name};
-use crate::mutants::syntax::{Source, ancestors, before, behind, descendants, is_block, is_jump};
+use super::{BaseProgram, Effect, MutatedLockStatement, contains, last_name};
+use crate::mutants::syntax::{
+    MutatedSource, ancestors, before, behind, descendants, is_block, is_jump,
+};
 use std::ops::Range;
 use tree_sitter::Node;
 
@@ -18,9 +20,9 @@ pub const SIGNALS: [&str; 7] = [
 
 /// Statements between taking a lock and giving it back.
 #[derive(Clone, Debug)]
-pub struct Section<'s> {
+pub struct LockedStatements<'s> {
     /// Statement that takes the lock.
-    pub acquire: LockStatement<'s>,
+    pub acquire: MutatedLockStatement<'s>,
     /// Statement that releases it at the end; `None` where a guard's end does it.
     pub release: Option<Node<'s>>,
     /// Statements that release it before a jump out of the section.
@@ -31,13 +33,13 @@ pub struct Section<'s> {
 
 /// A section with the parts of the text that its statements and what they call take up.
 pub(super) struct Reached<'s> {
-    pub(super) section: Section<'s>,
+    pub(super) section: LockedStatements<'s>,
     pub(super) ranges: Vec<Range<usize>>,
 }
 
-impl<'s> Program<'s> {
+impl<'s> BaseProgram<'s> {
     /// All critical sections, in the order of the text.
-    pub fn sections(&self) -> Vec<Section<'s>> {
+    pub fn sections(&self) -> Vec<LockedStatements<'s>> {
         let reached = self.sections.iter();
         reached.map(|one| one.section.clone()).collect()
     }
@@ -55,14 +57,14 @@ impl<'s> Program<'s> {
             .collect()
     }
 
-    fn section(&self, acquire: LockStatement<'s>) -> Option<Section<'s>> {
+    fn section(&self, acquire: MutatedLockStatement<'s>) -> Option<LockedStatements<'s>> {
         acquire
             .statement
             .parent()
             .filter(|block| is_block(*block))?;
         let rest = behind(acquire.statement);
         if acquire.guard.is_some() {
-            return Some(Section {
+            return Some(LockedStatements {
                 acquire,
                 release: None,
                 early: Vec::new(),
@@ -84,7 +86,7 @@ impl<'s> Program<'s> {
         let early = inner
             .into_iter()
             .filter(|one| self.releases(*one, &acquire.lock));
-        Some(Section {
+        Some(LockedStatements {
             early: early.collect(),
             release: rest.get(release_at).copied(),
             body,
@@ -111,13 +113,14 @@ impl<'s> Program<'s> {
     }
 
     /// The innermost section around a node.
-    pub fn section_of(&self, node: Node<'s>) -> Option<Section<'s>> {
-        let holds = |section: &Section| section.body.iter().any(|one| contains(*one, node));
+    pub fn section_of(&self, node: Node<'s>) -> Option<LockedStatements<'s>> {
+        let holds =
+            |section: &LockedStatements| section.body.iter().any(|one| contains(*one, node));
         self.sections().into_iter().rfind(holds)
     }
 
     /// Ranges of a section: its lines and the functions that it calls.
-    pub fn guarded(&self, section: &Section<'s>) -> Vec<Range<usize>> {
+    pub fn guarded(&self, section: &LockedStatements<'s>) -> Vec<Range<usize>> {
         let mut ranges = self.reach(&section.body);
         ranges.push(section.acquire.statement.byte_range());
         ranges.extend(section.release.map(|node| node.byte_range()));
@@ -126,7 +129,7 @@ impl<'s> Program<'s> {
     }
 
     /// The signal behind a section, which announces its change.
-    fn told_of(&self, section: &Section<'s>) -> Option<Node<'s>> {
+    fn told_of(&self, section: &LockedStatements<'s>) -> Option<Node<'s>> {
         let end = match section.release {
             Some(release) => release,
             None => section.acquire.statement.parent()?,
@@ -157,14 +160,14 @@ fn escapes(jump: Node, body: &[Node]) -> bool {
     !chain.any(|node| is_local && is_around(&node) || in_lambda(&node))
 }
 
-impl<'s> Section<'s> {
+impl<'s> LockedStatements<'s> {
     /// All statements that give the lock back.
     pub fn releases(&self) -> impl Iterator<Item = Node<'s>> {
         self.early.iter().copied().chain(self.release)
     }
 
     /// Returns whether the variable that holds the lock, or the lock, is used in between, as by a wait.
-    pub fn uses_lock(&self, source: &Source) -> bool {
+    pub fn uses_lock(&self, source: &MutatedSource) -> bool {
         let name = match &self.acquire.guard {
             Some(guard) => guard.as_str(),
             None => last_name(&self.acquire.lock),

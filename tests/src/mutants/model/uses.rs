@@ -1,9 +1,9 @@
 //! Purpose of a lock, as the sections under locks of its name show it.
 
-use super::{Program, last_name};
+use super::{BaseProgram, last_name};
 use crate::mutants::syntax::behind;
 
-impl Program<'_> {
+impl BaseProgram<'_> {
     /// Returns whether sections of a lock with this name free memory.
     pub fn frees_under(&self, lock: &str) -> bool {
         const WORDS: [&str; 8] = [

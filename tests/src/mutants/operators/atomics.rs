@@ -1,10 +1,10 @@
 //! Atomics: one step made of two, and weaker orders.
 
-use super::Draft;
+use super::MutantDraft;
 use crate::mutants::{
     edits::Edits,
-    model::Program,
-    syntax::{Call, ancestors, descendants, statement_in_block},
+    model::BaseProgram,
+    syntax::{SyntaxCall, ancestors, descendants, statement_in_block},
 };
 use tree_sitter::Node;
 use unsnarl_core::BugKind;
@@ -19,7 +19,7 @@ const STEPS: [(&str, &str); 5] = [
 ];
 
 /// Replaces an atomic change by a load and a store.
-pub fn split(program: &Program) -> Vec<Draft> {
+pub fn split(program: &BaseProgram) -> Vec<MutantDraft> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));
     calls
@@ -40,7 +40,7 @@ pub fn split(program: &Program) -> Vec<Draft> {
             {
                 classes.push(BugKind::UseAfterFree);
             }
-            Some(Draft {
+            Some(MutantDraft {
                 edits,
                 region: vec![statement.byte_range()],
                 classes,
@@ -50,7 +50,10 @@ pub fn split(program: &Program) -> Vec<Draft> {
 }
 
 /// Object, operator and operand of `atomic_fetch_add(&count, 1)` or `count.fetch_add(1)`.
-fn change<'s>(program: &Program<'s>, call: &Call<'s>) -> Option<(Atomic, &'static str, &'s str)> {
+fn change<'s>(
+    program: &BaseProgram<'s>,
+    call: &SyntaxCall<'s>,
+) -> Option<(Atomic, &'static str, &'s str)> {
     let bare = call.name.strip_prefix("std::").unwrap_or(call.name);
     let bare = bare.strip_suffix("_explicit").unwrap_or(bare);
     let (bare, object, operand) = match (bare.strip_prefix("atomic_"), call.receiver) {
@@ -90,7 +93,7 @@ impl Atomic {
     }
 }
 
-fn method_base(program: &Program, call: &Call, object: &str) -> String {
+fn method_base(program: &BaseProgram, call: &SyntaxCall, object: &str) -> String {
     let is_pointer = program
         .source
         .text(call.node)
@@ -98,7 +101,12 @@ fn method_base(program: &Program, call: &Call, object: &str) -> String {
     format!("{object}{}", if is_pointer { "->" } else { "." })
 }
 
-fn in_two_steps(program: &Program, call: &Call, statement: Node, edits: &mut Edits) -> Option<()> {
+fn in_two_steps(
+    program: &BaseProgram,
+    call: &SyntaxCall,
+    statement: Node,
+    edits: &mut Edits,
+) -> Option<()> {
     let (atomic, sign, operand) = change(program, call)?;
     let in_loop = ancestors(call.node)
         .take_while(|one| *one != statement)
@@ -142,7 +150,7 @@ fn in_two_steps(program: &Program, call: &Call, statement: Node, edits: &mut Edi
 }
 
 /// Replaces a compare-and-exchange by a comparison and a store.
-fn compared(program: &Program, call: &Call, edits: &mut Edits) -> Option<()> {
+fn compared(program: &BaseProgram, call: &SyntaxCall, edits: &mut Edits) -> Option<()> {
     let source = program.source;
     let is_exchange = call.name.contains("compare_exchange");
     let (atomic, rest) = match call.receiver {
@@ -171,7 +179,7 @@ fn compared(program: &Program, call: &Call, edits: &mut Edits) -> Option<()> {
 }
 
 /// Relaxes a memory order.
-pub fn weaken(program: &Program) -> Vec<Draft> {
+pub fn weaken(program: &BaseProgram) -> Vec<MutantDraft> {
     const ORDERS: [&str; 4] = [
         "memory_order_release",
         "memory_order_acquire",
@@ -185,7 +193,7 @@ pub fn weaken(program: &Program) -> Vec<Draft> {
         .map(|order| {
             let mut edits = Edits::default();
             edits.replace(order.byte_range(), "memory_order_relaxed");
-            Draft {
+            MutantDraft {
                 edits,
                 region: vec![order.byte_range()],
                 classes: Vec::new(),

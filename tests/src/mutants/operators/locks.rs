@@ -1,15 +1,15 @@
 //! Locks: not taken, another one, not given back, in the other order.
 
-use super::{Draft, broken_section};
+use super::{MutantDraft, broken_section};
 use crate::mutants::{
     edits::Edits,
-    model::{Effect, LockStatement, Program, Section, last_name},
+    model::{BaseProgram, Effect, LockedStatements, MutatedLockStatement, last_name},
     syntax::{before, behind, descendants, is_jump},
 };
 use unsnarl_core::BugKind;
 
 /// Takes the lock away from a section.
-pub fn drop_lock(program: &Program) -> Vec<Draft> {
+pub fn drop_lock(program: &BaseProgram) -> Vec<MutantDraft> {
     let sections = program.sections().into_iter();
     let plain = sections.filter(|section| !section.uses_lock(program.source));
     plain
@@ -25,7 +25,7 @@ pub fn drop_lock(program: &Program) -> Vec<Draft> {
 }
 
 /// Lets a section take a lock that nobody else takes.
-pub fn other_lock(program: &Program) -> Vec<Draft> {
+pub fn other_lock(program: &BaseProgram) -> Vec<MutantDraft> {
     let sections = program.sections().into_iter();
     let plain = sections.filter(|section| !section.uses_lock(program.source));
     plain
@@ -55,7 +55,10 @@ pub fn other_lock(program: &Program) -> Vec<Draft> {
 }
 
 /// Type and initial value of a new lock like the one of a section.
-fn mutex_type(program: &Program, section: &Section) -> Option<(&'static str, &'static str)> {
+fn mutex_type(
+    program: &BaseProgram,
+    section: &LockedStatements,
+) -> Option<(&'static str, &'static str)> {
     let text = program.source.text(section.acquire.statement);
     match &section.acquire.guard {
         _ if text.contains("pthread_mutex_lock") => {
@@ -73,8 +76,8 @@ fn mutex_type(program: &Program, section: &Section) -> Option<(&'static str, &'s
 
 /// The statement with another lock in the place of its own.
 fn with_lock(
-    program: &Program,
-    section: &Section,
+    program: &BaseProgram,
+    section: &LockedStatements,
     statement: tree_sitter::Node,
     other: &str,
 ) -> Option<String> {
@@ -93,7 +96,7 @@ fn with_lock(
 }
 
 /// Forgets to give a lock back before a jump.
-pub fn leak_lock(program: &Program) -> Vec<Draft> {
+pub fn leak_lock(program: &BaseProgram) -> Vec<MutantDraft> {
     let mut drafts = Vec::new();
     for section in program.sections() {
         for release in &section.early {
@@ -104,7 +107,7 @@ pub fn leak_lock(program: &Program) -> Vec<Draft> {
             edits.remove(program.source, *release);
             let mut region = program.guarded(&section);
             region.extend(behind(*release).first().map(|next| next.byte_range()));
-            drafts.push(Draft {
+            drafts.push(MutantDraft {
                 edits,
                 region,
                 classes: vec![BugKind::Deadlock],
@@ -115,7 +118,7 @@ pub fn leak_lock(program: &Program) -> Vec<Draft> {
 }
 
 /// Takes two locks in the other order, or without looking which of them has to come first.
-pub fn reverse_locks(program: &Program) -> Vec<Draft> {
+pub fn reverse_locks(program: &BaseProgram) -> Vec<MutantDraft> {
     let statements = descendants(program.source.root()).into_iter();
     let acquires = statements.filter_map(|one| program.locking(one));
     acquires
@@ -128,7 +131,11 @@ pub fn reverse_locks(program: &Program) -> Vec<Draft> {
         .collect()
 }
 
-fn reversed(program: &Program, first: &LockStatement, second: &LockStatement) -> Draft {
+fn reversed(
+    program: &BaseProgram,
+    first: &MutatedLockStatement,
+    second: &MutatedLockStatement,
+) -> MutantDraft {
     let source = program.source;
     let mut edits = Edits::default();
     let mut region = vec![first.statement.byte_range(), second.statement.byte_range()];
@@ -151,15 +158,15 @@ fn reversed(program: &Program, first: &LockStatement, second: &LockStatement) ->
     {
         region.push(function.body.byte_range());
     }
-    Draft {
+    MutantDraft {
         edits,
         region,
         classes: vec![BugKind::Deadlock],
     }
 }
 
-fn about_section(program: &Program, section: &Section, edits: Edits) -> Draft {
-    Draft {
+fn about_section(program: &BaseProgram, section: &LockedStatements, edits: Edits) -> MutantDraft {
+    MutantDraft {
         edits,
         region: program.guarded(section),
         classes: broken_section(program, section),

@@ -11,13 +11,13 @@ mod waits;
 
 use super::{
     edits::Edits,
-    model::{Program, Section},
+    model::{BaseProgram, LockedStatements},
 };
 use std::ops::Range;
 use unsnarl_core::BugKind;
 
 /// One mutant in the making.
-pub struct Draft {
+pub struct MutantDraft {
     /// The change.
     pub edits: Edits,
     /// Parts of the program, before the change, that it concerns.
@@ -27,7 +27,7 @@ pub struct Draft {
 }
 
 /// Finds the places of an operator.
-type Operator = fn(&Program) -> Vec<Draft>;
+type Operator = fn(&BaseProgram) -> Vec<MutantDraft>;
 
 /// All operators whose mutants count, with their names.
 pub const OPERATORS: [(&str, Operator); 17] = [
@@ -55,7 +55,7 @@ pub const OPERATORS: [(&str, Operator); 17] = [
 pub const NOT_SHOWN: (&str, Operator) = ("weaken", atomics::weaken);
 
 /// Bug classes of a section whose statements are no longer atomic.
-fn broken_section(program: &Program, section: &Section) -> Vec<BugKind> {
+fn broken_section(program: &BaseProgram, section: &LockedStatements) -> Vec<BugKind> {
     let mut classes = vec![
         BugKind::AtomicityViolation,
         BugKind::MultiVariableAtomicityViolation,

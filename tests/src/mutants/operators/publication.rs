@@ -1,9 +1,9 @@
 //! Publications: another thread may look before everything is there.
 
-use super::Draft;
+use super::MutantDraft;
 use crate::mutants::{
     edits::Edits,
-    model::Program,
+    model::BaseProgram,
     syntax::{before, behind, descendants, is_block, jumps, of_kind},
 };
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use tree_sitter::Node;
 use unsnarl_core::BugKind;
 
 /// Publishes one statement too early.
-pub fn swap(program: &Program) -> Vec<Draft> {
+pub fn swap(program: &BaseProgram) -> Vec<MutantDraft> {
     let publications = publications(program).into_iter();
     publications
         .filter_map(|publication| {
@@ -22,7 +22,7 @@ pub fn swap(program: &Program) -> Vec<Draft> {
 }
 
 /// Publishes several statements too early.
-pub fn early(program: &Program) -> Vec<Draft> {
+pub fn early(program: &BaseProgram) -> Vec<MutantDraft> {
     let publications = publications(program).into_iter();
     publications
         .filter_map(|publication| {
@@ -33,7 +33,7 @@ pub fn early(program: &Program) -> Vec<Draft> {
         .collect()
 }
 
-fn moved_up(program: &Program, publication: Node, target: Node) -> Option<Draft> {
+fn moved_up(program: &BaseProgram, publication: Node, target: Node) -> Option<MutantDraft> {
     let mut edits = Edits::default();
     edits.move_before(program.source, publication, target);
     let between = behind(target)
@@ -44,11 +44,11 @@ fn moved_up(program: &Program, publication: Node, target: Node) -> Option<Draft>
 }
 
 pub(super) fn draft<'s>(
-    program: &Program<'s>,
+    program: &BaseProgram<'s>,
     edits: Edits,
     init: Node<'s>,
     nodes: &[Node<'s>],
-) -> Draft {
+) -> MutantDraft {
     let mut region = program.reach(nodes);
     // The other side of a publication is wherever the same things are used.
     let parts = std::iter::once(init).chain(program.called(&[init]));
@@ -57,7 +57,7 @@ pub(super) fn draft<'s>(
     let names = names.filter(|one| matches!(one.kind(), "identifier" | "field_identifier"));
     let uses = names.filter(|one| set.contains(program.source.text(*one)));
     region.extend(uses.map(|one| one.byte_range()));
-    Draft {
+    MutantDraft {
         edits,
         region,
         classes: vec![BugKind::OrderViolation, BugKind::UseAfterFree],
@@ -65,7 +65,7 @@ pub(super) fn draft<'s>(
 }
 
 /// Names of the fields and variables that a node sets; for a call, of what it is given.
-fn set_in<'s>(program: &Program<'s>, node: Node<'s>) -> Vec<&'s str> {
+fn set_in<'s>(program: &BaseProgram<'s>, node: Node<'s>) -> Vec<&'s str> {
     let mut set = Vec::new();
     for part in descendants(node) {
         let target = match part.kind() {
@@ -97,7 +97,7 @@ fn is_common(name: &str) -> bool {
 }
 
 /// Statements that let other threads see what came before.
-fn publications<'s>(program: &Program<'s>) -> Vec<Node<'s>> {
+fn publications<'s>(program: &BaseProgram<'s>) -> Vec<Node<'s>> {
     let nodes = descendants(program.source.root()).into_iter();
     let statements = nodes.filter(|one| one.parent().is_some_and(is_block));
     statements
@@ -106,14 +106,14 @@ fn publications<'s>(program: &Program<'s>) -> Vec<Node<'s>> {
         .collect()
 }
 
-fn is_publication(program: &Program, statement: Node) -> bool {
+fn is_publication(program: &BaseProgram, statement: Node) -> bool {
     starts_thread(program, statement)
         || stores_atomic(program, statement)
         || hands_over(program, statement)
 }
 
 /// Starts a thread, in its condition or in its expression; not in a block of its own.
-pub(super) fn starts_thread(program: &Program, statement: Node) -> bool {
+pub(super) fn starts_thread(program: &BaseProgram, statement: Node) -> bool {
     let source = program.source;
     let text = source.text(statement);
     let makes = match statement.kind() {
@@ -135,7 +135,7 @@ pub(super) fn starts_thread(program: &Program, statement: Node) -> bool {
     makes.is_some_and(calls) || by_class
 }
 
-fn stores_atomic(program: &Program, statement: Node) -> bool {
+fn stores_atomic(program: &BaseProgram, statement: Node) -> bool {
     let call = program.source.statement_call(statement);
     call.is_some_and(|call| {
         call.name.starts_with("atomic_store") || call.name == "store" && call.receiver.is_some()
@@ -143,7 +143,7 @@ fn stores_atomic(program: &Program, statement: Node) -> bool {
 }
 
 /// Gives something that was just set to a function that takes a lock: a queue, a list, a table.
-fn hands_over(program: &Program, statement: Node) -> bool {
+fn hands_over(program: &BaseProgram, statement: Node) -> bool {
     let Some(call) = program.source.statement_call(statement) else {
         return false;
     };
@@ -166,7 +166,7 @@ fn hands_over(program: &Program, statement: Node) -> bool {
 }
 
 /// The variable at the beginning of what an assignment sets: `job` of `job->size = 3;`.
-fn assigned<'s>(program: &Program<'s>, statement: Node<'s>) -> Option<&'s str> {
+fn assigned<'s>(program: &BaseProgram<'s>, statement: Node<'s>) -> Option<&'s str> {
     let inner =
         (statement.kind() == "expression_statement").then(|| statement.named_child(0))??;
     let target = match inner.kind() {
@@ -181,7 +181,7 @@ fn assigned<'s>(program: &Program<'s>, statement: Node<'s>) -> Option<&'s str> {
 }
 
 /// Statements before a publication, the nearest first, that could come after it.
-pub(super) fn passed_over<'s>(program: &Program<'s>, publication: Node<'s>) -> Vec<Node<'s>> {
+pub(super) fn passed_over<'s>(program: &BaseProgram<'s>, publication: Node<'s>) -> Vec<Node<'s>> {
     let plain = |one: &Node<'s>| {
         let kinds = ["expression_statement", "for_statement"];
         let fits = kinds.contains(&one.kind()) && !jumps(*one);

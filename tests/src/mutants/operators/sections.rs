@@ -1,16 +1,16 @@
 //! Critical sections: smaller, in two pieces, with the check before them.
 
-use super::{Draft, broken_section};
+use super::{MutantDraft, broken_section};
 use crate::mutants::{
     edits::Edits,
-    model::{Effect, Program, Section, contains},
+    model::{BaseProgram, Effect, LockedStatements, contains},
     syntax::{is_jump, jumps, of_kind},
 };
 use tree_sitter::Node;
 use unsnarl_core::BugKind;
 
 /// Leaves the first statement, or the last one, out of a section.
-pub fn shrink(program: &Program) -> Vec<Draft> {
+pub fn shrink(program: &BaseProgram) -> Vec<MutantDraft> {
     let mut drafts = Vec::new();
     for section in program.sections() {
         drafts.extend(without_first(program, &section));
@@ -19,7 +19,7 @@ pub fn shrink(program: &Program) -> Vec<Draft> {
     drafts
 }
 
-fn without_first(program: &Program, section: &Section) -> Option<Draft> {
+fn without_first(program: &BaseProgram, section: &LockedStatements) -> Option<MutantDraft> {
     let first = section.body.first().copied()?;
     // The only statement, outside, is a section without anything in it: what dropping the lock does, too.
     let fits = section.body.len() > 1 && is_movable(program, section, first);
@@ -28,7 +28,7 @@ fn without_first(program: &Program, section: &Section) -> Option<Draft> {
     fits.then(|| draft(program, section, edits))
 }
 
-fn without_last(program: &Program, section: &Section) -> Option<Draft> {
+fn without_last(program: &BaseProgram, section: &LockedStatements) -> Option<MutantDraft> {
     let last = section.body.last().copied()?;
     let mut edits = Edits::default();
     match section.release {
@@ -46,7 +46,7 @@ fn without_last(program: &Program, section: &Section) -> Option<Draft> {
 }
 
 /// Gives the lock back between two statements and takes it again.
-pub fn split(program: &Program) -> Vec<Draft> {
+pub fn split(program: &BaseProgram) -> Vec<MutantDraft> {
     let mut drafts = Vec::new();
     for section in program.sections() {
         let inner = section.body.iter().skip(1).copied();
@@ -66,7 +66,7 @@ pub fn split(program: &Program) -> Vec<Draft> {
 
 /// Returns whether a lock that was taken within the section is held before a statement. Taking the section's lock
 /// again is then taking the two in the other order.
-fn holds_another(program: &Program, section: &Section, next: Node) -> bool {
+fn holds_another(program: &BaseProgram, section: &LockedStatements, next: Node) -> bool {
     let before = section.body.iter().take_while(|one| **one != next);
     let inner: Vec<Effect> = before
         .filter_map(|one| program.locking(*one))
@@ -76,7 +76,12 @@ fn holds_another(program: &Program, section: &Section, next: Node) -> bool {
     count(Effect::Acquire) > count(Effect::Release)
 }
 
-fn interrupt(program: &Program, section: &Section, next: Node, edits: &mut Edits) -> Option<()> {
+fn interrupt(
+    program: &BaseProgram,
+    section: &LockedStatements,
+    next: Node,
+    edits: &mut Edits,
+) -> Option<()> {
     let source = program.source;
     match (&section.acquire.guard, section.release) {
         (Some(guard), _) => {
@@ -94,14 +99,14 @@ fn interrupt(program: &Program, section: &Section, next: Node, edits: &mut Edits
 }
 
 /// Looks before the lock is taken, and acts on that behind it.
-pub fn check_outside(program: &Program) -> Vec<Draft> {
+pub fn check_outside(program: &BaseProgram) -> Vec<MutantDraft> {
     let sections = program.sections().into_iter();
     sections
         .filter_map(|section| checked_before(program, &section))
         .collect()
 }
 
-fn checked_before(program: &Program, section: &Section) -> Option<Draft> {
+fn checked_before(program: &BaseProgram, section: &LockedStatements) -> Option<MutantDraft> {
     let source = program.source;
     let first = section.body.first().copied()?;
     let check =
@@ -121,7 +126,7 @@ fn checked_before(program: &Program, section: &Section) -> Option<Draft> {
 }
 
 /// Returns whether a statement can stand outside of its section.
-fn is_movable(program: &Program, section: &Section, statement: Node) -> bool {
+fn is_movable(program: &BaseProgram, section: &LockedStatements, statement: Node) -> bool {
     let ends = section
         .early
         .iter()
@@ -129,8 +134,8 @@ fn is_movable(program: &Program, section: &Section, statement: Node) -> bool {
     !ends && !jumps(statement) && !uses_lock(program, section, statement)
 }
 
-fn uses_lock(program: &Program, section: &Section, statement: Node) -> bool {
-    let part = Section {
+fn uses_lock(program: &BaseProgram, section: &LockedStatements, statement: Node) -> bool {
+    let part = LockedStatements {
         body: vec![statement],
         ..section.clone()
     };
@@ -139,8 +144,8 @@ fn uses_lock(program: &Program, section: &Section, statement: Node) -> bool {
 
 /// Lets a guard give its lock back before a statement; `more` stands on the same line.
 fn release_before(
-    program: &Program,
-    section: &Section,
+    program: &BaseProgram,
+    section: &LockedStatements,
     statement: Node,
     edits: &mut Edits,
     more: &str,
@@ -164,8 +169,8 @@ fn release_before(
     Some(())
 }
 
-fn draft(program: &Program, section: &Section, edits: Edits) -> Draft {
-    Draft {
+fn draft(program: &BaseProgram, section: &LockedStatements, edits: Edits) -> MutantDraft {
+    MutantDraft {
         edits,
         region: program.guarded(section),
         classes: broken_section(program, section),

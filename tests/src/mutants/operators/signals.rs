@@ -1,10 +1,10 @@
 //! Mistakes in signals: to one waiter instead of all, too early, never.
 
-use super::Draft;
+use super::MutantDraft;
 use crate::mutants::{
     edits::Edits,
-    model::{Program, SIGNALS, last_name},
-    syntax::{Call, before, behind, descendants, statement_in_block},
+    model::{BaseProgram, SIGNALS, last_name},
+    syntax::{SyntaxCall, before, behind, descendants, statement_in_block},
 };
 use std::ops::Range;
 use tree_sitter::Node;
@@ -18,7 +18,7 @@ const WAKES: [(&str, &str); 3] = [
 ];
 
 /// Wakes one of the waiters instead of all.
-pub fn signal_one(program: &Program) -> Vec<Draft> {
+pub fn signal_one(program: &BaseProgram) -> Vec<MutantDraft> {
     let signals = signals(program).into_iter();
     signals
         .filter_map(|signal| {
@@ -32,7 +32,7 @@ pub fn signal_one(program: &Program) -> Vec<Draft> {
 }
 
 /// Wakes nobody, or wakes before there is a change to see.
-pub fn drop_signal(program: &Program) -> Vec<Draft> {
+pub fn drop_signal(program: &BaseProgram) -> Vec<MutantDraft> {
     let mut drafts = Vec::new();
     for signal in signals(program) {
         let Some(statement) = statement_in_block(signal.node) else {
@@ -51,7 +51,7 @@ pub fn drop_signal(program: &Program) -> Vec<Draft> {
 }
 
 /// Beginning of a signal's section: the one around it or the one before it.
-fn begin_of_change<'s>(program: &Program<'s>, signal: Node<'s>) -> Option<Node<'s>> {
+fn begin_of_change<'s>(program: &BaseProgram<'s>, signal: Node<'s>) -> Option<Node<'s>> {
     let sections = program.sections();
     let same_block = |node: Node| node.parent() == signal.parent();
     let around = sections
@@ -67,13 +67,13 @@ fn begin_of_change<'s>(program: &Program<'s>, signal: Node<'s>) -> Option<Node<'
 }
 
 /// Calls that wake threads; posts to semaphores, too.
-fn signals<'s>(program: &Program<'s>) -> Vec<Call<'s>> {
+fn signals<'s>(program: &BaseProgram<'s>) -> Vec<SyntaxCall<'s>> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));
     calls.filter(|call| SIGNALS.contains(&call.name)).collect()
 }
 
-fn draft<'s>(program: &Program<'s>, signal: &Call<'s>, edits: Edits) -> Draft {
+fn draft<'s>(program: &BaseProgram<'s>, signal: &SyntaxCall<'s>, edits: Edits) -> MutantDraft {
     let mut region = vec![signal.node.byte_range()];
     if let Some(statement) = statement_in_block(signal.node) {
         let section = program.section_of(statement).or_else(|| {
@@ -93,7 +93,7 @@ fn draft<'s>(program: &Program<'s>, signal: &Call<'s>, edits: Edits) -> Draft {
         region.extend(behind(statement).first().map(|one| one.byte_range()));
     }
     region.extend(waits_for(program, signal));
-    Draft {
+    MutantDraft {
         edits,
         region,
         classes: vec![BugKind::LostWakeup],
@@ -101,8 +101,8 @@ fn draft<'s>(program: &Program<'s>, signal: &Call<'s>, edits: Edits) -> Draft {
 }
 
 /// Statements that wait for the object that a call signals.
-fn waits_for<'s>(program: &Program<'s>, signal: &Call<'s>) -> Vec<Range<usize>> {
-    let name = |call: &Call<'s>| {
+fn waits_for<'s>(program: &BaseProgram<'s>, signal: &SyntaxCall<'s>) -> Vec<Range<usize>> {
+    let name = |call: &SyntaxCall<'s>| {
         let first = call.arguments.first().map(|one| program.source.text(*one));
         last_name(call.receiver.or(first).unwrap_or("")).to_owned()
     };

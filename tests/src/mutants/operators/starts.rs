@@ -1,18 +1,18 @@
 //! Starts of threads: something is set up behind them.
 
 use super::{
-    Draft,
+    MutantDraft,
     publication::{draft, passed_over, starts_thread},
 };
 use crate::mutants::{
     edits::Edits,
-    model::{Program, contains},
+    model::{BaseProgram, contains},
     syntax::{children, descendants},
 };
 use tree_sitter::Node;
 
 /// Sets something up after the publication instead of before it.
-pub fn delay_init(program: &Program) -> Vec<Draft> {
+pub fn delay_init(program: &BaseProgram) -> Vec<MutantDraft> {
     let mut drafts = Vec::new();
     for start in outermost_starts(program) {
         for init in passed_over(program, start) {
@@ -25,7 +25,7 @@ pub fn delay_init(program: &Program) -> Vec<Draft> {
 }
 
 /// Statements of functions that start threads, with the loops around them.
-fn outermost_starts<'s>(program: &Program<'s>) -> Vec<Node<'s>> {
+fn outermost_starts<'s>(program: &BaseProgram<'s>) -> Vec<Node<'s>> {
     let mut starts: Vec<Node> = Vec::new();
     for function in &program.functions {
         for statement in children(function.body) {

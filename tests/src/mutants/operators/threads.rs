@@ -1,11 +1,12 @@
 //! Mistakes at the end of threads and of memory: not waited for, too early.
 
-use super::Draft;
+use super::MutantDraft;
 use crate::mutants::{
     edits::Edits,
-    model::Program,
+    model::BaseProgram,
     syntax::{
-        Call, ancestors, before, behind, descendants, is_block, jumps, of_kind, statement_in_block,
+        SyntaxCall, ancestors, before, behind, descendants, is_block, jumps, of_kind,
+        statement_in_block,
     },
 };
 use tree_sitter::Node;
@@ -17,7 +18,7 @@ const JOINS: [&str; 3] = ["pthread_join", "thrd_join", "join"];
 const ENDS: [&str; 1] = ["free"];
 
 /// Removes the wait for the end of a thread.
-pub fn drop_join(program: &Program) -> Vec<Draft> {
+pub fn drop_join(program: &BaseProgram) -> Vec<MutantDraft> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));
     let joins = calls.filter(|call| JOINS.contains(&call.name));
@@ -42,7 +43,7 @@ pub fn drop_join(program: &Program) -> Vec<Draft> {
                     whole
                 }
             };
-            Some(Draft {
+            Some(MutantDraft {
                 edits,
                 region: program.reach(&program.after(place)),
                 classes: vec![BugKind::OrderViolation, BugKind::UseAfterFree],
@@ -60,7 +61,7 @@ fn whole_loop(statement: Node) -> Option<Node> {
 }
 
 /// Frees memory before the last statement that made sure that nobody uses it.
-pub fn free_early(program: &Program) -> Vec<Draft> {
+pub fn free_early(program: &BaseProgram) -> Vec<MutantDraft> {
     let nodes = descendants(program.source.root()).into_iter();
     let statements = nodes.filter(|one| one.parent().is_some_and(is_block));
     statements
@@ -76,7 +77,7 @@ pub fn free_early(program: &Program) -> Vec<Draft> {
             let mut edits = Edits::default();
             edits.move_before(program.source, end, barrier);
             let passed: Vec<Node> = over.iter().copied().chain([barrier, end]).collect();
-            Some(Draft {
+            Some(MutantDraft {
                 edits,
                 region: program.reach(&passed),
                 classes: vec![BugKind::UseAfterFree, BugKind::OrderViolation],
@@ -86,7 +87,7 @@ pub fn free_early(program: &Program) -> Vec<Draft> {
 }
 
 /// The object that a statement ends: `p` of `free(p);`, `delete p;`, `p.reset();`, `page_free(cache, p);`
-fn ended<'s>(program: &Program<'s>, statement: Node<'s>) -> Option<&'s str> {
+fn ended<'s>(program: &BaseProgram<'s>, statement: Node<'s>) -> Option<&'s str> {
     let source = program.source;
     let inner = statement
         .named_child(0)
@@ -104,7 +105,7 @@ fn ended<'s>(program: &Program<'s>, statement: Node<'s>) -> Option<&'s str> {
 }
 
 /// The argument whose memory a function of the program frees.
-fn freed_argument<'s>(program: &Program<'s>, call: &Call<'s>) -> Option<Node<'s>> {
+fn freed_argument<'s>(program: &BaseProgram<'s>, call: &SyntaxCall<'s>) -> Option<Node<'s>> {
     let source = program.source;
     let function = program.functions.iter().find(|one| one.name == call.name)?;
     let definition = function.body.parent()?;
@@ -123,7 +124,7 @@ fn freed_argument<'s>(program: &Program<'s>, call: &Call<'s>) -> Option<Node<'s>
 }
 
 /// Returns whether the statement joins, waits, takes a lock or releases one.
-fn orders(program: &Program, statement: Node) -> bool {
+fn orders(program: &BaseProgram, statement: Node) -> bool {
     let calls = program.source.calls(statement);
     let waits = calls
         .iter()
@@ -132,6 +133,6 @@ fn orders(program: &Program, statement: Node) -> bool {
 }
 
 /// Returns whether a statement sets or uses the object that another one ends.
-fn needs(program: &Program, ended: &str, other: Node) -> bool {
+fn needs(program: &BaseProgram, ended: &str, other: Node) -> bool {
     program.source.names(other).contains(&ended) || other.kind() == "declaration"
 }

@@ -1,11 +1,11 @@
 //! Mistakes in waits: checked once only, or not waited at all.
 
-use super::Draft;
+use super::MutantDraft;
 use crate::mutants::{
     edits::Edits,
-    model::Program,
+    model::BaseProgram,
     syntax::{
-        Call, ancestors, behind, children, descendants, is_block, of_kind, statement_in_block,
+        SyntaxCall, ancestors, behind, children, descendants, is_block, of_kind, statement_in_block,
     },
 };
 use tree_sitter::Node;
@@ -23,12 +23,12 @@ const OTHERS: [&str; 5] = [
 ];
 
 /// Removes the repeated check of the condition after a wait.
-pub fn look_once(program: &Program) -> Vec<Draft> {
+pub fn look_once(program: &BaseProgram) -> Vec<MutantDraft> {
     let waits = waits(program).into_iter();
     waits.filter_map(|wait| once(program, &wait)).collect()
 }
 
-fn once<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<Draft> {
+fn once<'s>(program: &BaseProgram<'s>, wait: &SyntaxCall<'s>) -> Option<MutantDraft> {
     let source = program.source;
     let statement = statement_in_block(wait.node)?;
     let mut edits = Edits::default();
@@ -48,7 +48,7 @@ fn once<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<Draft> {
             statement
         }
     };
-    Some(Draft {
+    Some(MutantDraft {
         edits,
         region: around(program, place),
         classes: vec![
@@ -60,7 +60,7 @@ fn once<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<Draft> {
 }
 
 /// Removes a wait altogether.
-pub fn drop_wait(program: &Program) -> Vec<Draft> {
+pub fn drop_wait(program: &BaseProgram) -> Vec<MutantDraft> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));
     let kept = calls.filter(|call| OTHERS.contains(&call.name) && is_kept(call));
@@ -78,7 +78,7 @@ pub fn drop_wait(program: &Program) -> Vec<Draft> {
             classes.push(BugKind::AtomicityViolation);
             classes.push(BugKind::MultiVariableAtomicityViolation);
         }
-        Some(Draft {
+        Some(MutantDraft {
             edits,
             region,
             classes,
@@ -88,12 +88,12 @@ pub fn drop_wait(program: &Program) -> Vec<Draft> {
 }
 
 /// Returns whether the call is one of semaphores, barriers or latches, which need no condition.
-fn is_kept(call: &Call) -> bool {
+fn is_kept(call: &SyntaxCall) -> bool {
     call.arguments.is_empty() || matches!(call.name, "sem_wait" | "pthread_barrier_wait")
 }
 
 /// Calls that wait for a condition variable.
-fn waits<'s>(program: &Program<'s>) -> Vec<Call<'s>> {
+fn waits<'s>(program: &BaseProgram<'s>) -> Vec<SyntaxCall<'s>> {
     let nodes = descendants(program.source.root()).into_iter();
     let calls = nodes.filter_map(|one| program.source.call(one));
     calls
@@ -112,7 +112,7 @@ fn waiting_loop(wait: Node) -> Option<Node> {
 }
 
 /// The expression that the predicate of a wait returns, if it is one.
-fn predicate<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<&'s str> {
+fn predicate<'s>(program: &BaseProgram<'s>, wait: &SyntaxCall<'s>) -> Option<&'s str> {
     let lambda = wait
         .arguments
         .get(1)
@@ -125,7 +125,7 @@ fn predicate<'s>(program: &Program<'s>, wait: &Call<'s>) -> Option<&'s str> {
 }
 
 /// The wait, the code behind it in its block, and the section around it.
-fn around<'s>(program: &Program<'s>, place: Node<'s>) -> Vec<std::ops::Range<usize>> {
+fn around<'s>(program: &BaseProgram<'s>, place: Node<'s>) -> Vec<std::ops::Range<usize>> {
     let mut nodes = behind(place);
     nodes.push(place);
     let mut region = program.reach(&nodes);

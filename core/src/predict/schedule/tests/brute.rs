@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, Run};
 
 /// Enumeration of the orders of a run.
-pub(in crate::predict) struct Brute<'r> {
+pub(in crate::predict) struct AllOrders<'r> {
     run: &'r Run,
     checker: Checker<'r>,
     rows: Vec<Vec<u32>>,
 }
 
 /// Positions by thread, the steps of condition variables so far, the number of events shown.
-type Key = (Vec<usize>, Vec<u32>, usize);
+type BruteStateKey = (Vec<usize>, Vec<u32>, usize);
 
-impl<'r> Brute<'r> {
-    pub fn new(run: &'r Run) -> Brute<'r> {
+impl<'r> AllOrders<'r> {
+    pub fn new(run: &'r Run) -> AllOrders<'r> {
         let threads = run.meta.threads.len();
         let of = |thread: usize| {
             let rows = (0..).zip(run.events.threads());
@@ -23,7 +23,7 @@ impl<'r> Brute<'r> {
                 .map(|(row, _)| row)
                 .collect()
         };
-        Brute {
+        AllOrders {
             run,
             checker: Checker::new(run),
             rows: (0..threads).map(of).collect(),
@@ -51,7 +51,7 @@ impl<'r> Brute<'r> {
     }
 
     fn reaches(&self, goal: &dyn Fn(&[u32]) -> bool, shown: &dyn Fn(&[u32]) -> usize) -> bool {
-        let mut seen: BTreeSet<Key> = BTreeSet::new();
+        let mut seen: BTreeSet<BruteStateKey> = BTreeSet::new();
         let mut stack = vec![Vec::new()];
         while let Some(order) = stack.pop() {
             if goal(&order) {
@@ -75,7 +75,7 @@ impl<'r> Brute<'r> {
     }
 
     /// Identity of a prefix; it includes the last two events, which matter for adjacency.
-    fn key(&self, order: &[u32], shown: usize) -> Key {
+    fn key(&self, order: &[u32], shown: usize) -> BruteStateKey {
         let done = |rows: &Vec<u32>| rows.iter().filter(|row| order.contains(row)).count();
         let conditions = order.iter().copied().filter(|row| {
             let kind = self.run.events.get(EventId(*row)).unwrap().kind;

@@ -6,7 +6,7 @@ use unsnarl_trace::{Event, EventKind, LocationId, Run, SiteId, StackId, ThreadId
 
 /// Steps of a random program's threads beside accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::predict) enum Steps {
+pub(in crate::predict) enum OtherSteps {
     /// Locks released in the reverse order; forks and joins.
     Locks,
     /// Locks released in any order.
@@ -21,7 +21,7 @@ pub(in crate::predict) enum Steps {
 
 /// A step of a program.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum ProgramStep {
     Read(u32),
     Write(u32),
     Lock(u32),
@@ -51,7 +51,7 @@ const BARRIER: u32 = 14;
 
 /// The rows of a running program.
 #[derive(Default)]
-struct Running {
+struct RunningProgram {
     rows: Vec<Event>,
     /// Lock, thread, for reading.
     held: Vec<(u32, u16, bool)>,
@@ -61,7 +61,7 @@ struct Running {
     arrived: Vec<u16>,
 }
 
-impl Running {
+impl RunningProgram {
     fn push(&mut self, thread: u16, kind: EventKind, location: u32, value: u64) {
         self.rows.push(Event {
             seq: self.rows.len() as u64,
@@ -89,34 +89,34 @@ impl Running {
     }
 
     /// Executes a step; `false` when the thread has to wait.
-    fn step(&mut self, thread: u16, step: Step, is_over: impl Fn(u16) -> bool) -> bool {
+    fn step(&mut self, thread: u16, step: ProgramStep, is_over: impl Fn(u16) -> bool) -> bool {
         use EventKind as K;
         match step {
-            Step::Read(x) => self.push(thread, K::Read, x, 0),
-            Step::Write(x) => self.push(thread, K::Write, x, 0),
-            Step::Lock(l) => {
+            ProgramStep::Read(x) => self.push(thread, K::Read, x, 0),
+            ProgramStep::Write(x) => self.push(thread, K::Write, x, 0),
+            ProgramStep::Lock(l) => {
                 if !self.is_free(l, thread, false) {
                     return false;
                 }
                 self.held.push((l, thread, false));
                 self.push(thread, K::Lock, l, 0);
             }
-            Step::ReadLock(l) => {
+            ProgramStep::ReadLock(l) => {
                 if !self.is_free(l, thread, true) {
                     return false;
                 }
                 self.held.push((l, thread, true));
                 self.push(thread, K::SharedLock, l, 0);
             }
-            Step::Unlock(l) => {
+            ProgramStep::Unlock(l) => {
                 self.give(l, thread);
                 self.push(thread, K::Unlock, l, 0);
             }
-            Step::ReadUnlock(l) => {
+            ProgramStep::ReadUnlock(l) => {
                 self.give(l, thread);
                 self.push(thread, K::SharedUnlock, l, 0);
             }
-            Step::Try(l) => {
+            ProgramStep::Try(l) => {
                 if self.is_free(l, thread, false) {
                     self.push(thread, K::Lock, l, 0);
                     self.push(thread, K::Write, X, 0);
@@ -125,50 +125,50 @@ impl Running {
                     self.push(thread, K::TryLockFailed, l, 0);
                 }
             }
-            Step::Post(s) => {
+            ProgramStep::Post(s) => {
                 self.units += 1;
                 self.push(thread, K::SemPost, s, 0);
             }
-            Step::Take(s) => {
+            ProgramStep::Take(s) => {
                 if self.units == 0 {
                     return false;
                 }
                 self.units -= 1;
                 self.push(thread, K::SemWait, s, 0);
             }
-            Step::Arrive => {
+            ProgramStep::Arrive => {
                 self.arrived.push(thread);
                 self.push(thread, K::BarrierArrive, BARRIER, 0);
             }
-            Step::Leave => {
+            ProgramStep::Leave => {
                 if self.arrived.len() < 2 {
                     return false;
                 }
                 self.push(thread, K::BarrierLeave, BARRIER, 0);
             }
-            Step::Wait => {
+            ProgramStep::Wait => {
                 self.waiting.push(thread);
                 self.push(thread, K::Wait, CONDITION, 0);
-                self.step(thread, Step::Unlock(LOCK), is_over);
+                self.step(thread, ProgramStep::Unlock(LOCK), is_over);
             }
-            Step::Wake => {
+            ProgramStep::Wake => {
                 if !self.woken.contains(&thread) || !self.is_free(LOCK, thread, false) {
                     return false;
                 }
                 self.woken.retain(|woken| *woken != thread);
-                self.step(thread, Step::Lock(LOCK), is_over);
+                self.step(thread, ProgramStep::Lock(LOCK), is_over);
                 self.push(thread, K::Wake, CONDITION, 0);
             }
-            Step::Signal => {
+            ProgramStep::Signal => {
                 let woken = self.waiting.pop();
                 self.push(thread, K::Signal, CONDITION, u64::from(woken.is_some()));
                 self.woken.extend(woken);
             }
-            Step::Broadcast => {
+            ProgramStep::Broadcast => {
                 self.push(thread, K::Broadcast, CONDITION, self.waiting.len() as u64);
                 self.woken.append(&mut self.waiting);
             }
-            Step::Join(other) => {
+            ProgramStep::Join(other) => {
                 if !is_over(other) {
                     return false;
                 }
@@ -180,93 +180,102 @@ impl Running {
 }
 
 /// Makes a few steps that belong together.
-fn block(steps: Steps, (what, which): (u8, u8)) -> Vec<Step> {
+fn block(steps: OtherSteps, (what, which): (u8, u8)) -> Vec<ProgramStep> {
     let a = LOCK + u32::from(which % 2);
     let b = LOCK + 1 - u32::from(which % 2);
     let access = |bits: u8| match bits % 4 {
-        0 => Step::Read(X),
-        1 => Step::Write(X),
-        2 => Step::Read(Y),
-        _ => Step::Write(Y),
+        0 => ProgramStep::Read(X),
+        1 => ProgramStep::Write(X),
+        2 => ProgramStep::Read(Y),
+        _ => ProgramStep::Write(Y),
     };
     let (one, other) = (access(which / 2), access(which / 8));
     match (steps, what % 4) {
         (_, 0) => vec![one],
-        (Steps::Readers, 1..) => {
+        (OtherSteps::Readers, 1..) => {
             let (c, d) = (
                 READ_WRITE + u32::from(which % 2),
                 READ_WRITE + 1 - u32::from(which % 2),
             );
             let take = |lock, bit: u8| match which & bit {
-                0 => [Step::ReadLock(lock), Step::ReadUnlock(lock)],
-                _ => [Step::Lock(lock), Step::Unlock(lock)],
+                0 => [ProgramStep::ReadLock(lock), ProgramStep::ReadUnlock(lock)],
+                _ => [ProgramStep::Lock(lock), ProgramStep::Unlock(lock)],
             };
             let ([take_c, give_c], [take_d, give_d]) = (take(c, 2), take(d, 4));
             vec![take_c, take_d, give_d, give_c]
         }
-        (Steps::Locks, 1) => vec![Step::Lock(a), one, Step::Unlock(a), other],
-        (Steps::Locks, 2) => vec![
-            Step::Lock(a),
-            Step::Lock(b),
-            Step::Unlock(b),
+        (OtherSteps::Locks, 1) => vec![ProgramStep::Lock(a), one, ProgramStep::Unlock(a), other],
+        (OtherSteps::Locks, 2) => vec![
+            ProgramStep::Lock(a),
+            ProgramStep::Lock(b),
+            ProgramStep::Unlock(b),
             one,
-            Step::Unlock(a),
+            ProgramStep::Unlock(a),
         ],
-        (Steps::CrossedLocks, 1) => vec![
-            Step::Lock(a),
-            Step::Lock(b),
+        (OtherSteps::CrossedLocks, 1) => vec![
+            ProgramStep::Lock(a),
+            ProgramStep::Lock(b),
             one,
-            Step::Unlock(a),
+            ProgramStep::Unlock(a),
             other,
-            Step::Unlock(b),
+            ProgramStep::Unlock(b),
         ],
-        (Steps::CrossedLocks, 2) => vec![
-            Step::Lock(a),
-            Step::Lock(b),
-            Step::Unlock(a),
+        (OtherSteps::CrossedLocks, 2) => vec![
+            ProgramStep::Lock(a),
+            ProgramStep::Lock(b),
+            ProgramStep::Unlock(a),
             one,
-            Step::Unlock(b),
+            ProgramStep::Unlock(b),
         ],
-        (Steps::Waits, 1) => vec![
-            Step::Lock(LOCK),
-            Step::Wait,
-            Step::Wake,
+        (OtherSteps::Waits, 1) => vec![
+            ProgramStep::Lock(LOCK),
+            ProgramStep::Wait,
+            ProgramStep::Wake,
             one,
-            Step::Unlock(LOCK),
+            ProgramStep::Unlock(LOCK),
         ],
-        (Steps::Waits, 2) => vec![Step::Lock(LOCK), Step::Signal, Step::Unlock(LOCK), one],
-        (Steps::Waits, _) => vec![
+        (OtherSteps::Waits, 2) => vec![
+            ProgramStep::Lock(LOCK),
+            ProgramStep::Signal,
+            ProgramStep::Unlock(LOCK),
+            one,
+        ],
+        (OtherSteps::Waits, _) => vec![
             one,
             if which % 2 == 0 {
-                Step::Signal
+                ProgramStep::Signal
             } else {
-                Step::Broadcast
+                ProgramStep::Broadcast
             },
         ],
-        (Steps::Others, 1) => {
+        (OtherSteps::Others, 1) => {
             let lock = READ_WRITE;
             match which % 2 {
-                0 => vec![Step::ReadLock(lock), one, Step::ReadUnlock(lock)],
-                _ => vec![Step::Lock(lock), one, Step::Unlock(lock)],
+                0 => vec![
+                    ProgramStep::ReadLock(lock),
+                    one,
+                    ProgramStep::ReadUnlock(lock),
+                ],
+                _ => vec![ProgramStep::Lock(lock), one, ProgramStep::Unlock(lock)],
             }
         }
-        (Steps::Others, 2) => match which % 3 {
-            0 => vec![Step::Post(SEMAPHORE), one],
-            1 => vec![Step::Take(SEMAPHORE), one],
-            _ => vec![one, Step::Arrive, Step::Leave],
+        (OtherSteps::Others, 2) => match which % 3 {
+            0 => vec![ProgramStep::Post(SEMAPHORE), one],
+            1 => vec![ProgramStep::Take(SEMAPHORE), one],
+            _ => vec![one, ProgramStep::Arrive, ProgramStep::Leave],
         },
-        (Steps::Others, _) => vec![Step::Try(READ_WRITE), one],
-        _ => vec![Step::Lock(a), one, other, Step::Unlock(a)],
+        (OtherSteps::Others, _) => vec![ProgramStep::Try(READ_WRITE), one],
+        _ => vec![ProgramStep::Lock(a), one, other, ProgramStep::Unlock(a)],
     }
 }
 
 /// Bound on the rows, since all their orders are enumerated.
 const ROWS: usize = 14;
 
-fn run_once(threads: Vec<Vec<Step>>, joins: bool, schedule: &[u8]) -> Run {
-    let mut running = Running::default();
+fn run_once(threads: Vec<Vec<ProgramStep>>, joins: bool, schedule: &[u8]) -> Run {
+    let mut running = RunningProgram::default();
     let children = threads.len() as u16;
-    let mut left: Vec<Vec<Step>> = threads
+    let mut left: Vec<Vec<ProgramStep>> = threads
         .into_iter()
         .map(|steps| steps.into_iter().rev().collect())
         .collect();
@@ -274,8 +283,8 @@ fn run_once(threads: Vec<Vec<Step>>, joins: bool, schedule: &[u8]) -> Run {
         running.push(0, EventKind::Fork, 0, u64::from(child));
     }
     if joins && let Some(main) = left.first_mut() {
-        main.insert(0, Step::Write(X));
-        main.insert(1, Step::Join(1));
+        main.insert(0, ProgramStep::Write(X));
+        main.insert(1, ProgramStep::Join(1));
     }
     for pick in schedule {
         let thread = u16::from(*pick) % children;
@@ -294,12 +303,12 @@ fn run_once(threads: Vec<Vec<Step>>, joins: bool, schedule: &[u8]) -> Run {
 }
 
 /// Runs of random programs.
-pub(in crate::predict) fn programs(steps: Steps) -> impl Strategy<Value = Run> {
+pub(in crate::predict) fn programs(steps: OtherSteps) -> impl Strategy<Value = Run> {
     let block_of = (0u8..4, 0u8..32).prop_map(move |bits| block(steps, bits));
     let thread = prop::collection::vec(block_of, 1..3).prop_map(|blocks| blocks.concat());
     let threads = prop::collection::vec(thread, 2..4);
     let schedule = prop::collection::vec(0u8..6, 60);
     (threads, any::<bool>(), schedule).prop_map(move |(threads, joins, schedule)| {
-        run_once(threads, joins && steps == Steps::Locks, &schedule)
+        run_once(threads, joins && steps == OtherSteps::Locks, &schedule)
     })
 }

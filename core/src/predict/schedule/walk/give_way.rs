@@ -1,12 +1,12 @@
 //! Resolution of a standstill: choice of the thread that has to go on.
 
-use super::{Gate, Stuck, Walk};
-use crate::predict::schedule::{goal::Shape, index::NONE};
+use super::{ScheduleWalk, ThreadGate, WalkEnd};
+use crate::predict::schedule::{goal::GoalShape, index::NONE};
 use unsnarl_order::kernel::{Blocked, SyncEffect};
 
-impl Walk<'_> {
+impl ScheduleWalk<'_> {
     /// Lets a thread go on that has to, when no other step is possible.
-    pub(super) fn give_way(&mut self) -> Result<(), Stuck> {
+    pub(super) fn give_way(&mut self) -> Result<(), WalkEnd> {
         let mut stuck = None;
         for thread in self.wanted() {
             match self.what_for(thread) {
@@ -15,7 +15,7 @@ impl Walk<'_> {
             }
         }
         if self.holds.is_empty() {
-            return Err(stuck.unwrap_or(Stuck {
+            return Err(stuck.unwrap_or(WalkEnd {
                 row: self.goal.last_row(),
                 holder: None,
                 other: None,
@@ -30,7 +30,7 @@ impl Walk<'_> {
     fn wanted(&self) -> Vec<u16> {
         let points = self.goal.points.iter();
         match self.goal.shape {
-            Shape::Sequence => points
+            GoalShape::Sequence => points
                 .skip(self.shown)
                 .take(1)
                 .map(|point| point.thread)
@@ -50,25 +50,25 @@ impl Walk<'_> {
     }
 
     /// Follows a thread's dependencies to one that only its limit holds back, and lets that go on.
-    fn what_for(&mut self, wanted: u16) -> Result<(), Stuck> {
+    fn what_for(&mut self, wanted: u16) -> Result<(), WalkEnd> {
         let first = self.machine.next_of(wanted).unwrap_or(NONE);
         let mut seen = vec![wanted];
         let mut thread = wanted;
         let mut other = None;
         while let Some(row) = self.machine.next_of(thread) {
             match self.gated(thread, row) {
-                Some(Gate::Limit) => {
+                Some(ThreadGate::Limit) => {
                     self.lift(thread, row);
                     return Ok(());
                 }
-                Some(Gate::Point) => {
-                    return Err(Stuck {
+                Some(ThreadGate::Point) => {
+                    return Err(WalkEnd {
                         row: first,
                         holder: Some((thread, row)),
                         other,
                     });
                 }
-                Some(Gate::Hold) => break,
+                Some(ThreadGate::Hold) => break,
                 None => {}
             }
             let Some(blocked) = self.machine.blocked(self.index, self.run, row) else {
@@ -86,7 +86,7 @@ impl Walk<'_> {
             seen.push(next);
             thread = next;
         }
-        Err(Stuck {
+        Err(WalkEnd {
             row: first,
             holder: None,
             other,

@@ -3,15 +3,15 @@
 
 use super::{
     BUDGET,
-    subjects::{SUBJECTS, Subject},
+    subjects::{DspSubject, SUBJECTS},
 };
-use crate::{docs, table::Table};
+use crate::{docs, table::PrintedTable};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 use unsnarl_core::Budget;
-use unsnarl_e2e::{Compiler, Finished, Workspace};
-use unsnarl_symbolic::schedules::{self, Options, Verdict};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace};
+use unsnarl_symbolic::schedules::{self, SolverOptions, SolverVerdict};
 use unsnarl_trace::{RunFolder, program, read_run};
 
 /// Number of runs in which a failure is waited for: threads run freely there, and many programs seldom fail.
@@ -24,7 +24,7 @@ const EXACT: &str = "./exact";
 
 /// Measures and writes the table into the docs.
 pub fn paths() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "program",
         "theirs",
         "shared accesses",
@@ -46,7 +46,7 @@ pub fn paths() -> Result<()> {
     docs::replace(super::PAGE, "paths", &table.to_string())
 }
 
-fn row(subject: &Subject) -> Result<Vec<String>> {
+fn row(subject: &DspSubject) -> Result<Vec<String>> {
     let workspace = Workspace::new()?;
     let argument = build(subject, &workspace)?;
     let words = [
@@ -98,11 +98,11 @@ fn row(subject: &Subject) -> Result<Vec<String>> {
 }
 
 /// Builds both; returns the argument for the program's size.
-fn build(subject: &Subject, workspace: &Workspace) -> Result<&'static str> {
+fn build(subject: &DspSubject, workspace: &Workspace) -> Result<&'static str> {
     let (program, argument) = subject.source()?;
     let is_cpp = program.is_cpp();
     let source = program.source.to_string_lossy().into_owned();
-    let compiler = Compiler::Clang.command(is_cpp).context("no clang")?;
+    let compiler = TestedCompiler::Clang.command(is_cpp).context("no clang")?;
     let (word, variable) = match is_cpp {
         true => ("c++", "UNSNARL_CXX"),
         false => ("cc", "UNSNARL_CC"),
@@ -130,13 +130,13 @@ fn solve(workspace: &Workspace, run_file: &str) -> Result<[String; 6]> {
     };
     let walking = begin.elapsed();
     let begin = Instant::now();
-    let answer = schedules::synthesize(&paths.walked.trace, &Options::default(), &budget);
+    let answer = schedules::synthesize(&paths.walked.trace, &SolverOptions::default(), &budget);
     let solving = begin.elapsed();
     let counts = answer.counts;
     let found = match answer.verdict {
-        Verdict::Found(_) => "yes".to_owned(),
-        Verdict::Impossible => "there is none".to_owned(),
-        Verdict::Unknown(why) => first_line(&why.to_string()),
+        SolverVerdict::Found(_) => "yes".to_owned(),
+        SolverVerdict::Impossible => "there is none".to_owned(),
+        SolverVerdict::Unknown(why) => first_line(&why.to_string()),
     };
     let milliseconds = |time: Duration| format!("{:.0}", time.as_secs_f64() * 1000.0);
     Ok([

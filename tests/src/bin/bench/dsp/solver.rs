@@ -1,15 +1,16 @@
 //! The solver's effort for an order that fails, by the number of accesses: with the recorded order to stay close to,
 //! and without any order; on generated traces, so that they have every size.
 
-use crate::{docs, table::Table};
+use crate::{docs, table::PrintedTable};
 use anyhow::Result;
 use std::time::{Duration, Instant};
 use unsnarl_core::Budget;
 use unsnarl_symbolic::{
     StepId, SymbolicTrace,
     schedules::{
-        Answer, Counts, Options, Verdict, alternate, root_cause, synthesize,
-        synthetic::{Program, failing},
+        ConstraintCounts, ScheduleAnswer, SolverOptions, SolverVerdict, alternate, root_cause,
+        synthesize,
+        synthetic::{SyntheticProgram, failing},
     },
 };
 
@@ -22,7 +23,7 @@ const MOST: Duration = Duration::from_secs(60);
 
 /// Measures and writes the table into the docs.
 pub fn solver() -> Result<()> {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "trace",
         "accesses",
         "constraints",
@@ -32,7 +33,7 @@ pub fn solver() -> Result<()> {
         "orders in it",
         "passes, last of these turned round, s",
     ]);
-    for program in [Program::Bank, Program::Queue] {
+    for program in [SyntheticProgram::Bank, SyntheticProgram::Queue] {
         for accesses in SIZES {
             eprintln!("{program:?}, {accesses} accesses ...");
             table.row(row(program, accesses));
@@ -42,9 +43,9 @@ pub fn solver() -> Result<()> {
     docs::replace(super::PAGE, "solver", &table.to_string())
 }
 
-fn row(program: Program, accesses: u32) -> Vec<String> {
+fn row(program: SyntheticProgram, accesses: u32) -> Vec<String> {
     let trace = failing(program, accesses, THREADS, 1);
-    let options = Options::default();
+    let options = SolverOptions::default();
     let (from_order, counts) = timed(|budget| synthesize(&trace, &options, budget));
     let mut unordered = trace.clone();
     unordered.order.clear();
@@ -52,7 +53,7 @@ fn row(program: Program, accesses: u32) -> Vec<String> {
     let mut cause = None;
     let (explained, _) = timed(|budget| {
         let answer = root_cause(&trace, &trace.order, &options, budget);
-        if let Verdict::Found(found) = &answer.verdict {
+        if let SolverVerdict::Found(found) = &answer.verdict {
             cause = Some(found.clone());
         }
         answer
@@ -78,21 +79,21 @@ fn row(program: Program, accesses: u32) -> Vec<String> {
     ]
 }
 
-fn turned(trace: &SymbolicTrace, pair: (StepId, StepId), options: &Options) -> String {
+fn turned(trace: &SymbolicTrace, pair: (StepId, StepId), options: &SolverOptions) -> String {
     timed(|budget| alternate(trace, &trace.order, pair, options, budget)).0
 }
 
 /// The seconds, or the reason for which there is no answer.
-fn timed<T>(ask: impl FnOnce(&Budget) -> Answer<T>) -> (String, Counts) {
+fn timed<T>(ask: impl FnOnce(&Budget) -> ScheduleAnswer<T>) -> (String, ConstraintCounts) {
     let budget = Budget::lasting(MOST);
     let begin = Instant::now();
     let answer = ask(&budget);
     let seconds = format!("{:.2}", begin.elapsed().as_secs_f64());
     eprintln!("  {seconds} s, {:?}", answer.counts);
     let said = match answer.verdict {
-        Verdict::Found(_) => seconds,
-        Verdict::Impossible => format!("{seconds}, there is none"),
-        Verdict::Unknown(why) => format!("not in {seconds}: {why}"),
+        SolverVerdict::Found(_) => seconds,
+        SolverVerdict::Impossible => format!("{seconds}, there is none"),
+        SolverVerdict::Unknown(why) => format!("not in {seconds}: {why}"),
     };
     (said, answer.counts)
 }

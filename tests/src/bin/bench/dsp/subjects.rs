@@ -6,14 +6,14 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
 };
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 use unsnarl_trace::{Run, read_run};
 
 /// Number of runs in which a failure is waited for.
 pub const RUNS: &str = "2000";
 
 /// A program at a size, with the paper's figures ([symbiosis], Tables 1 and 2).
-pub struct Subject {
+pub struct DspSubject {
     /// Its name in the paper.
     pub theirs: &'static str,
     program: &'static str,
@@ -41,8 +41,8 @@ const fn subject(
     accesses: usize,
     [constraints, variables, solver]: [&'static str; 3],
     [pairs, shown, to_read]: [&'static str; 3],
-) -> Subject {
-    Subject {
+) -> DspSubject {
+    DspSubject {
         theirs,
         program,
         argument,
@@ -57,7 +57,7 @@ const fn subject(
 }
 
 /// The programs of the paper's tables.
-pub const SUBJECTS: &[Subject] = &[
+pub const SUBJECTS: &[DspSubject] = &[
     subject(
         "crasher",
         ("crasher", "14"),
@@ -145,7 +145,7 @@ pub const SUBJECTS: &[Subject] = &[
 ];
 
 /// The programs whose time is measured, by the number of accesses.
-pub const TARGETS: &[Subject] = &[
+pub const TARGETS: &[DspSubject] = &[
     target(("crasher", "14"), 266),
     target(("crasher", "58"), 1156),
     target(("crasher", "250"), 5000),
@@ -157,25 +157,25 @@ pub const TARGETS: &[Subject] = &[
     target(("object_cache", "240"), 5000),
 ];
 
-const fn target(program: (&'static str, &'static str), accesses: usize) -> Subject {
+const fn target(program: (&'static str, &'static str), accesses: usize) -> DspSubject {
     subject("", program, accesses, [""; 3], [""; 3])
 }
 
 /// A failing run of a program.
-pub struct Recorded {
+pub struct DspRun {
     /// The workspace that holds it.
     pub workspace: Workspace,
     /// The run file in the workspace.
     pub run_file: String,
     /// Its sizes.
-    pub sizes: Sizes,
+    pub sizes: RunSizes,
     /// Lines of code, comments and blanks aside.
     pub lines: usize,
-    program: Program,
+    program: TestProgram,
 }
 
 /// Sizes of a run.
-pub struct Sizes {
+pub struct RunSizes {
     /// Threads.
     pub threads: usize,
     /// Locations that several threads access and one writes.
@@ -186,8 +186,8 @@ pub struct Sizes {
     pub events: usize,
 }
 
-impl Sizes {
-    fn of(run: &Run) -> Sizes {
+impl RunSizes {
+    fn of(run: &Run) -> RunSizes {
         let mut uses: BTreeMap<u32, (BTreeSet<u16>, bool, usize)> = BTreeMap::new();
         for (_, event) in run
             .events
@@ -200,7 +200,7 @@ impl Sizes {
             *count += 1;
         }
         uses.retain(|_, (threads, written, _)| threads.len() > 1 && *written);
-        Sizes {
+        RunSizes {
             threads: run.meta.threads.len(),
             variables: uses.len(),
             accesses: uses.values().map(|(_, _, count)| count).sum(),
@@ -210,14 +210,14 @@ impl Sizes {
 }
 
 /// The agreement of a projection with its program's header.
-pub struct Judged {
+pub struct JudgedProjection {
     /// `true` if the differing data flows are between a line that is the cause and one that interferes.
     pub explains: bool,
     /// `true` if making its region atomic, or keeping its order, removes the bug.
     pub finds_fix: bool,
 }
 
-impl Subject {
+impl DspSubject {
     /// The program with its argument.
     pub fn name(&self) -> String {
         format!("`{} {}`", self.program, self.argument)
@@ -225,10 +225,10 @@ impl Subject {
 
     /// Records failing runs with clang, and takes the one whose number of accesses is nearest to the paper's. `None`
     /// when none of [`RUNS`] runs failed.
-    pub fn record(&self) -> Result<Option<Recorded>> {
-        let program = Program::open(self.program)?;
+    pub fn record(&self) -> Result<Option<DspRun>> {
+        let program = TestProgram::open(self.program)?;
         let workspace = Workspace::new()?;
-        let command = program.compile(&workspace, Compiler::Clang)?;
+        let command = program.compile(&workspace, TestedCompiler::Clang)?;
         let words = ["record", "--seed", "1", "-n", RUNS, "--until-failing", "5"];
         let limits = ["--max-events", "10000000", "--timeout", "60"];
         let words = [&words[..], &limits, &["--", &command, self.argument]].concat();
@@ -237,10 +237,10 @@ impl Subject {
             return Ok(None);
         }
         recorded.exits(1)?;
-        let mut nearest: Option<(usize, String, Sizes)> = None;
+        let mut nearest: Option<(usize, String, RunSizes)> = None;
         for name in workspace.runs_that("failed")? {
             let run_file = workspace.run_path(&name);
-            let sizes = Sizes::of(&read_run(&workspace.path().join(&run_file))?);
+            let sizes = RunSizes::of(&read_run(&workspace.path().join(&run_file))?);
             let far = sizes.accesses.abs_diff(self.accesses);
             if nearest.as_ref().is_none_or(|(least, ..)| far < *least) {
                 nearest = Some((far, run_file, sizes));
@@ -248,7 +248,7 @@ impl Subject {
         }
         let (_, run_file, sizes) = nearest.context("no failing run")?;
         let text = fs::read_to_string(&program.source)?;
-        Ok(Some(Recorded {
+        Ok(Some(DspRun {
             workspace,
             run_file,
             sizes,
@@ -258,8 +258,8 @@ impl Subject {
     }
 
     /// The program's file, and the argument that gives it its size.
-    pub fn source(&self) -> Result<(Program, &'static str)> {
-        Ok((Program::open(self.program)?, self.argument))
+    pub fn source(&self) -> Result<(TestProgram, &'static str)> {
+        Ok((TestProgram::open(self.program)?, self.argument))
     }
 }
 
@@ -268,11 +268,11 @@ fn lines(text: &str) -> usize {
     text.lines().filter(code).count()
 }
 
-impl Recorded {
+impl DspRun {
     /// Compares a projection with the program's header.
-    pub fn judge(&self, projection: Option<&Value>) -> Result<Judged> {
+    pub fn judge(&self, projection: Option<&Value>) -> Result<JudgedProjection> {
         let Some(projection) = projection else {
-            return Ok(Judged {
+            return Ok(JudgedProjection {
                 explains: false,
                 finds_fix: false,
             });
@@ -318,7 +318,7 @@ impl Recorded {
                 .all(|line| line.is_some_and(|line| known.contains(&line))),
             _ => false,
         };
-        Ok(Judged {
+        Ok(JudgedProjection {
             explains: touches(&causes) && touches(&interference),
             finds_fix,
         })

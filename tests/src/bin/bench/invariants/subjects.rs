@@ -2,14 +2,14 @@
 
 use anyhow::{Context, Result};
 use std::{fs, path::PathBuf};
-use unsnarl_e2e::{Compiler, Program, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 use unsnarl_trace::{Run, read_run};
 
 /// Number of failing runs of a program that are examined: as the first of them differ, so do the slices.
 const RUNS: &str = "1";
 
 /// A program with the paper's figures.
-pub struct Subject {
+pub struct InvariantSubject {
     /// A kernel, or a program of `tests/programs`.
     pub program: &'static str,
     /// Its name in the paper.
@@ -24,8 +24,8 @@ const fn subject(
     program: &'static str,
     theirs: &'static str,
     instructions: &'static str,
-) -> Subject {
-    Subject {
+) -> InvariantSubject {
+    InvariantSubject {
         program,
         theirs,
         instructions,
@@ -37,15 +37,15 @@ const fn absence(
     program: &'static str,
     theirs: &'static str,
     instructions: &'static str,
-) -> Subject {
-    Subject {
+) -> InvariantSubject {
+    InvariantSubject {
         is_absence: true,
         ..subject(program, theirs, instructions)
     }
 }
 
 /// The programs in the order of the paper's table.
-pub const SUBJECTS: &[Subject] = &[
+pub const SUBJECTS: &[InvariantSubject] = &[
     subject("checked_account", "account", "51.7"),
     subject("cache_refcount", "apache-21287", "43"),
     absence("shared_log", "apache-25520", "34"),
@@ -93,7 +93,7 @@ pub const LARGER: &[(&str, &str)] = &[
 ];
 
 /// A failing run of a program.
-pub struct Recorded {
+pub struct FailingRun {
     /// The workspace that holds it.
     pub workspace: Workspace,
     /// The run file.
@@ -101,16 +101,16 @@ pub struct Recorded {
     /// The run.
     pub run: Run,
     /// The program.
-    pub program: Program,
+    pub program: TestProgram,
     /// Lines of code, comments and blanks aside.
     pub lines: usize,
 }
 
 /// Records a program with clang until it fails, and takes the shortest failing run.
-pub fn record(name: &str, argument: Option<&str>) -> Result<Recorded> {
-    let program = Program::kernel(name)?;
+pub fn record(name: &str, argument: Option<&str>) -> Result<FailingRun> {
+    let program = TestProgram::kernel(name)?;
     let workspace = Workspace::new()?;
-    let command = program.compile(&workspace, Compiler::Clang)?;
+    let command = program.compile(&workspace, TestedCompiler::Clang)?;
     let words = [
         "record",
         "--seed",
@@ -137,7 +137,7 @@ pub fn record(name: &str, argument: Option<&str>) -> Result<Recorded> {
     }
     let (file, run) = shortest.context("no failing run")?;
     let text = fs::read_to_string(&program.source)?;
-    Ok(Recorded {
+    Ok(FailingRun {
         workspace,
         file,
         run,

@@ -5,7 +5,7 @@ use std::{num::NonZero, path::PathBuf, thread};
 use unsnarl_e2e::mutants::{Base, Half, Mutant, operators::OPERATORS};
 
 /// The mutants that are measured, and the settings.
-pub struct Options {
+pub struct MutantOptions {
     /// Number of mutants that are judged at the same time.
     pub jobs: usize,
     /// Upper bound for the mutants.
@@ -20,11 +20,11 @@ pub struct Options {
     names: Vec<String>,
 }
 
-impl Options {
+impl MutantOptions {
     /// Parses `jobs=2`, `limit=40`, `half=development`, `list`, `texts=FOLDER`, `alarms`, and names of programs, operators and
     /// mutants.
-    pub fn parse(words: &[String]) -> Result<Options> {
-        let mut options = Options {
+    pub fn parse(words: &[String]) -> Result<MutantOptions> {
+        let mut options = MutantOptions {
             jobs: thread::available_parallelism().map_or(1, NonZero::get),
             limit: usize::MAX,
             list: false,

@@ -17,14 +17,14 @@ use unsnarl_e2e::{
 };
 
 /// The file with its content.
-pub struct Store {
+pub struct JudgementStore {
     file: File,
     known: HashMap<String, Judgement>,
 }
 
-impl Store {
+impl JudgementStore {
     /// Opens the judgements by the present `unsnarl`; another build has another file.
-    pub fn open() -> Result<Store> {
+    pub fn open() -> Result<JudgementStore> {
         let path = path()?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -44,7 +44,7 @@ impl Store {
             file.write_all(b"\n")?;
         }
         eprintln!("judgements are kept in {}", path.display());
-        Ok(Store { file, known })
+        Ok(JudgementStore { file, known })
     }
 
     /// The judgement of this very mutant.

@@ -1,7 +1,7 @@
 //! The tables: by operator and half, and a line for each mutant of the development half while it is judged.
 
 use super::is_held_back;
-use crate::table::Table;
+use crate::table::PrintedTable;
 use unsnarl_e2e::mutants::{
     Half,
     judge::{Fate, Judgement},
@@ -47,10 +47,10 @@ fn word<'w>(is_right: bool, right: &'w str, wrong: &'w str) -> &'w str {
 }
 
 /// The table: the development half by operator, and the totals of both halves.
-pub fn table(judged: &[Judgement]) -> Table {
+pub fn table(judged: &[Judgement]) -> PrintedTable {
     let development: Vec<&Judgement> = judged.iter().filter(|one| !is_held_back(one)).collect();
     let held_back: Vec<&Judgement> = judged.iter().filter(|one| is_held_back(one)).collect();
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         "operator",
         "mutants",
         "fail",
