@@ -4,7 +4,7 @@ mod call;
 
 use crate::explanation::Place;
 use unsnarl_trace::{
-    Event, EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value, raw::FREED,
+    Event, EventId, EventKind, Location, LocationId, Run, SiteId, ThreadId, Value, raw::FREED,
 };
 
 /// The place of a site in the source.
@@ -78,8 +78,7 @@ fn start_routine(start: &str) -> String {
 /// A location in the source's words: its name, or the block that contains it.
 pub fn variable(run: &Run, event: &Event) -> String {
     let location = run.location(event.location);
-    let block = || heap_block(location, path_in_block(location));
-    named(run, event).unwrap_or_else(block)
+    named(run, event).unwrap_or_else(|| in_block(without_offset(own_part(location))))
 }
 
 /// Name of a location in the source, if it has one. Globals have their own; for heap and stack locations it
@@ -87,9 +86,8 @@ pub fn variable(run: &Run, event: &Event) -> String {
 pub fn named(run: &Run, event: &Event) -> Option<String> {
     let name = run.location(event.location);
     let text = &run.meta.site(event.site).text;
-    if name.starts_with("heap(") {
-        let inside = name.get(block(name).len()..).unwrap_or("");
-        let path = path_in_block(name);
+    if let Location::Heap { path: inside, .. } = Location::of(name) {
+        let path = without_offset(own_part(inside));
         let text = &match is_lambda(&run.meta.site(event.site).function) {
             true => text.clone(),
             false => without_lambdas(text),
@@ -106,13 +104,13 @@ pub fn named(run: &Run, event: &Event) -> Option<String> {
             .or_else(|| expression(text, path, event.kind.writes()).filter(fits))
             .or_else(own);
     }
-    Some(own_part(without_offset(without_function(run, stack_variable(name)))).to_owned())
-}
-
-/// The program's own part of a path in a heap block: `.items[2]`.
-fn path_in_block(location: &str) -> &str {
-    let inside = location.get(block(location).len()..).unwrap_or("");
-    without_offset(own_part(inside))
+    Some(
+        own_part(without_offset(without_function(
+            run,
+            Location::variable(name),
+        )))
+        .to_owned(),
+    )
 }
 
 /// Returns whether this is the function of a lambda.
@@ -286,7 +284,7 @@ pub fn are_elements(one: &str, other: &str) -> bool {
 /// Returns whether a name is meaningful to people. Memory of the library's own functions, of sections and of
 /// frames without a variable has no such name.
 pub fn is_named(location: &str) -> bool {
-    let inner = stack_variable(location);
+    let inner = Location::variable(location);
     let is_internal = |name: &str| {
         ["std::", "__", "stack-", "memory(", "vtable", "{"]
             .iter()
@@ -296,53 +294,20 @@ pub fn is_named(location: &str) -> bool {
     !location.is_empty() && !location.starts_with('.') && !is_internal(inner) && !is_internal(own)
 }
 
-/// The block that contains a location: the heap block, the variable.
-pub fn block(location: &str) -> &str {
-    let end = if location.starts_with("heap(") {
-        let ordinal = location.find('#').unwrap_or(0);
-        let closing = location.get(ordinal..).and_then(|rest| rest.find(')'));
-        closing.map(|at| ordinal + at + 1)
-    } else {
-        location.find(['.', '[', '+'])
-    };
-    end.and_then(|end| location.get(..end)).unwrap_or(location)
-}
-
-/// The name of a stack variable for people: `buf[3]` for `main.1:worker.buf[3]`; other names stay.
-pub fn stack_variable(name: &str) -> &str {
-    let Some((thread, frame)) = name.split_once(':').filter(|(thread, rest)| {
-        thread.starts_with("main") && !thread.contains(' ') && !rest.starts_with(':')
-    }) else {
-        return name;
-    };
-    let after_function = frame.rsplit_once("::").map_or(frame, |(_, last)| last);
-    match after_function.split_once('.') {
-        Some((_, variable)) if !variable.is_empty() => variable,
-        _ if frame.is_empty() => thread,
-        _ => frame,
-    }
-}
-
 /// A location in words, without a line whose text names it.
 pub fn location_in_words(location: &str) -> String {
-    in_block(own_part(without_offset(stack_variable(location))))
+    in_block(own_part(without_offset(Location::variable(location))))
 }
 
-/// Words for a location on the heap; other names stay.
+/// Words for a location on the heap that no text names: `used of the heap block from bank.c:22`. Other names stay.
 pub fn in_block(location: &str) -> String {
-    match location.strip_prefix("heap(") {
-        Some(rest) => {
-            let path = location.get(block(location).len()..).unwrap_or("");
-            heap_block(rest, path)
-        }
-        None => location.to_owned(),
-    }
-}
-
-/// A heap location in words that no text names: `used of the heap block from bank.c:22`.
-fn heap_block(location: &str, path: &str) -> String {
-    let rest = location.strip_prefix("heap(").unwrap_or(location);
-    let site = rest.split([' ', ')']).next().unwrap_or("");
+    let Location::Heap {
+        allocation, path, ..
+    } = Location::of(location)
+    else {
+        return location.to_owned();
+    };
+    let site = allocation.split(' ').next().unwrap_or("");
     let site = site.split(':').take(2).collect::<Vec<_>>().join(":");
     let block = format!("the heap block from {}", basename(&site));
     match path.strip_prefix('.') {
@@ -650,17 +615,6 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_locations() {
-        assert_eq!(
-            block("heap(a.c:3 by main #0).next.x"),
-            "heap(a.c:3 by main #0)"
-        );
-        assert_eq!(block("heap(a.c:3 by main #0)+8"), "heap(a.c:3 by main #0)");
-        assert_eq!(block("heap(a.c:3 by main #0)"), "heap(a.c:3 by main #0)");
-        assert_eq!(block("queue.names[2]"), "queue");
-    }
-
-    #[test]
     fn names_in_texts() {
         assert!(mentions("assert(strstr(log.text, needle));", "log.text[3]"));
         assert!(mentions("if (total != 3)", "total"));
@@ -713,14 +667,6 @@ mod tests {
             without_lambdas("if (x) { a->b = 1; }"),
             "if (x) { a->b = 1; }"
         );
-    }
-
-    #[test]
-    fn names_of_stack_variables() {
-        assert_eq!(stack_variable("main.1:worker.buf[3]"), "buf[3]");
-        assert_eq!(stack_variable("main:main.ring.tail"), "ring.tail");
-        assert_eq!(stack_variable("worker::calls"), "worker::calls");
-        assert_eq!(stack_variable("account.balance"), "account.balance");
     }
 
     #[test]

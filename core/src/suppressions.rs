@@ -5,13 +5,11 @@
 //! and columns are left out, so edits elsewhere change nothing; an edit of such a line brings the finding
 //! back.
 
-use crate::{
-    explanation::{BugKind, Explanation, Role},
-    facts,
-};
+use crate::explanation::{BugKind, Explanation, Role};
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeSet;
 use toml::Spanned;
+use unsnarl_trace::Location;
 
 /// The file's name, in the folder of the project.
 pub const FILE: &str = ".unsnarl-suppressions.toml";
@@ -163,12 +161,9 @@ fn sites(explanation: &Explanation) -> BTreeSet<SuppressedSite> {
 
 /// A location without line numbers, which name heap blocks by the line that allocated them.
 fn without_lines(location: &str) -> String {
-    match location.strip_prefix("heap(") {
-        Some(_) => format!(
-            "heap{}",
-            location.get(facts::block(location).len()..).unwrap_or("")
-        ),
-        None => location.to_owned(),
+    match Location::of(location) {
+        Location::Heap { path, .. } => format!("heap{path}"),
+        _ => location.to_owned(),
     }
 }
 

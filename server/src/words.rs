@@ -2,7 +2,7 @@
 
 use crate::facts::ExplainedFact;
 use unsnarl_core::{Place, SiteMark, Step, facts::variable};
-use unsnarl_trace::EventId;
+use unsnarl_trace::{EventId, Location};
 
 /// A step as one sentence: `main.2 reads balance = 300, in between`.
 pub fn step(explained: &ExplainedFact, step: &Step) -> String {
@@ -77,25 +77,16 @@ pub fn name(explained: &ExplainedFact, step: &Step) -> String {
     said.unwrap_or_else(|| plain(&step.location).to_owned())
 }
 
-/// A location without the parts that distinguish it from others of its name: thread and frame, or the heap block.
+/// A location without the parts that distinguish it from others of its name: thread and function, or the heap block.
 fn plain(location: &str) -> &str {
-    if let Some((_, field)) = location
-        .strip_prefix("heap(")
-        .and_then(|heap| heap.rsplit_once(')'))
-    {
-        let field = field.trim_start_matches(['.', '+']);
-        return if field.is_empty() {
-            "a heap block"
-        } else {
-            field
-        };
+    match Location::of(location) {
+        Location::Heap { path, .. } => match path.trim_start_matches(['.', '+']) {
+            "" => "a heap block",
+            field => field,
+        },
+        Location::Stack { variable, .. } => variable,
+        Location::Static(name) => name,
     }
-    let in_frame = location.split_once(':').filter(|(thread, rest)| {
-        thread.starts_with("main") && !rest.starts_with(':') && rest.contains('.')
-    });
-    in_frame
-        .and_then(|(_, frame)| frame.split_once('.'))
-        .map_or(location, |(_, variable)| variable)
 }
 
 #[cfg(test)]

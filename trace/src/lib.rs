@@ -26,6 +26,8 @@ pub mod folder;
 #[cfg(feature = "file")]
 pub mod input;
 #[cfg(feature = "file")]
+mod location;
+#[cfg(feature = "file")]
 pub mod meta;
 #[cfg(feature = "file")]
 pub mod model;
@@ -58,6 +60,7 @@ pub mod write;
 pub use crate::{
     failure_mode::FailureMode,
     folder::{EncodedRun, RunFile, RunFolder, StoreError},
+    location::Location,
     meta::{
         BlockRow, Chances, Criteria, Failure, FailureKind, FrameRow, Minimized, OrderMode, Outcome,
         PointRow, Preemption, RunMeta, SiteRow, SourceRow, ThreadRow,

@@ -11,7 +11,7 @@ use crate::{
     pairs::Fnv,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, FailureKind, OrderMode};
+use unsnarl_trace::{EventId, FailureKind, Location, OrderMode};
 
 /// An explanation under construction.
 pub(super) struct Draft<'v, 'a> {
@@ -380,7 +380,7 @@ fn untold(view: &View) -> Option<String> {
     let names = view.run.locations.iter();
     let mut inner = names
         .filter(|name| name.contains(&own))
-        .map(|name| facts::stack_variable(name).to_owned());
+        .map(|name| Location::variable(name).to_owned());
     inner.find(|name| name.contains('.') && facts::mentions(&site.text, name))
 }
 

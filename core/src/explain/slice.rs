@@ -11,7 +11,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
 };
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value};
+use unsnarl_trace::{EventId, EventKind, Location, LocationId, Run, SiteId, ThreadId, Value};
 
 /// Bound on the distances examined.
 const FARTHEST: u32 = 24;
@@ -252,10 +252,8 @@ impl SliceWalk<'_> {
         let end = EventId(self.run.events.len() as u32);
         let accesses = self.orders.accesses();
         let mentioned = accesses.shared().filter(|location| {
-            let name = facts::without_function(
-                self.run,
-                facts::stack_variable(self.run.location(*location)),
-            );
+            let name =
+                facts::without_function(self.run, Location::variable(self.run.location(*location)));
             facts::mentions(text, name)
         });
         let writes = mentioned.filter_map(|location| self.orders.last_write_before(location, end));

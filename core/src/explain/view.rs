@@ -12,7 +12,8 @@ use crate::{
 };
 use std::sync::Arc;
 use unsnarl_trace::{
-    Event, EventId, EventKind, FailureKind, LocationId, Outcome, Run, ThreadId, model::flags,
+    Event, EventId, EventKind, FailureKind, Location, LocationId, Outcome, Run, ThreadId,
+    model::flags,
 };
 
 /// A failing run and its orders, in its corpus.
@@ -171,7 +172,7 @@ impl<'a> View<'a> {
 
     /// Returns whether a row's block was freed before it.
     fn is_freed(&self, row: EventId) -> bool {
-        let block = |location| facts::block(self.run.location(location));
+        let block = |location| Location::of(self.run.location(location)).block();
         let own = block(self.event(row).location);
         let before = self.run.events.iter().take_while(|(other, _)| *other < row);
         let changes = before.filter(|(_, event)| {

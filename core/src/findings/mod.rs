@@ -19,6 +19,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use unsnarl_trace::Location;
 
 /// The engines that can be run on their own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -74,11 +75,12 @@ impl FoundSite {
     /// The name in the source; none for a block of memory that the line does not name.
     pub(crate) fn expression(&self) -> Option<String> {
         let name = self.location.as_str();
-        if !name.starts_with("heap(") {
-            return Some(facts::own_part(facts::stack_variable(name)).to_owned());
+        match Location::of(name) {
+            Location::Heap { path, .. } => {
+                facts::expression(&self.place.text, path, self.access != "read")
+            }
+            _ => Some(facts::own_part(Location::variable(name)).to_owned()),
         }
-        let path = name.get(facts::block(name).len()..).unwrap_or("");
-        facts::expression(&self.place.text, path, self.access != "read")
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
 use crate::facts::{self, family};
 use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
-use unsnarl_trace::{EventId, Run};
+use unsnarl_trace::{EventId, Location, Run};
 
 /// Location of a lock event, without the thread and the function of a stack variable.
 pub(super) fn lock_name(run: &Run, row: EventId) -> String {
@@ -19,15 +19,16 @@ pub(super) fn lock_name(run: &Run, row: EventId) -> String {
         .events
         .get(row)
         .map_or("", |event| run.location(event.location));
-    facts::stack_variable(name).to_owned()
+    Location::variable(name).to_owned()
 }
 
 /// Returns whether this lock guards the location, as far as names tell: a lock in a struct guards that
 /// struct.
 pub(super) fn guards(lock: &str, location: &str) -> bool {
     let indexed = family(lock) != lock;
-    let location = facts::stack_variable(location);
-    let is_near = facts::block(lock) == facts::block(location) && !is_other_element(lock, location);
+    let location = Location::variable(location);
+    let is_near = Location::of(lock).block() == Location::of(location).block()
+        && !is_other_element(lock, location);
     !indexed || base(lock) == base(location) || is_near
 }
 
@@ -55,7 +56,7 @@ pub(super) fn is_beside(lock: &str, location: &str) -> bool {
 
 /// Returns whether the location is a member of the lock's object itself, and not of one within it.
 pub(super) fn is_right_beside(lock: &str, location: &str) -> bool {
-    owner(lock) == Some(base(facts::stack_variable(location)))
+    owner(lock) == Some(base(Location::variable(location)))
 }
 
 /// The object that a lock is a member of.
@@ -65,13 +66,13 @@ pub(super) fn owner(lock: &str) -> Option<&str> {
 
 /// Returns whether a location lies in the object.
 pub(super) fn lies_in(owner: &str, location: &str) -> bool {
-    let rest = facts::stack_variable(location).strip_prefix(owner);
+    let rest = Location::variable(location).strip_prefix(owner);
     rest.is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// The name by which texts know a location: of its member in the object of the lock, or of the variable.
 pub(super) fn member<'a>(lock: &str, location: &'a str) -> &'a str {
-    let name = facts::stack_variable(location);
+    let name = Location::variable(location);
     let rest = owner(lock).and_then(|owner| name.strip_prefix(owner)?.strip_prefix('.'));
     let name = rest.unwrap_or(name);
     let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');

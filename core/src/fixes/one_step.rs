@@ -10,7 +10,7 @@ use crate::{
     explanation::{Role, SiteMark},
     facts::{self, family},
 };
-use unsnarl_trace::EventKind;
+use unsnarl_trace::{EventKind, Location};
 
 /// Makes one atomic operation of a load and a store of one variable that belong together; `None` when the
 /// explanation blames no such two.
@@ -43,7 +43,7 @@ fn edited(case: &FixInput<'_>, load: &SiteMark, store: &SiteMark) -> Result<Fix,
         false => format!("instead of lines {reads} and {writes}"),
     };
     let variable = family(&load.location);
-    let name = facts::in_block(facts::stack_variable(&variable));
+    let name = facts::in_block(Location::variable(&variable));
     let title = format!("change `{name}` in one atomic step {lines}");
     Ok(Fix::edit(
         FixKind::AtomicUpdate,

@@ -7,10 +7,10 @@ use super::{
 use crate::{
     callers::parting,
     explanation::{BugKind, Explanation, Role, SiteMark, Step},
-    facts::{self, family},
+    facts::family,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, Outcome, Run, ThreadId};
+use unsnarl_trace::{EventId, Location, Outcome, Run, ThreadId};
 
 /// Lines of a function.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -92,7 +92,7 @@ pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<WantedLines
     places.extend(interfering(explanation, run, &places));
     let data = causes
         .first()
-        .map_or("", |mark| facts::stack_variable(&mark.location))
+        .map_or("", |mark| Location::variable(&mark.location))
         .to_owned();
     Some(WantedLines {
         places: by_function(places),
@@ -130,7 +130,7 @@ pub(super) fn both_sides(case: &FixInput<'_>) -> Option<(WantedLines, BTreeSet<S
     let wanted = WantedLines {
         places: by_function(sides.to_vec()),
         lock: None,
-        data: facts::stack_variable(&parts.location).to_owned(),
+        data: Location::variable(&parts.location).to_owned(),
     };
     Some((wanted, data))
 }

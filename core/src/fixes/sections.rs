@@ -4,7 +4,7 @@
 use super::{Fix, GuardedLines, gaps, mutexes, recorded::RecordedSections, text::change::EMPTY};
 use crate::{callers::call_sites, facts::family};
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId};
+use unsnarl_trace::{Event, EventId, EventKind, Location, Run, SiteId};
 
 /// Statements that an edit makes one critical section.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -466,7 +466,7 @@ impl<'a> SectionWalk<'a> {
         }
         let name = |id: &u32| {
             let name = self.run.locations.get(*id as usize);
-            name.map_or("", |name| crate::facts::stack_variable(name))
+            name.map_or("", |name| Location::variable(name))
         };
         let mut all = self.own.iter();
         match (all.next(), all.next()) {

@@ -9,7 +9,7 @@
 use super::{drafts::OriginId, image::Image, walk::LogWalk};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use unsnarl_trace::{Event, EventKind, LocationId, SiteId, StackId, model::flags};
+use unsnarl_trace::{Event, EventKind, Location, LocationId, SiteId, StackId, model::flags};
 
 /// The real places of a run's accesses, worked out once per site, variable and kind.
 pub(super) struct Moved {
@@ -206,19 +206,14 @@ impl<'n> LocationParts<'n> {
         if name.contains("_M_") || name.contains("std::") {
             return None;
         }
-        let (base, path) = match name.strip_prefix("heap(") {
-            Some(block) => (None, block.split_once(')')?.1),
-            // On the stack of a thread (`main.1:work.sum`): such variables stand in registers rather than being moved.
-            None if name
-                .split_once(':')
-                .is_some_and(|(_, rest)| !rest.starts_with(':')) =>
-            {
-                return None;
-            }
-            None => {
+        let (base, path) = match Location::of(name) {
+            Location::Heap { path, .. } => (None, path),
+            // Variables on a stack stand in registers rather than being moved.
+            Location::Stack { .. } => return None,
+            Location::Static(name) => {
                 let name = name.rsplit("::").next()?;
-                let end = name.find(['.', '[', '+']).unwrap_or(name.len());
-                (Some(name.get(..end)?), name.get(end..)?)
+                let base = Location::of(name).block();
+                (Some(base), name.get(base.len()..)?)
             }
         };
         let field = path.rsplit('.').next().filter(|_| path.contains('.'));

@@ -2,7 +2,7 @@
 
 use super::{machine::PathMachine, memory::Fresh};
 use unsnarl_trace::{
-    LocationId, ThreadId,
+    Location, LocationId, ThreadId,
     program::{DebugKind, DebugTypeId, UnitId},
 };
 
@@ -27,15 +27,7 @@ impl PathMachine<'_> {
     /// function.
     pub fn source_name(&self, _thread: ThreadId, address: u64, location: LocationId) -> String {
         let name = self.location_name(address, Some(location));
-        let is_heap = name.starts_with("heap(");
-        let Some((_, local)) = name.split_once(':').filter(|_| !is_heap) else {
-            return name;
-        };
-        // `main:worker.buf[3]`: the function may hold dots and colons of its own, in brackets and before `::`.
-        match last_function_end(local) {
-            Some(end) => local.get(end..).unwrap_or(local).to_owned(),
-            None => name,
-        }
+        Location::variable(&name).to_owned()
     }
 
     /// The address of a location: that of an earlier access, or the one that its name stands for.
@@ -204,24 +196,10 @@ fn split_offset(name: &str) -> (&str, i64) {
 
 /// The function of a variable on a stack: `worker` of `main.1:worker.buf[3]`.
 pub(super) fn function_of_variable(name: &str) -> Option<&str> {
-    let (_, local) = name
-        .split_once(':')
-        .filter(|_| !name.starts_with("heap("))?;
-    local.get(..last_function_end(local)?.checked_sub(1)?)
-}
-
-/// Start of the variable's name after that of its function, which ends at the first dot outside of brackets.
-fn last_function_end(local: &str) -> Option<usize> {
-    let mut depth = 0u32;
-    for (at, c) in local.char_indices() {
-        match c {
-            '<' | '(' | '{' => depth += 1,
-            '>' | ')' | '}' => depth = depth.saturating_sub(1),
-            '.' if depth == 0 => return Some(at + 1),
-            _ => {}
-        }
+    match Location::of(name) {
+        Location::Stack { function, .. } => Some(function).filter(|function| !function.is_empty()),
+        _ => None,
     }
-    None
 }
 
 /// The member of this name, also in base classes and anonymous structures: its bit offset and type.

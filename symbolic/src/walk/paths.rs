@@ -23,7 +23,8 @@ use crate::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_core::Budget;
 use unsnarl_trace::{
-    Event, EventId, EventKind, Events, LocationId, PathStep, Run, SiteId, SiteRow, ThreadId, Value,
+    Event, EventId, EventKind, Events, Location, LocationId, PathStep, Run, SiteId, SiteRow,
+    ThreadId, Value,
     program::{BlockId, FunctionId, Op, Program, SwitchCase, UnitId},
 };
 
@@ -287,8 +288,7 @@ impl PathMachine<'_> {
     pub fn by_access(&mut self, id: ThreadId, address: u64, size: u64, kind: EventKind) -> By {
         let by = self.by(id, None);
         let object = self.memory.object(address);
-        let is_stack = object
-            .is_some_and(|object| object.name.contains(':') && !object.name.starts_with("heap("));
+        let is_stack = object.is_some_and(|object| Location::of(&object.name).is_on_stack());
         let is_constant = object.is_some_and(|object| self.constants.contains(&object.base));
         if (is_stack && !self.is_shared(address)) || is_constant {
             return by;

@@ -2,7 +2,7 @@
 
 use super::{Candidate, NOT_NEW, Story, candidate, keep_best};
 use crate::explain::view::View;
-use unsnarl_trace::{EventId, EventKind, FailureKind};
+use unsnarl_trace::{EventId, EventKind, FailureKind, Location};
 
 /// Blocks that were used after they were freed.
 pub(super) fn after_free(view: &View) -> Vec<Candidate> {
@@ -22,7 +22,7 @@ pub(super) fn after_free(view: &View) -> Vec<Candidate> {
     let mut found = Vec::new();
     for (row, event) in view.run.events.iter() {
         let name = view.run.location(event.location);
-        let block = crate::facts::block(name);
+        let block = Location::of(name).block();
         let free = freed
             .binary_search_by_key(&block, |(block, _)| *block)
             .ok()

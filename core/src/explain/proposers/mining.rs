@@ -8,7 +8,6 @@ use crate::{
         view::View,
     },
     explanation::Explanation,
-    facts,
     findings::{
         Finding, FoundSite,
         mining::{Brief, in_brief},
@@ -21,7 +20,7 @@ use std::{
     cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
 };
-use unsnarl_trace::EventId;
+use unsnarl_trace::{EventId, Location};
 
 /// Patterns that are proposed.
 const PROPOSED: usize = 8;
@@ -147,5 +146,6 @@ fn is_at(view: &View, row: EventId, site: &FoundSite) -> bool {
     (&place.file, place.line) == (&site.place.file, site.place.line)
         && class == site.access
         && view.words(row) == site.thread
-        && facts::block(view.run.location(event.location)) == facts::block(&site.location)
+        && Location::of(view.run.location(event.location)).block()
+            == Location::of(&site.location).block()
 }

@@ -7,6 +7,7 @@ use super::{
     source::{ParsedSource, children, descendants, lines},
 };
 use tree_sitter::Node;
+use unsnarl_trace::Location;
 
 /// Declares a mutex for the variable `data`, to be used from `line` on; returns it with the changes that
 /// declare it.
@@ -66,9 +67,9 @@ fn free_name(source: &ParsedSource, data: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     // A heap block has no name of its own, but its members have; a function's static has its name after the
     // colons.
-    let (is_heap, name) = match data.starts_with("heap(") {
-        true => (true, data.rsplit_once(')').map_or("", |(_, path)| path)),
-        false => (false, data.rsplit_once("::").map_or(data, |(_, name)| name)),
+    let (is_heap, name) = match Location::of(data) {
+        Location::Heap { path, .. } => (true, path),
+        _ => (false, data.rsplit_once("::").map_or(data, |(_, name)| name)),
     };
     let own = name
         .find("_M_")

@@ -18,7 +18,7 @@ use crate::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_core::explanation::Place;
-use unsnarl_trace::{Event, EventId, EventKind, Run, Value};
+use unsnarl_trace::{Event, EventId, EventKind, Location, Run, Value};
 
 /// Facts about two runs beyond their events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -270,7 +270,7 @@ impl TwoRuns<'_> {
     fn name(&self, number: u32) -> String {
         let name = self.cells.get(number as usize);
         name.map_or_else(String::new, |name| {
-            unsnarl_core::facts::in_block(unsnarl_core::facts::stack_variable(name))
+            unsnarl_core::facts::in_block(Location::variable(name))
         })
     }
 }
