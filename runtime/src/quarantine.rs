@@ -305,6 +305,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for the thousands of blocks")]
     fn knows_the_bytes_of_the_blocks_that_it_keeps() {
         let quarantine = empty();
         let mut draw = numbers(7);

@@ -387,8 +387,19 @@ mod tests {
 
     /// A set of numbers: the node of a number has it as its index.
     struct Set {
-        nodes: Vec<Node>,
-        header: Box<Node>,
+        // As in a program: nodes are reached by pointers only.
+        nodes: *mut [Node],
+        header: *mut Node,
+    }
+
+    impl Drop for Set {
+        fn drop(&mut self) {
+            // SAFETY: both were boxes.
+            unsafe {
+                drop(Box::from_raw(self.nodes));
+                drop(Box::from_raw(self.header));
+            }
+        }
     }
 
     fn empty() -> Node {
@@ -403,34 +414,37 @@ mod tests {
 
     impl Set {
         fn new(most: usize) -> Set {
-            let mut set = Set {
-                nodes: (0..most).map(|_| empty()).collect(),
-                header: Box::new(empty()),
-            };
-            let header = &raw mut *set.header;
-            (set.header.left, set.header.right) = (header, header);
-            set
+            let nodes: Box<[Node]> = (0..most).map(|_| empty()).collect();
+            let header = Box::into_raw(Box::new(empty()));
+            // SAFETY: it was just made.
+            unsafe { ((*header).left, (*header).right) = (header, header) };
+            Set {
+                nodes: Box::into_raw(nodes),
+                header,
+            }
         }
 
         fn tree(&mut self) -> Tree<Plain> {
             Tree {
-                header: &raw mut *self.header,
+                header: self.header,
                 words: Plain,
             }
         }
 
         fn node(&mut self, number: usize) -> *mut Node {
-            &raw mut self.nodes[number]
+            assert!(number < self.nodes.len());
+            // SAFETY: within the nodes.
+            unsafe { self.nodes.cast::<Node>().add(number) }
         }
 
         fn number(&self, node: *const Node) -> usize {
-            (node as usize - self.nodes.as_ptr() as usize) / size_of::<Node>()
+            (node as usize - self.nodes.cast::<Node>() as usize) / size_of::<Node>()
         }
 
         fn insert(&mut self, number: usize) {
             let (tree, node) = (self.tree(), self.node(number));
             let (mut parent, mut side) = (tree.header, Side::Left);
-            let mut next = self.header.parent;
+            let mut next = unsafe { (*self.header).parent };
             while !next.is_null() {
                 parent = next;
                 side = match number < self.number(next) {
@@ -451,8 +465,8 @@ mod tests {
         fn numbers(&mut self, side: Side) -> Vec<usize> {
             let (tree, mut all) = (self.tree(), Vec::new());
             let (mut node, last) = match side {
-                Side::Right => (self.header.left, self.header.right),
-                Side::Left => (self.header.right, self.header.left),
+                Side::Right => unsafe { ((*self.header).left, (*self.header).right) },
+                Side::Left => unsafe { ((*self.header).right, (*self.header).left) },
             };
             while node != tree.header {
                 all.push(self.number(node));
@@ -485,15 +499,22 @@ mod tests {
     #[test]
     fn any_inserts_and_erases_leave_a_tree_in_order() {
         const MOST: usize = 200;
+        // Miri takes a thousand times as long for each.
+        const STEPS: usize = if cfg!(miri) { 200 } else { 20_000 };
         let (mut set, mut there) = (Set::new(MOST), std::collections::BTreeSet::new());
         let mut random = 1u64;
-        for step in 0..20_000 {
+        for step in 0..STEPS {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             // The tree grows and shrinks again and again.
             let number = (random >> 33) as usize % MOST;
-            let grows = (random >> 20) % 8 < if step % 2_000 < 1_000 { 6 } else { 2 };
+            let grows = (random >> 20) % 8
+                < if step % (STEPS / 10) < STEPS / 20 {
+                    6
+                } else {
+                    2
+                };
             if grows && there.insert(number) {
                 set.insert(number);
             } else if !grows && there.remove(&number) {
@@ -501,7 +522,7 @@ mod tests {
             } else {
                 continue;
             }
-            let (header, root) = (&raw mut *set.header, set.header.parent);
+            let (header, root) = (set.header, unsafe { (*set.header).parent });
             set.blacks(root, header);
             let expected: Vec<usize> = there.iter().copied().collect();
             assert_eq!(set.numbers(Side::Right), expected);

@@ -9,6 +9,7 @@ mod fuzz;
 mod gate;
 mod language;
 mod measure;
+mod miri;
 mod prose;
 mod setup;
 mod shell;

@@ -4,7 +4,10 @@
 mod solver;
 pub mod vscode;
 
-use crate::shell::{cache, cargo, command, run as shell_run, succeeds};
+use crate::{
+    miri,
+    shell::{cache, cargo, command, run as shell_run, succeeds},
+};
 use anyhow::{Context, Result, bail};
 use std::{
     env, fs,
@@ -65,9 +68,11 @@ enum How {
     Solver,
     /// Packages of npm, into a folder of our own.
     VsCode,
+    /// A component of the nightly tool chain, if that is offered.
+    Miri,
 }
 
-const NEEDS: [Need; 19] = [
+const NEEDS: [Need; 20] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -201,6 +206,13 @@ const NEEDS: [Need; 19] = [
         how: How::VsCode,
         is_there: vscode::is_there,
     },
+    Need {
+        what: "Miri",
+        why: "executes the runtime's unit tests by the rules of Rust's memory model",
+        scope: Scope::Tests,
+        how: How::Miri,
+        is_there: miri::is_there,
+    },
 ];
 
 /// Installs what is missing.
@@ -224,6 +236,7 @@ pub fn run(scope: Scope, answer: MissingTool) -> Result<()> {
             How::Wheels => install_wheels()?,
             How::Solver => solver::install()?,
             How::VsCode => vscode::install()?,
+            How::Miri => miri::install(),
             How::Apt(_) | How::AptIfOffered(_) => {}
         }
     }
@@ -246,6 +259,7 @@ fn source(how: &How) -> String {
         How::Rustup(component) => format!(" (rustup: {component})"),
         How::Wheels => format!(" (pip: {})", WHEELS.join(" ")),
         How::VsCode => format!(" (npm: {})", vscode::packages()),
+        How::Miri => " (rustup, if it is offered: the nightly tool chain with miri)".to_string(),
         How::Solver => format!(" (pip: z3-solver=={})", solver::VERSION),
     }
 }
@@ -283,7 +297,7 @@ fn apt(missing: &[&Need]) -> Result<()> {
             How::AptIfOffered(names) => {
                 packages.extend(names.iter().filter(|name| is_offered(name)))
             }
-            How::Rustup(_) | How::Wheels | How::Solver | How::VsCode => {}
+            How::Rustup(_) | How::Wheels | How::Solver | How::VsCode | How::Miri => {}
         }
     }
     if packages.is_empty() {

@@ -1,7 +1,7 @@
 //! The command that runs every check and every test.
 
 use crate::{
-    gate,
+    gate, miri,
     setup::{self, MissingTool, Scope},
     shell::{self, cargo, run as shell_run},
 };
@@ -15,6 +15,7 @@ pub fn run(answer: MissingTool) -> Result<()> {
     setup::vscode::package_extension()?;
     shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
     shell_run(with_tools(cargo(&["test", "--workspace", "--doc"]))?)?;
+    miri::run()?;
     shell_run(with_tools(runner(TestExtent::Everything))?)
 }
 
