@@ -10,6 +10,10 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
             "trace/src/script/words.rs",
         ],
     ),
+    (
+        "Names of locations in run files, taken apart once for all.",
+        &["trace/src/location.rs"],
+    ),
     ("Paths of system headers.", &["trace/src/meta.rs"]),
     (
         "Names of functions in program models: the compiler's and the C and C++ libraries'.",
@@ -124,13 +128,9 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
 /// Texts of our own that are still read back. Nothing joins this list; it goes when they are types.
 pub(super) const OURS: &[(&str, &[&str])] = &[
     (
-        "Locations are text in the run file until they are an enum: `heap(malloc#1).next`, `main.1:f.x`.",
+        "Names of locations, beyond what `Location` takes apart.",
         &[
             "core/src/facts.rs",
-            "core/src/findings/mod.rs",
-            "core/src/suppressions.rs",
-            "symbolic/src/walk/access.rs",
-            "symbolic/src/walk/names.rs",
             "symbolic/src/walk/paths.rs",
             "recorder/src/assemble/moved.rs",
             "server/src/words.rs",
