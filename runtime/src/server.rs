@@ -12,6 +12,7 @@ use core::{
     cell::UnsafeCell,
     ffi::{c_char, c_int, c_long},
     mem::{offset_of, zeroed},
+    ops::Range,
 };
 use unsnarl_trace::raw::{
     FD_VARIABLE,
@@ -267,18 +268,39 @@ fn is_socket(number: usize) -> bool {
 }
 
 /// Address at which the C library keeps the number of the calling thread: in its thread descriptor, which the thread
-/// pointer points to. `None` when more than one place holds the number.
+/// pointer points to.
 fn place_of_thread_number() -> Option<usize> {
-    /// Number of bytes that are searched; the descriptor is longer.
-    const BYTES: usize = 1024;
     // SAFETY: no arguments.
     let number = unsafe { call(libc::SYS_gettid, &[]) } as u32;
-    let begin = modules::thread_pointer() as usize;
-    let words = (begin..begin + BYTES).step_by(size_of::<u32>());
-    // SAFETY: within the description.
+    registered_place(number).or_else(|| searched_place(number))
+}
+
+/// The place that the C library has registered with the kernel, which writes zero to it at the thread's end. Not every
+/// kernel tells it, and not every library registers the place of the number.
+fn registered_place(number: u32) -> Option<usize> {
+    let mut place = 0usize;
+    let at = &raw mut place as usize;
+    // SAFETY: a place for the answer.
+    let told = unsafe { call(libc::SYS_prctl, &[libc::PR_GET_TID_ADDRESS as usize, at]) };
+    let is_known = told == 0 && descriptor().contains(&place);
+    // SAFETY: within the descriptor.
+    (is_known && unsafe { *(place as *const u32) } == number).then_some(place)
+}
+
+/// The place that holds the number. `None` when more than one does: half of an address may be the same number.
+fn searched_place(number: u32) -> Option<usize> {
+    let words = descriptor().step_by(size_of::<u32>());
+    // SAFETY: within the descriptor.
     let mut places = words.filter(|place| unsafe { *(*place as *const u32) } == number);
     let place = places.next()?;
     places.next().is_none().then_some(place)
+}
+
+/// The part of the calling thread's descriptor that is looked at; the whole is longer.
+fn descriptor() -> Range<usize> {
+    const BYTES: usize = 1024;
+    let begin = modules::thread_pointer() as usize;
+    begin..begin + BYTES
 }
 
 /// The list of mutexes to be released at the thread's end, and its length, as the C library has registered them with
