@@ -18,6 +18,7 @@ mod test;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use setup::{MissingTool, Scope};
+use test::TestExtent;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about, long_about = None)]
@@ -48,6 +49,10 @@ enum XtaskCommand {
         /// Leave out what records and explains whole programs, and editors
         #[arg(long)]
         quick: bool,
+        /// Test every program in all of its builds, not in one of them, and draw as many random cases as each test asks
+        /// for
+        #[arg(long, conflicts_with = "quick")]
+        matrix: bool,
     },
     /// Feeds mutated valid inputs to what reads them, until one makes it panic or the time is over
     Fuzz {
@@ -80,8 +85,10 @@ fn main() -> Result<()> {
     match XtaskArguments::parse().task {
         XtaskCommand::Setup { yes } => setup::run(Scope::Tests, MissingTool::from_flag(yes)),
         XtaskCommand::Demo { yes } => demo::run(MissingTool::from_flag(yes)),
-        XtaskCommand::Test { yes, quick: true } => test::quick(MissingTool::from_flag(yes)),
-        XtaskCommand::Test { yes, quick: false } => test::run(MissingTool::from_flag(yes)),
+        XtaskCommand::Test { yes, quick, matrix } => test::run(
+            TestExtent::from_flags(quick, matrix),
+            MissingTool::from_flag(yes),
+        ),
         XtaskCommand::Fuzz { name, time } => fuzz::run(&name, time),
         XtaskCommand::Bench { words } => bench::run(&words),
         XtaskCommand::Codegen { check } => test::codegen(check),

@@ -9,21 +9,20 @@ use anyhow::{Result, bail};
 use std::process::Command;
 
 /// Set-up, checks, tests. The last lines are the test runner's summary.
-pub fn run(answer: MissingTool) -> Result<()> {
+pub fn run(extent: TestExtent, answer: MissingTool) -> Result<()> {
+    if extent == TestExtent::Quick {
+        setup::run(Scope::Demo, answer)?;
+        checks()?;
+        return shell_run(with_tools(runner(extent), extent)?);
+    }
     setup::run(Scope::Tests, answer)?;
     checks()?;
     setup::vscode::package_extension()?;
     shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
-    shell_run(with_tools(cargo(&["test", "--workspace", "--doc"]))?)?;
+    let documentation = cargo(&["test", "--workspace", "--doc"]);
+    shell_run(with_tools(documentation, extent)?)?;
     miri::run()?;
-    shell_run(with_tools(runner(TestExtent::Everything))?)
-}
-
-/// The checks, and the tests that need neither recorded programs nor editors. Needs the tools of the demo only.
-pub fn quick(answer: MissingTool) -> Result<()> {
-    setup::run(Scope::Demo, answer)?;
-    checks()?;
-    shell_run(with_tools(runner(TestExtent::Quick))?)
+    shell_run(with_tools(runner(extent), extent)?)
 }
 
 /// Format, lints, the gate and the generated files.
@@ -52,45 +51,70 @@ fn checks() -> Result<()> {
     codegen(true)
 }
 
-/// The set of tests to run.
+/// The set of tests to run, by a profile of its name in `.config/nextest.toml`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum TestExtent {
-    Everything,
-    /// Those of the profile `quick` in `.config/nextest.toml`.
+pub enum TestExtent {
+    /// Those that neither record whole programs nor start editors, with the tools of the demo only.
     Quick,
+    /// All tests, each program in one of its builds.
+    Default,
+    /// All tests, each program in all of its builds.
+    Matrix,
+}
+
+impl TestExtent {
+    /// The extent that the flags of the command ask for.
+    pub fn from_flags(quick: bool, matrix: bool) -> TestExtent {
+        match (quick, matrix) {
+            (true, _) => TestExtent::Quick,
+            (false, true) => TestExtent::Matrix,
+            (false, false) => TestExtent::Default,
+        }
+    }
+
+    /// The profile of the test runner.
+    fn profile(self) -> &'static str {
+        match self {
+            TestExtent::Quick => "quick",
+            TestExtent::Default => "default",
+            TestExtent::Matrix => "matrix",
+        }
+    }
 }
 
 /// The test runner. All packages are built in either case: with fewer of them cargo unites fewer features, and builds
 /// the dependencies again.
 fn runner(extent: TestExtent) -> Command {
-    let nextest = shell::succeeds(cargo(&["nextest", "--version"]));
-    let arguments: &[&str] = match (nextest, extent) {
-        (true, TestExtent::Everything) => &["nextest", "run", "--workspace", "--no-fail-fast"],
-        (true, TestExtent::Quick) => &[
-            "nextest",
-            "run",
-            "--workspace",
-            "--no-fail-fast",
-            "--profile",
-            "quick",
-        ],
-        (false, TestExtent::Everything) => {
-            &["test", "--workspace", "--all-targets", "--no-fail-fast"]
-        }
-        // Without nextest there is no filter by test program: unit tests only.
-        (false, TestExtent::Quick) => &["test", "--workspace", "--lib", "--no-fail-fast"],
+    if shell::succeeds(cargo(&["nextest", "--version"])) {
+        let run = ["nextest", "run", "--workspace", "--no-fail-fast"];
+        return cargo(&[&run[..], &["--profile", extent.profile()]].concat());
+    }
+    // Without nextest there is no filter by test program.
+    let targets = match extent {
+        TestExtent::Quick => "--lib",
+        TestExtent::Default | TestExtent::Matrix => "--all-targets",
     };
-    cargo(arguments)
+    cargo(&["test", "--workspace", targets, "--no-fail-fast"])
 }
 
 /// Random tests draw the same cases in every run, so that a change is judged by itself. A run with another
 /// seed looks for what nobody has found yet.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
-/// Tells the tests where the set-up put what they need.
-fn with_tools(mut command: Command) -> Result<Command> {
+/// Number of cases of each random test. Where nobody has asked for a number, those of the tests themselves are drawn with
+/// the whole matrix only.
+const CASES: &str = "PROPTEST_CASES";
+
+/// The number of cases in the other extents.
+const FEW_CASES: &str = "32";
+
+/// Tells the tests where the set-up put what they need, and how much to draw.
+fn with_tools(mut command: Command, extent: TestExtent) -> Result<Command> {
     if std::env::var_os(SEED).is_none() {
         command.env(SEED, "1");
+    }
+    if extent != TestExtent::Matrix && std::env::var_os(CASES).is_none() {
+        command.env(CASES, FEW_CASES);
     }
     command
         .env("UNSNARL_BINARY", shell::target()?.join("debug/unsnarl"))
@@ -114,7 +138,7 @@ pub fn codegen(check: bool) -> Result<()> {
     if check {
         generator.arg("--check");
     }
-    match shell_run(with_tools(generator)?) {
+    match shell_run(with_tools(generator, TestExtent::Default)?) {
         Err(_) if check => bail!("generated files are out of date: run `cargo xtask codegen`"),
         other => other,
     }
