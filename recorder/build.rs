@@ -119,11 +119,16 @@ fn nested_cargo(workspace: &Path, target: &Path, offline: bool) -> Result<Output
         .map_err(|error| format!("cannot start {}: {error}", cargo.to_string_lossy()))
 }
 
-/// Puts the archive where `include_bytes!` finds it, and its hash where the code can name it.
+/// The header of the runtime.
+const HEADER: &str = "include/unsnarl.h";
+
+/// Puts the archive where `include_bytes!` finds it, and a hash of it and the header where the code can name it.
 fn embed(archive: &Path, place: &Path) -> Result<(), String> {
     let bytes = fs::read(archive).map_err(|error| format!("{}: {error}", archive.display()))?;
     fs::write(place, &bytes).map_err(|error| format!("{}: {error}", place.display()))?;
-    let hash: String = Sha256::digest(&bytes)
+    println!("cargo::rerun-if-changed={HEADER}");
+    let header = fs::read(HEADER).map_err(|error| format!("{HEADER}: {error}"))?;
+    let hash: String = Sha256::digest([bytes, header].concat())
         .iter()
         .take(8)
         .map(|byte| format!("{byte:02x}"))

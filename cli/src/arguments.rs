@@ -86,6 +86,10 @@ pub enum Command {
     Suppress(Suppress),
     /// Serve an editor (the language server)
     Lsp(Lsp),
+    /// Print the header unsnarl.h, by which a program tells the scheduler something
+    ///
+    /// `unsnarl cc` finds it by itself; a copy in the project serves other compilers, for which it does nothing.
+    Header,
     /// Say what is missing on this machine, and how to get it
     Doctor,
 }

@@ -16,6 +16,7 @@ mod explain;
 mod export;
 mod gdb;
 mod guarded_by;
+mod header;
 mod import;
 mod invariants;
 mod lsp;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         Command::Predict(arguments) => predict::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Header => Ok(header::run()),
         Command::Doctor => Ok(doctor::run()),
         // Taken above; clap knows them for the help only.
         Command::Cc { arguments } => return cc::run(Language::C, arguments),

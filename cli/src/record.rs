@@ -96,7 +96,9 @@ fn built_for(strategy: Strategy) -> BuildKind {
 /// The exit status: 0 every run passed, 1 a run failed, 2 nothing is known: no record is whole.
 fn status(tally: &CampaignTally) -> u8 {
     match tally.failing() {
-        0 if tally.runs > 0 && tally.cut_short == tally.runs => crate::UNUSABLE,
+        0 if tally.runs > 0 && tally.cut_short + tally.assumed_away == tally.runs => {
+            crate::UNUSABLE
+        }
         0 => 0,
         _ => 1,
     }
@@ -288,6 +290,12 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
             tally.add_nothing
         ));
     }
+    if tally.assumed_away > 0 {
+        message::note(
+            "runs in which an assumption of the program (unsnarl_assume) does not hold are left out: they neither pass \
+             nor fail",
+        );
+    }
     tell_exits(summary);
     tell_discarded(&summary.discarded, recording.max_disk);
     if let Some(line) = covered(&summary.coverage) {
@@ -326,7 +334,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         report_search(search);
     }
     if status(tally) == crate::UNUSABLE {
-        message::error("no run was recorded to its end; the warnings say why");
+        message::error("no run was recorded to its end; the messages above say why");
     } else {
         errln!("runs are in {}", recording.out.display());
         errln!("  next: {}", next(recording, summary));
@@ -415,6 +423,7 @@ fn counts(tally: &CampaignTally) -> String {
         (tally.deadlocked, "deadlocked"),
         (tally.timed_out, "timed out"),
         (tally.cut_short, "cut short"),
+        (tally.assumed_away, "left out"),
     ];
     let seen: Vec<String> = kinds
         .iter()

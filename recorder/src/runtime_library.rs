@@ -20,6 +20,8 @@ use unsnarl_trace::own_folder;
 
 /// The archive that the build script made.
 static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libunsnarl_runtime.a"));
+/// The header by which a program tells the scheduler something: `unsnarl.h`.
+pub static HEADER: &str = include_str!("../include/unsnarl.h");
 /// The beginning of the archive's SHA-256: another build of unsnarl has its own folder.
 const HASH: &str = env!("UNSNARL_RUNTIME_HASH");
 
@@ -41,8 +43,17 @@ pub fn parts() -> Result<CommandParts, CacheError> {
         runtime: provide("libunsnarl_runtime.a", ARCHIVE)?,
         specs: provide("thread.specs", SPECS.as_bytes())?,
         exported: provide("exported.list", EXPORTED.as_bytes())?,
+        include: include()?,
         tools: tools()?,
     })
+}
+
+/// The folder with the header, and with nothing else that an `#include` could find.
+fn include() -> Result<PathBuf, CacheError> {
+    let folder = folder()?.join("include");
+    own(&folder)?;
+    provide("include/unsnarl.h", HEADER.as_bytes())?;
+    Ok(folder)
 }
 
 /// A folder in which this program goes by the assembler's name.

@@ -202,6 +202,19 @@ fn has(chance: u32) -> bool {
     SHARED.chances.get() & chance != 0
 }
 
+/// Chooses one of the numbers below `count`, all of which are as usual; 0 where the strategy does not draw.
+pub fn value_below(count: u32) -> u32 {
+    // A choice has at most as many candidates as there are bits.
+    const MOST: u32 = u64::BITS;
+    if count <= MOST {
+        let ways = 1u64.checked_shl(count).map_or(u64::MAX, |bit| bit - 1);
+        return outcome(ChoiceKind::Value, ways, u64::from(count)).into();
+    }
+    let group = value_below(count.div_ceil(MOST));
+    let before = group * MOST;
+    before + value_below((count - before).min(MOST))
+}
+
 /// Chooses among the outcomes of a step (`ways`, a bit set; bit 0 is the usual one): each of the unusual ones once in
 /// `odds` where the strategy draws. Makes no choice if there is one outcome only.
 fn outcome(kind: ChoiceKind, ways: u64, odds: u64) -> u16 {

@@ -21,6 +21,15 @@ const ENDED_BY_RUNTIME: c_int = 86;
 
 /// Notes the end of the run, unless one was noted before. Returns whether this call did.
 pub fn conclude(end: End) -> bool {
+    let end = match end {
+        // Whether the others come to an end without the thread whose assumption does not hold means nothing.
+        End::Exited | End::Deadlock | End::Livelock | End::StepLimit
+            if SHARED.does_not_count.get() =>
+        {
+            End::Assumption
+        }
+        end => end,
+    };
     let from = |unsaid: End| {
         let (unsaid, end) = (unsaid as u32, end as u32);
         header()

@@ -25,6 +25,8 @@
 #[cfg(feature = "interpose")]
 mod access;
 #[cfg(feature = "interpose")]
+mod annotations;
+#[cfg(feature = "interpose")]
 mod atomics;
 #[cfg(feature = "interpose")]
 mod barrier;

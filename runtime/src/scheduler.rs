@@ -242,6 +242,9 @@ fn choose_and_switch(this: &Thread, yields: Yields) {
         yields => yields,
     };
     let waits = this.wait.get() != Wait::Nothing;
+    if this.atomic.get() != 0 && !yields.any() && !waits && !this.ended.get() {
+        return;
+    }
     let is_quiet = || is_quiet(this.next.get()) && !departure::is_under_way();
     if !yields.any() && !waits && is_quiet() && !choices::follows() {
         // Noted like every choice, so that the schedule means the same without the list.

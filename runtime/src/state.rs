@@ -106,6 +106,8 @@ pub struct Thread {
     /// A structure that is being copied.
     pub copying: Copying,
     pub wait: Cell<Wait>,
+    /// Number of regions that it is in and has asked for to be atomic.
+    pub atomic: Cell<u32>,
     /// Decisions that it has come to.
     pub passed: Cell<u64>,
     /// The first directive that may still be its next one.
@@ -223,6 +225,8 @@ pub struct Shared {
     pub departing: Cell<u32>,
     /// Threads among them that are about to fail.
     pub failing: Cell<u32>,
+    /// An assumption of the program does not hold in this run.
+    pub does_not_count: Cell<bool>,
     /// PCT: priorities for threads that yield.
     pub yielders: Yielders,
     pub exit_key: Cell<libc::pthread_key_t>,
@@ -273,6 +277,7 @@ pub static SHARED: Shared = Shared {
     change_count: Cell::new(0),
     departing: Cell::new(0),
     failing: Cell::new(0),
+    does_not_count: Cell::new(false),
     yielders: Yielders::new(),
     exit_key: Cell::new(0),
     children: Cell::new(0),

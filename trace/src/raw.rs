@@ -37,7 +37,7 @@ pub const FREED: u8 = 0xdb;
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
 /// Layout version; changes with every change of a struct or constant in this module.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Environment variable that holds the number of the file descriptor of the log.
 pub const FD_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD";
 /// Bytes reserved for the [`Header`].
@@ -121,13 +121,15 @@ pub enum End {
     UnlockFree = 19,
     /// A lock was unlocked that another thread held; `fail_addr` is the lock.
     UnlockForeign = 20,
+    /// The program's assumption (`unsnarl_assume`) does not hold: the schedule does not count.
+    Assumption = 21,
 }
 
 impl End {
     /// The variant with this number.
     pub fn from_u32(n: u32) -> Option<End> {
         use End::*;
-        const ALL: [End; 21] = [
+        const ALL: [End; 22] = [
             NotStarted,
             Running,
             Exited,
@@ -149,6 +151,7 @@ impl End {
             UndefinedBehavior,
             UnlockFree,
             UnlockForeign,
+            Assumption,
         ];
         ALL.get(n as usize).copied()
     }
@@ -436,13 +439,15 @@ pub enum ChoiceKind {
     Try = 3,
     /// The outcome of an allocation: 1 when there is no memory.
     Allocation = 4,
+    /// A value that the program asks for (`unsnarl_choose`).
+    Value = 5,
 }
 
 impl ChoiceKind {
     /// The variant with this number.
     pub fn from_u8(n: u8) -> Option<ChoiceKind> {
         use ChoiceKind::*;
-        [Thread, Waiter, Wait, Try, Allocation]
+        [Thread, Waiter, Wait, Try, Allocation, Value]
             .get(usize::from(n))
             .copied()
     }

@@ -120,6 +120,11 @@ fn of_program(log: &RawLog<'_>, launch: &Launch) -> RunEnd {
         }
         End::Exited => exited(Exit::Code(log.exit_code().cast_signed()), launch),
         End::Running => still_running(log, launch),
+        End::Assumption => RunEnd {
+            outcome: Outcome::CutShort,
+            failure: None,
+            problem: None,
+        },
         other => RunEnd::cut_short(why_cut_short(other, part, log)),
     }
 }

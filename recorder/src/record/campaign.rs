@@ -207,6 +207,14 @@ impl<'a> Campaign<'a> {
         if seen.made.finished.stopped || stop.load(Ordering::Relaxed) {
             return Ok(Some(CampaignEnd::Stopped));
         }
+        if seen.end == End::Assumption {
+            // Its steps show the search which other orders there are.
+            planner.observe(&seen)?;
+            self.summary.tally.count_assumed_away();
+            let counted = CountedRun::lost(self.summary.tally, Vec::new());
+            self.put_in_line(counted, crew, watcher)?;
+            return Ok(None);
+        }
         if self.summary.tally.runs == 0 {
             refuse_empty(&seen)?;
         }

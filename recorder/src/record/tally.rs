@@ -21,6 +21,8 @@ pub struct CampaignTally {
     pub timed_out: u64,
     /// Runs whose record ends before the run did.
     pub cut_short: u64,
+    /// Runs that do not count, since an assumption of the program does not hold in them.
+    pub assumed_away: u64,
     /// Passing runs that were kept.
     pub kept_passing: u64,
     /// Runs that were not kept because one with the same order of conflicting events was.
@@ -48,6 +50,12 @@ impl CampaignTally {
     /// Number of runs that ended by themselves.
     pub(super) fn ended(&self) -> u64 {
         self.passed + self.failed + self.deadlocked
+    }
+
+    /// Counts a run in which an assumption of the program does not hold.
+    pub(super) fn count_assumed_away(&mut self) {
+        self.runs += 1;
+        self.assumed_away += 1;
     }
 
     pub(super) fn count(&mut self, outcome: Outcome) {

@@ -1,6 +1,7 @@
 //! End-to-end tests: real compilers, real programs, the command line as a user calls it.
 
 mod addresses;
+mod annotations;
 mod bad_input;
 mod branches;
 mod build_systems;

@@ -161,6 +161,7 @@ fn every_end_has_an_outcome() {
     );
     check(End::StepLimit, plain(), Outcome::TimedOut, "steps");
     check(End::LogFull, plain(), Outcome::CutShort, "log is full");
+    check(End::Assumption, plain(), Outcome::CutShort, "");
     check(End::Exec, plain(), Outcome::CutShort, "exec");
     check(End::TooManyThreads, plain(), Outcome::CutShort, "threads");
     check(

@@ -138,7 +138,9 @@ impl ScriptMachine<'_> {
         let usual = || {
             let others = match kind {
                 PathChoiceKind::Thread => candidates & !self.departing(),
-                PathChoiceKind::Waiter | PathChoiceKind::Outcome => candidates,
+                PathChoiceKind::Waiter | PathChoiceKind::Outcome | PathChoiceKind::Value => {
+                    candidates
+                }
             };
             let candidates = if others == 0 { candidates } else { others };
             let stays =

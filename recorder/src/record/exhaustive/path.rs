@@ -13,6 +13,8 @@ pub enum PathChoiceKind {
     Waiter,
     /// The outcome of a call; 0 is the usual one.
     Outcome,
+    /// A value that the program asks for; none is more usual than the others.
+    Value,
 }
 
 /// A choice.
@@ -40,7 +42,7 @@ impl PathChoice {
             PathChoiceKind::Thread => {
                 option != self.running && self.candidates & bit(self.running) != 0
             }
-            PathChoiceKind::Waiter => false,
+            PathChoiceKind::Waiter | PathChoiceKind::Value => false,
             PathChoiceKind::Outcome => option != 0,
         };
         u32::from(costs)

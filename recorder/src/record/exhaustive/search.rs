@@ -136,7 +136,9 @@ impl BoundedSearch {
         for &choice in path.choices.iter().skip(self.nodes.len()) {
             let wanted = match choice.kind {
                 PathChoiceKind::Thread => bit(choice.chosen),
-                PathChoiceKind::Waiter | PathChoiceKind::Outcome => choice.candidates,
+                PathChoiceKind::Waiter | PathChoiceKind::Outcome | PathChoiceKind::Value => {
+                    choice.candidates
+                }
             };
             self.nodes.push(ExploredChoice {
                 choice,

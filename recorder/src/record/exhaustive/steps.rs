@@ -61,6 +61,7 @@ impl Builder {
             ChoiceKind::Thread => PathChoiceKind::Thread,
             ChoiceKind::Waiter => PathChoiceKind::Waiter,
             ChoiceKind::Wait | ChoiceKind::Try | ChoiceKind::Allocation => PathChoiceKind::Outcome,
+            ChoiceKind::Value => PathChoiceKind::Value,
         };
         if detail.more != 0 || detail.running >= 64 {
             return Err(Unsearchable::Threads);
@@ -77,7 +78,7 @@ impl Builder {
             PathChoiceKind::Waiter => self.woken = Some(detail.chosen),
             // It does not wait for a signal.
             PathChoiceKind::Outcome if detail.chosen != 0 => self.no_longer_waits(detail.running),
-            PathChoiceKind::Outcome => {}
+            PathChoiceKind::Outcome | PathChoiceKind::Value => {}
         }
         self.path.choices.push(PathChoice {
             kind,

@@ -125,8 +125,7 @@ pub(super) const LIBGOMP: [&str; 4] = [
 
 /// Content of the list of symbols that a program exports to libraries that it loads with `dlopen`. (Symbols that the
 /// C library defines too, as `pthread_*` and `malloc`, are exported by the linker itself.)
-pub const EXPORTED: &str =
-    "{ __tsan_*; __sanitizer_cov_trace_pc; unsnarl_path_*; unsnarl_next; GOMP_*; omp_*; };\n";
+pub const EXPORTED: &str = "{ __tsan_*; __sanitizer_cov_trace_pc; unsnarl_path_*; unsnarl_next; unsnarl_runtime_*; GOMP_*; omp_*; };\n";
 
 /// Flags that one might expect here, with the reason for which they are not added.
 pub const LEFT_OUT_ON_PURPOSE: [(&str, &str); 6] = [

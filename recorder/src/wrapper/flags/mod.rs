@@ -41,6 +41,8 @@ pub struct CommandParts {
     pub specs: PathBuf,
     /// The linker's list of symbols to export: [`EXPORTED`].
     pub exported: PathBuf,
+    /// The folder with the header `unsnarl.h`.
+    pub include: PathBuf,
     /// The folder with the stand-in for the assembler, with a slash at its end.
     pub tools: PathBuf,
 }
@@ -53,8 +55,10 @@ pub fn rewrite(
     parts: &CommandParts,
 ) -> Result<Vec<OsString>, CommandRefusal> {
     let command = arguments::read(given);
-    if matches!(command.stage, LastStage::Question | LastStage::NoCode) {
-        return Ok(given.to_vec());
+    match command.stage {
+        LastStage::Question => return Ok(given.to_vec()),
+        LastStage::NoCode => return Ok([given, &including(parts)].concat()),
+        _ => {}
     }
     refuse(family, &command)?;
     let mut words = kept(&command);
@@ -62,6 +66,7 @@ pub fn rewrite(
         words = linker::without_ban_on_undefined(words);
     }
     if command.compiles {
+        words.extend(including(parts));
         match build {
             BuildKind::Exact => {
                 add(&mut words, family, &COMPILE);
@@ -91,6 +96,11 @@ pub fn rewrite(
         }
     }
     Ok(words)
+}
+
+/// Lets `#include <unsnarl.h>` find the header, behind the folders of the user's own.
+fn including(parts: &CommandParts) -> [OsString; 2] {
+    ["-idirafter".into(), parts.include.clone().into_os_string()]
 }
 
 /// Returns whether the code may end up in a shared library.

@@ -14,6 +14,7 @@ fn try_rewrite(family: Family, line: &str) -> Result<String, CommandRefusal> {
         runtime: "/c/rt.a".into(),
         specs: "/c/tsan.specs".into(),
         exported: "/c/list".into(),
+        include: "/c/include".into(),
         tools: "/tools/".into(),
     };
     let rewritten = rewrite(family, BuildKind::Exact, &words(line), &parts)?;
@@ -24,11 +25,28 @@ fn try_rewrite(family: Family, line: &str) -> Result<String, CommandRefusal> {
         .join(" "))
 }
 
-/// Compares with our own flags abbreviated: GCC, CLANG for compiling, EXE and SO for linking.
+/// The flags for the header.
+const HEADER: &str = " -idirafter /c/include";
+
+#[test]
+fn the_header_is_found_wherever_sources_are_read() {
+    for line in ["-c x.c", "x.c y.o -o x", "-E x.c", "-MM x.c", "-S x.cpp"] {
+        let got = try_rewrite(Gcc, line).unwrap();
+        assert!(got.contains(HEADER), "{got}");
+    }
+    for line in ["--version", "x.o -o x", "-shared x.o -o x.so"] {
+        let got = try_rewrite(Gcc, line).unwrap();
+        assert!(!got.contains(HEADER), "{got}");
+    }
+}
+
+/// Compares without the flags for the header, and with our other flags abbreviated: GCC, CLANG for compiling, EXE and SO
+/// for linking.
 #[track_caller]
 fn check(family: Family, line: &str, expected: &str) {
     let got = try_rewrite(family, line).expect("not refused");
     let short = got
+        .replace(HEADER, "")
         .replace(
             &joined(family, &COMPILE),
             if family == Family::Gcc {

@@ -1,0 +1,105 @@
+//! Programs that tell the scheduler something by `unsnarl.h`.
+
+use anyhow::{Result, ensure};
+use std::{path::Path, process::Command};
+use unsnarl_e2e::{TestedCompiler, Workspace, program::compile, project};
+
+const SOURCE: &str = "runtime/annotations.c";
+const EXHAUSTIVE: [&str; 4] = ["--strategy", "exhaustive:1", "-n", "100000"];
+
+fn built(compiler: TestedCompiler) -> Result<Workspace> {
+    let workspace = Workspace::new()?;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(SOURCE);
+    compile(&workspace, &source, "program", compiler)?;
+    Ok(workspace)
+}
+
+#[test]
+fn no_other_thread_runs_in_an_atomic_region() -> Result<()> {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
+        let workspace = built(compiler)?;
+        workspace
+            .record(&["-n", "300"], "./program plain")?
+            .exits(1)?;
+        workspace
+            .record(&["-n", "300"], "./program atomic")?
+            .exits(0)?;
+        workspace
+            .record(&EXHAUSTIVE, "./program atomic")?
+            .exits(0)?
+            .says(&["schedules"])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_search_tries_all_values_and_a_replay_repeats_them() -> Result<()> {
+    let workspace = built(TestedCompiler::Gcc)?;
+    let found = workspace
+        .record(&EXHAUSTIVE, "./program choose")?
+        .exits(1)?;
+    found.says(&["150 runs: 149 passed, 1 failed"])?;
+    let failing = workspace.runs_that("failed")?;
+    let [run] = failing.as_slice() else {
+        anyhow::bail!("{failing:?}");
+    };
+    let path = workspace.run_path(run);
+    workspace.unsnarl(&["replay", "-n", "3", &path])?.exits(0)?;
+    Ok(())
+}
+
+#[test]
+fn schedules_that_an_assumption_excludes_do_not_count() -> Result<()> {
+    for options in [&EXHAUSTIVE[..], &["-n", "400"]] {
+        let workspace = built(TestedCompiler::Gcc)?;
+        let right = workspace.record(options, "./program assume")?.exits(0)?;
+        right.says(&["left out", "unsnarl_assume"])?;
+        let early = workspace.record(options, "./program assume-early")?;
+        early.exits(1)?.says(&["left out"])?;
+        for kind in ["passed", "failed"] {
+            ensure!(!workspace.runs_that(kind)?.is_empty(), "none has {kind}");
+        }
+        let never = workspace.record(options, "./program never")?;
+        never
+            .exits(2)?
+            .says(&["do not hold", "no run was recorded"])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_region_that_never_began_is_refused() -> Result<()> {
+    let workspace = built(TestedCompiler::Gcc)?;
+    let refused = workspace.record(&["-n", "5"], "./program unbalanced")?;
+    refused
+        .exits(2)?
+        .says(&["unsnarl_atomic_end() without unsnarl_atomic_begin()"])?;
+    Ok(())
+}
+
+/// The header needs nothing of unsnarl's where the program is built by the plain compiler.
+#[test]
+fn other_compilers_leave_the_functions_out() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let header = workspace.unsnarl(&["header"])?.exits(0)?;
+    workspace.write("unsnarl.h", &header.stdout)?;
+    let source = project().join("tests").join(SOURCE);
+    for language in ["c", "c++"] {
+        let program = workspace.path().join("plain");
+        let built = Command::new("gcc")
+            .args(["-Wall", "-Werror", "-pthread", "-I"])
+            .arg(workspace.path())
+            .args(["-x", language])
+            .arg(&source)
+            .arg("-o")
+            .arg(&program)
+            .status()?;
+        ensure!(built.success(), "{language}: {built}");
+        for kind in ["choose", "assume", "never", "unbalanced"] {
+            let status = Command::new(&program).arg(kind).status()?;
+            let fails = kind == "assume";
+            ensure!(fails || status.success(), "{kind}: {status}");
+        }
+    }
+    Ok(())
+}
