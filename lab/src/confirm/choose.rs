@@ -60,7 +60,7 @@ pub fn choose(
         {
             choice.try_part(explanation, parts)?;
         }
-        if choice.is_cause() && is_open(explanation) {
+        if choice.tells() && is_open(explanation) {
             let guards = guarding(proposers, explanation);
             choice.try_guards(explanation, guards)?;
         }
@@ -250,11 +250,11 @@ impl<'c> StorySearch<'c> {
                 .as_ref()
                 .is_some_and(|met| tried.is_rarer_than(met));
             let evidence = tried.experiment.evidence;
-            let is_farther = self
+            let is_freed = self
                 .best
                 .as_ref()
-                .is_some_and(|met| met.is_nearer_than(&tried) || tried.ends_in_freed(met));
-            let is_no_guard = is_rare && !is_interrupted || is_farther;
+                .is_some_and(|met| tried.ends_in_freed(met));
+            let is_no_guard = is_rare && !is_interrupted || is_freed;
             if is_no_guard || !is_best || !evidence.tells() || evidence.without.fails > 0 {
                 self.pass_over(&guard, Some(&tried), trial.against);
             } else if let Some((known, other, against)) =

@@ -271,13 +271,24 @@ fn a_little_more_of_a_difference_is_no_reason() {
     assert!(told.headline.contains(HITS), "{}", told.headline);
 }
 
+/// Is the lost update of `done`, of which a step decides, told rather than that of `hits`?
 #[test]
 fn what_has_a_step_that_decides_comes_before_what_has_none() {
-    let outcomes = [(HITS, 20, 0), (DONE, 21, 0), (BOTH, 2, 0)];
-    let (without, _) = chosen(&outcomes, &[]);
-    assert!(without.headline.contains(HITS), "{}", without.headline);
-    let told = chosen_around(&outcomes);
-    assert!(told.headline.contains(DONE), "{}", told.headline);
+    let stories = [HITS, DONE].map(story);
+    let run = failing_run();
+    let given = GivenOutcomes::of(&run, &[(HITS, 20, 0), (DONE, 21, 0)]);
+    let is_better = |steps: Vec<DecisiveStep>| {
+        let curve = Vec::new();
+        let decision = Decision { steps, curve };
+        let [hits, done] = stories.each_ref().map(|story| {
+            let trial = given.experiment(story, &Budget::unlimited());
+            let made = trial.expect("an outcome").made.expect("orders");
+            TriedStory::new(made, story, &run, &decision)
+        });
+        done.is_better_than(Some(&hits))
+    };
+    assert!(!is_better(Vec::new()));
+    assert!(is_better(first_done(&run)));
     let refuted = chosen_around(&[(HITS, 20, 0), (DONE, 21, 20), (BOTH, 2, 0)]);
     assert!(refuted.headline.contains(HITS), "{}", refuted.headline);
 }
@@ -372,6 +383,21 @@ fn what_let_the_threads_meet_is_told_with_what_it_leads_to() {
     assert!(told.headline.contains(HITS), "{}", told.headline);
     let mut follows = told.passed_over.iter().filter(|one| one.follows);
     assert!(follows.next().unwrap().headline.contains(DONE));
+}
+
+/// Where threads that were both let in spoil what they work on, it is always a step there that decides.
+#[test]
+fn what_let_the_threads_meet_is_told_where_their_own_step_decides() {
+    let told = chosen_around(&[(HITS, 20, 0), (DONE, 30, 0)]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+    assert!(told.passed_over.iter().any(|one| one.follows));
+}
+
+/// Others may meet there, too: of what is told that makes it no more than likely.
+#[test]
+fn a_guard_is_looked_for_where_a_few_fail_without_the_meeting() {
+    let (told, _) = chosen(&[(HITS, 20, 0), (DONE, 30, 4)], &[]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
 }
 
 #[test]
