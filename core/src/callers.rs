@@ -3,7 +3,7 @@
 
 use crate::{explanation::Place, facts, pairs::Fnv};
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, FrameRow, Run, SiteId, StackId};
+use unsnarl_trace::{Event, EventId, EventKind, FrameRow, Run, SiteId, StackId};
 
 /// Bound on the callers mentioned.
 const MOST: usize = 3;
@@ -87,6 +87,30 @@ pub(crate) fn parting(run: &Run, first: EventId, second: EventId) -> Option<(Sit
     let (a, b) = (call_sites(run, first), call_sites(run, second));
     let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     Some((*a.get(same).or(a.last())?, *b.get(same).or(b.last())?))
+}
+
+/// The sites of two rows of a thread in the innermost function that leads to both.
+pub(crate) fn common_sites(run: &Run, first: EventId, second: EventId) -> Option<(SiteId, SiteId)> {
+    let (a, b) = parting(run, first, second)?;
+    let function = |site: SiteId| &run.meta.site(site).function;
+    (a == b || function(a) == function(b)).then_some((a, b))
+}
+
+/// Returns whether the second row belongs to another visit of the same lines, as in the next iteration of a loop.
+pub(crate) fn comes_again(run: &Run, first: EventId, second: EventId) -> bool {
+    common_sites(run, first, second).is_some_and(|(a, b)| {
+        let (of_a, of_b) = (run.meta.site(a), run.meta.site(b));
+        of_b.line < of_a.line || a == b && !is_update(run, first, second)
+    })
+}
+
+/// Returns whether one line reads and then writes, as `n += 2` does.
+fn is_update(run: &Run, first: EventId, second: EventId) -> bool {
+    let is_one = |event: &Event| event.kind == EventKind::Rmw;
+    let (Some(first), Some(second)) = (run.events.get(first), run.events.get(second)) else {
+        return false;
+    };
+    first.kind.reads() && !is_one(&first) && second.kind.writes() && !is_one(&second)
 }
 
 /// Identity of the point at which the call paths of two rows diverge, the same in every run of a build.

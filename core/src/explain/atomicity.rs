@@ -6,14 +6,14 @@ use super::{
     view::View,
 };
 use crate::{
-    callers,
+    callers::{comes_again, common_sites},
     claims::{Claim, line},
     explanation::{BugKind, Explanation, Region, Role},
     facts,
-    orders::{Dependency, Section},
-    pairs::{CoupleKey, CoupledPairs, PairKey, Triple},
+    orders::Section,
+    pairs::Triple,
 };
-use unsnarl_trace::{EventId, EventKind, SiteId};
+use unsnarl_trace::{EventId, EventKind};
 
 /// Explains a triple on one location.
 pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
@@ -223,7 +223,7 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
 }
 
 /// Sentence about a lock that a thread releases between two accesses that it guards.
-fn released_between(lock: &str, whose: &str) -> String {
+pub(super) fn released_between(lock: &str, whose: &str) -> String {
     format!("Both accesses hold `{lock}`, but {whose} releases it between them.")
 }
 
@@ -312,44 +312,18 @@ fn waited(view: &View, triple: &Triple, wait: EventId, lock: &str, name: &str) -
 }
 
 /// The function that contains or calls both rows; else the thread.
-fn enclosing(view: &View, first: EventId, second: EventId) -> String {
-    let common = common_sites(view, first, second);
+pub(super) fn enclosing(view: &View, first: EventId, second: EventId) -> String {
+    let common = common_sites(&view.run, first, second);
     match common.map(|(site, _)| &view.run.meta.site(site).function) {
         Some(function) if !function.is_empty() => function.clone(),
         _ => view.words(first),
     }
 }
 
-/// The sites of two rows in the innermost function that leads to both.
-pub(super) fn common_sites(
-    view: &View,
-    first: EventId,
-    second: EventId,
-) -> Option<(SiteId, SiteId)> {
-    let (a, b) = callers::parting(&view.run, first, second)?;
-    let function = |site: SiteId| &view.run.meta.site(site).function;
-    (a == b || function(a) == function(b)).then_some((a, b))
-}
-
-/// Returns whether the second access belongs to another visit of the same lines, as in the next iteration of
-/// a loop.
-pub(super) fn comes_again(view: &View, first: EventId, second: EventId) -> bool {
-    common_sites(view, first, second).is_some_and(|(a, b)| {
-        let (of_a, of_b) = (view.run.meta.site(a), view.run.meta.site(b));
-        of_b.line < of_a.line || a == b && !is_update(view, first, second)
-    })
-}
-
-/// Returns whether one line reads and then writes, as `n += 2` does.
-fn is_update(view: &View, first: EventId, second: EventId) -> bool {
-    let (first, second) = (view.event(first).kind, view.event(second).kind);
-    first.reads() && first != EventKind::Rmw && second.writes() && second != EventKind::Rmw
-}
-
 /// The lines that should be atomic.
 pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Region> {
-    let (from, to) = common_sites(view, first, second)?;
-    if comes_again(view, first, second) {
+    let (from, to) = common_sites(&view.run, first, second)?;
+    if comes_again(&view.run, first, second) {
         return None;
     }
     let (from, to) = (view.run.meta.site(from), view.run.meta.site(to));
@@ -379,164 +353,4 @@ fn contrast(draft: &mut Draft, view: &View, triple: &Triple) {
     };
     let is_new = view.corpus.counts().triple_runs(view.triple_key(triple)) == 0;
     draft.contrast(claim, true, |counted| !is_new || counted.holds_in == 0);
-}
-
-/// Explains two pairs on two locations that run in opposite directions.
-pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
-    let first = &couple.first;
-    let second = &Dependency {
-        tail: what_came_of(view, couple.second.tail),
-        ..couple.second
-    };
-    let couple = &CoupledPairs {
-        first: *first,
-        second: *second,
-    };
-    let x = view.variable_of(&[first.head, first.tail]);
-    let y = view.variable_of(&[second.tail, second.head]);
-    let headline = multi_headline(view, couple, &x, &y);
-    let is_one = x == y;
-    let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
-    let (who, other) = (view.words(first.head), view.words(first.tail));
-    let (a, d) = (view.place(first.head), view.place(second.tail));
-    let (b, c) = (view.place(first.tail), view.place(second.head));
-    let do_x = |row| verb_of(view, row);
-    let remote = if (&b.file, b.line) == (&c.file, c.line) {
-        format!("{} both at {}", do_x(first.tail), view.at(first.tail))
-    } else {
-        format!(
-            "{} {x} at {} and {} {y} at {}",
-            do_x(first.tail),
-            view.at(first.tail),
-            do_x(second.head),
-            line(&c, &b)
-        )
-    };
-    let began = format!("{who} {} {x} at {}", do_x(first.head), view.at(first.head));
-    let ended = match is_one {
-        true => format!(
-            "and {} another part of it at {}",
-            do_x(second.tail),
-            line(&d, &a)
-        ),
-        false => format!("and {} {y} at {}", do_x(second.tail), line(&d, &a)),
-    };
-    draft.detail(match interferes(couple) {
-        Interferes::InBetween => format!("{began} {ended};\nin between {other} {remote}."),
-        Interferes::Overlapping => {
-            format!("{began} {ended};\nthe steps of {other} overlap with these: it {remote}.")
-        }
-    });
-    multi_contrast(&mut draft, view, couple);
-    draft.set().region = region(view, first.head, second.tail);
-    draft.set().remark = multi_remark(view, couple);
-    draft.step(first.head, "");
-    for row in [first.tail, second.head] {
-        let is_inside = row > first.head && row < second.tail;
-        draft.step(row, if is_inside { "in between" } else { "" });
-    }
-    draft.step(second.tail, "");
-    draft.mark(first.head, Role::Cause);
-    draft.mark(second.tail, Role::Cause);
-    draft.mark(first.tail, Role::Interference);
-    draft.mark(second.head, Role::Interference);
-    draft.fail();
-    draft.finish()
-}
-
-/// Position of the other thread's two accesses.
-enum Interferes {
-    /// Both came between the interrupted thread's.
-    InBetween,
-    /// Only one did, or neither.
-    Overlapping,
-}
-
-fn interferes(couple: &CoupledPairs) -> Interferes {
-    let inside = |row| row > couple.first.head && row < couple.second.tail;
-    match inside(couple.first.tail) && inside(couple.second.head) {
-        true => Interferes::InBetween,
-        false => Interferes::Overlapping,
-    }
-}
-
-/// The write of the same thread to the same location that follows a read, if both belong to one critical
-/// section or one function; it stands for the read.
-fn what_came_of(view: &View, row: EventId) -> EventId {
-    let (event, held) = (view.event(row), view.orders.locks_held(row));
-    if !event.kind.reads() || event.kind.writes() {
-        return row;
-    }
-    let after = view
-        .orders
-        .accesses()
-        .after(event.location, row)
-        .iter()
-        .copied();
-    let own = after.take_while(|&next| view.thread(next) == event.thread);
-    let mut writes = own.filter(|&next| view.event(next).kind.writes());
-    let one_step = |next: &EventId| match held.first() {
-        Some(section) => same_section(view, row, *next, section.lock),
-        None => view.place(*next).function == view.place(row).function,
-    };
-    writes.next().filter(one_step).unwrap_or(row)
-}
-
-fn verb_of(view: &View, row: EventId) -> &'static str {
-    match view.event(row).kind {
-        kind if kind.writes() => "wrote",
-        _ => "read",
-    }
-}
-
-fn multi_headline(view: &View, couple: &CoupledPairs, x: &str, y: &str) -> String {
-    let (tail, head) = (
-        view.event(couple.first.tail).kind,
-        view.event(couple.second.head).kind,
-    );
-    if !tail.writes() && !head.writes() {
-        return format!("`{x}` and `{y}` were read while only one of them was new");
-    }
-    let who = view.words(couple.first.head);
-    if x != y && matches!(interferes(couple), Interferes::Overlapping) {
-        let other = view.words(couple.first.tail);
-        return format!("{who} and {other} used `{x}` and `{y}` in steps that overlap");
-    }
-    if x == y {
-        return format!("`{x}` changed between two accesses of {who} that belong together");
-    }
-    format!("`{x}` and `{y}` changed between two steps of {who} that belong together")
-}
-
-fn multi_contrast(draft: &mut Draft, view: &View, couple: &CoupledPairs) {
-    let counts = view.corpus.counts();
-    let (first, second) = (&couple.first, &couple.second);
-    let [one, other] = [first, second].map(|pair| PairKey {
-        head: view.key(pair.head),
-        tail: view.key(pair.tail),
-    });
-    let is_new = counts.couple_runs(CoupleKey::new(one, other)) == 0;
-    let claim = Claim::Overlap {
-        first: view.operation(first.head),
-        second: view.operation(second.tail),
-        after_first: view.operation(first.tail),
-        before_second: view.operation(second.head),
-        in_this_order: first.tail < second.head,
-    };
-    draft.contrast(claim, true, |counted| !is_new || counted.holds_in == 0);
-}
-
-fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
-    let (from, to) = (couple.first.head, couple.second.tail);
-    let held = view.orders.locks_held(from);
-    let second = view.orders.locks_held(to);
-    match held
-        .iter()
-        .find(|section| second.iter().any(|s| s.lock == section.lock))
-    {
-        Some(section) if !same_section(view, from, to, section.lock) => {
-            released_between(&lock_name(view, section), &enclosing(view, from, to))
-        }
-        _ => String::new(),
-    }
 }

@@ -2,7 +2,9 @@
 //! met. A lock of the program's own making, a flag or a turn that should have kept one of them out, is looked at in steps
 //! that another thread interrupted; the accesses that met are what came of that.
 
-use super::{Proposers, atomicity, proposers::name_orders, turned::blamed, view::View};
+use super::{
+    Proposers, atomicity, multi_variable, proposers::name_orders, turned::blamed, view::View,
+};
 use crate::{
     explanation::{BugKind, Certainty, Explanation},
     pairs::{CoupledPairs, Triple, seen_couples, triples},
@@ -52,7 +54,7 @@ impl GuardStory {
     fn write(&self, view: &View) -> Explanation {
         match self {
             GuardStory::Single(triple) => atomicity::single(view, triple),
-            GuardStory::Couple(couple) => atomicity::multi(view, couple),
+            GuardStory::Couple(couple) => multi_variable::multi(view, couple),
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use super::{
     announced::{Needs, has_come, is_one_look, is_same_object},
-    atomicity,
     found::AccessDependency,
     handovers::handovers,
     missing::{could_write, end_of},
+    multi_variable,
     order::Publication,
     view::View,
 };
@@ -58,5 +58,5 @@ pub(super) fn half_done(view: &View, reader: EventId, write: EventId) -> Option<
         first: pair(seen.store, seen.load),
         second: pair(reader, write),
     };
-    Some(atomicity::multi(view, &couple))
+    Some(multi_variable::multi(view, &couple))
 }

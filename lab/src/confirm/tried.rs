@@ -3,7 +3,9 @@
 use super::{decide::Decision, experiment::Experiment};
 use std::collections::BTreeSet;
 use unsnarl_core::{
-    BugKind, Explanation, Role, SiteMark, diagnosis::DecisiveStep, explain::ends_in_the_check,
+    BugKind, Explanation, Role, SiteMark,
+    diagnosis::DecisiveStep,
+    explain::{ends_in_the_check, spans_visits},
 };
 use unsnarl_trace::{EventId, Run};
 
@@ -54,6 +56,8 @@ pub(super) struct TriedStory {
     is_use_after_free: bool,
     /// It ends with what the failing check reads: perhaps a symptom.
     is_symptom: bool,
+    /// It takes two visits of the same lines: they are no operation.
+    spans_visits: bool,
     /// A step that decides lies within it, as far as any is known.
     spans: bool,
     /// One of its own steps decides.
@@ -91,6 +95,7 @@ impl TriedStory {
             ),
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
             is_symptom: ends_with_a_look(explanation.kind) && ends_in_the_check(run, complete),
+            spans_visits: spans_visits(explanation, run),
             spans: is_gradual || steps.any(|step| within(step.event)),
             experiment,
         }
@@ -111,11 +116,25 @@ impl TriedStory {
             && self.experiment.orders.complete >= other.experiment.orders.complete
     }
 
-    /// Returns whether it makes more of a difference, or about as much and is complete earlier.
+    /// Returns whether it makes more of a difference, or about as much and is complete earlier. Of two that make about the
+    /// same difference, one within a single visit of its lines comes first.
     pub fn decides_before(&self, other: &TriedStory) -> bool {
         let more = self.experiment.evidence.effect() - other.experiment.evidence.effect();
         let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
-        more > BETTER / 2.0 || is_earlier && more > -BETTER / 2.0
+        let is_first = match (self.spans_visits, other.spans_visits) {
+            (false, true) => true,
+            (true, false) => false,
+            _ => is_earlier,
+        };
+        more > BETTER / 2.0 || is_first && more > -BETTER / 2.0
+    }
+
+    /// Returns whether nothing fails without this interruption of a single visit, where the other one takes two.
+    fn is_of_one_visit(&self, other: &TriedStory) -> bool {
+        self.is_interruption
+            && self.experiment.evidence.is_cause()
+            && !self.spans_visits
+            && other.spans_visits
     }
 
     /// Returns whether it makes clearly less of a difference.
@@ -128,7 +147,7 @@ impl TriedStory {
     pub fn is_settled(&self) -> bool {
         const ENOUGH: f64 = 0.7;
         let evidence = self.experiment.evidence;
-        let is_open = self.is_symptom || self.is_use_after_free;
+        let is_open = self.is_symptom || self.is_use_after_free || self.spans_visits;
         evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !is_open
     }
 
@@ -172,11 +191,14 @@ impl TriedStory {
         let is_cause = self.is_interruption && own.is_necessary() || more > -BETTER / 2.0;
         let says_less = self.is_symptom && !other.is_symptom && known.is_necessary();
         let is_nearer = self.is_nearer_than(other) && known.is_necessary();
+        let is_of_one_visit = self.is_of_one_visit(other);
+        let is_farther = other.is_nearer_than(self) && !is_of_one_visit
+            || other.is_of_one_visit(self) && more < BETTER;
         let is_better = more >= BETTER && !says_less
-            || (is_nearer || self.is_part_of(other)) && more > -BETTER / 2.0
+            || (is_nearer || self.is_part_of(other) || is_of_one_visit) && more > -BETTER / 2.0
             || explains_all
             || replaces_symptom && self.spans && is_cause
             || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
-        own.tells() && is_better && !other.is_nearer_than(self)
+        own.tells() && is_better && !is_farther
     }
 }

@@ -12,12 +12,11 @@ mod spurious;
 mod visits;
 mod woken;
 
-use super::{
-    atomicity::{comes_again, common_sites},
-    view::View,
-};
+use super::view::View;
 use crate::{
-    Budget, facts,
+    Budget,
+    callers::{comes_again, common_sites},
+    facts,
     pairs::{CoupledPairs, PairKey, Triple},
 };
 use announced::announced;
@@ -251,9 +250,9 @@ fn shrink(found: &mut Vec<Candidate>) {
 fn apart(view: &View, first: EventId, second: EventId) -> u32 {
     const NOTHING_COMMON: u32 = 12;
     const ANOTHER_VISIT: u32 = 30;
-    match common_sites(view, first, second) {
+    match common_sites(&view.run, first, second) {
         None => NOTHING_COMMON,
-        Some(_) if comes_again(view, first, second) => ANOTHER_VISIT,
+        Some(_) if comes_again(&view.run, first, second) => ANOTHER_VISIT,
         Some(_) => 0,
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     explain::{
         after_free, atomicity,
         candidates::{Candidate, Story, candidates},
-        causes, missing, no_memory, order, refused, spurious, torn,
+        causes, missing, multi_variable, no_memory, order, refused, spurious, torn,
         view::View,
     },
     explanation::{Certainty, Explanation},
@@ -96,7 +96,7 @@ fn told(view: &View, story: &Story) -> Explanation {
     match story {
         Story::Atomicity(triple) => atomicity::single(view, triple),
         Story::MultiVariable(couple) => {
-            order::handed_over(view, couple).unwrap_or_else(|| atomicity::multi(view, couple))
+            order::handed_over(view, couple).unwrap_or_else(|| multi_variable::multi(view, couple))
         }
         Story::Order { early, late } => order::swapped(view, *early, *late),
         Story::Missing {

@@ -1,0 +1,245 @@
+//! Atomicity violations on two variables: two accesses of one thread, and another thread's accesses to both.
+
+use super::{
+    atomicity::{enclosing, region, released_between},
+    draft::Draft,
+    locking::{lock_name, same_section},
+    view::View,
+};
+use crate::{
+    callers::comes_again,
+    claims::{Claim, line},
+    explanation::{BugKind, Explanation, Role},
+    orders::Dependency,
+    pairs::{CoupleKey, CoupledPairs, PairKey},
+};
+use unsnarl_trace::EventId;
+
+/// Explains two pairs on two locations that run in opposite directions.
+pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
+    let first = &couple.first;
+    let second = &Dependency {
+        head: read_in_visit(view, couple),
+        tail: what_came_of(view, couple.second.tail),
+        ..couple.second
+    };
+    let couple = &CoupledPairs {
+        first: *first,
+        second: *second,
+    };
+    let x = view.variable_of(&[first.head, first.tail]);
+    let y = view.variable_of(&[second.tail, second.head]);
+    let headline = multi_headline(view, couple, &x, &y);
+    let is_one = x == y;
+    let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
+    let (who, other) = (view.words(first.head), view.words(first.tail));
+    let (a, d) = (view.place(first.head), view.place(second.tail));
+    let (b, c) = (view.place(first.tail), view.place(second.head));
+    let do_x = |row| verb_of(view, row);
+    let remote = if (&b.file, b.line) == (&c.file, c.line) {
+        format!("{} both at {}", do_x(first.tail), view.at(first.tail))
+    } else {
+        format!(
+            "{} {x} at {} and {} {y} at {}",
+            do_x(first.tail),
+            view.at(first.tail),
+            do_x(second.head),
+            line(&c, &b)
+        )
+    };
+    let began = format!("{who} {} {x} at {}", do_x(first.head), view.at(first.head));
+    let ended = match is_one {
+        true => format!(
+            "and {} another part of it at {}",
+            do_x(second.tail),
+            line(&d, &a)
+        ),
+        false => format!("and {} {y} at {}", do_x(second.tail), line(&d, &a)),
+    };
+    draft.detail(match interferes(couple) {
+        Interferes::InBetween => format!("{began} {ended};\nin between {other} {remote}."),
+        Interferes::Overlapping => {
+            format!("{began} {ended};\nthe steps of {other} overlap with these: it {remote}.")
+        }
+    });
+    multi_contrast(&mut draft, view, couple);
+    draft.set().region = region(view, first.head, second.tail);
+    draft.set().remark = multi_remark(view, couple);
+    draft.step(first.head, "");
+    for row in [first.tail, second.head] {
+        let is_inside = row > first.head && row < second.tail;
+        draft.step(row, if is_inside { "in between" } else { "" });
+    }
+    draft.step(second.tail, "");
+    draft.mark(first.head, Role::Cause);
+    draft.mark(second.tail, Role::Cause);
+    draft.mark(first.tail, Role::Interference);
+    draft.mark(second.head, Role::Interference);
+    draft.fail();
+    draft.finish()
+}
+
+/// Position of the other thread's two accesses.
+enum Interferes {
+    /// Both came between the interrupted thread's.
+    InBetween,
+    /// Only one did, or neither.
+    Overlapping,
+}
+
+fn interferes(couple: &CoupledPairs) -> Interferes {
+    let inside = |row| row > couple.first.head && row < couple.second.tail;
+    match inside(couple.first.tail) && inside(couple.second.head) {
+        true => Interferes::InBetween,
+        false => Interferes::Overlapping,
+    }
+}
+
+/// The read of the second location by which the other thread takes part. Where the last one before the write is of another
+/// visit than the access to the first location, an earlier one of the same value may be of that visit.
+fn read_in_visit(view: &View, couple: &CoupledPairs) -> EventId {
+    let (tail, head) = (couple.first.tail, couple.second.head);
+    let read = view.event(head);
+    if read.kind.writes() || head < tail || !comes_again(&view.run, tail, head) {
+        return head;
+    }
+    let before = view.orders.accesses().before(read.location, head);
+    let unchanged = before.iter().rev().copied();
+    let unchanged = unchanged.take_while(|row| !view.event(*row).kind.writes());
+    let mut own = unchanged.filter(|&row| {
+        let event = view.event(row);
+        (event.thread, event.site) == (read.thread, read.site)
+            && row < tail
+            && !comes_again(&view.run, row, tail)
+    });
+    own.next().unwrap_or(head)
+}
+
+/// The write of the same thread to the same location that follows a read, if both belong to one critical
+/// section or one function; it stands for the read.
+fn what_came_of(view: &View, row: EventId) -> EventId {
+    let (event, held) = (view.event(row), view.orders.locks_held(row));
+    if !event.kind.reads() || event.kind.writes() {
+        return row;
+    }
+    let after = view
+        .orders
+        .accesses()
+        .after(event.location, row)
+        .iter()
+        .copied();
+    let own = after.take_while(|&next| view.thread(next) == event.thread);
+    let mut writes = own.filter(|&next| view.event(next).kind.writes());
+    let one_step = |next: &EventId| match held.first() {
+        Some(section) => same_section(view, row, *next, section.lock),
+        None => view.place(*next).function == view.place(row).function,
+    };
+    writes.next().filter(one_step).unwrap_or(row)
+}
+
+fn verb_of(view: &View, row: EventId) -> &'static str {
+    match view.event(row).kind {
+        kind if kind.writes() => "wrote",
+        _ => "read",
+    }
+}
+
+fn multi_headline(view: &View, couple: &CoupledPairs, x: &str, y: &str) -> String {
+    let (tail, head) = (
+        view.event(couple.first.tail).kind,
+        view.event(couple.second.head).kind,
+    );
+    if !tail.writes() && !head.writes() {
+        return format!("`{x}` and `{y}` were read while only one of them was new");
+    }
+    let who = view.words(couple.first.head);
+    if x != y && matches!(interferes(couple), Interferes::Overlapping) {
+        let other = view.words(couple.first.tail);
+        return format!("{who} and {other} used `{x}` and `{y}` in steps that overlap");
+    }
+    if x == y {
+        return format!("`{x}` changed between two accesses of {who} that belong together");
+    }
+    format!("`{x}` and `{y}` changed between two steps of {who} that belong together")
+}
+
+fn multi_contrast(draft: &mut Draft, view: &View, couple: &CoupledPairs) {
+    let counts = view.corpus.counts();
+    let (first, second) = (&couple.first, &couple.second);
+    let [one, other] = [first, second].map(|pair| PairKey {
+        head: view.key(pair.head),
+        tail: view.key(pair.tail),
+    });
+    let is_new = counts.couple_runs(CoupleKey::new(one, other)) == 0;
+    let claim = Claim::Overlap {
+        first: view.operation(first.head),
+        second: view.operation(second.tail),
+        after_first: view.operation(first.tail),
+        before_second: view.operation(second.head),
+        in_this_order: first.tail < second.head,
+    };
+    draft.contrast(claim, true, |counted| !is_new || counted.holds_in == 0);
+}
+
+fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
+    let (from, to) = (couple.first.head, couple.second.tail);
+    let held = view.orders.locks_held(from);
+    let second = view.orders.locks_held(to);
+    match held
+        .iter()
+        .find(|section| second.iter().any(|s| s.lock == section.lock))
+    {
+        Some(section) if !same_section(view, from, to, section.lock) => {
+            released_between(&lock_name(view, section), &enclosing(view, from, to))
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Budget, Role, explain, explain::Proposers, fixture::corpus};
+
+    /// The last task of a queue: its owner looks whether others have taken it (line 27) and takes it (line 29), another thread
+    /// looks whether it is there (line 38) and takes it (line 40). The owner looks again before the other one has taken it.
+    #[test]
+    fn the_look_before_a_change_belongs_to_it_and_not_the_next_one() {
+        let begin = "main fork main.1 @1\n";
+        let pop = "main R top =0 @27 pop\nmain W bottom =0 @29 pop\n";
+        let steal = "main.1 R bottom =1 @38 steal\nmain.1 W top =1 @40 steal\n";
+        let owner = [
+            begin,
+            pop,
+            "main R top =0 @27 pop\nmain.1 R bottom =0 @38 steal\n",
+        ]
+        .concat();
+        let thief = [begin, steal, "main R top =1 @27 pop\n"].concat();
+        let both = [
+            begin,
+            "main R top =0 @27 pop\nmain.1 R bottom =1 @38 steal\nmain W bottom =0 @29 pop\n",
+            "main R top =0 @27 pop\nmain.1 W top =1 @40 steal\nmain fails @60 main\n",
+        ];
+        let fine = [&*owner, &*thief].repeat(3);
+        let (corpora, budget) = (corpus(&fine, &[&both.concat()]), Budget::unlimited());
+        let first = explain(&corpora, &budget).findings.remove(0);
+        let proposers = Proposers::comparing(&corpora);
+        let mut proposals = proposers.instead_of(&first, &[]);
+        let mut stories = proposers
+            .all()
+            .flat_map(|engine| proposals.by(engine, &budget));
+        let told = stories
+            .find(|story| story.headline.contains("`bottom` and `top`"))
+            .unwrap();
+        let sites = told.sites.iter();
+        let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+        let steps = blamed.map(|mark| &told.steps[mark.step.unwrap() as usize - 1]);
+        let mut rows: Vec<(u32, u32)> = steps.map(|step| (step.event, step.place.line)).collect();
+        rows.sort_unstable();
+        assert_eq!(
+            rows,
+            [(1, 27), (2, 38), (3, 29), (5, 40)],
+            "{}",
+            told.headline
+        );
+    }
+}

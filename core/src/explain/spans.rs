@@ -1,0 +1,52 @@
+//! Interruptions of steps that belong to two visits of the same lines, such as two iterations of a loop: what lies between
+//! the visits is no operation that somebody meant.
+
+use super::turned::{blamed, region};
+use crate::{callers, explanation::Explanation};
+use unsnarl_trace::Run;
+
+/// Returns whether an explanation blames the interruption of steps from two visits of the same lines.
+#[must_use]
+pub fn spans_visits(explanation: &Explanation, run: &Run) -> bool {
+    let interrupted = region(explanation, &blamed(explanation), run);
+    interrupted.is_some_and(|(first, _, last)| callers::comes_again(run, first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Budget, explain, fixture::corpus};
+
+    /// Whether it is so of the first explanation where a write comes between two reads at these lines.
+    fn spans([first, second]: [u32; 2]) -> bool {
+        let begin = "main fork main.1 @1\nmain fork main.2 @2\n";
+        let read = |line: u32, value: u32| format!("main.1 R n ={value} @{line} look\n");
+        let write = "main.2 W n =1 @30 set\n";
+        let before = [begin, write, &read(first, 1), &read(second, 1)].concat();
+        let after = [begin, &read(first, 0), &read(second, 0), write].concat();
+        let between = [begin, &read(first, 0), write, &read(second, 1)].concat();
+        let failing = format!("{between}main.1 fails @25 look\n");
+        let fine = [&*before, &*after].repeat(3);
+        let corpora = corpus(&fine, &[&failing]);
+        let found = explain(&corpora, &Budget::unlimited()).findings;
+        let told = found.first().unwrap();
+        let run = corpora.get(&told.run).unwrap().run.as_ref().unwrap();
+        assert!(
+            region(told, &blamed(told), run).is_some(),
+            "{}",
+            told.headline
+        );
+        spans_visits(told, run)
+    }
+
+    #[test]
+    fn lines_that_follow_each_other_are_one_visit() {
+        assert!(!spans([20, 22]));
+    }
+
+    #[test]
+    fn a_line_that_comes_again_is_another_visit() {
+        assert!(spans([20, 20]));
+        assert!(spans([22, 20]));
+    }
+}
