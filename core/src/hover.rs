@@ -396,10 +396,7 @@ fn synchronization(run: &Run, orders: &Orders, row: EventId, event: &Event) -> V
         kind => format!("{who} {} {name} here.", facts::verb(kind)),
     };
     let mut told = vec![sentence];
-    if matches!(
-        event.kind,
-        EventKind::Lock | EventKind::SharedLock | EventKind::LockWait
-    ) {
+    if event.kind.role().requests_lock() {
         let before: Vec<String> = orders
             .locks_held(row)
             .iter()

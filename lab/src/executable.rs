@@ -242,11 +242,7 @@ pub fn listed(run: &Run, important: &[EventId], order: &[EventId]) -> Vec<EventI
 
 /// Returns whether events of this kind are decisions of their thread that come whatever the others do.
 fn is_listable(kind: EventKind) -> bool {
-    use EventKind::{Alloc, Begin, Blocked, Branch, End, Failure, Fence, LockWait, Yield};
-    !matches!(
-        kind,
-        Alloc | Begin | Blocked | Branch | End | Failure | Fence | LockWait | Yield
-    )
+    kind.role().is_order_relevant() && kind != EventKind::Fence
 }
 
 /// The `unlock` and `lock` that belong to a wait on a condition variable: nobody can be held back there.

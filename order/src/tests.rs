@@ -208,3 +208,18 @@ fn a_thread_that_waits_for_ever_needs_no_signal() {
             .is_some_and(|blocked| blocked.ends.is_none())
     );
 }
+
+#[test]
+fn a_gate_is_passed_after_all_that_opened_it() {
+    let run = script::parse(
+        "main once-begin g @1\nmain fork main.1 @2\nmain fork main.2 @3\nmain.1 once-end g @4\nmain.2 once-end g @5\nmain once-pass g @6\n",
+    );
+    let run = run.unwrap();
+    let constraints = Constraints::new(&run);
+    assert!(is_feasible(&run, &constraints, &[0, 1, 2, 4, 3, 5]));
+    assert!(!is_feasible(&run, &constraints, &[0, 1, 2, 3, 5]));
+    assert!(!is_feasible(&run, &constraints, &[0, 1, 2, 4, 5]));
+    let transitions = Transitions::new(&run);
+    let needs = transitions.get(5).map(|pass| pass.needs.clone());
+    assert_eq!(needs, Some(vec![3, 4]));
+}

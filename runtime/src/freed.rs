@@ -27,10 +27,7 @@ fn touched(kind: RecordKind, size: u32, value: u64) -> usize {
     match kind {
         K::Read | K::Write | K::AtomicRead | K::AtomicWrite | K::Rmw => size as usize,
         K::ReadRange | K::WriteRange => value as usize,
-        K::Lock | K::Unlock | K::SharedLock | K::SharedUnlock | K::TryFailed | K::LockWait => 1,
-        K::Wait | K::Signal | K::Broadcast | K::BarrierArrive => 1,
-        K::SemWait | K::SemPost | K::OnceBegin | K::OncePass => 1,
-        _ => 0,
+        kind => usize::from(kind.touches_object()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The leaf of unsnarl: what an event is, how a run is stored, and how the raw log lies in memory.
 //!
+//! * [`kinds`] are the kinds of events and records, with all that others need to know of them.
 //! * [`raw`] is the fixed layout that the runtime inside the user's program writes and the recorder
 //!   reads. It needs neither `std` nor any other crate.
 //! * [`model`], [`meta`] and [`run`] are a run in memory: columns of small integers and tables.
@@ -15,6 +16,7 @@
 //! This crate opens no process, reads no debug info and analyses nothing.
 #![cfg_attr(not(feature = "file"), no_std)]
 
+pub mod kinds;
 pub mod raw;
 
 #[cfg(feature = "file")]

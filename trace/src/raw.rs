@@ -21,6 +21,8 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+pub use crate::kinds::{RecordKind, WaitsFor};
+
 pub mod follow;
 pub mod marks;
 pub mod pack;
@@ -36,8 +38,10 @@ pub const FREED: u8 = 0xdb;
 
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
-/// Layout version; changes with every change of a struct or constant in this module.
-pub const VERSION: u32 = 8;
+/// Version of the layout; changes with every change of a struct or constant in this module.
+const LAYOUT: u32 = 8;
+/// Version of the log: that of the layout, and the number of kinds, so that a new one changes it.
+pub const VERSION: u32 = LAYOUT << 8 | RecordKind::ALL.len() as u32;
 /// Environment variable that holds the number of the file descriptor of the log.
 pub const FD_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD";
 /// Bytes reserved for the [`Header`].
@@ -522,52 +526,6 @@ pub struct Module {
     pub path: [u8; 232],
 }
 
-/// The object that a thread waits for when the run ends, or its time is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum WaitsFor {
-    /// Nothing: the thread could go on.
-    Nothing = 0,
-    /// A mutex, a spinlock or a write lock held by another thread.
-    Lock = 1,
-    /// A read lock.
-    SharedLock = 2,
-    /// A signal on a condition variable.
-    Condition = 3,
-    /// The end of another thread; `wait_object` is its number.
-    Join = 4,
-    /// A semaphore.
-    Semaphore = 5,
-    /// The others at a barrier.
-    Barrier = 6,
-    /// The end of a once-only initialization.
-    Once = 7,
-    /// A point in time.
-    Time = 8,
-    /// Input or output on a file descriptor.
-    Io = 9,
-    /// The end of a child process.
-    Process = 10,
-    /// A signal.
-    Signal = 11,
-    /// A wake-up of `futex`, called by the program itself.
-    Futex = 12,
-    /// A connection to a socket that listens.
-    Connection = 13,
-}
-
-impl WaitsFor {
-    /// The variant with this number.
-    pub fn from_u32(n: u32) -> Option<WaitsFor> {
-        use WaitsFor::*;
-        const ALL: [WaitsFor; 14] = [
-            Nothing, Lock, SharedLock, Condition, Join, Semaphore, Barrier, Once, Time, Io,
-            Process, Signal, Futex, Connection,
-        ];
-        ALL.get(n as usize).copied()
-    }
-}
-
 /// One thread of the run. Its number is its index in the table: the order of creation.
 #[repr(C)]
 pub struct Thread {
@@ -617,6 +575,13 @@ pub struct Record {
     pub value: u64,
 }
 
+impl Record {
+    /// Returns whether the record becomes an event with a number of its own; one that is not complete does.
+    pub fn is_event(&self) -> bool {
+        RecordKind::from_u8(self.kind).is_none_or(|kind| kind.event().is_some())
+    }
+}
+
 /// Bits of [`Record::flags`].
 pub mod flag {
     /// `value` holds a value.
@@ -634,98 +599,6 @@ pub mod flag {
     pub const ORDER_SHIFT: u8 = 5;
 }
 
-/// The kind of a [`Record`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum RecordKind {
-    /// Plain read.
-    Read = 1,
-    /// Plain write.
-    Write = 2,
-    /// Atomic load, or a compare-and-exchange that failed.
-    AtomicRead = 3,
-    /// Atomic store.
-    AtomicWrite = 4,
-    /// Atomic read-modify-write: `value` is what it wrote; an [`RecordKind::Extra`] with what it read follows.
-    Rmw = 5,
-    /// Fence; `value` is its memory order.
-    Fence = 6,
-    /// Read of `value` bytes from `addr`, too many to be logged word by word.
-    ReadRange = 7,
-    /// Write of `value` bytes at `addr`.
-    WriteRange = 8,
-    /// Belongs to the record before it in the same thread: the high half of the value of an access of
-    /// 16 bytes (of a read-modify-write three: what it read, low; what it wrote, high; what it read, high).
-    Extra = 9,
-
-    /// Exclusive lock taken; `size` is a [`LockType`].
-    Lock = 10,
-    /// Exclusive lock released.
-    Unlock = 11,
-    /// Shared lock taken.
-    SharedLock = 12,
-    /// Shared lock released.
-    SharedUnlock = 13,
-    /// An attempt that did not get the lock.
-    TryFailed = 14,
-    /// The thread is about to wait for a lock that somebody holds.
-    LockWait = 15,
-
-    /// Thread creation; `value` is the number of the new thread.
-    Fork = 20,
-    /// First step of a thread.
-    Begin = 21,
-    /// Last step of a thread.
-    End = 22,
-    /// Join returned; `value` is the number of the joined thread.
-    Join = 23,
-    /// Detached; `value` is the number of the detached thread.
-    Detach = 24,
-
-    /// Begins to wait on a condition variable (the release of its mutex follows as its own record).
-    Wait = 30,
-    /// Returns from the wait (the mutex was taken just before): `value` 0 signalled, 1 timed out, 2 spurious.
-    Wake = 31,
-    /// Signal; `value` is the number of threads woken.
-    Signal = 32,
-    /// Broadcast; `value` is the number of threads woken.
-    Broadcast = 33,
-    /// Arrives at a barrier.
-    BarrierArrive = 34,
-    /// Leaves a barrier.
-    BarrierLeave = 35,
-    /// Took a unit of a semaphore.
-    SemWait = 36,
-    /// Gave a unit to a semaphore.
-    SemPost = 37,
-    /// Begins a once-only initialization.
-    OnceBegin = 38,
-    /// Ends it.
-    OnceEnd = 39,
-    /// Found it done.
-    OncePass = 40,
-
-    /// Block of `value` bytes at `addr`, which is 0 where there was no memory.
-    Alloc = 50,
-    /// Block at `addr` given back.
-    Free = 51,
-
-    /// Function entered: `pc` in the callee, `addr` the stack pointer at the callback's call, `value` the
-    /// frame pointer register; an [`RecordKind::Extra`] whose `value` is the return address into the caller follows.
-    Enter = 60,
-    /// Function left.
-    Leave = 61,
-    /// Block of code entered, when asked for: `pc` identifies it.
-    Branch = 62,
-    /// `sched_yield`, sleep, or a spin that was noticed.
-    Yield = 63,
-
-    /// The failure: `value` an [`End`].
-    Failure = 80,
-    /// The last place of an unfinished thread when the run ended; `size` a [`WaitsFor`], `addr` its object.
-    Blocked = 81,
-}
-
 /// The type of the lock that a [`RecordKind::Lock`] took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -736,71 +609,6 @@ pub enum LockType {
     ReadWrite = 1,
     /// `pthread_spinlock_t`.
     Spin = 2,
-}
-
-impl RecordKind {
-    /// All kinds, by their numbers: each step of each run is looked up here.
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "the compiler works it out, and does not compile what would panic"
-    )]
-    const BY_NUMBER: [Option<RecordKind>; 256] = {
-        use RecordKind::*;
-        let all = [
-            Read,
-            Write,
-            AtomicRead,
-            AtomicWrite,
-            Rmw,
-            Fence,
-            ReadRange,
-            WriteRange,
-            Extra,
-            Lock,
-            Unlock,
-            SharedLock,
-            SharedUnlock,
-            TryFailed,
-            LockWait,
-            Fork,
-            Begin,
-            End,
-            Join,
-            Detach,
-            Wait,
-            Wake,
-            Signal,
-            Broadcast,
-            BarrierArrive,
-            BarrierLeave,
-            SemWait,
-            SemPost,
-            OnceBegin,
-            OnceEnd,
-            OncePass,
-            Alloc,
-            Free,
-            Enter,
-            Leave,
-            Branch,
-            Yield,
-            Failure,
-            Blocked,
-        ];
-        let mut table = [None; 256];
-        let mut at = 0;
-        while at < all.len() {
-            table[all[at] as usize] = Some(all[at]);
-            at += 1;
-        }
-        table
-    };
-
-    /// The variant with this number; `None` for 0 and for numbers of other versions.
-    #[inline]
-    pub fn from_u8(n: u8) -> Option<RecordKind> {
-        Self::BY_NUMBER.get(usize::from(n)).copied().flatten()
-    }
 }
 
 const _: () = {

@@ -37,7 +37,7 @@
 //! * **Sites**: the file is the one of the last `file NAME` line, or `test.c`. A thread stays in its
 //!   function until another is named; `-` is none. The text is the rest of the line.
 //! * **Blocked** threads say for what: `main.1 blocked lock m @31`, `main blocked join main.1`.
-//!   The words are `nothing`, `lock`, `shared-lock`, `condition`, `join`, `semaphore`, `barrier`, `once`, `time`.
+//!   The words are those of [`WaitsFor::name`].
 //!
 //! The outcome of the run is a line of its own: `fails [@SITE] [MESSAGE]` (by the thread before it, or
 //! `THREAD fails ...`), `failed [MESSAGE]` (no thread at no event: an exit status), `deadlocks [MESSAGE]`,
@@ -106,22 +106,8 @@ fn kind(word: &str) -> Option<EventKind> {
     }
 }
 
-/// Words for [`WaitsFor`](crate::raw::WaitsFor) by its number.
-const WAITS: [&str; 9] = [
-    "nothing",
-    "lock",
-    "shared-lock",
-    "condition",
-    "join",
-    "semaphore",
-    "barrier",
-    "once",
-    "time",
-];
-
 fn waits_for(word: &str) -> Option<WaitsFor> {
-    let number = WAITS.iter().position(|name| *name == word)?;
-    WaitsFor::from_u32(u32::try_from(number).ok()?)
+    WaitsFor::ALL.into_iter().find(|wait| wait.name() == word)
 }
 
 /// Words for the memory orders by their number.

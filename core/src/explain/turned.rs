@@ -8,7 +8,7 @@ use crate::{
     orders::other_thread,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, kinds::EventRole};
 
 /// Change that such an order makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -266,9 +266,9 @@ pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
     let mut held: Vec<(EventId, LocationId)> = Vec::new();
     let before = run.events.iter().take_while(|(id, _)| *id < at);
     for (id, event) in before.filter(|(_, event)| event.thread == thread) {
-        match event.kind {
-            EventKind::Lock | EventKind::SharedLock => held.push((id, event.location)),
-            EventKind::Unlock | EventKind::SharedUnlock => {
+        match event.kind.role() {
+            EventRole::Acquire { .. } => held.push((id, event.location)),
+            EventRole::Release { .. } => {
                 if let Some(of) = held.iter().rposition(|(_, lock)| *lock == event.location) {
                     held.remove(of);
                 }

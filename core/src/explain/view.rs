@@ -504,11 +504,7 @@ fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
 /// Returns whether a thread waits for another one at an event of this kind. A sleep does not count: it only
 /// makes room for others.
 fn waits_for_another(kind: u8) -> bool {
-    use EventKind::{BarrierArrive, Join, SemWait, Wait};
-    matches!(
-        EventKind::from_u8(kind),
-        Some(Wait | SemWait | BarrierArrive | Join)
-    )
+    EventKind::from_u8(kind).is_some_and(|kind| kind.role().waits_for_another())
 }
 
 /// Rows of each thread, in order.

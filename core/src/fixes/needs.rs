@@ -4,7 +4,7 @@
 use super::{Ordered, seen::frames};
 use crate::orders::{Locks, other_thread};
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, ThreadId};
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, ThreadId, kinds::EventRole};
 
 /// The line on which the thread of `order` waits for an event that comes only after the line that is to wait
 /// for the thread, if this run has it so. Linear in the run.
@@ -83,38 +83,34 @@ impl<'a> Later<'a> {
 
     /// Processes the next event; returns whether the thread gets an object with it that it waited for.
     fn reaches(&mut self, event: &Event) -> bool {
-        use EventKind::{
-            BarrierArrive, BarrierLeave, Broadcast, Fork, Join, Lock, SemPost, SemWait, SharedLock,
-            Signal, Wake,
-        };
         let is_later = self.threads.contains(&event.thread);
         let given = self.given.get(&event.location).copied();
-        let gets = match event.kind {
-            Wake | SemWait | BarrierLeave => given.is_some_and(|by| self.threads.contains(&by)),
-            Join => {
+        let role = event.kind.role();
+        let gets = match role {
+            EventRole::Join => {
                 other_thread(event.value).is_some_and(|id| self.threads.contains(&ThreadId(id)))
             }
-            Lock | SharedLock => self.held.contains(&event.location),
-            kind if kind.is_access() => self.spins(event),
-            _ => false,
+            EventRole::Acquire { .. } => self.held.contains(&event.location),
+            EventRole::Access => self.spins(event),
+            role => role.obtains() && given.is_some_and(|by| self.threads.contains(&by)),
         };
-        match event.kind {
-            Signal | Broadcast | SemPost => {
+        match role {
+            EventRole::Notify { .. } | EventRole::PostUnit | EventRole::Open => {
                 self.given.insert(event.location, event.thread);
             }
             // All threads wait for the last one to arrive.
-            BarrierArrive => {
+            EventRole::Arrive => {
                 let last = match given {
                     Some(by) if self.threads.contains(&by) => by,
                     _ => event.thread,
                 };
                 self.given.insert(event.location, last);
             }
-            Fork if is_later => {
+            EventRole::Fork if is_later => {
                 let other = other_thread(event.value).map(ThreadId);
                 self.threads.extend(other);
             }
-            kind if kind.writes() && is_later => {
+            EventRole::Access if event.kind.writes() && is_later => {
                 self.written.insert(event.location);
             }
             _ => {}

@@ -109,10 +109,8 @@ fn nested<'a>(
     locks: &'a Locks,
     order: &'a Ordered,
 ) -> impl Iterator<Item = NestedRequest> + 'a {
-    let wants = run.events.iter().filter(|(_, event)| {
-        use EventKind::{Lock, LockWait, SharedLock};
-        matches!(event.kind, Lock | SharedLock | LockWait)
-    });
+    let events = run.events.iter();
+    let wants = events.filter(|(_, event)| event.kind.role().requests_lock());
     wants.flat_map(move |(at, event)| {
         let before = EventId(at.0.saturating_sub(1));
         let held = locks.held_at(event.thread, before);

@@ -267,7 +267,7 @@ impl<'a> SectionWalk<'a> {
     /// The key of an event whose recurrence shows that a loop around the region has started another
     /// iteration: accesses and locks. Repetitions by a library within one statement recur as well.
     fn key(&self, event: &Event) -> Option<AccessIdentity> {
-        let takes = matches!(event.kind, EventKind::Lock | EventKind::SharedLock);
+        let takes = event.kind.role().acquires_lock();
         let is_plain =
             (takes || event.kind.is_access()) && !self.run.location(event.location).contains("_M_");
         is_plain.then_some((
@@ -383,8 +383,8 @@ impl<'a> SectionWalk<'a> {
         if !is_own {
             return;
         }
-        let takes = matches!(event.kind, EventKind::Lock | EventKind::SharedLock);
-        let gives = matches!(event.kind, EventKind::Unlock | EventKind::SharedUnlock);
+        let takes = event.kind.role().acquires_lock();
+        let gives = event.kind.role().releases_lock();
         let open_lock = open.lock.is_none_or(|lock| lock == event.location.0);
         if takes {
             self.taken_over.insert(row.0);

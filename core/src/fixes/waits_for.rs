@@ -13,7 +13,7 @@ use crate::{
     orders::{Locks, other_thread},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
+use unsnarl_trace::{EventId, Run, ThreadId, kinds::EventRole};
 
 /// Reason why threads of the fixed program could wait for ever, as far as the runs show it, or why that is
 /// unknown. Linear in the runs.
@@ -81,21 +81,26 @@ fn waits(run: &Run, new: &[LockSpan]) -> Option<String> {
     // A wait that releases the lock has a section before it and one after it.
     let mut waiting: BTreeMap<u16, EventId> = BTreeMap::new();
     for (row, event) in run.events.iter() {
-        use EventKind::{BarrierArrive, Broadcast, Join, SemPost, SemWait, Signal, Wait, Wake};
         let thread = event.thread.0;
-        if matches!(event.kind, Signal | Broadcast | SemPost | BarrierArrive) {
+        let role = event.kind.role();
+        if matches!(
+            role,
+            EventRole::Notify { .. } | EventRole::PostUnit | EventRole::Arrive | EventRole::Open
+        ) {
             given.insert(event.location.0, thread);
         }
-        if event.kind == Wait {
+        if role == EventRole::Sleep {
             waiting.insert(thread, row);
         }
-        let since = match event.kind {
-            Wake => waiting.get(&thread).copied().unwrap_or(row),
+        let since = match role {
+            EventRole::Resume => waiting.get(&thread).copied().unwrap_or(row),
             _ => row,
         };
-        let by = match event.kind {
-            Join => other_thread(event.value),
-            SemWait | Wake => given.get(&event.location.0).copied(),
+        let by = match role {
+            EventRole::Join => other_thread(event.value),
+            EventRole::TakeUnit | EventRole::Resume | EventRole::Pass => {
+                given.get(&event.location.0).copied()
+            }
             _ => None,
         };
         let Some(by) = by.filter(|by| *by != thread && is_within(thread, since, row)) else {
@@ -167,10 +172,7 @@ impl RequestOrder {
                 let Some(event) = run.events.get(EventId(at)) else {
                     continue;
                 };
-                let wants = matches!(
-                    event.kind,
-                    EventKind::Lock | EventKind::SharedLock | EventKind::LockWait
-                );
+                let wants = event.kind.role().requests_lock();
                 if event.thread.0 != span.thread || !wants {
                     continue;
                 }

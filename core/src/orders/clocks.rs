@@ -9,7 +9,7 @@ use super::signals::PendingSignal;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use unsnarl_order::VectorClock;
-use unsnarl_trace::{EventId, EventKind, MemoryOrder, Run, Value};
+use unsnarl_trace::{EventId, EventKind, MemoryOrder, Run, Value, kinds::EventRole};
 
 /// Bound on the threads; more of them would need clocks of gigabytes.
 const MAX_THREADS: usize = 4096;
@@ -269,53 +269,63 @@ impl<'a> HappensBeforePass<'a> {
     }
 
     fn synchronize(&mut self, row: u32, t: u16, kind: EventKind) {
-        use EventKind::*;
-        match kind {
-            _ if self.orders_nothing(row, kind) => {}
-            Wait | Signal | Broadcast | Wake
+        let role = kind.role();
+        if self.orders_nothing(row, kind, role) {
+            return;
+        }
+        match role {
+            EventRole::Sleep | EventRole::Notify { .. } | EventRole::Resume
                 if matches!(self.kept, KeptOrders::Communication(_)) =>
             {
-                self.communicate(row, t, kind);
+                self.communicate(row, t, role);
             }
-            Lock => self.acquire_exclusive(row, t),
-            SharedLock | OncePass | SemWait => self.acquire(row, t),
-            Unlock => self.release_exclusive(row, t),
-            SharedUnlock => self.release_shared(row, t),
-            OnceEnd | SemPost => self.release(row, t),
-            Signal | Broadcast if self.number(row) != 0 => self.release(row, t),
-            Wake if self.number(row) == 0 => self.acquire(row, t),
-            BarrierArrive => self.arrive(row, t),
-            BarrierLeave => self.leave(row, t),
-            Fork => self.fork(row, t),
-            Begin => self.begin(row, t),
-            End => self.end(row, t),
-            Join => self.joined(row, t),
-            AtomicRead | AtomicWrite | Rmw => self.atomic(row, t, kind),
-            Fence => self.fence(row, t),
-            _ => {}
+            EventRole::Acquire { shared: false } => self.acquire_exclusive(row, t),
+            EventRole::Acquire { shared: true } | EventRole::Pass | EventRole::TakeUnit => {
+                self.acquire(row, t)
+            }
+            EventRole::Release { shared: false } => self.release_exclusive(row, t),
+            EventRole::Release { shared: true } => self.release_shared(row, t),
+            EventRole::Open | EventRole::PostUnit => self.release(row, t),
+            EventRole::Notify { .. } if self.number(row) != 0 => self.release(row, t),
+            EventRole::Resume if self.number(row) == 0 => self.acquire(row, t),
+            EventRole::Arrive => self.arrive(row, t),
+            EventRole::Leave => self.leave(row, t),
+            EventRole::Fork => self.fork(row, t),
+            EventRole::Begin => self.begin(row, t),
+            EventRole::End => self.end(row, t),
+            EventRole::Join => self.joined(row, t),
+            EventRole::Access if kind.is_atomic() => self.atomic(row, t, kind),
+            EventRole::Fence => self.fence(row, t),
+            EventRole::Access | EventRole::Notify { .. } | EventRole::Resume | EventRole::Sleep => {
+            }
+            EventRole::Attempt | EventRole::Contend | EventRole::Enter => {}
+            EventRole::Allocate | EventRole::Free | EventRole::GiveWay | EventRole::Local => {}
         }
     }
 
     /// `true` for synchronization that this relation leaves out.
-    fn orders_nothing(&self, row: u32, kind: EventKind) -> bool {
-        use EventKind::*;
-        let locking = matches!(kind, Lock | SharedLock | Unlock | SharedUnlock);
+    fn orders_nothing(&self, row: u32, kind: EventKind, role: EventRole) -> bool {
+        let is_unit = matches!(role, EventRole::TakeUnit | EventRole::PostUnit);
         match self.kept {
             KeptOrders::All => false,
             KeptOrders::Forced => {
-                locking
+                is_unit
+                    || role.is_locking()
                     || kind.is_atomic()
-                    || matches!(kind, SemWait | SemPost | Signal | Broadcast | Wake | Fence)
+                    || matches!(
+                        role,
+                        EventRole::Notify { .. } | EventRole::Resume | EventRole::Fence
+                    )
             }
-            KeptOrders::Communication(_) if matches!(kind, SemWait | SemPost) => {
+            KeptOrders::Communication(_) if is_unit => {
                 let location = self.run.events.locations().get(row as usize);
                 location.is_some_and(|location| self.semaphores_as_locks.contains(location))
             }
             KeptOrders::Communication(atomics) => {
-                locking
+                role.is_locking()
                     || match atomics {
-                        Atomics::Ignored => kind.is_atomic() || kind == Fence,
-                        Atomics::Flags => kind == Rmw,
+                        Atomics::Ignored => kind.is_atomic() || role == EventRole::Fence,
+                        Atomics::Flags => kind == EventKind::Rmw,
                         Atomics::All => false,
                     }
             }

@@ -5,7 +5,7 @@
 
 use crate::pairs::Fnv;
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventKind, LocationId, Run};
+use unsnarl_trace::{EventKind, LocationId, Run, kinds::ObjectUse};
 
 /// An operation by names that are the same in every run: thread, and how many operations it made before.
 type StableStep<'r> = (&'r str, usize);
@@ -21,7 +21,9 @@ struct Course<'r> {
 pub fn conflict_order(run: &Run) -> u64 {
     let mut threads: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut objects: BTreeMap<&str, Course<'_>> = BTreeMap::new();
-    for (_, event) in run.events.iter().filter(|(_, event)| matters(event.kind)) {
+    let steps = run.events.iter();
+    let steps = steps.filter(|(_, event)| event.kind.role().is_order_relevant());
+    for (_, event) in steps {
         let thread = run.meta.thread(event.thread).name.as_str();
         let location = run.location(event.location);
         let site = run.meta.site(event.site);
@@ -56,22 +58,10 @@ fn named(threads: &BTreeMap<&str, Vec<String>>, objects: &BTreeMap<&str, Course<
     hash.0
 }
 
-/// True for a step of the program that others can depend on.
-fn matters(kind: EventKind) -> bool {
-    use EventKind::{Alloc, Begin, Blocked, Branch, End, Failure, LockWait, Yield};
-    !matches!(
-        kind,
-        Alloc | Begin | Blocked | Branch | End | Failure | LockWait | Yield
-    )
-}
-
-/// True if it leaves the object that it uses unchanged.
+/// Returns whether the step leaves the object that it uses unchanged.
 fn looks(kind: EventKind) -> bool {
-    use EventKind::{AtomicRead, Read, SharedLock, SharedUnlock, TryLockFailed};
-    matches!(
-        kind,
-        AtomicRead | Read | SharedLock | SharedUnlock | TryLockFailed
-    )
+    let of_object = kind.role().object_use();
+    kind == EventKind::Read || kind == EventKind::AtomicRead || of_object == Some(ObjectUse::Looks)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::clocks::{HappensBeforePass, learn};
 use unsnarl_order::VectorClock;
-use unsnarl_trace::EventKind;
+use unsnarl_trace::kinds::EventRole;
 
 /// A signal or broadcast whose wakeups are still to come.
 pub(super) struct PendingSignal {
@@ -15,16 +15,16 @@ pub(super) struct PendingSignal {
 impl HappensBeforePass<'_> {
     /// Processes an event on a condition variable. The trace does not say which waiter a signal woke: the
     /// first thread to wake is matched with the first signal that came while it waited.
-    pub(super) fn communicate(&mut self, row: u32, t: u16, kind: EventKind) {
+    pub(super) fn communicate(&mut self, row: u32, t: u16, role: EventRole) {
         let woken = self.number(row);
-        match kind {
-            EventKind::Wait => {
+        match role {
+            EventRole::Sleep => {
                 if let Some(thread) = self.threads.get_mut(usize::from(t)) {
                     thread.waiting = row;
                 }
             }
-            EventKind::Wake if woken == 0 => self.woken(row, t),
-            EventKind::Signal | EventKind::Broadcast if woken != 0 => {
+            EventRole::Resume if woken == 0 => self.woken(row, t),
+            EventRole::Notify { .. } if woken != 0 => {
                 self.release(row, t);
                 if let Some((object, clock)) = self.publish(row, t) {
                     let clock = clock.clone();

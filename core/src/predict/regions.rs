@@ -227,19 +227,5 @@ impl<'a> Boundaries<'a> {
 }
 
 fn is_boundary(kind: u8) -> bool {
-    use EventKind::*;
-    matches!(
-        EventKind::from_u8(kind),
-        Some(
-            Fork | Join
-                | Begin
-                | End
-                | Wait
-                | Wake
-                | Signal
-                | Broadcast
-                | BarrierArrive
-                | BarrierLeave
-        )
-    )
+    EventKind::from_u8(kind).is_some_and(|kind| kind.role().bounds_regions())
 }

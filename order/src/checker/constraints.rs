@@ -4,7 +4,7 @@
 use super::{meetings::BarrierMeetings, replay::Replay};
 use crate::{Rule, SyncOp, SyncSteps};
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::EventKind;
+use unsnarl_trace::kinds::EventRole;
 
 /// Resumption of a wait.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,8 @@ impl Constraints {
         for (step, sync) in own_syncs(steps) {
             let thread = steps.thread(step);
             if let Some((wait, condition, gave_back)) = begun.get(&thread).copied() {
-                if sync.kind == EventKind::Unlock && !gave_back {
+                let releases = sync.kind.role() == EventRole::Release { shared: false };
+                if releases && !gave_back {
                     begun.insert(thread, (wait, condition, true));
                     continue;
                 }
@@ -87,11 +88,11 @@ impl Constraints {
                 self.wait_ends.insert(step, end);
                 open.insert(thread, (condition, step));
             }
-            match sync.kind {
-                EventKind::Wait => {
+            match sync.kind.role() {
+                EventRole::Sleep => {
                     begun.insert(thread, (step, sync.object, false));
                 }
-                EventKind::Wake => {
+                EventRole::Resume => {
                     if let Some((condition, end)) = open.remove(&thread)
                         && condition == sync.object
                         && let Some(end) = self.wait_ends.get_mut(&end)
@@ -109,9 +110,9 @@ impl Constraints {
         let is_recorded = steps.recorded().next().is_some();
         let mut now: FxHashMap<u32, i64> = FxHashMap::default();
         for (_, sync) in syncs(steps) {
-            let by = match sync.kind {
-                EventKind::SemPost => 1,
-                EventKind::SemWait => -1,
+            let by = match sync.kind.role() {
+                EventRole::PostUnit => 1,
+                EventRole::TakeUnit => -1,
                 _ => continue,
             };
             let units = now.entry(sync.object).or_default();
@@ -151,7 +152,7 @@ impl Constraints {
     /// preceding step.
     fn oddities<S: SyncSteps>(&mut self, steps: &S) {
         if steps.recorded().next().is_none() {
-            let attempts = syncs(steps).filter(|(_, sync)| sync.kind == EventKind::TryLockFailed);
+            let attempts = syncs(steps).filter(|(_, sync)| sync.kind.role() == EventRole::Attempt);
             self.attempts = attempts.map(|(step, _)| (step, false)).collect();
             return;
         }
@@ -159,7 +160,7 @@ impl Constraints {
         let mut attempts = FxHashMap::default();
         let mut replay = Replay::new(self, steps, steps.recorded());
         for (step, sync) in syncs(steps) {
-            if sync.kind == EventKind::TryLockFailed
+            if sync.kind.role() == EventRole::Attempt
                 && let Some(shared) = replay.other_holder(sync.object, steps.thread(step))
             {
                 attempts.insert(step, S::AS_RECORDED && !shared);
@@ -187,7 +188,16 @@ struct Lifetimes {
     forks: FxHashMap<u64, u32>,
     /// By thread: whether its first step has come, and the last that it took itself.
     threads: Vec<(bool, Option<u32>)>,
-    once: FxHashMap<(u32, EventKind), u32>,
+    /// By gate: the step that entered it last, and those that opened it.
+    entered: FxHashMap<u32, u32>,
+    opened: FxHashMap<u32, Opened>,
+}
+
+/// Steps that opened a gate, with the step that had entered it before.
+#[derive(Default)]
+struct Opened {
+    after: Option<u32>,
+    by: Vec<u32>,
 }
 
 impl Lifetimes {
@@ -202,7 +212,7 @@ impl Lifetimes {
         }
         for step in walk(steps) {
             let needs = self.step(steps, step);
-            for (need, rule) in needs.into_iter().flatten() {
+            for (need, rule) in needs {
                 // The steps of one thread are in order anyway.
                 if steps.thread(need) != steps.thread(step) {
                     made.need(step, need, rule);
@@ -212,23 +222,25 @@ impl Lifetimes {
     }
 
     /// Steps that have to come before the step.
-    fn step(&mut self, steps: &impl SyncSteps, step: u32) -> [Option<(u32, Rule)>; 2] {
+    fn step(&mut self, steps: &impl SyncSteps, step: u32) -> Vec<(u32, Rule)> {
         let thread = steps.thread(step);
         let is_first = self.take(thread, step, steps.is_own(step));
         let fork = self.forks.get(&u64::from(thread)).filter(|_| is_first);
-        let fork = fork.map(|&fork| (fork, Rule::Fork));
-        let own = steps.sync(step).and_then(|sync| match sync.kind {
-            EventKind::Fork => {
-                self.forks.insert(sync.value, step);
-                None
+        let mut needs: Vec<_> = fork.map(|&fork| (fork, Rule::Fork)).into_iter().collect();
+        let Some(sync) = steps.sync(step) else {
+            return needs;
+        };
+        match sync.kind.role() {
+            EventRole::Fork => drop(self.forks.insert(sync.value, step)),
+            EventRole::Join => {
+                let other = usize::try_from(sync.value).ok();
+                let other = other.and_then(|other| self.threads.get(other));
+                let last = other.and_then(|(_, last)| *last);
+                needs.extend(last.map(|last| (last, Rule::Join)));
             }
-            EventKind::Join => {
-                let other = self.threads.get(usize::try_from(sync.value).ok()?)?;
-                Some((other.1?, Rule::Join))
-            }
-            _ => self.once(step, sync),
-        });
-        [fork, own]
+            role => needs.extend(self.gate(step, sync.object, role)),
+        }
+        needs
     }
 
     /// Notes a step of the thread; returns whether it is the first.
@@ -246,17 +258,28 @@ impl Lifetimes {
         !std::mem::replace(begun, true)
     }
 
-    fn once(&mut self, step: u32, sync: SyncOp) -> Option<(u32, Rule)> {
-        let wanted = match sync.kind {
-            EventKind::OncePass | EventKind::OnceBegin => EventKind::OnceEnd,
-            EventKind::OnceEnd => EventKind::OnceBegin,
-            _ => return None,
+    fn gate(&mut self, step: u32, gate: u32, role: EventRole) -> Vec<(u32, Rule)> {
+        let needs = match role {
+            EventRole::Enter => {
+                self.entered.insert(gate, step);
+                self.opened.entry(gate).or_default().by.clone()
+            }
+            EventRole::Open => {
+                let entered = self.entered.get(&gate).copied();
+                let opened = self.opened.entry(gate).or_default();
+                if opened.after != entered {
+                    opened.by.clear();
+                }
+                opened.after = entered;
+                if !opened.by.contains(&step) {
+                    opened.by.push(step);
+                }
+                entered.into_iter().collect()
+            }
+            EventRole::Pass => self.opened.entry(gate).or_default().by.clone(),
+            _ => Vec::new(),
         };
-        let need = self.once.get(&(sync.object, wanted)).copied();
-        if sync.kind != EventKind::OncePass {
-            self.once.insert((sync.object, sync.kind), step);
-        }
-        need.map(|need| (need, Rule::Once))
+        needs.into_iter().map(|need| (need, Rule::Once)).collect()
     }
 }
 

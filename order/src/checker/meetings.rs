@@ -2,7 +2,7 @@
 
 use crate::SyncOp;
 use rustc_hash::FxHashMap;
-use unsnarl_trace::EventKind;
+use unsnarl_trace::kinds::EventRole;
 
 /// The barriers of a record.
 #[derive(Default)]
@@ -26,9 +26,9 @@ struct RecordedBarrier {
 impl BarrierMeetings {
     /// Notes a step and returns the arrivals that it comes after.
     pub fn note(&mut self, step: u32, thread: u16, sync: SyncOp) -> Vec<u32> {
-        match sync.kind {
-            EventKind::BarrierArrive => self.barrier(sync).arrive(step, thread),
-            EventKind::BarrierLeave => self.barrier(sync).leave(thread),
+        match sync.kind.role() {
+            EventRole::Arrive => self.barrier(sync).arrive(step, thread),
+            EventRole::Leave => self.barrier(sync).leave(thread),
             _ => Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 use super::{BrokenRule, constraints::Constraints};
 use crate::{Rule, SyncOp, SyncSteps};
 use rustc_hash::FxHashMap;
-use unsnarl_trace::EventKind;
+use unsnarl_trace::kinds::EventRole;
 
 /// The conflicting step and the violated rule of an operation.
 type RefusedStep = (Option<u32>, Rule);
@@ -98,19 +98,26 @@ impl<'a, S: SyncSteps> Replay<'a, S> {
         if self.constraints.odd.contains(&object) {
             return resumed;
         }
-        let result = match sync.kind {
-            EventKind::Lock => self.take(object, step, false),
-            EventKind::SharedLock => self.take(object, step, true),
-            EventKind::Unlock | EventKind::SharedUnlock => self.give(object, step),
-            EventKind::TryLockFailed => self.attempt(object, step),
-            EventKind::SemPost => self.post(object),
-            EventKind::SemWait => self.take_unit(object, step),
-            EventKind::Wait => self.wait(object, step),
-            EventKind::Signal => self.signal(object),
-            EventKind::Broadcast => self.broadcast(object),
-            EventKind::BarrierArrive => self.arrive(object, step),
-            EventKind::BarrierLeave => self.leave(object, step),
-            _ => Ok(()),
+        let result = match sync.kind.role() {
+            EventRole::Acquire { shared } => self.take(object, step, shared),
+            EventRole::Release { .. } => self.give(object, step),
+            EventRole::Attempt => self.attempt(object, step),
+            EventRole::PostUnit => self.post(object),
+            EventRole::TakeUnit => self.take_unit(object, step),
+            EventRole::Sleep => self.wait(object, step),
+            EventRole::Notify { all: false } => self.signal(object),
+            EventRole::Notify { all: true } => self.broadcast(object),
+            EventRole::Arrive => self.arrive(object, step),
+            EventRole::Leave => self.leave(object, step),
+            // These need steps that come before.
+            EventRole::Fork
+            | EventRole::Begin
+            | EventRole::End
+            | EventRole::Join
+            | EventRole::Resume => Ok(()),
+            EventRole::Enter | EventRole::Open | EventRole::Pass => Ok(()),
+            EventRole::Access | EventRole::Fence | EventRole::Contend => Ok(()),
+            EventRole::Allocate | EventRole::Free | EventRole::GiveWay | EventRole::Local => Ok(()),
         };
         resumed.and(result.map_err(|(other, rule)| (object, other, rule)))
     }

@@ -3,7 +3,7 @@
 use super::{SyncEffect, Transition, Transitions};
 use crate::{NONE, SyncOp, SyncSteps};
 use rustc_hash::FxHashMap;
-use unsnarl_trace::EventKind;
+use unsnarl_trace::{EventKind, kinds::EventRole};
 
 /// State of the pass over the recorded order.
 pub(super) struct Reader<'a, S> {
@@ -15,7 +15,7 @@ pub(super) struct Reader<'a, S> {
     forks: FxHashMap<u64, u32>,
     /// By thread: the last step that it took itself.
     last: Vec<u32>,
-    once: FxHashMap<u32, (Option<u32>, Option<u32>)>,
+    gates: FxHashMap<u32, Gate>,
     /// By thread: its wait, and whether it has released the mutex.
     waits: FxHashMap<u16, (u32, bool)>,
     /// By thread: its wait, and the step and place that ended it, until it wakes up.
@@ -24,6 +24,35 @@ pub(super) struct Reader<'a, S> {
     taken: FxHashMap<(u16, u32), u32>,
     units: FxHashMap<u32, i64>,
     barriers: FxHashMap<u32, BarrierGenerations>,
+}
+
+/// Role of the step by which a thread releases the mutex while it waits.
+const RELEASE: EventRole = EventRole::Release { shared: false };
+
+/// A gate so far.
+#[derive(Default)]
+struct Gate {
+    /// The step that began what opens the gate.
+    entered: Option<u32>,
+    /// The steps that opened it, since it was entered last.
+    opened: Vec<u32>,
+    /// It was entered and not opened since.
+    is_entered: bool,
+}
+
+impl Gate {
+    fn enter(&mut self, step: u32, needs: &mut Vec<u32>) {
+        needs.extend(&self.opened);
+        (self.entered, self.is_entered) = (Some(step), true);
+    }
+
+    fn open(&mut self, step: u32, needs: &mut Vec<u32>) {
+        needs.extend(self.entered);
+        if std::mem::take(&mut self.is_entered) {
+            self.opened.clear();
+        }
+        self.opened.push(step);
+    }
 }
 
 /// A barrier so far; the first thread to leave closes its generation.
@@ -52,7 +81,7 @@ impl<'a, S: SyncSteps> Reader<'a, S> {
             objects: FxHashMap::default(),
             forks: FxHashMap::default(),
             last: vec![NONE; threads],
-            once: FxHashMap::default(),
+            gates: FxHashMap::default(),
             waits: FxHashMap::default(),
             wakes: FxHashMap::default(),
             taken: FxHashMap::default(),
@@ -120,54 +149,43 @@ impl<'a, S: SyncSteps> Reader<'a, S> {
         object: u32,
         needs: &mut Vec<u32>,
     ) -> SyncEffect {
-        match sync.kind {
-            EventKind::Lock => return SyncEffect::Take { shared: false },
-            EventKind::SharedLock => return SyncEffect::Take { shared: true },
-            EventKind::Unlock | EventKind::SharedUnlock => return SyncEffect::Give,
-            EventKind::TryLockFailed => return SyncEffect::Attempt { for_writing: false },
-            EventKind::SemPost => return self.post(thread, object),
-            EventKind::SemWait => return self.take_unit(step, thread, object),
-            EventKind::Wait => {
+        match sync.kind.role() {
+            EventRole::Acquire { shared } => return SyncEffect::Take { shared },
+            EventRole::Release { .. } => return SyncEffect::Give,
+            EventRole::Attempt => return SyncEffect::Attempt { for_writing: false },
+            EventRole::PostUnit => return self.post(thread, object),
+            EventRole::TakeUnit => return self.take_unit(step, thread, object),
+            EventRole::Sleep => {
                 return SyncEffect::Wait {
                     signalled: true,
                     resumes: NONE,
                 };
             }
-            EventKind::Signal => return SyncEffect::Signal,
-            EventKind::Broadcast => return SyncEffect::Broadcast,
-            EventKind::BarrierArrive => return self.arrive(step, thread, object, needs),
-            EventKind::BarrierLeave => return self.leave(thread, object, needs),
-            EventKind::Fork => {
+            EventRole::Notify { all: false } => return SyncEffect::Signal,
+            EventRole::Notify { all: true } => return SyncEffect::Broadcast,
+            EventRole::Arrive => return self.arrive(step, thread, object, needs),
+            EventRole::Leave => return self.leave(thread, object, needs),
+            EventRole::Fork => {
                 self.forks.insert(sync.value, step);
             }
-            EventKind::Join => {
+            EventRole::Join => {
                 let other = usize::try_from(sync.value).ok();
                 let upto = other.and_then(|other| self.last.get(other)).copied();
                 needs.extend(upto.filter(|upto| *upto != NONE));
             }
-            _ => self.once(step, sync.kind, object, needs),
+            EventRole::Enter => self.gate(object).enter(step, needs),
+            EventRole::Open => self.gate(object).open(step, needs),
+            EventRole::Pass => needs.extend(&self.gate(object).opened),
+            // The end of a wait is settled at its first step of synchronization.
+            EventRole::Resume | EventRole::Contend | EventRole::Begin | EventRole::End => {}
+            EventRole::Access | EventRole::Fence | EventRole::Allocate | EventRole::Free => {}
+            EventRole::GiveWay | EventRole::Local => {}
         }
         SyncEffect::Nothing
     }
 
-    fn once(&mut self, step: u32, kind: EventKind, object: u32, needs: &mut Vec<u32>) {
-        let (begun, ended) = match kind {
-            EventKind::OnceBegin | EventKind::OnceEnd | EventKind::OncePass => {
-                self.once.entry(object).or_default()
-            }
-            _ => return,
-        };
-        match kind {
-            EventKind::OnceEnd => {
-                needs.extend(*begun);
-                *ended = Some(step);
-            }
-            EventKind::OnceBegin => {
-                needs.extend(*ended);
-                *begun = Some(step);
-            }
-            _ => needs.extend(*ended),
-        }
+    fn gate(&mut self, object: u32) -> &mut Gate {
+        self.gates.entry(object).or_default()
     }
 
     fn post(&mut self, thread: u16, object: u32) -> SyncEffect {
@@ -230,7 +248,7 @@ impl<'a, S: SyncSteps> Reader<'a, S> {
             return;
         }
         if let Some((wait, gave_back)) = self.waits.get(&thread).copied() {
-            if sync.kind == EventKind::Unlock && !gave_back {
+            if sync.kind.role() == RELEASE && !gave_back {
                 self.waits.insert(thread, (wait, true));
             } else {
                 self.waits.remove(&thread);
@@ -238,11 +256,11 @@ impl<'a, S: SyncSteps> Reader<'a, S> {
                 self.end_without_wakeup(ended);
             }
         }
-        match sync.kind {
-            EventKind::Wait => {
+        match sync.kind.role() {
+            EventRole::Sleep => {
                 self.waits.insert(thread, (step, false));
             }
-            EventKind::Wake => {
+            EventRole::Resume => {
                 if let Some(ended) = self.wakes.remove(&thread) {
                     let of = self.made.get(ended.0).map(|wait| wait.object);
                     self.note_end(ended, sync.value == 0 && of == Some(object));

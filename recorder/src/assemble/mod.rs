@@ -77,11 +77,8 @@ use self::{
 };
 use crate::launch::{calls::InCall, check::FailedCheck};
 use unsnarl_trace::{
-    Chances, Criteria, EventKind, FailureKind, OrderMode, Outcome, Run, RunMeta, Schedule, SiteRow,
-    SourceRow,
-    input::EnvironmentVariable,
-    meta::FORMAT,
-    raw::{End, RecordKind},
+    Chances, Criteria, FailureKind, OrderMode, Outcome, Run, RunMeta, Schedule, SiteRow, SourceRow,
+    input::EnvironmentVariable, meta::FORMAT, raw::End,
 };
 
 /// The way in which a process ended.
@@ -231,11 +228,6 @@ pub fn site_of(log: &RawLog<'_>, program: &ProgramDebugInfo, pc: u64) -> Option<
     ReachableCode::of(log, program)
         .site(pc)
         .map(|(site, _)| site)
-}
-
-/// The kind of event that a record of this kind is.
-pub fn kind_of(record: RecordKind) -> EventKind {
-    kinds::event_kind(record)
 }
 
 /// The part of the metadata that does not depend on the records.

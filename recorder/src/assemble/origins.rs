@@ -61,22 +61,9 @@ pub(super) enum RecordRole {
 impl RecordRole {
     /// The role of records of this kind.
     pub fn of(kind: RecordKind) -> RecordRole {
-        use RecordKind as K;
-        match kind {
-            K::Wait
-            | K::Signal
-            | K::Broadcast
-            | K::Fork
-            | K::Join
-            | K::Alloc
-            | K::Free
-            | K::OnceBegin
-            | K::OncePass
-            | K::BarrierArrive
-            | K::SemWait
-            | K::SemPost
-            | K::Yield => RecordRole::New,
-            _ => RecordRole::Continued,
+        match kind.event().is_some_and(|kind| kind.role().begins_call()) {
+            true => RecordRole::New,
+            false => RecordRole::Continued,
         }
     }
 }

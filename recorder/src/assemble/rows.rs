@@ -139,13 +139,8 @@ impl<'w, 'a> DraftRows<'w, 'a> {
             _ if draft.place.region.0 == 0 => LocationId(0),
             _ => self.regions().object_location(draft.place),
         };
-        let is_lock = matches!(
-            draft.kind,
-            EventKind::Lock
-                | EventKind::SharedLock
-                | EventKind::TryLockFailed
-                | EventKind::LockWait
-        );
+        let role = draft.kind.role();
+        let is_lock = role.is_locking() && !role.releases_lock();
         if is_lock && location != LocationId(0) && self.known_locks.insert(location) {
             self.locks.push(location);
         }

@@ -1,5 +1,7 @@
 //! Layouts of types: offsets and names of their leaves (scalars, locks, atomics).
 
+use unsnarl_trace::kinds::ObjectClass;
+
 /// Index into [`Types`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TypeId(pub u32);
@@ -251,47 +253,12 @@ impl Types {
 
 /// Returns whether a type is a synchronization object or atomic, which is one location whatever is inside.
 pub(super) fn is_opaque(name: &str, in_std: bool) -> bool {
-    const C: [&str; 15] = [
-        "pthread_mutex_t",
-        "pthread_cond_t",
-        "pthread_rwlock_t",
-        "pthread_spinlock_t",
-        "pthread_barrier_t",
-        "pthread_once_t",
-        "pthread_mutexattr_t",
-        "pthread_condattr_t",
-        "pthread_attr_t",
-        "sem_t",
-        "mtx_t",
-        "cnd_t",
-        "once_flag",
-        "atomic_flag",
-        "thrd_t",
-    ];
-    const STD: [&str; 16] = [
-        "mutex",
-        "recursive_mutex",
-        "timed_mutex",
-        "recursive_timed_mutex",
-        "shared_mutex",
-        "shared_timed_mutex",
-        "condition_variable",
-        "condition_variable_any",
-        "once_flag",
-        "atomic_flag",
-        "thread",
-        "barrier",
-        "latch",
-        "counting_semaphore",
-        "atomic",
-        "__atomic_base",
-    ];
     let stem = name.split('<').next().unwrap_or(name);
     // A pointer and, changed apart from it, a count that serves as a lock.
     let is_two = ["atomic<std::shared_ptr<", "atomic<std::weak_ptr<"]
         .iter()
         .any(|two| name.starts_with(two));
-    C.contains(&name) || in_std && STD.contains(&stem) && !is_two
+    ObjectClass::is_c_type(name) || in_std && ObjectClass::is_std_type(stem) && !is_two
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::{
     branches::RunBlocks,
     calls::{Calls, EntryPoints, StackTable},
     drafts::{Drafts, OriginId},
-    kinds::{event_kind, mask, object_size, order_flags},
+    kinds::{mask, object_size, order_flags},
     memory::{Asker, RunMemory, may_be_address},
     origins::{KnownSite, KnownStep, RECENT, RECENT_STEPS, RecordRole},
     places::{RegionByte, RegionContent},
@@ -22,6 +22,7 @@ use super::{
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{
     EventKind, SiteId, StackId,
+    kinds::{EventRole, ObjectClass},
     model::flags,
     raw::{MAPPED, Record, RecordKind, WaitsFor, flag},
 };
@@ -322,6 +323,9 @@ impl<'a> LogWalk<'a> {
     }
 
     fn event(&mut self, record: &Record, kind: RecordKind) {
+        let Some(of) = kind.event() else {
+            return;
+        };
         let thread = usize::from(record.thread);
         if kind == RecordKind::Begin {
             self.begin(record.thread);
@@ -334,7 +338,7 @@ impl<'a> LogWalk<'a> {
             RecordKind::Begin => self.origin_of_start(thread, pc),
             kind => self.origin_id(thread, pc, RecordRole::of(kind)),
         };
-        let draft = EventDraft::new(self.seq, record.thread, event_kind(kind), origin);
+        let draft = EventDraft::new(self.seq, record.thread, of, origin);
         self.seq += 1;
         use RecordKind as K;
         match kind {
@@ -534,11 +538,11 @@ impl<'a> LogWalk<'a> {
 
     /// An operation on an object as a whole: lock, condition, semaphore, block.
     fn object(&mut self, record: &Record, kind: RecordKind, draft: EventDraft, by: Asker) {
-        use RecordKind as K;
-        let value = match kind {
-            K::Wake | K::Signal | K::Broadcast => Some(record.value),
-            _ => None,
-        };
+        let tells = matches!(
+            draft.kind.role(),
+            EventRole::Resume | EventRole::Notify { .. }
+        );
+        let value = tells.then_some(record.value);
         if record.addr == 0 {
             self.drafts.push(&EventDraft { value, ..draft });
             return;
@@ -546,7 +550,7 @@ impl<'a> LogWalk<'a> {
         let found = self
             .memory
             .place(record.addr, by, &self.calls, &self.entries);
-        if !matches!(kind, K::Free | K::Failure) {
+        if !matches!(kind, RecordKind::Free | RecordKind::Failure) {
             self.memory
                 .regions
                 .touch(found.place, object_size(record, kind), false);
@@ -575,17 +579,12 @@ impl<'a> LogWalk<'a> {
                     ..draft
                 });
             }
-            Some(
-                WaitsFor::Nothing
-                | WaitsFor::Time
-                | WaitsFor::Io
-                | WaitsFor::Signal
-                | WaitsFor::Connection,
-            )
-            | None => {
+            Some(waits_for) if waits_for.class() != ObjectClass::Nothing => {
+                self.object(record, RecordKind::Blocked, draft, by);
+            }
+            _ => {
                 self.drafts.push(&draft);
             }
-            Some(_) => self.object(record, RecordKind::Blocked, draft, by),
         }
     }
 }

@@ -39,7 +39,10 @@ use self::{
 };
 use crate::assemble::{ProgramDebugInfo, RawLog};
 use rustc_hash::FxHashMap;
-use unsnarl_trace::raw::{MAPPED, Record, RecordKind};
+use unsnarl_trace::{
+    kinds::{EventRole, ObjectUse},
+    raw::{MAPPED, Record, RecordKind},
+};
 
 /// The result of one pass over a log.
 #[derive(Default)]
@@ -286,22 +289,18 @@ impl<'a> DigestPass<'a> {
 
 /// Effect of an operation on its object; `None` if it does not share one with others.
 fn touch(kind: RecordKind) -> Option<Touch> {
-    use RecordKind as K;
-    match kind {
-        K::SharedLock | K::SharedUnlock | K::TryFailed | K::OncePass => Some(Touch::Looks),
-        K::Lock | K::Unlock | K::Wait | K::Wake | K::Signal | K::Broadcast => Some(Touch::Changes),
-        K::BarrierArrive | K::BarrierLeave | K::SemWait | K::SemPost => Some(Touch::Changes),
-        K::OnceBegin | K::OnceEnd => Some(Touch::Changes),
-        _ => None,
+    match kind.event()?.role().object_use()? {
+        ObjectUse::Looks => Some(Touch::Looks),
+        ObjectUse::Changes => Some(Touch::Changes),
     }
 }
 
 /// Effect as which other threads meet an operation: a signal meets those that are asleep. Locks say no more than the
 /// data that they guard.
 fn meets(kind: RecordKind) -> Option<Touch> {
-    match kind {
-        RecordKind::Wait => Some(Touch::Looks),
-        RecordKind::Signal | RecordKind::Broadcast => Some(Touch::Changes),
+    match kind.event()?.role() {
+        EventRole::Sleep => Some(Touch::Looks),
+        EventRole::Notify { .. } => Some(Touch::Changes),
         _ => None,
     }
 }

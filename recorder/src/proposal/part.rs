@@ -61,45 +61,9 @@ fn link(entries: &mut [EntryRow], names: usize) -> Vec<u32> {
 
 /// The records that may be an event of this kind, as bits.
 fn kinds(kind: EventKind) -> [u64; 2] {
-    use RecordKind as R;
-    let records: &[RecordKind] = match kind {
-        EventKind::Read => &[R::Read, R::ReadRange],
-        EventKind::Write => &[R::Write, R::WriteRange],
-        EventKind::AtomicRead => &[R::AtomicRead],
-        EventKind::AtomicWrite => &[R::AtomicWrite],
-        EventKind::Rmw => &[R::Rmw],
-        EventKind::Fence => &[R::Fence],
-        EventKind::Lock => &[R::Lock],
-        EventKind::Unlock => &[R::Unlock],
-        EventKind::SharedLock => &[R::SharedLock],
-        EventKind::SharedUnlock => &[R::SharedUnlock],
-        EventKind::TryLockFailed => &[R::TryFailed],
-        EventKind::LockWait => &[R::LockWait],
-        EventKind::Fork => &[R::Fork],
-        EventKind::Begin => &[R::Begin],
-        EventKind::End => &[R::End],
-        EventKind::Join => &[R::Join],
-        EventKind::Wait => &[R::Wait],
-        EventKind::Wake => &[R::Wake],
-        EventKind::Signal => &[R::Signal],
-        EventKind::Broadcast => &[R::Broadcast],
-        EventKind::BarrierArrive => &[R::BarrierArrive],
-        EventKind::BarrierLeave => &[R::BarrierLeave],
-        EventKind::SemWait => &[R::SemWait],
-        EventKind::SemPost => &[R::SemPost],
-        EventKind::OnceBegin => &[R::OnceBegin],
-        EventKind::OnceEnd => &[R::OnceEnd],
-        EventKind::OncePass => &[R::OncePass],
-        EventKind::Alloc => &[R::Alloc],
-        EventKind::Free => &[R::Free],
-        EventKind::Branch => &[R::Branch],
-        EventKind::Yield => &[R::Yield],
-        EventKind::Blocked => &[R::Blocked],
-        EventKind::Failure => &[R::Failure],
-    };
-    let bits = records
-        .iter()
-        .fold(0u128, |bits, kind| bits | 1 << *kind as u8);
+    let bits = kind
+        .records()
+        .fold(0u128, |bits, record| bits | 1 << record as u8);
     [bits as u64, (bits >> 64) as u64]
 }
 

@@ -78,10 +78,7 @@ impl EndFacts<'_> {
                 found.insert(index, seq);
                 while wanted.next_if(|next| *next == index).is_some() {}
             }
-            use RecordKind as K;
-            let kind = RecordKind::from_u8(record.kind);
-            let is_event = !matches!(kind, Some(K::Enter | K::Leave | K::Extra | K::Detach));
-            seq += u64::from(is_event);
+            seq += u64::from(record.is_event());
         }
         found
     }
@@ -215,7 +212,7 @@ impl EndFacts<'_> {
             },
             Standing::Ready | Standing::Absent if stood.pc == 0 => "could go on".to_owned(),
             Standing::Ready | Standing::Absent => {
-                let kind = stood.kind.map(crate::assemble::kind_of);
+                let kind = stood.kind.and_then(RecordKind::event);
                 format!("would {}{at}", kind.map_or("go on", EventKind::name))
             }
         }
@@ -229,24 +226,16 @@ impl EndFacts<'_> {
                 format!("the end of {}", self.thread(number))
             }
             Some(WaitsFor::Lock | WaitsFor::SharedLock) => self.lock(stood.object),
-            Some(WaitsFor::Condition) => "a signal".to_owned(),
-            Some(WaitsFor::Semaphore) => "a semaphore".to_owned(),
-            Some(WaitsFor::Barrier) => "the others at a barrier".to_owned(),
-            Some(WaitsFor::Once) => "the end of an initialization".to_owned(),
-            Some(WaitsFor::Time) => "a time".to_owned(),
-            Some(WaitsFor::Io) => "input or output".to_owned(),
-            Some(WaitsFor::Process) => "the end of a child process".to_owned(),
-            Some(WaitsFor::Signal) => "a signal of the system".to_owned(),
-            Some(WaitsFor::Futex) => "a wake-up".to_owned(),
-            Some(WaitsFor::Connection) => "a connection".to_owned(),
-            Some(WaitsFor::Nothing) | None => "something".to_owned(),
+            other => other.unwrap_or(WaitsFor::Nothing).words().to_owned(),
         }
     }
 
     /// The lock at an address, by the last event that took it.
     fn lock(&self, address: u64) -> String {
-        use RecordKind as K;
-        let takes = |kind| matches!(RecordKind::from_u8(kind), Some(K::Lock | K::SharedLock));
+        let takes = |kind| {
+            let kind = RecordKind::from_u8(kind).and_then(RecordKind::event);
+            kind.is_some_and(|kind| kind.role().acquires_lock())
+        };
         let until = self.written.gave_up_at();
         let records = self.log.records().take(until).enumerate();
         let taken = records

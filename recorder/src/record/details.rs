@@ -3,7 +3,7 @@
 use crate::assemble::RawLog;
 use unsnarl_trace::{
     EventId, Run,
-    raw::{Detail, End, Record, RecordKind},
+    raw::{Detail, End, Record},
 };
 
 /// The choices of one run and the records between them.
@@ -38,7 +38,7 @@ impl Details {
         let seq = run.events.get(row)?.seq;
         let mut seen = 0;
         let record = self.records.iter().position(|record| {
-            seen += u64::from(is_event(record.kind));
+            seen += u64::from(record.is_event());
             seen > seq
         })? as u64;
         Some(
@@ -50,18 +50,9 @@ impl Details {
     /// The row of the run with which `thread` goes on after `record` records were written.
     pub fn step_after(&self, run: &Run, record: u64, thread: u16) -> Option<EventId> {
         let before = self.records.get(..usize::try_from(record).ok()?)?;
-        let seq = before.iter().filter(|it| is_event(it.kind)).count() as u64;
+        let seq = before.iter().filter(|it| it.is_event()).count() as u64;
         let mut rows = run.events.sequence().iter().zip(run.events.threads());
         let at = rows.position(|(&at, &by)| at >= seq && by == thread)?;
         u32::try_from(at).ok().map(EventId)
     }
-}
-
-/// Returns whether a record becomes an event with a number of its own.
-fn is_event(kind: u8) -> bool {
-    use RecordKind as K;
-    !matches!(
-        K::from_u8(kind),
-        Some(K::Enter | K::Leave | K::Extra | K::Detach)
-    )
 }

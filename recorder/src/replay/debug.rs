@@ -6,7 +6,7 @@
 
 use super::{Departure, ReplayError, ReplayOptions, attempt, compare, prepare, verbs};
 use crate::{
-    assemble::{Exit, RawLog, assemble, kind_of},
+    assemble::{Exit, RawLog, assemble},
     launch::{Excerpt, FinishedRun, Given, LaunchError, command::variables, stack as limits},
     log::{Log, LogConfig},
     record::{Job, RecordError, check_input, config, environment, seen, stack},
@@ -291,11 +291,9 @@ fn header() -> BTreeMap<&'static str, usize> {
 
 /// Names of events by the numbers of records.
 fn kinds() -> BTreeMap<u8, &'static str> {
-    use RecordKind::{Detach, Enter, Extra, Leave};
-    (1..=u8::MAX)
-        .filter_map(|number| Some((number, RecordKind::from_u8(number)?)))
-        .filter(|(_, kind)| !matches!(kind, Detach | Enter | Extra | Leave))
-        .map(|(number, kind)| (number, kind_of(kind).name()))
+    let kinds = RecordKind::ALL.iter();
+    kinds
+        .filter_map(|kind| Some((*kind as u8, kind.event()?.name())))
         .collect()
 }
 

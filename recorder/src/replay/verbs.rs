@@ -3,49 +3,10 @@
 use std::fmt::Write as _;
 use unsnarl_trace::{Event, EventKind, Run, Value};
 
-/// The verb for an event of this kind.
-fn verb(kind: EventKind) -> &'static str {
-    match kind {
-        EventKind::Read => "reads",
-        EventKind::Write => "writes",
-        EventKind::AtomicRead => "atomically reads",
-        EventKind::AtomicWrite => "atomically writes",
-        EventKind::Rmw => "atomically updates",
-        EventKind::Fence => "passes a fence",
-        EventKind::Lock => "locks",
-        EventKind::Unlock => "unlocks",
-        EventKind::SharedLock => "locks for reading",
-        EventKind::SharedUnlock => "gives up reading",
-        EventKind::TryLockFailed => "does not get",
-        EventKind::LockWait => "has to wait for",
-        EventKind::Fork => "creates",
-        EventKind::Begin => "begins",
-        EventKind::End => "ends",
-        EventKind::Join => "has joined",
-        EventKind::Wait => "waits for",
-        EventKind::Wake => "returns from waiting for",
-        EventKind::Signal => "signals",
-        EventKind::Broadcast => "signals all waiters of",
-        EventKind::BarrierArrive => "arrives at",
-        EventKind::BarrierLeave => "leaves",
-        EventKind::SemWait => "takes a unit of",
-        EventKind::SemPost => "gives a unit to",
-        EventKind::OnceBegin => "begins to initialize",
-        EventKind::OnceEnd => "has initialized",
-        EventKind::OncePass => "finds initialized",
-        EventKind::Alloc => "allocates",
-        EventKind::Free => "frees",
-        EventKind::Branch => "takes a branch",
-        EventKind::Yield => "gives way",
-        EventKind::Blocked => "waits for ever for",
-        EventKind::Failure => "fails",
-    }
-}
-
 /// `main.1 writes balance = 40 at bank.c:31`
 pub(super) fn sentence(run: &Run, event: &Event) -> String {
     let thread = &run.meta.thread(event.thread).name;
-    let mut text = format!("{thread} {}", verb(event.kind));
+    let mut text = format!("{thread} {}", event.kind.verb());
     let location = run.location(event.location);
     if !location.is_empty() {
         text.push(' ');

@@ -10,7 +10,7 @@ use super::{
 use crate::{Action, Bug, CellId, StepId, SymbolicTrace};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventKind, LocationId, Run, ThreadId, raw::WaitsFor};
+use unsnarl_trace::{EventKind, LocationId, Run, ThreadId, kinds::EventRole, raw::WaitsFor};
 
 /// Two steps to flip, and the step before which the first one's thread waits for the second.
 struct WaitTurn {
@@ -133,9 +133,9 @@ impl<'t> Ends<'t> {
     fn taken(&self, thread: ThreadId, lock: LocationId) -> Option<usize> {
         let mut open: Vec<StepId> = Vec::new();
         for (id, kind) in self.syncs(lock).filter(|(id, _)| id.thread == thread) {
-            match kind {
-                EventKind::Lock | EventKind::SharedLock => open.push(id),
-                EventKind::Unlock | EventKind::SharedUnlock => drop(open.pop()),
+            match kind.role() {
+                EventRole::Acquire { .. } => open.push(id),
+                EventRole::Release { .. } => drop(open.pop()),
                 _ => {}
             }
         }

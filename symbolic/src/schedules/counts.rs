@@ -5,7 +5,7 @@
 
 use super::{engine::ScheduleEngine, problem::OrderingProblem};
 use crate::{Action, Bug, SymbolOrigin};
-use unsnarl_trace::EventKind;
+use unsnarl_trace::{EventKind, kinds::EventRole};
 
 /// Numbers of constraints and variables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,8 +88,8 @@ impl ConstraintCounts {
 
 fn is_order(kind: EventKind) -> bool {
     matches!(
-        kind,
-        EventKind::Fork | EventKind::Join | EventKind::BarrierLeave | EventKind::OncePass
+        kind.role(),
+        EventRole::Fork | EventRole::Join | EventRole::Leave | EventRole::Pass
     )
 }
 

@@ -7,28 +7,28 @@
 use super::problem::{Group, LockedNodes, OrderingProblem, SectionsOfLock, StepsId};
 use crate::Action;
 use std::collections::BTreeMap;
-use unsnarl_trace::{EventKind, LocationId, ThreadId};
+use unsnarl_trace::{LocationId, ThreadId, kinds::EventRole};
 
 /// Adds the constraints of synchronization. Linear in the trace except for the pairs of steps on one object
 /// that the solver chooses from.
 pub(super) fn constrain(problem: &mut OrderingProblem) {
-    let mut steps: BTreeMap<LocationId, Vec<(StepsId, EventKind)>> = BTreeMap::new();
+    let mut steps: BTreeMap<LocationId, Vec<(StepsId, EventRole)>> = BTreeMap::new();
     for id in 0..problem.nodes.len() as u32 {
         let Some((kind, object, value)) = problem.sync(id) else {
             continue;
         };
-        match kind {
-            EventKind::Fork => fork(problem, id, value),
-            EventKind::Join => join(problem, id, value),
-            _ => steps.entry(object).or_default().push((id, kind)),
+        match kind.role() {
+            EventRole::Fork => fork(problem, id, value),
+            EventRole::Join => join(problem, id, value),
+            role => steps.entry(object).or_default().push((id, role)),
         }
     }
     locks(problem);
     waits(problem, &steps);
     let mut units = 0;
     for steps in steps.values() {
-        once(problem, steps);
-        barrier(problem, steps);
+        gate(problem, steps);
+        meeting(problem, steps);
         semaphore(problem, steps, &mut units);
     }
 }
@@ -64,13 +64,12 @@ fn join(problem: &mut OrderingProblem, id: StepsId, value: u64) {
     }
 }
 
-fn once(problem: &mut OrderingProblem, steps: &[(StepsId, EventKind)]) {
-    let ends = steps.iter().filter(|(_, kind)| *kind == EventKind::OnceEnd);
-    for &(end, _) in ends {
-        let passes = steps
-            .iter()
-            .filter(|(_, kind)| *kind == EventKind::OncePass);
-        problem.edges.extend(passes.map(|&(pass, _)| (end, pass)));
+/// Orders what opens a gate before all that pass it.
+fn gate(problem: &mut OrderingProblem, steps: &[(StepsId, EventRole)]) {
+    let of_role = |wanted: EventRole| steps.iter().filter(move |(_, role)| *role == wanted);
+    for &(open, _) in of_role(EventRole::Open) {
+        let passes = of_role(EventRole::Pass);
+        problem.edges.extend(passes.map(|&(pass, _)| (open, pass)));
     }
 }
 
@@ -160,12 +159,10 @@ fn change(problem: &OrderingProblem, id: StepsId) -> Option<(LocationId, SyncCha
     problem.actions(id).find_map(|(_, action)| match action {
         Action::Release { object, is_shared } => Some((object, SyncChange::Give { is_shared })),
         Action::Sync { kind, object, .. } => {
-            let change = match kind {
-                EventKind::Lock => SyncChange::Take { is_shared: false },
-                EventKind::SharedLock => SyncChange::Take { is_shared: true },
-                EventKind::Unlock => SyncChange::Give { is_shared: false },
-                EventKind::SharedUnlock => SyncChange::Give { is_shared: true },
-                EventKind::TryLockFailed => SyncChange::Attempt,
+            let change = match kind.role() {
+                EventRole::Acquire { shared } => SyncChange::Take { is_shared: shared },
+                EventRole::Release { shared } => SyncChange::Give { is_shared: shared },
+                EventRole::Attempt => SyncChange::Attempt,
                 _ => return None,
             };
             Some((object, change))
@@ -250,15 +247,15 @@ fn until_the_end(problem: &mut OrderingProblem, sections: &[LockedNodes]) {
 }
 
 /// Constrains the waits: each resumption comes after a signal, if it needs one.
-fn waits(problem: &mut OrderingProblem, steps: &BTreeMap<LocationId, Vec<(StepsId, EventKind)>>) {
+fn waits(problem: &mut OrderingProblem, steps: &BTreeMap<LocationId, Vec<(StepsId, EventRole)>>) {
     for (&condition, steps) in steps {
-        let of_kind = |wanted: EventKind| {
-            let found = steps.iter().filter(move |(_, kind)| *kind == wanted);
+        let of_role = |wanted: EventRole| {
+            let found = steps.iter().filter(move |(_, role)| *role == wanted);
             found.map(|&(id, _)| id).collect::<Vec<_>>()
         };
-        let (signals, broadcasts) = (of_kind(EventKind::Signal), of_kind(EventKind::Broadcast));
+        let [signals, broadcasts] = [false, true].map(|all| of_role(EventRole::Notify { all }));
         let mut returns = Vec::new();
-        for wait in of_kind(EventKind::Wait) {
+        for wait in of_role(EventRole::Sleep) {
             returns.extend(goes_on(problem, condition, wait).map(|on| (wait, on)));
         }
         returns.sort_by_key(|&(_, on)| problem.place_of(on));
@@ -292,19 +289,19 @@ fn goes_on(problem: &OrderingProblem, condition: LocationId, wait: StepsId) -> O
         .take_while(|&id| problem.thread(id) == Some(thread))
         .filter_map(|id| Some((id, problem.sync(id)?)));
     let mut after = after.peekable();
-    after.next_if(|(_, (kind, ..))| *kind == EventKind::Unlock);
+    after.next_if(|(_, (kind, ..))| kind.role() == EventRole::Release { shared: false });
     let &(on, _) = after.peek()?;
-    let wake =
-        after.find(|(_, (kind, object, _))| *kind == EventKind::Wake && *object == condition);
+    let wake = after
+        .find(|(_, (kind, object, _))| kind.role() == EventRole::Resume && *object == condition);
     // Without a wakeup event the thread was signalled and then waited for the mutex until the end.
     wake.is_none_or(|(_, (.., value))| value == 0).then_some(on)
 }
 
 /// Orders all arrivals of a round before all departures. The rounds are those of the base order.
-fn barrier(problem: &mut OrderingProblem, steps: &[(StepsId, EventKind)]) {
-    let mut steps: Vec<(StepsId, EventKind)> = steps
+fn meeting(problem: &mut OrderingProblem, steps: &[(StepsId, EventRole)]) {
+    let mut steps: Vec<(StepsId, EventRole)> = steps
         .iter()
-        .filter(|(_, kind)| matches!(kind, EventKind::BarrierArrive | EventKind::BarrierLeave))
+        .filter(|(_, role)| matches!(role, EventRole::Arrive | EventRole::Leave))
         .copied()
         .collect();
     steps.sort_by_key(|&(id, _)| problem.place_of(id));
@@ -313,12 +310,12 @@ fn barrier(problem: &mut OrderingProblem, steps: &[(StepsId, EventKind)]) {
     let is_recorded = !problem.trace.order.is_empty();
     let meet = steps
         .iter()
-        .take_while(|(_, kind)| *kind == EventKind::BarrierArrive);
+        .take_while(|(_, role)| *role == EventRole::Arrive);
     let meet = u32::try_from(meet.count()).unwrap_or(u32::MAX).max(1);
     let mut arrived = 0;
-    for (id, kind) in steps {
+    for (id, role) in steps {
         let thread = problem.thread(id).unwrap_or_default();
-        if kind == EventKind::BarrierLeave {
+        if role == EventRole::Leave {
             let round = round_of.get(&thread).copied().unwrap_or_default();
             rounds.entry(round).or_default().1.push(id);
             continue;
@@ -351,19 +348,19 @@ fn barrier(problem: &mut OrderingProblem, steps: &[(StepsId, EventKind)]) {
 }
 
 /// Constrains a semaphore: each unit taken was there initially or was given before.
-fn semaphore(problem: &mut OrderingProblem, steps: &[(StepsId, EventKind)], units: &mut u32) {
-    let mut steps: Vec<(StepsId, EventKind)> = steps
+fn semaphore(problem: &mut OrderingProblem, steps: &[(StepsId, EventRole)], units: &mut u32) {
+    let mut steps: Vec<(StepsId, EventRole)> = steps
         .iter()
-        .filter(|(_, kind)| matches!(kind, EventKind::SemWait | EventKind::SemPost))
+        .filter(|(_, role)| matches!(role, EventRole::TakeUnit | EventRole::PostUnit))
         .copied()
         .collect();
     steps.sort_by_key(|&(id, _)| problem.place_of(id));
     let first = first_units(problem, &steps);
-    let of_kind = |wanted: EventKind| {
-        let found = steps.iter().filter(move |(_, kind)| *kind == wanted);
+    let of_role = |wanted: EventRole| {
+        let found = steps.iter().filter(move |(_, role)| *role == wanted);
         found.map(|&(id, _)| id).collect::<Vec<_>>()
     };
-    let (waits, posts) = (of_kind(EventKind::SemWait), of_kind(EventKind::SemPost));
+    let (waits, posts) = (of_role(EventRole::TakeUnit), of_role(EventRole::PostUnit));
     if first >= waits.len() {
         return;
     }
@@ -385,10 +382,10 @@ fn semaphore(problem: &mut OrderingProblem, steps: &[(StepsId, EventKind)], unit
 }
 
 /// The initial units: as many as the recorded order needs; without one, as all steps together need.
-fn first_units(problem: &OrderingProblem, steps: &[(StepsId, EventKind)]) -> usize {
+fn first_units(problem: &OrderingProblem, steps: &[(StepsId, EventRole)]) -> usize {
     let (mut now, mut least) = (0i64, 0i64);
-    for (_, kind) in steps {
-        now += if *kind == EventKind::SemPost { 1 } else { -1 };
+    for (_, role) in steps {
+        now += if *role == EventRole::PostUnit { 1 } else { -1 };
         least = least.min(now);
     }
     let lacking = if problem.trace.order.is_empty() {

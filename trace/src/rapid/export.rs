@@ -66,10 +66,7 @@ impl Exported {
                 self.line(line, word, &thread_name(run, other));
             }
             AtomicRead | AtomicWrite | Rmw if known => self.atomic(line, kind, &name),
-            SharedLock | SharedUnlock | Signal | Broadcast | Wake | BarrierArrive
-            | BarrierLeave | SemWait | SemPost | OnceEnd | OncePass
-                if known =>
-            {
+            _ if known && (kind.role().publishes() || kind.role().obtains()) => {
                 self.line(line, "acq", &name);
                 self.line(line, "rel", &name);
                 *self.as_locks.entry(kind.name()).or_default() += 1;

@@ -5,7 +5,10 @@ use super::{
     build::{ScriptedRun, blank},
     words::{self, LineWords},
 };
-use crate::model::{Event, EventKind, ThreadId, Value, flags};
+use crate::{
+    model::{Event, EventKind, ThreadId, Value, flags},
+    raw::WaitsFor,
+};
 
 /// Size in bytes of an access that does not give its size.
 const SIZE: u32 = 4;
@@ -54,13 +57,11 @@ impl ScriptedRun {
                 .take()
                 .ok_or("expected what it waits for, as in `main blocked lock m`")?;
             let waits = super::waits_for(word).ok_or_else(|| {
-                format!(
-                    "`{word}` is nothing to wait for: one of {}",
-                    super::WAITS.join(", ")
-                )
+                let words = WaitsFor::ALL.map(WaitsFor::name).join(", ");
+                format!("`{word}` is nothing to wait for: one of {words}")
             })?;
             event.size = waits as u32;
-            names_thread = waits == crate::raw::WaitsFor::Join;
+            names_thread = waits == WaitsFor::Join;
         }
         let Some(word) = words.take_if(is_operand) else {
             return Ok(());

@@ -1,9 +1,10 @@
 //! A run as a script.
 
-use super::{FLAGS, ORDERS, WAITS, event::VIA};
+use super::{FLAGS, ORDERS, event::VIA};
 use crate::{
     meta::{FrameRow, Outcome, SiteRow},
     model::{Event, EventId, EventKind, LocationId, SiteId, StackId, ThreadId, Value, flags},
+    raw::WaitsFor,
     run::Run,
 };
 use std::{collections::HashMap, fmt::Write};
@@ -81,13 +82,13 @@ impl Printer<'_> {
         match event.kind {
             EventKind::Fork | EventKind::Join => thread(event.value),
             EventKind::Blocked => {
-                let waits = WAITS.get(event.size as usize).copied().unwrap_or("nothing");
-                let joined = if waits == "join" {
-                    thread(event.value)
-                } else {
-                    String::new()
+                let waits = WaitsFor::from_u32(event.size).unwrap_or(WaitsFor::Nothing);
+                let joined = match waits {
+                    WaitsFor::Join => thread(event.value),
+                    _ => String::new(),
                 };
-                format!(" {waits}{joined}{}", self.location(event.location))
+                let object = self.location(event.location);
+                format!(" {}{joined}{object}", waits.name())
             }
             _ => self.location(event.location),
         }

@@ -111,7 +111,7 @@ fn waits(run: &Run) -> Vec<(u16, TimeSlice)> {
         let thread = event.thread.0;
         let from = match event.kind {
             EventKind::Branch => continue,
-            EventKind::Wait | EventKind::LockWait | EventKind::BarrierArrive => {
+            kind if kind.role().begins_wait() => {
                 waiting.insert(thread, (u64::from(row) + 1, event));
                 continue;
             }

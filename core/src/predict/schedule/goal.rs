@@ -95,11 +95,8 @@ impl CandidateGoal {
 /// The arrangement of a candidate: requests for locks stay unfulfilled; races are adjacent.
 fn shape(run: &Run, candidate: &AnomalyCandidate) -> GoalShape {
     let asks = |event: &EventId| {
-        let kind = run.events.get(*event).map(|event| event.kind);
-        matches!(
-            kind,
-            Some(EventKind::Lock | EventKind::SharedLock | EventKind::LockWait)
-        )
+        let event = run.events.get(*event);
+        event.is_some_and(|event| event.kind.role().requests_lock())
     };
     match candidate.class {
         Class::Race => GoalShape::Together,

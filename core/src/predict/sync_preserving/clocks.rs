@@ -5,7 +5,7 @@
 
 use crate::orders::other_thread;
 use unsnarl_order::{ClockTable, VectorClock};
-use unsnarl_trace::{Event, EventId, EventKind, Run};
+use unsnarl_trace::{Event, EventId, EventKind, Run, kinds::EventRole};
 
 /// Edges that clocks follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -185,18 +185,31 @@ impl PrerequisitePass {
 
     /// Joins the prerequisites of the row; they are needed before the next step.
     fn needs(&mut self, t: u16, step: u32, event: &Event) {
-        use EventKind::*;
-        let kind = event.kind;
-        let rose = match kind {
-            Read | AtomicRead | Rmw => self.reads(t, event),
-            Join => self.joins(t, event),
-            Wake | SemWait | OnceEnd | OncePass | BarrierLeave => self.takes(t, event, true, false),
-            BarrierArrive | TryLockFailed => self.takes(t, event, false, true),
-            SharedLock if self.edges == Edges::ReadsFromAndLocks => {
-                self.takes(t, event, true, false)
-            }
-            Lock if self.edges == Edges::ReadsFromAndLocks => self.takes(t, event, true, true),
-            _ => false,
+        let with_locks = self.edges == Edges::ReadsFromAndLocks;
+        let rose = match event.kind.role() {
+            EventRole::Access => event.kind.reads() && self.reads(t, event),
+            EventRole::Join => self.joins(t, event),
+            EventRole::Resume
+            | EventRole::TakeUnit
+            | EventRole::Open
+            | EventRole::Pass
+            | EventRole::Leave => self.takes(t, event, true, false),
+            EventRole::Arrive | EventRole::Attempt => self.takes(t, event, false, true),
+            EventRole::Acquire { shared } => with_locks && self.takes(t, event, true, !shared),
+            EventRole::Release { .. }
+            | EventRole::Contend
+            | EventRole::Sleep
+            | EventRole::Notify { .. } => false,
+            EventRole::PostUnit
+            | EventRole::Enter
+            | EventRole::Fork
+            | EventRole::Begin
+            | EventRole::End => false,
+            EventRole::Fence
+            | EventRole::Allocate
+            | EventRole::Free
+            | EventRole::GiveWay
+            | EventRole::Local => false,
         };
         if rose {
             self.note(t, step + 1);
@@ -236,29 +249,39 @@ impl PrerequisitePass {
 
     /// Publishes the thread's clock where others will need it.
     fn gives(&mut self, t: u16, event: &Event) {
-        use EventKind::*;
-        let (kind, location) = (event.kind, event.location.index());
-        if kind.writes()
+        let location = event.location.index();
+        if event.kind.writes()
             && let Some(state) = self.states.get(usize::from(t))
             && let Some(written) = self.written.get_mut(location)
         {
             *written = Some((t, state.clock.get(t).saturating_sub(1)));
         }
-        match kind {
-            Fork => self.forks(t, event),
-            Wait => {
+        match event.kind.role() {
+            EventRole::Fork => self.forks(t, event),
+            EventRole::Sleep => {
                 if let Some(state) = self.states.get_mut(usize::from(t)) {
                     state.waits = Some(location);
                 }
             }
-            Signal | Broadcast | SemPost | SemWait | OnceBegin | OnceEnd | BarrierArrive
-            | Unlock => {
+            EventRole::Notify { .. }
+            | EventRole::PostUnit
+            | EventRole::TakeUnit
+            | EventRole::Enter
+            | EventRole::Open
+            | EventRole::Arrive
+            | EventRole::Release { shared: false } => {
                 self.leaves(t, location, |object| &mut object.given);
             }
-            BarrierLeave | Lock | SharedLock | SharedUnlock => {
+            EventRole::Leave | EventRole::Acquire { .. } | EventRole::Release { shared: true } => {
                 self.leaves(t, location, |object| &mut object.other);
             }
-            _ => {}
+            EventRole::Access
+            | EventRole::Fence
+            | EventRole::Attempt
+            | EventRole::Contend
+            | EventRole::Resume => {}
+            EventRole::Begin | EventRole::End | EventRole::Join | EventRole::Pass => {}
+            EventRole::Allocate | EventRole::Free | EventRole::GiveWay | EventRole::Local => {}
         }
     }
 

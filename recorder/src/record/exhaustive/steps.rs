@@ -10,7 +10,10 @@ use super::path::{
 };
 use crate::record::Details;
 use rustc_hash::FxHashMap;
-use unsnarl_trace::raw::{ChoiceKind, Detail, End, Record, RecordKind, WaitsFor};
+use unsnarl_trace::{
+    kinds::EventRole,
+    raw::{ChoiceKind, Detail, End, Record, RecordKind, WaitsFor},
+};
 
 /// The reason for which a run cannot be searched from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -118,20 +121,44 @@ impl Builder {
                 let size = self.blocks.remove(&record.addr).unwrap_or(1);
                 self.memory(record.addr, size, true);
             }
-            Fork => self.deed(NoticedEffect::Enables(record.value as u16)),
-            Join => self.deed(NoticedEffect::Follows(record.value as u16)),
-            Wait | Wake | Signal | Broadcast => self.condition(kind, record),
-            BarrierArrive | BarrierLeave => self.barrier(kind, record),
             Blocked => self.pending(record),
-            Lock => self.sync(record.addr, SyncOperation::Lock),
-            Unlock => self.sync(record.addr, SyncOperation::Unlock),
-            SharedLock => self.sync(record.addr, SyncOperation::SharedLock),
-            SharedUnlock => self.sync(record.addr, SyncOperation::SharedUnlock),
-            TryFailed | SemWait | SemPost | OnceBegin | OnceEnd | OncePass => {
-                self.sync(record.addr, SyncOperation::Other);
+            _ => {
+                if let Some(kind) = kind.event() {
+                    self.operation(kind.role(), record);
+                }
             }
+        }
+    }
+
+    fn operation(&mut self, role: EventRole, record: &Record) {
+        let other = SyncOperation::Other;
+        match role {
+            EventRole::Fork => self.deed(NoticedEffect::Enables(record.value as u16)),
+            EventRole::Join => self.deed(NoticedEffect::Follows(record.value as u16)),
+            EventRole::Sleep | EventRole::Resume | EventRole::Notify { .. } => {
+                self.condition(role, record)
+            }
+            EventRole::Arrive => self.arrive(record),
+            EventRole::Leave => self.leave(record.addr),
+            EventRole::Acquire { shared: false } => self.sync(record.addr, SyncOperation::Lock),
+            EventRole::Acquire { shared: true } => {
+                self.sync(record.addr, SyncOperation::SharedLock)
+            }
+            EventRole::Release { shared: false } => self.sync(record.addr, SyncOperation::Unlock),
+            EventRole::Release { shared: true } => {
+                self.sync(record.addr, SyncOperation::SharedUnlock)
+            }
+            EventRole::Attempt | EventRole::TakeUnit | EventRole::PostUnit => {
+                self.sync(record.addr, other)
+            }
+            EventRole::Enter | EventRole::Open | EventRole::Pass => self.sync(record.addr, other),
             // That a thread finds a lock held shows in its waiting; the rest is nobody else's business.
-            _ => {}
+            EventRole::Access
+            | EventRole::Fence
+            | EventRole::Contend
+            | EventRole::Begin
+            | EventRole::End => {}
+            EventRole::Allocate | EventRole::Free | EventRole::GiveWay | EventRole::Local => {}
         }
     }
 
@@ -153,19 +180,19 @@ impl Builder {
         self.deed(NoticedEffect::Sync { object, operation });
     }
 
-    fn condition(&mut self, kind: RecordKind, record: &Record) {
+    fn condition(&mut self, role: EventRole, record: &Record) {
         let waiters = self.waiters.entry(record.addr).or_default();
-        let woken = match kind {
-            RecordKind::Wait => {
+        let woken = match role {
+            EventRole::Sleep => {
                 waiters.push(record.thread);
                 Vec::new()
             }
-            RecordKind::Wake => {
+            EventRole::Resume => {
                 // The order of what woke it is noted there.
                 waiters.retain(|waiter| *waiter != record.thread);
                 return;
             }
-            RecordKind::Broadcast => std::mem::take(waiters),
+            EventRole::Notify { all: true } => std::mem::take(waiters),
             _ if record.value == 0 => Vec::new(),
             _ => match (self.woken.take(), waiters.as_slice()) {
                 (Some(one), _) => vec![one],
@@ -181,16 +208,17 @@ impl Builder {
             .for_each(|thread| self.deed(NoticedEffect::Enables(thread)));
     }
 
-    /// Handles a barrier: the last thread to arrive lets the others go on.
-    fn barrier(&mut self, kind: RecordKind, record: &Record) {
-        let arrived = self.arrived.entry(record.addr).or_default();
-        if kind == RecordKind::BarrierArrive {
-            if let Some(step) = self.path.steps.len().checked_sub(1) {
-                arrived.push((record.thread, step));
-            }
-            return self.sync(record.addr, SyncOperation::Other);
+    fn arrive(&mut self, record: &Record) {
+        if let Some(step) = self.path.steps.len().checked_sub(1) {
+            let arrived = self.arrived.entry(record.addr).or_default();
+            arrived.push((record.thread, step));
         }
-        let arrived = std::mem::take(arrived);
+        self.sync(record.addr, SyncOperation::Other);
+    }
+
+    /// Closes a meeting: the last thread to arrive let the others go on.
+    fn leave(&mut self, object: u64) {
+        let arrived = self.arrived.remove(&object).unwrap_or_default();
         if let Some((_, last)) = arrived.last()
             && let Some(step) = self.path.steps.get_mut(*last)
         {
@@ -205,9 +233,7 @@ impl Builder {
         let operation = match WaitsFor::from_u32(record.size) {
             Some(WaitsFor::Lock) => SyncOperation::Lock,
             Some(WaitsFor::SharedLock) => SyncOperation::SharedLock,
-            Some(
-                WaitsFor::Condition | WaitsFor::Semaphore | WaitsFor::Barrier | WaitsFor::Once,
-            ) => SyncOperation::Other,
+            Some(waits_for) if waits_for.class().is_synchronization() => SyncOperation::Other,
             _ => return,
         };
         let object = record.addr;

@@ -104,9 +104,5 @@ fn had<'r>(
 /// `true` for accesses, and for synchronization that a thread does in every run, independent of whether it
 /// has to wait.
 fn is_op(kind: EventKind) -> bool {
-    use EventKind::{Alloc, Begin, Blocked, Branch, End, Failure, Fence, LockWait, Yield};
-    !matches!(
-        kind,
-        Alloc | Begin | Blocked | Branch | End | Failure | Fence | LockWait | Yield
-    )
+    kind.role().is_order_relevant() && kind != EventKind::Fence
 }

@@ -18,7 +18,7 @@ use crate::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_core::explanation::Place;
-use unsnarl_trace::{Event, EventId, EventKind, Location, Run, Value};
+use unsnarl_trace::{Event, EventId, EventKind, Location, Run, Value, kinds::EventRole};
 
 /// Facts about two runs beyond their events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -112,16 +112,11 @@ impl MatchUp {
         let mut ops = Vec::new();
         for (id, mut event) in run.events.iter() {
             let is_blocked = wanted(&event).map(|kind| event.kind = kind).is_some();
-            let is_named = matches!(
-                event.kind,
-                EventKind::Lock
-                    | EventKind::SharedLock
-                    | EventKind::Unlock
-                    | EventKind::SharedUnlock
-                    | EventKind::Signal
-                    | EventKind::Broadcast
-                    | EventKind::Failure
-            );
+            let role = event.kind.role();
+            let is_named = role.acquires_lock()
+                || role.releases_lock()
+                || matches!(role, EventRole::Notify { .. })
+                || event.kind == EventKind::Failure;
             if is_blocked || is_named || event.kind.is_access() || waits(event.kind) {
                 let key = self.key(run, id, &event, &mut seen);
                 ops.push(self.op(run, key, &event));

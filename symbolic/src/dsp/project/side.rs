@@ -1,7 +1,7 @@
 //! An order as the projection sees it: operations with their accesses, from a symbolic trace or a run.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::EventKind;
+use unsnarl_trace::{EventKind, kinds::EventRole};
 
 /// The number of an operation, the same in both orders.
 pub(super) type OperationNumber = u32;
@@ -21,23 +21,15 @@ pub(super) enum LockEffect {
 
 /// `true` for kinds that create or join threads. A region with such an operation cannot be atomic.
 pub(super) fn waits(kind: EventKind) -> bool {
-    matches!(
-        kind,
-        EventKind::Fork
-            | EventKind::Join
-            | EventKind::Wait
-            | EventKind::Wake
-            | EventKind::BarrierArrive
-            | EventKind::SemWait
-    )
+    matches!(kind.role(), EventRole::Fork | EventRole::Resume) || kind.role().waits_for_another()
 }
 
 /// Effect of an event of this kind on its lock.
 pub(super) fn lock_of(kind: EventKind, lock: u32) -> LockEffect {
-    match kind {
-        EventKind::Lock | EventKind::SharedLock => LockEffect::Takes(lock),
-        EventKind::Unlock | EventKind::SharedUnlock => LockEffect::Gives(lock),
-        kind if waits(kind) => LockEffect::Waits,
+    match kind.role() {
+        EventRole::Acquire { .. } => LockEffect::Takes(lock),
+        EventRole::Release { .. } => LockEffect::Gives(lock),
+        _ if waits(kind) => LockEffect::Waits,
         _ => LockEffect::None,
     }
 }
