@@ -5,12 +5,14 @@
 //! roles that exist needs rows here and no code there; a role of its own makes the compiler ask for its meaning
 //! wherever orders are made, checked or compared.
 
+mod functions;
 #[macro_use]
 mod tables;
 mod role;
 #[cfg(all(test, feature = "file"))]
 mod tests;
 
+pub use functions::LibraryFunction;
 pub use role::{EventRole, ObjectUse};
 
 record_kinds! {

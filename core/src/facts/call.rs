@@ -1,38 +1,10 @@
 //! The object of a call that locks, waits or signals, found in the text of its line.
 
-use unsnarl_trace::EventKind;
+use unsnarl_trace::{
+    EventKind,
+    kinds::{LibraryFunction, ObjectClass},
+};
 
-/// C functions with the position of the object among their arguments, by their effect on it.
-const LOCKS: [&str; 12] = [
-    "pthread_mutex_lock",
-    "pthread_mutex_trylock",
-    "pthread_mutex_timedlock",
-    "pthread_mutex_unlock",
-    "pthread_rwlock_rdlock",
-    "pthread_rwlock_wrlock",
-    "pthread_rwlock_unlock",
-    "pthread_spin_lock",
-    "pthread_spin_unlock",
-    "mtx_lock",
-    "mtx_trylock",
-    "mtx_unlock",
-];
-const CONDITIONS: [&str; 8] = [
-    "pthread_cond_wait",
-    "pthread_cond_timedwait",
-    "pthread_cond_signal",
-    "pthread_cond_broadcast",
-    "cnd_wait",
-    "cnd_timedwait",
-    "cnd_signal",
-    "cnd_broadcast",
-];
-const OTHERS: [&str; 4] = [
-    "sem_wait",
-    "sem_trywait",
-    "sem_post",
-    "pthread_barrier_wait",
-];
 /// C++ guards, with the object in parentheses or braces after the guard's name.
 const GUARDS: [&str; 4] = ["lock_guard", "unique_lock", "scoped_lock", "shared_lock"];
 /// C++ member functions called on the object.
@@ -49,29 +21,23 @@ const CONDITION_MEMBERS: [&str; 5] = ["wait", "wait_for", "wait_until", "notify_
 /// The object of a call: `queue->lock` of `pthread_mutex_lock(&queue->lock);`, `mutex_` of
 /// `std::lock_guard<std::mutex> guard(mutex_);`; none where the line has no such call, or several objects.
 pub(super) fn object(text: &str, kind: EventKind) -> Option<String> {
-    use EventKind::{
-        BarrierArrive, BarrierLeave, Broadcast, Lock, LockWait, SemPost, SemWait, SharedLock,
-        SharedUnlock, Signal, TryLockFailed, Unlock, Wait, Wake,
-    };
-    match kind {
-        Lock | LockWait | Unlock | SharedLock | SharedUnlock | TryLockFailed => {
-            argument(text, &LOCKS)
-                .or_else(|| guarded(text))
-                .or_else(|| receiver(text, &LOCK_MEMBERS))
-        }
-        Wait | Wake | Signal | Broadcast => {
-            argument(text, &CONDITIONS).or_else(|| receiver(text, &CONDITION_MEMBERS))
-        }
-        SemWait | SemPost | BarrierArrive | BarrierLeave => argument(text, &OTHERS),
-        _ => None,
+    let by_argument = argument(text, kind);
+    match kind.class() {
+        ObjectClass::Lock => by_argument
+            .or_else(|| guarded(text))
+            .or_else(|| receiver(text, &LOCK_MEMBERS)),
+        ObjectClass::Condition => by_argument.or_else(|| receiver(text, &CONDITION_MEMBERS)),
+        _ => by_argument,
     }
 }
 
-/// The first argument of one of the functions, without `&`.
-fn argument(text: &str, functions: &[&str]) -> Option<String> {
-    let behind = functions.iter().find_map(|name| {
-        let (_, rest) = text.split_once(name)?;
-        rest.trim_start().strip_prefix('(')
+/// The first argument of a function that makes such events, without `&`.
+fn argument(text: &str, kind: EventKind) -> Option<String> {
+    let mut functions = LibraryFunction::ALL.iter();
+    let behind = functions.find_map(|function| {
+        let (_, rest) = text.split_once(function.name)?;
+        let behind = rest.trim_start().strip_prefix('(');
+        behind.filter(|_| function.is_about(kind))
     })?;
     named(first_of(behind)?)
 }

@@ -7,7 +7,7 @@ use super::{
     thread::{AccessChunk, Activity, BranchState, Todo},
     value::{Scalar, Val},
 };
-use unsnarl_trace::{EventId, EventKind, ThreadId, Value};
+use unsnarl_trace::{EventId, EventKind, ThreadId, Value, kinds::LibraryFunction};
 
 /// `EBUSY`, `ETIMEDOUT`.
 const BUSY: u128 = 16;
@@ -19,48 +19,22 @@ impl PathMachine<'_> {
     }
 
     pub fn synchronization(&mut self, id: ThreadId, made: &MadeCall) -> Result<Did, String> {
-        use EventKind as K;
         let name = made.name;
-        let ends: &[EventKind] = match name {
-            "pthread_mutex_lock" | "pthread_spin_lock" | "pthread_rwlock_wrlock" | "mtx_lock" => {
-                &[K::Lock]
-            }
-            "pthread_rwlock_rdlock" => &[K::SharedLock],
-            "pthread_mutex_unlock"
-            | "pthread_spin_unlock"
-            | "pthread_rwlock_unlock"
-            | "mtx_unlock" => &[K::Unlock, K::SharedUnlock],
-            "pthread_mutex_trylock"
-            | "pthread_spin_trylock"
-            | "pthread_rwlock_trywrlock"
-            | "pthread_rwlock_tryrdlock"
-            | "mtx_trylock"
-            | "pthread_mutex_timedlock"
-            | "pthread_mutex_clocklock"
-            | "mtx_timedlock"
-            | "pthread_rwlock_timedrdlock"
-            | "pthread_rwlock_timedwrlock" => &[K::Lock, K::SharedLock, K::TryLockFailed],
-            "pthread_cond_wait"
-            | "pthread_cond_timedwait"
-            | "pthread_cond_clockwait"
-            | "cnd_wait"
-            | "cnd_timedwait" => &[K::Wake],
-            "pthread_cond_signal" | "cnd_signal" => &[K::Signal],
-            "pthread_cond_broadcast" | "cnd_broadcast" => &[K::Broadcast],
-            "pthread_barrier_wait" => &[K::BarrierLeave],
-            "sem_wait" => &[K::SemWait],
-            "sem_post" => &[K::SemPost],
-            "sem_trywait" | "sem_timedwait" | "sem_clockwait" => &[K::SemWait, K::TryLockFailed],
-            "__cxa_guard_acquire" => &[K::OnceBegin, K::OncePass],
-            "__cxa_guard_release" => &[K::OnceEnd],
-            "pthread_once" | "call_once" => return self.once(id, made),
-            "pthread_create" | "thrd_create" => return self.create(id, made),
-            "pthread_join" | "thrd_join" => return self.join_thread(id, made),
+        if let Some(function) = LibraryFunction::named(name) {
+            return match function.ends {
+                [] => self.only_prepares(id, made),
+                ends => self.until(id, made, ends),
+            };
+        }
+        match name {
+            "pthread_once" | "call_once" => self.once(id, made),
+            "pthread_create" | "thrd_create" => self.create(id, made),
+            "pthread_join" | "thrd_join" => self.join_thread(id, made),
             "pthread_self" | "thrd_current" => {
                 let handle = self.handle(id);
-                return Ok(Did::Value(Some(
+                Ok(Did::Value(Some(
                     Scalar::address(&mut self.exprs, handle).into(),
-                )));
+                )))
             }
             "pthread_equal" => {
                 let (a, b) = made
@@ -68,44 +42,21 @@ impl PathMachine<'_> {
                     .zip(made.argument(1))
                     .ok_or("a call without arguments")?;
                 let equal = a.compare(&mut self.exprs, crate::expr::Comparison::Eq, b);
-                return Ok(Did::Value(Some(equal.resized(&mut self.exprs, 32).into())));
+                Ok(Did::Value(Some(equal.resized(&mut self.exprs, 32).into())))
             }
-            "pthread_exit" | "thrd_exit" => return self.thread_exits(id, made),
+            "pthread_exit" | "thrd_exit" => self.thread_exits(id, made),
             "sched_yield" | "thrd_yield" | "usleep" | "sleep" | "nanosleep" | "pthread_yield"
-            | "thrd_sleep" | "clock_nanosleep" => return self.gives_way(id, made),
-            "pthread_mutex_init"
-            | "pthread_mutex_destroy"
-            | "pthread_cond_init"
-            | "pthread_cond_destroy"
-            | "pthread_attr_init"
+            | "thrd_sleep" | "clock_nanosleep" => self.gives_way(id, made),
+            "pthread_attr_init"
             | "pthread_attr_destroy"
-            | "pthread_rwlock_init"
-            | "pthread_rwlock_destroy"
-            | "pthread_barrier_init"
-            | "pthread_barrier_destroy"
-            | "sem_init"
-            | "sem_destroy"
-            | "pthread_spin_init"
-            | "pthread_spin_destroy"
-            | "pthread_mutexattr_init"
-            | "pthread_mutexattr_settype"
-            | "pthread_mutexattr_destroy"
             | "pthread_attr_setstacksize"
             | "pthread_attr_setdetachstate"
             | "pthread_detach"
             | "thrd_detach"
-            | "mtx_init"
-            | "mtx_destroy"
-            | "cnd_init"
-            | "cnd_destroy"
-            | "pthread_setname_np"
-            | "pthread_condattr_init"
-            | "pthread_condattr_setclock"
-            | "pthread_condattr_destroy" => return self.only_prepares(id, made),
-            _ if name.starts_with("_ZNSt6thread") => return self.cpp_thread(id, made),
-            _ => return Ok(Did::Strange),
-        };
-        self.until(id, made, ends)
+            | "pthread_setname_np" => self.only_prepares(id, made),
+            _ if name.starts_with("_ZNSt6thread") => self.cpp_thread(id, made),
+            _ => Ok(Did::Strange),
+        }
     }
 
     /// Uses the call's events up to one of these kinds, which determines the result.

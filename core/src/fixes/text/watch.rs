@@ -9,6 +9,7 @@ use super::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
+use unsnarl_trace::kinds::LibraryFunction;
 
 /// Calls that wait for time, for input or for the next time slice.
 const FOR_LONG: [&str; 13] = [
@@ -26,17 +27,10 @@ const FOR_LONG: [&str; 13] = [
     "poll",
     "select",
 ];
-/// Calls that return only after an action of another thread.
-const FOR_OTHERS: [&str; 14] = [
+/// Calls that return only after an action of another thread, beside those of the libraries of C.
+const FOR_OTHERS: [&str; 7] = [
     "pthread_join",
-    "pthread_cond_wait",
-    "pthread_cond_timedwait",
-    "pthread_barrier_wait",
-    "sem_wait",
-    "sem_timedwait",
     "thrd_join",
-    "cnd_wait",
-    "cnd_timedwait",
     "join",
     "wait",
     "wait_for",
@@ -47,6 +41,11 @@ const FOR_OTHERS: [&str; 14] = [
 const LEAVING: [&str; 4] = ["pthread_exit", "thrd_exit", "longjmp", "siglongjmp"];
 /// Macros in capitals that do not leave the function.
 const HARMLESS: [&str; 4] = ["EXPECT", "ASSERT", "UNUSED", "MIN"];
+
+fn waits_for_another(function: &str) -> bool {
+    let known = LibraryFunction::named(function);
+    FOR_OTHERS.contains(&function) || known.is_some_and(LibraryFunction::waits_for_another)
+}
 
 /// Functions and macros of a file.
 pub struct FileFunctions<'s> {
@@ -110,7 +109,7 @@ impl<'s> FileFunctions<'s> {
         let called = called.map(|call| callee(self.source, call));
         self.calls.entry(name).or_default().extend(called);
         let waits = |node: &Node<'_>| match node.kind() {
-            "call_expression" => FOR_OTHERS.contains(&callee(self.source, *node)),
+            "call_expression" => waits_for_another(callee(self.source, *node)),
             _ => spins(self.source, *node),
         };
         let inner = descendants(body).into_iter().filter(is_there);
@@ -178,7 +177,7 @@ impl<'s> FileFunctions<'s> {
                 "line {line} waits and gives the lock back meanwhile: others come in between"
             ));
         }
-        if is_new && (FOR_OTHERS.contains(&name) || FOR_LONG.contains(&name)) {
+        if is_new && (waits_for_another(name) || FOR_LONG.contains(&name)) {
             return Err(format!(
                 "line {line} waits (`{name}`), and would keep the lock meanwhile"
             ));
