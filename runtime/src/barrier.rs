@@ -8,10 +8,10 @@ use crate::{
     objects,
     real::real,
     scheduler,
-    state::{Thread, Wait, controlled, live_threads, thread, unrecorded},
+    state::{Thread, Wait, controlled, grant, unrecorded},
 };
 use core::ffi::c_int;
-use unsnarl_trace::raw::RecordKind;
+use unsnarl_trace::raw::{RecordKind, WaitsFor};
 
 /// Value that one of the threads at a barrier gets (`PTHREAD_BARRIER_SERIAL_THREAD`).
 const SERIAL_THREAD: c_int = -1;
@@ -48,24 +48,20 @@ fn arrive(this: &Thread, barrier: usize, pc: u64) -> c_int {
     let object = objects::at(barrier);
     object.arrived.set(object.arrived.get() + 1);
     let leave = Next::of(RecordKind::BarrierLeave, pc, barrier);
+    let wish = Wait::Granted {
+        object: barrier,
+        waits_for: WaitsFor::Barrier,
+    };
     let last = object.arrived.get() >= object.value.get();
     if last {
         object.arrived.set(0);
-        release_waiters(barrier);
+        grant(wish);
         scheduler::decide(this, leave);
     } else {
-        scheduler::block(this, leave, Wait::Barrier(barrier), 0);
+        scheduler::block(this, leave, wish, 0);
     }
     log::sync(this, RecordKind::BarrierLeave, pc, barrier, 0);
     if last { SERIAL_THREAD } else { 0 }
-}
-
-fn release_waiters(barrier: usize) {
-    for &number in live_threads() {
-        if thread(number).wait.get() == Wait::Barrier(barrier) {
-            thread(number).wait.set(Wait::Nothing);
-        }
-    }
 }
 
 unsafe extern "C-unwind" fn destroy(barrier: usize, pc: u64) -> c_int {

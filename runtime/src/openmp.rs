@@ -20,7 +20,7 @@ use crate::{
     failure, log,
     next::Next,
     scheduler,
-    state::{Mode, SHARED, Thread, Wait, live_threads, this_thread, thread},
+    state::{Mode, SHARED, Thread, Wait, grant, this_thread},
     sys,
 };
 use core::{
@@ -31,7 +31,7 @@ use core::{
 use shares::Share;
 use tasks::{Group, Task};
 use teams::Team;
-use unsnarl_trace::raw::{self, RecordKind};
+use unsnarl_trace::raw::{self, RecordKind, WaitsFor};
 
 /// Call site of the call that is being served. Written with the turn, read before it is given up.
 static CALL_PC: AtomicU64 = AtomicU64::new(0);
@@ -123,17 +123,19 @@ fn look(this: &Thread, object: usize) {
 /// Waits until another thread calls [`wake`]; the caller looks again then.
 fn park(this: &Thread, pc: u64, object: usize) {
     let next = Next::of(RecordKind::BarrierLeave, pc, object);
-    scheduler::block(this, next, Wait::Barrier(object), 0);
+    scheduler::block(this, next, parked(object), 0);
+}
+
+fn parked(object: usize) -> Wait {
+    Wait::Granted {
+        object,
+        waits_for: WaitsFor::Barrier,
+    }
 }
 
 /// Wakes all threads that have parked there.
 fn wake(object: usize) {
-    for &number in live_threads() {
-        let other = thread(number);
-        if other.wait.get() == Wait::Barrier(object) {
-            other.wait.set(Wait::Nothing);
-        }
-    }
+    grant(parked(object));
 }
 
 /// Reserves memory that lives as long as the process.

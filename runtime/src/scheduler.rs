@@ -120,7 +120,11 @@ fn has_come(this: &Thread) -> bool {
 fn keeps_signals(wish: Wait) -> bool {
     matches!(
         wish,
-        Wait::Nothing | Wait::Condition { .. } | Wait::Barrier(_) | Wait::Futex(_) | Wait::Outside
+        Wait::Nothing
+            | Wait::Condition { .. }
+            | Wait::Granted { .. }
+            | Wait::Futex(_)
+            | Wait::Outside
     )
 }
 
@@ -376,7 +380,7 @@ fn grantable_by_itself(other: &Thread, wait: Wait) -> bool {
         Wait::Nothing => true,
         Wait::Lock(lock) => objects::at(lock).is_free_for_writing(),
         Wait::SharedLock(lock) => objects::at(lock).owner.get() == 0,
-        Wait::Condition { .. } | Wait::Barrier(_) => false,
+        Wait::Condition { .. } | Wait::Granted { .. } => false,
         Wait::Join(number) => thread(number).ended.get(),
         Wait::Semaphore(semaphore) => objects::at(semaphore).value.get() > 0,
         Wait::Once(once) => objects::at(once).owner.get() == 0,

@@ -331,7 +331,7 @@ pub fn send_by_timer(signal: c_int, to: Option<&'static Thread>, value: usize) {
     let waits = |thread: &&'static Thread| {
         matches!(
             thread.wait.get(),
-            Wait::Condition { .. } | Wait::Barrier(_) | Wait::Futex(_)
+            Wait::Condition { .. } | Wait::Granted { .. } | Wait::Futex(_)
         )
     };
     let target = match to {

@@ -41,8 +41,12 @@ pub enum Wait {
     },
     Join(u16),
     Semaphore(usize),
-    Barrier(usize),
     Once(usize),
+    /// Another thread's operation on the object, which ends the wait by [`grant`].
+    Granted {
+        object: usize,
+        waits_for: raw::WaitsFor,
+    },
     /// A descriptor that can be read.
     Input(i32),
     /// A descriptor that can be written.
@@ -77,7 +81,7 @@ impl Wait {
             Wait::Condition { condition, .. } => (raw::WaitsFor::Condition, condition),
             Wait::Join(thread) => (raw::WaitsFor::Join, thread as usize),
             Wait::Semaphore(object) => (raw::WaitsFor::Semaphore, object),
-            Wait::Barrier(object) => (raw::WaitsFor::Barrier, object),
+            Wait::Granted { object, waits_for } => (waits_for, object),
             Wait::Once(object) => (raw::WaitsFor::Once, object),
             Wait::Input(_) | Wait::Output(_) | Wait::Poll { .. } => (raw::WaitsFor::Io, 0),
             Wait::Outside | Wait::FileLock(_) => (raw::WaitsFor::Io, 0),
@@ -338,6 +342,16 @@ pub fn thread(number: u16) -> &'static Thread {
 pub fn live_threads() -> &'static [u16] {
     // SAFETY: `live` has room for every thread; the slice is read before the set changes.
     unsafe { core::slice::from_raw_parts(SHARED.live.get(), SHARED.live_count.get()) }
+}
+
+/// Ends all waits for this.
+pub fn grant(wish: Wait) {
+    for &number in live_threads() {
+        let waiting = &thread(number).wait;
+        if waiting.get() == wish {
+            waiting.set(Wait::Nothing);
+        }
+    }
 }
 
 /// The log's header. Only when the mode is not `Off`.
