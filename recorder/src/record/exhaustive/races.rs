@@ -5,10 +5,7 @@
 
 use super::path::{ExecutedPath, NoticedEffect, SyncOperation, bit, options};
 use rustc_hash::FxHashMap;
-
-/// A vector clock: for each thread, the number of its steps that come before the next step of the clock's owner in
-/// every order.
-type Clock = Vec<u32>;
+use unsnarl_order::VectorClock;
 
 /// The object of a deed: dependent deeds have it in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,10 +62,11 @@ struct Past {
 
 struct Races<'a> {
     path: &'a ExecutedPath,
-    clocks: Vec<Clock>,
+    /// By thread: for each thread, the number of its steps that come before the next step of this one in every order.
+    clocks: Vec<VectorClock>,
     /// Number of each step among those of its thread, from 1, and the clock after it.
     ordinals: Vec<u32>,
-    after: Vec<Clock>,
+    after: Vec<VectorClock>,
     /// Steps of each thread.
     steps_of: Vec<Vec<usize>>,
     past: FxHashMap<Thing, Vec<Past>>,
@@ -84,7 +82,7 @@ pub fn of(path: &ExecutedPath) -> impl Iterator<Item = (usize, u16)> {
     let count = count.max().unwrap_or(0);
     let mut races = Races {
         path,
-        clocks: vec![vec![0; count]; count],
+        clocks: vec![VectorClock::of_width(count); count],
         ordinals: Vec::new(),
         steps_of: vec![Vec::new(); count],
         after: Vec::new(),
@@ -159,7 +157,7 @@ impl Races<'_> {
     }
 
     /// The thread's clock; empty for one that never ran.
-    fn clock(&self, thread: u16) -> Clock {
+    fn clock(&self, thread: u16) -> VectorClock {
         self.clocks
             .get(usize::from(thread))
             .cloned()
@@ -167,23 +165,18 @@ impl Races<'_> {
     }
 
     fn tick(&mut self, thread: u16) -> u32 {
-        let index = usize::from(thread);
-        let own = self
-            .clocks
-            .get_mut(index)
-            .and_then(|clock| clock.get_mut(index));
-        own.map_or(0, |count| {
-            *count += 1;
-            *count
-        })
+        let Some(clock) = self.clocks.get_mut(usize::from(thread)) else {
+            return 0;
+        };
+        let count = clock.get(thread) + 1;
+        clock.raise(thread, count);
+        count
     }
 
     /// Orders the steps in `clock` before all that the thread does from now on.
-    fn join(&mut self, thread: u16, clock: &Clock) {
+    fn join(&mut self, thread: u16, clock: &VectorClock) {
         if let Some(mine) = self.clocks.get_mut(usize::from(thread)) {
-            for (mine, theirs) in mine.iter_mut().zip(clock) {
-                *mine = (*mine).max(*theirs);
-            }
+            mine.join(clock.entries());
         }
     }
 
@@ -200,11 +193,11 @@ impl Races<'_> {
     }
 
     /// The steps that `deed` depends on and that are not ordered before it for another reason.
-    fn look(&self, thread: u16, before: &Clock, deed: &NoticedEffect) -> Vec<usize> {
+    fn look(&self, thread: u16, before: &VectorClock, deed: &NoticedEffect) -> Vec<usize> {
         let reversible = |past: &Past| {
             let ordinal = self.ordinals.get(past.step).copied().unwrap_or(0);
-            let known = before.get(usize::from(past.thread)).copied().unwrap_or(0);
-            ordinal > known && (!makes_way(past, deed) || self.could_go_on(thread, past.step))
+            ordinal > before.get(past.thread)
+                && (!makes_way(past, deed) || self.could_go_on(thread, past.step))
         };
         let steps = self.unseen(thread, deed).filter(reversible);
         steps.map(|past| past.step).collect()
@@ -213,7 +206,7 @@ impl Races<'_> {
     /// Notes the threads to try before `race`. To come before it, the thread needs the steps that its own step
     /// depends on since then (`after`), unless these depend on `race` themselves: the thread that begins them has to
     /// be tried.
-    fn note(&mut self, race: usize, thread: u16, after: &Clock) {
+    fn note(&mut self, race: usize, thread: u16, after: &VectorClock) {
         let theirs = self.path.steps.get(race).map(|step| step.thread);
         let threads = (0..).zip(&self.steps_of);
         let needed = threads.filter(|(other, steps)| {
@@ -221,9 +214,7 @@ impl Races<'_> {
             first.is_some_and(|(step, ordinal)| {
                 *other != thread
                     && Some(*other) != theirs
-                    && after
-                        .get(usize::from(*other))
-                        .is_some_and(|known| *known >= ordinal)
+                    && after.get(*other) >= ordinal
                     && self.is_free_since(race, step, *other)
             })
         });
@@ -240,8 +231,8 @@ impl Races<'_> {
 
     /// Returns whether `step` depends on no step of other threads from `race` on.
     fn is_free_since(&self, race: usize, step: usize, thread: u16) -> bool {
-        let known = self.after.get(step).into_iter().flatten();
-        let others = known.zip(&self.steps_of).enumerate();
+        let known = self.after.get(step).map_or(&[][..], VectorClock::entries);
+        let others = known.iter().zip(&self.steps_of).enumerate();
         others
             .filter(|(other, _)| *other != usize::from(thread))
             .all(|(_, (known, steps))| *known as usize <= steps.partition_point(|it| *it < race))
