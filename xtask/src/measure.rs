@@ -8,6 +8,7 @@ mod figures;
 mod report;
 mod source;
 mod tree;
+mod walks;
 
 pub use figures::MeasuredShare;
 pub use source::{attributes, is_for_tests};
@@ -32,6 +33,9 @@ pub fn run() -> Result<()> {
         numbers.extend(constants::constants(&file.path, &file.text)?);
     }
     print!("{}", constants::summary(&numbers, &docs));
+    let page = fs::read_to_string(shell::project().join(walks::PAGE))?;
+    let exists = |path: &str| shell::project().join(path).exists();
+    print!("{}", walks::table(&page, exists)?);
     Ok(())
 }
 
