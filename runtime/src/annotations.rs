@@ -1,4 +1,4 @@
-//! What a program tells the scheduler by `unsnarl.h`: regions that are atomic, values to choose, assumptions.
+//! Annotations of `unsnarl.h`: regions that are atomic, values to choose, assumptions.
 //!
 //! The header calls these functions where the program is linked with the runtime. They do nothing without a controlled
 //! recording.
