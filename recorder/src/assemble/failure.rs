@@ -192,7 +192,7 @@ fn exited(logged: Exit, launch: &Launch) -> RunEnd {
         Exit::Unknown => RunEnd::passed(),
         Exit::Code(code) if launch.criteria.expects(code) => RunEnd::passed(),
         Exit::Code(code) => match &launch.failed_check {
-            Some(FailedCheck { file, line }) => {
+            Some(FailedCheck { file, line, .. }) => {
                 let message = format!("the check at {}:{line} failed", names::file_name(file));
                 RunEnd::failed(Outcome::Failed, FailureKind::Check, message)
             }

@@ -11,6 +11,8 @@ pub struct FailedCheck {
     pub file: String,
     /// Line of the check, from 1.
     pub line: u32,
+    /// The framework's message: the checked expression, its values, and what the test adds.
+    pub text: String,
 }
 
 /// Endings of the names of source files.
@@ -32,15 +34,64 @@ impl FailedCheck {
 
     /// Returns the first failed check in a program's output. Takes time linear in the text.
     fn first_in(text: &str) -> Option<FailedCheck> {
-        text.lines().find_map(FailedCheck::in_line)
+        let plain = without_colors(text);
+        let mut lines = plain.lines();
+        while let Some(line) = lines.next() {
+            if let Some(found) = FailedCheck::in_line(line) {
+                let text = message(&found.text, lines);
+                return Some(FailedCheck { text, ..found });
+            }
+        }
+        None
     }
 
+    /// The check of a line, with what follows the place as its text.
     fn in_line(text: &str) -> Option<FailedCheck> {
         let dots = text.match_indices('.').map(|(dot, _)| dot);
         dots.filter_map(|dot| at_ending(text, dot))
             .find(|(before, _, rest)| says_failed(before, rest))
-            .map(|(_, check, _)| check)
+            .map(|(_, check, rest)| FailedCheck {
+                text: rest.to_owned(),
+                ..check
+            })
     }
+}
+
+/// Removes the escape sequences that color a text: frameworks write them into pipes, too.
+fn without_colors(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_digit() && c != ';');
+        let rest = end.and_then(|end| part.get(end..)?.strip_prefix('m'));
+        plain.push_str(rest.unwrap_or(part));
+    }
+    plain
+}
+
+/// Upper bound for the lines of a message.
+const MOST_LINES: usize = 30;
+
+/// Puts a message together of what stands behind the place and of the lines that follow, up to an empty one or the next
+/// report of the framework.
+fn message<'a>(first: &'a str, following: impl Iterator<Item = &'a str>) -> String {
+    const WORDS_WITHOUT_CONTENT: [&str; 4] = ["Failure", "FAILED:", "error: Failure!", ""];
+    let first = first.trim_start_matches(':').trim();
+    let first = (!WORDS_WITHOUT_CONTENT.contains(&first)).then_some(first);
+    let ends = |line: &&str| {
+        line.trim().is_empty()
+            || ["[", "===", "---", "***"]
+                .iter()
+                .any(|mark| line.starts_with(mark))
+            || FailedCheck::in_line(line).is_some()
+    };
+    let following = following.take_while(|line| !ends(line));
+    let lines: Vec<&str> = first
+        .into_iter()
+        .chain(following)
+        .take(MOST_LINES)
+        .collect();
+    lines.join("\n")
 }
 
 /// Splits a line at `FILE:LINE` or `FILE(LINE)`, whose ending begins with the dot: what stands before it, the place, and
@@ -58,7 +109,11 @@ fn at_ending(text: &str, dot: usize) -> Option<(&str, FailedCheck, &str)> {
     let begin = begin.map_or(0, |at| at + 1);
     let (before, name) = name.split_at_checked(begin)?;
     let file = (!name.is_empty()).then(|| format!("{name}.{ending}"))?;
-    let check = FailedCheck { file, line };
+    let check = FailedCheck {
+        file,
+        line,
+        text: String::new(),
+    };
     ENDINGS
         .contains(&ending)
         .then_some((before, check, rest.trim_start_matches(')')))
@@ -113,6 +168,7 @@ mod tests {
             "queue_test.cpp:7: FAILED:\n  REQUIRE( n == 2 )\nwith expansion:\n  1 == 2",
             "queue_test.cpp:7: ERROR: CHECK( n == 2 ) is NOT correct!\n  values: CHECK( 1 == 2 )",
             "queue_test.cpp(7): error: in \"queue/empty\": check n == 2 has failed [1 != 2]",
+            "queue_test.cpp(7): \x1b[1;31;49merror: in \"queue/empty\": check n == 2 has failed [1 != 2]\x1b[0;39;49m",
             "[  ERROR   ] --- 0x1 != 0x2\n[   LINE   ] --- queue_test.cpp:7: error: Failure!",
             "queue_test.cpp:7:test_empty:FAIL: Expected 2 Was 1",
             "queue_test.cpp:7:F:core:test_empty:0: Assertion 'n == 2' failed: n == 1, 2 == 2",
@@ -147,6 +203,39 @@ mod tests {
         for text in logged {
             assert_eq!(first(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn the_message_is_the_frameworks_own() {
+        let message = |text: &str| FailedCheck::first_in(text).map(|check| check.text);
+        let printed = [
+            (
+                "[ RUN      ] Queue.Empty\nq.cpp:7: Failure\nExpected equality of these values:\n  n\n    Which is: 1\n  2\nextra\n[  FAILED  ] Queue.Empty (0 ms)",
+                "Expected equality of these values:\n  n\n    Which is: 1\n  2\nextra",
+            ),
+            (
+                "q.cpp:7: Failure\nValue of: n == 3\n  Actual: false\nExpected: true\nq.cpp:8: Failure\nFailed",
+                "Value of: n == 3\n  Actual: false\nExpected: true",
+            ),
+            (
+                "q.cpp:7: FAILED:\n  CHECK( n == 2 )\nwith expansion:\n  1 == 2\n\n------",
+                "  CHECK( n == 2 )\nwith expansion:\n  1 == 2",
+            ),
+            (
+                "q.cpp:7: ERROR: CHECK( n == 2 ) is NOT correct!\n  values: CHECK( 1 == 2 )\n\n====",
+                "ERROR: CHECK( n == 2 ) is NOT correct!\n  values: CHECK( 1 == 2 )",
+            ),
+            (
+                "q.cpp(7): \x1b[1;31;49merror: in \"q/empty\": check n == 2 has failed [1 != 2]\x1b[0;39;49m\nq.cpp(8): error: in \"q/full\": x",
+                "error: in \"q/empty\": check n == 2 has failed [1 != 2]",
+            ),
+        ];
+        for (text, expected) in printed {
+            assert_eq!(message(text).as_deref(), Some(expected), "{text}");
+        }
+        let endless = format!("q.cpp:7: Failure\n{}", "line\n".repeat(1000));
+        let endless = message(&endless).unwrap_or_default();
+        assert_eq!(endless.lines().count(), super::MOST_LINES);
     }
 
     #[test]
