@@ -1,7 +1,7 @@
 //! Ways to start a program: anew, or as a copy of one that was started before.
 
 use super::{
-    Company, LaunchError, Process, Request, addresses,
+    Company, Given, LaunchError, Process, Request, addresses,
     command::command,
     gate::Gate,
     server::{NoServer, Server},
@@ -31,6 +31,7 @@ pub struct Starter {
     /// Runs of a campaign that may be made at a time; 0 stands for one.
     crew: usize,
     company: Arc<Company>,
+    environment: Arc<Given>,
 }
 
 /// The way in which the next run begins.
@@ -72,6 +73,35 @@ impl Starter {
         }
     }
 
+    /// The same with these environment variables for each run.
+    pub fn with_environment(self, environment: Given) -> Starter {
+        Starter {
+            environment: Arc::new(environment),
+            ..self
+        }
+    }
+
+    /// Environment variables of the runs that differ from those of this process.
+    pub fn environment(&self) -> &Given {
+        &self.environment
+    }
+
+    /// One for another program, with which it shares the memory of the logs.
+    pub fn for_another(&self) -> Starter {
+        Starter {
+            way: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Ends the process that is copied for each run, until another run begins.
+    pub fn rest(&self) {
+        let mut way = self.way();
+        if let RunStart::Served(_) = &*way {
+            *way = RunStart::Copy;
+        }
+    }
+
     /// Returns the settings of the driver and of the conditions for ending the program.
     pub fn company(&self) -> &Company {
         &self.company
@@ -90,6 +120,7 @@ impl Starter {
             is_beside_others: true,
             crew: 0,
             company: others.company.clone(),
+            environment: others.environment.clone(),
         }
     }
 

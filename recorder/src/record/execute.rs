@@ -62,7 +62,7 @@ pub(crate) fn make(
         program: program.path().to_owned(),
         command: job.command.clone(),
         directory: job.directory.clone(),
-        environment: environment(attempt),
+        environment: environment(job, attempt),
         stack: stack(attempt),
         stdin: job.stdin.clone(),
         output: job.output,
@@ -102,6 +102,11 @@ impl UnassembledRun {
     pub fn details(&self) -> Result<Option<Details>, RecordError> {
         let log = self.log()?;
         Ok(self.has_details.then(|| Details::read(&log)))
+    }
+
+    /// The failed check of a test framework that the program printed.
+    pub fn failed_check(&self) -> Option<&FailedCheck> {
+        self.launch.failed_check.as_ref()
     }
 
     /// The relation between the recorded order of events and the real one.
@@ -161,17 +166,19 @@ pub(crate) fn check_input(
     }
 }
 
-/// The variables that a recorded run looked up, with their values.
-pub(crate) fn environment(attempt: &RunPlan) -> Given {
+/// The variables that the job sets, and those that a recorded run looked up, with their values.
+pub(crate) fn environment(job: &Job, attempt: &RunPlan) -> Given {
+    let set = job.starter.environment().clone();
     let Some(input) = &attempt.input else {
-        return Given::new();
+        return set;
     };
     let os = |text: &String| OsString::from(text);
     // What the C library looks up by itself is kept of every run, so that it was not set where it is not there.
     let names = std::env::vars_os().map(|(name, _)| name);
     let names =
         names.filter(|name| EnvironmentVariable::is_looked_up_by_library(&name.to_string_lossy()));
-    let mut given: Given = names.map(|name| (name, None)).collect();
+    let mut given = set;
+    given.extend(names.map(|name| (name, None)));
     let recorded = input.environment.iter();
     for variable in recorded.filter(|variable| !variable.is_withheld()) {
         given.insert(os(&variable.name), variable.value.as_ref().map(os));
@@ -186,10 +193,10 @@ pub(crate) fn stack(attempt: &RunPlan) -> Option<u64> {
 }
 
 /// The variables that are kept in every run, as a run of this attempt has them.
-fn kept(attempt: &RunPlan) -> Vec<EnvironmentVariable> {
+fn kept(job: &Job, attempt: &RunPlan) -> Vec<EnvironmentVariable> {
     let of_process = std::env::vars_os().map(|(name, value)| (name, Some(value)));
     let mut variables: Given = of_process.collect();
-    variables.extend(environment(attempt));
+    variables.extend(environment(job, attempt));
     let text = |text: OsString| text.to_string_lossy().into_owned();
     let set = variables.into_iter().filter_map(|(name, value)| {
         let (name, value) = (text(name), Some(text(value?)));
@@ -252,7 +259,7 @@ pub(crate) fn seen(
         expected_steps: attempt.expected_steps,
         chances: attempt.chances,
         criteria: job.criteria.clone(),
-        environment: kept(attempt),
+        environment: kept(job, attempt),
         stack: match &attempt.input {
             Some(input) => input.stack,
             None => stack::noted(),

@@ -112,7 +112,7 @@ pub fn debug(
     fcntl_setfd(log.descriptor(), FdFlags::empty())
         .map_err(|error| ReplayError::from(RecordError::Log(error.into())))?;
     let limit = stack(&attempt);
-    let settings = settings(&job, environment(&attempt), limit, &log);
+    let settings = settings(&job, environment(&job, &attempt), limit, &log);
     let about = write_files(folder.path(), recorded, session, settings, &log);
     let about = about.map_err(DebugError::Files)?;
     let status = Command::new(gdb)
