@@ -4,7 +4,8 @@
 //! decided by what runs before have shown is the same however many are made at a time.
 
 use super::{
-    CampaignEnd, CampaignTally, MinimizedRun, Observed, RecordError, Recording, RunPlan, Summary,
+    CampaignEnd, CampaignTally, Goal, MinimizedRun, Observed, RecordError, Recording, RunPlan,
+    Summary,
     ahead::Ahead,
     alone::Solitude,
     classes::Classes,
@@ -45,24 +46,69 @@ pub fn record(
     stop: &AtomicBool,
     mut watcher: impl FnMut(&Observed<'_>),
 ) -> Result<Summary, RecordError> {
-    let mut campaign = Campaign::begin(recording, program)?;
-    let swept = marker::sweep(&recording.out);
-    campaign.summary.killed_before = swept.map_err(unwritable(&recording.out))?;
-    campaign.mark()?;
-    let mut planner = Planner::begin(recording, program)?;
-    campaign.summary.ended = campaign.explore(&mut planner, stop, &mut watcher)?;
-    campaign.summary.search = planner.leave()?;
-    if recording.minimize && campaign.summary.ended != CampaignEnd::Stopped {
-        campaign.minimize(program, stop)?;
+    let mut campaign = OpenCampaign::begin(recording, program)?;
+    campaign.go_on(recording.goal, stop, &mut watcher)?;
+    campaign.leave(stop)
+}
+
+/// A campaign that can be continued towards another goal.
+pub struct OpenCampaign<'a> {
+    campaign: Campaign<'a>,
+    planner: Planner,
+}
+
+impl<'a> OpenCampaign<'a> {
+    /// Begins a campaign without making a run.
+    pub fn begin(
+        recording: &'a Recording,
+        program: &'a ProgramDebugInfo,
+    ) -> Result<OpenCampaign<'a>, RecordError> {
+        let mut campaign = Campaign::begin(recording, program)?;
+        let swept = marker::sweep(&recording.out);
+        campaign.summary.killed_before = swept.map_err(unwritable(&recording.out))?;
+        campaign.mark()?;
+        let planner = Planner::begin(recording, program)?;
+        Ok(OpenCampaign { campaign, planner })
     }
-    let mut summary = campaign.summary;
-    summary.not_copied = recording.job.starter.obstacle();
-    summary.discarded = campaign.disk.discarded;
-    summary.alone = campaign
-        .solitude
-        .told()
-        .filter(|_| recording.job.starter.crew() > 1);
-    Ok(summary)
+
+    /// Makes runs until the goal is reached. The runs before count.
+    pub fn go_on(
+        &mut self,
+        goal: Goal,
+        stop: &AtomicBool,
+        watcher: &mut dyn FnMut(&Observed<'_>),
+    ) -> Result<CampaignEnd, RecordError> {
+        let campaign = &mut self.campaign;
+        campaign.goal = goal;
+        campaign.summary.ended = campaign.explore(&mut self.planner, stop, watcher)?;
+        Ok(campaign.summary.ended)
+    }
+
+    /// The state of the campaign so far.
+    pub fn summary(&self) -> &Summary {
+        &self.campaign.summary
+    }
+
+    /// Ends the campaign.
+    pub fn leave(self, stop: &AtomicBool) -> Result<Summary, RecordError> {
+        let OpenCampaign {
+            mut campaign,
+            planner,
+        } = self;
+        let (recording, program) = (campaign.recording, campaign.program);
+        campaign.summary.search = planner.leave()?;
+        if recording.minimize && campaign.summary.ended != CampaignEnd::Stopped {
+            campaign.minimize(program, stop)?;
+        }
+        let mut summary = campaign.summary;
+        summary.not_copied = recording.job.starter.obstacle();
+        summary.discarded = campaign.disk.discarded;
+        summary.alone = campaign
+            .solitude
+            .told()
+            .filter(|_| recording.job.starter.crew() > 1);
+        Ok(summary)
+    }
 }
 
 /// Callback that is told of each run.
@@ -71,6 +117,7 @@ type Watcher<'w> = &'w mut dyn FnMut(&Observed<'_>);
 /// A campaign in progress.
 struct Campaign<'a> {
     recording: &'a Recording,
+    goal: Goal,
     program: &'a ProgramDebugInfo,
     folder: RunFolder,
     disk: Disk,
@@ -101,6 +148,7 @@ impl<'a> Campaign<'a> {
         let disk = Disk::of(folder.clone(), recording.max_disk);
         Ok(Campaign {
             recording,
+            goal: recording.goal,
             program,
             disk: disk.map_err(unwritable(&recording.out))?,
             folder,
@@ -165,7 +213,7 @@ impl<'a> Campaign<'a> {
         watcher: Watcher<'_>,
     ) -> Result<CampaignEnd, RecordError> {
         loop {
-            if let Some(ended) = self.recording.goal.reached(&self.summary.tally) {
+            if let Some(ended) = self.goal.reached(&self.summary.tally) {
                 return Ok(ended);
             }
             let Some(attempt) = self.next_attempt(planner) else {
@@ -281,7 +329,7 @@ impl<'a> Campaign<'a> {
     }
 
     fn seeks_passing(&self, tally: &CampaignTally) -> bool {
-        self.recording.keep_passing > 0 && self.recording.goal.seeks_passing(tally)
+        self.recording.keep_passing > 0 && self.goal.seeks_passing(tally)
     }
 
     /// Attempts of the runs after the next one, `most` at most, if none of the runs before them shows anything new.
@@ -290,7 +338,7 @@ impl<'a> Campaign<'a> {
         let mut all = Vec::new();
         for ahead in 0..most as u64 {
             tally.runs += 1;
-            if self.recording.goal.reached(&tally).is_some() {
+            if self.goal.reached(&tally).is_some() {
                 break;
             }
             let seeks = self.seeks_passing(&tally);
@@ -371,6 +419,7 @@ impl<'a> Campaign<'a> {
             false => seen.ended.problems.clone(),
         };
         let (outcome, events) = (seen.ended.outcome, seen.digest.events);
+        let check = seen.made.failed_check().cloned();
         let stage = match keeps || !new.is_empty() {
             true => RunStage::Assembled(crew.hand_over(move || finish::assemble(seen, keeps))),
             false => RunStage::Read(Box::new(seen)),
@@ -379,6 +428,7 @@ impl<'a> Campaign<'a> {
             stage,
             outcome,
             events,
+            check,
             tally: self.summary.tally,
             new,
             problems,
@@ -409,11 +459,14 @@ impl<'a> Campaign<'a> {
         let noted = counted.problems.iter();
         noted.for_each(|problem| note(&mut self.summary, problem));
         let (outcome, events, tally) = (counted.outcome, counted.events, counted.tally);
+        let check = counted.check;
+        let check = check.as_ref().filter(|_| outcome == Outcome::Failed);
         let observed = |source, file| Observed {
             source,
             file,
             outcome,
             events,
+            check,
             tally,
         };
         match counted.stage {
@@ -466,6 +519,8 @@ impl<'a> Campaign<'a> {
         let (tally, is_passing) = (&mut self.summary.tally, outcome == Outcome::Passed);
         tally.count(outcome);
         tally.compare(outcome.is_failure(), is_new);
+        tally.chose += u64::from(seen.chose);
+        tally.seen_once = self.classes.seen_once();
         let may_repeat =
             tally.wants_repeated(outcome) && self.worth.has_room_for_repeated(&seen.digest);
         if !is_new && !may_repeat {

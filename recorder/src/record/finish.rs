@@ -2,6 +2,7 @@
 //! the crew does it while later runs are looked at, and the results are noted in the order of the runs.
 
 use super::{CampaignTally, Summary, coverage::NewPair, crew::Ticket, seen::MadeRun};
+use crate::launch::check::FailedCheck;
 use std::collections::VecDeque;
 use unsnarl_trace::{EncodedRun, Outcome, Run, StoreError};
 
@@ -27,6 +28,8 @@ pub(super) struct CountedRun<'a> {
     pub stage: RunStage<'a>,
     pub outcome: Outcome,
     pub events: u64,
+    /// The failed check that it printed.
+    pub check: Option<FailedCheck>,
     /// The runs up to this one.
     pub tally: CampaignTally,
     /// Places that no run before has shown together.
@@ -42,6 +45,7 @@ impl CountedRun<'_> {
             stage: RunStage::Lost,
             outcome: Outcome::CutShort,
             events: 0,
+            check: None,
             tally,
             new: Vec::new(),
             problems,

@@ -10,6 +10,10 @@ pub struct Goal {
     /// Number of different failing runs that are enough, if it is given. Repetitions of the same ones are enough too,
     /// after a while.
     pub failing: Option<u64>,
+    /// Number of passing runs that failing ones are to be compared with.
+    pub passing: u64,
+    /// Ends the campaign with a run in which there was nothing to choose: all others would be like it.
+    pub ends_without_choice: bool,
 }
 
 /// The reason for which a campaign ended.
@@ -52,6 +56,17 @@ impl Goal {
         Goal {
             runs: runs.unwrap_or(usual),
             failing,
+            passing: WANTED_PASSING,
+            ends_without_choice: false,
+        }
+    }
+
+    /// The goal of a campaign that is to find out whether a program can fail, in so many runs at most.
+    pub fn first_failure(runs: u64) -> Goal {
+        Goal {
+            passing: 0,
+            ends_without_choice: true,
+            ..Goal::of(Some(runs), Some(1))
         }
     }
 
@@ -60,12 +75,14 @@ impl Goal {
         let found = self.has_found(tally);
         // With enough failing runs some passing ones are still looked for, but not when time runs out
         // in each run, and not for ever.
-        let compared = tally.passed >= WANTED_PASSING
+        let compared = tally.passed >= self.passing
             || tally.timed_out > 0
             || tally.sought >= MOST_SOUGHT
             || tally.passed == 0 && tally.sought >= SOUGHT_IN_VAIN;
         if found && compared {
             Some(CampaignEnd::Enough)
+        } else if self.ends_without_choice && tally.runs > 0 && tally.chose == 0 {
+            Some(CampaignEnd::Exhausted)
         } else if tally.runs >= self.runs {
             let short = self.failing.is_some() && !found;
             Some(if short {
@@ -95,7 +112,7 @@ impl Goal {
             Some(_) => self.has_found(tally),
             None => tally.failing() > 0 && tally.runs >= self.runs - self.runs / 4,
         };
-        is_late && tally.passed < WANTED_PASSING
+        is_late && tally.passed < self.passing
     }
 }
 
@@ -178,6 +195,27 @@ mod tests {
         assert!(!seeks(goal, 80, 0) && !seeks(goal, 25, 60));
         let goal = Goal::of(None, Some(3));
         assert!(!seeks(goal, 1, 2) && seeks(goal, 1, 3) && !seeks(goal, 25, 3));
+    }
+
+    #[test]
+    fn the_first_failure_is_enough_and_so_is_a_run_without_choices() {
+        let goal = Goal::first_failure(50);
+        let seen = |runs, failed, chose| {
+            goal.reached(&CampaignTally {
+                runs,
+                passed: runs - failed,
+                failed,
+                different_failing: failed,
+                chose,
+                ..CampaignTally::default()
+            })
+        };
+        assert_eq!(seen(0, 0, 0), None);
+        assert_eq!(seen(1, 0, 0), Some(CampaignEnd::Exhausted));
+        assert_eq!(seen(1, 1, 0), Some(CampaignEnd::Enough));
+        assert_eq!(seen(2, 0, 1), None);
+        assert_eq!(seen(2, 1, 2), Some(CampaignEnd::Enough));
+        assert_eq!(seen(50, 0, 50), Some(CampaignEnd::Cap));
     }
 
     #[test]

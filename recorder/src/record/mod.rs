@@ -29,7 +29,7 @@ mod worth;
 
 pub use alone::Alone;
 pub use attempt::RunPlan;
-pub use campaign::record;
+pub use campaign::{OpenCampaign, record};
 pub use details::Details;
 pub use disk::Discarded;
 pub use error::RecordError;
@@ -37,7 +37,7 @@ pub use execute::{Executed, execute};
 pub(crate) use execute::{
     UnassembledRun, check_input, config, environment, input_hash, make, seen, stack,
 };
-pub use goal::{CampaignEnd, Goal, USUAL_CAP};
+pub use goal::{CampaignEnd, Goal, USUAL_CAP, USUAL_RUNS};
 pub use job::{Job, Recording};
 pub use sampling::{Continuation, Sampler};
 pub use summary::{MinimizedRun, Observed, Summary};

@@ -6,7 +6,7 @@ use crate::{
     digest::{CampaignPlaces, Digest},
 };
 use std::{cell::OnceCell, sync::atomic::AtomicBool};
-use unsnarl_trace::{Run, raw::End};
+use unsnarl_trace::{OrderMode, Run, raw::End};
 
 /// A run that was made, and what its log says of itself.
 pub(super) struct ReadLog {
@@ -47,6 +47,8 @@ pub struct MadeRun<'a> {
     pub(super) steps: u64,
     /// End of the run, as far as the runtime saw it.
     pub(super) end: End,
+    /// There was something to choose in it.
+    pub(super) chose: bool,
     program: &'a ProgramDebugInfo,
     /// The assembled run, made on demand.
     run: OnceCell<Run>,
@@ -62,12 +64,14 @@ impl<'a> MadeRun<'a> {
         let made = read.made.beside_others_that_end(others_end);
         let log = made.log()?;
         let (steps, end) = (log.steps(), log.end());
+        let chose = made.mode() != OrderMode::Controlled || log.choices().next().is_some();
         Ok(MadeRun {
             ended: made.ended(program)?,
             digest: read.digest,
             quiet: read.quiet,
             steps,
             end,
+            chose,
             made,
             program,
             run: OnceCell::new(),

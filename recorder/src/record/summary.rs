@@ -4,6 +4,7 @@ use super::{
     Alone, CampaignEnd, CampaignTally, Discarded, coverage::Coverage, exhaustive::SearchProgress,
     seen::MadeRun,
 };
+use crate::launch::check::FailedCheck;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -17,6 +18,8 @@ pub struct Observed<'a> {
     pub file: Option<&'a Path>,
     pub(super) outcome: Outcome,
     pub(super) events: u64,
+    /// The failed check of a test framework, if the run failed by one.
+    pub check: Option<&'a FailedCheck>,
     /// Counts of the runs up to this one.
     pub tally: CampaignTally,
 }

@@ -39,6 +39,10 @@ pub struct CampaignTally {
     pub failing_again: u64,
     /// Runs whose schedule was chosen because too few had passed.
     pub sought: u64,
+    /// Orders of conflicting events that one run only has shown.
+    pub seen_once: u64,
+    /// Runs in which there was something to choose: a thread, a waiter or a chance.
+    pub chose: u64,
 }
 
 impl CampaignTally {
