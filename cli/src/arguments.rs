@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::permission::Trusting;
+use crate::{permission::Trusting, test::TestArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use unsnarl_core::{findings::Engine, pairs::Procedure};
@@ -45,6 +45,13 @@ pub enum Command {
     ///
     /// Exit status: 0 every run passed, 1 a run failed, 2 usage or the program cannot be recorded.
     Record(RecordArguments),
+    /// Record each test case of a program or a build folder under many schedules
+    ///
+    /// The cases are found by the listing of GoogleTest, Catch2, doctest or Boost.Test, or by CTest or Meson, and recorded side
+    /// by side, each by itself.
+    ///
+    /// Exit status: 0 no case failed, 1 a case failed or hangs, 2 usage, or no case could be recorded.
+    Test(TestArguments),
     /// Say why the failing runs fail
     ///
     /// Exit status: 0 nothing failed, 1 failures explained, 2 usage or broken input, 3 failed runs
@@ -638,7 +645,7 @@ fn procedure(name: &str) -> Result<Procedure, String> {
 }
 
 /// Parses `10`, `1.5`, `500ms`, `10s`, `2m`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(
         text.trim_end_matches(|c: char| c.is_ascii_alphabetic())
             .len(),
@@ -664,7 +671,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses `1000`, `64K`, `500M`, `2G`: powers of 1024.
-fn bytes(text: &str) -> Result<u64, String> {
+pub fn bytes(text: &str) -> Result<u64, String> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = text.get(number.len()..).unwrap_or_default();
     let power = match unit.trim_end_matches('B') {

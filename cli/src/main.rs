@@ -30,6 +30,7 @@ mod replay;
 mod sarif;
 mod suppress;
 mod suppressions;
+mod test;
 mod verify;
 
 use arguments::{Command, CommandLine};
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
     let result = match CommandLine::parse().command {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Record(arguments) => record::run(arguments),
+        Command::Test(arguments) => test::run(arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Suppress(arguments) => suppress::run(&arguments),

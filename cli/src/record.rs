@@ -86,7 +86,7 @@ fn whole_status(summary: &Summary) -> u8 {
 }
 
 /// The kind of build that a strategy needs.
-fn built_for(strategy: Strategy) -> BuildKind {
+pub fn built_for(strategy: Strategy) -> BuildKind {
     match strategy {
         Strategy::Path => BuildKind::Path,
         _ => BuildKind::Exact,
@@ -181,7 +181,7 @@ fn recording(arguments: RecordArguments, directory: PathBuf, permit: Permit) -> 
 }
 
 /// Runs to make at a time.
-fn crew(jobs: Option<u64>) -> usize {
+pub fn crew(jobs: Option<u64>) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = jobs.map(|jobs| usize::try_from(jobs).unwrap_or(usize::MAX));
     wanted.unwrap_or_else(cores)
@@ -198,7 +198,7 @@ fn chances(arguments: &RecordArguments) -> Chances {
 }
 
 /// A seed that can be read aloud.
-fn new_seed() -> u64 {
+pub fn new_seed() -> u64 {
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
@@ -549,13 +549,18 @@ fn print_coverage(coverage: &Coverage, how: CoverageFormat) -> Result<()> {
     Ok(())
 }
 
+/// The command that explains the failing runs of a folder.
+pub fn explaining(runs: &Path) -> String {
+    match runs.as_os_str() == unsnarl_lab::load::RUNS {
+        true => "unsnarl explain".to_owned(),
+        false => format!("unsnarl explain {}", shell::word(runs)),
+    }
+}
+
 /// The command to type next.
 fn next(recording: &Recording, summary: &Summary) -> String {
     if whole_status(summary) == 1 {
-        return match recording.out.as_os_str() == unsnarl_lab::load::RUNS {
-            true => "unsnarl explain".to_owned(),
-            false => format!("unsnarl explain {}", shell::word(&recording.out)),
-        };
+        return explaining(&recording.out);
     }
     let command = given(&recording.job);
     let unfinished = summary.ended != CampaignEnd::Exhausted;

@@ -95,6 +95,26 @@ pub enum FailureKind {
     Timeout,
 }
 
+impl FailureKind {
+    /// The word for it, as it is written in run files.
+    pub fn name(self) -> &'static str {
+        match self {
+            FailureKind::Assert => "assert",
+            FailureKind::Abort => "abort",
+            FailureKind::Signal => "signal",
+            FailureKind::Check => "check",
+            FailureKind::Exit => "exit",
+            FailureKind::DoubleFree => "double-free",
+            FailureKind::UseAfterFree => "use-after-free",
+            FailureKind::InvalidFree => "invalid-free",
+            FailureKind::UndefinedBehavior => "undefined-behavior",
+            FailureKind::UnlockNotHeld => "unlock-not-held",
+            FailureKind::Deadlock => "deadlock",
+            FailureKind::Timeout => "timeout",
+        }
+    }
+}
+
 /// The failure of a run, with its place.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Failure {

@@ -72,7 +72,7 @@ enum How {
     Miri,
 }
 
-const NEEDS: [Need; 20] = [
+const NEEDS: [Need; 21] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -121,6 +121,22 @@ const NEEDS: [Need; 20] = [
         scope: Scope::Tests,
         how: How::Apt(&["libgtest-dev"]),
         is_there: || preprocesses("g++", "c++", "#include <gtest/gtest.h>"),
+    },
+    Need {
+        what: "Catch2, doctest and Boost.Test",
+        why: "are other frameworks of tests that are recorded",
+        scope: Scope::Tests,
+        how: How::AptIfOffered(&["catch2", "doctest-dev", "libboost-test-dev"]),
+        is_there: || {
+            let headers = [
+                "catch2/catch.hpp",
+                "doctest/doctest.h",
+                "boost/test/unit_test.hpp",
+            ];
+            headers
+                .iter()
+                .all(|header| preprocesses("g++", "c++", &format!("#include <{header}>")))
+        },
     },
     Need {
         what: "Graphviz",

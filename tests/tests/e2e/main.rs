@@ -62,6 +62,7 @@ mod schedules;
 mod servers;
 mod side_by_side;
 mod spurious;
+mod suites;
 mod suppression;
 mod surroundings;
 mod symbolic;

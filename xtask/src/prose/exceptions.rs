@@ -16,6 +16,16 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
     ),
     ("Paths of system headers.", &["trace/src/meta.rs"]),
     (
+        "Listings and options of test frameworks and of CTest.",
+        &[
+            "recorder/src/suite/ctest.rs",
+            "recorder/src/suite/framework/boost_test.rs",
+            "recorder/src/suite/framework/criterion.rs",
+            "recorder/src/suite/framework/doctest.rs",
+            "recorder/src/suite/framework/google_test.rs",
+        ],
+    ),
+    (
         "Names of functions in program models: the compiler's and the C and C++ libraries'.",
         &[
             "symbolic/src/walk/branch.rs",

@@ -1,0 +1,249 @@
+//! The campaign of one case: many cheap runs that keep nothing until one fails, and then runs to compare it with.
+
+use super::{
+    CaseFailure, CaseReport, CaseState, CaseVerdict, SuiteSettings, TestCase, allotment::Allotment,
+};
+use crate::{
+    assemble::ProgramDebugInfo,
+    launch::{LaunchError, Output, Starter},
+    permit::Permit,
+    record::{
+        CampaignEnd, CampaignTally, Goal, Job, OpenCampaign, RecordError, Recording, Summary,
+        record,
+    },
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use unsnarl_trace::Criteria;
+
+/// Different failing runs that are enough for an explanation.
+const WANTED_FAILING: u64 = 3;
+/// Runs before the failing one with which the comparison begins.
+const RUNS_BEFORE: u64 = 100;
+
+/// The settings of a case's campaign, made once.
+pub(super) struct CasePlan<'s> {
+    pub case: &'s TestCase,
+    pub program: Arc<ProgramDebugInfo>,
+    recording: Recording,
+}
+
+impl<'s> CasePlan<'s> {
+    /// The plan for a case that can be recorded.
+    pub fn of(
+        case: &'s TestCase,
+        settings: &SuiteSettings,
+        starter: Starter,
+    ) -> Result<CasePlan<'s>, CaseVerdict> {
+        let program = match &case.state {
+            CaseState::Ready(program) => program.clone(),
+            CaseState::Disabled => return Err(CaseVerdict::Disabled),
+            CaseState::NotRecordable(why) => return Err(CaseVerdict::NotRecordable(why.clone())),
+        };
+        let starter = starter.with_environment(case.environment.clone());
+        let expected_exits = match case.expected_exits.is_empty() {
+            true => settings.criteria.expected_exits.clone(),
+            false => case.expected_exits.clone(),
+        };
+        let recording = Recording {
+            job: Job {
+                permit: Permit::named(program.path(), &case.command, &case.directory),
+                command: case.command.clone(),
+                directory: case.directory.clone(),
+                stdin: None,
+                output: Output::Kept,
+                timeout: settings.timeout,
+                limits: settings.limits,
+                criteria: Criteria {
+                    expected_exits,
+                    ..settings.criteria
+                },
+                starter,
+            },
+            strategy: settings.strategy,
+            chances: settings.chances,
+            seed: settings.seed,
+            goal: Goal::first_failure(settings.runs),
+            keep_passing: 0,
+            filter: true,
+            minimize: false,
+            out: settings.out.clone(),
+            max_disk: settings.max_disk,
+        };
+        Ok(CasePlan {
+            case,
+            program,
+            recording,
+        })
+    }
+}
+
+/// The reason why a case cannot be recorded beside others.
+pub(super) struct NeedsSolitude;
+
+/// A case that is being recorded.
+pub(super) struct CaseRecorder<'p> {
+    plan: &'p CasePlan<'p>,
+    campaign: OpenCampaign<'p>,
+    failure: Option<CaseFailure>,
+    /// Events of its runs.
+    events: u64,
+    time: Duration,
+}
+
+/// The state of a case after some of its runs.
+pub(super) enum Progress {
+    /// More runs may find something.
+    Open,
+    /// Its campaign has ended.
+    Ended,
+}
+
+impl<'p> CaseRecorder<'p> {
+    /// Begins the campaign without making a run.
+    pub fn begin(plan: &'p CasePlan<'p>) -> Result<CaseRecorder<'p>, RecordError> {
+        Ok(CaseRecorder {
+            plan,
+            campaign: OpenCampaign::begin(&plan.recording, &plan.program)?,
+            failure: None,
+            events: 0,
+            time: Duration::ZERO,
+        })
+    }
+
+    /// Counts of the runs so far.
+    pub fn tally(&self) -> &CampaignTally {
+        &self.campaign.summary().tally
+    }
+
+    /// The share of a budget that the case has got so far.
+    pub fn allotment(&self) -> Allotment {
+        Allotment::of(self.tally(), self.events)
+    }
+
+    /// Makes runs until so many were made altogether, or one has failed.
+    pub fn go_on(&mut self, runs: u64, stop: &AtomicBool) -> Result<Progress, RecordError> {
+        let begin = Instant::now();
+        let (failure, events) = (&mut self.failure, &mut self.events);
+        let ended = self
+            .campaign
+            .go_on(Goal::first_failure(runs), stop, &mut |seen| {
+                *events = events.saturating_add(seen.events());
+                if failure.is_none() {
+                    *failure = CaseFailure::of(seen);
+                }
+            });
+        self.time += begin.elapsed();
+        Ok(match ended? {
+            CampaignEnd::Cap if self.failure.is_none() => Progress::Open,
+            _ => Progress::Ended,
+        })
+    }
+
+    /// Ends the campaign. A failing case is recorded again as the user's own, with passing runs to compare with.
+    pub fn leave(
+        self,
+        settings: &SuiteSettings,
+        stop: &AtomicBool,
+    ) -> Result<CaseReport, RecordError> {
+        let CaseRecorder {
+            plan,
+            campaign,
+            failure,
+            time,
+            ..
+        } = self;
+        let begin = Instant::now();
+        let mut tally = campaign.summary().tally;
+        let verdict = match failure {
+            Some(failure) => {
+                let compared = plan.compare(&failure, settings, stop)?;
+                if failure.schedule <= RUNS_BEFORE {
+                    tally = compared.tally;
+                }
+                CaseVerdict::Failed(Box::new(CaseFailure {
+                    run: failure.run.or(compared.first_failing),
+                    ..failure
+                }))
+            }
+            None => verdict(campaign.summary()),
+        };
+        plan.recording.job.starter.rest();
+        Ok(CaseReport {
+            verdict,
+            tally,
+            time: time + begin.elapsed(),
+        })
+    }
+}
+
+/// The verdict about a case none of whose runs failed.
+fn verdict(summary: &Summary) -> CaseVerdict {
+    let tally = &summary.tally;
+    if tally.passed > 0 {
+        return CaseVerdict::Passed;
+    }
+    let problem = summary.problems.first();
+    match problem {
+        Some((why, _)) => CaseVerdict::NotRecordable(why.clone()),
+        None if tally.cut_short > 0 => {
+            CaseVerdict::NotRecordable("its runs were cut short".to_owned())
+        }
+        None => CaseVerdict::NotRun,
+    }
+}
+
+impl CasePlan<'_> {
+    /// Makes runs that explain a failure: from the same seed the same failing run, others like it, and passing ones.
+    fn compare(
+        &self,
+        failure: &CaseFailure,
+        settings: &SuiteSettings,
+        stop: &AtomicBool,
+    ) -> Result<Summary, RecordError> {
+        let (program, command) = (&self.program, &self.case.command);
+        let (permit, _) = Permit::recording(
+            program.path(),
+            program.build_id(),
+            command,
+            &self.case.directory,
+        );
+        let skipped = failure.schedule.saturating_sub(RUNS_BEFORE);
+        // A run that hangs until its time is over takes longer than all others together.
+        let failing = if failure.is_hang() { 1 } else { WANTED_FAILING };
+        let runs = settings.runs.max(failure.schedule - skipped);
+        let goal = Goal::of(Some(runs), Some(failing));
+        let recording = Recording {
+            job: Job {
+                permit,
+                ..self.recording.job.clone()
+            },
+            seed: self.recording.seed.wrapping_add(skipped),
+            goal: Goal {
+                ends_without_choice: true,
+                ..goal
+            },
+            keep_passing: settings.keep_passing,
+            ..self.recording.clone()
+        };
+        record(&recording, program, stop, |_| {})
+    }
+}
+
+/// Separates a case that has to be recorded with none beside it from errors of its own.
+pub(super) fn needs_solitude(error: &RecordError) -> Option<NeedsSolitude> {
+    matches!(error, RecordError::Launch(LaunchError::Alone(_))).then_some(NeedsSolitude)
+}
+
+/// The verdict for a campaign that an error has ended.
+pub(super) fn refused(error: &RecordError, stop: &AtomicBool) -> CaseVerdict {
+    match stop.load(Ordering::Relaxed) {
+        true => CaseVerdict::NotRun,
+        false => CaseVerdict::NotRecordable(error.to_string()),
+    }
+}

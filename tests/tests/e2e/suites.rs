@@ -1,0 +1,328 @@
+//! `unsnarl test`: the cases of real test frameworks and of build systems, each recorded by itself.
+
+use anyhow::{Context, Result, ensure};
+use std::{fs, path::Path};
+use unsnarl_e2e::{Finished, Workspace};
+
+/// Cases of `suite_test.cpp` that fail, with the lines of their checks.
+const FAILING: [(&str, u32); 2] = [
+    ("Stats.AddsUpWhatThreadsAdd", 59),
+    ("Counter.CountsInTwoSteps", 83),
+];
+/// Its case that hangs.
+const HANGING: &str = "Locks.AreTakenInTwoOrders";
+/// Its cases that pass.
+const PASSING: [&str; 7] = [
+    "Stats.BeginsWithNothing",
+    "Stats.AddsUp",
+    "Stats.AddsUpUnderItsLock",
+    "Counter.CountsAtomically",
+    "Locks.AreTakenInOneOrder",
+    "Some/Threads.CanBeJoined/0",
+    "Some/Threads.CanBeJoined/1",
+];
+
+/// A workspace with the suite, built to `ut`.
+fn suite() -> Result<Workspace> {
+    let workspace = Workspace::new()?;
+    write_suite(&workspace)?;
+    let words = "c++ -g -pthread suite_test.cpp -lgtest -lgtest_main -o ut";
+    workspace
+        .unsnarl(&words.split(' ').collect::<Vec<_>>())?
+        .exits(0)?;
+    Ok(workspace)
+}
+
+fn write_suite(workspace: &Workspace) -> Result<()> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/suite_test.cpp");
+    workspace.write("suite_test.cpp", &fs::read_to_string(source)?)?;
+    Ok(())
+}
+
+fn unsnarl(workspace: &Workspace, words: &str) -> Result<Finished> {
+    workspace.unsnarl(&words.split(' ').collect::<Vec<_>>())
+}
+
+/// The line about a case.
+fn line<'f>(finished: &'f Finished, case: &str) -> Result<&'f str> {
+    let is_about = |line: &&str| line.split("  ").nth(1) == Some(case);
+    let line = finished.stdout.lines().find(is_about);
+    line.with_context(|| format!("no line about {case}:\n{finished}"))
+}
+
+#[test]
+fn exactly_the_cases_that_can_fail_fail() -> Result<()> {
+    let workspace = suite()?;
+    let tested = unsnarl(&workspace, "test --seed 7 --junit results.xml -- ./ut")?.exits(1)?;
+    for (case, check) in FAILING {
+        let line = line(&tested, case)?;
+        ensure!(line.starts_with("FAIL"), "{line}");
+        ensure!(
+            line.contains(&format!("suite_test.cpp:{check}: ")),
+            "{line}"
+        );
+    }
+    ensure!(line(&tested, HANGING)?.starts_with("HANG"), "{tested}");
+    for case in PASSING {
+        ensure!(line(&tested, case)?.starts_with("PASS"), "{tested}");
+    }
+    ensure!(line(&tested, "Stats.BeginsWithNothing")?.contains("nothing to choose"));
+    ensure!(line(&tested, "Stats.DISABLED_IsFast")?.starts_with("SKIP"));
+    let counts = "11 cases: 7 passed, 2 failed, 1 hangs, 1 disabled";
+    let tested = tested.says(&[
+        counts,
+        "Which is: 10",
+        "an update was lost",
+        "next: unsnarl explain",
+    ])?;
+    let junit = fs::read_to_string(workspace.path().join("results.xml"))?;
+    check_junit(&workspace, &junit).with_context(|| format!("{junit}\n{tested}"))
+}
+
+/// Reads the XML with a parser that is not ours, and checks what a CI system would show.
+fn check_junit(workspace: &Workspace, junit: &str) -> Result<()> {
+    const READER: &str = "import sys, xml.etree.ElementTree as tree
+suite = tree.parse('results.xml').getroot().find('testsuite')
+print(suite.get('name'), suite.get('tests'), suite.get('failures'), suite.get('disabled') or suite.get('skipped'))
+for case in suite.iter('testcase'):
+    failure = case.find('failure')
+    if failure is not None:
+        print(case.get('name'), case.get('line'), failure.get('type'), failure.get('message'))
+";
+    ensure!(junit.starts_with("<?xml"));
+    let read = workspace.run("python3", &["-c", READER])?.exits(0)?;
+    let failing = FAILING
+        .map(|(case, line)| format!("{case} {line} check Expected equality of these values:"));
+    let failing: Vec<&str> = failing.iter().map(String::as_str).collect();
+    read.says(&["ut 11 3 1", HANGING])?.says(&failing)?;
+    Ok(())
+}
+
+#[test]
+fn a_failing_case_has_runs_of_its_own_that_explain_it() -> Result<()> {
+    let workspace = suite()?;
+    unsnarl(
+        &workspace,
+        "test --seed 7 -j 1 -- ./ut Counter. Stats.AddsUp",
+    )?
+    .exits(1)?;
+    let (_, explanations) = workspace.explain()?;
+    let lines: Vec<u32> = explanations
+        .iter()
+        .filter_map(|one| Some(one.failure.site.as_ref()?.line))
+        .collect();
+    for (case, check) in FAILING {
+        ensure!(lines.contains(&check), "{case}: {lines:?}");
+    }
+    let failing = workspace.runs_that("failed")?;
+    let first = failing.first().context("no failing run")?;
+    let replayed = workspace
+        .unsnarl(&["replay", &workspace.run_path(first)])?
+        .exits(0)?;
+    replayed.says(&["same"])?;
+    Ok(())
+}
+
+#[test]
+fn tap_has_a_line_for_each_case_and_the_values_of_the_check() -> Result<()> {
+    let workspace = suite()?;
+    let tested = unsnarl(&workspace, "test --seed 7 --format tap -- ./ut")?.exits(1)?;
+    let lines: Vec<&str> = tested.stdout.lines().collect();
+    ensure!(lines.starts_with(&["TAP version 14", "1..11"]), "{tested}");
+    let is = |begin: &str| lines.iter().filter(|line| line.starts_with(begin)).count();
+    ensure!((is("ok "), is("not ok ")) == (8, 3), "{tested}");
+    let skipped = lines
+        .iter()
+        .any(|line| line.ends_with("Stats.DISABLED_IsFast # SKIP disabled"));
+    ensure!(skipped, "{tested}");
+    ensure!(tested.stdout.contains("  line: 59\n"), "{tested}");
+    ensure!(tested.stdout.contains("Which is: 10"), "{tested}");
+    Ok(())
+}
+
+#[test]
+fn the_same_seed_gives_the_same_results_however_many_are_recorded_at_a_time() -> Result<()> {
+    let workspace = suite()?;
+    let counts = |jobs: &str| -> Result<Vec<String>> {
+        let words = format!("test --seed 11 -n 40 --out runs{jobs} -j {jobs} -- ./ut");
+        let tested = unsnarl(&workspace, &words)?;
+        // Times are others.
+        let plain = |line: &str| line.rsplit_once(", ").map(|(line, _)| line.to_owned());
+        let mut lines: Vec<String> = tested.stdout.lines().filter_map(plain).collect();
+        lines.sort();
+        Ok(lines)
+    };
+    let (one, two) = (counts("1")?, counts("2")?);
+    ensure!(one == two && one.len() > 8, "{one:#?}\n{two:#?}");
+    Ok(())
+}
+
+#[test]
+fn what_passes_and_what_does_not_exist() -> Result<()> {
+    let workspace = suite()?;
+    let passed = unsnarl(&workspace, "test -n 5 -- ./ut Stats.Begins Locks.*One*")?.exits(0)?;
+    passed.says(&["2 cases: 2 passed"])?;
+    ensure!(
+        workspace.runs()?.is_empty(),
+        "runs of passing cases were kept"
+    );
+    unsnarl(&workspace, "test -- ./ut Queue.")?
+        .exits(2)?
+        .says(&["no test case has Queue."])?;
+    unsnarl(&workspace, "test -- ./ut --gtest_color=no")?
+        .exits(2)?
+        .says(&["behind another --"])?;
+    unsnarl(
+        &workspace,
+        "test -n 5 -- ./ut Stats.Begins -- --gtest_brief=1",
+    )?
+    .exits(0)?;
+    unsnarl(&workspace, "test -- /bin/true")?
+        .exits(2)?
+        .says(&["was not built for recording"])?;
+    unsnarl(&workspace, "test")?
+        .exits(2)?
+        .says(&["name a test program"])?;
+    Ok(())
+}
+
+#[test]
+fn a_budget_is_spent_and_ends() -> Result<()> {
+    let workspace = suite()?;
+    let tested = unsnarl(&workspace, "test --seed 7 --budget 6s -j 2 -- ./ut")?.exits(1)?;
+    for (case, _) in FAILING {
+        ensure!(line(&tested, case)?.starts_with("FAIL"), "{tested}");
+    }
+    ensure!(
+        line(&tested, "Stats.AddsUp")?.contains("nothing to choose"),
+        "{tested}"
+    );
+    Ok(())
+}
+
+/// For other frameworks: the name of a case that loses an update, the values that its check prints, the header, and the
+/// program.
+const OTHERS: [(&str, &str, &str, &str); 3] = [
+    (
+        "counts, and [adds]",
+        "1 == 2",
+        "<catch2/catch.hpp>",
+        "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n@\nTEST_CASE(\"counts, and [adds]\", \"[q]\")\n{\n    CHECK(count() == 2);\n}\nTEST_CASE(\"stays\") { CHECK(1 == 1); }\n",
+    ),
+    (
+        "counts, and adds",
+        "1 == 2",
+        "<doctest/doctest.h>",
+        "#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN\n#include <doctest/doctest.h>\n@\nTEST_CASE(\"counts, and adds\")\n{\n    CHECK(count() == 2);\n}\nTEST_CASE(\"stays\") { CHECK(1 == 1); }\n",
+    ),
+    (
+        "queue/counts",
+        "[1 != 2]",
+        "<boost/test/included/unit_test.hpp>",
+        "#define BOOST_TEST_MODULE queue tests\n#include <boost/test/included/unit_test.hpp>\n@\nBOOST_AUTO_TEST_SUITE(queue)\nBOOST_AUTO_TEST_CASE(counts) { BOOST_TEST(count() == 2); }\nBOOST_AUTO_TEST_SUITE_END()\nBOOST_AUTO_TEST_CASE(stays) { BOOST_TEST(1 == 1); }\n",
+    ),
+];
+
+/// A counter that two threads count in two steps.
+const COUNT: &str = "#include <atomic>
+#include <thread>
+static int count()
+{
+    std::atomic<int> counter{0};
+    auto add = [&] { counter.store(counter.load() + 1); };
+    std::thread first(add), second(add);
+    first.join();
+    second.join();
+    return counter;
+}";
+
+#[test]
+fn other_frameworks_are_listed_and_their_cases_selected() -> Result<()> {
+    for (case, values, header, text) in OTHERS {
+        let workspace = Workspace::new()?;
+        workspace.write("header.cpp", &format!("#include {header}\n"))?;
+        // The set-up installs what the distribution offers.
+        if workspace.run("g++", &["-E", "header.cpp"])?.status != Some(0) {
+            continue;
+        }
+        workspace.write("t.cpp", &text.replace('@', COUNT))?;
+        let build = ["c++", "-g", "-pthread", "t.cpp", "-o", "ut"];
+        workspace.unsnarl(&build)?.exits(0)?;
+        let tested = unsnarl(&workspace, "test --seed 3 -- ./ut")?.exits(1)?;
+        let failed = line(&tested, case)?;
+        ensure!(
+            failed.starts_with("FAIL") && failed.contains("t.cpp:"),
+            "{tested}"
+        );
+        ensure!(line(&tested, "stays")?.starts_with("PASS"), "{tested}");
+        tested.says(&[values, "2 cases: 1 passed, 1 failed"])?;
+    }
+    Ok(())
+}
+
+const CMAKE: &str = "cmake_minimum_required(VERSION 3.14)
+project(suite CXX)
+enable_testing()
+find_package(GTest REQUIRED)
+add_executable(ut suite_test.cpp)
+target_link_libraries(ut GTest::gtest GTest::gtest_main)
+include(GoogleTest)
+gtest_discover_tests(ut TEST_FILTER Counter.*)
+add_test(NAME locks COMMAND ut --gtest_filter=Locks.AreTakenInOneOrder)
+add_test(NAME inverted COMMAND ut)
+set_tests_properties(inverted PROPERTIES WILL_FAIL ON)
+add_test(NAME other COMMAND ${CMAKE_COMMAND} --version)
+";
+
+#[test]
+fn the_tests_of_a_cmake_folder() -> Result<()> {
+    let workspace = Workspace::new()?;
+    write_suite(&workspace)?;
+    workspace.write("CMakeLists.txt", CMAKE)?;
+    let configure = ["-B", "build", "-DCMAKE_BUILD_TYPE=Debug"];
+    workspace.build("cmake", &configure)?.exits(0)?;
+    workspace.build("cmake", &["--build", "build"])?.exits(0)?;
+    let tested = unsnarl(&workspace, "test --seed 7")?.exits(1)?;
+    ensure!(
+        line(&tested, "ut: Counter.CountsInTwoSteps")?.starts_with("FAIL"),
+        "{tested}"
+    );
+    ensure!(
+        line(&tested, "ut: Counter.CountsAtomically")?.starts_with("PASS"),
+        "{tested}"
+    );
+    ensure!(line(&tested, "ut: locks")?.starts_with("PASS"), "{tested}");
+    for (case, why) in [
+        ("ut: inverted", "WILL_FAIL"),
+        ("cmake: other", "was not built for recording"),
+    ] {
+        let line = line(&tested, case)?;
+        ensure!(line.starts_with("NONE") && line.contains(why), "{tested}");
+    }
+    Ok(())
+}
+
+const MESON: &str = "project('suite', 'cpp')
+ut = executable('ut', 'suite_test.cpp', dependencies: dependency('gtest_main'))
+test('all', ut)
+test('one', ut, args: ['--gtest_filter=Stats.AddsUp'], env: {'MOOD': 'good'})
+";
+
+#[test]
+fn the_tests_of_a_meson_folder() -> Result<()> {
+    let workspace = Workspace::new()?;
+    write_suite(&workspace)?;
+    workspace.write("meson.build", MESON)?;
+    workspace.build("meson", &["setup", "b"])?.exits(0)?;
+    workspace
+        .build("meson", &["compile", "-C", "b"])?
+        .exits(0)?;
+    let words = "test --seed 7 --build-dir b -- Counter. one";
+    let tested = unsnarl(&workspace, words)?.exits(1)?;
+    ensure!(
+        line(&tested, "all: Counter.CountsInTwoSteps")?.starts_with("FAIL"),
+        "{tested}"
+    );
+    ensure!(line(&tested, "ut: one")?.starts_with("PASS"), "{tested}");
+    Ok(())
+}
