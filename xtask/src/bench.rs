@@ -55,6 +55,8 @@ pub enum BenchPart {
     Mutants,
     /// The language server: landing runs, hovers, a workspace with 1,000 runs, memory; into docs/editor-speed.md
     Editor,
+    /// `unsnarl test` beside the plain suite, run once and repeated; into docs/testing.md
+    Suites,
     /// From a run file landing to the diagnostic in the editor
     Latency,
 }
@@ -115,6 +117,7 @@ fn measure(section: BenchPart, names: &[String]) -> Result<()> {
         BenchPart::Wrapped => end_to_end("wrapped"),
         BenchPart::Mutants => end_to_end("mutants"),
         BenchPart::Editor => end_to_end("editor"),
+        BenchPart::Suites => end_to_end("suites"),
         BenchPart::Latency => end_to_end("latency"),
     };
     command.args(names);

@@ -24,6 +24,7 @@
 //! bench wrapped [NAME...]    fixes of programs whose locks stand behind functions and classes, into the docs
 //! bench mutants [WHAT...]    mutants of correct programs: whether the explanations of those that fail are right, into the docs
 //! bench editor [NAME...]     the language server: landing runs, hovers, 1,000 runs, memory, into the docs
+//! bench suites               `unsnarl test` beside the plain suite, run once and repeated, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -65,6 +66,7 @@ mod programs;
 mod rates;
 mod seeds;
 mod sensitivity;
+mod suites;
 mod synthetic;
 mod table;
 mod wrapped;
@@ -100,9 +102,10 @@ fn main() -> Result<()> {
         Some((what, names)) if what == "explain" => explain::run(names),
         Some((what, words)) if what == "mutants" => mutants::run(words),
         Some((what, names)) if what == "editor" => editor::run(names),
+        Some((what, [])) if what == "suites" => suites::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor`, `suites` or `latency`, not `{}`",
             words.join(" ")
         ),
     }
