@@ -121,6 +121,11 @@ impl<'p> CaseRecorder<'p> {
         &self.campaign.summary().tally
     }
 
+    /// Returns whether one of its runs has failed.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
     /// The share of a budget that the case has got so far.
     pub fn allotment(&self) -> Allotment {
         Allotment::of(self.tally(), self.events)

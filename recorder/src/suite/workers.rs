@@ -107,9 +107,9 @@ pub fn record_all(
         let ended = workers.into_iter().map(thread::ScopedJoinHandle::join);
         let failed: Vec<_> = ended.filter_map(Result::err).collect();
         all_done.store(true, Ordering::Relaxed);
-        failed
-            .into_iter()
-            .for_each(|panic| std::panic::resume_unwind(panic));
+        if let Some(panic) = failed.into_iter().next() {
+            std::panic::resume_unwind(panic);
+        }
     });
     let mut reports = board.into_reports();
     record_alone(cases, settings, stop, told, &mut reports);
@@ -199,6 +199,8 @@ enum Seat<'p> {
     Waits(&'p CasePlan<'p>),
     /// Some runs were made.
     Paused(Box<CaseRecorder<'p>>),
+    /// A run has failed, and none was made yet to compare it with: with a budget that comes last.
+    Found(Box<CaseRecorder<'p>>),
     /// A worker has it.
     Taken,
     /// It has to be recorded by itself.
@@ -300,20 +302,23 @@ impl<'p> Board<'p> {
         }
     }
 
-    /// The index of the case that is next: the first one, or the one that has got the least for its weight.
+    /// The index of the case that is next: the first one, or the one that has got the least for its weight. Those that
+    /// have failed come last.
     fn next(&self, places: &[(Seat<'p>, Allotment)]) -> Option<usize> {
         let is_open = |(_, (seat, _)): &(usize, &(Seat<'p>, Allotment))| {
             matches!(seat, Seat::Waits(_) | Seat::Paused(_))
         };
         let open = places.iter().enumerate().filter(is_open);
         let least = open.min_by(|(_, (_, a)), (_, (_, b))| a.compare(b));
-        least.map(|(index, _)| index)
+        let is_found = |(seat, _): &(Seat<'p>, Allotment)| matches!(seat, Seat::Found(_));
+        let found = || places.iter().position(is_found);
+        least.map(|(index, _)| index).or_else(found)
     }
 
     fn turn(&self, index: usize, seat: Seat<'p>, case_time: Option<Duration>) -> Option<Turn<'p>> {
         let recorder = match seat {
             Seat::Waits(plan) => Err(plan),
-            Seat::Paused(recorder) => Ok(recorder),
+            Seat::Paused(recorder) | Seat::Found(recorder) => Ok(recorder),
             Seat::Taken | Seat::Alone | Seat::Done(_) => return None,
         };
         let made = recorder
@@ -393,11 +398,18 @@ impl<'p> Worker<'_, 'p> {
             Ok(recorder) => recorder,
             Err(plan) => Box::new(CaseRecorder::begin(plan)?),
         };
-        let progress = recorder.go_on(turn.runs, &self.timer.flag)?;
+        let had_failed = recorder.has_failed();
+        let progress = match had_failed || self.board.is_over() {
+            true => Progress::Ended,
+            false => recorder.go_on(turn.runs, &self.timer.flag)?,
+        };
         let allotment = recorder.allotment();
-        let is_over = self.board.is_over() || self.board.effort == Effort::Runs;
-        if matches!(progress, Progress::Open) && !is_over {
+        let has_budget = self.board.effort != Effort::Runs;
+        if matches!(progress, Progress::Open) && has_budget && !self.board.is_over() {
             return Ok((Seat::Paused(recorder), allotment));
+        }
+        if has_budget && !had_failed && recorder.has_failed() {
+            return Ok((Seat::Found(recorder), allotment));
         }
         self.timer.begin(self.settings.case_time);
         let report = recorder.leave(self.settings, &self.timer.flag)?;
