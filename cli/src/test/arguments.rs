@@ -21,6 +21,10 @@ pub struct TestArguments {
     /// 10s, 2m
     #[arg(long, value_name = "T", value_parser = duration)]
     pub budget: Option<Duration>,
+    /// Begin with the cases that execute a function whose code has changed since they were recorded last, and with new
+    /// ones
+    #[arg(long)]
+    pub changed: bool,
     /// Time that one case may take: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long, value_name = "T", value_parser = duration)]
     pub case_time: Option<Duration>,

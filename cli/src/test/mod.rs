@@ -23,14 +23,25 @@ use std::{
 use unsnarl_recorder::{
     log::Limits,
     record::USUAL_RUNS,
-    suite::{CaseReport, CaseVerdict, Effort, Suite, SuiteSettings, TestCase, record_all},
+    suite::{
+        CaseReport, CaseVerdict, Effort, ExecutedFunctions, Suite, SuiteSettings, TestCase,
+        record_all,
+    },
 };
 use unsnarl_trace::{Chances, Criteria};
 
 /// Records the test cases of a program or a build folder.
 pub fn run(arguments: TestArguments) -> Result<ExitCode> {
     let directory = std::env::current_dir().context("the current folder cannot be found")?;
-    let suite = choose::suite(&arguments, &directory)?;
+    let mut suite = choose::suite(&arguments, &directory)?;
+    let mut known = ExecutedFunctions::read(&arguments.out);
+    if arguments.changed {
+        let count = known.put_changed_first(&mut suite);
+        message::note(&format!(
+            "{count} of {} cases are new or have changed functions: they come first",
+            suite.cases.len()
+        ));
+    }
     suite
         .warnings
         .iter()
@@ -50,6 +61,12 @@ pub fn run(arguments: TestArguments) -> Result<ExitCode> {
         seed: settings.seed,
         time: begin.elapsed(),
     };
+    known.note(&suite, &reports);
+    if let Err(error) = known.write(&arguments.out) {
+        message::warning(&format!(
+            "the functions of the cases are not kept, so that --changed will take them for new: {error}"
+        ));
+    }
     if let Some((file, path)) = junit {
         let written = junit::write(&results, file);
         written.with_context(|| format!("cannot write {}", path.display()))?;

@@ -92,6 +92,15 @@ impl CampaignPlaces {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Addresses of the places that lie in the program's own file, in their order.
+    pub fn program_addresses(&self) -> Vec<u64> {
+        let table = self.table();
+        let own = table.by_file.keys().filter(|(path, _)| path.is_empty());
+        let mut addresses: Vec<u64> = own.map(|(_, address)| *address).collect();
+        addresses.sort_unstable();
+        addresses
+    }
+
     /// Places at given sites, numbered from 1 on.
     #[cfg(test)]
     pub(crate) fn of_sites(sites: impl Iterator<Item = SiteRow>) -> CampaignPlaces {

@@ -89,6 +89,11 @@ impl<'a> OpenCampaign<'a> {
         &self.campaign.summary
     }
 
+    /// Addresses in the program's file of the places that its runs have come to.
+    pub fn program_addresses(&self) -> Vec<u64> {
+        self.campaign.places.program_addresses()
+    }
+
     /// Ends the campaign.
     pub fn leave(self, stop: &AtomicBool) -> Result<Summary, RecordError> {
         let OpenCampaign {

@@ -5,10 +5,12 @@
 
 mod allotment;
 mod case;
+mod changed;
 mod ctest;
 pub mod discover;
 mod error;
 mod framework;
+mod functions;
 mod listing;
 mod meson;
 mod pattern;
@@ -17,6 +19,7 @@ mod report;
 mod workers;
 
 pub use case::{CaseState, Suite, TestCase};
+pub use changed::ExecutedFunctions;
 pub use error::SuiteError;
 pub use framework::TestFramework;
 pub use report::{CaseFailure, CaseReport, CaseVerdict};

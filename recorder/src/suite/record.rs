@@ -164,7 +164,7 @@ impl<'p> CaseRecorder<'p> {
             ..
         } = self;
         let begin = Instant::now();
-        let mut tally = campaign.summary().tally;
+        let (mut tally, code) = (campaign.summary().tally, campaign.program_addresses());
         let verdict = match failure {
             Some(failure) => {
                 let compared = plan.compare(&failure, settings, stop)?;
@@ -182,6 +182,7 @@ impl<'p> CaseRecorder<'p> {
         Ok(CaseReport {
             verdict,
             tally,
+            code,
             time: time + begin.elapsed(),
         })
     }

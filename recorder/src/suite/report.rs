@@ -11,6 +11,8 @@ pub struct CaseReport {
     pub verdict: CaseVerdict,
     /// Counts of its runs.
     pub tally: CampaignTally,
+    /// Addresses in the program's file of the places that its runs have come to.
+    pub code: Vec<u64>,
     /// Time that its runs took.
     pub time: Duration,
 }

@@ -423,6 +423,7 @@ impl CaseReport {
         CaseReport {
             verdict,
             tally: CampaignTally::default(),
+            code: Vec::new(),
             time: Duration::ZERO,
         }
     }

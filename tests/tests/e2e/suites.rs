@@ -26,11 +26,14 @@ const PASSING: [&str; 7] = [
 fn suite() -> Result<Workspace> {
     let workspace = Workspace::new()?;
     write_suite(&workspace)?;
-    let words = "c++ -g -pthread suite_test.cpp -lgtest -lgtest_main -o ut";
-    workspace
-        .unsnarl(&words.split(' ').collect::<Vec<_>>())?
-        .exits(0)?;
+    build(&workspace)?;
     Ok(workspace)
+}
+
+fn build(workspace: &Workspace) -> Result<()> {
+    let words = "c++ -g -pthread suite_test.cpp -lgtest -lgtest_main -o ut";
+    unsnarl(workspace, words)?.exits(0)?;
+    Ok(())
 }
 
 fn write_suite(workspace: &Workspace) -> Result<()> {
@@ -189,12 +192,50 @@ fn what_passes_and_what_does_not_exist() -> Result<()> {
 #[test]
 fn a_budget_is_spent_and_ends() -> Result<()> {
     let workspace = suite()?;
-    let tested = unsnarl(&workspace, "test --seed 7 --budget 6s -j 2 -- ./ut")?.exits(1)?;
+    let tested = unsnarl(
+        &workspace,
+        "test --seed 7 --budget 10s -j 2 -- ./ut Counter. Stats.AddsUp",
+    )?
+    .exits(1)?;
     for (case, _) in FAILING {
         ensure!(line(&tested, case)?.starts_with("FAIL"), "{tested}");
     }
     ensure!(
         line(&tested, "Stats.AddsUp")?.contains("nothing to choose"),
+        "{tested}"
+    );
+    Ok(())
+}
+
+#[test]
+fn cases_whose_functions_have_changed_come_first() -> Result<()> {
+    let workspace = suite()?;
+    let words = "test --seed 7 -n 3 -j 1 --changed -- ./ut AddsUp Joined/0 InOneOrder Begins";
+    let first_lines = |finished: &Finished| -> Vec<String> {
+        let names = finished
+            .stdout
+            .lines()
+            .filter_map(|line| line.split("  ").nth(1));
+        names.map(str::to_owned).collect()
+    };
+    let all = unsnarl(&workspace, words)?.says(&["6 of 6 cases are new"])?;
+    let same = unsnarl(&workspace, words)?.says(&["0 of 6 cases are new"])?;
+    ensure!(first_lines(&all) == first_lines(&same), "{all}\n{same}");
+    // Everything behind the function lies elsewhere afterwards, which is no change.
+    let source = fs::read_to_string(workspace.path().join("suite_test.cpp"))?;
+    let changed = source.replace(
+        "        total_ += n;",
+        "        if (n < 100)\n            total_ += n;",
+    );
+    ensure!(changed != source);
+    workspace.write("suite_test.cpp", &changed)?;
+    build(&workspace)?;
+    let tested = unsnarl(&workspace, words)?.says(&["1 of 6 cases are new"])?;
+    let first = first_lines(&tested);
+    ensure!(
+        first
+            .first()
+            .is_some_and(|name| name == "Stats.AddsUpUnderItsLock"),
         "{tested}"
     );
     Ok(())
