@@ -17,7 +17,7 @@ mod tests {
     use super::*;
     use crate::{Budget, explain, fixture::corpus};
 
-    /// Whether it is so of the first explanation where a write comes between two reads at these lines.
+    /// Returns whether the first explanation has an order in which a write comes between two reads at these lines.
     fn spans([first, second]: [u32; 2]) -> bool {
         let begin = "main fork main.1 @1\nmain fork main.2 @2\n";
         let read = |line: u32, value: u32| format!("main.1 R n ={value} @{line} look\n");

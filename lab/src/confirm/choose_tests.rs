@@ -385,7 +385,7 @@ fn what_let_the_threads_meet_is_told_with_what_it_leads_to() {
     assert!(follows.next().unwrap().headline.contains(DONE));
 }
 
-/// Where threads that were both let in spoil what they work on, it is always a step there that decides.
+/// A step of threads that were both let in always decides where they spoil what they work on.
 #[test]
 fn what_let_the_threads_meet_is_told_where_their_own_step_decides() {
     let told = chosen_around(&[(HITS, 20, 0), (DONE, 30, 0)]);

@@ -11,7 +11,7 @@ const CASES: usize = 100;
 /// Schedules of each case.
 const SCHEDULES: u64 = 100;
 
-/// What two threads do in the cases, in turn. None of them can fail.
+/// Bodies of the two threads of a case, used in turn. None of them can fail.
 const BODIES: [(&str, &str); 4] = [
     (
         "std::atomic<int> n{0};",
