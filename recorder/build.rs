@@ -47,6 +47,8 @@ fn build() -> Result<(), String> {
     for input in [
         "runtime/src",
         "runtime/Cargo.toml",
+        "trace/src/kinds.rs",
+        "trace/src/kinds",
         "trace/src/raw.rs",
         "trace/src/raw",
         "trace/src/lib.rs",
