@@ -8,6 +8,7 @@ use crate::assemble::{ProgramDebugInfo, RawLog, ReachableCode};
 use rustc_hash::FxHashMap;
 use std::{
     ops::Range,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unsnarl_trace::SiteRow;
@@ -92,10 +93,13 @@ impl CampaignPlaces {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Addresses of the places that lie in the program's own file, in their order.
-    pub fn program_addresses(&self) -> Vec<u64> {
+    /// Addresses of the places that lie in a file, in their order.
+    pub fn addresses_in(&self, file: &Path) -> Vec<u64> {
         let table = self.table();
-        let own = table.by_file.keys().filter(|(path, _)| path.is_empty());
+        let own = table
+            .by_file
+            .keys()
+            .filter(|(path, _)| Path::new(path) == file);
         let mut addresses: Vec<u64> = own.map(|(_, address)| *address).collect();
         addresses.sort_unstable();
         addresses

@@ -91,7 +91,8 @@ impl<'a> OpenCampaign<'a> {
 
     /// Addresses in the program's file of the places that its runs have come to.
     pub fn program_addresses(&self) -> Vec<u64> {
-        self.campaign.places.program_addresses()
+        let program = self.campaign.program.path();
+        self.campaign.places.addresses_in(program)
     }
 
     /// Ends the campaign.
