@@ -1,4 +1,7 @@
 //! Test frameworks: how a program of each is recognized, lists its cases and is told to execute one of them.
+//!
+//! Another one has a file here and a variant of [`TestFramework`]; the compiler asks for the rest. The line in which it
+//! reports a failed check is recognized in [`crate::launch::check`], and `xtask/src/setup.rs` installs it for the tests.
 
 mod boost_test;
 mod catch2;
