@@ -190,20 +190,20 @@ fn what_passes_and_what_does_not_exist() -> Result<()> {
 }
 
 #[test]
-fn a_budget_is_spent_and_ends() -> Result<()> {
+fn a_budget_ends_with_the_last_open_case_or_with_its_time() -> Result<()> {
     let workspace = suite()?;
-    let tested = unsnarl(
-        &workspace,
-        "test --seed 7 --budget 10s -j 2 -- ./ut Counter. Stats.AddsUp",
-    )?
-    .exits(1)?;
-    for (case, _) in FAILING {
-        ensure!(line(&tested, case)?.starts_with("FAIL"), "{tested}");
-    }
+    let words = "test --seed 7 --budget 10m -j 2 -- ./ut TwoSteps Begins";
+    let tested = unsnarl(&workspace, words)?.exits(1)?;
     ensure!(
-        line(&tested, "Stats.AddsUp")?.contains("nothing to choose"),
+        line(&tested, "Counter.CountsInTwoSteps")?.starts_with("FAIL"),
         "{tested}"
     );
+    ensure!(
+        line(&tested, "Stats.BeginsWithNothing")?.contains("nothing to choose"),
+        "{tested}"
+    );
+    let words = "test --seed 7 --budget 1ms -j 1 -- ./ut TwoSteps";
+    unsnarl(&workspace, words)?.exits(2)?.says(&["1 not run"])?;
     Ok(())
 }
 
