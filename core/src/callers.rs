@@ -131,13 +131,12 @@ pub(crate) fn within(run: &Run, first: EventId, second: EventId) -> u64 {
 pub fn frames(run: &Run, stack: StackId) -> impl Iterator<Item = SiteId> {
     let mut stack = stack;
     std::iter::from_fn(move || {
-        let FrameRow(caller, site) = *run
-            .meta
-            .frames
-            .get(stack.index())
-            .filter(|_| stack.0 != 0)?;
-        // Rows refer to earlier ones; other references mean a broken file.
-        stack = if caller < stack { caller } else { StackId(0) };
+        if stack == StackId(0) {
+            return None;
+        }
+        // Rows refer to earlier ones: this ends.
+        let FrameRow(caller, site) = run.meta.frame(stack);
+        stack = caller;
         Some(site)
     })
 }

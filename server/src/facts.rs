@@ -123,7 +123,7 @@ pub fn places(explanation: &Explanation) -> impl Iterator<Item = &Place> {
 /// The recorded facts about a file that has these places.
 pub fn recorded_file(places: &[&Place], run: Option<&Run>, file: &str) -> Recorded {
     let sources = run.map_or(&[][..], |run| &run.meta.sources);
-    let sites = run.map_or(&[][..], |run| &run.meta.sites);
+    let sites = run.map_or(&[][..], |run| run.meta.sites.as_slice());
     let of_site = |site: &SiteRow| (site.line, site.text.clone());
     let of_place = |place: &Place| (place.line, place.text.clone());
     let lines: BTreeMap<u32, String> = sites

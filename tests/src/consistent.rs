@@ -57,12 +57,9 @@ pub fn check(run: &Run, is_excepted: impl Fn(&str) -> bool) -> Result<Reads> {
                 (Some((_, last)), Some(read)) => bail!(
                     "event {} of {} read {read:?} from `{}` where {last:?} was last seen: {:?}",
                     id.0,
-                    run.meta
-                        .threads
-                        .get(event.thread.index())
-                        .map_or("?", |t| t.name.as_str()),
+                    run.meta.thread(event.thread).name,
                     run.location(event.location),
-                    run.meta.sites.get(event.site.index()),
+                    run.meta.site(event.site),
                 ),
                 _ => reads.unknown += 1,
             }

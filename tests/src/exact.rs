@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::HashMap;
-use unsnarl_trace::{Event, Run, Value, model::flags};
+use unsnarl_trace::{Event, LocationId, Run, Value, model::flags};
 
 /// Counts of the compared accesses and bytes.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ fn recorded(run: &Run, notes: &Notes) -> Result<Vec<ExactAccesses>> {
 fn add(to: &mut ExactAccesses, event: &Event, offset: u64, size: u64, pointers: &Pointers<'_>) {
     let value = match event.value {
         Some(Value::Bits(bits)) => Some(bits),
-        Some(Value::Address(location)) => pointers.bits(location.index()),
+        Some(Value::Address(location)) => pointers.bits(location),
         None => None,
     };
     let is_unfinished = event.flags & flags::UNFINISHED != 0;
@@ -184,10 +184,10 @@ impl<'a> Pointers<'a> {
         }
     }
 
-    fn bits(&self, location: usize) -> Option<u64> {
-        let name = self.run.locations.get(location)?;
+    fn bits(&self, location: LocationId) -> Option<u64> {
+        let name = self.run.location(location);
         let starts = |part: &str| {
-            let rest = part.strip_prefix(name.as_str());
+            let rest = part.strip_prefix(name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
         };
         let inside = self.parts.iter().filter(|(part, _)| starts(part));

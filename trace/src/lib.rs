@@ -4,6 +4,7 @@
 //! * [`raw`] is the fixed layout that the runtime inside the user's program writes and the recorder
 //!   reads. It needs neither `std` nor any other crate.
 //! * [`model`], [`meta`] and [`run`] are a run in memory: columns of small integers and tables.
+//! * [`index`] are tables whose rows are named by typed ids.
 //! * [`write`](mod@write) and [`read`](mod@read) are the run file, an Arrow IPC file
 //!   (`docs/run-file.md` is its specification).
 //! * [`program`] is the program model that the compiler wrapper keeps.
@@ -25,6 +26,8 @@ mod failure_mode;
 pub mod files;
 #[cfg(feature = "file")]
 pub mod folder;
+#[cfg(feature = "file")]
+pub mod index;
 #[cfg(feature = "file")]
 pub mod input;
 #[cfg(feature = "file")]
@@ -62,6 +65,7 @@ pub mod write;
 pub use crate::{
     failure_mode::FailureMode,
     folder::{EncodedRun, RunFile, RunFolder, StoreError},
+    index::{IndexVec, RunScope},
     location::Location,
     meta::{
         BlockRow, Chances, Criteria, Failure, FailureKind, FrameRow, Minimized, OrderMode, Outcome,
@@ -69,7 +73,7 @@ pub use crate::{
     },
     model::{
         Event, EventId, EventKind, LocationId, MemoryOrder, PointId, SiteId, StackId, ThreadId,
-        Value, flags,
+        UnitNameId, Value, flags,
     },
     path::{PathRow, PathStep},
     proposal::{Occurrences, Policy, Proposal, ProposalError, Wanted},

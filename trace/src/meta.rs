@@ -1,8 +1,9 @@
 //! The metadata of a run: JSON under the key `unsnarl.run` of the schema.
 
 use crate::{
+    index::IndexVec,
     input::RunInput,
-    model::{EventId, LocationId, PointId, SiteId, StackId, ThreadId},
+    model::{EventId, LocationId, PointId, SiteId, StackId, ThreadId, UnitNameId},
     path::PathRow,
     program::PointNumber,
     schedule::Schedule,
@@ -268,8 +269,8 @@ pub struct BlockRow {
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
 pub struct PointRow(
-    /// Its unit: index into [`RunMeta::units`].
-    pub u32,
+    /// Its unit.
+    pub UnitNameId,
     /// Its number in the unit, from 1.
     pub PointNumber,
 );
@@ -346,11 +347,11 @@ pub struct RunMeta {
     /// Set unless it passed.
     pub failure: Option<Failure>,
     /// Threads, in the order of creation.
-    pub threads: Vec<ThreadRow>,
+    pub threads: IndexVec<ThreadId, ThreadRow>,
     /// Sites; row 0 is "not known".
-    pub sites: Vec<SiteRow>,
+    pub sites: IndexVec<SiteId, SiteRow>,
     /// Call stacks as a tree; row 0 is the root.
-    pub frames: Vec<FrameRow>,
+    pub frames: IndexVec<StackId, FrameRow>,
     /// Blocks that branches entered; empty when branches were not recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<BlockRow>,
@@ -358,11 +359,11 @@ pub struct RunMeta {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathRow>,
     /// Names of the program model's units that points are in: [`Hash`](crate::program::Hash)es in hexadecimal.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub units: Vec<String>,
+    #[serde(skip_serializing_if = "IndexVec::is_empty")]
+    pub units: IndexVec<UnitNameId, String>,
     /// Instructions that events are of; row 0 is "not known". Empty when none is known.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub points: Vec<PointRow>,
+    #[serde(skip_serializing_if = "IndexVec::is_empty")]
+    pub points: IndexVec<PointId, PointRow>,
     /// Locations that were used as locks.
     pub locks: Vec<LocationId>,
     /// Places in the program where threads were not chosen, because no run before had seen them meet
@@ -398,34 +399,44 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl RunMeta {
-    /// The thread's row; an empty one for an id that is not in the table.
+    /// The thread's row.
+    #[track_caller]
     pub fn thread(&self, id: ThreadId) -> &ThreadRow {
-        static NONE: ThreadRow = ThreadRow {
-            name: String::new(),
-            start: String::new(),
-            parent: None,
-            created_at: SiteId(0),
-        };
-        self.threads.get(id.index()).unwrap_or(&NONE)
+        &self.threads[id]
     }
 
-    /// The unit's name and the number in it of an instruction; `None` for "not known" and for ids that are
-    /// not in the table.
+    /// The unit's name and the number in it of an instruction; `None` for "not known".
+    #[track_caller]
     pub fn point(&self, id: PointId) -> Option<(&str, PointNumber)> {
-        let PointRow(unit, number) = self.points.get(id.index()).filter(|_| id != PointId(0))?;
-        let unit = self.units.get(usize::try_from(*unit).ok()?)?;
-        Some((unit, *number))
+        if id.is_unknown() {
+            return None;
+        }
+        let PointRow(unit, number) = self.points[id];
+        (number != PointNumber(0)).then(|| (self.units[unit].as_str(), number))
     }
 
-    /// The site's row; an empty one for an id that is not in the table.
+    /// The site's row; an empty one for "not known", also in a table without rows.
+    #[track_caller]
     pub fn site(&self, id: SiteId) -> &SiteRow {
-        static NONE: SiteRow = SiteRow {
+        static UNKNOWN: SiteRow = SiteRow {
             file: String::new(),
             line: 0,
             column: 0,
             function: String::new(),
             text: String::new(),
         };
-        self.sites.get(id.index()).unwrap_or(&NONE)
+        match id {
+            SiteId(0) if self.sites.is_empty() => &UNKNOWN,
+            id => &self.sites[id],
+        }
+    }
+
+    /// The innermost frame of a call stack; the root's, also in a table without rows.
+    #[track_caller]
+    pub fn frame(&self, id: StackId) -> FrameRow {
+        match id {
+            StackId(0) if self.frames.is_empty() => FrameRow::default(),
+            id => self.frames[id],
+        }
     }
 }

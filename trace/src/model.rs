@@ -2,6 +2,7 @@
 //!
 //! Rows stand in the total order of the run: the row number is the event's id.
 
+use crate::{index::Id, raw::WaitsFor};
 use serde::{Deserialize, Serialize};
 
 pub use crate::kinds::EventKind;
@@ -17,6 +18,20 @@ macro_rules! id {
             /// The id as an index into its table.
             pub fn index(self) -> usize {
                 self.0 as usize
+            }
+        }
+
+        impl Id for $name {
+            const NAME: &'static str = stringify!($name);
+
+            #[inline]
+            fn number(self) -> usize {
+                self.0 as usize
+            }
+
+            #[inline]
+            fn of_number(number: usize) -> Option<$name> {
+                <$int>::try_from(number).ok().map($name)
             }
         }
     };
@@ -46,6 +61,11 @@ id! {
 id! {
     /// An instruction of the program model: index into [`RunMeta::points`](crate::RunMeta::points). 0 is "not known".
     PointId(u32)
+}
+
+id! {
+    /// A unit of the program model: index into [`RunMeta::units`](crate::RunMeta::units).
+    UnitNameId(u32)
 }
 
 impl PointId {
@@ -133,6 +153,23 @@ pub struct Event {
 }
 
 impl Event {
+    /// Returns whether the value of such an event is a thread: the one that was created, was joined or is waited for.
+    pub fn names_thread(&self) -> bool {
+        match self.kind {
+            EventKind::Fork | EventKind::Join => true,
+            EventKind::Blocked => self.size == WaitsFor::Join as u32,
+            _ => false,
+        }
+    }
+
+    /// The thread that was created, was joined or is waited for; `None` if it is not known or the event names none.
+    pub fn other_thread(&self) -> Option<ThreadId> {
+        match self.value {
+            Some(Value::Bits(id)) if self.names_thread() => u16::try_from(id).ok().map(ThreadId),
+            _ => None,
+        }
+    }
+
     /// The memory order, for atomic accesses and fences.
     pub fn order(&self) -> Option<MemoryOrder> {
         MemoryOrder::from_u16((self.flags >> flags::ORDER_SHIFT & 7).checked_sub(1)?)

@@ -8,7 +8,7 @@
 //! let text = "T0|fork(T1)|12\nT0|w(balance)|13\nT1|acq(L)|40\nT1|r(balance)|41\nT1|rel(L)|42\n";
 //! let imported = rapid::import(text.as_bytes(), rapid::Format::Std)?;
 //! assert_eq!(imported.run.events.len(), 5);
-//! assert_eq!(imported.run.meta.threads[1].name, "T1");
+//! assert_eq!(imported.run.meta.thread(unsnarl_trace::ThreadId(1)).name, "T1");
 //! assert_eq!(imported.run.events.kinds()[1], EventKind::Write as u8);
 //! assert_eq!(rapid::export(&imported.run).text, text);
 //! # Ok::<(), rapid::ImportError>(())

@@ -1,6 +1,7 @@
 //! A run in memory: columns of small integers beside the tables they point into.
 
 use crate::{
+    index::IndexVec,
     meta::RunMeta,
     model::{Event, EventId, EventKind, LocationId, PointId, SiteId, StackId, ThreadId, Value},
 };
@@ -15,7 +16,7 @@ pub struct Run {
     ///
     /// `count`, `acct[3].total`, `worker::calls` (static in a function), `heap(bank.c:22 by main.1 #0)+8`,
     /// `main.1:worker.buf[3]` (stack). The same name is the same location in every run of a corpus.
-    pub locations: Vec<String>,
+    pub locations: IndexVec<LocationId, String>,
     /// The events.
     pub events: Events,
     /// Defects of the file, in words; the columns hold what could be read.
@@ -23,9 +24,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// Name of a location; empty for "none" and for ids that are not in the table.
+    /// Name of a location; empty for "none", also in a table without rows.
+    #[track_caller]
     pub fn location(&self, id: LocationId) -> &str {
-        self.locations.get(id.index()).map_or("", String::as_str)
+        match id {
+            LocationId(0) if self.locations.is_empty() => "",
+            id => &self.locations[id],
+        }
     }
 
     /// Number of steps of a schedule in which every access is one. A filter that lets others go on at some places only

@@ -19,7 +19,7 @@
 //!     main   fails @130 assertion `balance == 450` failed
 //! "#)?;
 //! assert_eq!(run.events.len(), 7);
-//! assert_eq!(run.meta.threads[1].start, "withdraw");
+//! assert_eq!(run.meta.thread(unsnarl_trace::ThreadId(1)).start, "withdraw");
 //! assert_eq!(run.meta.outcome, unsnarl_trace::Outcome::Failed);
 //! # Ok::<(), unsnarl_trace::script::ScriptError>(())
 //! ```

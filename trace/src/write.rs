@@ -109,7 +109,7 @@ impl DictionaryTables {
             kinds: strings(schema::kind_names()),
             threads: strings(schema::thread_names(&run.meta)),
             sites: strings(rooted(schema::site_names(&run.meta))),
-            locations: locations(&run.locations),
+            locations: locations(run.locations.as_slice()),
         }
     }
 }

@@ -8,7 +8,8 @@ mod common;
 use common::bytes_of;
 use std::{fs, path::Path};
 use unsnarl_trace::{
-    Event, Events, PointId, PointRow, meta::FORMAT, program::PointNumber, read_run, script,
+    Event, Events, PointId, PointRow, UnitNameId, meta::FORMAT, program::PointNumber, read_run,
+    script,
 };
 
 #[test]
@@ -40,12 +41,13 @@ fn with_points() {
         })
         .collect();
     run.events = Events::from_rows(&rows);
-    run.meta.units = vec!["00".to_owned(), "01".to_owned()];
+    run.meta.units = vec!["00".to_owned(), "01".to_owned()].into();
     run.meta.points = vec![
         PointRow::default(),
-        PointRow(0, PointNumber(7)),
-        PointRow(1, PointNumber(7)),
-    ];
+        PointRow(UnitNameId(0), PointNumber(7)),
+        PointRow(UnitNameId(1), PointNumber(7)),
+    ]
+    .into();
     for version in 1..=FORMAT {
         let file = folder.join(format!("format-{version}-points.arrow"));
         if version == FORMAT && !file.exists() && std::env::var_os("UPDATE_EXPECT").is_some() {

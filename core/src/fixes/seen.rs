@@ -117,12 +117,10 @@ pub(super) fn within_bounds(runs: &[(String, Arc<Run>)]) -> Vec<&Run> {
 /// exists.
 pub(super) fn shared(run: &Run, families: &BTreeSet<String>) -> Vec<(EventId, Event)> {
     let lives = Lives::of(run);
-    let wanted: BTreeSet<u32> = (0..run.locations.len() as u32)
-        .filter(|&id| {
-            run.locations
-                .get(id as usize)
-                .is_some_and(|name| families.contains(&family(name)))
-        })
+    let named = run.locations.iter_enumerated();
+    let wanted: BTreeSet<u32> = named
+        .filter(|(_, name)| families.contains(&family(name)))
+        .map(|(id, _)| id.0)
         .collect();
     let rows = run.events.iter().filter(|(_, event)| {
         (event.kind.is_access() || event.kind == EventKind::Free)

@@ -5,7 +5,7 @@
 
 use crate::facts::{place, short, thread_in_words, value, variable};
 use rustc_hash::FxHashMap;
-use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId, ThreadId};
+use unsnarl_trace::{Event, EventId, EventKind, IndexVec, Run, SiteId, ThreadId};
 
 /// A thread's first step that differs from the recorded run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,8 +105,8 @@ fn at(run: &Run, event: &Event) -> String {
 }
 
 fn named(run: &Run, name: &str) -> Option<ThreadId> {
-    let found = run.meta.threads.iter().position(|row| row.name == name)?;
-    Some(ThreadId(u16::try_from(found).ok()?))
+    let mut threads = run.meta.threads.iter_enumerated();
+    threads.find(|(_, row)| row.name == name).map(|(id, _)| id)
 }
 
 /// Events of a thread by its own code, each step once. Waiting, and ends caused by other threads, are not
@@ -122,10 +122,12 @@ fn steps(run: &Run, thread: ThreadId) -> impl Iterator<Item = (EventId, Event)> 
 }
 
 /// Matching sites of the recorded run, indexed by the other run's sites.
-fn sites(recorded: &Run, tried: &Run) -> Vec<Option<SiteId>> {
-    let known: FxHashMap<_, SiteId> = (0..)
-        .zip(&recorded.meta.sites)
-        .map(|(id, row)| ((&row.file, row.line, row.column, &row.function), SiteId(id)))
+fn sites(recorded: &Run, tried: &Run) -> IndexVec<SiteId, Option<SiteId>> {
+    let known: FxHashMap<_, SiteId> = recorded
+        .meta
+        .sites
+        .iter_enumerated()
+        .map(|(id, row)| ((&row.file, row.line, row.column, &row.function), id))
         .collect();
     let rows = tried.meta.sites.iter();
     rows.map(|row| {
@@ -136,9 +138,8 @@ fn sites(recorded: &Run, tried: &Run) -> Vec<Option<SiteId>> {
     .collect()
 }
 
-fn is_same(sites: &[Option<SiteId>], then: &Event, now: &Event) -> bool {
-    let site = sites.get(now.site.index()).copied().flatten();
-    then.kind == now.kind && site == Some(then.site)
+fn is_same(sites: &IndexVec<SiteId, Option<SiteId>>, then: &Event, now: &Event) -> bool {
+    then.kind == now.kind && sites[now.site] == Some(then.site)
 }
 
 /// Value of a read, with pointers given by their target.

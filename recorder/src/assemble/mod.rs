@@ -203,21 +203,21 @@ pub fn assemble(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -
     let meta = RunMeta {
         outcome: ended.outcome,
         failure,
-        threads: thread_rows,
+        threads: thread_rows.into(),
         locks,
         sources: sources(program, &walk.sites.rows, &mut problems),
-        sites: walk.sites.rows,
+        sites: walk.sites.rows.into(),
         blocks: walk.blocks.rows,
         units: walk.points.units,
         points: walk.points.rows,
         paths,
-        frames: walk.stacks.rows,
+        frames: walk.stacks.rows.into(),
         problems,
         ..known_before(log, program, launch)
     };
     Run {
         meta,
-        locations: walk.memory.regions.locations,
+        locations: walk.memory.regions.locations.into(),
         events: rows.finish(),
         damage: Vec::new(),
     }

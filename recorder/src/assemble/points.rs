@@ -6,7 +6,7 @@ use crate::wrapper::model::FLAG;
 use gimli::Reader as _;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use unsnarl_trace::{PointId, PointRow, program::PointNumber};
+use unsnarl_trace::{IndexVec, PointId, PointRow, UnitNameId, program::PointNumber};
 
 /// An instruction: the name of its unit, its number in it.
 pub(super) type InstructionId = (Arc<str>, PointNumber);
@@ -111,9 +111,9 @@ fn model_of(dwarf: &gimli::Dwarf<DwarfReader>, unit: &gimli::Unit<DwarfReader>) 
 /// The point tables of one run: equal instructions are one point. Row 0 is "not known".
 #[derive(Default)]
 pub(super) struct PointTable {
-    pub units: Vec<String>,
-    pub rows: Vec<PointRow>,
-    known_units: FxHashMap<Arc<str>, u32>,
+    pub units: IndexVec<UnitNameId, String>,
+    pub rows: IndexVec<PointId, PointRow>,
+    known_units: FxHashMap<Arc<str>, UnitNameId>,
     ids: FxHashMap<PointRow, PointId>,
     /// Known points by return address.
     found: FxHashMap<u64, PointId>,
@@ -121,20 +121,14 @@ pub(super) struct PointTable {
 
 impl PointTable {
     fn id(&mut self, (unit, number): InstructionId) -> PointId {
-        let next = self.units.len() as u32;
-        let unit = *self.known_units.entry(unit).or_insert_with_key(|name| {
-            self.units.push(name.to_string());
-            next
-        });
+        let known = self.known_units.entry(unit);
+        let unit = *known.or_insert_with_key(|name| self.units.push(name.to_string()));
         let row = PointRow(unit, number);
         if self.rows.is_empty() {
             self.rows.push(PointRow::default());
         }
         let rows = &mut self.rows;
-        *self.ids.entry(row).or_insert_with(|| {
-            rows.push(row);
-            PointId(rows.len() as u32 - 1)
-        })
+        *self.ids.entry(row).or_insert_with(|| rows.push(row))
     }
 }
 

@@ -210,7 +210,7 @@ mod tests {
             ..SiteRow::default()
         };
         seen.recall(&RunMeta {
-            sites: vec![SiteRow::default(), site],
+            sites: vec![SiteRow::default(), site].into(),
             sources,
             ..RunMeta::default()
         });

@@ -7,7 +7,8 @@ use super::{
 use crate::assemble::{ProgramDebugInfo, RawLog, site_of};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{
-    EventId, EventKind, Proposal, Run, SiteRow, Wanted,
+    EventId, EventKind, Proposal, Run, SiteRow, ThreadId, Wanted,
+    index::Id,
     raw::{
         RecordKind, WaitsFor,
         follow::{GaveUp, Standing},
@@ -169,7 +170,7 @@ impl EndFacts<'_> {
     }
 
     fn thread(&self, number: usize) -> &str {
-        let row = self.run.meta.threads.get(number);
+        let row = ThreadId::of_number(number).and_then(|id| self.run.meta.threads.get(id));
         row.map_or("?", |row| row.name.as_str())
     }
 

@@ -265,10 +265,11 @@ mod tests {
                 threads: vec![ThreadRow {
                     name: "main".into(),
                     ..ThreadRow::default()
-                }],
+                }]
+                .into(),
                 ..RunMeta::default()
             },
-            locations: vec![String::new(), "x".into()],
+            locations: vec![String::new(), "x".into()].into(),
             events: Events::from_rows(&rows),
             damage: Vec::new(),
         }
@@ -281,7 +282,7 @@ mod tests {
             text: text.into(),
             ..SiteRow::default()
         };
-        run.meta.sites = vec![site];
+        run.meta.sites = vec![site].into();
         run
     }
 

@@ -278,12 +278,7 @@ impl PathMachine<'_> {
             return Ok(Did::Wait);
         };
         let there = self.points.get(row.point);
-        let place = self
-            .run
-            .meta
-            .sites
-            .get(row.site.index())
-            .map_or(0, |site| site.line);
+        let place = self.run.meta.site(row.site).line;
         Err(format!(
             "its next event is a {} at line {place}{}, not this access",
             row.kind.name(),

@@ -119,17 +119,12 @@ impl<'a> PathMachine<'a> {
         shared: &'a [SharedPiece],
         budget: &'a Budget,
     ) -> PathMachine<'a> {
-        let rows = run.meta.threads.len().max(
-            run.events
-                .threads()
-                .iter()
-                .map(|thread| usize::from(*thread) + 1)
-                .max()
-                .unwrap_or(0),
-        );
-        let mut threads: Vec<WalkedThread> = (0..rows)
-            .map(|row| WalkedThread {
-                id: ThreadId(row as u16),
+        let mut threads: Vec<WalkedThread> = run
+            .meta
+            .threads
+            .ids()
+            .map(|id| WalkedThread {
+                id,
                 ..WalkedThread::default()
             })
             .collect();
@@ -486,11 +481,9 @@ impl<'a> PathMachine<'a> {
     pub fn lose(&mut self, id: ThreadId, why: &str) {
         let site = self.here(id);
         let name = self.run.meta.thread(id).name.clone();
-        let row = self.run.meta.sites.get(site.index());
-        let place = row.map_or(String::new(), |row| {
-            let file = row.file.rsplit('/').next().unwrap_or_default();
-            format!(" at {file}:{}", row.line)
-        });
+        let row = self.run.meta.site(site);
+        let file = row.file.rsplit('/').next().unwrap_or_default();
+        let place = format!(" at {file}:{}", row.line);
         let known = match self.paths {
             Some(_) => "not known",
             None => "known by values only",

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use unsnarl_trace::{
-    PointId, RunMeta,
+    IndexVec, PointId, RunMeta,
     program::{Definition, FunctionId, Program, UnitId},
 };
 
@@ -13,7 +13,7 @@ pub(super) type Spot = (UnitId, FunctionId, u32);
 /// The instructions of a run's points.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PointInstructions {
-    spots: Vec<Option<Spot>>,
+    spots: IndexVec<PointId, Option<Spot>>,
     /// Functions that occur in the run, by mangled name: of several definitions the linker kept these.
     kept: FxHashMap<String, (UnitId, FunctionId)>,
     /// Source names of the same functions.
@@ -28,14 +28,13 @@ fn without_blanks(name: &str) -> String {
 impl PointInstructions {
     /// Looks all points up.
     pub fn new(meta: &RunMeta, program: &Program) -> PointInstructions {
-        let spot = |row| {
-            let (unit, number) = meta.point(PointId(row))?;
+        let spot = |point| {
+            let (unit, number) = meta.point(point)?;
             let unit = program.by_hash(unit)?;
             let (function, at, _) = program.at(unit, number)?;
             Some((unit, function, at))
         };
-        let rows = 0..meta.points.len() as u32;
-        let spots: Vec<Option<Spot>> = rows.map(spot).collect();
+        let spots: IndexVec<PointId, Option<Spot>> = meta.points.ids().map(spot).collect();
         let mut kept = FxHashMap::default();
         let mut named = FxHashSet::default();
         for &(unit, id, _) in spots.iter().flatten() {
@@ -78,7 +77,10 @@ impl PointInstructions {
 
     /// The instruction of a point.
     pub fn get(&self, point: PointId) -> Option<Spot> {
-        *self.spots.get(point.index())?
+        match point {
+            PointId(0) => None,
+            point => self.spots[point],
+        }
     }
 
     /// `true` if no point is known.

@@ -20,8 +20,8 @@ fn file_name(path: &str) -> &str {
 impl SitesByName {
     pub fn new(meta: &RunMeta) -> SitesByName {
         let mut sites = SitesByName::default();
-        for (row, site) in meta.sites.iter().enumerate().skip(1) {
-            let (id, file) = (SiteId(row as u32), file_name(&site.file).to_owned());
+        for (id, site) in meta.sites.iter_enumerated().skip(1) {
+            let file = file_name(&site.file).to_owned();
             sites
                 .exact
                 .entry((file.clone(), site.line, site.column))

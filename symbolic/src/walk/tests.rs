@@ -151,7 +151,7 @@ fn run(rows: &[(u16, EventKind, u32, u64, u32)], points: u32) -> Run {
         })
         .collect();
     let mut run = Run {
-        locations: ["", "count", "m"].map(str::to_owned).to_vec(),
+        locations: ["", "count", "m"].into_iter().map(str::to_owned).collect(),
         events: Events::from_rows(&events),
         ..Run::default()
     };
@@ -159,11 +159,11 @@ fn run(rows: &[(u16, EventKind, u32, u64, u32)], points: u32) -> Run {
         name: name.into(),
         ..ThreadRow::default()
     };
-    run.meta.threads = vec![thread("main"), thread("main.1")];
-    run.meta.sites = vec![SiteRow::default(), SiteRow::default()];
-    run.meta.units = vec![Hash([7; 32]).to_string()];
+    run.meta.threads = vec![thread("main"), thread("main.1")].into();
+    run.meta.sites = vec![SiteRow::default(); 2].into();
+    run.meta.units = vec![Hash([7; 32]).to_string()].into();
     run.meta.points = (0..=points)
-        .map(|number| PointRow(0, PointNumber(number)))
+        .map(|number| PointRow(unsnarl_trace::UnitNameId(0), PointNumber(number)))
         .collect();
     run
 }

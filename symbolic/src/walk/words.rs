@@ -126,14 +126,14 @@ impl PathMachine<'_> {
         let Some(words) = &mut self.words else {
             return 0;
         };
-        let of_site = |_: &PathWords| match run.meta.sites.get(site.index()) {
-            Some(row) => SourcePlace {
+        let of_site = |_: &PathWords| {
+            let row = run.meta.site(site);
+            SourcePlace {
                 file: row.file.clone(),
                 line: row.line,
                 column: row.column,
                 function: row.function.clone(),
-            },
-            None => SourcePlace::default(),
+            }
         };
         match (unit, model, at) {
             (Some(unit), Some(model), Some(at)) if model.place(at).line > 0 => words

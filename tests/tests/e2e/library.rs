@@ -58,12 +58,7 @@ fn recorded(run: &Run) -> Result<ByteAccesses> {
         );
         let start = bytes_each * start;
         let how = if event.kind.writes() { "W" } else { "R" };
-        let site = run
-            .meta
-            .sites
-            .get(event.site.index())
-            .context("an event has no site")?;
-        let bytes = all.entry(site.line).or_default();
+        let bytes = all.entry(run.meta.site(event.site).line).or_default();
         let end = start + event.size as usize;
         bytes.extend((start..end).map(|at| format!("{how} {variable} {at}")));
     }

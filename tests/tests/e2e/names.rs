@@ -16,8 +16,7 @@ fn is_there(run: &Run, line: u32, wanted: &str) -> bool {
         _ => kind == EventKind::Signal,
     };
     run.events.iter().any(|(_, event)| {
-        let site = run.meta.sites.get(event.site.index());
-        let is_here = site.is_some_and(|site| site.line == line);
+        let is_here = run.meta.site(event.site).line == line;
         is_here && is_kind(event.kind) && run.location(event.location) == name
     })
 }
@@ -44,7 +43,7 @@ fn check(source: &str, compiler: TestedCompiler, options: &[&str]) -> Result<()>
         missing.is_empty(),
         "{compiler:?} {options:?} has no\n{}\namong\n{}",
         missing.join("\n"),
-        run.locations.join("\n")
+        run.locations.as_slice().join("\n")
     );
     // The C++ library's shared part changes the program's trees unseen.
     if source.ends_with(".c") {

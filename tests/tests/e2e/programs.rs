@@ -146,9 +146,8 @@ mod packed_flags {
         for name in workspace.runs()? {
             let run = read_run(&workspace.path().join(workspace.run_path(&name)))?;
             let here = |event: &Event| {
-                let site = run.meta.sites.get(event.site.index());
                 let line = line.and_then(|line| u32::try_from(line + 1).ok());
-                site.map(|site| site.line) == line
+                Some(run.meta.site(event.site).line) == line
             };
             let kinds: Vec<EventKind> = run
                 .events

@@ -37,7 +37,7 @@ fn agrees(run: &Run, walked: &Walked) -> Result<()> {
     let mut values = Values::new();
     let recorded = |symbol: SymbolId| trace.symbol(symbol)?.recorded;
     for (id, step) in trace.steps() {
-        let place = || format!("{id:?} at {:?}", run.meta.sites.get(step.site.index()));
+        let place = || format!("{id:?} at {:?}", run.meta.site(step.site));
         match step.action {
             Action::Assume(condition) => {
                 let value = trace.exprs.value(condition, &mut values, &recorded);

@@ -2,7 +2,7 @@
 
 use super::SITE;
 use crate::{
-    meta::{OrderMode, SiteRow},
+    meta::{OrderMode, RunMeta},
     model::{EventId, EventKind, LocationId, SiteId, ThreadId, Value},
     run::Run,
 };
@@ -122,28 +122,26 @@ fn thread_name(run: &Run, thread: ThreadId) -> String {
 
 /// Names of places.
 struct ExportedSites<'a> {
-    rows: &'a [SiteRow],
+    meta: &'a RunMeta,
     imported: bool,
 }
 
 impl ExportedSites<'_> {
     fn of(run: &Run) -> ExportedSites<'_> {
         ExportedSites {
-            rows: &run.meta.sites,
+            meta: &run.meta,
             imported: run.meta.mode == OrderMode::Imported,
         }
     }
 
     fn name(&self, site: SiteId) -> String {
-        let row = self.rows.get(site.index()).filter(|_| self.imported);
-        match row {
-            Some(row) if row.file.is_empty() => "0".to_owned(),
-            Some(row) => match row.file.strip_prefix(SITE).filter(|_| row.line == 0) {
-                Some(place) => place.to_owned(),
-                None if row.column == 0 => format!("{}:{}", row.file, row.line),
-                None => format!("{}:{}:{}", row.file, row.line, row.column),
-            },
-            None => site.0.to_string(),
+        let row = self.meta.site(site);
+        match row.file.strip_prefix(SITE).filter(|_| row.line == 0) {
+            _ if !self.imported => site.0.to_string(),
+            _ if row.file.is_empty() => "0".to_owned(),
+            Some(place) => place.to_owned(),
+            None if row.column == 0 => format!("{}:{}", row.file, row.line),
+            None => format!("{}:{}:{}", row.file, row.line, row.column),
         }
     }
 }

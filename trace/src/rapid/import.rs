@@ -333,8 +333,8 @@ impl<'a> Import<'a> {
                 format: FORMAT,
                 mode: OrderMode::Imported,
                 strategy: "imported".to_owned(),
-                threads: self.thread_rows(),
-                sites: self.sites.rows,
+                threads: self.thread_rows().into(),
+                sites: self.sites.rows.into(),
                 locks,
                 problems,
                 ..RunMeta::default()

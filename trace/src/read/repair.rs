@@ -2,12 +2,13 @@
 
 use crate::{
     meta::{FrameRow, PointRow, RunMeta},
-    model::{EventKind, SiteId, StackId, ThreadId},
+    model::{Event, EventId, EventKind, PointId, SiteId, StackId, ThreadId, Value},
     run::{Events, Run},
 };
 use arrow_buffer::ScalarBuffer;
 
-/// Sets every id that is in no table to "none" and says so in the run's damage.
+/// Sets every id that is in no table to "none" and says so in the run's damage. From here on all ids of the run name rows:
+/// users index its tables by them.
 pub(super) fn repair(run: &mut Run) {
     let mut cut = Cut::default();
     let Run {
@@ -16,14 +17,21 @@ pub(super) fn repair(run: &mut Run) {
         events,
         ..
     } = run;
+    addressable(&mut cut, meta);
     columns(&mut cut, events, meta, locations.len());
+    named_threads(&mut cut, events, meta.threads.len());
     let sizes = sizes(events);
     points(&mut cut, meta);
     threads(&mut cut, meta);
     frames(&mut cut, meta);
+    blocks(&mut cut, meta);
     failure(&mut cut, meta, events.len());
+    preemptions(&mut cut, meta, events.len());
     meta.locks
         .retain(|lock| cut.within(lock.index(), locations.len()));
+    let threads = meta.threads.len();
+    meta.paths
+        .retain(|path| cut.within(path.thread.index(), threads));
     // A file that was cut off refers to what it lost; that is said already.
     if cut.count > 0 && run.damage.is_empty() {
         run.damage.push(format!(
@@ -90,6 +98,13 @@ impl Cut {
     }
 }
 
+/// A thread for which there is no id is in no event.
+fn addressable(cut: &mut Cut, meta: &mut RunMeta) {
+    const MOST: usize = 1 << u16::BITS;
+    cut.count += meta.threads.len().saturating_sub(MOST);
+    meta.threads.truncate(MOST);
+}
+
 fn columns(cut: &mut Cut, events: &mut Events, meta: &RunMeta, locations: usize) {
     if let Some(stack) = cut.column(&events.stack, meta.frames.len()) {
         events.stack = stack;
@@ -102,12 +117,35 @@ fn columns(cut: &mut Cut, events: &mut Events, meta: &RunMeta, locations: usize)
     }
 }
 
+/// A thread in the value of an event that is in no table is not known.
+fn named_threads(cut: &mut Cut, events: &mut Events, threads: usize) {
+    const KINDS: [EventKind; 3] = [EventKind::Fork, EventKind::Join, EventKind::Blocked];
+    let is_lost = |event: &Event| match (event.value, event.other_thread()) {
+        (Some(Value::Bits(_)), Some(other)) => other.index() >= threads,
+        (Some(Value::Bits(_)), None) => event.names_thread(),
+        _ => false,
+    };
+    let kinds = (0..).map(EventId).zip(events.kinds());
+    let naming = kinds.filter(|(_, kind)| KINDS.iter().any(|it| *it as u8 == **kind));
+    let count = naming
+        .filter_map(|(row, _)| events.get(row))
+        .filter(is_lost)
+        .count();
+    cut.count += count;
+    if count > 0 {
+        let repaired = events.iter().map(|(_, event)| Event {
+            value: event.value.filter(|_| !is_lost(&event)),
+            ..event
+        });
+        *events = Events::from_rows(&repaired.collect::<Vec<_>>());
+    }
+}
+
 /// A point in no unit is not known.
 fn points(cut: &mut Cut, meta: &mut RunMeta) {
     let units = meta.units.len();
     for row in meta.points.iter_mut().skip(1) {
-        let unit = usize::try_from(row.0).unwrap_or(usize::MAX);
-        if !cut.within(unit, units) {
+        if !cut.within(row.0.index(), units) {
             *row = PointRow::default();
         }
     }
@@ -131,6 +169,28 @@ fn frames(cut: &mut Cut, meta: &mut RunMeta) {
         }
         *site = cut.site(*site, sites);
     }
+}
+
+fn blocks(cut: &mut Cut, meta: &mut RunMeta) {
+    let (sites, points) = (meta.sites.len(), meta.points.len());
+    for row in &mut meta.blocks {
+        row.site = cut.site(row.site, sites);
+        if !row.point.is_unknown() && !cut.within(row.point.index(), points) {
+            row.point = PointId(0);
+        }
+    }
+}
+
+/// A preemption of a thread that is in no table is none of this run.
+fn preemptions(cut: &mut Cut, meta: &mut RunMeta, events: usize) {
+    let threads = meta.threads.len();
+    let Some(minimized) = &mut meta.minimized else {
+        return;
+    };
+    minimized.preemptions.retain_mut(|row| {
+        row.event = row.event.filter(|event| cut.within(event.index(), events));
+        cut.within(row.thread.index(), threads) && cut.within(row.to.index(), threads)
+    });
 }
 
 fn failure(cut: &mut Cut, meta: &mut RunMeta, events: usize) {

@@ -4,8 +4,9 @@
 //! tools order their dictionaries as they like; their keys are translated by name.
 
 use crate::{
+    index::{Id, IndexVec},
     meta::{RunMeta, SiteRow, ThreadRow},
-    model::{EventKind, ThreadId},
+    model::{EventKind, LocationId, ThreadId},
     schema,
 };
 use arrow_array::{
@@ -43,7 +44,7 @@ impl RunTables {
     }
 
     /// The metadata with rows for all that the columns name, and the names of the locations.
-    pub(super) fn finish(self) -> (RunMeta, Vec<String>) {
+    pub(super) fn finish(self) -> (RunMeta, IndexVec<LocationId, String>) {
         let mut meta = self.meta;
         let sites = self.sites.names.iter().skip(meta.sites.len());
         let sites: Vec<_> = sites.map(|name| schema::parse_site(name)).collect();
@@ -52,15 +53,15 @@ impl RunTables {
             let row = thread_row(&meta.threads, name);
             meta.threads.push(row);
         }
-        (meta, self.locations.names)
+        (meta, self.locations.names.into())
     }
 }
 
 /// Row of a thread of which only the name is known: the name tells the parent.
-fn thread_row(threads: &[ThreadRow], name: &str) -> ThreadRow {
+fn thread_row(threads: &IndexVec<ThreadId, ThreadRow>, name: &str) -> ThreadRow {
     let parent = name.rsplit_once('.').and_then(|(parent, _)| {
         let parent = threads.iter().position(|row| row.name == parent)?;
-        u16::try_from(parent).ok().map(ThreadId)
+        ThreadId::of_number(parent)
     });
     ThreadRow {
         name: name.to_owned(),

@@ -2,6 +2,7 @@
 
 use super::words::{self, LineWords, ScriptPlace};
 use crate::{
+    index::{Id, IndexVec},
     meta::{
         FORMAT, Failure, FailureKind, FrameRow, OrderMode, Outcome, RunMeta, SiteRow, ThreadRow,
     },
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 /// The run so far.
 pub(super) struct ScriptedRun {
     meta: RunMeta,
-    pub(super) locations: Vec<String>,
+    pub(super) locations: IndexVec<LocationId, String>,
     pub(super) rows: Vec<Event>,
     threads: HashMap<String, ThreadId>,
     sites: HashMap<SiteRow, SiteId>,
@@ -32,12 +33,12 @@ impl Default for ScriptedRun {
             mode: OrderMode::Controlled,
             exact: true,
             strategy: "random".to_owned(),
-            sites: vec![SiteRow::default()],
+            sites: vec![SiteRow::default()].into(),
             ..RunMeta::default()
         };
         ScriptedRun {
             meta,
-            locations: vec![String::new()],
+            locations: vec![String::new()].into(),
             rows: Vec::new(),
             threads: HashMap::new(),
             sites: HashMap::from([(SiteRow::default(), SiteId(0))]),
@@ -80,9 +81,7 @@ impl ScriptedRun {
     fn start(&mut self, words: &mut LineWords<'_>) -> Result<(), String> {
         let name = words.take().ok_or("expected `start THREAD FUNCTION`")?;
         let thread = self.thread(words::name(name))?;
-        if let Some(row) = self.meta.threads.get_mut(thread.index()) {
-            row.start = words.rest().to_owned();
-        }
+        self.meta.threads[thread].start = words.rest().to_owned();
         Ok(())
     }
 
@@ -148,9 +147,7 @@ impl ScriptedRun {
             .rsplit_once('.')
             .map(|(parent, _)| self.thread(parent))
             .transpose()?;
-        let id = u16::try_from(self.meta.threads.len())
-            .map(ThreadId)
-            .map_err(|_| "too many threads")?;
+        let id = ThreadId::of_number(self.meta.threads.len()).ok_or("too many threads")?;
         self.meta.threads.push(ThreadRow {
             name: name.to_owned(),
             parent,
@@ -160,21 +157,20 @@ impl ScriptedRun {
         Ok(id)
     }
 
+    /// Returns whether there is a thread with this id.
+    pub(super) fn has(&self, thread: ThreadId) -> bool {
+        self.meta.threads.get(thread).is_some()
+    }
+
     /// Notes where a thread was created.
     pub(super) fn created(&mut self, thread: ThreadId, site: SiteId) {
-        if let Some(row) = self.meta.threads.get_mut(thread.index()) {
-            row.created_at = site;
-        }
+        self.meta.threads[thread].created_at = site;
     }
 
     /// The location with this name.
     pub(super) fn location(&mut self, name: &str) -> LocationId {
-        let next = LocationId(self.locations.len() as u32);
-        let id = *self.location_ids.entry(name.to_owned()).or_insert(next);
-        if id == next {
-            self.locations.push(name.to_owned());
-        }
-        id
+        let new = || self.locations.push(name.to_owned());
+        *self.location_ids.entry(name.to_owned()).or_insert_with(new)
     }
 
     /// The site of `@...`.
@@ -201,12 +197,8 @@ impl ScriptedRun {
     }
 
     fn site_row(&mut self, site: SiteRow) -> SiteId {
-        let next = SiteId(self.meta.sites.len() as u32);
-        let id = *self.sites.entry(site.clone()).or_insert(next);
-        if id == next {
-            self.meta.sites.push(site);
-        }
-        id
+        let new = || self.meta.sites.push(site.clone());
+        *self.sites.entry(site.clone()).or_insert_with(new)
     }
 
     /// The stack of the calls `LINE@FUNCTION,FILE:LINE@FUNCTION`, innermost first.
@@ -236,12 +228,10 @@ impl ScriptedRun {
         if frames.is_empty() {
             frames.push(FrameRow::default());
         }
-        let known = frames.iter().skip(1).position(|known| *known == frame);
-        let id = known.map_or(frames.len(), |known| known + 1);
-        if id == frames.len() {
-            frames.push(frame);
-        }
-        StackId(id as u32)
+        let known = frames.iter_enumerated().skip(1);
+        let known = known.filter(|(_, known)| **known == frame).last();
+        let known = known.map(|(id, _)| id);
+        known.unwrap_or_else(|| frames.push(frame))
     }
 
     fn function(&mut self, thread: ThreadId, named: Option<&str>) -> String {
@@ -253,12 +243,8 @@ impl ScriptedRun {
                 named.to_owned()
             };
         }
-        if let Some(row) = self
-            .meta
-            .threads
-            .get_mut(thread.index())
-            .filter(|row| row.start.is_empty())
-        {
+        let row = &mut self.meta.threads[thread];
+        if row.start.is_empty() {
             row.start.clone_from(current);
         }
         current.clone()

@@ -40,10 +40,12 @@ impl ScriptedRun {
         }
         self.values(&mut event, &values)?;
         self.place(&mut event, words)?;
-        if kind == EventKind::Fork
-            && let Some(Value::Bits(child)) = event.value
-        {
-            self.created(ThreadId(child as u16), event.site);
+        let other = event.other_thread();
+        if event.names_thread() && event.value.is_some() && !other.is_some_and(|id| self.has(id)) {
+            return Err("there is no such thread".to_owned());
+        }
+        if let Some(child) = other.filter(|_| kind == EventKind::Fork) {
+            self.created(child, event.site);
         }
         self.push(event);
         Ok(())

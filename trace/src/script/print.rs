@@ -72,23 +72,15 @@ impl Printer<'_> {
     }
 
     fn operand(&self, event: &Event) -> String {
-        let thread = |value| match value {
-            Some(Value::Bits(id)) => {
-                let id = ThreadId(u16::try_from(id).unwrap_or(u16::MAX));
-                format!(" {}", name(&self.run.meta.thread(id).name))
-            }
-            _ => String::new(),
-        };
+        let thread = event.other_thread().map_or(String::new(), |other| {
+            format!(" {}", name(&self.run.meta.thread(other).name))
+        });
         match event.kind {
-            EventKind::Fork | EventKind::Join => thread(event.value),
+            EventKind::Fork | EventKind::Join => thread,
             EventKind::Blocked => {
                 let waits = WaitsFor::from_u32(event.size).unwrap_or(WaitsFor::Nothing);
-                let joined = match waits {
-                    WaitsFor::Join => thread(event.value),
-                    _ => String::new(),
-                };
                 let object = self.location(event.location);
-                format!(" {}{joined}{object}", waits.name())
+                format!(" {}{thread}{object}", waits.name())
             }
             _ => self.location(event.location),
         }
@@ -98,10 +90,9 @@ impl Printer<'_> {
     fn via(&self, event: &Event) -> String {
         let mut calls = Vec::new();
         let mut stack = event.stack;
-        while stack.0 != 0
-            && let Some(FrameRow(caller, site)) = self.run.meta.frames.get(stack.index())
-        {
-            let site = self.run.meta.site(*site);
+        while stack.0 != 0 {
+            let FrameRow(caller, site) = self.run.meta.frame(stack);
+            let site = self.run.meta.site(site);
             let place = place(site).unwrap_or_else(|| "@0".to_owned());
             calls.push(format!(
                 "{}@{}",
@@ -109,7 +100,7 @@ impl Printer<'_> {
                 site.function
             ));
             // Rows refer to earlier ones.
-            stack = if *caller < stack { *caller } else { StackId(0) };
+            stack = if caller < stack { caller } else { StackId(0) };
         }
         match calls.as_slice() {
             [] => String::new(),
@@ -172,8 +163,8 @@ impl Printer<'_> {
 
     /// Start routines that the events do not tell.
     fn starts(&mut self) {
-        for (row, id) in self.run.meta.threads.iter().zip(0u16..) {
-            let told = self.started.get(&ThreadId(id));
+        for (id, row) in self.run.meta.threads.iter_enumerated() {
+            let told = self.started.get(&id);
             if told.map_or("", String::as_str) != row.start {
                 self.line(&format!("start {} {}", name(&row.name), row.start));
             }

@@ -7,7 +7,7 @@ use crate::{
     predict::ForcedOrder,
 };
 use rustc_hash::FxHashMap;
-use unsnarl_trace::{EventId, EventKind, FrameRow, Run, SiteId, ThreadId};
+use unsnarl_trace::{EventId, EventKind, FrameRow, IndexVec, Run, SiteId, StackId, ThreadId};
 
 /// A calling function of a thread: the stack of its own call, and its number.
 type Caller = (u16, u32, u32);
@@ -89,7 +89,7 @@ impl OpenCalls {
 }
 
 /// Numbers of the functions that contain each site.
-struct FunctionNumbers(Vec<u32>);
+struct FunctionNumbers(IndexVec<SiteId, u32>);
 
 impl FunctionNumbers {
     fn new(run: &Run) -> FunctionNumbers {
@@ -104,8 +104,10 @@ impl FunctionNumbers {
 
     /// The caller of an event's function, and the site of the call.
     fn caller(&self, run: &Run, thread: u16, stack: u32) -> Option<(Caller, u32)> {
-        let &FrameRow(outer, SiteId(call)) = run.meta.frames.get(stack as usize)?;
-        let function = *self.0.get(call as usize).filter(|_| stack != 0)?;
-        Some(((thread, outer.0, function), call))
+        if stack == 0 {
+            return None;
+        }
+        let FrameRow(outer, call) = run.meta.frame(StackId(stack));
+        Some(((thread, outer.0, self.0[call]), call.0))
     }
 }

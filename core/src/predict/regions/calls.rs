@@ -2,7 +2,7 @@
 //! has its function and the calls that led there.
 
 use rustc_hash::FxHashMap;
-use unsnarl_trace::{FrameRow, Run};
+use unsnarl_trace::{IndexVec, Run, StackId};
 
 /// The open calls of each thread while its events are walked in order.
 ///
@@ -12,7 +12,7 @@ pub(super) struct CallsInProgress<'a> {
     run: &'a Run,
     /// Number of each site's function.
     functions: Vec<u32>,
-    depths: Vec<u32>,
+    depths: IndexVec<StackId, u32>,
     open: Vec<Vec<TracedCall>>,
     count: u32,
 }
@@ -34,14 +34,10 @@ impl<'a> CallsInProgress<'a> {
             *numbers.entry((&site.file, &site.function)).or_insert(next)
         });
         let functions = functions.collect();
-        let mut depths: Vec<u32> = Vec::with_capacity(run.meta.frames.len());
-        for (stack, frame) in run.meta.frames.iter().enumerate() {
-            let caller = depths.get(frame.0.index()).copied();
-            depths.push(if stack == 0 {
-                0
-            } else {
-                caller.unwrap_or(0) + 1
-            });
+        let mut depths: IndexVec<StackId, u32> = IndexVec::new();
+        for (stack, frame) in run.meta.frames.iter_enumerated() {
+            let is_root = stack == StackId(0);
+            depths.push(if is_root { 0 } else { depths[frame.0] + 1 });
         }
         CallsInProgress {
             run,
@@ -104,11 +100,13 @@ impl<'a> CallsInProgress<'a> {
         if call.stack == stack {
             return call.function != function;
         }
-        let depth = |stack: u32| self.depths.get(stack as usize).copied().unwrap_or(0);
+        let depth = |stack: u32| match stack {
+            0 => 0,
+            stack => self.depths[StackId(stack)],
+        };
         let mut at = stack;
         while depth(at) > depth(call.stack) {
-            let frame = self.run.meta.frames.get(at as usize);
-            at = frame.map_or(0, |&FrameRow(caller, _)| caller.0);
+            at = self.run.meta.frame(StackId(at)).0.0;
         }
         at != call.stack
     }

@@ -394,8 +394,9 @@ fn busy(threads: u8, steps: usize) -> impl Strategy<Value = Run> {
         let mut run = Run {
             events: Events::from_rows(&rows),
             locations: ["", "x", "y", "z", "l", "m", "flag"]
+                .into_iter()
                 .map(str::to_owned)
-                .to_vec(),
+                .collect(),
             ..Run::default()
         };
         let sites = 0..=3 * u32::from(threads);

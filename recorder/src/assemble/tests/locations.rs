@@ -5,7 +5,7 @@ use super::{
     programs::{Compiled, compile, compilers},
     run_of, shown,
 };
-use unsnarl_trace::{EventId, model::flags, raw::RecordKind as K};
+use unsnarl_trace::{EventId, SiteId, ThreadId, model::flags, raw::RecordKind as K};
 
 const BANK: &str = "
 #include <pthread.h>
@@ -208,7 +208,7 @@ fn stack_variables_belong_to_a_thread_and_a_function() {
         );
         let own = |i| run.events.get(EventId(i)).unwrap().flags & flags::OWN_STACK != 0;
         assert!(own(2) && !own(3));
-        assert_eq!(run.meta.threads[1].start, "worker");
+        assert_eq!(run.meta.thread(ThreadId(1)).start, "worker");
     });
 }
 
@@ -243,7 +243,7 @@ fn symbols_stand_in_without_debug_info() {
         );
         let run = run_of(&log, &bank.program);
         assert_eq!(shown(&run), "main read acct+8 = 1\n");
-        assert_eq!(run.meta.sites[1].function, "main+0x8");
+        assert_eq!(run.meta.site(SiteId(1)).function, "main+0x8");
         assert!(
             run.meta
                 .problems

@@ -60,9 +60,9 @@ fn stacks_are_a_tree_of_call_sites() {
         );
         assert!(site(1).file.ends_with("/calls.c") && site(1).line == 4);
         assert_eq!((event(0).stack, event(2).stack), (StackId(0), StackId(0)));
-        let FrameRow(caller, at) = run.meta.frames[event(1).stack.index()];
+        let FrameRow(caller, at) = run.meta.frame(event(1).stack);
         assert_eq!(run.meta.site(at).function, "outer");
-        let FrameRow(first, at) = run.meta.frames[caller.index()];
+        let FrameRow(first, at) = run.meta.frame(caller);
         assert_eq!(
             (first, run.meta.site(at).function.as_str()),
             (StackId(0), "main")

@@ -73,9 +73,8 @@ impl<'a> FormulaBuild<'a> {
     pub fn finish(self) -> EncodedPath {
         let mut notes: Vec<String> = self.notes;
         let taken = self.trace.concretized.iter().map(|one| {
-            let site = self.run.meta.sites.get(one.site.index());
-            let place = site.map_or(String::new(), |site| format!(" at line {}", site.line));
-            format!("{}{place}", one.what)
+            let line = self.run.meta.site(one.site).line;
+            format!("{} at line {line}", one.what)
         });
         notes.extend(taken);
         EncodedPath {
@@ -347,12 +346,12 @@ impl<'a> FormulaBuild<'a> {
     }
 
     pub fn site_place(&self, site: SiteId) -> SourcePlace {
-        let row = self.run.meta.sites.get(site.index());
-        row.map_or_else(SourcePlace::default, |row| SourcePlace {
+        let row = self.run.meta.site(site);
+        SourcePlace {
             file: row.file.clone(),
             line: row.line,
             column: row.column,
             function: row.function.clone(),
-        })
+        }
     }
 }

@@ -314,10 +314,8 @@ impl PathBuild {
         let text = format!("file path.c\nstart main run\n{starts}{}", self.script);
         let mut run = script::parse(&text).unwrap();
         // The rows of threads here are those of the run, whatever order they came in.
-        for (row, name) in self.threads.iter().enumerate() {
-            if let Some(thread) = run.meta.threads.get_mut(row) {
-                thread.name.clone_from(name);
-            }
+        for (thread, name) in run.meta.threads.iter_mut().zip(&self.threads) {
+            thread.name.clone_from(name);
         }
         (self.trace, run)
     }

@@ -18,10 +18,9 @@ fn named(fixture: &Fixture, name: &str) -> StepId {
             }
             _ => false,
         };
-        let site = fixture.run.meta.sites.get(step.site.index());
         id.thread.index() == usize::from(thread)
             && is_kind
-            && site.is_some_and(|site| site.line == line)
+            && fixture.run.meta.site(step.site).line == line
     };
     fixture.trace.steps().find(fits).unwrap().0
 }
