@@ -141,9 +141,7 @@ fn as_taken(step: &Step, run: &Run, row: EventId) -> Step {
         event: row.0,
         ..step.clone()
     };
-    let Some(event) = run.events.get(row) else {
-        return taken;
-    };
+    let event = run.events.event(row);
     let verb = facts::verb(event.kind);
     let pointer = step.effect.ends_with("NULL") || step.effect.ends_with("a pointer");
     match facts::value(event.value, event.size, pointer) {

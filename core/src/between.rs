@@ -178,7 +178,7 @@ impl Between {
 /// itself accesses there, a read of it, an access of other data.
 fn crossing(run: &Run, passage: &Passage) -> Option<(u8, String)> {
     let rows = || (passage.first.0..=passage.last.0).map(EventId);
-    let events = || rows().filter_map(|row| run.events.get(row));
+    let events = || rows().map(|row| run.events.event(row));
     let own: BTreeSet<LocationId> = events()
         .filter(|event| event.thread == passage.thread && event.kind.is_access())
         .map(|event| event.location)

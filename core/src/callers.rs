@@ -43,9 +43,7 @@ impl<'a> Callers<'a> {
     /// The calls that led to an event, innermost first, as far as they distinguish it from other executions
     /// of the same lines.
     pub fn via(&self, row: EventId) -> Vec<Place> {
-        let Some(event) = self.run.events.get(row) else {
-            return Vec::new();
-        };
+        let event = self.run.events.event(row);
         let (mut via, mut telling) = (Vec::new(), 0);
         let mut called = event.site;
         for call in frames(self.run, event.stack).take(MOST) {
@@ -65,7 +63,7 @@ impl<'a> Callers<'a> {
     }
 }
 
-/// The calls that led to a row, outermost first, with the row's own site last.
+/// The calls that led to a row, outermost first, with the row's own site last; none for the end of the run.
 pub(crate) fn call_sites(run: &Run, row: EventId) -> Vec<SiteId> {
     const DEEPEST: usize = 256;
     let Some(event) = run.events.get(row) else {
@@ -80,7 +78,7 @@ pub(crate) fn call_sites(run: &Run, row: EventId) -> Vec<SiteId> {
 /// Point at which the call paths of two rows of a thread diverge: the sites in the innermost function that
 /// leads to both.
 pub(crate) fn parting(run: &Run, first: EventId, second: EventId) -> Option<(SiteId, SiteId)> {
-    let (one, other) = (run.events.get(first)?, run.events.get(second)?);
+    let (one, other) = (run.events.event(first), run.events.event(second));
     if one.stack == other.stack {
         return Some((one.site, other.site));
     }

@@ -11,7 +11,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, btree_map},
     sync::Arc,
 };
-use unsnarl_trace::{EventKind, FailureKind, Outcome, Run};
+use unsnarl_trace::{EventKind, FailureKind, Outcome, Run, RunScope};
 
 /// Key of a corpus. Runs with equal keys can be compared.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -108,10 +108,12 @@ fn signals(run: &Run) -> BTreeSet<Sent> {
 impl RunSummary {
     /// Summarizes a run in a few passes over its columns.
     pub fn new(name: impl Into<String>, run: Arc<Run>) -> RunSummary {
+        let name = name.into();
+        let _scope = RunScope::enter(&name);
         let failure = run.meta.failure.as_ref();
         let accesses = Accesses::new(&run);
         RunSummary {
-            name: name.into(),
+            name,
             key: CorpusKey::of(&run),
             outcome: run.meta.outcome,
             failure: failure_place(&run),

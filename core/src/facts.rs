@@ -84,9 +84,8 @@ pub fn variable(run: &Run, event: &Event) -> String {
 /// Name of a location in the source, if it has one. Globals have their own; for heap and stack locations it
 /// comes from the text of the line.
 pub fn named(run: &Run, event: &Event) -> Option<String> {
-    let name = run.location(event.location);
     let text = &run.meta.site(event.site).text;
-    if let Location::Heap { path: inside, .. } = Location::of(name) {
+    if let Location::Heap { path: inside, .. } = run.location_parts(event.location) {
         let path = without_offset(own_part(inside));
         let text = &match is_lambda(&run.meta.site(event.site).function) {
             true => text.clone(),
@@ -107,7 +106,7 @@ pub fn named(run: &Run, event: &Event) -> Option<String> {
     Some(
         own_part(without_offset(without_function(
             run,
-            Location::variable(name),
+            run.variable(event.location),
         )))
         .to_owned(),
     )
@@ -450,12 +449,8 @@ fn is_plain_assignment(after: &str) -> bool {
 
 /// Returns whether this location is a pointer, as far as its values in this run show.
 pub fn holds_pointers(run: &Run, rows: &[EventId]) -> bool {
-    let is_address = |row: &EventId| {
-        matches!(
-            run.events.get(*row).and_then(|event| event.value),
-            Some(Value::Address(_))
-        )
-    };
+    let is_address =
+        |row: &EventId| matches!(run.events.event(*row).value, Some(Value::Address(_)));
     rows.iter().take(1000).any(is_address)
 }
 

@@ -185,9 +185,8 @@ impl RunView<'_> {
     fn counted(&self, location: LocationId) -> Vec<CountedAccess> {
         let mut by_thread: BTreeMap<ThreadId, Vec<EventId>> = BTreeMap::new();
         for &row in self.accesses.of(location) {
-            if let Some(event) = self.run.events.get(row) {
-                by_thread.entry(event.thread).or_default().push(row);
-            }
+            let thread = self.run.events.thread(row);
+            by_thread.entry(thread).or_default().push(row);
         }
         let meets = |row: EventId, thread: ThreadId| {
             by_thread.iter().any(|(&other, theirs)| {
@@ -198,7 +197,7 @@ impl RunView<'_> {
             })
         };
         let rows = self.accesses.of(location).iter().copied();
-        let plain = rows.filter_map(|row| Some((row, self.run.events.get(row)?)));
+        let plain = rows.map(|row| (row, self.run.events.event(row)));
         plain
             .filter(|(row, event)| !event.kind.is_atomic() && meets(*row, event.thread))
             .map(|(row, event)| {

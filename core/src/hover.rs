@@ -77,7 +77,7 @@ pub fn hover(
 
 /// Sentence about the lock that guards the location accessed last, if several threads use it.
 fn guard(run: &Run, orders: &Orders, rows: &[EventId]) -> Option<String> {
-    let events = rows.iter().rev().filter_map(|row| run.events.get(*row));
+    let events = rows.iter().rev().map(|row| run.events.event(*row));
     let mut accesses = events.filter(|event| event.kind.is_access());
     let location = accesses.next()?.location;
     let shared = orders.accesses().is_shared(location);
@@ -174,9 +174,7 @@ fn is_told(run: &Run, row: EventId) -> bool {
 }
 
 fn about(run: &Run, orders: &Orders, row: EventId) -> Vec<String> {
-    let Some(event) = run.events.get(row) else {
-        return Vec::new();
-    };
+    let event = run.events.event(row);
     if event.kind.is_access() {
         access(run, orders, row, &event)
     } else {
@@ -210,7 +208,7 @@ fn did(run: &Run, orders: &Orders, row: EventId, event: &Event) -> String {
 }
 
 fn value_of(run: &Run, orders: &Orders, row: EventId) -> Option<String> {
-    let event = run.events.get(row)?;
+    let event = run.events.event(row);
     let pointer = facts::holds_pointers(run, orders.accesses().of(event.location));
     facts::value(event.value, event.size, pointer)
 }
@@ -372,8 +370,9 @@ fn held(run: &Run, orders: &Orders, row: EventId) -> Option<String> {
 fn synchronization(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Vec<String> {
     let who = facts::thread_in_words(run, event.thread);
     let name = facts::variable(run, event);
-    let other = crate::orders::other_thread(event.value)
-        .map(|thread| facts::thread_name(run, unsnarl_trace::ThreadId(thread)));
+    let other = event
+        .other_thread()
+        .map(|thread| facts::thread_name(run, thread));
     let sentence = match event.kind {
         EventKind::Fork | EventKind::Join => {
             format!(

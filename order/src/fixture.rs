@@ -200,15 +200,17 @@ impl FixtureMachine {
     }
 }
 
-/// A run of these rows over anonymous locations.
+/// A run of these rows over anonymous locations, with rows in its tables for all that they name.
 pub fn of_rows(rows: &[Event]) -> Run {
-    let threads = rows
-        .iter()
-        .map(|row| usize::from(row.thread.0) + 1)
-        .max()
-        .unwrap_or(0);
+    let named = |row: &Event| {
+        row.other_thread()
+            .map_or(row.thread, |it| it.max(row.thread))
+    };
+    let threads = rows.iter().map(|row| named(row).index() + 1).max();
+    let threads = threads.unwrap_or(0);
+    let locations = rows.iter().map(|row| row.location.index()).max();
     let mut run = Run {
-        locations: (0..=LOCATIONS)
+        locations: (0..=locations.unwrap_or(0).max(LOCATIONS as usize))
             .map(|i| {
                 if i == 0 {
                     String::new()

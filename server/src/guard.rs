@@ -2,6 +2,7 @@
 //! without a handler are refused.
 
 use std::{
+    any::Any,
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
@@ -39,7 +40,7 @@ where
         }
         match catch_unwind(AssertUnwindSafe(|| self.0.call(request))) {
             Ok(answer) => Box::pin(guarded(answer, id)),
-            Err(_) => Box::pin(async { Ok(tripped(id)) }),
+            Err(defect) => Box::pin(async move { Ok(tripped(id, &*defect)) }),
         }
     }
 }
@@ -54,16 +55,22 @@ async fn guarded<E>(
         let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
         match polled {
             Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(answer)) => Poll::Ready(Some(answer)),
-            Err(_) => Poll::Ready(None),
+            Ok(Poll::Ready(answer)) => Poll::Ready(Ok(answer)),
+            Err(defect) => Poll::Ready(Err(defect)),
         }
     });
-    caught.await.unwrap_or_else(|| Ok(tripped(id)))
+    caught
+        .await
+        .unwrap_or_else(|defect| Ok(tripped(id, &*defect)))
 }
 
-/// The response to a client after a defect; `None` for a notification.
-fn tripped(id: Option<Id>) -> Option<Response> {
+/// The response to a client after a defect, with its message: that of a broken reference names the run. `None` for a
+/// notification.
+fn tripped(id: Option<Id>, defect: &(dyn Any + Send)) -> Option<Response> {
     let error = Error {
+        data: defect
+            .downcast_ref::<String>()
+            .map(|text| text.as_str().into()),
         message: "this request failed; that is a defect of unsnarl, please report it".into(),
         ..Error::internal_error()
     };
@@ -74,6 +81,7 @@ fn tripped(id: Option<Id>) -> Option<Response> {
 mod tests {
     use super::*;
     use std::convert::Infallible;
+    use unsnarl_trace::{IndexVec, RunScope, SiteId};
 
     /// Panics at once, or later, or answers.
     struct Tripping;
@@ -92,6 +100,12 @@ mod tests {
             match request.method() {
                 "now" => panic!("at once"),
                 "later" => Box::pin(async { panic!("later") }),
+                "stray" => {
+                    let _scope = RunScope::enter("failed-3.arrow");
+                    let sites: IndexVec<SiteId, ()> = IndexVec::new();
+                    let () = sites[SiteId(7)];
+                    Box::pin(async { Ok(None) })
+                }
                 _ => Box::pin(async { Ok(Some(Response::from_ok(id, "fine".into()))) }),
             }
         }
@@ -113,6 +127,19 @@ mod tests {
             assert_eq!(answer.id(), &Id::Number(1));
             assert_eq!(answer.error().unwrap().code.code(), -32603);
         }
+        let stray = answer("stray").await;
+        let told = stray
+            .error()
+            .unwrap()
+            .data
+            .as_ref()
+            .unwrap()
+            .as_str()
+            .unwrap();
+        assert!(
+            told.contains("SiteId 7") && told.contains("failed-3.arrow"),
+            "{told}"
+        );
         assert!(answer("hover").await.is_ok());
         assert_eq!(
             answer("$/unheard").await.error().unwrap().code.code(),

@@ -72,12 +72,12 @@ impl<I: Id, T> IndexVec<I, T> {
     }
 
     /// The row of an id from outside the program, which may name none. Indexing is for all others.
-    pub fn get(&self, id: I) -> Option<&T> {
+    pub fn checked(&self, id: I) -> Option<&T> {
         self.rows.get(id.number())
     }
 
     /// The row of an id from outside the program, to be changed.
-    pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
+    pub fn checked_mut(&mut self, id: I) -> Option<&mut T> {
         self.rows.get_mut(id.number())
     }
 
@@ -316,10 +316,10 @@ mod tests {
             prop_assert_eq!(pairs, ids.into_iter().zip(rows.iter().copied()).collect::<Vec<_>>());
 
             let (id, expected) = (ThreadId(asked), rows.get(usize::from(asked)).copied());
-            prop_assert_eq!(table.get(id).copied(), expected);
+            prop_assert_eq!(table.checked(id).copied(), expected);
             let indexed = broken(|| table[id]);
             prop_assert_eq!(indexed.is_none(), expected.is_some());
-            if let Some(place) = table.get_mut(id) {
+            if let Some(place) = table.checked_mut(id) {
                 *place = row;
                 prop_assert_eq!(table[id], row);
                 table[id] = row.wrapping_add(1);

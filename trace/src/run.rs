@@ -1,7 +1,8 @@
 //! A run in memory: columns of small integers beside the tables they point into.
 
 use crate::{
-    index::IndexVec,
+    index::{Id, IndexVec, broken_reference},
+    location::Location,
     meta::RunMeta,
     model::{Event, EventId, EventKind, LocationId, PointId, SiteId, StackId, ThreadId, Value},
 };
@@ -31,6 +32,24 @@ impl Run {
             LocationId(0) if self.locations.is_empty() => "",
             id => &self.locations[id],
         }
+    }
+
+    /// A location, taken apart.
+    #[track_caller]
+    pub fn location_parts(&self, id: LocationId) -> Location<'_> {
+        Location::of(self.location(id))
+    }
+
+    /// Name of the block or variable that contains a location.
+    #[track_caller]
+    pub fn block(&self, id: LocationId) -> &str {
+        self.location_parts(id).block()
+    }
+
+    /// Name of a location for people.
+    #[track_caller]
+    pub fn variable(&self, id: LocationId) -> &str {
+        Location::variable(self.location(id))
     }
 
     /// Number of steps of a schedule in which every access is one. A filter that lets others go on at some places only
@@ -119,6 +138,49 @@ impl Events {
         })
     }
 
+    /// One event of these as a row. [`Events::get`] is for ids from elsewhere.
+    #[track_caller]
+    pub fn event(&self, id: EventId) -> Event {
+        match self.get(id) {
+            Some(event) => event,
+            None => broken_reference(EventId::NAME, id.index(), self.len()),
+        }
+    }
+
+    /// The thread of an event.
+    #[track_caller]
+    pub fn thread(&self, id: EventId) -> ThreadId {
+        ThreadId(cell(&self.thread, id))
+    }
+
+    /// The kind of an event.
+    #[track_caller]
+    pub fn kind(&self, id: EventId) -> EventKind {
+        let number = cell(&self.kind, id);
+        match EventKind::from_u8(number) {
+            Some(kind) => kind,
+            None => broken_reference("EventKind", number.into(), EventKind::ALL.len()),
+        }
+    }
+
+    /// The site of an event.
+    #[track_caller]
+    pub fn site(&self, id: EventId) -> SiteId {
+        SiteId(cell(&self.site, id))
+    }
+
+    /// The location of an event.
+    #[track_caller]
+    pub fn location(&self, id: EventId) -> LocationId {
+        LocationId(cell(&self.location, id))
+    }
+
+    /// The bits that an event read or wrote; 0 where none are known.
+    #[track_caller]
+    pub fn value_bits(&self, id: EventId) -> u64 {
+        cell(&self.value, id)
+    }
+
     /// All events as rows with their ids, in order.
     pub fn iter(&self) -> impl Iterator<Item = (EventId, Event)> + '_ {
         (0..self.len() as u32).filter_map(|i| Some((EventId(i), self.get(EventId(i))?)))
@@ -177,6 +239,15 @@ impl Events {
     /// The `point` column: [`PointId`]s.
     pub fn points(&self) -> &[u32] {
         &self.point
+    }
+}
+
+/// The part of an event in a column.
+#[track_caller]
+fn cell<T: Copy>(column: &[T], id: EventId) -> T {
+    match column.get(id.index()) {
+        Some(part) => *part,
+        None => broken_reference(EventId::NAME, id.index(), column.len()),
     }
 }
 

@@ -1,5 +1,10 @@
 //! Round trips of run files, and reports for broken ones.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "these are tests"
+)]
 
 mod common;
 
@@ -63,7 +68,7 @@ proptest! {
 /// Tables of the metadata.
 const TABLES: [&str; 6] = ["threads", "sites", "frames", "units", "points", "blocks"];
 
-/// Where the metadata lies in a run file.
+/// Range of the metadata in a run file.
 fn metadata(bytes: &[u8]) -> std::ops::Range<usize> {
     let start = position(bytes, b"{\"format\":").unwrap();
     start..start + position(&bytes[start..], b"\"problems\":").unwrap()

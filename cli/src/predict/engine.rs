@@ -131,7 +131,7 @@ fn likeliness(run: &Run, candidate: &AnomalyCandidate) -> (u8, bool, u8, Reverse
         Class::AtomicSet => 1,
         Class::Race | Class::Order => 0,
     };
-    let events = || candidate.events.iter().filter_map(|id| run.events.get(*id));
+    let events = || candidate.events.iter().map(|id| run.events.event(*id));
     let asserts = events().any(|event| run.meta.site(event.site).text.contains("assert"));
     let writes = events().filter(|event| event.kind.writes()).count();
     let rows = || candidate.events.iter().map(|EventId(row)| *row);

@@ -152,7 +152,7 @@ fn anomaly<'a>(
 
 fn steps(run: &Run, finding: &AnomalyVerdict) -> Vec<AnomalyStep> {
     let events = finding.candidate.events.iter();
-    let events = events.filter_map(|id| run.events.get(*id));
+    let events = events.map(|id| run.events.event(*id));
     events
         .map(|event| {
             let place = place(run, event.site);

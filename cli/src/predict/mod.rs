@@ -139,7 +139,7 @@ struct FindingsSoFar {
 type AnomalyKey = (&'static str, String, Vec<(String, u32)>);
 
 fn key(run: &Run, candidate: &AnomalyCandidate) -> AnomalyKey {
-    let sites = candidate.events.iter().filter_map(|id| run.events.get(*id));
+    let sites = candidate.events.iter().map(|id| run.events.event(*id));
     let sites = sites.map(|event| run.meta.site(event.site));
     let lines = sites.map(|site| (site.file.clone(), site.line)).collect();
     (candidate.class.name(), candidate.pattern.clone(), lines)

@@ -136,7 +136,7 @@ impl AnomalyPrinter<'_> {
     fn words(&self, finding: &AnomalyVerdict) -> String {
         let candidate = &finding.candidate;
         let rows = candidate.events.iter();
-        let rows: Vec<Event> = rows.filter_map(|id| self.run.events.get(*id)).collect();
+        let rows: Vec<Event> = rows.map(|id| self.run.events.event(*id)).collect();
         let mut names: Vec<String> = rows.iter().map(|row| variable(self.run, row)).collect();
         names.dedup();
         let is_one = names.len() == 1;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::claims::line;
 use crate::explanation::{BugKind, Explanation, Role};
-use unsnarl_trace::{EventId, EventKind, Location};
+use unsnarl_trace::{EventId, EventKind};
 
 /// Explains a use of a block after it was freed.
 pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanation {
@@ -95,7 +95,7 @@ fn tell_let_go(view: &View, given: &Publication, free: EventId) -> String {
 /// The read by which the thread that used the block had obtained a pointer to it.
 fn pointer_read(view: &View, used: EventId) -> Option<EventId> {
     const NEAR: usize = 60;
-    let block = |location| Location::of(view.run.location(location)).block();
+    let block = |location| view.run.block(location);
     let wanted = block(view.event(used).location);
     let before = view.rows.before(view.thread(used), used).iter().rev();
     let mut reads = before

@@ -21,7 +21,7 @@ pub(super) fn update(
         let site = run.meta.site(site);
         (&site.file, site.line)
     };
-    let own = own.filter_map(|row| Some((row, run.events.get(row)?)));
+    let own = own.map(|row| (row, run.events.event(row)));
     let mut on_line = own
         .take(ON_A_LINE)
         .take_while(|(_, other)| at(other.site) == at(event.site));
@@ -43,7 +43,7 @@ pub(super) fn decided_by(run: &Run, write: EventId) -> EventId {
     else {
         return write;
     };
-    let reads = own_before(run, write).filter_map(|row| Some((row, run.events.get(row)?)));
+    let reads = own_before(run, write).map(|row| (row, run.events.event(row)));
     first_way(run, &of, reads)
         .take_while(|(_, event)| event.kind.reads())
         .last()
@@ -62,7 +62,7 @@ pub(super) fn leads_to(run: &Run, read: EventId) -> EventId {
     let end = run.events.len() as u32;
     let after = (read.0 + 1..end)
         .map(EventId)
-        .filter_map(|row| Some((row, run.events.get(row)?)));
+        .map(|row| (row, run.events.event(row)));
     let own = after.filter(|(_, event)| event.thread == of.thread);
     first_way(run, &of, own)
         .find(|(_, event)| event.kind.writes())
@@ -90,8 +90,8 @@ pub(super) fn wait(
     wake: EventId,
     own: impl Iterator<Item = EventId>,
 ) -> Option<EventId> {
-    let condition = run.events.get(wake)?.location;
-    let mut own = own.filter_map(|row| Some((row, run.events.get(row)?)));
+    let condition = run.events.location(wake);
+    let mut own = own.map(|row| (row, run.events.event(row)));
     let wait = own.find(|(_, event)| event.kind == EventKind::Wait && event.location == condition);
     wait.map(|(row, _)| row)
 }
@@ -100,17 +100,14 @@ pub(super) fn wait(
 pub(super) fn waited(run: &Run, acquired: EventId) -> Option<EventId> {
     /// The request and the release of the lock.
     const STEPS: usize = 2;
-    let site = run.events.get(acquired)?.site;
+    let site = run.events.site(acquired);
     let mut own = own_before(run, acquired).take(STEPS);
-    own.find(|row| {
-        let event = run.events.get(*row);
-        event.is_some_and(|event| event.kind == EventKind::Wait && event.site == site)
-    })
+    own.find(|row| run.events.kind(*row) == EventKind::Wait && run.events.site(*row) == site)
 }
 
 /// The preceding rows of a row's thread, the latest first, without an index: linear in the rows in between.
 pub(super) fn own_before(run: &Run, row: EventId) -> impl Iterator<Item = EventId> {
-    let thread = run.events.get(row).map(|event| event.thread);
+    let thread = run.events.thread(row);
     let before = (0..row.0).rev().map(EventId);
-    before.filter(move |row| run.events.get(*row).map(|event| event.thread) == thread)
+    before.filter(move |row| run.events.thread(*row) == thread)
 }

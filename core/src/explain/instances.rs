@@ -113,7 +113,7 @@ fn key(step: &Step) -> LineAndKind<'_> {
 }
 
 fn key_of(run: &Run, row: EventId) -> Option<LineAndKind<'_>> {
-    let event = run.events.get(row)?;
+    let event = run.events.event(row);
     let site = run.meta.site(event.site);
     Some((site.file.as_str(), site.line, event.kind.name()))
 }
@@ -164,7 +164,7 @@ impl<'r> Visits<'r> {
     }
 
     fn visit(&self, row: EventId) -> Option<LineVisit> {
-        let event = self.run.events.get(row)?;
+        let event = self.run.events.event(row);
         let thread = self.run.meta.thread(event.thread).name.clone();
         let location = self.run.location(event.location).to_owned();
         Some((thread, location, *self.numbers.get(&row)?))

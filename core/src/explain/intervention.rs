@@ -28,10 +28,11 @@ pub struct Intervention {
 /// signals that no thread sends. Linear in the run.
 pub fn intervention(explanation: &Explanation, run: &Run) -> Option<Intervention> {
     let blamed = blamed(explanation);
-    let is_wait = |one: &Blamed<'_>| {
-        let event = run.events.get(one.row);
-        event.is_some_and(|event| event.kind == EventKind::Wait)
-    };
+    let is_here = |one: &Blamed<'_>| run.events.get(one.row).is_some();
+    if !blamed.iter().all(is_here) {
+        return None;
+    }
+    let is_wait = |one: &Blamed<'_>| run.events.kind(one.row) == EventKind::Wait;
     match explanation.kind {
         BugKind::Deadlock | BugKind::Sequential => return None,
         BugKind::LostWakeup if blamed.iter().any(is_wait) => return unheard(run, &blamed),

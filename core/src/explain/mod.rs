@@ -62,6 +62,7 @@ pub use statistic::{by_statistic, in_order_of_statistic};
 use std::collections::{BTreeMap, BTreeSet};
 pub use symptom::ends_in_the_check;
 pub use turned::{Turn, Turned, never_came, outermost, turned};
+use unsnarl_trace::RunScope;
 use view::View;
 pub use weigh::{in_order, rank_in_words};
 
@@ -146,6 +147,7 @@ pub fn missing_signal(
 ) -> Option<Explanation> {
     let run = corpus.failing().find(|one| one.name == run)?;
     let hangs = run.outcome == unsnarl_trace::Outcome::Deadlocked;
+    let _scope = RunScope::enter(&run.name);
     let view = View::new(corpus, run).filter(|_| hangs)?;
     lost_wakeup::forgotten(&view, |_, write| {
         let place = view.place(write);
@@ -190,6 +192,7 @@ fn failure_place(run: &RunSummary) -> String {
 
 /// Finds the story of one failing run.
 fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<ToldExplanation> {
+    let _scope = RunScope::enter(&run.name);
     let view = View::new(corpus, run)?;
     let place = failure_place(run);
     if run.outcome == unsnarl_trace::Outcome::Deadlocked

@@ -16,7 +16,7 @@ use crate::{
     facts,
     pairs::{AccessClass, CoupledPairs, PairKey},
 };
-use unsnarl_trace::{EventId, EventKind, Location, ThreadId};
+use unsnarl_trace::{EventId, EventKind, ThreadId};
 
 /// Explains that `early` ran before `late`.
 pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation {
@@ -273,7 +273,7 @@ impl Publication {
 /// it.
 pub(super) fn publication(view: &View, reader: EventId) -> Option<Publication> {
     const NEAR: usize = 60;
-    let block = |location| Location::of(view.run.location(location)).block().to_owned();
+    let block = |location| view.run.block(location).to_owned();
     let wanted = block(view.event(reader).location);
     let before = view
         .rows

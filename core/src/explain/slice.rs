@@ -11,7 +11,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
 };
-use unsnarl_trace::{EventId, EventKind, Location, LocationId, Run, SiteId, ThreadId, Value};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value};
 
 /// Bound on the distances examined.
 const FARTHEST: u32 = 24;
@@ -89,29 +89,17 @@ struct SliceWalk<'a> {
 }
 
 impl SliceWalk<'_> {
-    fn kind(&self, row: EventId) -> Option<EventKind> {
-        self.run
-            .events
-            .kinds()
-            .get(row.index())
-            .and_then(|&kind| EventKind::from_u8(kind))
+    fn kind(&self, row: EventId) -> EventKind {
+        self.run.events.kind(row)
     }
 
     fn site(&self, row: EventId) -> SiteId {
-        SiteId(
-            self.run
-                .events
-                .sites()
-                .get(row.index())
-                .copied()
-                .unwrap_or(0),
-        )
+        self.run.events.site(row)
     }
 
     /// Returns whether the row reads a constant, as that of a failed assertion's message.
     fn is_text(&self, row: EventId) -> bool {
-        let event = self.run.events.get(row);
-        let name = event.map_or("", |event| self.run.location(event.location));
+        let name = self.run.location(self.location(row));
         name.starts_with(".rodata")
             || name.contains("__PRETTY_FUNCTION__")
             || name.contains("__func__")
@@ -134,10 +122,10 @@ impl SliceWalk<'_> {
                 continue;
             }
             let kind = self.kind(row);
-            if kind.is_some_and(EventKind::reads) {
+            if kind.reads() {
                 self.follow_read(row, distance);
             }
-            if kind.is_some_and(EventKind::writes) {
+            if kind.writes() {
                 self.follow_inside(row, distance);
             }
         }
@@ -152,16 +140,14 @@ impl SliceWalk<'_> {
 
     /// Follows a write to the thread's earlier reads, which may have flowed into it.
     fn follow_inside(&mut self, row: EventId, distance: u32) {
-        let Some(event) = self.run.events.get(row) else {
-            return;
-        };
+        let event = self.run.events.event(row);
         let function = self.run.meta.site(event.site).function.clone();
         let line = self.run.meta.site(event.site).line;
         let text = &self.run.meta.site(event.site).text;
         let before = self.rows.before(event.thread, row);
         let mut others = 0;
         for &read in before.iter().rev().take(WINDOW) {
-            if !self.kind(read).is_some_and(EventKind::reads) || self.is_text(read) {
+            if !self.kind(read).reads() || self.is_text(read) {
                 continue;
             }
             let site = self.run.meta.site(self.site(read));
@@ -182,14 +168,7 @@ impl SliceWalk<'_> {
     }
 
     fn location(&self, row: EventId) -> LocationId {
-        LocationId(
-            self.run
-                .events
-                .locations()
-                .get(row.index())
-                .copied()
-                .unwrap_or(0),
-        )
+        self.run.events.location(row)
     }
 
     /// Adds the reads before the failure: those of its line at distance 0. Returns the nearest one.
@@ -200,17 +179,16 @@ impl SliceWalk<'_> {
             .failure
             .as_ref()
             .and_then(|failure| failure.site);
-        let row = self
-            .run
-            .meta
-            .site(failing.unwrap_or_else(|| self.site(failure)))
-            .clone();
+        // The end of the run has no site.
+        let of_row = || Some(self.run.events.get(failure)?.site);
+        let failing = failing.or_else(of_row).unwrap_or_default();
+        let row = self.run.meta.site(failing).clone();
         let before = self
             .rows
             .before(thread, EventId(failure.0.saturating_add(1)));
         let reads = before.iter().rev().copied().take(WINDOW);
         let reads: Vec<EventId> = reads
-            .filter(|&read| self.kind(read).is_some_and(EventKind::reads) && !self.is_text(read))
+            .filter(|&read| self.kind(read).reads() && !self.is_text(read))
             .collect();
         let mut nearest = None;
         let mut on_line = true;
@@ -237,7 +215,7 @@ impl SliceWalk<'_> {
     /// Returns whether a value may be wrong: one without a write in this run is right, unless it is zero (as
     /// before an initialization).
     fn may_be_wrong(&self, row: EventId) -> bool {
-        let value = self.run.events.get(row).and_then(|event| event.value);
+        let value = self.run.events.event(row).value;
         let written = self
             .orders
             .last_write_before(self.location(row), row)
@@ -252,8 +230,7 @@ impl SliceWalk<'_> {
         let end = EventId(self.run.events.len() as u32);
         let accesses = self.orders.accesses();
         let mentioned = accesses.shared().filter(|location| {
-            let name =
-                facts::without_function(self.run, Location::variable(self.run.location(*location)));
+            let name = facts::without_function(self.run, self.run.variable(*location));
             facts::mentions(text, name)
         });
         let writes = mentioned.filter_map(|location| self.orders.last_write_before(location, end));

@@ -28,7 +28,7 @@ fn is_last_look(run: &Run, row: EventId) -> bool {
     };
     let accesses = Accesses::new(run);
     let between = (row.0 + 1..end.0).map(EventId);
-    let mut own = between.filter_map(|row| run.events.get(row));
+    let mut own = between.map(|row| run.events.event(row));
     let looks = own.any(|event| {
         let is_own = event.thread == failure.thread && event.kind.is_access();
         is_own && accesses.is_shared(event.location)

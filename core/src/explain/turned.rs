@@ -284,9 +284,7 @@ pub(super) fn thread(run: &Run, row: EventId) -> Option<ThreadId> {
 }
 
 fn at(run: &Run, row: EventId) -> String {
-    let Some(event) = run.events.get(row) else {
-        return String::new();
-    };
+    let event = run.events.event(row);
     let place = facts::place(run, event.site);
     let who = facts::thread_name(run, event.thread);
     format!("{who} {}", short(&place))

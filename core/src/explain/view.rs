@@ -12,8 +12,7 @@ use crate::{
 };
 use std::sync::Arc;
 use unsnarl_trace::{
-    Event, EventId, EventKind, FailureKind, Location, LocationId, Outcome, Run, ThreadId,
-    model::flags,
+    Event, EventId, EventKind, FailureKind, IndexVec, Outcome, Run, SiteId, ThreadId, model::flags,
 };
 
 /// A failing run and its orders, in its corpus.
@@ -33,7 +32,7 @@ pub(super) struct View<'a> {
     /// Posts and signals.
     pub givers: Givers,
     /// Keys of sites, by class of access.
-    keys: Vec<[AccessKey; 3]>,
+    keys: IndexVec<SiteId, [AccessKey; 3]>,
     /// The failing thread, if one failed.
     pub failed: Option<ThreadId>,
     /// Row of the failure, or the end of the run.
@@ -43,9 +42,9 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Prepares a failing run; none when it was not kept.
+    /// Prepares a failing run; none when it was not kept or has no event that could be blamed.
     pub fn new(corpus: &'a Corpus, summary: &'a RunSummary) -> Option<View<'a>> {
-        let run = summary.run.clone()?;
+        let run = summary.run.clone().filter(|run| !run.events.is_empty())?;
         let orders = Orders::new(&run);
         let forced = HappensBefore::forced(&run);
         let rows = ThreadRows::new(&run);
@@ -74,33 +73,14 @@ impl<'a> View<'a> {
         &self.summary.pairs
     }
 
-    /// An event by its row; an empty event for rows that do not exist.
+    /// An event by its row.
     pub fn event(&self, row: EventId) -> Event {
-        self.run.events.get(row).unwrap_or(Event {
-            seq: 0,
-            thread: ThreadId(0),
-            kind: EventKind::Yield,
-            site: unsnarl_trace::SiteId(0),
-            location: LocationId(0),
-            size: 0,
-            flags: 0,
-            value: None,
-            old: None,
-            stack: unsnarl_trace::StackId(0),
-            point: unsnarl_trace::PointId(0),
-        })
+        self.run.events.event(row)
     }
 
     /// The thread of a row.
     pub fn thread(&self, row: EventId) -> ThreadId {
-        ThreadId(
-            self.run
-                .events
-                .threads()
-                .get(row.index())
-                .copied()
-                .unwrap_or(0),
-        )
+        self.run.events.thread(row)
     }
 
     /// Name of a row's thread: `main.2`.
@@ -172,7 +152,7 @@ impl<'a> View<'a> {
 
     /// Returns whether a row's block was freed before it.
     fn is_freed(&self, row: EventId) -> bool {
-        let block = |location| Location::of(self.run.location(location)).block();
+        let block = |location| self.run.block(location);
         let own = block(self.event(row).location);
         let before = self.run.events.iter().take_while(|(other, _)| *other < row);
         let changes = before.filter(|(_, event)| {
@@ -292,23 +272,9 @@ impl<'a> View<'a> {
 
     /// The pc-level key of a row.
     pub fn key(&self, row: EventId) -> AccessKey {
-        let site = self
-            .run
-            .events
-            .sites()
-            .get(row.index())
-            .map_or(0, |&site| site as usize);
-        let kind = self
-            .run
-            .events
-            .kinds()
-            .get(row.index())
-            .copied()
-            .unwrap_or(0);
-        let class = EventKind::from_u8(kind).and_then(AccessClass::of);
-        let keys = self.keys.get(site).copied().unwrap_or_default();
-        let [read, write, update] = keys;
-        match class.unwrap_or(AccessClass::Read) {
+        let events = &self.run.events;
+        let [read, write, update] = self.keys[events.site(row)];
+        match AccessClass::of(events.kind(row)).unwrap_or(AccessClass::Read) {
             AccessClass::Read => read,
             AccessClass::Write => write,
             AccessClass::Update => update,
@@ -483,54 +449,31 @@ fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
             .rposition(|&kind| kind == EventKind::Failure as u8);
         last.map(|row| EventId(row as u32))
     };
-    let row = failure
-        .and_then(|failure| failure.event)
-        .filter(|row| row.index() < run.events.len());
-    let row = row.or_else(marked);
-    let of_row = |row: EventId| {
-        run.events
-            .threads()
-            .get(row.index())
-            .map(|&thread| ThreadId(thread))
-    };
+    let row = failure.and_then(|failure| failure.event).or_else(marked);
     (
         failure
             .and_then(|failure| failure.thread)
-            .or(row.and_then(of_row)),
+            .or(row.map(|row| run.events.thread(row))),
         row.unwrap_or(end),
     )
 }
 
-/// Returns whether a thread waits for another one at an event of this kind. A sleep does not count: it only
-/// makes room for others.
-fn waits_for_another(kind: u8) -> bool {
-    EventKind::from_u8(kind).is_some_and(|kind| kind.role().waits_for_another())
-}
-
 /// Rows of each thread, in order.
 pub(super) struct ThreadRows {
-    rows: Vec<Vec<EventId>>,
+    rows: IndexVec<ThreadId, Vec<EventId>>,
     /// Rows at which each thread waits for another one.
-    waits: Vec<Vec<EventId>>,
+    waits: IndexVec<ThreadId, Vec<EventId>>,
 }
 
 impl ThreadRows {
     fn new(run: &Run) -> ThreadRows {
-        let mut rows: Vec<Vec<EventId>> = Vec::new();
-        for (row, &thread) in run.events.threads().iter().enumerate() {
-            if rows.len() <= usize::from(thread) {
-                rows.resize_with(usize::from(thread) + 1, Vec::new);
-            }
-            if let Some(rows) = rows.get_mut(usize::from(thread)) {
-                rows.push(EventId(row as u32));
-            }
+        let mut rows = IndexVec::filled(Vec::new(), run.meta.threads.len());
+        for (row, &thread) in (0..).map(EventId).zip(run.events.threads()) {
+            rows[ThreadId(thread)].push(row);
         }
-        let kinds = run.events.kinds();
-        let is_wait = |row: &EventId| {
-            let kind = kinds.get(row.index());
-            kind.is_some_and(|kind| waits_for_another(*kind))
-        };
-        let waits = rows.iter().map(|rows| {
+        // A sleep is no such wait: it only makes room for others.
+        let is_wait = |row: &EventId| run.events.kind(*row).role().waits_for_another();
+        let waits = rows.iter().map(|rows: &Vec<EventId>| {
             let waits = rows.iter().copied().filter(is_wait);
             waits.collect()
         });
@@ -542,20 +485,19 @@ impl ThreadRows {
 
     /// Rows at which the thread waits for another one, in order.
     pub fn waits(&self, thread: ThreadId) -> &[EventId] {
-        let waits = self.waits.get(thread.index());
-        waits.map_or(&[][..], Vec::as_slice)
+        &self.waits[thread]
     }
 
     /// Rows of the thread before `row`, in order.
     pub fn before(&self, thread: ThreadId, row: EventId) -> &[EventId] {
-        let rows = self.rows.get(thread.index()).map_or(&[][..], Vec::as_slice);
+        let rows = &self.rows[thread];
         rows.get(..rows.partition_point(|&r| r < row))
             .unwrap_or(&[])
     }
 
     /// Rows of the thread after `row`, in order.
     pub fn after(&self, thread: ThreadId, row: EventId) -> &[EventId] {
-        let rows = self.rows.get(thread.index()).map_or(&[][..], Vec::as_slice);
+        let rows = &self.rows[thread];
         rows.get(rows.partition_point(|&r| r <= row)..)
             .unwrap_or(&[])
     }

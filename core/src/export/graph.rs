@@ -59,9 +59,8 @@ fn columns(run: &Run, links: &[EventLink]) -> Vec<(String, BTreeSet<EventId>)> {
     let joined = links.iter().flat_map(|link| [link.from, link.to]);
     let mut columns: BTreeMap<u16, BTreeSet<EventId>> = BTreeMap::new();
     for row in joined.chain(ends) {
-        if let Some(event) = run.events.get(row) {
-            columns.entry(event.thread.0).or_default().insert(row);
-        }
+        let thread = run.events.thread(row);
+        columns.entry(thread.0).or_default().insert(row);
     }
     let mut columns: Vec<_> = columns.into_iter().collect();
     let name = |thread: u16| facts::thread_name(run, unsnarl_trace::ThreadId(thread));
@@ -80,9 +79,7 @@ fn column(run: &Run, number: usize, name: &str, rows: &BTreeSet<EventId>, text: 
     ));
     let mut before: Option<EventId> = None;
     for &row in rows {
-        let Some(event) = run.events.get(row) else {
-            continue;
-        };
+        let event = run.events.event(row);
         let place = place_of(run, &event);
         let label = format!("{}  {place}", deed(run, &event));
         let style = match event.kind {

@@ -86,7 +86,7 @@ pub(crate) fn prediction_agrees(
     found.iter().any(|candidate| {
         let events = candidate.events.iter();
         let at: BTreeSet<(&str, u32)> = events
-            .filter_map(|id| passed.events.get(*id))
+            .map(|id| passed.events.event(*id))
             .map(|event| {
                 let site = passed.meta.site(event.site);
                 (site.file.as_str(), site.line)

@@ -265,9 +265,7 @@ fn dependency(sites: &[FoundSite], head: usize, tail: usize, seen: Presence) -> 
 }
 
 fn site_of(run: &Run, row: EventId) -> FoundSite {
-    let Some(event) = run.events.get(row) else {
-        return FoundSite::default();
-    };
+    let event = run.events.event(row);
     let class = AccessClass::of(event.kind).map_or("", AccessClass::name);
     FoundSite {
         place: place(run, event.site),

@@ -18,8 +18,8 @@ pub(super) fn lock_name(run: &Run, row: EventId) -> String {
     let name = run
         .events
         .get(row)
-        .map_or("", |event| run.location(event.location));
-    Location::variable(name).to_owned()
+        .map_or("", |event| run.variable(event.location));
+    name.to_owned()
 }
 
 /// Returns whether this lock guards the location, as far as names tell: a lock in a struct guards that

@@ -4,7 +4,7 @@
 use super::{Fix, GuardedLines, gaps, mutexes, recorded::RecordedSections, text::change::EMPTY};
 use crate::{callers::call_sites, facts::family};
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{Event, EventId, EventKind, Location, LocationId, Run, SiteId};
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, SiteId};
 
 /// Statements that an edit makes one critical section.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -464,7 +464,7 @@ impl<'a> SectionWalk<'a> {
         if lock.is_some() {
             return lock;
         }
-        let name = |id: &u32| Location::variable(self.run.location(LocationId(*id)));
+        let name = |id: &u32| self.run.variable(LocationId(*id));
         let mut all = self.own.iter();
         match (all.next(), all.next()) {
             (Some(only), None) if family(name(only)) == name(only) => return Some(*only),

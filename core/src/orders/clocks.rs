@@ -333,23 +333,12 @@ impl<'a> HappensBeforePass<'a> {
     }
 
     pub(super) fn number(&self, row: u32) -> u64 {
-        self.run
-            .events
-            .values()
-            .get(row as usize)
-            .copied()
-            .unwrap_or(0)
+        self.run.events.value_bits(EventId(row))
     }
 
     /// The object of the row; none, with an anomaly, when its location is not in the table.
     pub(super) fn object(&mut self, row: u32) -> Option<usize> {
-        let location = self
-            .run
-            .events
-            .locations()
-            .get(row as usize)
-            .copied()
-            .unwrap_or(0);
+        let location = self.run.events.location(EventId(row)).0;
         let Some(slot) = self.object_of.get_mut(location as usize) else {
             self.tell(row, AnomalyKind::UnknownLocation);
             return None;
@@ -536,10 +525,8 @@ impl<'a> HappensBeforePass<'a> {
     }
 
     fn order(&self, row: u32) -> MemoryOrder {
-        let event = self.run.events.get(EventId(row));
-        event
-            .and_then(|event| event.order())
-            .unwrap_or(MemoryOrder::SeqCst)
+        let event = self.run.events.event(EventId(row));
+        event.order().unwrap_or(MemoryOrder::SeqCst)
     }
 
     /// Applies C11's synchronizes-with: a load that sees a release store (or its release sequence)

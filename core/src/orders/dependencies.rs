@@ -42,13 +42,8 @@ pub fn dependencies(run: &Run, accesses: &Accesses, mut found: impl FnMut(Depend
     for location in accesses.shared() {
         state.clear();
         for &row in accesses.of(location) {
-            let thread = run.events.threads().get(row.index()).copied().unwrap_or(0);
-            let kind = run
-                .events
-                .kinds()
-                .get(row.index())
-                .and_then(|&kind| EventKind::from_u8(kind));
-            let Some(kind) = kind else { continue };
+            let thread = run.events.thread(row).0;
+            let kind = run.events.kind(row);
             state.step(location, row, thread, kind, &mut found);
         }
     }

@@ -131,20 +131,8 @@ struct LockPass<'a> {
 
 impl LockPass<'_> {
     fn step(&mut self, row: u32, kind: u8) {
-        let thread = self
-            .run
-            .events
-            .threads()
-            .get(row as usize)
-            .copied()
-            .unwrap_or(0);
-        let lock = self
-            .run
-            .events
-            .locations()
-            .get(row as usize)
-            .copied()
-            .unwrap_or(0);
+        let thread = self.run.events.thread(EventId(row)).0;
+        let lock = self.run.events.location(EventId(row)).0;
         match EventKind::from_u8(kind) {
             Some(EventKind::Lock) => self.take(row, thread, lock, false),
             Some(EventKind::SharedLock) => self.take(row, thread, lock, true),

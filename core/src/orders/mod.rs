@@ -26,7 +26,7 @@ pub use locks::{LockOrder, Locks, Section};
 pub use locksets::{LocksetId, LocksetWalk, Locksets};
 pub use semaphores::semaphores_as_locks;
 
-use unsnarl_trace::{EventId, EventKind, Events, LocationId, Run, ThreadId};
+use unsnarl_trace::{EventId, Events, LocationId, Run};
 
 /// The orders of one run.
 #[derive(Debug, Default)]
@@ -57,11 +57,8 @@ impl Orders {
 
     /// Returns whether `a` happens before `b` in every execution with the same synchronization.
     pub fn happens_before(&self, a: EventId, b: EventId) -> bool {
-        let threads = self.events.threads();
-        match (threads.get(a.index()), threads.get(b.index())) {
-            (Some(&of_a), Some(&of_b)) => self.happens_before.ordered(a, of_a, b, of_b),
-            _ => false,
-        }
+        let thread = |row| self.events.thread(row).0;
+        self.happens_before.ordered(a, thread(a), b, thread(b))
     }
 
     /// Returns whether neither event happens before the other.
@@ -71,10 +68,7 @@ impl Orders {
 
     /// The critical sections that contain the event, innermost first.
     pub fn locks_held(&self, event: EventId) -> Vec<Section> {
-        let threads = self.events.threads();
-        let thread = threads
-            .get(event.index())
-            .map_or(ThreadId(0), |&thread| ThreadId(thread));
+        let thread = self.events.thread(event);
         self.locks.held_at(thread, event).copied().collect()
     }
 
@@ -135,11 +129,8 @@ impl Orders {
     /// Returns whether two accesses race: on one location, not both atomic, one of them a write, unordered by
     /// happens-before.
     pub fn is_race(&self, a: EventId, b: EventId) -> bool {
-        let (Some(first), Some(second)) = (self.kind(a), self.kind(b)) else {
-            return false;
-        };
-        let locations = self.events.locations();
-        locations.get(a.index()) == locations.get(b.index())
+        let (first, second) = (self.events.kind(a), self.events.kind(b));
+        self.events.location(a) == self.events.location(b)
             && first.is_access()
             && second.is_access()
             && (first.writes() || second.writes())
@@ -147,18 +138,11 @@ impl Orders {
             && self.concurrent(a, b)
     }
 
-    fn kind(&self, event: EventId) -> Option<EventKind> {
-        let kinds = self.events.kinds();
-        kinds
-            .get(event.index())
-            .and_then(|&kind| EventKind::from_u8(kind))
-    }
-
     fn writes(&self, event: EventId) -> bool {
-        self.kind(event).is_some_and(EventKind::writes)
+        self.events.kind(event).writes()
     }
 
     fn reads(&self, event: EventId) -> bool {
-        self.kind(event).is_some_and(EventKind::reads)
+        self.events.kind(event).reads()
     }
 }

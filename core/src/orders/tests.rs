@@ -5,7 +5,7 @@ use super::*;
 use crate::fixture::{anything, feasible, run};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
-use unsnarl_trace::{Event, MemoryOrder};
+use unsnarl_trace::{Event, EventKind, MemoryOrder, ThreadId};
 
 /// Happens-before by definition, as a matrix.
 fn closure(run: &Run) -> Vec<Vec<bool>> {

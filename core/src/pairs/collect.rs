@@ -14,7 +14,7 @@ use crate::{
     orders::{Accesses, Dependency, dependencies},
 };
 use rustc_hash::FxHashMap;
-use unsnarl_trace::{EventId, EventKind, LocationId, Run};
+use unsnarl_trace::{EventId, LocationId, Run};
 
 /// A pair of one run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -291,11 +291,7 @@ impl<'a> DivergingPoints<'a> {
 /// Accesses to shared locations before the first write, sorted by key.
 fn unwritten(run: &Run, accesses: &Accesses, ranks: &Ranks) -> Vec<AccessKey> {
     let mut is_unwritten = vec![false; ranks.count()];
-    let writes = |row: &EventId| {
-        let kind = run.events.kinds().get(row.index()).copied();
-        kind.and_then(EventKind::from_u8)
-            .is_some_and(EventKind::writes)
-    };
+    let writes = |row: &EventId| run.events.kind(*row).writes();
     for location in accesses.shared() {
         let rows = accesses.of(location).iter();
         for &row in rows.take_while(|row| !writes(row)) {
@@ -337,13 +333,6 @@ impl QueryNames {
 
 /// The key of an access of a run.
 pub fn access_key(run: &Run, row: EventId) -> AccessKey {
-    let site = run.events.sites().get(row.index()).copied().unwrap_or(0);
-    let kind = run.events.kinds().get(row.index());
-    let class = kind
-        .and_then(|&kind| EventKind::from_u8(kind))
-        .and_then(AccessClass::of);
-    AccessKey::new(
-        run.meta.site(unsnarl_trace::SiteId(site)),
-        class.unwrap_or(AccessClass::Read),
-    )
+    let class = AccessClass::of(run.events.kind(row)).unwrap_or(AccessClass::Read);
+    AccessKey::new(run.meta.site(run.events.site(row)), class)
 }

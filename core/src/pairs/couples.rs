@@ -21,7 +21,7 @@ use super::{
 };
 use crate::orders::{Accesses, Dependency};
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{EventId, Run};
+use unsnarl_trace::{EventId, IndexVec, Run};
 
 /// Number of partners examined in any run, whatever its length.
 const ANYWAY: usize = 1 << 18;
@@ -192,8 +192,7 @@ impl<'a> ThreadOccurrences<'a> {
     }
 
     fn thread(&self, row: EventId) -> u16 {
-        let thread = self.run.events.threads().get(row.index());
-        thread.copied().unwrap_or(0)
+        self.run.events.thread(row).0
     }
 
     fn add(&mut self, number: u32) {
@@ -254,16 +253,15 @@ impl<'a> ThreadOccurrences<'a> {
 /// Recurrences of the ends of dependencies: the same thread, the same access, the same location.
 struct Recurrences {
     /// By row: the preceding and the next row at its place.
-    around: Vec<(u32, u32)>,
+    around: IndexVec<EventId, (u32, u32)>,
 }
 
 impl Recurrences {
     fn new(run: &Run, occurrences: &[LocatedOccurrence], ranks: &Ranks) -> Recurrences {
-        let mut around = vec![(NONE, NONE); run.events.len()];
+        let mut around = IndexVec::filled((NONE, NONE), run.events.len());
         let mut rows = ends(run, occurrences);
-        let (threads, locations) = (run.events.threads(), run.events.locations());
-        let thread = |row: EventId| u64::from(threads.get(row.index()).copied().unwrap_or(0));
-        let location = |row: EventId| u64::from(locations.get(row.index()).copied().unwrap_or(0));
+        let thread = |row: EventId| u64::from(run.events.thread(row).0);
+        let location = |row: EventId| u64::from(run.events.location(row).0);
         let access = |row: EventId| thread(row) << 32 | u64::from(ranks.of(row));
         sort_by_number(&mut rows, |row| access(*row));
         sort_by_number(&mut rows, |row| location(*row));
@@ -271,24 +269,20 @@ impl Recurrences {
             if let [a, b] = *two
                 && (access(a), location(a)) == (access(b), location(b))
             {
-                if let Some(of_a) = around.get_mut(a.index()) {
-                    of_a.1 = b.0;
-                }
-                if let Some(of_b) = around.get_mut(b.index()) {
-                    of_b.0 = a.0;
-                }
+                around[a].1 = b.0;
+                around[b].0 = a.0;
             }
         }
         Recurrences { around }
     }
 
     fn before(&self, row: EventId) -> Option<EventId> {
-        let (before, _) = *self.around.get(row.index())?;
+        let (before, _) = self.around[row];
         (before != NONE).then_some(EventId(before))
     }
 
     fn next(&self, row: EventId) -> Option<EventId> {
-        let (_, next) = *self.around.get(row.index())?;
+        let (_, next) = self.around[row];
         (next != NONE).then_some(EventId(next))
     }
 

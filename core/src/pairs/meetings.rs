@@ -219,7 +219,7 @@ struct OccurrenceEnds {
 }
 
 fn ends(run: &Run, occurrence: &LocatedOccurrence) -> (OccurrenceEnds, bool) {
-    let thread = |row: EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
+    let thread = |row: EventId| run.events.thread(row).0;
     let Dependency { head, tail, .. } = occurrence.dependency;
     let (from, to) = (thread(head), thread(tail));
     let backward = from > to;

@@ -203,11 +203,8 @@ impl<'a> Keys<'a> {
 
     fn of(&mut self, row: EventId) -> AccessKey {
         let events = &self.run.events;
-        let site = events.sites().get(row.index()).copied().unwrap_or(0);
-        let kind = events
-            .kinds()
-            .get(row.index())
-            .and_then(|&kind| EventKind::from_u8(kind));
+        let site = events.site(row).0;
+        let kind = Some(events.kind(row));
         let class = kind.and_then(AccessClass::of).unwrap_or(AccessClass::Read);
         let run = self.run;
         let new = || AccessKey::new(run.meta.site(unsnarl_trace::SiteId(site)), class);
@@ -352,7 +349,7 @@ fn bare(group: &[MetPair], half: usize) -> Vec<NaiveKey> {
 }
 
 fn entry(run: &Run, occurrence: &LocatedOccurrence) -> NaiveEntry {
-    let thread = |row: EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
+    let thread = |row: EventId| run.events.thread(row).0;
     let Dependency { head, tail, .. } = occurrence.dependency;
     let (from, to) = (thread(head), thread(tail));
     NaiveEntry {

@@ -117,7 +117,7 @@ pub fn predictable_couples(
 }
 
 fn occurrence_of(run: &Run, pair: &CoupledPair) -> OccurrencePair {
-    let thread = |row: EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
+    let thread = |row: EventId| run.events.thread(row).0;
     OccurrencePair {
         head: pair.head,
         head_thread: thread(pair.head),

@@ -37,8 +37,7 @@ fn not_implied(run: &Run, new: Vec<SeenPair>) -> Vec<SeenPair> {
 
 /// First occurrence of a pair with its threads.
 pub fn occurrence(run: &Run, pair: &SeenPair) -> OccurrencePair {
-    let thread =
-        |row: unsnarl_trace::EventId| run.events.threads().get(row.index()).copied().unwrap_or(0);
+    let thread = |row: unsnarl_trace::EventId| run.events.thread(row).0;
     OccurrencePair {
         head: pair.head,
         head_thread: thread(pair.head),

@@ -3,7 +3,7 @@
 
 use super::keys::{AccessClass, AccessKey, AccessSite, PairKey};
 use crate::{facts::place, orders::Accesses};
-use unsnarl_trace::{EventId, EventKind, Run, SiteId};
+use unsnarl_trace::{EventId, IndexVec, Run, SiteId};
 
 /// Marks a row that is no access to a shared location, or not numbered yet.
 const NONE: u32 = u32::MAX;
@@ -75,7 +75,7 @@ impl Ranks {
 struct SiteSlots<'a> {
     run: &'a Run,
     /// Numbers by site and class; one additional site stands for unknown ones.
-    numbers: Vec<u32>,
+    numbers: IndexVec<SiteId, [u32; CLASSES]>,
     met: Vec<(SiteId, AccessClass)>,
 }
 
@@ -85,24 +85,21 @@ impl<'a> SiteSlots<'a> {
     fn new(run: &'a Run) -> SiteSlots<'a> {
         SiteSlots {
             run,
-            numbers: vec![NONE; (run.meta.sites.len() + 1) * CLASSES],
+            numbers: IndexVec::filled([NONE; CLASSES], run.meta.sites.len()),
             met: Vec::new(),
         }
     }
 
     fn of(&mut self, row: EventId) -> u32 {
         let events = &self.run.events;
-        let site = events.sites().get(row.index()).copied().unwrap_or(0) as usize;
-        let site = site.min(self.run.meta.sites.len());
-        let kind = events.kinds().get(row.index()).copied();
-        let class = kind.and_then(EventKind::from_u8).and_then(AccessClass::of);
-        let class = class.unwrap_or(AccessClass::Read);
-        let Some(number) = self.numbers.get_mut(site * CLASSES + class as usize) else {
+        let site = events.site(row);
+        let class = AccessClass::of(events.kind(row)).unwrap_or(AccessClass::Read);
+        let Some(number) = self.numbers[site].get_mut(class as usize) else {
             return NONE;
         };
         if *number == NONE {
             *number = self.met.len() as u32;
-            self.met.push((SiteId(site as u32), class));
+            self.met.push((site, class));
         }
         *number
     }

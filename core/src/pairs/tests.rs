@@ -10,8 +10,8 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use std::sync::Arc;
 use unsnarl_trace::{
-    Event, EventId, EventKind, Events, FrameRow, LocationId, Outcome, Run, SiteId, SiteRow,
-    StackId, ThreadId,
+    Event, EventId, EventKind, Events, FrameRow, IndexVec, LocationId, Outcome, Run, SiteId,
+    SiteRow, StackId, ThreadId, ThreadRow,
 };
 
 /// The results of every procedure for the failing run, a line each.
@@ -609,14 +609,15 @@ fn varied() -> impl Strategy<Value = Run> {
             events: Events::from_rows(&rows),
             ..Run::default()
         };
-        // The last of the sites is not in the table; two are one place with two texts.
+        // Some are one place with two texts.
         let site = |i: u32| SiteRow {
             file: "a.c".to_owned(),
             line: i % 6,
             text: format!("{i}"),
             ..SiteRow::default()
         };
-        run.meta.sites = (0..8).map(site).collect();
+        run.meta.sites = (0..9).map(site).collect();
+        run.meta.threads = IndexVec::filled(ThreadRow::default(), 4);
         run.meta.frames = (0..4)
             .map(|i| FrameRow(StackId(i / 2), SiteId(i)))
             .collect();

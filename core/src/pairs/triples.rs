@@ -2,7 +2,7 @@
 //! between, without an equivalent serial order (Table 1 of LOCON, rows 4 to 7).
 
 use crate::orders::Accesses;
-use unsnarl_trace::{EventId, EventKind, LocationId, Run};
+use unsnarl_trace::{EventId, EventKind, IndexVec, LocationId, Run, ThreadId};
 
 /// Bound on the intermediate accesses examined before the last one.
 pub const LOOKED_AT: usize = 64;
@@ -24,20 +24,14 @@ pub struct Triple {
 /// one comes first, then those of the same class among the [`LOOKED_AT`] accesses before it. Earlier ones are
 /// left out: any one of them suffices, and all of them would be quadratic in a long gap.
 pub fn triples(run: &Run, accesses: &Accesses, mut found: impl FnMut(Triple)) {
-    let mut last: Vec<Option<(EventId, EventKind)>> = Vec::new();
+    let mut last: IndexVec<ThreadId, Option<(EventId, EventKind)>> =
+        IndexVec::filled(None, run.meta.threads.len());
     for location in accesses.shared() {
         last.iter_mut().for_each(|last| *last = None);
         let (mut writes, mut reads) = (LastTwo::default(), LastTwo::default());
         for &row in accesses.of(location) {
-            let Some((thread, kind)) = access(run, row) else {
-                continue;
-            };
-            if last.len() <= usize::from(thread) {
-                last.resize(usize::from(thread) + 1, None);
-            }
-            let Some(mine) = last.get_mut(usize::from(thread)) else {
-                continue;
-            };
+            let (thread, kind) = access(run, row);
+            let mine = &mut last[ThreadId(thread)];
             if let Some((first, before)) = *mine
                 && let Some(remote) = between(
                     before,
@@ -69,10 +63,8 @@ pub fn triples(run: &Run, accesses: &Accesses, mut found: impl FnMut(Triple)) {
 
 /// Calls back for further intermediate accesses of the same class as the last one, any of which suffices.
 fn earlier(run: &Run, accesses: &Accesses, triple: Triple, found: &mut impl FnMut(Triple)) {
-    let Some((thread, _)) = access(run, triple.second) else {
-        return;
-    };
-    let writes = access(run, triple.remote).is_some_and(|(_, kind)| kind.writes());
+    let thread = run.events.thread(triple.second).0;
+    let writes = run.events.kind(triple.remote).writes();
     let before = accesses.before(triple.location, triple.remote).iter();
     for &remote in before
         .rev()
@@ -80,18 +72,14 @@ fn earlier(run: &Run, accesses: &Accesses, triple: Triple, found: &mut impl FnMu
         .take_while(|row| **row > triple.first)
     {
         let same = |(by, kind): (u16, EventKind)| by != thread && kind.writes() == writes;
-        if access(run, remote).is_some_and(same) {
+        if same(access(run, remote)) {
             found(Triple { remote, ..triple });
         }
     }
 }
 
-fn access(run: &Run, row: EventId) -> Option<(u16, EventKind)> {
-    let thread = *run.events.threads().get(row.index())?;
-    Some((
-        thread,
-        EventKind::from_u8(*run.events.kinds().get(row.index())?)?,
-    ))
+fn access(run: &Run, row: EventId) -> (u16, EventKind) {
+    (run.events.thread(row).0, run.events.kind(row))
 }
 
 /// The intermediate access, if the three accesses have no equivalent serial order.

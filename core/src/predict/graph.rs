@@ -78,10 +78,7 @@ impl<'a> ForcedOrder<'a> {
     ///
     /// [pecan]: crate::predict
     pub fn before(&self, a: EventId, b: EventId) -> bool {
-        match (self.thread(a), self.thread(b)) {
-            (Some(of_a), Some(of_b)) => self.order.ordered(a, of_a.0, b, of_b.0),
-            _ => false,
-        }
+        self.order.ordered(a, self.thread(a).0, b, self.thread(b).0)
     }
 
     /// The relation itself, for callers that know the threads of their events.
@@ -105,8 +102,7 @@ impl<'a> ForcedOrder<'a> {
 
     /// The locks held at the event: from the `Lock` event on, no longer at the `Unlock`.
     pub fn lockset(&self, event: EventId) -> LocksetId {
-        let thread = self.thread(event);
-        thread.map_or(LocksetId(0), |thread| self.locksets.at(thread, event))
+        self.locksets.at(self.thread(event), event)
     }
 
     /// The numbered locksets.
@@ -119,7 +115,7 @@ impl<'a> ForcedOrder<'a> {
     ///
     /// [pecan]: crate::predict
     pub fn outermost(&self, event: EventId) -> Option<EventId> {
-        let section = self.locksets.outermost(self.thread(event)?, event)?;
+        let section = self.locksets.outermost(self.thread(event), event)?;
         Some(self.locks.sections().get(section)?.acquired)
     }
 
@@ -130,7 +126,7 @@ impl<'a> ForcedOrder<'a> {
 
     /// The atomic region that contains the event.
     pub fn region(&self, event: EventId) -> Option<RegionId> {
-        self.regions.at(self.thread(event)?, event)
+        self.regions.at(self.thread(event), event)
     }
 
     /// The atomic regions.
@@ -167,33 +163,31 @@ impl<'a> ForcedOrder<'a> {
     /// The accesses of a location that read it, in order, including read-modify-writes.
     pub fn reads_of(&self, location: LocationId) -> impl Iterator<Item = EventId> + '_ {
         let rows = self.accesses.of(location).iter().copied();
-        rows.filter(|&row| self.kind(row).is_some_and(EventKind::reads))
+        rows.filter(|&row| self.kind(row).reads())
     }
 
     /// The accesses of a location that write it, in order, including read-modify-writes.
     pub fn writes_of(&self, location: LocationId) -> impl Iterator<Item = EventId> + '_ {
         let rows = self.accesses.of(location).iter().copied();
-        rows.filter(|&row| self.kind(row).is_some_and(EventKind::writes))
+        rows.filter(|&row| self.kind(row).writes())
     }
 
     /// The temporal order (Definition 2 of [pecan]): the next access of the same location, by any thread.
     ///
     /// [pecan]: crate::predict
     pub fn next_access(&self, event: EventId) -> Option<EventId> {
-        let location = LocationId(*self.run.events.locations().get(event.index())?);
+        let location = self.run.events.location(event);
         self.accesses.after(location, event).first().copied()
     }
 
     /// Thread of the event.
-    pub fn thread(&self, event: EventId) -> Option<ThreadId> {
-        let thread = self.run.events.threads().get(event.index());
-        thread.copied().map(ThreadId)
+    pub fn thread(&self, event: EventId) -> ThreadId {
+        self.run.events.thread(event)
     }
 
-    /// Kind of the event; none if it is not known.
-    pub fn kind(&self, event: EventId) -> Option<EventKind> {
-        let kind = self.run.events.kinds().get(event.index());
-        kind.and_then(|&kind| EventKind::from_u8(kind))
+    /// Kind of the event.
+    pub fn kind(&self, event: EventId) -> EventKind {
+        self.run.events.kind(event)
     }
 
     /// Anomalies of the trace, in order; as [`Orders::anomalies`](crate::Orders::anomalies).

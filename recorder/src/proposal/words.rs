@@ -170,7 +170,7 @@ impl EndFacts<'_> {
     }
 
     fn thread(&self, number: usize) -> &str {
-        let row = ThreadId::of_number(number).and_then(|id| self.run.meta.threads.get(id));
+        let row = ThreadId::of_number(number).and_then(|id| self.run.meta.threads.checked(id));
         row.map_or("?", |row| row.name.as_str())
     }
 

@@ -1,7 +1,7 @@
 //! Events as sentences.
 
 use std::fmt::Write as _;
-use unsnarl_trace::{Event, EventKind, Run, Value};
+use unsnarl_trace::{Event, Run, Value};
 
 /// `main.1 writes balance = 40 at bank.c:31`
 pub(super) fn sentence(run: &Run, event: &Event) -> String {
@@ -13,17 +13,13 @@ pub(super) fn sentence(run: &Run, event: &Event) -> String {
         text.push_str(location);
     }
     // Writing to a `String` cannot fail.
-    let _ = match event.value {
-        Some(Value::Bits(id)) if is_thread(event.kind) => {
-            let id = u16::try_from(id).unwrap_or(u16::MAX);
-            let other = &run.meta.thread(unsnarl_trace::ThreadId(id)).name;
-            write!(text, " {other}")
-        }
-        Some(Value::Bits(bits)) if event.kind.is_access() => {
+    let _ = match (event.other_thread(), event.value) {
+        (Some(other), _) => write!(text, " {}", run.meta.thread(other).name),
+        (None, Some(Value::Bits(bits))) if event.kind.is_access() => {
             write!(text, " = {}", signed(bits, event.size))
         }
-        Some(Value::Address(place)) => write!(text, " = &{}", run.location(place)),
-        Some(Value::Bits(_)) | None => Ok(()),
+        (None, Some(Value::Address(place))) => write!(text, " = &{}", run.location(place)),
+        (None, Some(Value::Bits(_)) | None) => Ok(()),
     };
     let site = run.meta.site(event.site);
     if site.line != 0 {
@@ -34,11 +30,6 @@ pub(super) fn sentence(run: &Run, event: &Event) -> String {
         let _ = write!(text, " at {file}:{}", site.line);
     }
     text
-}
-
-/// Returns whether the value is the number of a thread.
-fn is_thread(kind: EventKind) -> bool {
-    matches!(kind, EventKind::Fork | EventKind::Join | EventKind::Blocked)
 }
 
 /// Formats a number with a sign, where that is shorter.

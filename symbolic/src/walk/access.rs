@@ -5,7 +5,7 @@ use super::{
     value::Scalar, wide::is_wide,
 };
 use crate::trace::{Action, CellId, SharedCell, SymbolOrigin};
-use unsnarl_trace::{Event, EventId, Location, LocationId, SiteId, ThreadId, Value};
+use unsnarl_trace::{Event, EventId, LocationId, SiteId, ThreadId, Value};
 
 /// Thread, event, site and location of a memory access.
 #[derive(Clone, Copy, Debug)]
@@ -336,7 +336,7 @@ impl PathMachine<'_> {
     /// variable.
     fn certain(&mut self, location: LocationId) -> Option<u64> {
         let name = self.run.location(location);
-        if Location::of(name).is_on_heap() {
+        if self.run.location_parts(location).is_on_heap() {
             let known = self.places.get(&location).copied();
             return known.or_else(|| Some(self.memory.named(name)?.base));
         }

@@ -8,7 +8,7 @@ use super::{
     value::{Scalar, Val},
 };
 use crate::expr::{Binary, Comparison};
-use unsnarl_trace::{Event, EventId, EventKind, Location, LocationId, ThreadId, Value};
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, ThreadId, Value};
 
 /// `true` if a row starts a new access, since it begins at the same location as the preceding rows.
 pub(super) fn begins_again(
@@ -219,7 +219,7 @@ impl PathMachine<'_> {
 
     /// `true` if the location is on a stack; such places have the same name in each call.
     fn is_on_stack(&self, location: unsnarl_trace::LocationId) -> bool {
-        Location::of(self.run.location(location)).is_on_stack()
+        self.run.location_parts(location).is_on_stack()
     }
 
     /// Takes the rows of one access: adjacent events of one kind at one point, up to this many bytes.

@@ -320,9 +320,7 @@ impl PathMachine<'_> {
     }
 
     fn raw_access(&mut self, id: ThreadId, event: unsnarl_trace::EventId) {
-        let Some(row) = self.run.events.get(event) else {
-            return;
-        };
+        let row = self.run.events.event(event);
         let Some(at) = self.resolve(row.location) else {
             return self.gap("an access of memory that has no name was passed over".into());
         };
@@ -377,9 +375,7 @@ impl PathMachine<'_> {
 
     /// Makes the step of an event that is no access.
     pub fn sync_step(&mut self, id: ThreadId, event: unsnarl_trace::EventId) {
-        let Some(row) = self.run.events.get(event) else {
-            return;
-        };
+        let row = self.run.events.event(event);
         let value = match row.value {
             Some(Value::Bits(bits)) => bits,
             _ => 0,
@@ -426,7 +422,7 @@ impl PathMachine<'_> {
 
     /// Makes a heap block, zeroed as the runtime does.
     pub fn new_block(&mut self, _id: ThreadId, event: unsnarl_trace::EventId) -> Option<u64> {
-        let row = self.run.events.get(event)?;
+        let row = self.run.events.event(event);
         let name = self.run.location(row.location).to_owned();
         if name.is_empty() {
             return None;

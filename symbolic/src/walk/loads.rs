@@ -209,9 +209,7 @@ impl PathMachine<'_> {
         let is_whole = sizes.map(u64::from).sum::<u64>() >= whole;
         let end = at.saturating_add(size);
         for &event in rows {
-            let Some(row) = self.run.events.get(event) else {
-                continue;
-            };
+            let row = self.run.events.event(event);
             row_at = place_of_row(first, row_at, &row, is_whole);
             let row_end = row_at.saturating_add(row.size.into());
             let (from, to) = (row_at.max(at), row_end.min(end));
@@ -254,9 +252,7 @@ impl PathMachine<'_> {
         offset: u64,
         size: u8,
     ) -> Scalar {
-        let Some(row) = self.run.events.get(event) else {
-            return value;
-        };
+        let row = self.run.events.event(event);
         let Some(seen) = self.row_bits_beside(&row, offset, size, value.bits) else {
             return value;
         };

@@ -101,9 +101,7 @@ impl PathMachine<'_> {
     /// `true` if the thread that leaves a barrier arrived last: no arrival comes between its own and the
     /// first departure.
     fn was_last(&self, leaves: EventId, id: ThreadId) -> bool {
-        let Some(row) = self.run.events.get(leaves) else {
-            return false;
-        };
+        let row = self.run.events.event(leaves);
         let earlier = self.thread(id).map_or(&[][..], |thread| {
             thread.events.get(..thread.used).unwrap_or(&[])
         });

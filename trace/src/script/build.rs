@@ -159,7 +159,7 @@ impl ScriptedRun {
 
     /// Returns whether there is a thread with this id.
     pub(super) fn has(&self, thread: ThreadId) -> bool {
-        self.meta.threads.get(thread).is_some()
+        self.meta.threads.checked(thread).is_some()
     }
 
     /// Notes where a thread was created.
@@ -228,9 +228,11 @@ impl ScriptedRun {
         if frames.is_empty() {
             frames.push(FrameRow::default());
         }
-        let known = frames.iter_enumerated().skip(1);
-        let known = known.filter(|(_, known)| **known == frame).last();
-        let known = known.map(|(id, _)| id);
+        let known = frames
+            .iter_enumerated()
+            .skip(1)
+            .find(|(_, known)| **known == frame)
+            .map(|(id, _)| id);
         known.unwrap_or_else(|| frames.push(frame))
     }
 

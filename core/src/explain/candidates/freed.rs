@@ -2,7 +2,7 @@
 
 use super::{Candidate, NOT_NEW, Story, candidate, keep_best};
 use crate::explain::view::View;
-use unsnarl_trace::{EventId, EventKind, FailureKind, Location};
+use unsnarl_trace::{EventId, EventKind, FailureKind};
 
 /// Blocks that were used after they were freed.
 pub(super) fn after_free(view: &View) -> Vec<Candidate> {
@@ -21,8 +21,7 @@ pub(super) fn after_free(view: &View) -> Vec<Candidate> {
     }
     let mut found = Vec::new();
     for (row, event) in view.run.events.iter() {
-        let name = view.run.location(event.location);
-        let block = Location::of(name).block();
+        let block = view.run.block(event.location);
         let free = freed
             .binary_search_by_key(&block, |(block, _)| *block)
             .ok()

@@ -10,7 +10,7 @@ use crate::{
     pairs::{PairKey, Triple, TripleKey, triples},
 };
 use rustc_hash::FxHashSet;
-use unsnarl_trace::{EventId, EventKind, FailureKind, Location};
+use unsnarl_trace::{EventId, EventKind, FailureKind};
 
 /// Unserializable triples of the failing run. A triple that passing runs also have may still be the cause,
 /// with other values, when the failure itself read the location; then it has to be near.
@@ -107,7 +107,7 @@ fn waits_between(view: &View, triple: &Triple) -> bool {
 /// before, which is most likely its reference count.
 fn freed_twice(view: &View, triple: &Triple) -> u32 {
     const JUST_BEFORE: usize = 8;
-    let block = |location| Location::of(view.run.location(location)).block();
+    let block = |location| view.run.block(location);
     let twice = view.summary.failure_kind == Some(FailureKind::DoubleFree);
     let rows = view.rows.before(view.thread(view.failure), view.failure);
     let looked_at = rows

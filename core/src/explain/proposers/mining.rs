@@ -146,6 +146,5 @@ fn is_at(view: &View, row: EventId, site: &FoundSite) -> bool {
     (&place.file, place.line) == (&site.place.file, site.place.line)
         && class == site.access
         && view.words(row) == site.thread
-        && Location::of(view.run.location(event.location)).block()
-            == Location::of(&site.location).block()
+        && view.run.block(event.location) == Location::of(&site.location).block()
 }

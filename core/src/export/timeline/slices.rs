@@ -87,17 +87,15 @@ fn held(run: &Run, section: &Section) -> TimeSlice {
     let end = section
         .released
         .map_or(run.events.len() as u64, |row| u64::from(row.0) + 1);
-    let taken = run.events.get(section.acquired);
-    let name = taken
-        .as_ref()
-        .map_or(String::new(), |event| facts::variable(run, event));
+    let taken = run.events.event(section.acquired);
+    let name = facts::variable(run, &taken);
     let how = if section.shared { "shares" } else { "holds" };
     TimeSlice {
         name: format!("{how} {name}"),
         kind: "lock",
         from: section.acquired.0.into(),
         to: end,
-        place: taken.map_or(String::new(), |event| place_of(run, &event)),
+        place: place_of(run, &taken),
         lane: 0,
     }
 }

@@ -14,7 +14,7 @@ use super::{
     machine::OrderMachine,
 };
 use unsnarl_order::kernel::Blocked;
-use unsnarl_trace::Run;
+use unsnarl_trace::{EventId, Run};
 
 /// End of a walk before the candidate was shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -253,13 +253,7 @@ impl ScheduleWalk<'_> {
     }
 
     fn stuck(&self, row: u32, blocked: Blocked) -> WalkEnd {
-        let thread = self
-            .run
-            .events
-            .threads()
-            .get(row as usize)
-            .copied()
-            .unwrap_or(0);
+        let thread = self.run.events.thread(EventId(row)).0;
         let responsible = self.responsible(thread, row, blocked);
         WalkEnd {
             row,

@@ -9,7 +9,7 @@ use crate::{
     predict::{ForcedOrder, regions::AtomicRegion},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{EventId, EventKind, ThreadId};
+use unsnarl_trace::{EventId, ThreadId};
 
 /// Bits of the action of an access.
 pub(super) mod does {
@@ -270,28 +270,18 @@ impl ClassPass<'_> {
     /// Location and action of an access to shared data.
     fn access(&self, row: EventId) -> Option<(u32, u8)> {
         let events = &self.graph.run().events;
-        let kind = *events.kinds().get(row.index())?;
-        if kind > EventKind::Rmw as u8 {
+        let (kind, location) = (events.kind(row), events.location(row));
+        if !kind.is_access() || !self.graph.accesses().is_shared(location) {
             return None;
         }
-        let location = *events.locations().get(row.index())?;
-        if !self
-            .graph
-            .accesses()
-            .is_shared(unsnarl_trace::LocationId(location))
-        {
-            return None;
-        }
-        let kind = EventKind::from_u8(kind)?;
         let bit = |on: bool, bit: u8| if on { bit } else { 0 };
         let does = bit(kind.reads(), does::READ)
             | bit(kind.writes(), does::WRITE)
             | bit(kind.is_atomic(), does::ATOMIC);
-        Some((location, does))
+        Some((location.0, does))
     }
 
     fn place(&self, row: EventId) -> u32 {
-        let site = self.graph.run().events.sites().get(row.index());
-        self.places.of(site.copied().unwrap_or(0))
+        self.places.of(self.graph.run().events.site(row))
     }
 }

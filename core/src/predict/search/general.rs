@@ -91,7 +91,7 @@ impl Domain {
                 let Some(choice) = choice(graph, event) else {
                     continue;
                 };
-                let site = graph.run().events.sites().get(event.index()).copied();
+                let site = graph.run().events.site(event);
                 let epoch = stretches.map_or(0, |stretches| stretches.epoch(event));
                 let key = (
                     choice.location,
@@ -130,21 +130,18 @@ impl Domain {
 }
 
 fn choice(graph: &ForcedOrder<'_>, event: EventId) -> Option<AssignableAccess> {
-    let kind = graph.kind(event).filter(|kind| kind.is_access())?;
-    let location = LocationId(*graph.run().events.locations().get(event.index())?);
+    let kind = graph.kind(event);
+    let location = graph.run().events.location(event);
     let bit = |on: bool, bit: u8| if on { bit } else { 0 };
-    graph
-        .accesses()
-        .is_shared(location)
-        .then_some(AssignableAccess {
-            event,
-            thread: graph.thread(event)?,
-            location,
-            region: graph.region(event),
-            does: bit(kind.reads(), does::READ)
-                | bit(kind.writes(), does::WRITE)
-                | bit(kind.is_atomic(), does::ATOMIC),
-        })
+    (kind.is_access() && graph.accesses().is_shared(location)).then_some(AssignableAccess {
+        event,
+        thread: graph.thread(event),
+        location,
+        region: graph.region(event),
+        does: bit(kind.reads(), does::READ)
+            | bit(kind.writes(), does::WRITE)
+            | bit(kind.is_atomic(), does::ATOMIC),
+    })
 }
 
 struct Assignment<'a> {
@@ -293,11 +290,8 @@ impl<'a> Assignment<'a> {
 
     fn complete(&mut self) {
         let events: Vec<EventId> = self.events.iter().map(|choice| choice.event).collect();
-        let sites = self.graph.run().events.sites();
-        let line = |event: &EventId| {
-            self.places
-                .of(sites.get(event.index()).copied().unwrap_or(0))
-        };
+        let run = self.graph.run();
+        let line = |event: &EventId| self.places.of(run.events.site(*event));
         let lines: Vec<u32> = events.iter().map(line).collect();
         if !self.found.enough_of(self.number, &lines) {
             self.found

@@ -3,11 +3,11 @@
 //! [pecan]: crate::predict
 
 use rustc_hash::FxHashMap;
-use unsnarl_trace::Run;
+use unsnarl_trace::{IndexVec, Run, SiteId};
 
 /// The number of the source line of each site. Sites of unknown line are lines of their own.
 pub(super) struct SiteLines {
-    of_site: Vec<u32>,
+    of_site: IndexVec<SiteId, u32>,
 }
 
 impl SiteLines {
@@ -23,8 +23,8 @@ impl SiteLines {
         }
     }
 
-    /// The line of a site; the site itself when the table does not have it.
-    pub fn of(&self, site: u32) -> u32 {
-        self.of_site.get(site as usize).copied().unwrap_or(site)
+    /// The line of a site.
+    pub fn of(&self, site: SiteId) -> u32 {
+        self.of_site[site]
     }
 }

@@ -6,7 +6,7 @@
 //! little has to change to bring them together, and it happens by itself most often.
 
 use crate::predict::{AnomalyCandidate, Class, ForcedOrder};
-use unsnarl_trace::{EventId, EventKind};
+use unsnarl_trace::EventId;
 
 /// The candidates, most likely to matter first; ties are settled by class, pattern and events.
 pub(super) fn ranked(
@@ -40,14 +40,13 @@ fn class(class: Class) -> u8 {
 
 /// Degree of novelty: 0 if a read changes places with a write, 1 if two writes do, 2 if nothing does.
 fn news(graph: &ForcedOrder<'_>, candidate: &AnomalyCandidate) -> u8 {
-    let kind = |event: EventId| graph.kind(event).unwrap_or(EventKind::Yield);
-    let location = |event: EventId| graph.run().events.locations().get(event.index());
+    let location = |event: EventId| graph.run().events.location(event);
     let mut news = 2;
     for (i, &first) in candidate.events.iter().enumerate() {
         for &second in candidate.events.iter().skip(i + 1) {
             if second < first && location(first) == location(second) {
-                let writes = [first, second].map(|event| kind(event).writes());
-                let reads = [first, second].map(|event| kind(event).reads());
+                let writes = [first, second].map(|event| graph.kind(event).writes());
+                let reads = [first, second].map(|event| graph.kind(event).reads());
                 if writes[0] && reads[1] || reads[0] && writes[1] {
                     return 0;
                 }

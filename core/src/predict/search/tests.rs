@@ -438,7 +438,7 @@ fn told(run: &Run, candidates: &[AnomalyCandidate]) -> ToldCandidate {
 /// Returns whether no common lock and no order excludes the event from the gap between `left` and the next
 /// event of its thread.
 fn gap_lets_in(graph: &ForcedOrder<'_>, left: EventId, event: EventId) -> bool {
-    let mine = graph.events_of(graph.thread(left).unwrap());
+    let mine = graph.events_of(graph.thread(left));
     let right = mine[mine.iter().position(|e| *e == left).unwrap() + 1];
     graph.common_lock(left, event).is_none()
         && !graph.before(event, left)
@@ -493,14 +493,14 @@ fn tuples(
 }
 
 fn placed(graph: &ForcedOrder<'_>, pattern: &Pattern, events: &[EventId]) -> bool {
-    let atomic = |event: EventId| graph.kind(event).unwrap().is_atomic();
+    let atomic = |event: EventId| graph.kind(event).is_atomic();
     if pattern.consecutive {
         return graph.independent(events[0], events[1])
             && !(atomic(events[0]) && atomic(events[1]));
     }
     let (first, last) = (events[0], events[events.len() - 1]);
     let gaps: Vec<EventId> = graph
-        .events_of(graph.thread(first).unwrap())
+        .events_of(graph.thread(first))
         .iter()
         .copied()
         .filter(|&event| event >= first && event < last)

@@ -65,8 +65,7 @@ fn candidate(
     second: &Event,
 ) -> AnomalyCandidate {
     let letter = |kind: EventKind| if kind.writes() { "w" } else { "r" };
-    let kind = these.run.events.get(first).map(|event| event.kind);
-    let first_letter = kind.map_or("w", letter);
+    let first_letter = letter(these.run.events.kind(first));
     AnomalyCandidate {
         class: Class::Race,
         pattern: format!("{first_letter}-{}", letter(second.kind)),

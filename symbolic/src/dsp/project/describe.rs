@@ -25,9 +25,7 @@ pub(super) fn at(run: &Run, thread: ThreadId, site: SiteId, does: Does) -> Threa
 
 /// Makes an operation from an event.
 pub(super) fn of_event(run: &Run, id: EventId) -> ThreadOperation {
-    let Some(event) = run.events.get(id) else {
-        return at(run, ThreadId(0), SiteId(0), Does::Synchronizes);
-    };
+    let event = run.events.event(id);
     let mut operation = at(run, event.thread, event.site, does(event.kind));
     operation.event = Some(id);
     operation.variable = match event.location.0 {

@@ -255,7 +255,7 @@ impl TwoRuns<'_> {
 
     fn raw(&self, key: OperationNumber, failing: bool) -> Option<Value> {
         let (run, id) = self.event(key, failing)?;
-        let event = run.events.get(id)?;
+        let event = run.events.event(id);
         match event.old {
             Some(old) => Some(Value::Bits(old)),
             None => event.value,

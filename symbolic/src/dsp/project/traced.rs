@@ -19,7 +19,7 @@ use crate::{
 };
 use std::cell::RefCell;
 use unsnarl_core::explanation::Place;
-use unsnarl_trace::{Event, Location, Run};
+use unsnarl_trace::{Event, Run};
 
 /// The projection of a failing order and an alternate of it. Values of the failing order come from
 /// re-simulation; linear in the orders. When the alternate was executed, `passing` is that run: a region may
@@ -301,8 +301,7 @@ impl ProjectionSource for Traced<'_> {
     }
 
     fn lock(&self, lock: u32) -> String {
-        let name = self.run.location(unsnarl_trace::LocationId(lock));
-        unsnarl_core::facts::in_block(Location::variable(name))
+        unsnarl_core::facts::in_block(self.run.variable(unsnarl_trace::LocationId(lock)))
     }
 
     fn matters(&self, key: OperationNumber) -> bool {

@@ -21,6 +21,9 @@ use crate::{
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, script};
 
+/// Bound on the lengths of names of locks and threads.
+const LONGEST_NAME: usize = 16;
+
 /// The trace of a path, with its run.
 pub fn path(text: &str) -> (SymbolicTrace, Run) {
     let mut build = PathBuild::default();
@@ -317,6 +320,9 @@ impl PathBuild {
         for (thread, name) in run.meta.threads.iter_mut().zip(&self.threads) {
             thread.name.clone_from(name);
         }
+        // The numbers of locks and threads are the lengths of their names.
+        let unnamed = std::iter::repeat_n(String::new(), LONGEST_NAME);
+        run.locations.extend(unnamed);
         (self.trace, run)
     }
 }
