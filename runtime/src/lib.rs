@@ -26,6 +26,8 @@
 mod access;
 #[cfg(feature = "interpose")]
 mod annotations;
+#[cfg(any(feature = "interpose", test))]
+mod append;
 #[cfg(feature = "interpose")]
 mod atomics;
 #[cfg(feature = "interpose")]

@@ -1,13 +1,11 @@
 //! Appending to the raw log.
 
 use crate::{
-    access, failure, freed, livelock, path,
+    access,
+    append::{RawLog, append},
+    failure, freed, livelock, path,
     state::{Mode, SHARED, Thread, header},
     sys, watch,
-};
-use core::sync::atomic::{
-    Ordering::{Acquire, Relaxed, Release},
-    compiler_fence,
 };
 use unsnarl_trace::raw::{End, Record, RecordKind, flag};
 
@@ -22,18 +20,16 @@ pub fn push(
     addr: u64,
     value: u64,
 ) -> *mut Record {
-    let thread = this.number.get();
+    let record = Record {
+        kind: kind as u8,
+        flags,
+        thread: this.number.get(),
+        size,
+        pc,
+        addr,
+        value,
+    };
     if SHARED.mode.get() == Mode::Path {
-        let kind = kind as u8;
-        let record = Record {
-            kind,
-            flags,
-            thread,
-            size,
-            pc,
-            addr,
-            value,
-        };
         return path::push(this, record);
     }
     let header = header();
@@ -42,39 +38,20 @@ pub fn push(
     if is_alone && livelock::changes(kind) {
         livelock::stir();
     }
-    let index = if is_alone {
-        header.records.load(Relaxed)
-    } else {
-        header.records.fetch_add(1, Acquire)
+    let log = RawLog {
+        count: &header.records,
+        records: SHARED.records.get(),
+        capacity: SHARED.records_cap.get(),
     };
-    if index >= SHARED.records_cap.get() {
+    let Some(index) = append(&log, is_alone, record) else {
         failure::end_now(End::LogFull);
-    }
-    // SAFETY: `index` is within the capacity that the recorder mapped; the place is this thread's alone.
-    let place = unsafe { SHARED.records.get().add(index as usize) };
-    // The kind makes the record valid: it is written last.
-    // SAFETY: as above.
-    unsafe {
-        place.write(Record {
-            kind: 0,
-            flags,
-            thread,
-            size,
-            pc,
-            addr,
-            value,
-        });
-        compiler_fence(Release);
-        (&raw mut (*place).kind).write_volatile(kind as u8);
-    }
-    if is_alone {
-        header.records.store(index + 1, Release);
-    }
+    };
     if SHARED.is_watched.get() {
         watch::note(this, kind, pc, index);
     }
     freed::check(this, kind, size, pc, addr, value);
-    place
+    // SAFETY: the place of the record that was appended.
+    unsafe { log.records.add(index as usize) }
 }
 
 /// Appends a record of a synchronization operation.

@@ -179,4 +179,83 @@ mod tests {
         assert!(queue.start(start + after(60)).is_some());
         assert_eq!(queue.rest(start + after(60)), None, "nothing waits");
     }
+
+    /// Folder changes that were seen by the last job that came to its end, by folder.
+    type Analysed = [usize; 2];
+
+    fn folder(number: usize) -> PathBuf {
+        PathBuf::from(["a", "b"][number])
+    }
+
+    /// An event of the loop that owns the queue.
+    enum LoopEvent {
+        Changed(usize),
+        Ended(Vec<PathBuf>),
+    }
+
+    /// Runs the loop, its worker and two folders that change under a schedule that shuttle draws. The folders are
+    /// looked at once more after their last change, whatever gave way before.
+    fn no_change_is_forgotten() {
+        use shuttle::{
+            sync::{Arc, Mutex, mpsc},
+            thread,
+        };
+        const CHANGES: usize = 2;
+        let changes = Arc::new(Mutex::new([0; 2]));
+        let analysed: Arc<Mutex<Analysed>> = Arc::default();
+        let (events, inbox) = mpsc::channel();
+        let (jobs, work) = mpsc::channel::<(Vec<PathBuf>, Budget, Budget)>();
+
+        let (seen, done, ended) = (changes.clone(), analysed.clone(), events.clone());
+        let worker = thread::spawn(move || {
+            while let Ok((folders, budget, _)) = work.recv() {
+                let found = *seen.lock().unwrap();
+                thread::yield_now();
+                let gave_way = budget.stop().is_some();
+                let superseded = if gave_way { folders.clone() } else { vec![] };
+                for number in
+                    (0..2).filter(|&number| !gave_way && folders.contains(&folder(number)))
+                {
+                    done.lock().unwrap()[number] = found[number];
+                }
+                ended.send(LoopEvent::Ended(superseded)).unwrap();
+            }
+        });
+        let changers = [0, 1].map(|number| {
+            let (changes, events) = (changes.clone(), events.clone());
+            thread::spawn(move || {
+                for _ in 0..CHANGES {
+                    changes.lock().unwrap()[number] += 1;
+                    events.send(LoopEvent::Changed(number)).unwrap();
+                }
+            })
+        });
+
+        let (mut queue, mut now, mut heard) = (OpQueue::default(), Instant::now(), 0);
+        while heard < 2 * CHANGES || !queue.is_idle() {
+            match inbox.recv().unwrap() {
+                LoopEvent::Changed(number) => {
+                    heard += 1;
+                    queue.request(folder(number));
+                }
+                LoopEvent::Ended(superseded) => queue.ended(superseded, now),
+            }
+            now += LONGEST_REST;
+            if let Some(job) = queue.start(now) {
+                jobs.send(job).unwrap();
+            }
+        }
+        drop(jobs);
+        worker.join().unwrap();
+        changers
+            .into_iter()
+            .for_each(|changer| changer.join().unwrap());
+        assert_eq!(*analysed.lock().unwrap(), [CHANGES; 2]);
+    }
+
+    #[test]
+    fn every_change_is_looked_at_under_any_schedule() {
+        shuttle::check_random(no_change_is_forgotten, 200);
+        shuttle::check_pct(no_change_is_forgotten, 200, 3);
+    }
 }
