@@ -179,7 +179,7 @@ impl Workspace {
 }
 
 /// `PATH`, and behind it the folder that `cargo xtask setup` installs build tools into.
-fn search_path() -> OsString {
+pub fn search_path() -> OsString {
     let path = env::var_os("PATH").unwrap_or_default();
     let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
     let cache = env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);

@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask setup | demo | test | fuzz | bench | codegen | gate | measure`.
+//! The project's own commands: `cargo xtask setup | demo | test | fuzz | bench | codegen | real | gate | measure`.
 //!
 //! Everything here works from a clone in any folder, keeps to `CARGO_TARGET_DIR`, and leaves nothing
 //! outside of the project but what the set-up installed and a cache in the user's cache folder.
@@ -11,6 +11,7 @@ mod language;
 mod measure;
 mod miri;
 mod prose;
+mod real;
 mod setup;
 mod shell;
 mod test;
@@ -69,6 +70,14 @@ enum XtaskCommand {
         #[arg(value_name = "SECTION|PROGRAM")]
         words: Vec<String>,
     },
+    /// Fetches, builds and records projects from Debian's source packages; into docs/real-programs.md
+    Real {
+        /// Names of declarations under tests/debian; all when none is given
+        names: Vec<String>,
+        /// Put the declared mistake in, record until it shows, and print what is explained
+        #[arg(long)]
+        bug: bool,
+    },
     /// Writes the files that are made from declarations in the code
     Codegen {
         /// Only says which files are out of date
@@ -91,6 +100,7 @@ fn main() -> Result<()> {
         ),
         XtaskCommand::Fuzz { name, time } => fuzz::run(&name, time),
         XtaskCommand::Bench { words } => bench::run(&words),
+        XtaskCommand::Real { names, bug } => real::run(&names, bug),
         XtaskCommand::Codegen { check } => test::codegen(check),
         XtaskCommand::Gate => gate::run(),
         XtaskCommand::Measure => measure::run(),

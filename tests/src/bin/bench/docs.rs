@@ -14,6 +14,24 @@ pub fn replace(page: &str, name: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
+/// Cells of the rows of the table that stands between these markers of a page, without its head.
+pub fn rows(page: &str, name: &str) -> Result<Vec<Vec<String>>> {
+    let path = unsnarl_e2e::project().join("docs").join(page);
+    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    Ok(rows_of(&text, name))
+}
+
+fn rows_of(text: &str, name: &str) -> Vec<Vec<String>> {
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect();
+    let inner = |line: &'_ str| line.strip_prefix("| ")?.strip_suffix(" |").map(cells);
+    text.lines()
+        .skip_while(|line| !line.starts_with(&format!("<!-- {name}:")))
+        .take_while(|line| !line.starts_with("<!-- end of"))
+        .skip_while(|line| !line.starts_with("|---"))
+        .filter_map(inner)
+        .collect()
+}
+
 /// Writes a whole file under `docs`.
 pub fn write(file: &str, text: &str) -> Result<()> {
     let path = unsnarl_e2e::project().join("docs").join(file);
@@ -33,6 +51,14 @@ fn replaced(old: &str, name: &str, text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_those_of_the_named_table() {
+        let page =
+            "<!-- t: by x -->\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n<!-- end of t -->\n| 3 | 4 |\n";
+        assert_eq!(rows_of(page, "t"), [["1", "2"]]);
+        assert!(rows_of(page, "u").is_empty());
+    }
 
     #[test]
     fn only_what_is_between_the_markers_changes() {

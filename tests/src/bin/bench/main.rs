@@ -25,6 +25,7 @@
 //! bench mutants [WHAT...]    mutants of correct programs: whether the explanations of those that fail are right, into the docs
 //! bench editor [NAME...]     the language server: landing runs, hovers, 1,000 runs, memory, into the docs
 //! bench suites               `unsnarl test` beside the plain suite, run once and repeated, into the docs
+//! bench real [NAME...]       recording of Debian's packages, into the docs; with --bug their injected bugs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -64,6 +65,7 @@ mod predict_table;
 mod predict_traces;
 mod programs;
 mod rates;
+mod real;
 mod seeds;
 mod sensitivity;
 mod suites;
@@ -77,6 +79,7 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.split_first() {
         Some((what, names)) if what == "programs" => programs::run(names),
+        Some((what, names)) if what == "real" => real::run(names),
         Some((what, names)) if what == "levels" => levels::run(names),
         Some((what, names)) if what == "seeds" => seeds::run(names),
         Some((what, names)) if what == "sensitivity" => sensitivity::run(names),
@@ -105,7 +108,7 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "suites" => suites::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor`, `suites` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor`, `suites`, `real` or `latency`, not `{}`",
             words.join(" ")
         ),
     }
