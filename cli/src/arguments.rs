@@ -184,6 +184,9 @@ pub struct RecordArguments {
     #[arg(long, value_name = "N", default_value_t = unsnarl_recorder::log::Limits::default().events,
           value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub max_events: u64,
+    /// Record every access of long runs, also those that repeat others
+    #[arg(long)]
+    pub every_access: bool,
     /// Steps after which a run counts as endless
     #[arg(long, value_name = "N", default_value_t = unsnarl_recorder::log::Limits::default().steps,
           value_parser = clap::value_parser!(u64).range(1..))]

@@ -156,6 +156,10 @@ fn recording(arguments: RecordArguments, directory: PathBuf, permit: Permit) -> 
             limits: Limits {
                 events: arguments.max_events,
                 steps: arguments.max_steps,
+                repeats_after: match arguments.every_access {
+                    true => u64::MAX,
+                    false => Limits::ALL_RECORDED,
+                },
                 ..Limits::default()
             },
             criteria: Criteria {
@@ -295,6 +299,13 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
             "runs in which an assumption of the program (unsnarl_assume) does not hold are left out: they neither pass \
              nor fail",
         );
+    }
+    if summary.left_out > 0 {
+        message::note(&format!(
+            "{} of the kept runs take more than {} steps: beyond these, accesses that a thread repeats while nobody else runs are left out (--every-access records them)",
+            summary.left_out,
+            Limits::ALL_RECORDED
+        ));
     }
     tell_exits(summary);
     tell_discarded(&summary.discarded, recording.max_disk);

@@ -232,6 +232,10 @@ fn limits(recorded: &Run, with_branches: bool) -> Limits {
             Outcome::TimedOut => usual.steps.min(1000 + 2 * steps_of(recorded)),
             _ => usual.steps,
         },
+        repeats_after: recorded
+            .meta
+            .left_out
+            .map_or(u64::MAX, |left_out| left_out.after),
         ..usual
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     entry::entry,
     log,
     next::Next,
-    scheduler,
+    repeats, scheduler,
     state::{Thread, controlled, recording_memory},
 };
 use core::sync::atomic::{
@@ -47,13 +47,17 @@ pub unsafe fn read(addr: *const u8, pc: u64, size: u32, flags: u8) {
         return;
     };
     let copied = this.copying.take();
-    log::resolve(this);
+    log::resolve_announced(this);
+    let mut is_repeated = false;
     if controlled() {
         let next = Next::access(RecordKind::Read, pc, addr, size);
         scheduler::before_access(this, next, copied.is_some());
+        is_repeated = repeats::is_on() && repeats::read(addr, pc, size, flags);
     }
-    // SAFETY: the program reads it next.
-    unsafe { log_one(this, addr, pc, size, flags) };
+    if !is_repeated {
+        // SAFETY: the program reads it next.
+        unsafe { log_one(this, addr, pc, size, flags) };
+    }
     if let Some(copied) = copied {
         log_copied(this, copied);
     }
@@ -85,7 +89,7 @@ pub unsafe fn write(addr: *const u8, pc: u64, size: u32, flags: u8) {
     let Some(this) = recording_memory() else {
         return;
     };
-    log::resolve(this);
+    log::resolve_announced(this);
     if controlled() {
         if copies::follows_callback(pc) {
             let copied = Copied {
@@ -143,6 +147,9 @@ fn is_near_stack(addr: *const u8) -> bool {
 /// Logs a write that the program does next; its value is filled in later.
 #[inline(always)]
 fn announce(this: &Thread, addr: *const u8, pc: u64, size: u32, flags: u8) {
+    if controlled() && repeats::is_on() && repeats::write(this, addr, pc, size, flags) {
+        return;
+    }
     let flags = flags | flag::PENDING;
     let record = log::push(this, RecordKind::Write, flags, size, pc, addr as u64, 0);
     this.pending.set(record);
@@ -184,7 +191,7 @@ unsafe extern "C" fn read_range(addr: *const u8, bytes: usize, pc: u64) {
         return;
     };
     let copied = this.copying.take();
-    log::resolve(this);
+    log::resolve_announced(this);
     if controlled() && bytes != 0 {
         let next = Next::range(copied.is_some(), pc, addr, bytes);
         scheduler::before_access(this, next, copied.is_some());
@@ -202,7 +209,7 @@ unsafe extern "C" fn write_range(addr: *const u8, bytes: usize, pc: u64) {
     let Some(this) = recording_memory() else {
         return;
     };
-    log::resolve(this);
+    log::resolve_announced(this);
     if bytes == 0 {
         return;
     }
@@ -227,6 +234,7 @@ unsafe extern "C" fn write_range(addr: *const u8, bytes: usize, pc: u64) {
 /// # Safety
 /// The program is about to read these bytes.
 pub unsafe fn log_read(this: &Thread, addr: *const u8, bytes: usize, pc: u64) {
+    repeats::settle(addr as usize, bytes);
     if bytes > WORDS_UP_TO {
         log::push(
             this,
@@ -249,6 +257,7 @@ pub unsafe fn log_read(this: &Thread, addr: *const u8, bytes: usize, pc: u64) {
 
 /// Logs the write of a range that comes next; the values of a short one are filled in later.
 pub fn log_write(this: &Thread, addr: *const u8, bytes: usize, pc: u64) {
+    repeats::settle(addr as usize, bytes);
     // In free mode the records of one range need not be neighbours, so they cannot be filled in.
     if bytes > WORDS_UP_TO || !controlled() {
         log::push(
@@ -301,6 +310,7 @@ unsafe extern "C" fn vptr_update(addr: *const *const u8, value: *const u8, pc: u
     if controlled() {
         let next = Next::access(RecordKind::Write, pc, addr.cast(), 8);
         scheduler::before_access(this, next, true);
+        repeats::settle(addr as usize, 8);
     }
     log::push(
         this,

@@ -19,7 +19,7 @@ pub fn set_up(is_on: bool) {
 /// `pc` is in the block that was entered.
 unsafe extern "C" fn entered(pc: u64) {
     let Some(this) = recording() else { return };
-    log::resolve(this);
+    log::resolve_announced(this);
     log::push(this, RecordKind::Branch, 0, 0, pc, 0, 0);
 }
 

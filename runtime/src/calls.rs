@@ -1,7 +1,7 @@
 //! Callbacks of function entry and exit. They are logged without a decision: they touch nothing shared.
 
 use crate::{
-    frames, log,
+    frames, log, repeats,
     state::{SHARED, recording_memory},
 };
 use unsnarl_trace::raw::RecordKind;
@@ -12,7 +12,7 @@ unsafe extern "C" fn enter(caller: u64, pc: u64, stack: u64, frame: u64) {
     let Some(this) = recording_memory() else {
         return;
     };
-    log::resolve(this);
+    log::resolve_announced(this);
     frames::enter(this, caller, stack);
     if SHARED.record_calls.get() {
         log::push(this, RecordKind::Enter, 0, 0, pc, stack, frame);
@@ -24,9 +24,10 @@ unsafe extern "C" fn leave(pc: u64) {
     let Some(this) = recording_memory() else {
         return;
     };
-    log::resolve(this);
+    log::resolve_announced(this);
     frames::leave(this);
-    if SHARED.record_calls.get() {
+    let leaves_nothing = repeats::is_on() && log::take_call_back(this);
+    if SHARED.record_calls.get() && !leaves_nothing {
         log::push(this, RecordKind::Leave, 0, 0, pc, 0, 0);
     }
 }

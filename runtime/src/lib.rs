@@ -143,6 +143,8 @@ mod random;
 #[cfg(feature = "interpose")]
 mod real;
 #[cfg(feature = "interpose")]
+mod repeats;
+#[cfg(feature = "interpose")]
 mod results;
 #[cfg(feature = "interpose")]
 mod robust;

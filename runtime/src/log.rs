@@ -3,10 +3,11 @@
 use crate::{
     access,
     append::{RawLog, append},
-    failure, freed, livelock, path,
+    failure, freed, livelock, path, repeats,
     state::{Mode, SHARED, Thread, header},
     sys, watch,
 };
+use core::sync::atomic::Ordering::{Relaxed, Release};
 use unsnarl_trace::raw::{End, Record, RecordKind, flag};
 
 /// Appends a record for `this`. It is complete, and survives a crash, when this returns.
@@ -38,6 +39,9 @@ pub fn push(
     if is_alone && livelock::changes(kind) {
         livelock::stir();
     }
+    if is_alone && ends_epoch(kind) {
+        repeats::end_epoch();
+    }
     let log = RawLog {
         count: &header.records,
         records: SHARED.records.get(),
@@ -54,18 +58,57 @@ pub fn push(
     unsafe { log.records.add(index as usize) }
 }
 
+/// Returns whether a record of this kind ends the epoch of `repeats`.
+#[inline(always)]
+const fn ends_epoch(kind: RecordKind) -> bool {
+    use RecordKind::*;
+    !matches!(
+        kind,
+        Read | Write | ReadRange | WriteRange | Enter | Leave | Extra | Branch
+    )
+}
+
+/// Removes the records of a call of `this` that has left no others since it was entered; returns whether it did.
+pub fn take_call_back(this: &Thread) -> bool {
+    let header = header();
+    let records = header.records.load(Relaxed);
+    let is_of_call = |back: u64, kind: RecordKind| {
+        let index = records.checked_sub(back)? as usize;
+        // SAFETY: below the number of records.
+        let record = unsafe { &*SHARED.records.get().add(index) };
+        Some(record.kind == kind as u8 && record.thread == this.number.get())
+    };
+    let is_last = is_of_call(2, RecordKind::Enter) == Some(true)
+        && is_of_call(1, RecordKind::Extra) == Some(true);
+    if is_last {
+        header.records.store(records - 2, Release);
+    }
+    is_last
+}
+
 /// Appends a record of a synchronization operation.
 #[inline(always)]
 pub fn sync(this: &Thread, kind: RecordKind, pc: u64, object: usize, value: u64) {
     push(this, kind, 0, 0, pc, object as u64, value);
 }
 
-/// Fills in the values of the writes that were announced and have been executed since.
+/// Fills in the values of the writes that were announced and have been executed since, before a step that is no plain
+/// access.
 #[inline(always)]
 pub fn resolve(this: &Thread) {
+    resolve_announced(this);
+    if SHARED.mode.get() == Mode::Controlled {
+        repeats::end_epoch();
+    }
+}
+
+/// The same before a plain access or the call of a function.
+#[inline(always)]
+pub fn resolve_announced(this: &Thread) {
     if !this.copying.is_idle() {
         access::log_kept_back(this);
     }
+    repeats::resolve();
     let count = this.pending_count.get();
     if count == 0 {
         return;
@@ -119,6 +162,7 @@ fn pending_address(this: &Thread) -> Option<u64> {
 
 /// Drops announced writes: they faulted, or their memory is gone.
 pub fn forget_pending(this: &Thread) {
+    repeats::forget_announced();
     this.pending_count.set(0);
 }
 

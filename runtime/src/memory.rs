@@ -104,7 +104,7 @@ pub fn ready(changes: bool, pc: u64) -> Option<&'static Thread> {
     if modules::is_system(pc) {
         return None;
     }
-    log::resolve(this);
+    log::resolve_announced(this);
     if controlled() && !modules::is_cpp_library(pc) {
         scheduler::before_access(
             this,

@@ -10,7 +10,7 @@ use crate::{
     plan::next_planned,
     polling,
     quiet::is_quiet,
-    signals,
+    repeats, signals,
     state::{SHARED, Thread, Wait, header, live_threads, thread, unrecorded},
     stretch, sys, timers,
 };
@@ -212,7 +212,11 @@ fn pass(this: &Thread, next: Next, yields: Yields) {
     if SHARED.live_count.get() == 1 && this.wait.get() == Wait::Nothing && !this.ended.get() {
         return;
     }
-    choose_and_switch(this, yields);
+    let yields = match yields {
+        Yields::No if stretch::waits_for_long(next) => Yields::Waits,
+        yields => yields,
+    };
+    choose_and_switch(this, yields, is_quiet(next));
 }
 
 /// Checks the limit of the steps, and lets timers run out.
@@ -240,17 +244,13 @@ pub fn look_again_by(next: u64) {
     SHARED.alert.set(at.min(SHARED.max_steps.get()));
 }
 
-fn choose_and_switch(this: &Thread, yields: Yields) {
-    let yields = match yields {
-        Yields::No if stretch::waits_for_long(this.next.get()) => Yields::Waits,
-        yields => yields,
-    };
+fn choose_and_switch(this: &Thread, yields: Yields, is_quiet: bool) {
     let waits = this.wait.get() != Wait::Nothing;
     if this.atomic.get() != 0 && !yields.any() && !waits && !this.ended.get() {
         return;
     }
-    let is_quiet = || is_quiet(this.next.get()) && !departure::is_under_way();
-    if !yields.any() && !waits && is_quiet() && !choices::follows() {
+    let is_quiet = is_quiet && !departure::is_under_way();
+    if !yields.any() && !waits && is_quiet && !choices::follows() {
         // Noted like every choice, so that the schedule means the same without the list.
         let stays = this.number.get();
         return choices::note(stays, ChoiceKind::Thread, false, enabled_threads);
@@ -561,6 +561,7 @@ fn hand_over(this: &Thread, next: u16) {
 }
 
 fn pass_turn(next: u16) {
+    repeats::end_epoch();
     let switches = &header().switches;
     switches.store(switches.load(Relaxed) + 1, Relaxed);
     SHARED.current.set(next);

@@ -4,7 +4,7 @@ use crate::{
     branches, children, choices, descriptors, failure, log, lookup, memory, modules, objects, path,
     process, quiet,
     real::real,
-    scheduler,
+    repeats, scheduler,
     state::{Mode, SHARED, Thread, recording, set_this_thread, thread},
     strings, surroundings, sys, threads,
 };
@@ -185,6 +185,10 @@ fn set_up_log(header: &raw::Header) {
     SHARED.switch_one_in.set(header.switch_one_in);
     SHARED.record_calls.set(header.record_calls != 0);
     branches::set_up(header.record_branches != 0);
+    repeats::set_up(match header.mode == RawMode::Controlled as u32 {
+        true => header.repeats_after,
+        false => u64::MAX,
+    });
     SHARED.is_watched.set(header.is_debugged != 0);
 }
 

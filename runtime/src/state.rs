@@ -221,6 +221,8 @@ pub struct Shared {
     pub calm: Cell<u32>,
     pub switch_one_in: Cell<u32>,
     pub record_calls: Cell<bool>,
+    /// Number of decision points from which on repeated accesses are left out.
+    pub repeats_after: Cell<u64>,
     /// `true` if each record is reported: see `watch`.
     pub is_watched: Cell<bool>,
     pub change_points: [Cell<u64>; raw::MAX_CHANGE_POINTS],
@@ -276,6 +278,7 @@ pub static SHARED: Shared = Shared {
     calm: Cell::new(0),
     switch_one_in: Cell::new(0),
     record_calls: Cell::new(false),
+    repeats_after: Cell::new(u64::MAX),
     is_watched: Cell::new(false),
     change_points: [const { Cell::new(0) }; raw::MAX_CHANGE_POINTS],
     change_count: Cell::new(0),

@@ -312,6 +312,16 @@ pub struct Minimized {
     pub complete: bool,
 }
 
+/// Accesses without an event: within a stretch in which one thread has the turn and only computes, an access at the same
+/// place to the same bytes as one before has none, unless it is the last of several writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Number of these accesses.
+    pub accesses: u64,
+    /// Decision points from the run's beginning within which all accesses have events.
+    pub after: u64,
+}
+
 /// The metadata of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -370,6 +380,9 @@ pub struct RunMeta {
     /// another thread's; 0 when none was passed over.
     #[serde(skip_serializing_if = "is_zero")]
     pub quiet_places: u32,
+    /// Set when repeated accesses have no events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
     /// Hash of the order of conflicting events: runs with equal ones differ only in the order of steps
     /// that have nothing to do with each other. Empty when not known.
     #[serde(skip_serializing_if = "String::is_empty")]

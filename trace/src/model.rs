@@ -112,6 +112,8 @@ pub mod flags {
     pub const MOVED: u16 = 16;
     /// The lock was taken by an attempt that would not have waited.
     pub const TRIED: u16 = 32;
+    /// The last of several equal writes, of which the first has an event as well, and those between them have none.
+    pub const LAST_WRITE: u16 = 64;
     /// Bits 8 to 10: memory order plus one of an atomic access or fence; 0 when it is neither.
     pub const ORDER_SHIFT: u16 = 8;
 }

@@ -39,7 +39,7 @@ pub const FREED: u8 = 0xdb;
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
 /// Version of the layout; changes with every change of a struct or constant in this module.
-const LAYOUT: u32 = 8;
+const LAYOUT: u32 = 9;
 /// Version of the log: that of the layout, and the number of kinds, so that a new one changes it.
 pub const VERSION: u32 = LAYOUT << 8 | RecordKind::ALL.len() as u32;
 /// Environment variable that holds the number of the file descriptor of the log.
@@ -228,6 +228,8 @@ pub struct Header {
     pub records_at: u64,
     /// Room for that many records.
     pub records_cap: u64,
+    /// Number of decision points from which on accesses that repeat others get no record; the largest number for never.
+    pub repeats_after: u64,
     /// Byte offset of a proposed schedule ([`follow`]); 0 when there is none.
     pub follow_at: u64,
     /// Nonzero: a debugger watches. Events are counted, and the runtime calls `unsnarl_stop` at them.
@@ -253,6 +255,8 @@ pub struct Header {
     pub end: AtomicU32,
     /// Records reserved so far (in free mode the last ones may be incomplete, kind 0).
     pub records: AtomicU64,
+    /// Accesses that have no record, since they repeat others.
+    pub left_out: AtomicU64,
     /// Choices made so far, only those with two or more candidates. May exceed `decisions_cap`.
     pub decisions: AtomicU64,
     /// Decision points passed, those without a choice included.
@@ -594,6 +598,8 @@ pub mod flag {
     pub const RANGE_WORD: u8 = 8;
     /// The lock was taken by an attempt that would not have waited, such as `pthread_mutex_trylock`.
     pub const TRIED: u8 = 16;
+    /// Of a plain write: the last of several equal ones, those before which have no record but the first.
+    pub const LAST_WRITE: u8 = 16;
     /// The lowest of the three bits that hold the memory order of an atomic access (0 relaxed, 1
     /// consume, 2 acquire, 3 release, 4 acq_rel, 5 seq_cst).
     pub const ORDER_SHIFT: u8 = 5;

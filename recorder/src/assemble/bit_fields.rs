@@ -5,10 +5,10 @@ use super::{
     places::MemoryRegionId,
     walk::{EventDraft, LogWalk},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{
     EventKind, SiteId,
-    raw::{Record, RecordKind},
+    raw::{Record, RecordKind, flag},
 };
 
 /// Known accesses to units of bit-fields.
@@ -18,6 +18,8 @@ pub(super) struct BitFields {
     last: FxHashMap<(MemoryRegionId, i64, u64), usize>,
     /// Units that a thread has read and not written since: address, size and site.
     read: FxHashMap<(u16, u64), (u64, SiteId)>,
+    /// Places of writes before which a read was reported, in a run that leaves accesses out.
+    told: FxHashSet<u64>,
 }
 
 impl LogWalk<'_> {
@@ -44,7 +46,15 @@ impl LogWalk<'_> {
         let before = self.bit_fields.last.get(&unit).copied();
         let line = |site: SiteId| self.sites.rows.get(site.index()).map(|row| row.line);
         let is_told = |(size, of)| size == draft.size && line(of) == line(site);
-        let is_told = kind == RecordKind::Read || was_read.is_some_and(is_told);
+        // Of a repeated write the recorded part is the last one: what was read before it is not known.
+        let is_last = record.flags & flag::LAST_WRITE != 0;
+        let was_told = was_read.is_some_and(is_told);
+        if was_told && self.leaves_out {
+            self.bit_fields.told.insert(record.pc);
+        }
+        // The read before a write may be left out, too.
+        let was_told = was_told || self.bit_fields.told.contains(&record.pc);
+        let is_told = kind == RecordKind::Read || is_last || was_told;
         if !is_told {
             let known = before.and_then(|at| self.drafts.get(at));
             let read = EventDraft {

@@ -24,6 +24,9 @@ pub(super) fn order_flags(record: &Record, is_atomic: bool) -> u16 {
     if record.flags & flag::RANGE_WORD != 0 {
         bits |= flags::RANGE;
     }
+    if record.flags & flag::LAST_WRITE != 0 {
+        bits |= flags::LAST_WRITE;
+    }
     if is_atomic {
         bits |= (u16::from(record.flags >> flag::ORDER_SHIFT) + 1) << flags::ORDER_SHIFT;
     }

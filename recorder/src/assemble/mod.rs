@@ -78,7 +78,9 @@ use self::{
 use crate::launch::{calls::InCall, check::FailedCheck};
 use unsnarl_trace::{
     Chances, Criteria, FailureKind, OrderMode, Outcome, Run, RunMeta, Schedule, SiteRow, SourceRow,
-    input::EnvironmentVariable, meta::FORMAT, raw::End,
+    input::EnvironmentVariable,
+    meta::{FORMAT, LeftOut},
+    raw::End,
 };
 
 /// The way in which a process ended.
@@ -246,6 +248,10 @@ fn known_before(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -
         depth: launch.depth,
         expected_steps: launch.expected_steps,
         steps: log.steps(),
+        left_out: (log.left_out() > 0).then(|| LeftOut {
+            accesses: log.left_out(),
+            after: log.repeats_after(),
+        }),
         chances: launch.chances,
         criteria: launch.criteria.clone(),
         input: input::of_run(log, launch),

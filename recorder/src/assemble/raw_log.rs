@@ -211,6 +211,10 @@ impl<'a> RawLog<'a> {
         decisions: u64_at -> u64;
         /// Decision points passed.
         steps: u64_at -> u64;
+        /// Number of decision points from which on repeated accesses had no record.
+        repeats_after: u64_at -> u64;
+        /// Accesses that have no record, since they repeat others.
+        left_out: u64_at -> u64;
         /// Changes from one thread to another.
         switches: u64_at -> u64;
         /// Choices of the replayed schedule that could not be followed.

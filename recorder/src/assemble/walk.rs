@@ -130,6 +130,10 @@ pub(super) struct LogWalk<'a> {
     pub blocks: RunBlocks,
     pub points: PointTable,
     pub inlined: FxHashMap<(StackId, u64), StackId>,
+    /// Repeated accesses have no records.
+    pub(super) leaves_out: bool,
+    /// Origins of writes that may be repeated, by thread, place and address.
+    first_writes: FxHashMap<(u16, u64, u64), OriginId>,
     pub(super) seq: u64,
 }
 
@@ -161,6 +165,8 @@ impl<'a> LogWalk<'a> {
             blocks: RunBlocks::default(),
             points: PointTable::default(),
             inlined: FxHashMap::default(),
+            leaves_out: false,
+            first_writes: FxHashMap::default(),
             seq: 0,
         }
     }
@@ -168,6 +174,7 @@ impl<'a> LogWalk<'a> {
     /// Goes through all records.
     pub fn run(&mut self, log: &RawLog<'_>) {
         self.drafts.reserve(log.len().min(1 << 24));
+        self.leaves_out = log.left_out() > 0;
         for record in log.records() {
             self.record(&record);
         }
@@ -336,6 +343,7 @@ impl<'a> LogWalk<'a> {
             .wrapping_add(u64::from(kind == RecordKind::Begin && record.pc != 0));
         let origin = match kind {
             RecordKind::Begin => self.origin_of_start(thread, pc),
+            RecordKind::Write => self.origin_of_write(record),
             kind => self.origin_id(thread, pc, RecordRole::of(kind)),
         };
         let draft = EventDraft::new(self.seq, record.thread, of, origin);
@@ -347,6 +355,23 @@ impl<'a> LogWalk<'a> {
             }
             _ => self.operation(record, kind, draft),
         }
+    }
+
+    /// Origin of a write. For the last of equal writes, whose function may have been left when it was recorded, it is
+    /// that of the first one.
+    fn origin_of_write(&mut self, record: &Record) -> OriginId {
+        let write = (record.thread, record.pc, record.addr);
+        if record.flags & flag::LAST_WRITE != 0
+            && let Some(first) = self.first_writes.get(&write)
+        {
+            return *first;
+        }
+        let thread = usize::from(record.thread);
+        let origin = self.origin_id(thread, record.pc, RecordRole::of(RecordKind::Write));
+        if self.leaves_out {
+            self.first_writes.insert(write, origin);
+        }
+        origin
     }
 
     /// Handles a record that is no access to a single value.

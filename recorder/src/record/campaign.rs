@@ -177,6 +177,7 @@ impl<'a> Campaign<'a> {
                 killed_before: 0,
                 minimized: Vec::new(),
                 problems: Vec::new(),
+                left_out: 0,
                 discarded: Discarded::default(),
                 failing_exits: BTreeMap::new(),
                 not_copied: None,
@@ -226,7 +227,7 @@ impl<'a> Campaign<'a> {
                 return Ok(CampaignEnd::Exhausted);
             };
             let others_end = self.summary.tally.ended() > 0;
-            let read = match self.make(attempt, planner, ahead, stop) {
+            let read = match self.make(&attempt, planner, ahead, stop) {
                 // A stray write of this schedule says nothing about the next one.
                 Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
                     self.summary.tally.count(Outcome::CutShort);
@@ -241,7 +242,11 @@ impl<'a> Campaign<'a> {
                 }
                 other => other?,
             };
-            let seen = MadeRun::of(read, self.program, others_end)?;
+            let mut seen = MadeRun::of(read, self.program, others_end)?;
+            if seen.ended.outcome.is_failure() && seen.left_out > 0 {
+                ahead.drop_all();
+                seen = self.with_every_access(seen, attempt, stop)?;
+            }
             if let Some(ended) = self.decide(seen, planner, crew, stop, watcher)? {
                 return Ok(ended);
             }
@@ -303,7 +308,7 @@ impl<'a> Campaign<'a> {
     /// Makes the next run, or takes it from those that were begun.
     fn make(
         &mut self,
-        attempt: RunPlan,
+        attempt: &RunPlan,
         planner: &Planner,
         ahead: &mut Ahead<'_, '_, 'a>,
         stop: &AtomicBool,
@@ -313,7 +318,7 @@ impl<'a> Campaign<'a> {
         let is_first = self.summary.tally.runs == 0;
         if most > 0 && !is_first && planner.can_foresee() && !self.solitude.is_for_good() {
             let later = self.foreseen(planner, most);
-            match ahead.take(&attempt, later, stop) {
+            match ahead.take(attempt, later, stop) {
                 Err(RecordError::Launch(LaunchError::Alone(why))) => {
                     self.solitude.note(why, self.summary.tally.runs + 1);
                 }
@@ -323,7 +328,32 @@ impl<'a> Campaign<'a> {
         // What the run changes, those after it have to find.
         ahead.drop_all();
         let job = &self.recording.job;
-        ReadLog::make(job, self.program, &attempt, &mut self.places, stop)
+        ReadLog::make(job, self.program, attempt, &mut self.places, stop)
+    }
+
+    /// The same run again, with a record of every access: whoever explains a failure follows all that has led to it. The
+    /// run as it was, where it cannot be repeated.
+    fn with_every_access(
+        &mut self,
+        seen: MadeRun<'a>,
+        attempt: RunPlan,
+        stop: &AtomicBool,
+    ) -> Result<MadeRun<'a>, RecordError> {
+        let attempt = RunPlan {
+            prefix: seen.made.log()?.choices().collect(),
+            ..attempt
+        };
+        let job = self.recording.job.with_every_access();
+        let others_end = self.summary.tally.ended() > 0;
+        match ReadLog::make(&job, self.program, &attempt, &mut self.places, stop) {
+            Err(RecordError::Spoiled(_)) => Ok(seen),
+            Err(error) => Err(error),
+            Ok(again) => {
+                let again = MadeRun::of(again, self.program, others_end)?;
+                let is_same = again.repeats(&seen)?;
+                Ok(if is_same { again } else { seen })
+            }
+        }
     }
 
     /// The attempt for the next run.
@@ -510,6 +540,7 @@ impl<'a> Campaign<'a> {
         let Some(file) = self.disk.store(encoded, outcome)? else {
             return Ok(None);
         };
+        self.summary.left_out += u64::from(run.meta.left_out.is_some());
         self.vouch(run);
         self.mark()?;
         if outcome.is_failure() && self.summary.first_failing.is_none() {

@@ -5,7 +5,7 @@ use crate::{
     assemble::{EndOfRun, Launch, ProgramDebugInfo, RawLog, assemble, ended},
     digest::{self, CampaignPlaces},
     launch::{Driven, FinishedRun, Given, LaunchError, Request, check::FailedCheck, stack},
-    log::{Log, LogConfig},
+    log::{Limits, Log, LogConfig},
 };
 use sha2::{Digest, Sha256};
 use std::{ffi::OsString, io, os::unix::ffi::OsStrExt, sync::atomic::AtomicBool};
@@ -235,7 +235,19 @@ pub(crate) fn config(job: &Job, attempt: &RunPlan) -> LogConfig {
         input: given_back(job, attempt),
         is_debugged: false,
         allow_use_after_free: job.criteria.allow_use_after_free,
-        limits: job.limits,
+        limits: limits(job, attempt),
+    }
+}
+
+/// The limits of a run. Choices with their details and schedules of events count on a record of every access.
+fn limits(job: &Job, attempt: &RunPlan) -> Limits {
+    let needs_all = attempt.details || !attempt.follow.is_empty();
+    Limits {
+        repeats_after: match needs_all {
+            true => u64::MAX,
+            false => job.limits.repeats_after,
+        },
+        ..job.limits
     }
 }
 

@@ -32,6 +32,20 @@ pub struct Job {
     pub permit: Permit,
 }
 
+impl Job {
+    /// The same job, with a record of every access.
+    pub(super) fn with_every_access(&self) -> Job {
+        let limits = Limits {
+            repeats_after: u64::MAX,
+            ..self.limits
+        };
+        Job {
+            limits,
+            ..self.clone()
+        }
+    }
+}
+
 /// A campaign.
 #[derive(Clone, Debug)]
 pub struct Recording {

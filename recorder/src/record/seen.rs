@@ -49,6 +49,8 @@ pub struct MadeRun<'a> {
     pub(super) end: End,
     /// There was something to choose in it.
     pub(super) chose: bool,
+    /// Accesses that have no record, since they repeat others.
+    pub(super) left_out: u64,
     program: &'a ProgramDebugInfo,
     /// The assembled run, made on demand.
     run: OnceCell<Run>,
@@ -63,7 +65,7 @@ impl<'a> MadeRun<'a> {
     ) -> Result<MadeRun<'a>, RecordError> {
         let made = read.made.beside_others_that_end(others_end);
         let log = made.log()?;
-        let (steps, end) = (log.steps(), log.end());
+        let (steps, end, left_out) = (log.steps(), log.end(), log.left_out());
         let chose = made.mode() != OrderMode::Controlled || log.choices().next().is_some();
         Ok(MadeRun {
             ended: made.ended(program)?,
@@ -72,10 +74,21 @@ impl<'a> MadeRun<'a> {
             steps,
             end,
             chose,
+            left_out,
             made,
             program,
             run: OnceCell::new(),
         })
+    }
+
+    /// Returns whether the run made the choices of another one and ended as that did.
+    pub(super) fn repeats(&self, other: &MadeRun<'_>) -> Result<bool, RecordError> {
+        let message =
+            |run: &MadeRun<'_>| run.ended.failure.as_ref().map(|failure| failure.1.clone());
+        let ends_alike = self.end == other.end
+            && self.ended.outcome == other.ended.outcome
+            && message(self) == message(other);
+        Ok(ends_alike && self.made.log()?.choices().eq(other.made.log()?.choices()))
     }
 
     /// Returns the assembled run.

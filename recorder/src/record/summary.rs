@@ -71,6 +71,8 @@ pub struct Summary {
     pub minimized: Vec<MinimizedRun>,
     /// Problems of the runs, each once, with the number of runs that had it.
     pub problems: Vec<(String, u64)>,
+    /// Kept runs in which accesses that repeat others have no events.
+    pub left_out: u64,
     /// Counts of run files that were not kept, or were removed.
     pub discarded: Discarded,
     /// Exit statuses that counted as failures, with the number of runs that ended with each.

@@ -56,6 +56,7 @@ mod programs;
 mod proposals;
 mod real_programs;
 mod regression_tests;
+mod repeats;
 mod replays;
 mod saved_sources;
 mod schedules;

@@ -52,6 +52,7 @@ fn measure(compiler: TestedCompiler, level: &str) -> Result<(u64, exact::ExactCo
             let words = [
                 "record",
                 "-n1",
+                "--every-access",
                 "--seed",
                 seed,
                 "--strategy",

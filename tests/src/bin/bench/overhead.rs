@@ -3,7 +3,8 @@
 //! All variants of a program are built from the same source by the same compiler at -O1 and take turns in one loop,
 //! so that other work of the machine affects all of them. The figures are processor time of all processes, the least
 //! of all rounds. *Program part* is the program under the recorder alone, *whole* the command `unsnarl record -n 1`
-//! including assembling and storing the run, *not kept* one more run of a campaign that keeps none. Memory is the peak of
+//! including assembling and storing the run, *not kept* one more run of a campaign that keeps none; all these record every
+//! access. *Lean* is the whole command where accesses that repeat others are left out. Memory is the peak of
 //! that command or of the program, whichever has more; both hold the log.
 
 use crate::{docs, paths::children, table::PrintedTable};
@@ -50,6 +51,7 @@ struct VariantTimes {
     part: Option<Duration>,
     free: Option<Duration>,
     whole: Option<Duration>,
+    lean: Option<Duration>,
     not_kept: Option<Duration>,
     events: u64,
     file: u64,
@@ -68,8 +70,10 @@ pub fn run() -> Result<()> {
         "free mode",
         "not kept",
         "whole",
+        "lean",
         "not kept / part",
         "whole / TSan",
+        "lean / TSan",
         "events",
         "ns/event part",
         "ns/event whole",
@@ -104,13 +108,13 @@ pub fn run() -> Result<()> {
 fn row(names: [&str; 2], times: &VariantTimes) -> Vec<String> {
     let ms = |time: Option<Duration>| time.map_or(f64::NAN, |time| time.as_secs_f64() * 1e3);
     let (native, part, whole) = (ms(times.native), ms(times.part), ms(times.whole));
-    let (not_kept, tsan) = (ms(times.not_kept), ms(times.tsan));
+    let (not_kept, tsan, lean) = (ms(times.not_kept), ms(times.tsan), ms(times.lean));
     let mut cells = names.map(str::to_owned).to_vec();
     cells.push(format!("{native:.1}"));
-    let variants = [tsan, part, ms(times.free), not_kept, whole];
+    let variants = [tsan, part, ms(times.free), not_kept, whole, lean];
     cells.extend(variants.map(|time| ratio(time / native)));
     cells.push(format!("{:.2}", not_kept / part));
-    cells.push(ratio(whole / tsan));
+    cells.extend([whole, lean].map(|time| ratio(time / tsan)));
     let events = times.events as f64;
     cells.push(times.events.to_string());
     cells.extend([part, whole].map(|time| format!("{:.0}", (time - native) * 1e6 / events)));
@@ -215,10 +219,13 @@ fn measure(name: &str, compiler: &str) -> Result<VariantTimes> {
                 used(|| with(&recorded, mode, RawStrategy::Sequential).map(drop))?,
             );
         }
-        let one = used(|| campaign(&workspace, 1, true))?;
-        least(&mut times.whole, one);
-        let one = used(|| campaign(&workspace, 1, false))?;
-        let more = used(|| campaign(&workspace, 1 + MORE, false))?;
+        let all = ["--every-access"];
+        let kept = [&all[..], &["--keep-passing", "100"]].concat();
+        least(&mut times.whole, used(|| campaign(&workspace, 1, &kept))?);
+        least(&mut times.lean, used(|| campaign(&workspace, 1, &[]))?);
+        let none = [&all[..], &["--keep-passing", "0"]].concat();
+        let one = used(|| campaign(&workspace, 1, &none))?;
+        let more = used(|| campaign(&workspace, 1 + MORE, &none))?;
         least(&mut times.not_kept, more.saturating_sub(one) / MORE);
     }
     (times.events, times.file, times.memory) = stored(&workspace)?;
@@ -236,9 +243,9 @@ fn used(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
     Ok(children()? - before)
 }
 
-/// Records the program `runs` times, and keeps the runs or none.
-fn campaign(workspace: &Workspace, runs: u32, keep: bool) -> Result<()> {
-    let (runs, keep) = (runs.to_string(), if keep { "100" } else { "0" });
+/// Records the program `runs` times.
+fn campaign(workspace: &Workspace, runs: u32, options: &[&str]) -> Result<()> {
+    let runs = runs.to_string();
     let words = [
         "record",
         "--strategy",
@@ -247,11 +254,11 @@ fn campaign(workspace: &Workspace, runs: u32, keep: bool) -> Result<()> {
         "1",
         "-n",
         &runs,
-        "--keep-passing",
-        keep,
     ];
     let end = ["--out", "measured", "--", "./recorded"];
-    workspace.unsnarl(&[&words[..], &end].concat())?.exits(0)?;
+    workspace
+        .unsnarl(&[&words[..], options, &end].concat())?
+        .exits(0)?;
     let measured = workspace.path().join("measured");
     match fs::remove_dir_all(measured) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
@@ -261,7 +268,14 @@ fn campaign(workspace: &Workspace, runs: u32, keep: bool) -> Result<()> {
 
 /// Events and bytes of the run file of one recorded run, and the memory that recording it took.
 fn stored(workspace: &Workspace) -> Result<(u64, u64, u64)> {
-    let words = ["record", "-n", "1", "--strategy", "sequential"];
+    let words = [
+        "record",
+        "-n",
+        "1",
+        "--strategy",
+        "sequential",
+        "--every-access",
+    ];
     let idle = peak(workspace.unsnarl_command(&["--version"])?)?;
     let recording = [&words[..], &["--", "./recorded"]].concat();
     let memory = peak(workspace.unsnarl_command(&recording)?)?.saturating_sub(idle);
