@@ -299,7 +299,10 @@ fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signal: Option<Even
             view.variable(read),
             view.at(read)
         ),
-        None => "Nothing is checked before the wait.".to_owned(),
+        None if reads_before(view, wait).is_empty() => {
+            "Nothing is checked before the wait.".to_owned()
+        }
+        None => String::new(),
     };
     if let Some(read) = checked {
         draft.step(read, "");
@@ -351,10 +354,8 @@ fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId>
     signals.map(|(row, _)| row).last()
 }
 
-/// The read by which the thread decided to wait: the last one in the function that waits, or in a function
-/// that it called to look, of data written afterwards, before the wait; else the last one of shared data in
-/// the function itself; else the last one nearby of data written afterwards.
-pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
+/// The thread's last read of each shared location in the steps before its wait, the latest first.
+fn reads_before(view: &View, wait: EventId) -> Vec<EventId> {
     const NEAR: usize = 80;
     let thread = view.thread(wait);
     let before = view
@@ -369,10 +370,19 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     };
     // A location that was read again later is represented by that read.
     let mut seen = FxHashSet::default();
-    let reads: Vec<EventId> = before
+    before
         .filter(shared)
         .filter(|row| seen.insert(view.event(*row).location))
-        .collect();
+        .collect()
+}
+
+/// The read by which the thread decided to wait: the last one in the function that waits, or in a function
+/// that it called to look, of data written afterwards, before the wait; else the last one of shared data in
+/// the function itself; else the last one nearby of data written afterwards; else the last one in a caller, which may
+/// wait through a wrapper.
+pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
+    let thread = view.thread(wait);
+    let reads = reads_before(view, wait);
     let outdated = |row: &&EventId| {
         let after = view
             .orders
@@ -396,4 +406,15 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     last(&|row| (here(row) || called_here(row)) && outdated(row))
         .or_else(|| last(&here))
         .or_else(|| last(&outdated))
+        .or_else(|| {
+            let callers = callers::call_sites(&view.run, wait).into_iter().rev();
+            let mut callers = callers.map(|site| view.run.meta.site(site));
+            callers.find_map(|caller| {
+                let in_it = |row: &&EventId| {
+                    let read = view.place(**row);
+                    (&read.file, &read.function) == (&caller.file, &caller.function)
+                };
+                last(&in_it)
+            })
+        })
 }

@@ -77,6 +77,35 @@ fn a_threads_own_signal_is_not_the_one_that_it_waits_for() {
     );
 }
 
+/// The check stands in the function that calls a wrapper of the wait.
+#[test]
+fn a_check_before_the_call_of_a_wrapper() {
+    let text = "
+        main.2 W ready =0 @30 reset
+        main.1 lock m @20 consume
+        main.1 R ready =0 @21 consume \"while (!ready)\"
+        main.1 wait filled via=22@consume @75 pause \"pthread_cond_wait(&filled, &m);\"
+        main.1 unlock m via=22@consume @75 pause
+        main.1 blocked condition filled via=22@consume @75 pause \"pthread_cond_wait(&filled, &m);\"
+        main blocked join main.1 @50
+        deadlocks";
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+            error: consume (main.1) waits for a signal that never comes
+              main.1 began to wait at test.c:75 for `filled`; no thread signalled it after that.
+
+               main.1  test.c:21  while (!ready)                   reads 0
+               main.1  test.c:75  pthread_cond_wait(&filled, &m);  waits for filled  for ever
+
+              It last checked `ready` at test.c:21.
+              Possible: the recorded runs do not settle it. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
+    );
+}
+
 /// The count never reaches its target because an update of it was lost.
 #[test]
 fn what_a_thread_waits_for_was_overwritten() {
