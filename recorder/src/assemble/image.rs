@@ -309,6 +309,22 @@ impl Image {
     }
 }
 
+/// Lines of the source by addresses in a file of machine code.
+pub(crate) struct SourceLines(addr2line::Context<DwarfReader>);
+
+impl SourceLines {
+    /// Reads the debug info of a file; `None` if it has none that can be understood.
+    pub(crate) fn of(file: &object::File<'_>) -> Option<SourceLines> {
+        let context = addr2line::Context::from_arc_dwarf(Arc::new(load_dwarf(file)?));
+        context.ok().map(SourceLines)
+    }
+
+    /// The line of an address.
+    pub(crate) fn at(&self, address: u64) -> Option<u32> {
+        self.0.find_location(address).ok()??.line
+    }
+}
+
 fn holding(objects: &[GlobalObject], address: u64) -> Option<(usize, &GlobalObject)> {
     let after = objects.partition_point(|object| object.start <= address);
     let index = after.checked_sub(1)?;

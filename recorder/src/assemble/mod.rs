@@ -61,6 +61,7 @@ mod walk;
 pub(crate) mod tests;
 
 pub(crate) use self::code::ReachableCode;
+pub(crate) use self::image::SourceLines;
 pub(crate) use self::program::{MOST, hash_of};
 pub(crate) use self::threads::names as thread_names;
 pub(crate) use self::waiting::is_for_good;

@@ -1,5 +1,7 @@
-//! Functions of a program with hashes of their code, which are the same wherever the linker has put them.
+//! Functions of a program with hashes of their code, which are the same wherever the linker has put them, and whatever
+//! lines of their file they stand on.
 
+use crate::assemble::SourceLines;
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use sha2::{Digest, Sha256};
@@ -55,6 +57,7 @@ impl ProgramFunctions {
     }
 
     fn hash(&mut self, file: &object::File<'_>) {
+        let lines = SourceLines::of(file);
         let mut hashes: BTreeMap<ShortHash, Sha256> = BTreeMap::new();
         for section in file.sections() {
             let (start, code) = (section.address(), section.data().unwrap_or_default());
@@ -63,7 +66,7 @@ impl ProgramFunctions {
                 let to = from.saturating_add(symbol.size as usize).min(code.len());
                 let code = code.get(from..to).unwrap_or_default();
                 let hash = hashes.entry(short(symbol.name.as_bytes())).or_default();
-                self.add_code(hash, symbol, code);
+                self.add_code(hash, symbol, code, lines.as_ref());
             }
         }
         let finished = hashes
@@ -82,28 +85,38 @@ impl ProgramFunctions {
     }
 
     /// Adds code to a hash. In place of distances, which depend on where everything lies, there are places within the
-    /// function and names of other functions.
-    fn add_code(&self, hash: &mut Sha256, symbol: &FunctionSymbol, code: &[u8]) {
+    /// function and names of other functions. Numbers of the lines that they stand on, which checks of test frameworks
+    /// hold, are left out.
+    fn add_code(
+        &self,
+        hash: &mut Sha256,
+        symbol: &FunctionSymbol,
+        code: &[u8],
+        lines: Option<&SourceLines>,
+    ) {
         let mut decoder = Decoder::with_ip(64, code, symbol.start, DecoderOptions::NONE);
         let mut instruction = Instruction::default();
         while decoder.can_decode() {
             let at = (decoder.ip() - symbol.start) as usize;
             decoder.decode_out(&mut instruction);
             let bytes = code.get(at..at + instruction.len()).unwrap_or_default();
+            let constants = decoder.get_constant_offsets(&instruction);
+            let immediate = (constants.immediate_offset(), constants.immediate_size());
             let Some(target) = target(&instruction) else {
-                hash.update(bytes);
+                match names_its_line(&instruction, lines) {
+                    true => add_without(hash, bytes, immediate),
+                    false => hash.update(bytes),
+                }
                 continue;
             };
-            let constants = decoder.get_constant_offsets(&instruction);
             let distance = match instruction.is_ip_rel_memory_operand() {
                 true => (
                     constants.displacement_offset(),
                     constants.displacement_size(),
                 ),
-                false => (constants.immediate_offset(), constants.immediate_size()),
+                false => immediate,
             };
-            hash.update(bytes.get(..distance.0).unwrap_or_default());
-            hash.update(bytes.get(distance.0 + distance.1..).unwrap_or_default());
+            add_without(hash, bytes, distance);
             match self.holder(target) {
                 Some(holder) if holder.start == symbol.start => {
                     hash.update((target - symbol.start).to_le_bytes());
@@ -148,6 +161,22 @@ fn target(instruction: &Instruction) -> Option<u64> {
         || instruction.is_jmp_short_or_near()
         || instruction.is_jcc_short_or_near();
     is_near.then(|| instruction.near_branch_target())
+}
+
+/// Adds an instruction without the part at an offset and of a size.
+fn add_without(hash: &mut Sha256, instruction: &[u8], (offset, size): (usize, usize)) {
+    hash.update(instruction.get(..offset).unwrap_or_default());
+    hash.update(instruction.get(offset + size..).unwrap_or_default());
+}
+
+/// Returns whether an instruction holds the number of the line that it was made for.
+fn names_its_line(instruction: &Instruction, lines: Option<&SourceLines>) -> bool {
+    let numbers = (0..instruction.op_count()).filter_map(|at| instruction.try_immediate(at).ok());
+    let mut numbers = numbers.filter(|number| *number != 0);
+    numbers.any(|number| {
+        let line = lines.and_then(|lines| lines.at(instruction.ip()));
+        line.is_some_and(|line| u64::from(line) == number)
+    })
 }
 
 fn short(bytes: &[u8]) -> ShortHash {
