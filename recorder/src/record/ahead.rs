@@ -99,7 +99,7 @@ impl<'c, 'b, 'a> Ahead<'c, 'b, 'a> {
             (self.job, self.program, dropped.clone(), attempt.clone());
         let result = self.crew.begin(move |hand| {
             if stop.load(Ordering::Relaxed) {
-                return Err(lost("nobody wants it any more"));
+                return Err(RecordError::NotBegun);
             }
             let job = with_starter(job, &hand.starter);
             ReadLog::make(&job, program, &tried, &mut hand.places, &stop)

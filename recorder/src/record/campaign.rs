@@ -240,6 +240,9 @@ impl<'a> Campaign<'a> {
                     planner.lost();
                     continue;
                 }
+                Err(RecordError::NotBegun) if stop.load(Ordering::Relaxed) => {
+                    return Ok(CampaignEnd::Stopped);
+                }
                 other => other?,
             };
             let mut seen = MadeRun::of(read, self.program, others_end)?;

@@ -29,6 +29,9 @@ pub enum RecordError {
     /// The program corrupted its log.
     #[error("the program spoiled the log in its memory: {0}")]
     Spoiled(#[from] RawLogError),
+    /// The campaign was to end before a run began.
+    #[error("stopped before the run began")]
+    NotBegun,
     /// The first run recorded nothing.
     #[error("the program ran, but nothing of it was recorded: {reason}{output}")]
     NothingRecorded {
