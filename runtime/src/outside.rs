@@ -7,7 +7,7 @@ use crate::{
     descriptors::{self, Source},
     failure, input, log,
     next::Next,
-    polling, scheduler,
+    polling, scheduler, signals,
     state::{SHARED, Thread, Wait, header, live_threads, thread, unrecorded},
     sys, timers,
 };
@@ -100,8 +100,16 @@ impl Waits {
                 .any(|&n| scheduler::enabled(thread(n)))
         };
         if !self.unseen {
-            let milliseconds = patience.map_or(-1, |patience| patience as c_int);
-            return self.descriptors.poll(milliseconds) != 0;
+            return match patience {
+                Some(patience) => self.descriptors.poll(patience as c_int) != 0,
+                None if !signals::are_handled() => self.descriptors.poll(-1) != 0,
+                // A signal may come before the kernel waits, or to another thread: then it does not interrupt the wait.
+                None => loop {
+                    if self.descriptors.poll(PATIENCE as c_int) != 0 || anybody() {
+                        break true;
+                    }
+                },
+            };
         }
         for _ in 0..patience.unwrap_or(u64::MAX) {
             if anybody() {
