@@ -79,9 +79,16 @@ fn empty(bytes: &mut [u8], table: &str) {
     let metadata = metadata(bytes);
     let bytes = &mut bytes[metadata];
     let start = position(bytes, format!("\"{table}\":[").as_bytes()).unwrap() + table.len() + 4;
-    let mut open = 1;
+    let (mut open, mut in_text, mut is_escaped) = (1, false, false);
     for byte in &mut bytes[start..] {
-        open += i32::from(matches!(byte, b'[' | b'{')) - i32::from(matches!(byte, b']' | b'}'));
+        let is_quote = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        in_text ^= is_quote;
+        match byte {
+            b'[' | b'{' if !in_text => open += 1,
+            b']' | b'}' if !in_text => open -= 1,
+            _ => {}
+        }
         if open == 0 {
             break;
         }
