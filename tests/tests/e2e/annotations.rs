@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use std::{path::Path, process::Command};
-use unsnarl_e2e::{TestedCompiler, Workspace, program::compile, project};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace, program::compile, project};
 
 const SOURCE: &str = "runtime/annotations.c";
 const EXHAUSTIVE: [&str; 4] = ["--strategy", "exhaustive:1", "-n", "100000"];
@@ -14,18 +14,18 @@ fn built(compiler: TestedCompiler) -> Result<Workspace> {
     Ok(workspace)
 }
 
+fn record(workspace: &Workspace, options: &[&str], kind: &str) -> Result<Finished> {
+    let words = ["record", "--seed", "1"];
+    workspace.unsnarl(&[&words, options, &["--", "./program", kind]].concat())
+}
+
 #[test]
 fn no_other_thread_runs_in_an_atomic_region() -> Result<()> {
     for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
         let workspace = built(compiler)?;
-        workspace
-            .record(&["-n", "300"], "./program plain")?
-            .exits(1)?;
-        workspace
-            .record(&["-n", "300"], "./program atomic")?
-            .exits(0)?;
-        workspace
-            .record(&EXHAUSTIVE, "./program atomic")?
+        record(&workspace, &["-n", "300"], "plain")?.exits(1)?;
+        record(&workspace, &["-n", "300"], "atomic")?.exits(0)?;
+        record(&workspace, &EXHAUSTIVE, "atomic")?
             .exits(0)?
             .says(&["schedules"])?;
     }
@@ -35,9 +35,7 @@ fn no_other_thread_runs_in_an_atomic_region() -> Result<()> {
 #[test]
 fn a_search_tries_all_values_and_a_replay_repeats_them() -> Result<()> {
     let workspace = built(TestedCompiler::Gcc)?;
-    let found = workspace
-        .record(&EXHAUSTIVE, "./program choose")?
-        .exits(1)?;
+    let found = record(&workspace, &EXHAUSTIVE, "choose")?.exits(1)?;
     found.says(&["150 runs: 149 passed, 1 failed"])?;
     let failing = workspace.runs_that("failed")?;
     let [run] = failing.as_slice() else {
@@ -52,17 +50,17 @@ fn a_search_tries_all_values_and_a_replay_repeats_them() -> Result<()> {
 fn schedules_that_an_assumption_excludes_do_not_count() -> Result<()> {
     for options in [&EXHAUSTIVE[..], &["-n", "400"]] {
         let workspace = built(TestedCompiler::Gcc)?;
-        let right = workspace.record(options, "./program assume")?.exits(0)?;
+        let right = record(&workspace, options, "assume")?.exits(0)?;
         right.says(&["left out", "unsnarl_assume"])?;
-        let early = workspace.record(options, "./program assume-early")?;
+        let early = record(&workspace, options, "assume-early")?;
         early.exits(1)?.says(&["left out"])?;
         for kind in ["passed", "failed"] {
             ensure!(!workspace.runs_that(kind)?.is_empty(), "none has {kind}");
         }
-        let never = workspace.record(options, "./program never")?;
+        let never = record(&workspace, options, "never")?;
         never
             .exits(2)?
-            .says(&["do not hold", "no run was recorded"])?;
+            .says(&["does not hold", "no run was recorded"])?;
     }
     Ok(())
 }
@@ -70,7 +68,7 @@ fn schedules_that_an_assumption_excludes_do_not_count() -> Result<()> {
 #[test]
 fn a_region_that_never_began_is_refused() -> Result<()> {
     let workspace = built(TestedCompiler::Gcc)?;
-    let refused = workspace.record(&["-n", "5"], "./program unbalanced")?;
+    let refused = record(&workspace, &["-n", "5"], "unbalanced")?;
     refused
         .exits(2)?
         .says(&["unsnarl_atomic_end() without unsnarl_atomic_begin()"])?;
