@@ -3,7 +3,7 @@
 
 use crate::assemble::SourceLines;
 use iced_x86::{Decoder, DecoderOptions, Instruction};
-use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use sha2::{Digest, Sha256};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -59,7 +59,11 @@ impl ProgramFunctions {
     fn hash(&mut self, file: &object::File<'_>) {
         let lines = SourceLines::of(file);
         let mut hashes: BTreeMap<ShortHash, Sha256> = BTreeMap::new();
-        for section in file.sections() {
+        // Other sections, such as those of debug info, have no addresses: theirs are counted from 0.
+        let code_sections = file
+            .sections()
+            .filter(|section| section.kind() == SectionKind::Text);
+        for section in code_sections {
             let (start, code) = (section.address(), section.data().unwrap_or_default());
             for symbol in self.in_range(start, code.len() as u64) {
                 let from = (symbol.start - start) as usize;
