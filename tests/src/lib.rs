@@ -5,6 +5,7 @@
 //! the command line, as a user does it.
 
 pub mod binary;
+pub mod build;
 pub mod consistent;
 pub mod exact;
 pub mod expect;

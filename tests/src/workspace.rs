@@ -20,9 +20,11 @@ pub fn permit(program: &Path, command: &[OsString], directory: &Path) -> Permit 
     Permit::named(program, command, directory)
 }
 
-/// A temporary folder; it vanishes with the value.
+/// A folder, which vanishes with the value unless its path was given.
 pub struct Workspace {
-    folder: tempfile::TempDir,
+    folder: PathBuf,
+    /// Removes it at the end.
+    _temporary: Option<tempfile::TempDir>,
     /// The user's own folder of unsnarl, with data such as the record of recordings.
     state: tempfile::TempDir,
 }
@@ -43,16 +45,37 @@ pub struct Finished {
 impl Workspace {
     /// A new, empty folder.
     pub fn new() -> Result<Workspace> {
-        let folder = tempfile::Builder::new().prefix("unsnarl-e2e-").tempdir()?;
+        let temporary = tempfile::Builder::new().prefix("unsnarl-e2e-").tempdir()?;
+        let workspace = Workspace::at(temporary.path())?;
+        Ok(Workspace {
+            _temporary: Some(temporary),
+            ..workspace
+        })
+    }
+
+    /// This folder, emptied: paths in runs are the same whenever they are recorded there.
+    pub fn emptied(folder: &Path) -> Result<Workspace> {
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        fs::create_dir_all(folder)?;
+        Workspace::at(folder)
+    }
+
+    fn at(folder: &Path) -> Result<Workspace> {
         let state = tempfile::Builder::new()
             .prefix("unsnarl-e2e-state-")
             .tempdir()?;
-        Ok(Workspace { folder, state })
+        Ok(Workspace {
+            folder: folder.to_path_buf(),
+            _temporary: None,
+            state,
+        })
     }
 
     /// Its path.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// Writes a file, with the folders above it.

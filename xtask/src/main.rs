@@ -1,9 +1,10 @@
-//! The project's own commands: `cargo xtask setup | demo | test | fuzz | bench | codegen | real | gate | measure`.
+//! The project's own commands: `cargo xtask setup | demo | test | fuzz | bench | codegen | real | corpora | gate | measure`.
 //!
 //! Everything here works from a clone in any folder, keeps to `CARGO_TARGET_DIR`, and leaves nothing
 //! outside of the project but what the set-up installed and a cache in the user's cache folder.
 
 mod bench;
+mod corpora;
 mod demo;
 mod fuzz;
 mod gate;
@@ -78,6 +79,14 @@ enum XtaskCommand {
         #[arg(long)]
         bug: bool,
     },
+    /// Records the programs of the tests as data that is explained without executing anything (tests/corpora)
+    Corpora {
+        /// Programs; all when none is given
+        names: Vec<String>,
+        /// Accept what is said of the corpora as they are, instead
+        #[arg(long)]
+        answers: bool,
+    },
     /// Writes the files that are made from declarations in the code
     Codegen {
         /// Only says which files are out of date
@@ -101,6 +110,7 @@ fn main() -> Result<()> {
         XtaskCommand::Fuzz { name, time } => fuzz::run(&name, time),
         XtaskCommand::Bench { words } => bench::run(&words),
         XtaskCommand::Real { names, bug } => real::run(&names, bug),
+        XtaskCommand::Corpora { names, answers } => corpora::run(&names, answers),
         XtaskCommand::Codegen { check } => test::codegen(check),
         XtaskCommand::Gate => gate::run(),
         XtaskCommand::Measure => measure::run(),

@@ -2,7 +2,11 @@
 //! comment. Each is tested in one of its four builds by default, and in all of them by `cargo xtask test --matrix`.
 
 use anyhow::{Context, Result, ensure};
-use unsnarl_e2e::{Expectation, TestProgram, TestedCompiler, Workspace, consistent};
+use unsnarl_e2e::{
+    Expectation, TestProgram, TestedCompiler, Workspace,
+    build::{BUILDS, build_of},
+    consistent,
+};
 use unsnarl_trace::{Event, EventKind, read_run};
 
 /// Schedules of a program in which it must fail at least once and pass at least once.
@@ -59,27 +63,6 @@ macro_rules! programs {
             assert_eq!(TestProgram::names().unwrap(), tested);
         }
     };
-}
-
-/// The builds of a program.
-const BUILDS: [(TestedCompiler, &str); 4] = [
-    (TestedCompiler::Gcc, "-O0"),
-    (TestedCompiler::Clang, "-O0"),
-    (TestedCompiler::Gcc, "-O2"),
-    (TestedCompiler::Clang, "-O2"),
-];
-
-/// The build that a program has where it is tested once: by the sum of its name's bytes, so that another program more or
-/// less changes no one else's.
-fn build_of(name: &str) -> (TestedCompiler, &'static str) {
-    let sum: u32 = name.bytes().map(u32::from).sum();
-    let [first, second, third, fourth] = BUILDS;
-    match sum % 4 {
-        0 => first,
-        1 => second,
-        2 => third,
-        _ => fourth,
-    }
 }
 
 #[test]
