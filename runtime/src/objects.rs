@@ -44,51 +44,127 @@ impl Object {
     }
 }
 
-/// Bound for the objects of one run; a power of two.
+/// Bound for the objects of one run.
+const MOST: usize = CAPACITY / 4 * 3;
+/// Bound for the slots of the index; a power of two.
 const CAPACITY: usize = 1 << 20;
+/// Slots of the index at first: a page of memory.
+const FIRST_SLOTS: usize = 1 << 10;
 
+/// The objects in the order in which they appeared, and a hash table of their numbers. Both grow with use: most programs
+/// have few objects, and spread over a table for many each of them would take a page of its own in every run.
 struct Table {
-    places: Cell<*const Object>,
+    objects: Cell<*const Object>,
     used: Cell<usize>,
+    /// Numbers of objects plus one; 0 for none.
+    index: Cell<*const Cell<u32>>,
+    /// Number of slots of the index that are in use; a power of two.
+    slots: Cell<usize>,
 }
 
 // SAFETY: used in controlled mode only, by the thread that has the turn.
 unsafe impl Sync for Table {}
 
 static TABLE: Table = Table {
-    places: Cell::new(null()),
+    objects: Cell::new(null()),
     used: Cell::new(0),
+    index: Cell::new(null()),
+    slots: Cell::new(FIRST_SLOTS),
 };
 
 /// Reserves the table; pages are used as objects appear.
 pub fn set_up() {
-    let Some(places) = sys::memory(CAPACITY * size_of::<Object>()) else {
+    let objects = sys::memory(MOST * size_of::<Object>());
+    let index = sys::memory(CAPACITY * size_of::<Cell<u32>>());
+    let (Some(objects), Some(index)) = (objects, index) else {
         failure::unsupported(c"no memory for the table of locks");
     };
-    TABLE.places.set(places.cast());
+    TABLE.objects.set(objects.cast());
+    TABLE.index.set(index.cast());
 }
 
 /// The object at this address; new ones are free and unset.
+#[inline]
 pub fn at(address: usize) -> &'static Object {
-    let mut place = address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44 & (CAPACITY - 1);
-    loop {
-        // SAFETY: `place` is below the capacity; zeroed memory is a valid `Object`.
-        let object = unsafe { &*TABLE.places.get().add(place) };
-        if object.address.get() == address {
-            return object;
+    TABLE
+        .find(address)
+        .unwrap_or_else(|slot| TABLE.add(address, slot))
+}
+
+impl Table {
+    /// The object at this address, or the slot for its number.
+    #[inline]
+    fn find(&self, address: usize) -> Result<&'static Object, usize> {
+        let slots = self.slots.get();
+        let hash = address.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut slot = hash >> (usize::BITS - slots.trailing_zeros());
+        loop {
+            let Some(number) = self.slot(slot).get().checked_sub(1) else {
+                return Err(slot);
+            };
+            let object = self.object(number as usize);
+            if object.address.get() == address {
+                return Ok(object);
+            }
+            slot = (slot + 1) & (slots - 1);
         }
-        if object.address.get() == 0 {
-            claim(object, address);
-            return object;
+    }
+
+    #[cold]
+    fn add(&self, address: usize, slot: usize) -> &'static Object {
+        let number = self.used.get();
+        if number >= MOST {
+            failure::unsupported(c"more than 786,432 locks in one run");
         }
-        place = (place + 1) & (CAPACITY - 1);
+        self.used.set(number + 1);
+        let object = self.object(number);
+        object.address.set(address);
+        self.slot(slot).set(number as u32 + 1);
+        if self.slots.get() < CAPACITY && number >= self.slots.get() / 2 {
+            self.grow();
+        }
+        object
+    }
+
+    /// Doubles the index.
+    fn grow(&self) {
+        let slots = 2 * self.slots.get();
+        (0..slots).for_each(|slot| self.slot(slot).set(0));
+        self.slots.set(slots);
+        for number in 0..self.used.get() {
+            if let Err(slot) = self.find(self.object(number).address.get()) {
+                self.slot(slot).set(number as u32 + 1);
+            }
+        }
+    }
+
+    fn object(&self, number: usize) -> &'static Object {
+        // SAFETY: the table has room for `MOST`, and numbers are below; zeroed memory is a valid `Object`.
+        unsafe { &*self.objects.get().add(number) }
+    }
+
+    fn slot(&self, slot: usize) -> &'static Cell<u32> {
+        // SAFETY: the index has room for `CAPACITY`, which no number of slots exceeds.
+        unsafe { &*self.index.get().add(slot) }
     }
 }
 
-fn claim(object: &Object, address: usize) {
-    if TABLE.used.get() > CAPACITY / 4 * 3 {
-        failure::unsupported(c"more than 786,432 locks in one run");
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri maps no memory at a given address")]
+    fn objects_are_found_again_after_the_table_has_grown() {
+        set_up();
+        let addresses = || (1..=5 * FIRST_SLOTS).map(|number| number * 40);
+        let objects: Vec<*const Object> = addresses().map(|it| at(it) as *const Object).collect();
+        let again = addresses().map(|it| at(it) as *const Object);
+        assert!(again.eq(objects.iter().copied()));
+        assert!(TABLE.slots.get() > 4 * FIRST_SLOTS);
+        assert_eq!(TABLE.used.get(), objects.len());
     }
-    TABLE.used.set(TABLE.used.get() + 1);
-    object.address.set(address);
 }

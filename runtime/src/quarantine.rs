@@ -56,8 +56,13 @@ pub enum Held {
     Inside,
 }
 
+/// The slot of a page. Neighbours stay together: spread over the table, each page of the heap would take one of the
+/// table's own in every run.
 fn home(number: usize) -> usize {
-    number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (usize::BITS - PAGES.trailing_zeros())
+    const TOGETHER: usize = 16;
+    let hash = (number / TOGETHER).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let group = hash >> (usize::BITS - (PAGES / TOGETHER).trailing_zeros());
+    group * TOGETHER + number % TOGETHER
 }
 
 /// The parts of a block page by page: the page's number, and the first granule and the one behind the last.
