@@ -15,6 +15,7 @@ use super::{
 use crate::wrapper::model;
 use gimli::LittleEndian;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+use rustc_hash::FxHashMap;
 use std::{
     path::Path,
     sync::{Arc, Mutex},
@@ -89,6 +90,8 @@ pub(super) struct Image {
     code: Vec<CodeSymbol>,
     cfi: Cfi,
     imports: Imports,
+    /// Results of [`Image::next_call`], which every run asks for again.
+    next_calls: Mutex<FxHashMap<(u64, String), Option<u64>>>,
     lines: Option<Mutex<addr2line::Context<DwarfReader>>>,
 }
 
@@ -154,6 +157,7 @@ impl Image {
             code,
             cfi: Cfi::read(&file),
             imports: Imports::read(&file),
+            next_calls: Mutex::default(),
             lines: lines.map(Mutex::new),
         })
     }
@@ -232,7 +236,11 @@ impl Image {
     /// there.
     pub fn next_call(&self, address: u64, name: &str) -> Option<u64> {
         let (function, _) = self.code_symbol(address)?;
-        self.imports.call_after(function, address, name)
+        let find = || self.imports.call_after(function, address, name);
+        match self.next_calls.lock() {
+            Ok(mut known) => *known.entry((address, name.to_owned())).or_insert_with(find),
+            Err(_) => find(),
+        }
     }
 
     /// Possible return addresses of calls in the code, see [`Imports::returns`].

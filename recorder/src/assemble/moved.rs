@@ -6,9 +6,8 @@
 //! code does, that one is the access's place in the source. Code that was compiled without optimization is
 //! left alone: what its lines access without a name they access by a pointer or a reference.
 
-use super::{drafts::OriginId, image::Image, walk::LogWalk};
+use super::{drafts::OriginId, walk::LogWalk};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 use unsnarl_trace::{Event, EventKind, Location, LocationId, SiteId, StackId, model::flags};
 
 /// The real places of a run's accesses, worked out once per site, variable and kind.
@@ -139,7 +138,8 @@ impl Moved {
             return None;
         }
         let bias = pc.wrapping_sub(1).wrapping_sub(at.address);
-        let lines = walk.lines(&at.image, at.address);
+        let program = walk.memory.modules.program();
+        let lines = program.lines.around(program, &at.image, at.address);
         let writes = kind == EventKind::Write;
         let fits = |text: &str| variable.is_in(text) && (!writes || variable.is_set_in(text));
         let fitting = lines
@@ -166,21 +166,6 @@ impl LogWalk<'_> {
             let row = self.stacks.rows.get(stack.index());
             row.map_or(stack, |row| row.0)
         })
-    }
-
-    /// Lines of the machine code around an address with their text, by their first address.
-    fn lines(&self, image: &Arc<Image>, address: u64) -> Vec<(u64, String)> {
-        let Some((symbol, _)) = image.code_symbol(address) else {
-            return Vec::new();
-        };
-        let sources = &self.memory.modules.program().sources;
-        let lines = image.lines(symbol.start, symbol.start.saturating_add(symbol.size));
-        let lines = lines
-            .into_iter()
-            .filter(|(_, file, _)| !unsnarl_trace::meta::is_system(file));
-        lines
-            .map(|(from, file, line)| (from, sources.line(&file, line)))
-            .collect()
     }
 
     /// Returns whether the file defines a name on the line as a macro: then the line may mean anything.

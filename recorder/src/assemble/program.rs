@@ -42,6 +42,7 @@ pub struct ProgramDebugInfo {
     libraries: Mutex<FxHashMap<String, Option<Arc<Image>>>>,
     pub(super) sources: SourceFiles,
     pub(super) points: super::sites::PointCache,
+    pub(super) lines: super::lines::LineCache,
     pub(super) returns: super::returns::ReturnsCache,
     /// The folder whose models are up to date, and the number of files that they are of.
     kept: Mutex<Option<(PathBuf, usize)>>,
@@ -63,6 +64,7 @@ impl ProgramDebugInfo {
             main: Arc::new(main),
             libraries: Mutex::default(),
             points: super::sites::PointCache::default(),
+            lines: super::lines::LineCache::default(),
             returns: super::returns::ReturnsCache::default(),
             kept: Mutex::default(),
         })
@@ -73,6 +75,7 @@ impl ProgramDebugInfo {
     pub fn recall(&mut self, recorded: &RunMeta) {
         self.sources.recall(recorded);
         self.points = super::sites::PointCache::default();
+        self.lines = super::lines::LineCache::default();
         self.returns = super::returns::ReturnsCache::default();
     }
 
