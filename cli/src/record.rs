@@ -179,6 +179,7 @@ fn recording(arguments: RecordArguments, directory: PathBuf, permit: Permit) -> 
         keep_passing: arguments.keep_passing,
         minimize: arguments.minimize,
         filter: !arguments.no_filter,
+        names_data: arguments.coverage.is_some(),
         out: arguments.out,
         max_disk: arguments.max_disk,
     }

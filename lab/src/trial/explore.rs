@@ -156,6 +156,7 @@ fn campaign(
         goal: Goal::of(Some(runs), None),
         keep_passing: 0,
         filter: true,
+        names_data: false,
         minimize: false,
         out: out.to_owned(),
         max_disk: u64::MAX,

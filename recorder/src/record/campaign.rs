@@ -451,7 +451,10 @@ impl<'a> Campaign<'a> {
 
     /// Counts a run and has it put together if it is worth that.
     fn count(&mut self, seen: MadeRun<'a>, crew: &Crew<'_, 'a>) -> CountedRun<'a> {
-        let new = self.summary.coverage.add(&seen.digest, &self.places);
+        let mut new = self.summary.coverage.add(&seen.digest, &self.places);
+        if !self.recording.names_data {
+            new.clear();
+        }
         let keeps = self.wants(&seen);
         let problems = match keeps {
             true => Vec::new(),

@@ -62,7 +62,7 @@ pub struct PlacePair {
     pub first: String,
     /// The other one.
     pub second: String,
-    /// One of the pieces of data that they met on.
+    /// One of the pieces of data that they met on; empty unless the campaign names them.
     pub data: String,
     /// Number of times that the first place came first.
     pub first_before_second: u64,

@@ -32,7 +32,7 @@ pub(super) struct CountedRun<'a> {
     pub check: Option<FailedCheck>,
     /// The runs up to this one.
     pub tally: CampaignTally,
-    /// Places that no run before has shown together.
+    /// Places that no run before has shown together, if the data on which they met are to be named.
     pub new: Vec<NewPair>,
     /// Reasons why its record is not complete that the run itself will not state.
     pub problems: Vec<String>,

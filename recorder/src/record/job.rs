@@ -63,6 +63,9 @@ pub struct Recording {
     pub keep_passing: u64,
     /// Lets some of the runs pass over accesses that have never met another thread's.
     pub filter: bool,
+    /// Names the data on which places met, for the coverage: a run that shows a new pair of places is put together for
+    /// that.
+    pub names_data: bool,
     /// Makes, for each failure mode, the run with the fewest preemptions.
     pub minimize: bool,
     /// Folder for the runs.

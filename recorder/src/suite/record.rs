@@ -71,6 +71,7 @@ impl<'s> CasePlan<'s> {
             goal: Goal::first_failure(settings.runs),
             keep_passing: 0,
             filter: true,
+            names_data: false,
             minimize: false,
             out: settings.out.clone(),
             max_disk: settings.max_disk,

@@ -48,6 +48,7 @@ fn recording(job: Job, runs: u64, out: &str) -> Recording {
         goal: Goal::of(Some(runs), None),
         keep_passing: u64::MAX,
         filter: true,
+        names_data: false,
         minimize: false,
         max_disk: u64::MAX,
     }

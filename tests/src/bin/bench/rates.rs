@@ -164,6 +164,7 @@ fn campaign(
         goal: Goal::of(Some(RUNS), None),
         keep_passing: u64::MAX,
         filter: true,
+        names_data: false,
         minimize: false,
         out: workspace.path().join("runs"),
         max_disk: u64::MAX,

@@ -165,6 +165,7 @@ fn recording(folder: &Path, program: &RecordedProgram, goal: Goal) -> Result<Rec
         goal,
         keep_passing: 100,
         filter: true,
+        names_data: false,
         minimize: false,
         out: folder.join(".unsnarl/runs"),
         max_disk: 1 << 30,
