@@ -1,9 +1,10 @@
-//! The semantics of synchronization, once for all: rules, their checker, the kernel for makers of orders,
+//! The semantics of synchronization, once for all: rules, their checker, the kernel and builder of orders,
 //! clocks.
 //!
 //! Everything works on numbered steps ([`SyncSteps`]): the rows of a run, or the steps of a symbolic trace.
 //! The numbers of a thread's steps rise in program order.
 
+pub mod builder;
 pub mod checker;
 mod clock;
 mod cycles;

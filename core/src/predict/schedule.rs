@@ -11,7 +11,6 @@
 
 mod goal;
 mod index;
-mod machine;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -122,8 +121,7 @@ pub fn generate(run: &Run, candidate: &AnomalyCandidate) -> Result<WitnessOrder,
 /// Maker of orders of a run's events, prepared once for a run, in time linear in its events.
 #[derive(Debug)]
 pub struct Scheduler<'r> {
-    run: &'r Run,
-    index: RunIndex,
+    index: RunIndex<'r>,
     forced: HappensBefore,
     checker: feasible::Checker<'r>,
 }
@@ -132,7 +130,6 @@ impl<'r> Scheduler<'r> {
     /// Prepares the run.
     pub fn new(run: &'r Run) -> Scheduler<'r> {
         Scheduler {
-            run,
             index: RunIndex::new(run),
             forced: HappensBefore::forced(run),
             checker: feasible::Checker::new(run),
@@ -142,7 +139,7 @@ impl<'r> Scheduler<'r> {
     /// Makes the order for a candidate: linear in the run, unless only the search finds one or proves that
     /// there is none.
     pub fn order(&self, candidate: &AnomalyCandidate) -> Result<WitnessOrder, NoOrder> {
-        let goal = CandidateGoal::of(self.run, &self.index, candidate)?;
+        let goal = CandidateGoal::of(&self.index, candidate)?;
         self.is_not_ordered(&goal)?;
         let rows = self.rows(&goal)?;
         let order = WitnessOrder {
@@ -186,7 +183,7 @@ impl<'r> Scheduler<'r> {
         };
         let all = self.outermost(goal);
         for holds in permutations(all.clone()) {
-            if let Ok(rows) = walk(self.run, &self.index, goal, holds) {
+            if let Ok(rows) = walk(&self.index, goal, holds) {
                 return Ok(rows);
             }
         }
@@ -197,7 +194,7 @@ impl<'r> Scheduler<'r> {
     fn held_where_needed(&self, goal: &CandidateGoal) -> Result<Vec<u32>, WalkEnd> {
         let mut holds = Holds::new();
         loop {
-            let stuck = match walk(self.run, &self.index, goal, holds.clone()) {
+            let stuck = match walk(&self.index, goal, holds.clone()) {
                 Ok(rows) => return Ok(rows),
                 Err(stuck) => stuck,
             };
@@ -241,7 +238,7 @@ impl<'r> Scheduler<'r> {
             .min()
             .unwrap_or(0);
         let near = (from, goal.last_row() + 1);
-        let far = (0, self.run.events.len() as u32);
+        let far = (0, self.index.run.events.len() as u32);
         let mut states = 0;
         for bounds in [near, far] {
             if bounds == far
@@ -249,7 +246,7 @@ impl<'r> Scheduler<'r> {
             {
                 break;
             }
-            match search::search(self.run, &self.index, goal, bounds) {
+            match search::search(&self.index, goal, bounds) {
                 Ok(rows) => return Ok(rows),
                 Err(Ended::Exhausted) if bounds == far => {
                     return Err(NoOrder::Impossible {

@@ -11,13 +11,13 @@
 use super::{
     check::{Feasible, InfeasibleTrace, TraceConstraints},
     pairs::{ConflictPairs, StepPair},
-    program::NONE,
     simulate::{AttemptEnd, SimulatedAttempt, Simulator},
     slice::{Matters, Slice},
 };
 use crate::{Action, Bug, CellId, StepId, SymbolicTrace};
 use rustc_hash::FxHashSet;
 use unsnarl_core::{Budget, StopReason};
+use unsnarl_order::builder::BaseOrder;
 use unsnarl_trace::{EventId, Run, SiteId};
 
 /// Limits of the search for alternates.
@@ -321,7 +321,12 @@ impl AlternateSearch<'_> {
     }
 
     fn level(&mut self, slice: &Slice, level: Matters) {
-        let pairs = ConflictPairs::new(&self.simulator.program, &self.simulator.base, slice, level);
+        let pairs = ConflictPairs::new(
+            &self.simulator.program,
+            &self.simulator.program.base,
+            slice,
+            level,
+        );
         for pair in pairs {
             if self.result.all_pairs.is_multiple_of(POLL)
                 && let Some(stopped) = self.budget.stop()
@@ -399,13 +404,7 @@ impl AlternateSearch<'_> {
         let mut attempts = Vec::new();
         for alone in [false, true] {
             for hold in &holds {
-                let from = self.simulator.place.get(*hold as usize).copied();
-                let attempt = SimulatedAttempt {
-                    from: from.unwrap_or(NONE),
-                    held: program.thread(*hold),
-                    until,
-                    alone,
-                };
+                let attempt = self.simulator.held_back(*hold, until, alone);
                 if !alone || self.is_third_between(&attempt) {
                     attempts.push(attempt);
                 }
@@ -417,27 +416,14 @@ impl AlternateSearch<'_> {
     /// `true` if a third thread takes steps while the first is held back.
     fn is_third_between(&self, attempt: &SimulatedAttempt) -> bool {
         let program = &self.simulator.program;
-        let until = self.simulator.place.get(attempt.until as usize).copied();
-        let between = attempt.from as usize..until.unwrap_or(NONE) as usize;
-        let mut steps = self.simulator.base.get(between).unwrap_or(&[]).iter();
-        let awaited = program.thread(attempt.until);
-        steps.any(|&flat| ![attempt.held, awaited].contains(&program.thread(flat)))
-    }
-
-    fn order(&self, attempt: &SimulatedAttempt) -> Vec<StepId> {
-        let program = &self.simulator.program;
-        let before = self
-            .simulator
-            .base
-            .get(..attempt.from as usize)
-            .unwrap_or(&[]);
-        let steps = before.iter().chain(&self.simulator.order);
-        steps.map(|&flat| program.id(flat)).collect()
+        let between = attempt.from as usize..program.place(attempt.until) as usize;
+        let mut steps = program.base.get(between).unwrap_or(&[]).iter();
+        steps.any(|&flat| ![attempt.held, attempt.awaited].contains(&program.thread(flat)))
     }
 
     /// Keeps an alternate that the checker accepts and that was not found before.
     fn keep(&mut self, pair: StepPair, attempt: &SimulatedAttempt) -> bool {
-        let order = self.order(attempt);
+        let order = self.simulator.steps(attempt);
         let program = &self.simulator.program;
         let ids = (program.id(pair.first), program.id(pair.second));
         let Ok(feasible) = self.checker.check(&order) else {
@@ -471,7 +457,7 @@ impl AlternateSearch<'_> {
     ) -> CandidateOrder {
         let program = &self.simulator.program;
         let departs = departs.map(|flat| program.id(flat));
-        let mut order = self.order(attempt);
+        let mut order = self.simulator.steps(attempt);
         let both = [pair.first, pair.second].map(|flat| program.id(flat));
         let end = match departs {
             Some(departs) => order.iter().position(|&id| id == departs),

@@ -25,7 +25,6 @@ mod project;
 pub mod render;
 mod simulate;
 mod slice;
-mod state;
 #[cfg(test)]
 mod tests;
 mod waiting;

@@ -4,7 +4,10 @@
 use super::numbered::NumberedSteps;
 use crate::{Action, Bug, ExprId, ExprNode, StepId, SymbolicTrace};
 pub(super) use unsnarl_order::NONE;
-use unsnarl_order::kernel::{SyncEffect, Transitions};
+use unsnarl_order::{
+    builder::BaseOrder,
+    kernel::{SyncEffect, Transitions},
+};
 use unsnarl_trace::{EventKind, ThreadId};
 
 /// Effect of a step in the simulation.
@@ -33,7 +36,11 @@ pub(super) enum StepOp {
 #[derive(Debug)]
 pub(super) struct PreparedTrace<'t> {
     pub trace: &'t SymbolicTrace,
-    pub ops: Vec<StepOp>,
+    /// The base order, steps by number.
+    pub base: Vec<u32>,
+    /// By step: its place in the base order.
+    place: Vec<u32>,
+    ops: Vec<StepOp>,
     thread_of: Vec<u16>,
     first: Vec<u32>,
     /// Number of steps that each thread took itself.
@@ -45,17 +52,50 @@ pub(super) struct PreparedTrace<'t> {
     /// By thread: the step that creates it.
     pub fork: Vec<u32>,
     /// Effects of steps on synchronization objects.
-    pub transitions: Transitions,
+    transitions: Transitions,
     /// Sets of acquisitions, innermost first, and by step the set that the thread holds before it.
     held: Vec<Vec<u32>>,
     held_at: Vec<u32>,
 }
 
+impl BaseOrder for PreparedTrace<'_> {
+    fn transitions(&self) -> &Transitions {
+        &self.transitions
+    }
+
+    fn first(&self) -> Vec<u32> {
+        let threads = 0..self.threads() as u16;
+        let steps = threads.map(|thread| self.steps(thread));
+        steps
+            .map(|mut steps| steps.next().unwrap_or(NONE))
+            .collect()
+    }
+
+    fn thread(&self, flat: u32) -> u16 {
+        self.thread_of.get(flat as usize).copied().unwrap_or(0)
+    }
+
+    fn next(&self, flat: u32) -> u32 {
+        let is_same = self.thread_of.get(flat as usize + 1) == Some(&self.thread(flat));
+        if is_same { flat + 1 } else { NONE }
+    }
+
+    fn at(&self, place: u32) -> Option<u32> {
+        self.base.get(place as usize).copied()
+    }
+
+    fn place(&self, flat: u32) -> u32 {
+        self.place.get(flat as usize).copied().unwrap_or(NONE)
+    }
+}
+
 impl<'t> PreparedTrace<'t> {
-    /// Prepares a trace; `order` counts as the recorded order.
+    /// Prepares a trace; `order` is the base order, and counts as the recorded one.
     pub fn new(trace: &'t SymbolicTrace, order: &[StepId]) -> PreparedTrace<'t> {
         let mut program = PreparedTrace {
             trace,
+            base: Vec::new(),
+            place: Vec::new(),
             ops: Vec::new(),
             thread_of: Vec::new(),
             first: vec![0],
@@ -69,6 +109,13 @@ impl<'t> PreparedTrace<'t> {
             held_at: Vec::new(),
         };
         program.number_steps();
+        program.base = order.iter().map(|&id| program.flat(id)).collect();
+        program.place = vec![NONE; program.unit.len()];
+        for (at, &flat) in (0..).zip(&program.base) {
+            if let Some(place) = program.place.get_mut(flat as usize) {
+                *place = at;
+            }
+        }
         program.translate();
         program.compile();
         program.sections();
@@ -87,11 +134,6 @@ impl<'t> PreparedTrace<'t> {
             thread: ThreadId(thread),
             index: flat - self.first.get(usize::from(thread)).copied().unwrap_or(0),
         }
-    }
-
-    /// Thread of the step.
-    pub fn thread(&self, flat: u32) -> u16 {
-        self.thread_of.get(flat as usize).copied().unwrap_or(0)
     }
 
     /// Effect of the step.

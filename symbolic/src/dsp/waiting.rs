@@ -4,8 +4,7 @@
 
 use super::{
     alternates::CandidateOrder,
-    program::NONE,
-    simulate::{AttemptEnd, SimulatedAttempt, Simulator},
+    simulate::{AttemptEnd, Simulator},
 };
 use crate::{Action, Bug, CellId, StepId, SymbolicTrace};
 use rustc_hash::FxHashMap;
@@ -44,23 +43,14 @@ fn made(simulator: &mut Simulator, turn: &WaitTurn) -> Option<CandidateOrder> {
     let mut holds = program.acquisitions(hold).to_vec();
     holds.insert(0, hold);
     for hold in holds {
-        let from = simulator.place.get(hold as usize).copied().unwrap_or(NONE);
-        let attempt = SimulatedAttempt {
-            from,
-            held: simulator.program.thread(hold),
-            until,
-            alone: false,
-        };
+        let attempt = simulator.held_back(hold, until, false);
         if !matches!(
             simulator.attempt(&attempt),
             AttemptEnd::Open | AttemptEnd::Passes { .. }
         ) {
             continue;
         }
-        let program = &simulator.program;
-        let before = simulator.base.get(..from as usize).unwrap_or(&[]);
-        let steps = before.iter().chain(&simulator.order);
-        let mut order: Vec<StepId> = steps.map(|&flat| program.id(flat)).collect();
+        let mut order = simulator.steps(&attempt);
         let end = order.iter().position(|&id| id == turn.pair.1)?;
         order.truncate(end + 1);
         return Some(CandidateOrder {

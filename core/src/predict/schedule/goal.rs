@@ -2,6 +2,7 @@
 
 use super::{NoOrder, index::RunIndex};
 use crate::predict::{AnomalyCandidate, Class};
+use unsnarl_order::builder::BaseOrder;
 use unsnarl_trace::{EventId, EventKind, Run};
 
 /// Required arrangement of a candidate's events.
@@ -34,11 +35,8 @@ pub(super) struct CandidateGoal {
 
 impl CandidateGoal {
     /// The goal of a candidate.
-    pub fn of(
-        run: &Run,
-        index: &RunIndex,
-        candidate: &AnomalyCandidate,
-    ) -> Result<CandidateGoal, NoOrder> {
+    pub fn of(index: &RunIndex, candidate: &AnomalyCandidate) -> Result<CandidateGoal, NoOrder> {
+        let run = index.run;
         let mut points = Vec::new();
         for &event in &candidate.events {
             let thread = run.events.threads().get(event.index());
@@ -57,7 +55,7 @@ impl CandidateGoal {
             points: points
                 .into_iter()
                 .map(|point| GoalEvent {
-                    gate: gate(run, index, point, shape),
+                    gate: gate(index, point, shape),
                     ..point
                 })
                 .collect(),
@@ -92,6 +90,51 @@ impl CandidateGoal {
     }
 }
 
+/// A goal with the number of its rows that have come, in a sequence.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GoalProgress<'g> {
+    pub goal: &'g CandidateGoal,
+    pub shown: usize,
+}
+
+impl<'g> GoalProgress<'g> {
+    /// The goal before the first row.
+    pub fn new(goal: &'g CandidateGoal) -> GoalProgress<'g> {
+        GoalProgress { goal, shown: 0 }
+    }
+
+    /// The candidate's events that have not come.
+    pub fn open(&self) -> impl Iterator<Item = &'g GoalEvent> {
+        self.goal.points.iter().skip(self.shown)
+    }
+
+    /// Returns whether the thread stands before an event whose turn has not come.
+    pub fn holds(&self, thread: u16, row: u32) -> bool {
+        let mut open = self.open();
+        let mine = |point: &GoalEvent| point.thread == thread && point.gate == row;
+        let at = open.position(mine);
+        at.is_some_and(|at| self.goal.shape != GoalShape::Sequence || at > 0)
+    }
+
+    /// Notes a row that comes; returns whether it is one of a sequence.
+    pub fn note(&mut self, row: u32) -> bool {
+        let before = self.shown;
+        if self.goal.shape == GoalShape::Sequence {
+            let come = self.open().take_while(|point| point.row == row).count();
+            self.shown += come;
+        }
+        self.shown > before
+    }
+
+    /// Returns whether the sequence is complete, or each of the other goals' events fulfils `stands`.
+    pub fn is_shown(&self, stands: impl Fn(&GoalEvent) -> bool) -> bool {
+        match self.goal.shape {
+            GoalShape::Sequence => self.shown == self.goal.points.len(),
+            _ => self.goal.points.iter().all(stands),
+        }
+    }
+}
+
 /// The arrangement of a candidate: requests for locks stay unfulfilled; races are adjacent.
 fn shape(run: &Run, candidate: &AnomalyCandidate) -> GoalShape {
     let asks = |event: &EventId| {
@@ -107,13 +150,13 @@ fn shape(run: &Run, candidate: &AnomalyCandidate) -> GoalShape {
 
 /// The row at which the recorder can hold the thread back: the head of rows without a scheduling decision in
 /// between. A thread that stands before a lock has not begun to wait for it.
-fn gate(run: &Run, index: &RunIndex, point: GoalEvent, shape: GoalShape) -> u32 {
-    let rows = index.rows_before(run, point.thread, point.row);
+fn gate(index: &RunIndex, point: GoalEvent, shape: GoalShape) -> u32 {
+    let rows = index.rows_before(point.thread, point.row);
     let mut gate = point.row;
     for row in rows {
-        let waits = run.events.kinds().get(row as usize) == Some(&(EventKind::LockWait as u8));
-        let glued = index.glued.get(gate as usize).copied().unwrap_or(false);
-        if glued || (waits && shape == GoalShape::Stand) {
+        let kinds = index.run.events.kinds();
+        let waits = kinds.get(row as usize) == Some(&(EventKind::LockWait as u8));
+        if index.is_glued(gate) || (waits && shape == GoalShape::Stand) {
             gate = row;
         } else {
             break;

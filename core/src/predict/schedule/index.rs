@@ -2,6 +2,7 @@
 
 use unsnarl_order::{
     HeldLocks,
+    builder::BaseOrder,
     kernel::{SyncEffect, Transition, Transitions},
 };
 use unsnarl_trace::{EventId, EventKind, Run};
@@ -9,28 +10,64 @@ use unsnarl_trace::{EventId, EventKind, Run};
 pub(super) use unsnarl_order::NONE;
 
 /// Index of a run for the makers of orders.
-#[derive(Debug, Default)]
-pub(super) struct RunIndex {
+#[derive(Debug)]
+pub(super) struct RunIndex<'r> {
+    pub run: &'r Run,
     /// The thread's next row, by row.
-    pub next: Vec<u32>,
+    next: Vec<u32>,
     /// By row: whether it follows the thread's preceding row without a scheduling decision in between.
-    pub glued: Vec<bool>,
+    glued: Vec<bool>,
     /// First row of each thread.
-    pub first: Vec<u32>,
+    first: Vec<u32>,
     /// Effects of rows on objects.
-    pub transitions: Transitions,
+    transitions: Transitions,
     /// Synchronization rows by thread.
     pub steps: Vec<Vec<u32>>,
     /// `true` if a thread releases locks in an order other than the reverse.
     pub not_nested: bool,
 }
 
-impl RunIndex {
+impl BaseOrder for RunIndex<'_> {
+    fn transitions(&self) -> &Transitions {
+        &self.transitions
+    }
+
+    fn first(&self) -> Vec<u32> {
+        self.first.clone()
+    }
+
+    fn thread(&self, row: u32) -> u16 {
+        self.run.events.thread(EventId(row)).0
+    }
+
+    fn next(&self, row: u32) -> u32 {
+        self.next.get(row as usize).copied().unwrap_or(NONE)
+    }
+
+    fn at(&self, place: u32) -> Option<u32> {
+        (place < self.next.len() as u32).then_some(place)
+    }
+
+    fn place(&self, row: u32) -> u32 {
+        row
+    }
+
+    fn is_glued(&self, row: u32) -> bool {
+        self.glued.get(row as usize) == Some(&true)
+    }
+}
+
+impl<'r> RunIndex<'r> {
     /// Indexes the run: linear in its events.
-    pub fn new(run: &Run) -> RunIndex {
+    pub fn new(run: &'r Run) -> RunIndex<'r> {
         let mut index = RunIndex {
+            run,
+            next: Vec::new(),
+            glued: Vec::new(),
+            first: Vec::new(),
             transitions: Transitions::new(run),
-            ..RunIndex::default()
+            steps: Vec::new(),
+            not_nested: false,
         };
         index.follow_threads(run);
         index.note_nesting();
@@ -66,16 +103,9 @@ impl RunIndex {
     }
 
     /// The thread's rows before this one, backwards.
-    pub fn rows_before<'a>(
-        &self,
-        run: &'a Run,
-        thread: u16,
-        row: u32,
-    ) -> impl Iterator<Item = u32> + use<'a> {
-        let threads = run.events.threads();
-        (0..row)
-            .rev()
-            .filter(move |row| threads.get(*row as usize) == Some(&thread))
+    pub fn rows_before(&self, thread: u16, row: u32) -> impl Iterator<Item = u32> {
+        let rows = (0..row).rev();
+        rows.filter(move |row| self.thread(*row) == thread)
     }
 
     /// Synchronization rows of a thread.

@@ -5,13 +5,14 @@
 //! an order close to the recorded one.
 
 use super::{
-    goal::{CandidateGoal, GoalEvent, GoalShape},
+    goal::{CandidateGoal, GoalEvent, GoalProgress, GoalShape},
     index::{NONE, RunIndex},
-    machine::OrderMachine,
 };
 use rustc_hash::FxHashSet;
-use unsnarl_order::kernel::{Blocked, SyncEffect};
-use unsnarl_trace::Run;
+use unsnarl_order::{
+    builder::{BaseOrder, OrderState},
+    kernel::{Blocked, SyncEffect},
+};
 
 /// Bound on the states of one search.
 pub(super) const STATES: usize = 20_000;
@@ -34,17 +35,16 @@ struct Move {
 
 /// State of the search.
 #[derive(Clone)]
-struct SearchState {
-    machine: OrderMachine,
-    shown: usize,
+struct SearchState<'a> {
+    steps: OrderState,
+    progress: GoalProgress<'a>,
 }
 
 /// Identity of a state.
 type StateKey = (Vec<u32>, Vec<Vec<(u16, u32)>>, Vec<Vec<u16>>);
 
 struct ScheduleSearch<'a> {
-    run: &'a Run,
-    index: &'a RunIndex,
+    index: &'a RunIndex<'a>,
     goal: &'a CandidateGoal,
     /// Rows from this one on are not executed.
     end: u32,
@@ -53,34 +53,29 @@ struct ScheduleSearch<'a> {
 
 /// Searches the orders that begin with the run's rows before `from` and have none from `end` on.
 pub(super) fn search(
-    run: &Run,
     index: &RunIndex,
     goal: &CandidateGoal,
     (from, end): (u32, u32),
 ) -> Result<Vec<u32>, Ended> {
     let mut search = ScheduleSearch {
-        run,
         index,
         goal,
         end,
         seen: FxHashSet::default(),
     };
     let mut start = SearchState {
-        machine: OrderMachine::new(index),
-        shown: 0,
+        steps: OrderState::new(index),
+        progress: GoalProgress::new(goal),
     };
-    let mut prefix = Vec::with_capacity(from as usize);
-    for (row, &thread) in (0..from).zip(run.events.threads()) {
-        start.machine.step(index, thread, row);
-        prefix.push(row);
-    }
+    let prefix: Vec<u32> = (0..from).collect();
+    prefix.iter().for_each(|&row| start.steps.step(index, row));
     let steps = search.find(start.clone())?;
     Ok(search.merge(start, prefix, &steps))
 }
 
-impl ScheduleSearch<'_> {
+impl<'a> ScheduleSearch<'a> {
     /// Finds the steps that lead to the candidate.
-    fn find(&mut self, mut start: SearchState) -> Result<Vec<u32>, Ended> {
+    fn find(&mut self, mut start: SearchState<'a>) -> Result<Vec<u32>, Ended> {
         self.settle(&mut start);
         let moves = self.moves(&start);
         let mut stack = vec![(start, moves)];
@@ -95,17 +90,13 @@ impl ScheduleSearch<'_> {
                 continue;
             };
             let mut state = state.clone();
-            let Some(row) = state.machine.next_of(next.thread) else {
+            let Some(row) = state.steps.next_of(next.thread) else {
                 continue;
             };
             self.go(&mut state, next, row);
             self.settle(&mut state);
-            let machine = &state.machine;
-            let key = (
-                machine.next.clone(),
-                sorted(machine.sync.waiting()),
-                sorted(machine.sync.woken()),
-            );
+            let OrderState { next, sync } = &state.steps;
+            let key = (next.clone(), sorted(sync.waiting()), sorted(sync.woken()));
             if !self.seen.insert(key) {
                 continue;
             }
@@ -129,23 +120,21 @@ impl ScheduleSearch<'_> {
 
     /// Lets all threads execute rows that matter to no other thread.
     fn settle(&self, state: &mut SearchState) {
-        for thread in 0..state.machine.next.len() as u16 {
-            while let Some(row) = state
-                .machine
-                .next_of(thread)
-                .filter(|row| !self.is_step(thread, *row))
+        for thread in 0..state.steps.next.len() as u16 {
+            while let Some(row) = state.steps.next_of(thread)
+                && !self.is_step(thread, row)
             {
-                state.machine.step(self.index, thread, row);
+                state.steps.step(self.index, row);
             }
         }
     }
 
     /// Possible moves, the best last.
     fn moves(&self, state: &SearchState) -> Vec<Move> {
-        let threads = 0..state.machine.next.len() as u16;
+        let threads = 0..state.steps.next.len() as u16;
         let mut able: Vec<(u32, u16)> = threads
             .filter_map(|thread| {
-                let row = state.machine.next_of(thread)?;
+                let row = state.steps.next_of(thread)?;
                 self.may(state, thread, row).then_some((row, thread))
             })
             .collect();
@@ -157,15 +146,9 @@ impl ScheduleSearch<'_> {
     }
 
     fn may(&self, state: &SearchState, thread: u16, row: u32) -> bool {
-        if row >= self.end {
-            return false;
-        }
-        let points = self.goal.points.iter().enumerate().skip(state.shown);
-        let mut mine = points.filter(|(_, point)| point.thread == thread && point.gate == row);
-        let gated = mine
-            .next()
-            .is_some_and(|(at, _)| self.goal.shape != GoalShape::Sequence || at != state.shown);
-        !gated && state.machine.blocked(self.index, self.run, row).is_none()
+        row < self.end
+            && !state.progress.holds(thread, row)
+            && state.steps.blocked(self.index, row).is_none()
     }
 
     /// The alternatives of a step: a signal can wake any of the waiting threads.
@@ -173,7 +156,7 @@ impl ScheduleSearch<'_> {
         if let Some(op) = self.index.op(row)
             && op.effect == SyncEffect::Signal
         {
-            let waiters: Vec<u16> = state.machine.sync.waiters(op.object).collect();
+            let waiters: Vec<u16> = state.steps.sync.waiters(op.object).collect();
             if waiters.len() > 1 {
                 let wakes = waiters.into_iter().map(Some);
                 return wakes.map(|wakes| Move { thread, wakes }).collect();
@@ -191,36 +174,24 @@ impl ScheduleSearch<'_> {
             .wakes
             .and_then(|waiter| Some((waiter, self.index.op(row)?.object)));
         if let Some((waiter, condition)) = waiting {
-            state.machine.sync.wake(condition as usize, waiter);
-            state.machine.skip(self.index, next.thread, row);
+            state.steps.sync.wake(condition as usize, waiter);
+            state.steps.skip(self.index, row);
         } else {
-            state.machine.step(self.index, next.thread, row);
+            state.steps.step(self.index, row);
         }
-        self.note_shown(state, row);
-        while let Some(row) = state.machine.next_of(next.thread)
-            && self.index.glued.get(row as usize) == Some(&true)
+        state.progress.note(row);
+        while let Some(row) = state.steps.next_of(next.thread)
+            && self.index.is_glued(row)
             && row < self.end
         {
-            state.machine.step(self.index, next.thread, row);
-            self.note_shown(state, row);
-        }
-    }
-
-    fn note_shown(&self, state: &mut SearchState, row: u32) {
-        while self.goal.shape == GoalShape::Sequence
-            && self
-                .goal
-                .points
-                .get(state.shown)
-                .is_some_and(|point| point.row == row)
-        {
-            state.shown += 1;
+            state.steps.step(self.index, row);
+            state.progress.note(row);
         }
     }
 
     fn stands(&self, state: &SearchState, point: &GoalEvent) -> bool {
-        let blocked = || state.machine.blocked(self.index, self.run, point.gate);
-        state.machine.next_of(point.thread) == Some(point.gate)
+        let blocked = || state.steps.blocked(self.index, point.gate);
+        state.steps.next_of(point.thread) == Some(point.gate)
             && match self.goal.shape {
                 GoalShape::Stand => matches!(blocked(), None | Some(Blocked::Lock(_))),
                 _ => blocked().is_none(),
@@ -228,19 +199,12 @@ impl ScheduleSearch<'_> {
     }
 
     fn is_shown(&self, state: &SearchState) -> bool {
-        match self.goal.shape {
-            GoalShape::Sequence => state.shown == self.goal.points.len(),
-            _ => self
-                .goal
-                .points
-                .iter()
-                .all(|point| self.stands(state, point)),
-        }
+        state.progress.is_shown(|point| self.stands(state, point))
     }
 
     /// Merges the steps with all other rows, as close to the run as possible.
     fn merge(&self, start: SearchState, prefix: Vec<u32>, steps: &[u32]) -> Vec<u32> {
-        let mut next = start.machine.next;
+        let mut next = start.steps.next;
         let mut order = prefix;
         let mut steps = steps.iter().copied().peekable();
         loop {
@@ -255,7 +219,7 @@ impl ScheduleSearch<'_> {
             let is_step = steps.next_if_eq(&row).is_some();
             self.put(&mut order, &mut next, thread, row);
             while let Some(&row) = next.get(thread)
-                && self.index.glued.get(row as usize) == Some(&true)
+                && self.index.is_glued(row)
                 && (is_step || !self.is_step(thread as u16, row))
             {
                 self.put(&mut order, &mut next, thread, row);
@@ -278,7 +242,7 @@ impl ScheduleSearch<'_> {
     fn put(&self, order: &mut Vec<u32>, next: &mut [u32], thread: usize, row: u32) {
         order.push(row);
         if let Some(next) = next.get_mut(thread) {
-            *next = self.index.next.get(row as usize).copied().unwrap_or(NONE);
+            *next = self.index.next(row);
         }
     }
 }

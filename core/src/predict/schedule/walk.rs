@@ -9,12 +9,13 @@
 mod give_way;
 
 use super::{
-    goal::{CandidateGoal, GoalEvent, GoalShape},
+    goal::{CandidateGoal, GoalEvent, GoalProgress, GoalShape},
     index::{NONE, RunIndex},
-    machine::OrderMachine,
 };
-use unsnarl_order::kernel::Blocked;
-use unsnarl_trace::{EventId, Run};
+use unsnarl_order::{
+    builder::{BaseOrder, Guide, Offer, OrderBuilder, OrderState},
+    kernel::Blocked,
+};
 
 /// End of a walk before the candidate was shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,230 +31,136 @@ pub(super) struct WalkEnd {
 /// Threads held back before a row, to be released in this order when nothing else is possible.
 pub(super) type Holds = Vec<(u16, u32)>;
 
-/// State of a walk.
-pub(super) struct ScheduleWalk<'a> {
-    run: &'a Run,
-    index: &'a RunIndex,
-    goal: &'a CandidateGoal,
-    machine: OrderMachine,
+/// Walk through a run that holds threads back.
+struct ScheduleWalk<'a> {
+    index: &'a RunIndex<'a>,
+    build: OrderBuilder<'a, RunIndex<'a>>,
+    gates: ThreadGates<'a>,
+}
+
+/// Rows before which threads are held back.
+struct ThreadGates<'a> {
+    progress: GoalProgress<'a>,
     holds: Holds,
-    /// Number of the candidate's rows that have happened.
-    shown: usize,
     /// By thread: rows from this one on are checked before they are executed.
-    gates: Vec<u32>,
+    checked: Vec<u32>,
     /// By thread: rows from this one on are not executed.
     limits: Vec<u32>,
-    /// Threads that lag behind the scan.
-    behind: Vec<u16>,
-    order: Vec<u32>,
-    /// The scan's row.
-    at: u32,
 }
 
 /// Walks the run; returns the order in rows, or the place where it ends.
 pub(super) fn walk(
-    run: &Run,
     index: &RunIndex,
     goal: &CandidateGoal,
     holds: Holds,
 ) -> Result<Vec<u32>, WalkEnd> {
     let end = goal.last_row() + 1;
-    let mut walk = ScheduleWalk {
-        run,
-        index,
-        goal,
-        machine: OrderMachine::new(index),
+    let state = OrderState::new(index);
+    let mut gates = ThreadGates {
+        progress: GoalProgress::new(goal),
         holds,
-        shown: 0,
-        gates: Vec::new(),
-        limits: vec![end; index.first.len()],
-        behind: Vec::new(),
-        order: Vec::with_capacity(end as usize),
-        at: 0,
+        checked: vec![0; state.next.len()],
+        limits: vec![end; state.next.len()],
     };
-    walk.gates = (0..index.first.len())
-        .map(|thread| walk.gate_of(thread as u16))
-        .collect();
-    walk.scan(end);
-    while !walk.is_shown() {
+    for (thread, &next) in (0..).zip(&state.next) {
+        gates.look_again(thread, next);
+    }
+    let mut walk = ScheduleWalk {
+        index,
+        build: OrderBuilder::new(index, state),
+        gates,
+    };
+    walk.build.order.reserve(end as usize);
+    walk.build.scan(&mut walk.gates, 0..end);
+    while !walk.gates.is_done(index, &walk.build.state) {
         walk.give_way()?;
-        walk.catch_up(NONE);
+        walk.build.catch_up(&mut walk.gates, NONE);
     }
     walk.show()
 }
 
-impl ScheduleWalk<'_> {
-    /// Scans the rows in the order of the run.
-    fn scan(&mut self, end: u32) {
-        let threads = self.run.events.threads();
-        for (row, &thread) in (0..end).zip(threads) {
-            self.at = row;
-            if self.machine.next.get(usize::from(thread)) != Some(&row) {
-                continue;
-            }
-            if self.may(thread, row) {
-                if self.go(thread, row) {
-                    self.catch_up(row + 1);
-                }
-            } else {
-                self.behind.push(thread);
-            }
-            if self.is_shown() {
-                return;
-            }
+impl Guide<RunIndex<'_>> for ThreadGates<'_> {
+    fn holds(&self, thread: u16, row: u32) -> bool {
+        let checked = self.checked.get(usize::from(thread));
+        checked.is_none_or(|checked| row >= *checked) && self.gated(thread, row).is_some()
+    }
+
+    fn offer(&mut self, index: &RunIndex, _: &OrderState, row: u32) -> Offer {
+        let (thread, next) = (index.thread(row), index.next(row));
+        let is_shown = self.progress.note(row);
+        let checked = self.checked.get(usize::from(thread));
+        if is_shown || checked.is_some_and(|checked| next > *checked) {
+            self.look_again(thread, next);
+        }
+        match is_shown {
+            true => Offer::Releases,
+            false => Offer::Taken,
         }
     }
 
-    /// Lets lagging threads go on, the one with the earliest row first, up to the scan.
-    fn catch_up(&mut self, upto: u32) {
-        while !self.is_shown() {
-            let rows = self.behind.iter().filter_map(|&thread| {
-                let row = self.machine.next_of(thread)?;
-                (row < upto && self.may(thread, row)).then_some((row, thread))
-            });
-            let Some((row, thread)) = rows.min() else {
-                break;
-            };
-            self.go(thread, row);
-            // Plain rows do not affect other threads: continue to the next row of one of them.
-            let others = self.behind.iter().filter(|other| **other != thread);
-            let other = others
-                .filter_map(|other| self.machine.next_of(*other))
-                .min();
-            let upto = upto.min(other.unwrap_or(NONE));
-            while let Some(row) = self.machine.next_of(thread).filter(|row| *row < upto)
-                && self.index.op(row).is_none()
-                && self.may(thread, row)
-            {
-                self.go(thread, row);
-            }
-        }
-        if upto != NONE {
-            let next = &self.machine.next;
-            self.behind.retain(|thread| {
-                next.get(usize::from(*thread))
-                    .is_some_and(|row| *row < upto)
-            });
-        }
+    fn is_done(&self, index: &RunIndex, state: &OrderState) -> bool {
+        let stands = |point: &GoalEvent| stands(index, state, point);
+        self.progress.is_shown(stands)
     }
+}
 
-    /// Returns whether the thread may execute this row, its next.
-    fn may(&self, thread: u16, row: u32) -> bool {
-        let gate = self.gates.get(usize::from(thread)).copied().unwrap_or(0);
-        (row < gate || self.gated(thread, row).is_none())
-            && self.machine.blocked(self.index, self.run, row).is_none()
-    }
+/// Returns whether the thread is right before its event, with at most a lock in its way.
+fn stands(index: &RunIndex, state: &OrderState, point: &GoalEvent) -> bool {
+    let blocked = || state.blocked(index, point.gate);
+    state.next_of(point.thread) == Some(point.gate)
+        && matches!(blocked(), None | Some(Blocked::Lock(_)))
+}
 
+impl ThreadGates<'_> {
     /// The gate that holds the thread back at this row, apart from the state of other threads.
     fn gated(&self, thread: u16, row: u32) -> Option<ThreadGate> {
+        let limit = self.limits.get(usize::from(thread));
         if self.holds.contains(&(thread, row)) {
-            return Some(ThreadGate::Hold);
+            Some(ThreadGate::Hold)
+        } else if limit.is_none_or(|limit| row >= *limit) {
+            Some(ThreadGate::Limit)
+        } else {
+            let is_held = self.progress.holds(thread, row);
+            is_held.then_some(ThreadGate::Point)
         }
-        if self
-            .limits
-            .get(usize::from(thread))
-            .is_none_or(|limit| row >= *limit)
-        {
-            return Some(ThreadGate::Limit);
-        }
-        let points = self.goal.points.iter().enumerate().skip(self.shown);
-        let mut mine = points.filter(|(_, point)| point.thread == thread && point.gate == row);
-        let (at, _) = mine.next()?;
-        (self.goal.shape != GoalShape::Sequence || at != self.shown).then_some(ThreadGate::Point)
     }
 
-    /// The thread's next row that has to be checked.
-    fn gate_of(&self, thread: u16) -> u32 {
-        let from = self.machine.next_of(thread).unwrap_or(NONE);
-        let points = self.goal.points.iter().skip(self.shown);
+    /// Finds the thread's next row that has to be checked, from this one on.
+    fn look_again(&mut self, thread: u16, from: u32) {
+        let points = self.progress.open();
         let points = points.filter(|point| point.thread == thread);
         let points = points.map(|point| point.gate);
         let holds = self.holds.iter().filter(|hold| hold.0 == thread);
         let limit = self.limits.get(usize::from(thread)).copied();
         let rows = points.chain(holds.map(|hold| hold.1)).chain(limit);
-        rows.filter(|row| *row >= from).min().unwrap_or(NONE)
-    }
-
-    fn look_again(&mut self, thread: u16) {
-        let gate = self.gate_of(thread);
-        if let Some(gates) = self.gates.get_mut(usize::from(thread)) {
-            *gates = gate;
+        let next = rows.filter(|row| *row >= from).min();
+        if let Some(checked) = self.checked.get_mut(usize::from(thread)) {
+            *checked = next.unwrap_or(NONE);
         }
     }
+}
 
-    /// Executes a row and those that follow without a decision; `true` when that may let others go on.
-    fn go(&mut self, thread: u16, row: u32) -> bool {
-        let mut matters = false;
-        let mut row = row;
-        loop {
-            self.order.push(row);
-            matters |= self.index.op(row).is_some();
-            self.machine.step(self.index, thread, row);
-            while self.goal.shape == GoalShape::Sequence
-                && self
-                    .goal
-                    .points
-                    .get(self.shown)
-                    .is_some_and(|point| point.row == row)
-            {
-                self.shown += 1;
-                matters = true;
-                self.look_again(thread);
-            }
-            let next = self.machine.next_of(thread);
-            match next.filter(|next| self.index.glued.get(*next as usize) == Some(&true)) {
-                Some(next) if !self.is_shown() => row = next,
-                _ => break,
-            }
-        }
-        let passed = |gate: &u32| self.machine.next_of(thread).is_none_or(|next| next > *gate);
-        if self.gates.get(usize::from(thread)).is_some_and(passed) {
-            self.look_again(thread);
-        }
-        matters && !self.behind.is_empty()
-    }
-
-    /// Returns whether the thread is right before its event, with at most a lock in its way.
-    fn stands(&self, point: &GoalEvent) -> bool {
-        self.machine.next_of(point.thread) == Some(point.gate)
-            && matches!(
-                self.machine.blocked(self.index, self.run, point.gate),
-                None | Some(Blocked::Lock(_))
-            )
-    }
-
-    fn is_shown(&self) -> bool {
-        match self.goal.shape {
-            GoalShape::Sequence => self.shown == self.goal.points.len(),
-            _ => {
-                let mut points = self.goal.points.iter();
-                points.all(|point| self.stands(point))
-            }
-        }
-    }
-
+impl ScheduleWalk<'_> {
     /// Shows the events of a race, one right after the other.
     fn show(mut self) -> Result<Vec<u32>, WalkEnd> {
-        if self.goal.shape == GoalShape::Together {
-            for point in &self.goal.points {
-                while let Some(row) = self
-                    .machine
-                    .next_of(point.thread)
-                    .filter(|row| *row <= point.row)
+        let goal = self.gates.progress.goal;
+        if goal.shape == GoalShape::Together {
+            for point in &goal.points {
+                while let Some(row) = self.build.state.next_of(point.thread)
+                    && row <= point.row
                 {
-                    if let Some(blocked) = self.machine.blocked(self.index, self.run, row) {
+                    if let Some(blocked) = self.build.state.blocked(self.index, row) {
                         return Err(self.stuck(row, blocked));
                     }
-                    self.order.push(row);
-                    self.machine.step(self.index, point.thread, row);
+                    self.build.push(row);
                 }
             }
         }
-        Ok(self.order)
+        Ok(self.build.order)
     }
 
     fn stuck(&self, row: u32, blocked: Blocked) -> WalkEnd {
-        let thread = self.run.events.thread(EventId(row)).0;
+        let thread = self.index.thread(row);
         let responsible = self.responsible(thread, row, blocked);
         WalkEnd {
             row,

@@ -177,6 +177,19 @@ impl Traced<'_> {
         })
     }
 
+    /// The end of the run when the first operation's thread is held back for the other one: before its outermost
+    /// lock, where it keeps no thread out, else further inside.
+    fn held_back(&self, first: u32, until: u32) -> Option<AttemptEnd> {
+        let mut simulator = self.simulator.borrow_mut();
+        let program = &simulator.program;
+        let until = program.unit(until).1;
+        let holds = program.acquisitions(first).iter().rev().chain([&first]);
+        let attempts = holds.map(|&hold| simulator.held_back(hold, until, false));
+        let attempts: Vec<SimulatedAttempt> = attempts.collect();
+        let mut ended = attempts.iter().map(|attempt| simulator.attempt(attempt));
+        ended.find(|ended| *ended != AttemptEnd::Stuck)
+    }
+
     /// `true` for a condition that a pointer refers to a certain object. Following the pointer makes it, not
     /// a branch of the program.
     fn is_about_address(&self, flat: u32) -> bool {
@@ -326,30 +339,8 @@ impl ProjectionSource for Traced<'_> {
         if self.later(until).is_some() {
             return false;
         }
-        let (attempts, known) = {
-            let simulator = self.simulator.borrow();
-            let program = &simulator.program;
-            let holds = program.acquisitions(first).iter().rev().chain([&first]);
-            let attempts: Vec<SimulatedAttempt> = holds
-                .map(|&hold| SimulatedAttempt {
-                    from: simulator
-                        .place
-                        .get(hold as usize)
-                        .copied()
-                        .unwrap_or(u32::MAX),
-                    held: program.thread(first),
-                    until: program.unit(until).1,
-                    alone: false,
-                })
-                .collect();
-            (attempts, !simulator.base.is_empty())
-        };
-        // The thread is first held before its outermost lock, where it keeps no thread out.
-        let ended = attempts
-            .iter()
-            .map(|attempt| self.simulator.borrow_mut().attempt(attempt));
-        match ended.into_iter().find(|ended| *ended != AttemptEnd::Stuck) {
-            Some(AttemptEnd::Fails) => known,
+        match self.held_back(first, until) {
+            Some(AttemptEnd::Fails) => true,
             Some(AttemptEnd::Departs(at)) => self.is_about_address(at),
             _ => false,
         }

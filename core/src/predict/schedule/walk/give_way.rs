@@ -1,8 +1,11 @@
 //! Resolution of a standstill: choice of the thread that has to go on.
 
-use super::{ScheduleWalk, ThreadGate, WalkEnd};
+use super::{ScheduleWalk, ThreadGate, WalkEnd, stands};
 use crate::predict::schedule::{goal::GoalShape, index::NONE};
-use unsnarl_order::kernel::{Blocked, SyncEffect};
+use unsnarl_order::{
+    builder::BaseOrder,
+    kernel::{Blocked, SyncEffect},
+};
 
 impl ScheduleWalk<'_> {
     /// Lets a thread go on that has to, when no other step is possible.
@@ -14,49 +17,44 @@ impl ScheduleWalk<'_> {
                 Err(found) => stuck = stuck.or(Some(found)),
             }
         }
-        if self.holds.is_empty() {
+        if self.gates.holds.is_empty() {
             return Err(stuck.unwrap_or(WalkEnd {
-                row: self.goal.last_row(),
+                row: self.gates.progress.goal.last_row(),
                 holder: None,
                 other: None,
             }));
         }
-        let (thread, _) = self.holds.remove(0);
+        let (thread, _) = self.gates.holds.remove(0);
         self.let_go(thread);
         Ok(())
     }
 
     /// The threads whose progress the candidate needs.
     fn wanted(&self) -> Vec<u16> {
-        let points = self.goal.points.iter();
-        match self.goal.shape {
-            GoalShape::Sequence => points
-                .skip(self.shown)
-                .take(1)
-                .map(|point| point.thread)
-                .collect(),
-            _ => points
-                .filter(|point| !self.stands(point))
+        let open = self.gates.progress.open();
+        match self.gates.progress.goal.shape {
+            GoalShape::Sequence => open.take(1).map(|point| point.thread).collect(),
+            _ => open
+                .filter(|point| !stands(self.index, &self.build.state, point))
                 .map(|point| point.thread)
                 .collect(),
         }
     }
 
     fn let_go(&mut self, thread: u16) {
-        self.look_again(thread);
-        if !self.behind.contains(&thread) {
-            self.behind.push(thread);
-        }
+        let next = self.build.state.next_of(thread).unwrap_or(NONE);
+        self.gates.look_again(thread, next);
+        self.build.let_go(thread);
     }
 
     /// Follows a thread's dependencies to one that only its limit holds back, and lets that go on.
     fn what_for(&mut self, wanted: u16) -> Result<(), WalkEnd> {
-        let first = self.machine.next_of(wanted).unwrap_or(NONE);
+        let first = self.build.state.next_of(wanted).unwrap_or(NONE);
         let mut seen = vec![wanted];
         let mut thread = wanted;
         let mut other = None;
-        while let Some(row) = self.machine.next_of(thread) {
-            match self.gated(thread, row) {
+        while let Some(row) = self.build.state.next_of(thread) {
+            match self.gates.gated(thread, row) {
                 Some(ThreadGate::Limit) => {
                     self.lift(thread, row);
                     return Ok(());
@@ -71,7 +69,7 @@ impl ScheduleWalk<'_> {
                 Some(ThreadGate::Hold) => break,
                 None => {}
             }
-            let Some(blocked) = self.machine.blocked(self.index, self.run, row) else {
+            let Some(blocked) = self.build.state.blocked(self.index, row) else {
                 // It lagged behind all the time and can continue now.
                 self.let_go(thread);
                 return Ok(());
@@ -97,15 +95,12 @@ impl ScheduleWalk<'_> {
     fn lift(&mut self, thread: u16, row: u32) {
         let mut upto = row;
         while self.index.op(upto).is_none()
-            && let Some(next) = self
-                .index
-                .next
-                .get(upto as usize)
-                .filter(|next| **next != NONE)
+            && let next = self.index.next(upto)
+            && next != NONE
         {
-            upto = *next;
+            upto = next;
         }
-        if let Some(limit) = self.limits.get_mut(usize::from(thread)) {
+        if let Some(limit) = self.gates.limits.get_mut(usize::from(thread)) {
             *limit = upto + 1;
         }
         self.let_go(thread);
@@ -118,10 +113,9 @@ impl ScheduleWalk<'_> {
         row: u32,
         blocked: Blocked,
     ) -> Option<(u16, Option<u32>)> {
-        let of = |row: u32| self.run.events.threads().get(row as usize).copied();
         match blocked {
             Blocked::Lock(holder) => Some((holder, self.taken(holder, row))),
-            Blocked::Step(need) => Some((of(need)?, Some(need))),
+            Blocked::Step(need) => Some((self.index.thread(need), Some(need))),
             Blocked::Unit(object) => {
                 self.next_that(thread, |does| does == SyncEffect::Post, object)
             }
@@ -143,7 +137,7 @@ impl ScheduleWalk<'_> {
     /// Acquisition by the holder of the lock that this row requests.
     fn taken(&self, holder: u16, row: u32) -> Option<u32> {
         let object = self.index.op(row)?.object;
-        let upto = self.machine.next_of(holder).unwrap_or(NONE);
+        let upto = self.build.state.next_of(holder).unwrap_or(NONE);
         let steps = self.index.steps_of(holder).iter().rev();
         let mut steps = steps.filter(|step| **step < upto);
         steps
@@ -162,11 +156,11 @@ impl ScheduleWalk<'_> {
         does: impl Fn(SyncEffect) -> bool,
         object: u32,
     ) -> Option<(u16, Option<u32>)> {
-        let threads = (0..self.index.first.len()).map(|other| other as u16);
+        let threads = 0..self.build.state.next.len() as u16;
         let rows = threads
             .filter(|other| *other != thread)
             .filter_map(|other| {
-                let from = self.machine.next_of(other)?;
+                let from = self.build.state.next_of(other)?;
                 let steps = self.index.steps_of(other);
                 let after = steps.get(steps.partition_point(|step| *step < from)..)?;
                 let mut after = after
