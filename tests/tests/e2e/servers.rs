@@ -1,7 +1,7 @@
 //! Programs that wait for somebody outside: that nobody comes is no failure of theirs.
 
 use super::modes::Modes;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use unsnarl_e2e::{Finished, TestedCompiler};
 
 fn record(program: &Modes, mode: &str, more: &[&str]) -> Result<Finished> {
@@ -51,6 +51,11 @@ fn a_hang_beside_a_wait_for_the_outside_is_one() -> Result<()> {
     let program = Modes::compile("servers.c", TestedCompiler::Gcc, &[])?;
     let said = record(&program, "lose_wakeup", &["--until-failing", "1"])?.exits(1)?;
     said.says(&["passed", "1 timed out"])?;
-    program.repeats()?.exits(0)?;
+    let runs = program.workspace.runs_that("timed-out")?;
+    let hung = runs.first().context("no run timed out")?;
+    let hung = program.workspace.run_path(hung);
+    let words = ["replay", &hung, "-n", "3", "--timeout", "1s"];
+    let repeated = program.workspace.unsnarl(&words)?.exits(0)?;
+    repeated.says(&["the same run 3 of 3 times: timed-out"])?;
     Ok(())
 }
