@@ -79,6 +79,11 @@ impl Waits {
         !self.unseen && self.descriptors.is_empty()
     }
 
+    /// Returns whether a signal is all that could end the waits and the program has a timer that may send it.
+    fn may_end_by_timer(&self) -> bool {
+        self.descriptors.is_empty() && timers::next() != u64::MAX
+    }
+
     /// Waits like [`Waits::wait`] and notes the wait in the log: when the time of the run is over, the recorder sees
     /// the reason.
     fn wait_openly(&mut self, patience: Option<u64>) -> bool {
@@ -198,7 +203,12 @@ pub fn help(chosen: &'static Thread) -> bool {
     let mut waits = Waits::of(core::iter::once(chosen));
     if !waits.is_empty() && waits.outside {
         let given = waits.given.is_some();
-        let patience = if given { PATIENCE } else { REPLAY_PATIENCE };
+        let patience = match (given, waits.may_end_by_timer()) {
+            (true, _) => PATIENCE,
+            // The recorded run waited no longer than its patience before the timer ran out.
+            (false, true) => ON_ITS_WAY,
+            (false, false) => REPLAY_PATIENCE,
+        };
         // Who starts a client beside the program starts it now.
         header().waits_outside.store(u32::from(!given), Release);
         let came = waits.wait_for(chosen, patience);
