@@ -25,6 +25,9 @@ const PATIENCE: u64 = 20;
 const ON_ITS_WAY: u64 = 200;
 /// Time in milliseconds for which a replay waits for input that came when the run was recorded.
 const REPLAY_PATIENCE: u64 = 3_000;
+/// The same for a signal that a timer of the program may send instead: the recorded run waited for [`PATIENCE`] before it
+/// let the timer run out, and the machine may be slower now.
+const SIGNAL_PATIENCE: u64 = 10 * PATIENCE;
 
 /// The objects of all waits.
 struct Waits {
@@ -77,11 +80,6 @@ impl Waits {
 
     fn is_empty(&self) -> bool {
         !self.unseen && self.descriptors.is_empty()
-    }
-
-    /// Returns whether a signal is all that could end the waits and the program has a timer that may send it.
-    fn may_end_by_timer(&self) -> bool {
-        self.descriptors.is_empty() && timers::next() != u64::MAX
     }
 
     /// Waits like [`Waits::wait`] and notes the wait in the log: when the time of the run is over, the recorder sees
@@ -203,11 +201,10 @@ pub fn help(chosen: &'static Thread) -> bool {
     let mut waits = Waits::of(core::iter::once(chosen));
     if !waits.is_empty() && waits.outside {
         let given = waits.given.is_some();
-        let patience = match (given, waits.may_end_by_timer()) {
-            (true, _) => PATIENCE,
-            // The recorded run waited no longer than its patience before the timer ran out.
-            (false, true) => ON_ITS_WAY,
-            (false, false) => REPLAY_PATIENCE,
+        let patience = match given {
+            true => PATIENCE,
+            false if may_be_sent_by_timer(chosen) => SIGNAL_PATIENCE,
+            false => REPLAY_PATIENCE,
         };
         // Who starts a client beside the program starts it now.
         header().waits_outside.store(u32::from(!given), Release);
@@ -224,6 +221,11 @@ pub fn help(chosen: &'static Thread) -> bool {
     let deadline = chosen.deadline.get();
     timers::go_on_to(deadline);
     deadline != 0
+}
+
+/// Returns whether the thread waits for a signal while a timer is armed.
+fn may_be_sent_by_timer(chosen: &Thread) -> bool {
+    matches!(chosen.wait.get(), Wait::Signal) && timers::next() != u64::MAX
 }
 
 impl Waits {
