@@ -90,8 +90,8 @@ pub(super) struct Image {
     code: Vec<CodeSymbol>,
     cfi: Cfi,
     imports: Imports,
-    /// Results of [`Image::next_call`], which every run asks for again.
-    next_calls: Mutex<FxHashMap<(u64, String), Option<u64>>>,
+    /// Results of [`Image::next_call`] by address and name, which every run asks for again.
+    next_calls: Mutex<FxHashMap<u64, FxHashMap<String, Option<u64>>>>,
     lines: Option<Mutex<addr2line::Context<DwarfReader>>>,
 }
 
@@ -237,10 +237,16 @@ impl Image {
     pub fn next_call(&self, address: u64, name: &str) -> Option<u64> {
         let (function, _) = self.code_symbol(address)?;
         let find = || self.imports.call_after(function, address, name);
-        match self.next_calls.lock() {
-            Ok(mut known) => *known.entry((address, name.to_owned())).or_insert_with(find),
-            Err(_) => find(),
+        let Ok(mut known) = self.next_calls.lock() else {
+            return find();
+        };
+        let known = known.entry(address).or_default();
+        if let Some(call) = known.get(name) {
+            return *call;
         }
+        let call = find();
+        known.insert(name.to_owned(), call);
+        call
     }
 
     /// Possible return addresses of calls in the code, see [`Imports::returns`].
