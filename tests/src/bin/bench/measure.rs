@@ -35,16 +35,21 @@ pub fn best<T>(repeats: usize, mut work: impl FnMut() -> T) -> Result<Duration> 
 /// Kilobytes that the process has now; its peak starts again from there.
 pub fn forget_peak() -> Result<u64> {
     fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak of memory")?;
-    status("VmRSS:")
+    status(std::process::id(), "VmRSS:")
 }
 
 /// Most kilobytes that the process has had.
 pub fn peak() -> Result<u64> {
-    status("VmHWM:")
+    peak_of(std::process::id())
 }
 
-fn status(line: &str) -> Result<u64> {
-    let text = fs::read_to_string("/proc/self/status")?;
+/// Most kilobytes that a process has had, which has not ended.
+pub fn peak_of(process: u32) -> Result<u64> {
+    status(process, "VmHWM:")
+}
+
+fn status(process: u32, line: &str) -> Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/status"))?;
     let found = text.lines().find_map(|text| text.strip_prefix(line));
     let number = found.and_then(|rest| rest.split_whitespace().next());
     Ok(number.context("no memory in /proc/self/status")?.parse()?)

@@ -5,9 +5,9 @@
 //! of all rounds. *Program part* is the program under the recorder alone, *whole* the command `unsnarl record -n 1`
 //! including assembling and storing the run, *not kept* one more run of a campaign that keeps none; all these record every
 //! access. *Lean* is the whole command where accesses that repeat others are left out. Memory is the peak of
-//! that command or of the program, whichever has more; both hold the log.
+//! that command, which maps the log that the program fills.
 
-use crate::{docs, paths::children, table::PrintedTable};
+use crate::{docs, measure::peak_of, paths::children, table::PrintedTable};
 use anyhow::{Context, Result, ensure};
 use std::{
     ffi::OsString,
@@ -286,26 +286,23 @@ fn stored(workspace: &Workspace) -> Result<(u64, u64, u64)> {
     Ok((events, std::fs::metadata(&path)?.len(), memory))
 }
 
-/// Most bytes of memory that a command, or a process that it has waited for, has had.
+/// Most bytes of memory that a command has had. Its own account is asked for while it runs: what
+/// `wait4` tells begins with the memory of this process, from which the command was started.
 fn peak(mut command: Command) -> Result<u64> {
-    let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
-    #[allow(
-        clippy::zombie_processes,
-        reason = "wait4 waits for it, and tells its memory"
-    )]
-    let child = quiet.spawn()?;
-    let mut status = 0;
-    // SAFETY: valid places for both answers; nobody else waits for this child.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        let waited = libc::wait4(child.id() as i32, &mut status, 0, &mut usage);
-        ensure!(
-            waited == child.id() as i32 && status == 0,
-            "the command failed"
-        );
-        usage
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut most = 0;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        most = peak_of(child.id()).unwrap_or(0).max(most);
+        std::thread::sleep(Duration::from_millis(1));
     };
-    Ok(usage.ru_maxrss as u64 * 1024)
+    ensure!(status.success(), "the command failed: {status}");
+    Ok(most * 1024)
 }
 
 fn plain(program: &Path) -> Result<()> {
