@@ -27,7 +27,8 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
         EventKind::Free | EventKind::Failure => "freed it again",
         EventKind::Lock | EventKind::SharedLock => "locked it",
         kind if kind.reads() => "read it",
-        _ => "wrote it",
+        kind if kind.writes() => "wrote it",
+        _ => "used it",
     };
     draft.detail(format!(
         "{} freed it at {} before {} {did} at {}.",

@@ -6,6 +6,7 @@ use super::{
     Proposers, atomicity, multi_variable, proposers::name_orders, turned::blamed, view::View,
 };
 use crate::{
+    callers::comes_again,
     explanation::{BugKind, Certainty, Explanation},
     pairs::{CoupledPairs, Triple, seen_couples, triples},
 };
@@ -78,9 +79,10 @@ impl Meeting {
             locations: rows.iter().map(|row| view.event(*row).location).collect(),
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
         };
-        // Atomic operations are made to meet: they are the protocol, and have no guard. Accesses under a common lock have
-        // one already.
-        let is_data = rows.iter().any(|row| !view.event(*row).kind.is_atomic());
+        // Atomic operations are made to meet: several variables of them are the protocol, and have no guard. Accesses
+        // under a common lock have one already.
+        let is_data =
+            met.locations.len() == 1 || rows.iter().any(|row| !view.event(*row).kind.is_atomic());
         let is_open = met.is_use_after_free || !is_locked(view, &rows);
         (met.entered.len() == 2 && is_data && is_open).then_some(met)
     }
@@ -98,15 +100,36 @@ impl Meeting {
         })
     }
 
+    /// Does a thread come to what is told between the two accesses, on a variable that it looked at before, in one visit of
+    /// these lines? It went on by what it saw: what it does then is part of the same operation.
+    fn is_around(&self, view: &View, triple: &Triple) -> bool {
+        let Triple {
+            first,
+            remote,
+            second,
+            ..
+        } = *triple;
+        let is_met = |row: EventId| self.locations.contains(&view.event(row).location);
+        let is_within = |entered: &EventId| (first..second).contains(entered);
+        view.event(first).kind.reads()
+            && view.event(remote).kind.writes()
+            && self.entered.get(&view.thread(first)).is_some_and(is_within)
+            && self.entered.contains_key(&view.thread(remote))
+            && !is_met(first)
+            && !comes_again(&view.run, first, second)
+    }
+
     fn interruptions(&self, view: &View) -> Vec<(EventId, GuardStory)> {
         let mut found = Vec::new();
         triples(&view.run, view.orders.accesses(), |triple| {
             let rows = [triple.first, triple.remote, triple.second];
+            // What a thread has written before the other one could is no step that this one interrupted.
             let is_open = || {
                 !view.is_forced(triple.first, triple.remote)
-                    || !view.is_forced(triple.remote, triple.second)
+                    || view.event(triple.first).kind.reads()
+                        && !view.is_forced(triple.remote, triple.second)
             };
-            if self.is_before(view, &rows) && is_open() {
+            if (self.is_before(view, &rows) || self.is_around(view, &triple)) && is_open() {
                 found.push((triple.second, GuardStory::Single(triple)));
             }
         });
@@ -185,5 +208,38 @@ mod tests {
             main.1 R held =0 @4 lock\nmain.2 R held =0 @4 lock\n\
             main.1 W held =1 @5 lock\nmain.2 W held =1 @5 lock\n";
         assert!(told(after).is_empty());
+    }
+
+    /// Both threads find that nothing was made yet, and each makes one: what is told is only the order of their stores.
+    #[test]
+    fn the_look_that_goes_on_to_what_is_told_belongs_to_it() {
+        let make = |who: &str, n: u32| {
+            format!(
+                "{who} W table ={n} @5 get\n{who} W ready =1 @6 get\n{who} R table ={n} @8 get\n"
+            )
+        };
+        let look = |who: &str, n: u32| format!("{who} R ready ={n} @4 get\n");
+        let begin = "main fork main.1 @40\nmain fork main.2 @41\n";
+        let second = [&*look("main.2", 1), "main.2 R table =1 @8 get\n"].concat();
+        let fine = [begin, &look("main.1", 0), &make("main.1", 1), &second].concat();
+        let bad = [
+            begin,
+            &look("main.1", 0),
+            &look("main.2", 0),
+            &make("main.2", 2),
+            &make("main.1", 1),
+            "main R table =1 @44 main\nmain fails @44 main\n",
+        ];
+        let corpora = corpus(&[&*fine; 6], &[&bad.concat()]);
+        let proposers = Proposers::comparing(&corpora);
+        let first = explain(&corpora, &Budget::unlimited()).findings.remove(0);
+        let mut proposals = proposers.instead_of(&first, &[]);
+        let budget = Budget::unlimited();
+        let others = proposers.all().flat_map(|one| proposals.by(one, &budget));
+        let mut stories = [first.clone()].into_iter().chain(others);
+        let order = stories.find(|one| one.kind == BugKind::OrderViolation);
+        let guards = guarding(&proposers, &order.unwrap()).into_iter();
+        let told: Vec<String> = guards.map(|one| one.headline).collect();
+        assert_eq!(told, ["another thread's update of `ready` was lost"]);
     }
 }

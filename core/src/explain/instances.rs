@@ -3,14 +3,14 @@
 use super::turned::{Blamed, blamed, half, missing};
 use crate::{
     claims::Claim,
-    explanation::{Absent, Explanation, Step},
+    explanation::{Absent, BugKind, Explanation, Step},
     facts,
     mining::Trace,
     orders::{Accesses, Dependency, dependencies},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, LocationId, Run};
+use unsnarl_trace::{EventId, LocationId, Run, ThreadId};
 
 /// A line with the kind of access.
 type LineAndKind<'a> = (&'a str, u32, &'a str);
@@ -75,6 +75,9 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
     if let Some(claim) = interruption(explanation) {
         return Some(claim.is_had(&Trace::new(run, &Accesses::new(run))));
     }
+    if let (BugKind::UseAfterFree, [free, used]) = (explanation.kind, &blamed[..]) {
+        return Some(is_used_after(run, free.step, used.step));
+    }
     let mut wanted = orders(&blamed);
     if wanted.is_empty() {
         return None;
@@ -87,6 +90,19 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
         }
     });
     Some(wanted.is_empty())
+}
+
+/// Returns whether a thread does at the one line what it does in a block that another thread has freed at the other.
+fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
+    let mut freed: FxHashMap<&str, ThreadId> = FxHashMap::default();
+    run.events.iter().any(|(row, event)| {
+        let (key_here, block) = (key_of(run, row), run.block(event.location));
+        let by = freed.get(block).copied();
+        if key_here == Some(key(free)) && !block.is_empty() {
+            freed.entry(block).or_insert(event.thread);
+        }
+        key_here == Some(key(used)) && by.is_some_and(|by| by != event.thread)
+    })
 }
 
 /// The interruption that an explanation claims.
@@ -253,5 +269,21 @@ mod tests {
         let told = explanation(&[FINE; 6], LOST);
         assert_eq!(bears_out(&told, &run(LOST)), Some(true));
         assert_eq!(bears_out(&told, &run(FINE)), Some(false));
+    }
+
+    /// A member of the block is used: its name is another one than the block's.
+    #[test]
+    fn a_run_bears_out_that_a_block_is_used_after_it_was_freed() {
+        let begin = "start main.1 worker\nmain alloc `heap(a.c:20 by main #0)` =16 @20\nmain fork main.1 @21\n";
+        let (free, used) = (
+            "main free `heap(a.c:20 by main #0)` @40\n",
+            "main.1 R `heap(a.c:20 by main #0).size` =7 @31 worker\n",
+        );
+        let late = [begin, used, free].concat();
+        let early = [begin, free, used, "main.1 fails @31\n"].concat();
+        let told = explanation(&[late.as_str(); 6], &early);
+        assert_eq!(told.kind, BugKind::UseAfterFree);
+        assert_eq!(bears_out(&told, &run(&early)), Some(true));
+        assert_eq!(bears_out(&told, &run(&late)), Some(false));
     }
 }

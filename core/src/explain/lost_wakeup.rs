@@ -4,6 +4,7 @@
 use super::{
     deadlock::Hang,
     draft::Draft,
+    locking::lock_name,
     view::View,
     waiting::{WaitingThread, changed_since, object_name, request, waiting},
 };
@@ -13,7 +14,7 @@ use crate::{
     facts,
 };
 use rustc_hash::FxHashSet;
-use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value, raw::WaitsFor};
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, ThreadId, Value, raw::WaitsFor};
 
 /// Fate of the signal that a waiting thread needed.
 enum SignalFate {
@@ -43,11 +44,7 @@ impl SignalFate {
         if let Some(stolen) = stolen(view, wait) {
             return SignalFate::Elsewhere(stolen);
         }
-        // The check could see a change that was signalled before it.
-        let unheard = unheard(view, waiter.object, wait);
-        if let Some(signal) = unheard
-            && checked.is_none_or(|read| signal > read)
-        {
+        if let Some(signal) = unheard(view, waiter.object, wait, checked) {
             return SignalFate::Early(signal);
         }
         match checked.and_then(|read| changed_since(view, read)) {
@@ -149,7 +146,7 @@ fn explain(
         view.at(wait)
     );
     match &sent {
-        SignalFate::Early(signal) => tell_early(view, &mut draft, *signal, &condition, &began),
+        SignalFate::Early(signal) => tell_early(view, &mut draft, (*signal, wait), &condition),
         SignalFate::Elsewhere(stolen) => tell_stolen(view, &mut draft, stolen, &condition),
         SignalFate::Forgotten(write) => {
             tell_forgotten(view, &mut draft, *write, waiter, &condition, &began)
@@ -183,13 +180,22 @@ fn explain(
     draft.finish()
 }
 
-fn tell_early(view: &View, draft: &mut Draft, signal: EventId, condition: &str, began: &str) {
+fn tell_early(view: &View, draft: &mut Draft, (signal, wait): (EventId, EventId), condition: &str) {
+    let who = view.name(wait);
+    let (when, label) = match woke_nobody(&view.event(signal)) {
+        true => ("while nobody waited".to_owned(), "nobody waits".to_owned()),
+        false => (
+            format!("before {who} waited"),
+            format!("{who} does not wait yet"),
+        ),
+    };
     draft.detail(format!(
-        "{} signalled `{condition}` at {} while nobody waited;\n{began}.",
+        "{} signalled `{condition}` at {} {when};\n{who} began to wait at {}.",
         view.words(signal),
-        view.at(signal)
+        view.at(signal),
+        view.at(wait),
     ));
-    draft.step(signal, "nobody waits");
+    draft.step(signal, label);
     draft.mark(signal, Role::Interference);
 }
 
@@ -288,17 +294,24 @@ fn tell_stolen(view: &View, draft: &mut Draft, stolen: &Stolen, condition: &str)
 
 fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signal: Option<EventId>) {
     let checked = checked_before(view, wait);
+    let looked = |read| {
+        let (what, at) = (view.variable(read), view.at(read));
+        format!("It last checked `{what}` at {at}")
+    };
     draft.set().remark = match checked {
-        Some(read) if signal.is_some_and(|signal| signal > read) => format!(
-            "It last checked `{}` at {}: the signal came between that and the wait.",
-            view.variable(read),
-            view.at(read)
-        ),
-        Some(read) => format!(
-            "It last checked `{}` at {}.",
-            view.variable(read),
-            view.at(read)
-        ),
+        Some(read) if signal.is_some_and(|signal| signal > read) => {
+            let unlocked = unlocked_change(view, read, wait);
+            if let Some((change, _)) = &unlocked {
+                draft.step(*change, "");
+            }
+            let without = unlocked.map(|(_, words)| format!(" {words}"));
+            format!(
+                "{}: the signal came between that and the wait.{}",
+                looked(read),
+                without.unwrap_or_default()
+            )
+        }
+        Some(read) => format!("{}.", looked(read)),
         None if reads_before(view, wait).is_empty() => {
             "Nothing is checked before the wait.".to_owned()
         }
@@ -308,6 +321,30 @@ fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signal: Option<Even
         draft.step(read, "");
         draft.mark(read, Role::Cause);
     }
+}
+
+/// The change between a check and its wait that was made without the lock which the waiting thread holds from one to
+/// the other, with the sentence that says so: with the lock it would have come before the check, or after the wait had
+/// begun.
+fn unlocked_change(view: &View, read: EventId, wait: EventId) -> Option<(EventId, String)> {
+    let change = changed_since(view, read).filter(|change| *change < wait)?;
+    let held = view.orders.locks_held(read);
+    let mut sections = held.iter();
+    let section = sections.find(|section| {
+        let (waiting, changing) = (view.orders.locks_held(wait), view.orders.locks_held(change));
+        waiting
+            .iter()
+            .any(|other| other.acquired == section.acquired)
+            && changing.iter().all(|other| other.lock != section.lock)
+    })?;
+    let sentence = format!(
+        "`{}` is changed at {} without `{}`, which {} holds from the check to the wait.",
+        view.variable(change),
+        view.at(change),
+        lock_name(view, section),
+        view.name(wait),
+    );
+    Some((change, sentence))
 }
 
 /// The last signal during the wait, if it woke another thread.
@@ -333,9 +370,15 @@ fn stolen(view: &View, wait: EventId) -> Option<Stolen> {
     })
 }
 
-/// The last signal before the wait that woke no thread and would have woken this one during a wait: another
-/// thread's, and none that the thread has waited after before.
-fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId> {
+/// The last signal before the wait that would have woken this thread during a wait: another thread's, none that the
+/// thread has waited after before, and none before its check, which could see what was signalled. A signal that woke
+/// another thread may have been meant for that one; a broadcast is for all.
+fn unheard(
+    view: &View,
+    condition: LocationId,
+    wait: EventId,
+    checked: Option<EventId>,
+) -> Option<EventId> {
     let waiter = view.thread(wait);
     let mut own = view.rows.before(waiter, wait).iter().rev();
     let woke = |row: &&EventId| {
@@ -346,12 +389,20 @@ fn unheard(view: &View, condition: LocationId, wait: EventId) -> Option<EventId>
     let signals = view.run.events.iter().filter(|(row, event)| {
         *row < wait
             && since.is_none_or(|woke| *row > woke)
+            && checked.is_none_or(|read| *row > read)
             && event.thread != waiter
             && event.location == condition
-            && matches!(event.kind, EventKind::Signal | EventKind::Broadcast)
-            && event.value == Some(Value::Bits(0))
+            && match event.kind {
+                EventKind::Signal => woke_nobody(event),
+                EventKind::Broadcast => checked.is_some() || woke_nobody(event),
+                _ => false,
+            }
     });
     signals.map(|(row, _)| row).last()
+}
+
+fn woke_nobody(signal: &Event) -> bool {
+    signal.value == Some(Value::Bits(0))
 }
 
 /// The thread's last read of each shared location in the steps before its wait, the latest first.

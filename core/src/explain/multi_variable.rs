@@ -36,16 +36,13 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
     let (a, d) = (view.place(first.head), view.place(second.tail));
     let (b, c) = (view.place(first.tail), view.place(second.head));
     let do_x = |row| verb_of(view, row);
-    let remote = if (&b.file, b.line) == (&c.file, c.line) {
-        format!("{} both at {}", do_x(first.tail), view.at(first.tail))
-    } else {
-        format!(
-            "{} {x} at {} and {} {y} at {}",
-            do_x(first.tail),
-            view.at(first.tail),
-            do_x(second.head),
-            line(&c, &b)
-        )
+    let (to_x, to_y) = (do_x(first.tail), do_x(second.head));
+    let at = view.at(first.tail);
+    let is_one_line = (&b.file, b.line) == (&c.file, c.line);
+    let remote = match is_one_line {
+        true if to_x == to_y => format!("{to_x} both at {at}"),
+        true => format!("{to_x} {x} and {to_y} {y} at {at}"),
+        false => format!("{to_x} {x} at {at} and {to_y} {y} at {}", line(&c, &b)),
     };
     let began = format!("{who} {} {x} at {}", do_x(first.head), view.at(first.head));
     let ended = match is_one {

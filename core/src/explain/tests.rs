@@ -453,6 +453,37 @@ fn use_after_free() {
     );
 }
 
+/// A notification after which nobody waits any more: the one who waited has gone, and has taken the condition along.
+#[test]
+fn a_signal_to_a_condition_in_a_freed_block() {
+    let text = r#"
+        start main.1 serve
+        main alloc `heap(a.c:20 by main #0)` =64 @20 ask "r = new Request;"
+        main fork main.1 @21 ask
+        main.1 W `heap(a.c:20 by main #0)` =1 @31 serve "r->ready = 1;"
+        main R `heap(a.c:20 by main #0)` =1 @23 ask "while (!r->ready)"
+        main free `heap(a.c:20 by main #0)` @25 ask "delete r;"
+        main.1 signal `heap(a.c:20 by main #0)+8` =0 @32 serve "r->cv.notify_one();"
+        main.1 fails @32 segmentation fault
+    "#;
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: `r->cv` was freed while serve (main.1) still used it
+          ask (main) freed it at test.c:25 before serve (main.1) used it at line 32.
+
+           main    test.c:25  delete r;            frees the block  <- too early
+           main.1  test.c:32  r->cv.notify_one();  signals r->cv    after it was freed
+           main.1  test.c:32                       fails
+
+          Nothing orders the two.
+          Possible: the recorded runs do not settle it. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
 #[test]
 fn sequential_bug() {
     let run = |n: usize| {

@@ -21,7 +21,9 @@ pub(super) fn seen_before(view: &View, needs: &Needs) -> Option<Publication> {
     halves.next()
 }
 
-fn is_half(view: &View, given: &Publication, needs: &Needs) -> bool {
+/// Returns whether the handover is a change that another one belongs to, which the reader needs and which was still to
+/// come when it looked at both in one step.
+pub(super) fn is_half(view: &View, given: &Publication, needs: &Needs) -> bool {
     let (store, load) = (view.event(given.store), view.event(given.load));
     let is_change = store.kind.is_access() && store.kind.writes() && load.kind.is_access();
     let wanted = view.event(needs.reader).location;

@@ -265,7 +265,49 @@ fn interfering(
     if within(first.event) && within(last.event) {
         return None;
     }
-    lines(run, EventId(first.event), EventId(last.event))
+    let causes = explanation.steps.iter().filter(|step| cause(step));
+    let inner = called_within(run, causes.map(|step| EventId(step.event)), known);
+    lines_outside(run, EventId(first.event), EventId(last.event), &inner)
+}
+
+/// The functions by which rows were reached from these lines.
+fn called_within(
+    run: &Run,
+    rows: impl Iterator<Item = EventId>,
+    known: &[FunctionLines],
+) -> BTreeSet<String> {
+    let inner = rows.flat_map(|row| {
+        let frames = frames(run, row);
+        let at = frames
+            .iter()
+            .position(|at| known.iter().any(|place| place.holds(at)));
+        frames.into_iter().take(at.unwrap_or(0))
+    });
+    inner.map(|at| at.function).collect()
+}
+
+/// As [`lines`], but in a function that is not among these: what is called within atomic lines needs none of its own.
+fn lines_outside(
+    run: &Run,
+    first: EventId,
+    last: EventId,
+    inner: &BTreeSet<String>,
+) -> Option<FunctionLines> {
+    let outside = |row: EventId| {
+        let mut frames = frames(run, row).into_iter();
+        frames.find(|at| !inner.contains(&at.function))
+    };
+    let found = lines(run, first, last)?;
+    if !inner.contains(&found.function) {
+        return Some(found);
+    }
+    let (a, b) = (outside(first)?, outside(last)?);
+    (a.function == b.function && a.file == b.file).then(|| FunctionLines {
+        file: a.file,
+        function: a.function,
+        first: a.line.min(b.line),
+        last: a.line.max(b.line),
+    })
 }
 
 /// Merges the places of each function: from its first line to its last.

@@ -243,6 +243,68 @@ fn a_lost_update_gets_a_mutex_beside_its_variable() {
     assert_eq!(edited, expected);
 }
 
+/// Both threads format into one buffer and copy it; the function that formats is called within the lines that become atomic.
+#[test]
+fn what_is_called_within_atomic_lines_is_not_guarded_once_more() {
+    let source = "\
+#include <pthread.h>
+#include <string.h>
+static char text[8];
+static const char *format(int n)
+{
+    text[0] = '0' + n;
+    return text;
+}
+static char out[2][8];
+static void *one(void *arg)
+{
+    const char *made = format(1);
+    strcpy(out[0], made);
+    return arg;
+}
+static void *two(void *arg)
+{
+    const char *made = format(2);
+    strcpy(out[1], made);
+    return arg;
+}
+";
+    let made = |who: &str, by: &str, at: u32, n: u32| {
+        format!("{who} W text ={n} via={at}@{by} @6 format \"text[0] = '0' + n;\"\n")
+    };
+    let copied = |who: &str, by: &str, at: u32, n: u32| format!("{who} R text ={n} @{at} {by}\n");
+    let begin = "start main.1 one\nstart main.2 two\nmain fork main.1 @30 main\nmain fork main.2 @31 main\n";
+    let fine = [
+        begin,
+        &made("main.1", "one", 12, 1),
+        &copied("main.1", "one", 13, 1),
+        &made("main.2", "two", 18, 2),
+        &copied("main.2", "two", 19, 2),
+    ];
+    let bad = [
+        begin,
+        &made("main.1", "one", 12, 1),
+        &made("main.2", "two", 18, 2),
+        &copied("main.1", "one", 13, 2),
+        &copied("main.2", "two", 19, 2),
+        "main.1 fails @13 one\n",
+    ];
+    let (fine, bad) = (fine.concat(), bad.concat());
+    let runs = [
+        ("failed-1", &*bad),
+        ("passed-1", &*fine),
+        ("passed-2", &*fine),
+    ];
+    let offered = offered_of(&runs, source);
+    let titles: Vec<&str> = offered.fixes.iter().map(|fix| &*fix.title).collect();
+    assert_eq!(
+        titles,
+        ["guard lines 12 to 13 and lines 18 to 19 with a new mutex `text_lock`"],
+        "{:?}",
+        offered.refused
+    );
+}
+
 #[test]
 fn sources_that_are_not_there_are_a_reason() {
     let offered = offered(&[]);

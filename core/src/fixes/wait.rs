@@ -67,6 +67,20 @@ fn again(case: &FixInput<'_>, file: &str, line: u32) -> Result<Fix, EditRefusal>
     ))
 }
 
+/// The reason for which no critical section helps a wait before which nothing is checked.
+fn why_without_check(signal: &SiteMark, wait: &SiteMark) -> EditRefusal {
+    match signal.step < wait.step {
+        true => format!(
+            "nothing is checked before the wait of line {}: no critical section helps, it needs a variable that is set \
+             before the signal and looked at, under the same lock, before each wait",
+            wait.place.line
+        ),
+        false => "another wait takes the signal: no critical section helps, each kind of waiter needs a condition \
+                  variable of its own, or a broadcast"
+            .to_owned(),
+    }
+}
+
 /// Puts the check of the condition and the wait into one critical section, and the signal into one as well.
 pub(super) fn signal_under_lock(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
     let explanation = case.explanation;
@@ -82,7 +96,7 @@ pub(super) fn signal_under_lock(case: &FixInput<'_>) -> Result<Fix, EditRefusal>
         .sites
         .iter()
         .find(|mark| mark.role == Role::Cause && mark.access.contains("read"));
-    let check = check.ok_or("another wait takes the signal: no critical section helps, each kind of waiter needs a condition variable of its own, or a broadcast")?;
+    let check = check.ok_or_else(|| why_without_check(signal, wait))?;
     let row = |at: Option<u32>| {
         at.and_then(|at| explanation.steps.get(at.checked_sub(1)? as usize))
             .map(|step| EventId(step.event))

@@ -9,6 +9,7 @@ use super::{
     directed::{directed, writes_at},
     experiment::Trials,
     not_run,
+    others::instead_of,
     time::within,
 };
 use crate::{
@@ -210,6 +211,7 @@ impl<'a> Judge<'a> {
             let known = std::mem::replace(case.explanation, other);
             let directed = directed(case, &self.few_passed())?;
             if directed.passes.is_some() {
+                instead_of(case.explanation, known);
                 return Ok(directed.passes);
             }
             *case.explanation = known;

@@ -52,6 +52,18 @@ impl OtherStory {
     }
 }
 
+/// Gives the story that is told instead of another one what experiments have shown of both.
+pub(super) fn instead_of(told: &mut Explanation, known: Explanation) {
+    let passed_over = OtherStory::of(&known, None).passed_over;
+    let mut others = known.passed_over;
+    let is_told = |other: &PassedOver| other.headline == told.headline;
+    if let Some(at) = others.iter().position(is_told) {
+        told.evidence = others.remove(at).evidence;
+    }
+    others.insert(0, passed_over);
+    told.passed_over = others;
+}
+
 fn lines(explanation: &Explanation) -> Lines {
     let marks = explanation.sites.iter();
     let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));

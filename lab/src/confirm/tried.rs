@@ -167,11 +167,16 @@ impl TriedStory {
     }
 
     /// Nothing fails without either, but only this one has a step that decides: the other may be a way there, or what
-    /// comes of it.
+    /// comes of it. What passes more often than it fails decides nothing.
     pub fn is_nearer_than(&self, other: &TriedStory) -> bool {
+        const MOSTLY: f64 = 0.5;
         let evidence = self.experiment.evidence;
         let may_come_of_it = self.is_symptom || self.is_use_after_free;
-        evidence.is_cause() && self.decides && !other.decides && !may_come_of_it
+        evidence.is_cause()
+            && evidence.with.value() > MOSTLY
+            && self.decides
+            && !other.decides
+            && !may_come_of_it
     }
 
     /// Returns whether this story is told rather than the other one. A story of much more effect comes before one of

@@ -174,6 +174,11 @@ impl EventRole {
         )
     }
 
+    /// Returns whether the operation touches the memory of its object where the program calls it.
+    pub const fn touches_object(self) -> bool {
+        self.is_locking() || self.object_use().is_some() && self.begins_call()
+    }
+
     /// Returns whether the event is the first of the call that makes it, or the only one.
     pub const fn begins_call(self) -> bool {
         use EventRole::*;
@@ -198,11 +203,10 @@ impl EventRole {
 impl RecordKind {
     /// Returns whether the operation touches the memory of its object where the program calls it.
     pub const fn touches_object(self) -> bool {
-        let Some(kind) = self.event() else {
-            return false;
-        };
-        let role = kind.role();
-        role.is_locking() || role.object_use().is_some() && role.begins_call()
+        match self.event() {
+            Some(kind) => kind.role().touches_object(),
+            None => false,
+        }
     }
 }
 

@@ -1,13 +1,15 @@
-//! Reads by a thread that went on because of another one's premature announcement.
+//! Reads by a thread that went on because of another one's premature announcement, or that saw only one of two changes
+//! which belong together.
 
 use super::{Candidate, Story, candidate, distance};
 use crate::{
     Budget,
     budget::Poll,
     explain::{
-        announced::{Needs, gives_away, is_one_section},
+        announced::{Needs, gives_away, is_one_section, stands_above},
         handovers::handovers,
         order::Publication,
+        torn::is_half,
         view::View,
     },
     pairs::{AccessClass, AccessKey, PairKey},
@@ -130,6 +132,7 @@ fn never_written(
         let place = counts.site(original.head).map(|site| site.place.clone());
         let needs = Needs::absent(reader, place.unwrap_or_default(), Some(by));
         gives_away(view, given, &needs) && !is_one_section(view, given, &needs)
+            || is_half_done(view, given, &needs)
     });
     let original = wanted.next().filter(|_| is_its)?;
     Some(Story::Missing {
@@ -137,6 +140,11 @@ fn never_written(
         reader,
         by: Some(by),
     })
+}
+
+/// Returns whether the reader had seen the first of two changes that belong together, and looks at both in one step.
+fn is_half_done(view: &View, given: &Publication, needs: &Needs) -> bool {
+    is_half(view, given, needs) && stands_above(view, given.store, needs).is_some()
 }
 
 /// Reads of shared locations that flowed into the failure over a short distance.

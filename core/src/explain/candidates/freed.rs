@@ -34,7 +34,7 @@ pub(super) fn after_free(view: &View) -> Vec<Candidate> {
         let uses = again
             || event.kind.is_access()
             || event.kind == EventKind::Free
-            || event.kind == EventKind::Lock;
+            || event.kind.role().touches_object();
         if uses {
             found.push(after_free_candidate(view, free, row, again));
         }

@@ -47,3 +47,40 @@ fn a_look_in_one_section_needs_both_changes() {
 fn a_look_in_two_sections_is_told_by_an_order() {
     assert_eq!(told(false).kind, BugKind::OrderViolation);
 }
+
+/// A change is seen half done in its second round, in which the run ends: the other half is known from the first.
+#[test]
+fn a_half_that_never_came_is_known_from_an_earlier_round() {
+    let round = |n: u32| {
+        let change = |line: u32, variable: &str| {
+            format!(
+                "main.1 lock m @{line} add\nmain.1 W {variable} ={n} @{} add\nmain.1 unlock m @{} add\n",
+                line + 1,
+                line + 2
+            )
+        };
+        [change(5, "sum"), change(8, "count")]
+    };
+    let look = |sum: u32, count: u32| {
+        format!(
+            "main.2 lock m @20 mean\nmain.2 R sum ={sum} @22 mean\n\
+             main.2 R count ={count} @23 mean\nmain.2 unlock m @24 mean\n"
+        )
+    };
+    let ([a, b], [c, d]) = (round(1), round(2));
+    let fine = [BEGIN, &a, &b, &look(1, 1), &c, &d, &look(2, 2)].concat();
+    let torn = [
+        BEGIN,
+        &a,
+        &b,
+        &look(1, 1),
+        &c,
+        &look(2, 1),
+        "main.2 fails @25 mean\n",
+    ]
+    .concat();
+    let runs = corpus(&[&*fine; 6], &[&torn]);
+    let told = explain(&runs, &Budget::unlimited()).findings.remove(0);
+    let headline = "`sum` and `count` were read while only one of them was new";
+    assert_eq!(told.headline, headline);
+}
