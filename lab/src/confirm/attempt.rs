@@ -7,7 +7,7 @@ use crate::{
 use anyhow::Result;
 use unsnarl_core::{Tally, explain::Turned};
 use unsnarl_recorder::proposal::{ScheduleEnd, TrialError};
-use unsnarl_trace::{EventId, EventKind, Outcome, Policy, Proposal, Run, Wanted};
+use unsnarl_trace::{Event, EventId, EventKind, Outcome, Policy, Proposal, Run, Wanted};
 
 /// Result of executing an order.
 pub enum OrderAttempt {
@@ -51,27 +51,53 @@ fn beginning(
     let mut proposal = Proposal::of_events(executor.run, &events);
     if let Some(absent) = &turned.awaited {
         let place = &absent.place;
-        let comes = wanted(passed?, (&place.file, place.line), &turned.awaited_by)?;
-        proposal.events.push(comes);
+        let of = AwaitedWrite {
+            place: (&place.file, place.line),
+            by: &turned.awaited_by,
+            location: location(executor.run, turned.until),
+        };
+        let passed = passed?;
+        let comes = anywhere(passed, of.row(passed)?)?;
+        proposal.events.push(next_in(executor.run, &events, comes));
     }
     Some(proposal)
 }
 
-/// The write at a place, by this thread, or by the one that does it in a run that passed.
-fn wanted(run: &Run, place: (&str, u32), by: &str) -> Option<Wanted> {
-    anywhere(run, written(run, place, by)?)
+/// The name of the location of a row.
+pub fn location(run: &Run, row: EventId) -> &str {
+    let event = run.events.get(row);
+    event.map_or("", |event| run.location(event.location))
 }
 
-/// The first row of a run that writes there, by this thread if one is named.
-pub fn written(run: &Run, (file, line): (&str, u32), by: &str) -> Option<EventId> {
-    let here = |kind: EventKind, site| {
-        let site = run.meta.site(site);
-        kind.writes() && site.line == line && site.file == file
-    };
-    let is_by = |thread| by.is_empty() || run.meta.thread(thread).name == by;
-    let mut events = run.events.iter();
-    let found = events.find(|(_, event)| here(event.kind, event.site) && is_by(event.thread));
-    found.map(|(row, _)| row)
+/// A write that the failing run never reached.
+pub struct AwaitedWrite<'a> {
+    /// File and line.
+    pub place: (&'a str, u32),
+    /// Its thread; empty where several threads could do it.
+    pub by: &'a str,
+    /// The location that was read before it. A line may write several, as in a loop over an array.
+    pub location: &'a str,
+}
+
+impl AwaitedWrite<'_> {
+    /// The first row of another run that writes there: the location if it has one of that name, else any.
+    pub fn row(&self, run: &Run) -> Option<EventId> {
+        let here = |kind: EventKind, site| {
+            let site = run.meta.site(site);
+            kind.writes() && (site.file.as_str(), site.line) == self.place
+        };
+        let is_by = |thread| self.by.is_empty() || run.meta.thread(thread).name == self.by;
+        let events = run.events.iter();
+        let mut found =
+            events.filter(|(_, event)| here(event.kind, event.site) && is_by(event.thread));
+        let first = found.next()?;
+        let is_it = |(_, event): &(EventId, Event)| run.location(event.location) == self.location;
+        let (row, _) = std::iter::once(first)
+            .chain(found)
+            .find(is_it)
+            .unwrap_or(first);
+        Some(row)
+    }
 }
 
 /// An event of another run, whatever its location is called.
@@ -79,6 +105,28 @@ pub fn anywhere(run: &Run, row: EventId) -> Option<Wanted> {
     let mut wanted = Proposal::of_events(run, &[row]).events.pop()?;
     wanted.location = String::new();
     Some(wanted)
+}
+
+/// The event as the next one of its kind that the failing run lacks: in a loop, that of the round in which it ended. It is
+/// counted from the thread's last one of the events that come before it in a schedule.
+pub fn next_in(failing: &Run, before: &[EventId], wanted: Wanted) -> Wanted {
+    let is_own = |thread| failing.meta.thread(thread).name == wanted.thread;
+    let mut own = before.iter().rev().copied();
+    let after = own.find(|row| is_own(failing.events.thread(*row)));
+    let rows = failing.events.iter();
+    let since =
+        rows.filter(|(row, event)| after.is_none_or(|after| *row > after) && is_own(event.thread));
+    let same = since.filter(|(_, event)| {
+        let site = failing.meta.site(event.site);
+        let is_here = (site.line, site.column) == (wanted.line, wanted.column);
+        event.kind == wanted.kind && is_here && site.file == wanted.file
+    });
+    let mut done: Vec<u64> = same.map(|(_, event)| event.seq).collect();
+    done.dedup();
+    Wanted {
+        nth: done.len() as u32 + 1,
+        ..wanted
+    }
 }
 
 /// Executes a beginning and goes on after it in several ways, until one passes.

@@ -2,7 +2,7 @@
 //! Everything else is drawn.
 
 use super::{
-    attempt::{anywhere, written},
+    attempt::{AwaitedWrite, anywhere, location, next_in},
     counterexamples::Counterexamples,
     samples::{Drawn, SAMPLES, SampledOrder, Samples, compare, evidence},
 };
@@ -235,17 +235,23 @@ impl Trials<'_> {
         let without = orders.without.iter();
         let mut without: Vec<SampledOrder> = without.map(|order| way(order, then)).collect();
         if let Some(absent) = &orders.absent {
-            let place = (absent.place.file.as_str(), absent.place.line);
+            let write = AwaitedWrite {
+                place: (&absent.place.file, absent.place.line),
+                by: &absent.thread,
+                location: location(self.executor.run, last),
+            };
             let mut passed = self.passed.iter();
-            let (run, row) =
-                passed.find_map(|run| Some((*run, written(run, place, &absent.thread)?)))?;
+            let (run, row) = passed.find_map(|run| Some((*run, write.row(run)?)))?;
+            let failing = self.executor.run;
+            let held = anywhere(run, outermost(run, row)?)?;
             with.proposal.events.push(Wanted {
                 optional: true,
-                ..anywhere(run, outermost(run, row)?)?
+                ..next_in(failing, &meanwhile, held)
             });
+            let comes = next_in(failing, &[], anywhere(run, row)?);
             for entry in &orders.after_absent {
                 let mut way = way(&[*entry], then);
-                way.proposal.events.insert(0, anywhere(run, row)?);
+                way.proposal.events.insert(0, comes.clone());
                 without.push(way);
             }
         }
