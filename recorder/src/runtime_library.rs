@@ -3,7 +3,7 @@
 
 use crate::wrapper::{
     assembler,
-    flags::{CommandParts, EXPORTED, SPECS},
+    flags::{CommandParts, EXPORTED, SPECS, STRINGS},
 };
 use sha2::{Digest, Sha256};
 use std::{
@@ -22,6 +22,8 @@ use unsnarl_trace::own_folder;
 static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libunsnarl_runtime.a"));
 /// The header by which a program tells the scheduler something: `unsnarl.h`.
 pub static HEADER: &str = include_str!("../include/unsnarl.h");
+/// The header that lets programs compile the members of `std::string` themselves.
+static STRINGS_HEADER: &str = include_str!("../include/unsnarl_strings.h");
 /// The beginning of the archive's SHA-256: another build of unsnarl has its own folder.
 const HASH: &str = env!("UNSNARL_RUNTIME_HASH");
 
@@ -48,11 +50,12 @@ pub fn parts() -> Result<CommandParts, CacheError> {
     })
 }
 
-/// The folder with the header, and with nothing else that an `#include` could find.
+/// The folder with our headers, and with nothing else that an `#include` could find.
 fn include() -> Result<PathBuf, CacheError> {
     let folder = folder()?.join("include");
     own(&folder)?;
     provide("include/unsnarl.h", HEADER.as_bytes())?;
+    provide(&format!("include/{STRINGS}"), STRINGS_HEADER.as_bytes())?;
     Ok(folder)
 }
 

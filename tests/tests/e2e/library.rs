@@ -114,3 +114,47 @@ fn gcc() -> Result<()> {
 fn clang() -> Result<()> {
     check(TestedCompiler::Clang, &["-O0"])
 }
+
+/// A string is set behind a flag that says so: what its members do is part of the program, whatever the standard.
+#[test]
+fn members_of_a_string_are_recorded() -> Result<()> {
+    const SOURCE: &str = r#"
+#include <cassert>
+#include <string>
+#include <thread>
+
+static bool ready;
+static std::string name;
+
+static void set() {
+    ready = true;
+    name = "a name that is too long to stand in the string itself";
+}
+
+static void look() {
+    if (ready)
+        assert(!name.empty());
+}
+
+int main() {
+    std::thread setter(set), other(look);
+    setter.join();
+    other.join();
+}
+"#;
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
+        for standard in ["-std=c++11", "-std=c++20"] {
+            let workspace = Workspace::new()?;
+            let source = workspace.write("name.cpp", SOURCE)?;
+            let options = ["-O0", standard];
+            compile_with(&workspace, &source, "./name", compiler, &options)?;
+            workspace.record(&["-n", "100"], "./name")?.exits(1)?;
+            let told = workspace.unsnarl(&["explain"])?;
+            told.says(&[
+                "`ready` was changed before `name` was set",
+                "reads length 0",
+            ])?;
+        }
+    }
+    Ok(())
+}

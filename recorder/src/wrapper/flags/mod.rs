@@ -29,7 +29,7 @@ use std::{
 };
 
 pub use kept::left_out;
-pub use lists::{EXPORTED, SPECS};
+pub use lists::{EXPORTED, SPECS, STRINGS};
 pub use refusal::CommandRefusal;
 
 /// Files that the rewritten command refers to.
