@@ -174,6 +174,16 @@ pub fn own_part(name: &str) -> &str {
     }
 }
 
+/// What the number in an internal member of a type of the C++ library counts: of such a member's name [`own_part`] leaves
+/// only the variable.
+pub fn measure(name: &str) -> Option<&'static str> {
+    match name.rsplit(['.', '>']).next()? {
+        "_M_string_length" => Some("length"),
+        "_M_node_count" | "_M_element_count" => Some("size"),
+        _ => None,
+    }
+}
+
 /// Returns whether the text names the variable or one that contains it. `log.text[3]` is mentioned by
 /// `log.text`, not by `log` alone.
 pub fn mentions(text: &str, name: &str) -> bool {

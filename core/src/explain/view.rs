@@ -147,7 +147,11 @@ impl<'a> View<'a> {
         if facts::is_left_by_free(event.value, event.size) && self.is_freed(row) {
             return Some("freed memory".to_owned());
         }
-        facts::value(event.value, event.size, pointer)
+        let value = facts::value(event.value, event.size, pointer)?;
+        Some(match facts::measure(self.run.location(event.location)) {
+            Some(what) => format!("{what} {value}"),
+            None => value,
+        })
     }
 
     /// Returns whether a row's block was freed before it.
@@ -170,15 +174,19 @@ impl<'a> View<'a> {
 
     /// Text ` = 300`, or nothing when the value is unknown or uninformative.
     pub fn equals(&self, row: EventId) -> String {
-        match self.value(row) {
-            Some(value) if value != "a pointer" => format!(" = {value}"),
-            _ => String::new(),
-        }
+        self.is_value(row, self.value(row))
     }
 
     /// Text ` = 300` with the value that the row read: for an update, the old value.
     pub fn equals_read(&self, row: EventId) -> String {
-        match self.read_value(row) {
+        self.is_value(row, self.read_value(row))
+    }
+
+    /// Text ` = 300`; ` of length 3` where the number is only a part of the variable that is named.
+    fn is_value(&self, row: EventId, value: Option<String>) -> String {
+        let measure = facts::measure(self.run.location(self.event(row).location));
+        match value {
+            Some(value) if value != "a pointer" && measure.is_some() => format!(" of {value}"),
             Some(value) if value != "a pointer" => format!(" = {value}"),
             _ => String::new(),
         }

@@ -10,6 +10,7 @@ use super::{
         EditRefusal, function_name,
         hold::{AtomicLines, HoldResult, hold},
         locks::{LockStyle, Mutex, callee, calls, guarded, last_name},
+        signals,
         source::{ParsedSource, children, descendants, lines},
         waits,
     },
@@ -150,7 +151,7 @@ pub(super) fn signal_under_lock(case: &FixInput<'_>) -> Result<Fix, EditRefusal>
             .extend(kept.changes);
     }
     let signalled = case.files.get(&signal.place.file)?;
-    let mutex = signals_with(case, &seen, &waiting, waited, signal)?;
+    let mutex = signals_with(case, &seen, (&waiting, &b), waited, signal)?;
     let kept = hold(
         signalled,
         &mutex,
@@ -211,26 +212,45 @@ fn waits_with(
 fn signals_with(
     case: &FixInput<'_>,
     seen: &RunEvidence,
-    waiting: &Mutex,
+    (waiting, at): (&Mutex, &At),
     waited: EventId,
     signal: &SiteMark,
 ) -> Result<Mutex, EditRefusal> {
     let (file, line) = (&signal.place.file, signal.place.line);
     let source = case.files.get(file)?;
-    let named = given_back(case.run, waited)
-        .and_then(|lock| mutexes::in_function(source, file, line, &lock, seen).ok());
-    if let Some(mutex) = named {
-        return Ok(mutex);
-    }
     let field = last_name(waiting.name());
-    let beside = condition(source, line).and_then(|condition| {
-        let owner = condition.get(..condition.rfind(['.', '>'])? + 1)?;
-        Some(format!("{owner}{field}"))
-    });
-    Ok(Mutex {
-        object: beside.unwrap_or_else(|| waiting.object.clone()),
+    let signalled = condition(source, line);
+    let beside = signalled.and_then(|condition| Some(format!("{}{field}", owner(&condition)?)));
+    let named = || {
+        let lock = given_back(case.run, waited)?;
+        mutexes::in_function(source, file, line, &lock, seen).ok()
+    };
+    let of = |object: String| Mutex {
+        object,
         style: waiting.style,
-    })
+    };
+    // The name in the runs may be that of the one object there is, which the function knows by a pointer.
+    if let Some(object) = beside.as_ref().filter(|_| lie_beside(case, waiting, at)) {
+        return Ok(of(object.clone()));
+    }
+    Ok(named().unwrap_or_else(|| of(beside.unwrap_or_else(|| waiting.object.clone()))))
+}
+
+/// Returns whether the waiting function names the mutex and the condition as members of one object.
+fn lie_beside(case: &FixInput<'_>, waiting: &Mutex, at: &At) -> bool {
+    let source = case.files.get(&at.file).ok();
+    let condition = source.and_then(|source| {
+        let wait = signals::call_on(source, at.line).ok()?;
+        signals::of_call(source, wait.call)
+    });
+    let condition = condition.unwrap_or_default();
+    let of_condition = owner(condition.trim_start_matches('&'));
+    of_condition.is_some() && of_condition == owner(waiting.name())
+}
+
+/// The object that a member is named of: `queue->` of `queue->full`.
+fn owner(member: &str) -> Option<&str> {
+    member.get(..=member.rfind(['.', '>'])?)
 }
 
 /// The lock that a wait releases, as the runs name it.

@@ -65,7 +65,7 @@ pub fn waiting(source: &ParsedSource, line: u32) -> Result<WaitText, EditRefusal
 }
 
 /// A call that waits on a condition.
-pub(super) struct WaitCall<'t> {
+pub(in crate::fixes) struct WaitCall<'t> {
     pub call: Node<'t>,
     style: BroadcastStyle,
     /// The call looks at a predicate again and again.
@@ -76,7 +76,10 @@ pub(super) struct WaitCall<'t> {
 ///
 /// # Errors
 /// An error when there is none.
-pub(super) fn call_on(source: &ParsedSource, line: u32) -> Result<WaitCall<'_>, EditRefusal> {
+pub(in crate::fixes) fn call_on(
+    source: &ParsedSource,
+    line: u32,
+) -> Result<WaitCall<'_>, EditRefusal> {
     let mut around = source.function(line);
     // A predicate on the same line is a function of its own, within the call.
     while let Some(node) = around {

@@ -304,7 +304,10 @@ fn narrower<'t>(around: &Range<'t>, is_it: impl Fn(&Node<'t>) -> bool) -> Option
 
 /// The statements from line `first` to line `last` in the innermost block of a function that contains both.
 pub fn range<'t>(function: Node<'t>, first: u32, last: u32) -> Result<Range<'t>, EditRefusal> {
-    let outside = || format!("lines {first} to {last} are not statements of one function");
+    let outside = || match first == last {
+        true => format!("line {first} is no statement of a function"),
+        false => format!("lines {first} to {last} are not statements of one function"),
+    };
     let body = function.child_by_field_name("body").ok_or_else(outside)?;
     let mut around = whole(body).ok_or_else(outside)?;
     loop {
