@@ -57,8 +57,11 @@ pub(super) fn ordered(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
                     created.function, created.line, early.place.line
                 )
             };
-            let joined = instead_of_detach(case, &name, &created);
-            fixes.push(joined.unwrap_or_else(|| Err(unknown())));
+            let sooner = joined_sooner(case, &name, &frames);
+            match sooner.or_else(|| Some(vec![instead_of_detach(case, &name, &created)?])) {
+                Some(joined) => fixes.extend(joined),
+                None => fixes.push(Err(unknown())),
+            }
         }
         (None, None, None) => {}
     }
@@ -132,6 +135,91 @@ fn instead_of_detach(
             format!("line {line} of {name} waits until {thread} has ended"),
         )
     }))
+}
+
+/// Joins a thread sooner that a function on the way to the early step joins further down: before that step, and before the
+/// first line of this function that takes away or changes what the thread uses. `None` when no run joins it there.
+fn joined_sooner(
+    case: &FixInput<'_>,
+    thread: &str,
+    early: &[At],
+) -> Option<Vec<Result<Fix, EditRefusal>>> {
+    let runs = || case.runs.iter().map(|(_, run)| &**run);
+    let (at, joins) = runs().find_map(|run| joined_below(run, thread, early))?;
+    let taken = runs().flat_map(|run| taken_away(run, thread, at));
+    let first = taken.filter(|line| *line < at.line).min();
+    let lines = first.into_iter().chain([at.line]);
+    Some(
+        lines
+            .map(|line| sooner(case, thread, (at, line), joins))
+            .collect(),
+    )
+}
+
+/// The function that reaches the early step and, further down, joins the thread; with the line of the join.
+fn joined_below<'e>(run: &Run, thread: &str, early: &'e [At]) -> Option<(&'e At, u32)> {
+    let named = |id: u16| run.meta.thread(ThreadId(id)).name == thread;
+    let is_join = |event: &Event| {
+        event.kind == EventKind::Join && other_thread(event.value).is_some_and(named)
+    };
+    let (row, _) = run.events.iter().find(|(_, event)| is_join(event))?;
+    let below = frames(run, row);
+    let joining = |at: &At| {
+        let mut own = below.iter().filter(|join| {
+            (&join.file, &join.function) == (&at.file, &at.function) && join.line > at.line
+        });
+        own.next().map(|join| join.line)
+    };
+    early.iter().find_map(|at| Some((at, joining(at)?)))
+}
+
+/// Lines of a function on which another thread frees, or changes without a lock, what the thread uses.
+fn taken_away(run: &Run, thread: &str, of: &At) -> BTreeSet<u32> {
+    let is_own = |id: ThreadId| run.meta.thread(id).name == thread;
+    let own = run.events.iter().filter(|(_, event)| is_own(event.thread));
+    let used: BTreeSet<LocationId> = own.map(|(_, event)| event.location).collect();
+    let blocks: BTreeSet<&str> = used.iter().map(|location| run.block(*location)).collect();
+    let locks = Locks::new(run, &mut Vec::new());
+    let takes = run.events.iter().filter(|(row, event)| {
+        let is_free = event.kind == EventKind::Free && blocks.contains(run.block(event.location));
+        let is_open = || locks.held_at(event.thread, *row).next().is_none();
+        let changes = event.kind.writes() && used.contains(&event.location) && is_open();
+        !is_own(event.thread) && (is_free || changes)
+    });
+    let lines = takes.filter_map(|(row, _)| {
+        let mut frames = frames(run, row).into_iter();
+        frames.find(|at| (&at.file, &at.function) == (&of.file, &of.function))
+    });
+    lines.map(|at| at.line).collect()
+}
+
+/// Moves the join of a thread before a line.
+fn sooner(
+    case: &FixInput<'_>,
+    thread: &str,
+    (at, line): (&At, u32),
+    joins: u32,
+) -> Result<Fix, EditRefusal> {
+    let changes = move_statement::set_before(case.files.get(&at.file)?, joins, line)?;
+    let edits = Changes::from([(at.file.clone(), changes)]);
+    let ordered = Ordered::EndsBefore {
+        thread: thread.to_owned(),
+        file: at.file.clone(),
+        line,
+    };
+    let waits = format!(
+        "line {line} of {} waits until {thread} has ended",
+        basename(&at.file)
+    );
+    Ok(Fix {
+        ordered: vec![ordered],
+        ..Fix::edit(
+            FixKind::JoinBefore,
+            format!("join {thread} before line {line}: move line {joins} there"),
+            case.files.edits(&edits)?,
+            waits,
+        )
+    })
 }
 
 /// Joins before the blamed line, before the first line that depends on the thread where waiting for it

@@ -305,6 +305,52 @@ static void *two(void *arg)
     );
 }
 
+/// A service frees its buffer and joins its thread, which still uses that, only afterwards; another function has created it.
+#[test]
+fn a_join_below_comes_before_what_the_thread_uses() {
+    let source = "\
+#include <pthread.h>
+struct service { pthread_t thread; int running; char *buffer; };
+static void stop(struct service *s)
+{
+    s->running = 0;
+    free(s->buffer);
+    s->buffer = 0;
+    pthread_join(s->thread, 0);
+}
+";
+    let begin = "start main.1 serve\nmain alloc `heap(s.c:20 by main #0)` =16 @20 start\nmain W buffer =1 @21 start\n\
+                 main fork main.1 @22 start\n";
+    let used = "main.1 R buffer =1 @31 serve\nmain.1 W `heap(s.c:20 by main #0)` =5 @31 serve\n";
+    let stops = "main free `heap(s.c:20 by main #0)` @6 stop\nmain W buffer =0 @7 stop\n";
+    let joins = "main join main.1 @8 stop\n";
+    let fine = [begin, used, stops, joins].concat();
+    let bad = [
+        begin,
+        stops,
+        "main.1 R buffer =0 @31 serve\nmain.1 fails @31 serve\n",
+    ]
+    .concat();
+    let runs = [
+        ("failed-1", &*bad),
+        ("passed-1", &*fine),
+        ("passed-2", &*fine),
+    ];
+    let offered = offered_of(&runs, source);
+    let first = offered
+        .fixes
+        .first()
+        .unwrap_or_else(|| panic!("{offered:?}"));
+    assert_eq!(first.title, "join main.1 before line 6: move line 8 there");
+    let edited = apply(source, "test.c", &first.edits).unwrap();
+    let join = "    pthread_join(s->thread, 0);\n";
+    let free = "    free(s->buffer);\n";
+    let expected = source
+        .replace(join, "")
+        .replace(free, &[join, free].concat());
+    assert_eq!(edited, expected);
+}
+
 #[test]
 fn sources_that_are_not_there_are_a_reason() {
     let offered = offered(&[]);

@@ -163,10 +163,11 @@ fn moved_up(
     })
 }
 
-/// Moves the assignment on line `late` before the creation on line `created` of the thread that reads it.
+/// Moves the statement on line `late` before that on line `created`: an assignment before the creation of the thread that
+/// reads it, or a join before what the joined thread still uses.
 ///
 /// # Errors
-/// An error when the two are not in one block, or the assignment uses a variable that is declared between them.
+/// An error when the two are not in one block, or the statement uses what is declared or set between them.
 pub fn set_before(
     source: &ParsedSource,
     late: u32,
@@ -195,7 +196,6 @@ pub fn set_before(
         .iter()
         .filter(|node| (first..last).contains(&node.start_byte()));
     let between: Vec<Node<'_>> = between.copied().collect();
-    let used: Vec<&str> = words(source, what);
     let changed = |node: &&Node<'_>| {
         let names = descendants(**node)
             .into_iter()
@@ -205,13 +205,11 @@ pub fn set_before(
                 "declaration" => inner.child_by_field_name("declarator"),
                 _ => None,
             });
-        names
-            .into_iter()
-            .any(|name| words(source, name).iter().any(|word| used.contains(word)))
+        names.into_iter().any(|name| is_used(source, name, what))
     };
     if let Some(node) = between.iter().find(changed) {
         return Err(format!(
-            "line {late} uses what line {} sets, after the thread was created",
+            "line {late} uses what line {} sets, behind line {created}",
             lines(*node).start()
         ));
     }
@@ -219,6 +217,18 @@ pub fn set_before(
         line_before(source, first, source.str(what)),
         remove(source, what.start_byte(), what.end_byte()),
     ])
+}
+
+/// Returns whether a statement uses what is set: the very member of an object, or any of a variable's names.
+fn is_used(source: &ParsedSource, set: Node<'_>, by: Node<'_>) -> bool {
+    let mut used = descendants(by).into_iter();
+    match set.kind() {
+        "field_expression" => used.any(|node| source.str(node) == source.str(set)),
+        _ => {
+            let used: Vec<&str> = words(source, by);
+            words(source, set).iter().any(|word| used.contains(word))
+        }
+    }
 }
 
 fn words<'s>(source: &'s ParsedSource, node: Node<'_>) -> Vec<&'s str> {
