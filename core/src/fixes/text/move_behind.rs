@@ -9,6 +9,7 @@ use super::{
     source::{ParsedSource, children, descendants, lines},
 };
 use tree_sitter::Node;
+use unsnarl_trace::{EventKind, kinds::LibraryFunction};
 
 /// Moves the statement of line `early` after that of line `after`, which stands below it in the same block.
 ///
@@ -63,8 +64,37 @@ pub fn set_behind(
     ])
 }
 
-/// The variable that a statement sets: `count` of `list->count += 2`, of `list->count++` and of
-/// `list->count.store(2)`.
+/// Methods by which an object is changed for other threads to see.
+const METHODS: [&str; 9] = [
+    "store",
+    "exchange",
+    "fetch_add",
+    "fetch_sub",
+    "release",
+    "count_down",
+    "set_value",
+    "notify_one",
+    "notify_all",
+];
+
+/// Returns whether a function changes its first argument for other threads to see.
+fn tells(function: &str) -> bool {
+    const ATOMIC: [&str; 3] = ["atomic_", "__atomic_", "__sync_"];
+    let announces = |known: &LibraryFunction| {
+        let mut ends = known.ends.iter();
+        ends.any(|end| {
+            matches!(
+                end,
+                EventKind::SemPost | EventKind::Signal | EventKind::Broadcast
+            )
+        })
+    };
+    ATOMIC.iter().any(|prefix| function.starts_with(prefix))
+        || LibraryFunction::named(function).is_some_and(announces)
+}
+
+/// The variable that a statement sets: `count` of `list->count += 2`, of `list->count++`, of `list->count.store(2)` and of
+/// `sem_post(&list->count)`.
 fn target<'s>(source: &'s ParsedSource, statement: Node<'_>) -> Option<&'s str> {
     let node = children(statement).into_iter().next()?;
     let set = match node.kind() {
@@ -73,8 +103,8 @@ fn target<'s>(source: &'s ParsedSource, statement: Node<'_>) -> Option<&'s str> 
         "call_expression" => {
             let function = node.child_by_field_name("function")?;
             match function.child_by_field_name("argument") {
-                Some(object) if callee(source, node) == "store" => object,
-                None if callee(source, node).starts_with("atomic_store") => {
+                Some(object) if METHODS.contains(&callee(source, node)) => object,
+                None if tells(callee(source, node)) => {
                     let arguments = node.child_by_field_name("arguments")?;
                     children(arguments).into_iter().next()?
                 }
@@ -253,6 +283,17 @@ mod tests {
             "void f(void)\n{\n    done = 1; /*1*/\n    if (early)\n        return;\n    value = 2; /*2*/\n}\n",
             expect![[r#"
                 refused: line 4 locks or leaves in between
+            "#]],
+        );
+        check(
+            "a.c",
+            "void f(void)\n{\n    sem_post(&q->filled); /*1*/\n    q->ring[at] = v; /*2*/\n}\n",
+            expect![[r#"
+                void f(void)
+                {
+                    q->ring[at] = v;
+                    sem_post(&q->filled);
+                }
             "#]],
         );
         check(
