@@ -170,6 +170,13 @@ pub struct RecordArguments {
     /// Exit statuses of a run that passes; all others are failures [default: 0]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub expect_exit: Vec<u8>,
+    /// The program to record among those that the command starts: the name of its file, or its path
+    ///
+    /// The command may be a script, or any program that is not instrumented, such as env, make or a test driver; it is run
+    /// once beforehand to see what it starts. Without this option it has to be one instrumented program. The command's
+    /// exit status says whether a run failed, its last line of output is the failure's message (docs/recording.md).
+    #[arg(long, value_name = "NAME", conflicts_with = "driver")]
+    pub record_child: Option<OsString>,
     /// Let the program go on when it uses a heap block that it has freed
     #[arg(long)]
     pub allow_use_after_free: bool,
@@ -203,7 +210,7 @@ pub struct RecordArguments {
     /// Show what the program prints
     #[arg(long)]
     pub show_output: bool,
-    /// The program and its arguments
+    /// The program and its arguments, or a command that starts the program
     #[arg(last = true, required = true, value_name = "PROG ARGS")]
     pub command: Vec<OsString>,
 }
@@ -285,8 +292,9 @@ pub struct Explain {
     #[arg(long, value_name = "COMMAND")]
     pub driver: Option<OsString>,
     /// Time that one execution may take: seconds, or with a unit as in 500ms, 10s, 2m
-    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
-    pub timeout: Duration,
+    /// [default: the time that the recorded run could take]
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub timeout: Option<Duration>,
     /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,
@@ -448,8 +456,9 @@ pub struct PredictArguments {
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
     /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
-    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
-    pub timeout: Duration,
+    /// [default: the time that the recorded run could take]
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub timeout: Option<Duration>,
     /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,
@@ -491,8 +500,9 @@ pub struct Verify {
     #[arg(long, value_name = "MB", default_value_t = load::MEMORY, value_parser = clap::value_parser!(u64).range(1..))]
     pub memory: u64,
     /// Time that one run may take
-    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
-    pub timeout: Duration,
+    /// [default: the time that the recorded run could take]
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub timeout: Option<Duration>,
     /// File for the program's standard input, if the runs had one
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
@@ -537,8 +547,9 @@ pub struct ReplayArguments {
     #[arg(long, value_name = "COMMAND")]
     pub driver: Option<OsString>,
     /// Time that one run may take: seconds, or with a unit as in 500ms, 10s, 2m
-    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
-    pub timeout: Duration,
+    /// [default: the time that the recorded run could take]
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub timeout: Option<Duration>,
     /// Record the branches that are taken, too, and store the richer run in DIR/branches
     #[arg(long)]
     pub branches: bool,
@@ -605,8 +616,9 @@ pub struct Export {
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
     /// Time that one run may take, for --to test: seconds, or with a unit as in 500ms, 10s, 2m
-    #[arg(long, value_name = "T", default_value = "10s", value_parser = duration)]
-    pub timeout: Duration,
+    /// [default: the time that the recorded run could take]
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub timeout: Option<Duration>,
     /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,

@@ -9,6 +9,7 @@ mod message;
 
 mod arguments;
 mod cc;
+mod child;
 mod doctor;
 mod dsp;
 mod engines;

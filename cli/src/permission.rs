@@ -47,8 +47,12 @@ impl Trusting {
 /// Asks the user; every answer but a yes is a no.
 fn ask(deed: &ExecutionInputs) -> io::Result<bool> {
     let program: PathBuf = deed.program.components().collect();
+    let by = deed.parent.as_ref();
+    let by = by.map_or_else(String::new, |parent| {
+        format!(" by {} as it is now", parent.path.display())
+    });
     let question = format!(
-        "You have not recorded {} on this machine.\nExecute it as `{}` in {}? [y/N] ",
+        "You have not recorded {}{by} on this machine.\nExecute it as `{}` in {}? [y/N] ",
         program.display(),
         shell::command(&deed.command),
         deed.directory.display()

@@ -12,13 +12,13 @@ use unsnarl_lab::permission::permit;
 use unsnarl_recorder::{
     launch::{Output, Starter},
     log::Limits,
-    permit::{ExecutionInputs, Permit},
+    permit::{ExecutionInputs, Permit, parent_of},
     proposal::{Divergence, FollowVerdict, ScheduleEnd, execute_proposal},
     record::Job,
     target::{self, Target},
 };
 use unsnarl_trace::files::{MOST_TEXT, read_regular};
-use unsnarl_trace::{Proposal, Run, RunFolder, begins_as_run};
+use unsnarl_trace::{Proposal, Run, RunFolder, begins_as_run, meta::USUAL_TIME};
 
 /// The schedule in a file; `None` when the file is something else, such as a run.
 pub fn read(path: &Path) -> Result<Option<Proposal>> {
@@ -98,6 +98,7 @@ pub fn deed(proposal: &Proposal, target: &Target, directory: PathBuf) -> Executi
     ExecutionInputs {
         program: target.program.path().to_owned(),
         build_id: target.program.build_id().to_owned(),
+        parent: parent_of(proposal.parent.as_deref()),
         command: command.iter().map(Into::into).collect(),
         directory,
         input: proposal.input.clone(),
@@ -112,6 +113,7 @@ fn job(
 ) -> Job {
     Job {
         permit,
+        parent: deed.parent,
         command: deed.command,
         directory: deed.directory,
         stdin: arguments.stdin.clone(),
@@ -120,7 +122,7 @@ fn job(
         } else {
             Output::Kept
         },
-        timeout: arguments.timeout,
+        timeout: arguments.timeout.unwrap_or(USUAL_TIME),
         limits: Limits::default(),
         criteria: proposal.criteria.clone(),
         starter: Starter::default(),

@@ -2,6 +2,7 @@
 
 use crate::{
     arguments::{Chance, CoverageFormat, RecordArguments},
+    child::{self, Subject},
     message,
 };
 use anyhow::{Context, Result};
@@ -16,28 +17,28 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 use unsnarl_recorder::{
-    launch::{Company, Output, Starter, addresses},
+    launch::{Company, Output, Starter, addresses, parent::ParentProgram},
     log::Limits,
-    permit::Permit,
+    permit::{ExecutionInputs, Permit},
     record::{
         Alone, CampaignEnd, CampaignTally, Discarded, Goal, Job, MinimizedRun, Observed, Recording,
         Summary, USUAL_CAP, coverage::Coverage, exhaustive::SearchProgress, record,
         strategy::Strategy,
     },
-    target::{self, Target},
+    target::Target,
     wrapper::build::BuildKind,
 };
 use unsnarl_trace::{
-    Chances, Criteria, Event, EventId, Preemption, Run, RunFolder, ThreadId, own_folder::Purpose,
-    read_run, shell,
+    Chances, Criteria, Event, EventId, Preemption, Run, RunFolder, ThreadId, input::RunInput,
+    own_folder::Purpose, read_run, shell,
 };
 
 /// Records runs of a program.
 pub fn run(arguments: RecordArguments) -> Result<ExitCode> {
     let coverage = arguments.coverage;
     let directory = std::env::current_dir().context("the current folder cannot be found")?;
-    let name = arguments.command.first().cloned().unwrap_or_default();
-    let mut target = target::open_built_for(built_for(arguments.strategy), &name, &directory)?;
+    let stop = stop_flag()?;
+    let Subject { mut target, parent } = child::find(&arguments, &directory, &stop)?;
     recall(&mut target, &arguments.out);
     target
         .warnings
@@ -46,9 +47,9 @@ pub fn run(arguments: RecordArguments) -> Result<ExitCode> {
     if let Some(obstacle) = addresses::obstacle() {
         message::warning(&obstacle);
     }
-    let permit = permitted(&target, &arguments.command, &directory);
-    let recording = recording(arguments, directory, permit);
-    let stop = stop_flag()?;
+    let permit = permitted(&target, parent.as_ref(), &arguments.command, &directory);
+    let child = arguments.record_child.clone();
+    let recording = recording(arguments, directory, permit, parent);
     let begin = Instant::now();
     let bar = bar(&recording);
     let result = record(&recording, &target.program, &stop, |seen| {
@@ -56,7 +57,7 @@ pub fn run(arguments: RecordArguments) -> Result<ExitCode> {
     });
     bar.finish_and_clear();
     let summary = result?;
-    report(&recording, &summary, begin.elapsed());
+    report(&recording, child.as_deref(), &summary, begin.elapsed());
     if let Some(how) = coverage {
         print_coverage(&summary.coverage, how)?;
     }
@@ -106,10 +107,20 @@ fn status(tally: &CampaignTally) -> u8 {
 
 /// The permission to run a program that the user has named for recording. Warns if its runs cannot be distinguished
 /// from those of others later.
-pub fn permitted(target: &Target, command: &[OsString], directory: &Path) -> Permit {
-    let program = &target.program;
-    let (permit, problem) =
-        Permit::recording(program.path(), program.build_id(), command, directory);
+pub fn permitted(
+    target: &Target,
+    parent: Option<&ParentProgram>,
+    command: &[OsString],
+    directory: &Path,
+) -> Permit {
+    let (permit, problem) = Permit::recording(ExecutionInputs {
+        program: target.program.path().to_owned(),
+        build_id: target.program.build_id().to_owned(),
+        parent: parent.cloned(),
+        command: command.to_vec(),
+        directory: directory.to_owned(),
+        input: RunInput::default(),
+    });
     match problem {
         Some(problem) => message::warning(&problem.to_string()),
         None => tell_temporary(),
@@ -131,7 +142,12 @@ fn tell_temporary() {
     }
 }
 
-fn recording(arguments: RecordArguments, directory: PathBuf, permit: Permit) -> Recording {
+fn recording(
+    arguments: RecordArguments,
+    directory: PathBuf,
+    permit: Permit,
+    parent: Option<ParentProgram>,
+) -> Recording {
     let chances = chances(&arguments);
     // A search ends by itself, and a schedule without choices is always the same.
     let usual = match arguments.strategy {
@@ -144,6 +160,7 @@ fn recording(arguments: RecordArguments, directory: PathBuf, permit: Permit) -> 
     Recording {
         job: Job {
             permit,
+            parent,
             command: arguments.command,
             directory,
             stdin: arguments.stdin,
@@ -256,7 +273,7 @@ fn show(bar: &ProgressBar, goal: Goal, seen: &Observed<'_>) {
     bar.inc(1);
 }
 
-fn report(recording: &Recording, summary: &Summary, time: Duration) {
+fn report(recording: &Recording, child: Option<&OsStr>, summary: &Summary, time: Duration) {
     for (problem, runs) in summary.problems.iter().take(10) {
         message::warning(&match runs {
             1 => format!("{problem} (in one run)"),
@@ -349,7 +366,7 @@ fn report(recording: &Recording, summary: &Summary, time: Duration) {
         message::error("no run was recorded to its end; the messages above say why");
     } else {
         errln!("runs are in {}", recording.out.display());
-        errln!("  next: {}", next(recording, summary));
+        errln!("  next: {}", next(recording, child, summary));
     }
 }
 
@@ -570,11 +587,11 @@ pub fn explaining(runs: &Path) -> String {
 }
 
 /// The command to type next.
-fn next(recording: &Recording, summary: &Summary) -> String {
+fn next(recording: &Recording, child: Option<&OsStr>, summary: &Summary) -> String {
     if whole_status(summary) == 1 {
         return explaining(&recording.out);
     }
-    let command = given(&recording.job);
+    let command = given(&recording.job, child);
     let unfinished = summary.ended != CampaignEnd::Exhausted;
     let strategy = match recording.strategy {
         Strategy::Portfolio => String::new(),
@@ -607,7 +624,7 @@ fn next(recording: &Recording, summary: &Summary) -> String {
 }
 
 /// Returns the options that the program is run with: `--stdin FILE --driver COMMAND -- PROG ARGUMENTS`.
-fn given(job: &Job) -> String {
+fn given(job: &Job, child: Option<&OsStr>) -> String {
     let Company { driver, time, text } = job.starter.company();
     let time = time.map(|time| OsString::from(format!("{}ms", time.as_millis())));
     let text = text
@@ -617,6 +634,7 @@ fn given(job: &Job) -> String {
     let options = [
         ("--stdin", stdin),
         ("--driver", driver.clone()),
+        ("--record-child", child.map(OsStr::to_owned)),
         ("--for", time),
         ("--stop-when", text),
     ];

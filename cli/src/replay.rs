@@ -22,7 +22,7 @@ use unsnarl_recorder::{
     target,
 };
 use unsnarl_trace::files::read_text;
-use unsnarl_trace::{EventKind, Proposal, Run, RunFolder, read_run};
+use unsnarl_trace::{EventKind, Proposal, Run, RunFolder, meta::USUAL_TIME, read_run};
 
 /// Runs a recorded run again.
 pub fn run(arguments: ReplayArguments) -> Result<ExitCode> {
@@ -98,7 +98,7 @@ fn test(path: &Path, arguments: ReplayArguments) -> Result<ExitCode> {
     let setting = TrialSetting {
         program: arguments.program,
         stdin: arguments.stdin,
-        timeout: arguments.timeout,
+        timeout: arguments.timeout.unwrap_or(USUAL_TIME),
         output,
         word: arguments.trusting.word(),
     };

@@ -12,7 +12,7 @@ use std::{
 use unsnarl_recorder::{
     launch::{Company, Output, Starter},
     log::Limits,
-    permit::{ExecutionInputs, LedgerError, Permit, UserTrust},
+    permit::{ExecutionInputs, LedgerError, Permit, UserTrust, parent_of},
     proposal::{FollowVerdict, TrialError, execute_proposal},
     record::{Job, RecordError, Sampler},
     target::{self, Target},
@@ -27,8 +27,8 @@ pub struct ExecutionSettings {
     pub stdin: Option<PathBuf>,
     /// Command that uses the program from outside, started beside each execution in place of the recorded input.
     pub driver: Option<OsString>,
-    /// Time that one execution may take.
-    pub timeout: Duration,
+    /// Time that one execution may take; `None` for the time that the recorded run could take.
+    pub timeout: Option<Duration>,
     /// The user's word about the program.
     pub word: UserDecision,
 }
@@ -74,6 +74,11 @@ impl Executable {
         };
         let program = std::path::absolute(program)?;
         let target = target::open(program.as_os_str(), &directory)?;
+        if let Some(parent) = &run.meta.parent {
+            bail!(
+                "the program of {name} was started by {parent}, which cannot be told to start another build\n  next: record the command that it starts the program by"
+            );
+        }
         let mut command = command(run);
         if let Some(first) = command.first_mut() {
             *first = program.into();
@@ -122,11 +127,12 @@ impl Executable {
     ) -> Executable {
         let job = Job {
             permit,
+            parent: parent_of(run.meta.parent.as_deref()),
             command,
             directory,
             stdin: given.stdin.clone(),
             output: Output::Kept,
-            timeout: given.timeout,
+            timeout: given.timeout.unwrap_or(run.meta.time()),
             limits: limits(run),
             criteria: run.meta.criteria.clone(),
             starter: Starter::default().with_company(Company::of_driver(given.driver.clone())),

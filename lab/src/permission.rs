@@ -2,7 +2,7 @@
 //! be asked about what it refuses.
 
 use anyhow::Result;
-use std::{collections::BTreeSet, io};
+use std::io;
 use unsnarl_recorder::permit::{ExecutionInputs, Permit, UserTrust};
 
 /// A question to the user whether to execute something.
@@ -33,6 +33,6 @@ pub fn permit(deed: ExecutionInputs, word: &UserDecision) -> Result<(Permit, Use
     if !is_allowed {
         return Err(refused.into());
     }
-    let trust = UserTrust::Builds(BTreeSet::from([deed.build_id.clone()]));
+    let trust = UserTrust::Builds(deed.hashes().map(str::to_owned).collect());
     Ok((Permit::ask(deed, &trust)?, trust))
 }

@@ -7,15 +7,19 @@ pub(crate) mod command;
 mod company;
 mod filter;
 mod gate;
+pub mod parent;
+mod recorded;
 mod server;
 pub(crate) mod stack;
 mod starter;
 
 pub use command::Given;
-pub use company::{Company, Driven};
+pub use company::{Company, Driven, DrivenBy};
 pub use starter::Starter;
 
-use self::{calls::InCall, company::Companion, gate::Gate};
+use self::{
+    calls::InCall, company::Companion, gate::Gate, parent::ParentProgram, recorded::RecordedProcess,
+};
 use crate::{assemble::Exit, log::Log, permit::Permit};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -42,9 +46,11 @@ use std::{
 /// A program to run, and the circumstances of the run.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The program's file.
+    /// The file of the program that is recorded.
     pub program: PathBuf,
-    /// The name that the program is called by, and its arguments.
+    /// The program that is started in its place, and starts it.
+    pub parent: Option<ParentProgram>,
+    /// The name that the program, or its parent, is called by, and its arguments.
     pub command: Vec<OsString>,
     /// Working directory.
     pub directory: PathBuf,
@@ -62,6 +68,14 @@ pub struct Request {
     pub permit: Permit,
 }
 
+impl Request {
+    /// The file of the program that is started.
+    fn started(&self) -> &Path {
+        let parent = self.parent.as_ref();
+        parent.map_or(&self.program, |parent| &parent.path)
+    }
+}
+
 /// Treatment of the program's output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
@@ -74,7 +88,7 @@ pub enum Output {
 /// A run that has ended.
 #[derive(Clone, Debug)]
 pub struct FinishedRun {
-    /// The way in which the process ended.
+    /// The way in which the recorded process ended. Where a parent program has started it, only that knows.
     pub exit: Exit,
     /// The run was ended because its time was over.
     pub timed_out: bool,
@@ -86,7 +100,7 @@ pub struct FinishedRun {
     pub stopped: bool,
     /// It was asked to end.
     pub asked: bool,
-    /// End of its driver, if it had one that has ended.
+    /// End of its driver or parent program, if it had one that has ended.
     pub driven: Option<Driven>,
     /// Its standard output.
     pub stdout: Excerpt,
@@ -199,7 +213,11 @@ impl Starter {
         };
         let watched = watch(process, &watching, &mut companion);
         let is_late = matches!(&watched, Ok(watched) if watched.ending == WatchEnd::Timeout);
-        let calls = if is_late { calls::of(pid) } else { Vec::new() };
+        let recorded = RecordedProcess::of(request, pid, log);
+        let calls = match is_late {
+            true => calls::of(recorded.number),
+            false => Vec::new(),
+        };
         // Who has a driver does not wait for somebody who does not come.
         let waits_outside = is_late && !companion.is_busy() && waits_outside(log);
         let asked = companion.asked.is_some();
@@ -208,6 +226,7 @@ impl Starter {
         // Nobody may be left in it, which is as good.
         let _ = kill_process_group(pid, Signal::KILL);
         let status = wait_for(pid)?;
+        recorded.end()?;
         // Nobody may be left in the group that dies a little later.
         if test_kill_process_group(pid) == Err(Errno::SRCH) {
             log.has_ended();
@@ -216,14 +235,23 @@ impl Starter {
         if let WatchEnd::Alone(why) = watched.ending {
             return Err(LaunchError::Alone(why));
         }
-        Ok(FinishedRun {
+        let parent = request.parent.as_ref().filter(|_| !is_late);
+        let parent = parent.map(|parent| Driven {
+            by: DrivenBy::Parent(parent.name()),
             exit: exit(status),
+            line: last_line(&watched.stdout, &watched.stderr),
+        });
+        Ok(FinishedRun {
+            exit: match request.parent {
+                Some(_) => Exit::Unknown,
+                None => exit(status),
+            },
             timed_out: is_late,
             calls,
             waits_outside,
             stopped: watched.ending == WatchEnd::Stopped,
             asked,
-            driven: driven?,
+            driven: driven?.or(parent),
             stdout: watched.stdout.excerpt,
             stderr: watched.stderr.excerpt,
         })
@@ -485,6 +513,16 @@ impl OutputStream {
     }
 }
 
+/// The last line that was printed: to standard output if anything was.
+fn last_line(stdout: &OutputStream, stderr: &OutputStream) -> String {
+    let last = |stream: &OutputStream| {
+        let text = stream.excerpt.text();
+        let mut lines = text.lines().rev().map(str::trim);
+        lines.find(|line| !line.is_empty()).map(str::to_owned)
+    };
+    last(stdout).or_else(|| last(stderr)).unwrap_or_default()
+}
+
 fn exit(status: Option<WaitStatus>) -> Exit {
     let code = status.and_then(WaitStatus::exit_status);
     let signal = status.and_then(WaitStatus::terminating_signal);
@@ -499,6 +537,7 @@ fn exit(status: Option<WaitStatus>) -> Exit {
 mod tests {
     use super::*;
     use crate::log::LogConfig;
+    use unsnarl_trace::Criteria;
 
     fn shell(script: &str) -> Request {
         shell_in(Path::new("/"), script)
@@ -508,6 +547,7 @@ mod tests {
         let command = ["sh", "-c", script].map(OsString::from).to_vec();
         Request {
             program: "/bin/sh".into(),
+            parent: None,
             permit: Permit::named(Path::new("/bin/sh"), &command, directory),
             command,
             directory: directory.into(),
@@ -559,15 +599,16 @@ mod tests {
             let finished = with(company, script);
             (finished.asked, finished.exit, finished.driven.unwrap())
         };
+        let usual = Criteria::default();
         let (asked, exit, driven_well) = driven("echo well", "sleep 1000");
-        assert!(asked && exit == Exit::Signal(15) && driven_well.failure().is_none());
+        assert!(asked && exit == Exit::Signal(15) && driven_well.failure(&usual).is_none());
         let (_, exit, driven) = driven(
             "echo bad; echo; exit 3",
             "trap 'exit 4' TERM; sleep 1000 & wait",
         );
         assert_eq!(exit, Exit::Code(4));
         assert_eq!(
-            driven.failure().unwrap(),
+            driven.failure(&usual).unwrap(),
             "the driver ended with exit status 3: bad"
         );
     }

@@ -9,13 +9,18 @@ use memmap2::MmapMut;
 use rustix::{
     fs::{MemfdFlags, ftruncate, memfd_create},
     io::Errno,
-    process::{Resource, getrlimit},
+    process::{Pid, Resource, getrlimit},
 };
 use std::{
+    ffi::OsStr,
     fs::File,
     io,
     mem::{ManuallyDrop, offset_of},
-    os::fd::{AsFd, BorrowedFd},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::ffi::OsStrExt,
+    },
+    path::PathBuf,
     sync::{
         Arc, Mutex,
         atomic::{
@@ -26,9 +31,21 @@ use std::{
 };
 use unsnarl_trace::raw::{
     Detail, Directive, HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode,
-    RawStrategy, Record, Thread, VERSION, quiet_slot,
+    RawStrategy, Record, Thread, VERSION, children, quiet_slot,
 };
 use unsnarl_trace::{Chances, input::RunInput};
+
+/// The processes that may claim a log.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Claimant {
+    /// The program that is started.
+    #[default]
+    Started,
+    /// The first of the processes that it starts whose program is this file.
+    Child(PathBuf),
+    /// None: the instrumented programs that are started note themselves ([`Log::listed`]).
+    Listed,
+}
 
 /// The configuration that the runtime gets before the program starts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,6 +84,8 @@ pub struct LogConfig {
     pub input_seed: u64,
     /// Input of a recorded run, to give back.
     pub input: RunInput,
+    /// The processes that may claim the log.
+    pub claimant: Claimant,
     /// Bounds for the run.
     pub limits: Limits,
 }
@@ -91,6 +110,7 @@ impl Default for LogConfig {
             allow_use_after_free: false,
             input_seed: 0,
             input: RunInput::default(),
+            claimant: Claimant::Started,
             limits: Limits::default(),
         }
     }
@@ -403,6 +423,7 @@ impl Log {
                 config.chances.fail_malloc.unwrap_or(0),
             ),
         ];
+        self.put_claimant(&config.claimant);
         let follow_at = if config.follow.is_empty() {
             0
         } else {
@@ -466,6 +487,20 @@ impl Log {
             .for_each(|(at, long)| self.put(*at, &long.to_ne_bytes()));
     }
 
+    fn put_claimant(&mut self, claimant: &Claimant) {
+        let (kind, path) = match claimant {
+            Claimant::Started => (children::STARTED, &[][..]),
+            Claimant::Child(path) => (children::CHOSEN, path.as_os_str().as_bytes()),
+            Claimant::Listed => (children::LISTED, &[][..]),
+        };
+        // The kernel knows no longer path.
+        let path = path.get(..children::MOST_OF_PATH).unwrap_or(path);
+        let length = path.len() as u32;
+        self.put(offset_of!(Header, claimant), &kind.to_ne_bytes());
+        self.put(offset_of!(Header, chosen_len), &length.to_ne_bytes());
+        self.put(offset_of!(Header, chosen), path);
+    }
+
     fn put(&mut self, at: usize, bytes: &[u8]) {
         if let Some(place) = self.memory.map.get_mut(at..at + bytes.len()) {
             place.copy_from_slice(bytes);
@@ -493,6 +528,24 @@ impl Log {
     /// be called while the program runs.
     pub(crate) fn waits_outside(&self) -> bool {
         self.memory.header().waits_outside.load(Acquire) != 0
+    }
+
+    /// The process that has claimed the log.
+    pub(crate) fn process(&self) -> Option<Pid> {
+        let number = self.memory.header().pid.load(Acquire);
+        Pid::from_raw(number.cast_signed())
+    }
+
+    /// The instrumented programs that were started with a log for [`Claimant::Listed`], by their process, in the order
+    /// of their starts; and whether there was room for all of them.
+    pub(crate) fn listed(&self) -> (Vec<(u32, PathBuf)>, bool) {
+        let header = self.memory.header();
+        let used = header.input_used.load(Acquire);
+        let notes = self.bytes().get(header.input_at as usize..).unwrap_or(&[]);
+        let end = used.min(header.input_cap) as usize;
+        let notes = children::listed(notes.get(..end).unwrap_or(notes));
+        let programs = notes.map(|(process, path)| (process, OsStr::from_bytes(path).into()));
+        (programs.collect(), used <= header.input_cap)
     }
 
     /// Notes that the processes that were known to have the log have ended. Processes that the program has created

@@ -10,7 +10,7 @@ mod ledger;
 pub use ledger::{Ledger, LedgerError};
 
 use crate::assemble::MOST;
-use crate::launch::Request;
+use crate::launch::{Request, parent::ParentProgram};
 use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeSet,
@@ -31,7 +31,9 @@ pub struct ExecutionInputs {
     pub program: PathBuf,
     /// SHA-256 of that file as it is now.
     pub build_id: String,
-    /// The name that the program is called by, and its arguments.
+    /// The program that is started in its place, and starts it.
+    pub parent: Option<ParentProgram>,
+    /// The name that the program, or its parent, is called by, and its arguments.
     pub command: Vec<OsString>,
     /// Working directory.
     pub directory: PathBuf,
@@ -45,10 +47,17 @@ impl ExecutionInputs {
         ExecutionInputs {
             program: program.to_owned(),
             build_id: build_id.to_owned(),
+            parent: parent_of(meta.parent.as_deref()),
             command: meta.command.iter().map(OsString::from).collect(),
             directory: PathBuf::from(&meta.directory),
             input: meta.input.clone(),
         }
+    }
+
+    /// The hashes of the files that are executed: the program's, and its parent's if it has one.
+    pub fn hashes(&self) -> impl Iterator<Item = &str> {
+        let parent = self.parent.iter().map(|parent| parent.sha256.as_str());
+        std::iter::once(self.build_id.as_str()).chain(parent)
     }
 
     /// Encodes the deed as one text that differs for different deeds.
@@ -69,8 +78,22 @@ impl ExecutionInputs {
             add(word.to_string_lossy().as_bytes());
         }
         add(&digest(&self.input));
+        if let Some(parent) = &self.parent {
+            add(plain(&parent.path).as_os_str().as_bytes());
+            add(parent.sha256.as_bytes());
+        }
         bytes
     }
+}
+
+/// The parent program of a recorded run or a schedule as it is now. One that cannot be read has no hash, so that nobody
+/// has recorded it.
+pub fn parent_of(recorded: Option<&str>) -> Option<ParentProgram> {
+    let path = PathBuf::from(recorded?);
+    Some(ParentProgram::read(&path).unwrap_or(ParentProgram {
+        path,
+        sha256: String::new(),
+    }))
 }
 
 /// Digest of a run's input; empty for a run without input from outside. The seed of random numbers does not count: a
@@ -111,10 +134,10 @@ pub enum UserTrust {
 }
 
 impl UserTrust {
-    fn covers(&self, build_id: &str) -> bool {
+    fn covers(&self, deed: &ExecutionInputs) -> bool {
         match self {
             UserTrust::Own => false,
-            UserTrust::Builds(builds) => builds.contains(build_id),
+            UserTrust::Builds(builds) => deed.hashes().all(|hash| builds.contains(hash)),
             UserTrust::All => true,
         }
     }
@@ -124,6 +147,7 @@ impl UserTrust {
 #[derive(Clone, Debug)]
 pub struct Permit {
     program: PathBuf,
+    parent: Option<PathBuf>,
     command: Vec<OsString>,
     directory: PathBuf,
     input: Inputs,
@@ -141,10 +165,13 @@ enum Inputs {
 /// The refusal to execute a program.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "you have not recorded {} on this machine, so it is not executed\n  next: if you trust that program, say --trust",
-    program.components().collect::<PathBuf>().display()
+    "you have not recorded {}{} on this machine, so it is not executed\n  next: if you trust that program, say --trust",
+    program.components().collect::<PathBuf>().display(),
+    parent.as_ref().map_or_else(String::new, |parent| format!(" by {} as it is now", parent.display()))
 )]
 pub struct Refused {
+    /// The parent program that would start it.
+    pub parent: Option<PathBuf>,
     /// The program's file.
     pub program: PathBuf,
     /// SHA-256 of that file.
@@ -152,22 +179,10 @@ pub struct Refused {
 }
 
 impl Permit {
-    /// A permit for a program that the user has named for recording: its runs are the user's own from now on. The
-    /// second value is the error if that could not be noted.
+    /// A permit for what the user has named for recording: its runs are the user's own from now on. The second value is
+    /// the error if that could not be noted.
     #[must_use]
-    pub fn recording(
-        program: &Path,
-        build_id: &str,
-        command: &[OsString],
-        directory: &Path,
-    ) -> (Permit, Option<LedgerError>) {
-        let deed = ExecutionInputs {
-            program: program.to_owned(),
-            build_id: build_id.to_owned(),
-            command: command.to_vec(),
-            directory: directory.to_owned(),
-            input: RunInput::default(),
-        };
+    pub fn recording(deed: ExecutionInputs) -> (Permit, Option<LedgerError>) {
         let noted = Ledger::open().and_then(|ledger| ledger.add(&deed));
         (Permit::for_any_input(deed), noted.err())
     }
@@ -177,6 +192,7 @@ impl Permit {
     pub fn named(program: &Path, command: &[OsString], directory: &Path) -> Permit {
         Permit {
             program: program.to_owned(),
+            parent: None,
             command: command.to_vec(),
             directory: directory.to_owned(),
             input: Inputs::Any,
@@ -184,21 +200,28 @@ impl Permit {
         }
     }
 
+    /// A permit for a parent program that the user has named on the command line, to learn which programs it starts.
+    #[must_use]
+    pub fn of_parent(parent: &ParentProgram, command: &[OsString], directory: &Path) -> Permit {
+        Permit {
+            parent: Some(parent.path.clone()),
+            ..Permit::named(&parent.path, command, directory)
+        }
+    }
+
     /// A permit for what the user trusts, or has recorded before.
     pub fn ask(deed: ExecutionInputs, trust: &UserTrust) -> Result<Permit, Refused> {
-        if trust.covers(&deed.build_id) {
+        if trust.covers(&deed) {
             return Ok(Permit::for_any_input(deed));
         }
         if is_own(&deed) {
             return Ok(Permit {
-                program: deed.program,
-                command: deed.command,
-                directory: deed.directory,
-                input: Inputs::These(deed.input),
-                vouches_for: Some(deed.build_id),
+                input: Inputs::These(deed.input.clone()),
+                ..Permit::for_any_input(deed)
             });
         }
         Err(Refused {
+            parent: deed.parent.map(|parent| parent.path),
             program: deed.program,
             build_id: deed.build_id,
         })
@@ -206,6 +229,7 @@ impl Permit {
 
     fn for_any_input(deed: ExecutionInputs) -> Permit {
         Permit {
+            parent: deed.parent.map(|parent| parent.path),
             vouches_for: Some(deed.build_id),
             ..Permit::named(&deed.program, &deed.command, &deed.directory)
         }
@@ -222,7 +246,9 @@ impl Permit {
 
     /// Returns whether the permit is for this execution.
     pub(crate) fn covers(&self, request: &Request) -> bool {
-        self.is_for(&request.program, &request.command, &request.directory)
+        let parent = request.parent.as_ref().map(|parent| &parent.path);
+        parent == self.parent.as_ref()
+            && self.is_for(&request.program, &request.command, &request.directory)
     }
 
     /// Like [`Permit::covers`], for the separate parts of a deed.
@@ -280,10 +306,32 @@ mod tests {
         ExecutionInputs {
             program: "/w/prog".into(),
             build_id: "ab".into(),
+            parent: None,
             command: vec!["./prog".into(), "1".into()],
             directory: "/w".into(),
             input: RunInput::default(),
         }
+    }
+
+    fn script(sha256: &str) -> ParentProgram {
+        ParentProgram {
+            path: "/w/test.sh".into(),
+            sha256: sha256.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_script_is_trusted_by_its_own_hash() {
+        let deed = ExecutionInputs {
+            parent: Some(script("12")),
+            ..deed()
+        };
+        let trusting = |hashes: &[&str]| {
+            UserTrust::Builds(hashes.iter().copied().map(str::to_owned).collect())
+        };
+        let refused = Permit::ask(deed.clone(), &trusting(&["ab"])).unwrap_err();
+        assert!(refused.to_string().contains("by /w/test.sh"), "{refused}");
+        assert!(Permit::ask(deed, &trusting(&["ab", "12"])).is_ok());
     }
 
     #[test]
@@ -301,6 +349,8 @@ mod tests {
             other(&|it| it.command = vec!["./prog".into(), "2".into()]),
             other(&|it| it.directory = "/".into()),
             other(&|it| it.input.bytes = Bytes(vec![1])),
+            other(&|it| it.parent = Some(script("12"))),
+            other(&|it| it.parent = Some(script("34"))),
         ];
         let different: BTreeSet<&Vec<u8>> = all.iter().collect();
         assert_eq!(different.len(), all.len());

@@ -8,7 +8,7 @@ mod verbs;
 use crate::{
     launch::{Company, LaunchError, Output, Starter},
     log::Limits,
-    permit::{ExecutionInputs, Permit, Refused, UserTrust},
+    permit::{ExecutionInputs, Permit, Refused, UserTrust, parent_of},
     record::{Executed, Job, RecordError, RunPlan, execute, input_hash},
     target::{self, Target, TargetError},
 };
@@ -31,8 +31,8 @@ pub struct ReplayOptions {
     pub stdin: Option<PathBuf>,
     /// Command that uses the program from outside, started beside each run in place of the recorded input.
     pub driver: Option<OsString>,
-    /// Time that each may take.
-    pub timeout: Duration,
+    /// Time that each may take; `None` for the time that the recorded run could take.
+    pub timeout: Option<Duration>,
     /// Treatment of the program's output.
     pub output: Output,
     /// Records the branches that are taken, too.
@@ -201,11 +201,12 @@ fn prepare(recorded: &Run, options: &ReplayOptions) -> Result<(Target, Job), Rep
     let permit = Permit::ask(deed, &options.trust)?;
     let job = Job {
         permit,
+        parent: parent_of(meta.parent.as_deref()),
         command: meta.command.iter().map(OsString::from).collect(),
         directory,
         stdin: options.stdin.clone(),
         output: options.output,
-        timeout: options.timeout,
+        timeout: options.timeout.unwrap_or(meta.time()),
         limits: limits(recorded, options.branches),
         criteria: meta.criteria.clone(),
         starter: Starter::default().with_company(Company::of_driver(options.driver.clone())),

@@ -36,7 +36,7 @@ pub enum TargetError {
     NotExecutable(String),
     /// A shell script or the like.
     #[error(
-        "{0} is a script, not a program\n  next: record the program that it starts (libtool keeps it under .libs/); where the script uses the program while that runs, as a client does, let it be the driver: unsnarl record --driver {0} -- PROGRAM"
+        "{0} is a script, not a program\n  next: name the program that it starts (libtool keeps it under .libs/), or let the script start it: unsnarl record -- {0}"
     )]
     Script(String),
     /// The file is not for this machine, is damaged, or cannot be read.

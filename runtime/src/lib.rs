@@ -45,6 +45,8 @@ mod children;
 #[cfg(feature = "interpose")]
 mod choices;
 #[cfg(feature = "interpose")]
+mod chosen;
+#[cfg(feature = "interpose")]
 mod condition;
 #[cfg(feature = "interpose")]
 mod containers;

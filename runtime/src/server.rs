@@ -7,10 +7,10 @@
 //!
 //! The C library is not ready yet: only system calls are made here.
 
-use crate::{modules, surroundings, sys};
+use crate::{chosen, modules, surroundings, sys};
 use core::{
     cell::UnsafeCell,
-    ffi::{c_char, c_int, c_long},
+    ffi::{CStr, c_char, c_int, c_long},
     mem::{offset_of, zeroed},
     ops::Range,
 };
@@ -44,6 +44,8 @@ extern "C" fn begin(_: c_int, _: *const *const c_char, environment: *const *cons
     let Some(log) = (unsafe { number_of_log(environment) }) else {
         return;
     };
+    // SAFETY: as the loader has passed it.
+    unsafe { chosen::recover(log, environment) };
     if is_open(log) || !is_socket(SOCKET) {
         // SAFETY: as the loader has passed it.
         return unsafe { surroundings::settle(log, environment) };
@@ -202,12 +204,21 @@ fn become_run(descriptors: [usize; DESCRIPTORS], number_of_log: usize, robust: [
 ///
 /// # Safety
 /// An environment: C strings, and a null pointer behind them.
-unsafe fn number_of_log(mut environment: *const *const c_char) -> Option<usize> {
+unsafe fn number_of_log(environment: *const *const c_char) -> Option<usize> {
+    // SAFETY: the caller's; the value is a C string.
+    unsafe { number(variable(environment, FD_VARIABLE)?) }
+}
+
+/// The value of an environment variable, a C string.
+///
+/// # Safety
+/// An environment: C strings, and a null pointer behind them.
+pub unsafe fn variable(mut environment: *const *const c_char, name: &CStr) -> Option<*const u8> {
     // SAFETY: the caller's.
     unsafe {
         while !(*environment).is_null() {
-            if let Some(value) = value_of((*environment).cast()) {
-                return number(value);
+            if let Some(value) = value_of((*environment).cast(), name) {
+                return Some(value);
             }
             environment = environment.add(1);
         }
@@ -219,8 +230,8 @@ unsafe fn number_of_log(mut environment: *const *const c_char) -> Option<usize> 
 ///
 /// # Safety
 /// A C string.
-unsafe fn value_of(entry: *const u8) -> Option<*const u8> {
-    let name = FD_VARIABLE.to_bytes();
+unsafe fn value_of(entry: *const u8, name: &CStr) -> Option<*const u8> {
+    let name = name.to_bytes();
     for (i, byte) in name.iter().chain(b"=").enumerate() {
         // SAFETY: all before it were equal, so that it is no further than the string's end.
         if unsafe { *entry.add(i) } != *byte {

@@ -1,8 +1,8 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    branches, children, choices, descriptors, failure, log, lookup, memory, modules, objects, path,
-    process, quiet,
+    branches, children, choices, chosen, descriptors, failure, log, lookup, memory, modules,
+    objects, path, process, quiet,
     real::real,
     repeats, scheduler,
     state::{Mode, SHARED, Thread, recording, set_this_thread, thread},
@@ -87,7 +87,8 @@ fn map_log(is_served: fn(&raw::Header) -> bool) -> Option<*mut raw::Header> {
             return without_memory(descriptor);
         };
         let header = map.cast::<raw::Header>();
-        if !is_served(&*header) || !claim(&*header, bytes) {
+        let is_ours = is_log(&*header, bytes) && chosen::may_claim(header);
+        if !is_ours || !is_served(&*header) || !claim(&*header) {
             libc::munmap(map, bytes);
             return None;
         }
@@ -105,7 +106,8 @@ fn without_memory(descriptor: c_int) -> Option<*mut raw::Header> {
     unsafe {
         let header = map.cast::<raw::Header>();
         let is_log = (*header).magic == raw::MAGIC && (*header).version == raw::VERSION;
-        if is_log && (*header).pid.load(Relaxed) == 0 {
+        let is_listed = (*header).claimant == raw::children::LISTED;
+        if is_log && !is_listed && chosen::may_claim(header) && (*header).pid.load(Relaxed) == 0 {
             SHARED.header.set(header);
             (*header).end.store(End::Running as u32, Relaxed);
             failure::end_now(End::NoMemory);
@@ -117,16 +119,20 @@ fn without_memory(descriptor: c_int) -> Option<*mut raw::Header> {
 
 /// Nobody would end an endless run whose recorder is gone.
 fn end_with_recorder(header: &raw::Header) {
+    // The parent of a script's child may end before it: a subshell that has put it into the background.
+    let parent_is_recorder = header.claimant == raw::children::STARTED;
     // SAFETY: plain calls; signal 0 only asks whether the process is there.
     unsafe {
-        libc::syscall(
-            libc::SYS_prctl,
-            libc::PR_SET_PDEATHSIG,
-            libc::SIGKILL,
-            0,
-            0,
-            0,
-        );
+        if parent_is_recorder {
+            libc::syscall(
+                libc::SYS_prctl,
+                libc::PR_SET_PDEATHSIG,
+                libc::SIGKILL,
+                0,
+                0,
+                0,
+            );
+        }
         let is_gone = header.recorder != 0
             && libc::syscall(libc::SYS_kill, header.recorder as libc::pid_t, 0) != 0
             && *libc::__errno_location() == libc::ESRCH;
@@ -146,12 +152,13 @@ fn log_descriptor() -> Option<c_int> {
     Some(unsafe { libc::atoi(text) })
 }
 
-fn claim(header: &raw::Header, bytes: usize) -> bool {
+fn is_log(header: &raw::Header, bytes: usize) -> bool {
+    header.magic == raw::MAGIC && header.version == raw::VERSION && header.log_bytes <= bytes as u64
+}
+
+fn claim(header: &raw::Header) -> bool {
     let pid = sys::process_id() as u32;
-    header.magic == raw::MAGIC
-        && header.version == raw::VERSION
-        && header.log_bytes <= bytes as u64
-        && header.pid.compare_exchange(0, pid, AcqRel, Acquire).is_ok()
+    header.pid.compare_exchange(0, pid, AcqRel, Acquire).is_ok()
 }
 
 fn set_up_log(header: &raw::Header) {

@@ -38,9 +38,14 @@ pub unsafe fn settle(log: usize, environment: *const *const c_char) {
 
 /// The seed in the header of a log that is not mapped yet; `None` if it is not a log.
 fn seed(log: usize) -> Option<u64> {
-    let magic = word(log, offset_of!(Header, magic))?;
-    let version = word(log, offset_of!(Header, version))? as u32;
-    (magic == MAGIC && version == VERSION).then(|| word(log, offset_of!(Header, input_seed)))?
+    is_log(log).then(|| word(log, offset_of!(Header, input_seed)))?
+}
+
+/// Returns whether this is the descriptor of a log that this runtime can fill.
+pub fn is_log(descriptor: usize) -> bool {
+    let magic = word(descriptor, offset_of!(Header, magic));
+    let version = word(descriptor, offset_of!(Header, version));
+    magic == Some(MAGIC) && version.is_some_and(|version| version as u32 == VERSION)
 }
 
 fn word(log: usize, at: usize) -> Option<u64> {

@@ -9,6 +9,7 @@ use crate::{
     schedule::Schedule,
 };
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Version of the run file that this crate writes. Readers refuse newer ones.
 pub const FORMAT: u32 = 3;
@@ -332,7 +333,10 @@ pub struct RunMeta {
     pub program: String,
     /// SHA-256 of the program's file.
     pub build_id: String,
-    /// Program and arguments as given.
+    /// Path of the parent program, as a script, that was started in its place and started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Program, or parent program, and arguments as given.
     pub command: Vec<String>,
     /// Working directory it ran in.
     pub directory: String,
@@ -350,6 +354,9 @@ pub struct RunMeta {
     pub depth: u32,
     /// PCT's k; 0 otherwise.
     pub expected_steps: u64,
+    /// Time that the run could take in milliseconds, where it is not [`USUAL_TIME`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<u64>,
     /// Decision points that the run passed.
     pub steps: u64,
     /// The way in which the run ended.
@@ -407,11 +414,27 @@ pub struct RunMeta {
     pub problems: Vec<String>,
 }
 
+/// Time that a run may take unless the user says otherwise.
+pub const USUAL_TIME: Duration = Duration::from_secs(10);
+
+/// A time limit as [`RunMeta::time_limit`] notes it.
+#[must_use]
+pub fn noted_time(limit: Duration) -> Option<u64> {
+    let milliseconds = || u64::try_from(limit.as_millis()).unwrap_or(u64::MAX).max(1);
+    (limit != USUAL_TIME).then(milliseconds)
+}
+
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
 impl RunMeta {
+    /// Time that the run could take.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        self.time_limit.map_or(USUAL_TIME, Duration::from_millis)
+    }
+
     /// The thread's row.
     #[track_caller]
     pub fn thread(&self, id: ThreadId) -> &ThreadRow {

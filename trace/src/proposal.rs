@@ -27,7 +27,10 @@ pub struct Proposal {
     /// SHA-256 of the program's file; empty when any build will do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build_id: String,
-    /// Program and arguments; only the program when it is empty.
+    /// Path of the parent program that starts the program, as in [`RunMeta::parent`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Program, or parent program, and arguments; only the program when it is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
     /// Working directory; the current one when it is empty.
@@ -245,6 +248,7 @@ impl Proposal {
             unsnarl_schedule: VERSION,
             program: meta.program.clone(),
             build_id: meta.build_id.clone(),
+            parent: meta.parent.clone(),
             command: meta.command.clone(),
             directory: meta.directory.clone(),
             input_hash: meta.input_hash.clone(),

@@ -23,6 +23,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 pub use crate::kinds::{RecordKind, WaitsFor};
 
+pub mod children;
 pub mod follow;
 pub mod marks;
 pub mod pack;
@@ -39,11 +40,13 @@ pub const FREED: u8 = 0xdb;
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
 /// Version of the layout; changes with every change of a struct or constant in this module.
-const LAYOUT: u32 = 9;
+const LAYOUT: u32 = 10;
 /// Version of the log: that of the layout, and the number of kinds, so that a new one changes it.
 pub const VERSION: u32 = LAYOUT << 8 | RecordKind::ALL.len() as u32;
 /// Environment variable that holds the number of the file descriptor of the log.
 pub const FD_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD";
+/// Environment variable that holds a path of the log, for programs that inherit the environment but not the descriptor.
+pub const FILE_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD_FILE";
 /// Bytes reserved for the [`Header`].
 pub const HEADER_BYTES: usize = 8192;
 /// Most threads of one run, ended ones included: each has a row and a number of its own.
@@ -200,6 +203,12 @@ pub struct Header {
     pub recorder: u32,
     /// Nonzero: accesses to freed heap blocks do not end the run.
     pub allow_use_after_free: u32,
+    /// One of [`children`]: who may claim the log.
+    pub claimant: u32,
+    /// Bytes used in `chosen`.
+    pub chosen_len: u32,
+    /// Path of the program that may claim the log, if that is [`children::CHOSEN`].
+    pub chosen: [u8; children::MOST_OF_PATH],
     /// Length of the whole log in bytes.
     pub log_bytes: u64,
     /// Byte offset of the [`Module`] table.

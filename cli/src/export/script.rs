@@ -44,7 +44,7 @@ pub fn script(path: &Path, run: &Run, arguments: &Export) -> Result<String> {
     let stdin = stdin.map_or(String::new(), |file| {
         format!(" --stdin {}", shell::word(file))
     });
-    let timeout = arguments.timeout.as_secs_f64();
+    let timeout = arguments.timeout.unwrap_or(run.meta.time()).as_secs_f64();
     let failure = comment(&pinned.pinned.failure);
     let about = match cause.is_empty() {
         true => format!("# {failure}"),

@@ -58,6 +58,11 @@ pub fn trial(mut pinned: Pinned, setting: &TrialSetting) -> Result<ExitCode> {
     let here = env::current_dir().context("the current folder cannot be found")?;
     let directory = here.join(&pinned.schedule.directory);
     if let Some(program) = &setting.program {
+        if let Some(parent) = &pinned.schedule.parent {
+            bail!(
+                "the program of the test is started by {parent}, which cannot be told to start another one\n  next: test without --program"
+            );
+        }
         pinned.schedule.program = here.join(program).to_string_lossy().into_owned();
         if let Some(first) = pinned.schedule.command.first_mut() {
             first.clone_from(&pinned.schedule.program);
@@ -114,12 +119,14 @@ fn answer(
     let schedule = &pinned.schedule;
     let deed = propose::deed(schedule, target, directory);
     let (command, directory) = (deed.command.clone(), deed.directory.clone());
+    let parent = deed.parent.clone();
     let permit = match &setting.program {
         Some(_) => Permit::named(target.program.path(), &command, &directory),
         None => permit(deed, &setting.word)?.0,
     };
     let job = Job {
         permit,
+        parent,
         command,
         directory,
         stdin: setting.stdin.clone(),

@@ -18,7 +18,9 @@ use unsnarl_recorder::{
     record::{Job, RunPlan, execute},
     target,
 };
-use unsnarl_trace::{Criteria, Outcome, Run, RunFolder, raw::RawStrategy, read_run};
+use unsnarl_trace::{
+    Criteria, Outcome, Run, RunFolder, meta::USUAL_TIME, raw::RawStrategy, read_run,
+};
 
 /// Number of orders that are tried to find one in which the program passes.
 const TRIES: u64 = 20;
@@ -122,12 +124,13 @@ fn recorded(arguments: &PredictArguments, stop: &AtomicBool) -> Result<Predicted
     let name = arguments.command.first().cloned().unwrap_or_default();
     let target = target::open(&name, &directory)?;
     let job = Job {
-        permit: permitted(&target, &arguments.command, &directory),
+        permit: permitted(&target, None, &arguments.command, &directory),
+        parent: None,
         command: arguments.command.clone(),
         directory,
         stdin: arguments.stdin.clone(),
         output: Output::Kept,
-        timeout: arguments.timeout,
+        timeout: arguments.timeout.unwrap_or(USUAL_TIME),
         limits: Limits::default(),
         criteria: Criteria::default(),
         starter: Starter::default(),

@@ -12,7 +12,7 @@ use crate::{arguments::Verify, record::stop_flag};
 use anyhow::Result;
 use build::Built;
 use choose::ChosenFix;
-use std::{ffi::OsString, iter, process::ExitCode, sync::atomic::AtomicBool};
+use std::{ffi::OsString, iter, process::ExitCode, sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::fixes::constraint;
 use unsnarl_lab::{
     load,
@@ -64,6 +64,7 @@ fn limits(arguments: &Verify) -> ExploreLimits {
         time: arguments.budget,
         random: arguments.random,
         one: arguments.timeout,
+        most: Duration::MAX,
         stdin: arguments.stdin.clone(),
         driver: arguments.driver.clone(),
         word: arguments.trusting.word(),
@@ -115,6 +116,7 @@ fn edited<'c>(
     stop: &AtomicBool,
 ) -> Result<(FixCase<'c>, Searched)> {
     let run = &chosen.run.1;
+    trial::refuse_parent(&run.meta)?;
     let words = run.meta.command.iter().skip(1).map(OsString::from);
     let command: Vec<OsString> = iter::once(built.program.clone().into())
         .chain(words)

@@ -48,6 +48,7 @@ impl Building<'_> {
         if meta.mode != OrderMode::Controlled {
             bail!("only runs with a controlled schedule can be explored");
         }
+        super::refuse_parent(meta)?;
         let recorded = target::open_recorded(meta, directory)?;
         if recorded.program.build_id() != meta.build_id {
             bail!(

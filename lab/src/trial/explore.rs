@@ -12,7 +12,7 @@ use std::{
 use unsnarl_recorder::{
     launch::{Company, Output, Starter},
     log,
-    permit::Permit,
+    permit::{Permit, parent_of},
     record::{
         CampaignEnd, Goal, Job, Observed, Recording, exhaustive::SearchProgress, record,
         strategy::Strategy,
@@ -31,8 +31,10 @@ pub struct ExploreLimits {
     pub time: Duration,
     /// Random schedules, when those within the bound are not all.
     pub random: u64,
-    /// Time that one run may take.
-    pub one: Duration,
+    /// Time that one run may take; `None` for the time that the recorded run could take.
+    pub one: Option<Duration>,
+    /// Upper bound for that time.
+    pub most: Duration,
     /// File for standard input, if the runs had one.
     pub stdin: Option<PathBuf>,
     /// Command that uses the program from outside, started beside each run in place of the recorded input.
@@ -82,11 +84,12 @@ pub fn job(
 ) -> Job {
     Job {
         permit,
+        parent: parent_of(run.meta.parent.as_deref()),
         command,
         directory: directory.to_owned(),
         stdin: limits.stdin.clone(),
         output: Output::Kept,
-        timeout: limits.one,
+        timeout: limits.one.unwrap_or(run.meta.time()).min(limits.most),
         limits: log::Limits::default(),
         criteria: run.meta.criteria.clone(),
         starter: Starter::default().with_company(Company::of_driver(limits.driver.clone())),

@@ -20,7 +20,7 @@ use unsnarl_core::{
     fixes::{self, Fix, FixKind, Trial, TrialVerdict, constraint},
 };
 use unsnarl_recorder::{permit::ExecutionInputs, record::Observed, target};
-use unsnarl_trace::{OrderMode, Run, input::RunInput};
+use unsnarl_trace::{OrderMode, Run, RunMeta, input::RunInput};
 
 /// Preemptions, schedules and random schedules of a trial. They limit it, so that it comes out the same each time; the
 /// time is for programs that take long.
@@ -198,10 +198,24 @@ fn limits(with: &Executing<'_>, time: Duration) -> ExploreLimits {
         // and may come to no failure, with the fix or without.
         time: time / 2,
         random: RANDOM,
-        one: with.given.timeout.min(time),
+        one: with.given.timeout,
+        most: time,
         stdin: with.given.stdin.clone(),
         driver: with.given.driver.clone(),
         word: with.given.word.clone(),
+    }
+}
+
+/// Fails for a run whose program was started by another one: that would start the recorded build, not an edited one.
+///
+/// # Errors
+/// The run has a parent program.
+pub fn refuse_parent(meta: &RunMeta) -> Result<()> {
+    match &meta.parent {
+        None => Ok(()),
+        Some(parent) => bail!(
+            "the program was started by {parent}, which cannot be told to start another build\n  next: record the command that it starts the program by"
+        ),
     }
 }
 

@@ -47,8 +47,8 @@ impl RunEnd {
     }
 }
 
-/// Returns the end of the run, by the log, by what the launcher saw, and by what the driver says of a program that has
-/// done nothing wrong itself.
+/// Returns the end of the run, by the log, by what the launcher saw, and by what the driver or the parent program says of
+/// a program that has done nothing wrong itself.
 pub(super) fn ending(log: &RawLog<'_>, launch: &Launch) -> RunEnd {
     let ending = of_program(log, launch);
     match &launch.driver_failure {
@@ -191,6 +191,10 @@ fn exited(logged: Exit, launch: &Launch) -> RunEnd {
     match exit {
         Exit::Unknown => RunEnd::passed(),
         Exit::Code(code) if launch.criteria.expects(code) => RunEnd::passed(),
+        // What its exit status means is for the parent to say.
+        Exit::Code(_) if launch.parent.is_some() && launch.failed_check.is_none() => {
+            RunEnd::passed()
+        }
         Exit::Code(code) => match &launch.failed_check {
             Some(FailedCheck { file, line, .. }) => {
                 let message = format!("the check at {}:{line} failed", names::file_name(file));
@@ -231,6 +235,8 @@ fn still_running(log: &RawLog<'_>, launch: &Launch) -> RunEnd {
             "the program was ended from outside: {}",
             signal_message(signal.unsigned_abs(), None)
         )),
+        // Its parent has ended it, or has ended before it.
+        Exit::Unknown if launch.parent.is_some() => RunEnd::passed(),
         Exit::Unknown => RunEnd::cut_short("the log ends before the program did"),
         exit => RunEnd {
             problem: Some("the program ended without the recorder noticing".to_owned()),

@@ -100,7 +100,9 @@ pub enum Exit {
 /// Facts about the run that the launcher knows and the log does not hold.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
-    /// Program and arguments as given.
+    /// Path of the parent program, if it started the program that is recorded.
+    pub parent: Option<String>,
+    /// Program, or parent program, and arguments as given.
     pub command: Vec<String>,
     /// Working directory.
     pub directory: String,
@@ -122,6 +124,8 @@ pub struct Launch {
     pub criteria: Criteria,
     /// Environment variables that are kept of every run.
     pub environment: Vec<EnvironmentVariable>,
+    /// Time that the run could take, as [`RunMeta::time_limit`] notes it.
+    pub time_limit: Option<u64>,
     /// Limit of the stack, as [`unsnarl_trace::input::RunInput`] notes it.
     pub stack: Option<u64>,
     /// The launcher ended the program because its time was over.
@@ -136,7 +140,7 @@ pub struct Launch {
     pub killed: bool,
     /// The launcher has asked the program to end.
     pub asked: bool,
-    /// Failure that was reported by the driver, which uses the program from outside.
+    /// Failure that was reported by the driver, which uses the program from outside, or by the parent program.
     pub driver_failure: Option<String>,
     /// The first check that the program printed as failed.
     pub failed_check: Option<FailedCheck>,
@@ -240,6 +244,7 @@ fn known_before(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -
         format: FORMAT,
         program: program.path().to_string_lossy().into_owned(),
         build_id: program.build_id().to_owned(),
+        parent: launch.parent.clone(),
         command: launch.command.clone(),
         directory: launch.directory.clone(),
         input_hash: launch.input_hash.clone(),
@@ -249,6 +254,7 @@ fn known_before(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -
         seed: launch.seed,
         depth: launch.depth,
         expected_steps: launch.expected_steps,
+        time_limit: launch.time_limit,
         steps: log.steps(),
         left_out: (log.left_out() > 0).then(|| LeftOut {
             accesses: log.left_out(),

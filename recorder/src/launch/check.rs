@@ -1,7 +1,7 @@
 //! The check that failed, in what a program has printed: test frameworks name its file and line and go on, so that the
 //! exit status is all that the process itself tells.
 
-use super::FinishedRun;
+use super::{DrivenBy, FinishedRun};
 use crate::assemble::Exit;
 
 /// A check of a test framework, or of the program's own making, that printed where it failed.
@@ -23,7 +23,9 @@ const ENDINGS: [&str; 11] = [
 impl FailedCheck {
     /// Returns the first failed check that a program printed before it ended with a status other than 0.
     pub(crate) fn of(finished: &FinishedRun) -> Option<FailedCheck> {
-        let Exit::Code(1..) = finished.exit else {
+        let by_parent = finished.driven.as_ref();
+        let by_parent = by_parent.filter(|end| matches!(end.by, DrivenBy::Parent(_)));
+        let Exit::Code(1..) = by_parent.map_or(finished.exit, |parent| parent.exit) else {
             return None;
         };
         let streams = [&finished.stdout, &finished.stderr];

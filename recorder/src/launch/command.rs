@@ -1,18 +1,19 @@
 //! The command that starts a program, from the beginning or as a server of copies.
 
 use super::{Request, stack};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::{
     collections::BTreeMap,
     env,
     ffi::{OsStr, OsString},
     os::{
-        fd::{AsFd, AsRawFd},
+        fd::{AsRawFd, BorrowedFd},
         unix::process::CommandExt,
     },
     path::Path,
     process::Command,
 };
-use unsnarl_trace::raw::FD_VARIABLE;
+use unsnarl_trace::raw::{FD_VARIABLE, FILE_VARIABLE};
 
 /// The kernel puts arguments and environment above the stack of `main` as one block of bytes; its length
 /// is made a multiple of this, so that stack and arguments lie at the same place however long the
@@ -22,20 +23,53 @@ const BLOCK: usize = 32 << 10;
 /// The number of pointers to them, which lie on that stack, is made a multiple of this.
 const POINTERS: usize = 256;
 
-/// The program with its arguments in its directory, in a process group of its own; the number of the
-/// descriptor stands in its environment.
-pub fn command(request: &Request, descriptor: impl AsFd) -> Command {
-    let mut command = Command::new(&request.program);
+/// Descriptors by which a program gets its log.
+pub struct LogAccess<'fd> {
+    /// The one that it inherits.
+    pub inherited: BorrowedFd<'fd>,
+    /// One of this process, which whoever has not inherited the other opens by its path. It stays open during the run.
+    pub own: BorrowedFd<'fd>,
+}
+
+/// The program, or its parent, with its arguments in its directory, in a process group of its own; the number of the
+/// descriptor that it inherits stands in its environment.
+pub fn command(request: &Request, log: &LogAccess<'_>) -> Command {
+    let mut command = Command::new(request.started());
     if let Some((name, arguments)) = request.command.split_first() {
         command.arg0(name).args(arguments);
     }
     command.current_dir(&request.directory).process_group(0);
-    let number = descriptor.as_fd().as_raw_fd();
-    let given = &request.environment;
+    let number = log.inherited.as_raw_fd();
+    let mut given = request.environment.clone();
+    if request.parent.is_some() {
+        given.insert(file_variable(), Some(path_of(log.own.as_raw_fd())));
+        end_with_this_process(&mut command);
+    }
     command.env_clear();
     stack::set(&mut command, request.stack);
-    command.envs(variables(&request.program, &request.command, given, number));
+    command.envs(variables(
+        request.started(),
+        &request.command,
+        &given,
+        number,
+    ));
     command
+}
+
+/// Makes the kernel end a parent program when the recorder ends. An instrumented program asks for that itself.
+fn end_with_this_process(command: &mut Command) {
+    let end = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+    // SAFETY: makes one system call in the child.
+    unsafe { command.pre_exec(end) };
+}
+
+/// A path of a descriptor of this process.
+fn path_of(number: i32) -> OsString {
+    format!("/proc/{}/fd/{number}", std::process::id()).into()
+}
+
+fn file_variable() -> OsString {
+    FILE_VARIABLE.to_string_lossy().into_owned().into()
 }
 
 /// Variables that a run is to have other than this process: their value, or `None` for those that are not set.
@@ -58,6 +92,8 @@ pub fn variables(
     }
     let own = FD_VARIABLE.to_string_lossy();
     variables.retain(|name, _| !name.to_string_lossy().starts_with(own.as_ref()));
+    let file = file_variable();
+    variables.extend(given.get(&file).cloned().flatten().map(|path| (file, path)));
     let pointers = command.len() + variables.len() + 1;
     for filler in 0..pointers.next_multiple_of(POINTERS) - pointers {
         variables.insert(format!("{own}_{filler}").into(), OsString::new());

@@ -12,6 +12,7 @@ use std::{
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
+use unsnarl_trace::Criteria;
 
 /// Settings of the driver and of the conditions for ending the program, the same for each run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -36,23 +37,42 @@ impl Company {
     }
 }
 
-/// A driver that has ended.
+/// A driver or a parent program that has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Driven {
+    /// Which of the two.
+    pub by: DrivenBy,
     /// Exit status or signal.
     pub exit: Exit,
     /// The last line that it has printed.
     pub line: String,
 }
 
+/// The process outside of the recorded program whose end counts as the run's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DrivenBy {
+    /// The driver.
+    Driver,
+    /// The parent program of this name.
+    Parent(String),
+}
+
 impl Driven {
-    /// Describes the failure of the driver; `None` if it ended well.
-    pub fn failure(&self) -> Option<String> {
+    /// Describes the failure of the driver or parent; `None` if it ended well. Exit statuses of a parent are judged as
+    /// those of a program are.
+    pub fn failure(&self, criteria: &Criteria) -> Option<String> {
+        let (who, is_good) = match (&self.by, self.exit) {
+            (DrivenBy::Driver, exit) => ("the driver", exit == Exit::Code(0)),
+            (DrivenBy::Parent(name), Exit::Code(status)) => {
+                (name.as_str(), criteria.expects(status))
+            }
+            (DrivenBy::Parent(name), _) => (name.as_str(), false),
+        };
         let how = match self.exit {
-            Exit::Code(0) => return None,
-            Exit::Code(status) => format!("the driver ended with exit status {status}"),
-            Exit::Signal(signal) => format!("the driver was ended by signal {signal}"),
-            Exit::Unknown => "the driver ended, and nobody knows how".to_owned(),
+            _ if is_good => return None,
+            Exit::Code(status) => format!("{who} ended with exit status {status}"),
+            Exit::Signal(signal) => format!("{who} was ended by signal {signal}"),
+            Exit::Unknown => format!("{who} ended, and nobody knows how"),
         };
         Some(match self.line.as_str() {
             "" => how,
@@ -118,7 +138,8 @@ impl<'a> Companion<'a> {
         self.company.driver.is_some() && matches!(self.driver, Driver::Waits)
     }
 
-    /// Does what it is time for. `has_ended` and `has_printed` say whether the program has ended, and whether it has
+    /// Does what it is time for. `program` is the process that was started, which is asked to end unless another one
+    /// has claimed the log. `has_ended` and `has_printed` say whether the program has ended, and whether it has
     /// printed the text.
     pub fn act(
         &mut self,
@@ -147,7 +168,7 @@ impl<'a> Companion<'a> {
         if (is_driven || is_over || has_printed) && self.asked.is_none() && !has_ended {
             self.asked = Some(Instant::now());
             // It may end at the same time.
-            let _ = kill_process(program, Signal::TERM);
+            let _ = kill_process(log.process().unwrap_or(program), Signal::TERM);
         }
         Ok(())
     }
@@ -189,15 +210,10 @@ impl RunningCompany {
         if !has_ended {
             return Ok(None);
         }
-        let last = |stream: &OutputStream| {
-            let text = stream.excerpt.text();
-            let mut lines = text.lines().rev().map(str::trim);
-            lines.find(|line| !line.is_empty()).map(str::to_owned)
-        };
-        let line = last(&self.stdout).or_else(|| last(&self.stderr));
         Ok(Some(Driven {
+            by: DrivenBy::Driver,
             exit: self.end()?,
-            line: line.unwrap_or_default(),
+            line: super::last_line(&self.stdout, &self.stderr),
         }))
     }
 

@@ -4,7 +4,13 @@
 //! A copy is a child of this process, as a program that is started anew is: it is waited for, ended and
 //! looked at in the same way.
 
-use super::{Given, PATIENCE, Request, addresses, command::command, filter, gate::Gate, spawning};
+use super::{
+    Given, PATIENCE, Request, addresses,
+    command::{LogAccess, command},
+    filter,
+    gate::Gate,
+    spawning,
+};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fs::{OFlags, fcntl_setfl},
@@ -22,7 +28,7 @@ use std::{
     fs::{self, File},
     io::{self, IoSlice, IoSliceMut, Read},
     mem::MaybeUninit,
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::PathBuf,
     process::Child,
     sync::{
@@ -114,7 +120,11 @@ impl Server {
         let (said, output) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setfl(&said, OFlags::NONBLOCK)?;
         // The program inherits no descriptor of this number, so that it is free for the logs.
-        let mut command = command(request, &socket);
+        let socket_only = LogAccess {
+            inherited: socket.as_fd(),
+            own: socket.as_fd(),
+        };
+        let mut command = command(request, &socket_only);
         command
             .stdin(theirs)
             .stdout(output.try_clone()?)

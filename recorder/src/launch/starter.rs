@@ -2,14 +2,14 @@
 
 use super::{
     Company, Given, LaunchError, Process, Request, addresses,
-    command::command,
+    command::{LogAccess, command},
     gate::Gate,
     server::{NoServer, Server},
     spawning,
 };
 use crate::log::{Log, LogConfig, Memories};
 use rustix::{
-    io::{FdFlags, fcntl_setfd},
+    io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
     pipe::{PipeFlags, pipe_with},
     process::Pid,
 };
@@ -150,6 +150,9 @@ impl Starter {
         log: &Log,
         stop: &AtomicBool,
     ) -> Result<Process, LaunchError> {
+        if request.parent.is_some() {
+            return anew(request, log);
+        }
         let mut way = self.way();
         if let RunStart::Served(server) = &*way
             && !server.is_for(request)
@@ -245,25 +248,39 @@ fn copied(
     })
 }
 
+/// The log's descriptor with a number that no script is likely to give to a file of its own; `None` where the log is
+/// for the program that is started, or the limit on descriptors is too low.
+fn high_number(request: &Request, log: &Log) -> Option<OwnedFd> {
+    const FIRST: i32 = 700;
+    request.parent.as_ref()?;
+    fcntl_dupfd_cloexec(log.descriptor(), FIRST).ok()
+}
+
 fn anew(request: &Request, log: &Log) -> Result<Process, LaunchError> {
     let stdin = match &request.stdin {
         Some(path) => Stdio::from(File::open(path).map_err(super::unreadable(path))?),
         None => Stdio::null(),
     };
-    let mut command = command(request, log.descriptor());
+    let high = high_number(request, log);
+    let inherited = high.as_ref().map_or(log.descriptor(), AsFd::as_fd);
+    let access = LogAccess {
+        inherited,
+        own: log.descriptor(),
+    };
+    let mut command = command(request, &access);
     command
         .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let watch = |error| LaunchError::Watch(io::Error::from(error));
     let child = spawning(|| {
-        fcntl_setfd(log.descriptor(), FdFlags::empty()).map_err(watch)?;
+        fcntl_setfd(inherited, FdFlags::empty()).map_err(watch)?;
         let child = addresses::fixed(|| command.spawn());
-        fcntl_setfd(log.descriptor(), FdFlags::CLOEXEC).map_err(watch)?;
+        fcntl_setfd(inherited, FdFlags::CLOEXEC).map_err(watch)?;
         Ok::<_, LaunchError>(child)
     })?;
     let child = child.map_err(|error| LaunchError::Start {
-        program: request.program.display().to_string(),
+        program: request.started().display().to_string(),
         error,
     })?;
     Ok(Process {

@@ -194,6 +194,7 @@ mod tests {
 
     fn deed(program: &str) -> ExecutionInputs {
         ExecutionInputs {
+            parent: None,
             program: program.into(),
             build_id: "ab".into(),
             command: vec![program.into()],

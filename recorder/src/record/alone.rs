@@ -30,6 +30,7 @@ impl Solitude {
         let is_file = |path| std::fs::metadata(path).is_ok_and(|there| there.is_file());
         let why = match &job.stdin {
             _ if job.starter.company().driver.is_some() => "each run has a driver",
+            _ if job.parent.is_some() => "the program is started by another one",
             _ if job.output == Output::Shown => "the output that is shown would be mixed",
             Some(path) if !is_file(path) => "the file for standard input is no regular file",
             _ => return Solitude::default(),

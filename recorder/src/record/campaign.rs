@@ -434,7 +434,8 @@ impl<'a> Campaign<'a> {
         let failure = run.ended.failure.as_ref();
         let is_exit = failure.is_some_and(|(kind, _)| *kind == FailureKind::Exit);
         let is_drivers = run.made.finished.driven.as_ref();
-        let is_drivers = is_drivers.is_some_and(|driven| driven.failure().is_some());
+        let criteria = &self.recording.job.criteria;
+        let is_drivers = is_drivers.is_some_and(|driven| driven.failure(criteria).is_some());
         if let (true, Exit::Code(status)) = (is_exit && !is_drivers, run.made.finished.exit) {
             *self.summary.failing_exits.entry(status).or_insert(0) += 1;
         }

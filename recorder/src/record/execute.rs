@@ -4,14 +4,15 @@ use super::{Details, Job, RecordError, RunPlan};
 use crate::{
     assemble::{EndOfRun, Launch, ProgramDebugInfo, RawLog, assemble, ended},
     digest::{self, CampaignPlaces},
-    launch::{Driven, FinishedRun, Given, LaunchError, Request, check::FailedCheck, stack},
-    log::{Limits, Log, LogConfig},
+    launch::{FinishedRun, Given, LaunchError, Request, check::FailedCheck, stack},
+    log::{Claimant, Limits, Log, LogConfig},
 };
 use sha2::{Digest, Sha256};
-use std::{ffi::OsString, io, os::unix::ffi::OsStrExt, sync::atomic::AtomicBool};
+use std::{ffi::OsString, io, os::unix::ffi::OsStrExt, path::Path, sync::atomic::AtomicBool};
 use unsnarl_trace::{
     OrderMode, Run,
     input::{EnvironmentVariable, RunInput},
+    meta::noted_time,
 };
 
 /// One executed run.
@@ -56,10 +57,11 @@ pub(crate) fn make(
     stop: &AtomicBool,
 ) -> Result<UnassembledRun, RecordError> {
     check_input(job, program, attempt)?;
-    let log = job.starter.log(&config(job, attempt));
+    let log = job.starter.log(&config(job, program.path(), attempt));
     let log = log.map_err(RecordError::Log)?;
     let request = Request {
         program: program.path().to_owned(),
+        parent: job.parent.clone(),
         command: job.command.clone(),
         directory: job.directory.clone(),
         environment: environment(job, attempt),
@@ -206,17 +208,18 @@ fn kept(job: &Job, attempt: &RunPlan) -> Vec<EnvironmentVariable> {
     set.collect()
 }
 
-/// The input from outside of a recorded run, to be given back. A driver beside the run says it anew: on another schedule
-/// the answers of the recorded one would be those to other requests.
+/// The input from outside of a recorded run, to be given back. A driver beside the run, or a parent program, says it
+/// anew: on another schedule the answers of the recorded one would be those to other requests.
 fn given_back(job: &Job, attempt: &RunPlan) -> RunInput {
-    match job.starter.company().driver {
-        Some(_) => RunInput::default(),
-        None => attempt.input.clone().unwrap_or_default(),
+    let is_said_anew = job.starter.company().driver.is_some() || job.parent.is_some();
+    match is_said_anew {
+        true => RunInput::default(),
+        false => attempt.input.clone().unwrap_or_default(),
     }
 }
 
 /// The configuration of the runtime for an attempt.
-pub(crate) fn config(job: &Job, attempt: &RunPlan) -> LogConfig {
+pub(crate) fn config(job: &Job, program: &Path, attempt: &RunPlan) -> LogConfig {
     LogConfig {
         mode: attempt.mode,
         strategy: attempt.strategy,
@@ -233,6 +236,10 @@ pub(crate) fn config(job: &Job, attempt: &RunPlan) -> LogConfig {
         branches: attempt.branches,
         input_seed: attempt.input_seed(),
         input: given_back(job, attempt),
+        claimant: match &job.parent {
+            Some(_) => Claimant::Child(program.to_owned()),
+            None => Claimant::Started,
+        },
         is_debugged: false,
         allow_use_after_free: job.criteria.allow_use_after_free,
         limits: limits(job, attempt),
@@ -256,6 +263,7 @@ pub(crate) fn seen(
     attempt: &RunPlan,
     finished: &FinishedRun,
 ) -> Result<Launch, LaunchError> {
+    let (parent, driven) = (job.parent.as_ref(), finished.driven.as_ref());
     Ok(Launch {
         command: job
             .command
@@ -263,6 +271,7 @@ pub(crate) fn seen(
             .map(|word| word.to_string_lossy().into_owned())
             .collect(),
         directory: job.directory.to_string_lossy().into_owned(),
+        parent: parent.map(|parent| parent.path.to_string_lossy().into_owned()),
         input_hash: input_hash(job)?,
         mode: attempt.run_mode(),
         strategy: attempt.name.to_owned(),
@@ -272,6 +281,7 @@ pub(crate) fn seen(
         chances: attempt.chances,
         criteria: job.criteria.clone(),
         environment: kept(job, attempt),
+        time_limit: noted_time(job.timeout),
         stack: match &attempt.input {
             Some(input) => input.stack,
             None => stack::noted(),
@@ -282,7 +292,7 @@ pub(crate) fn seen(
         others_end: attempt.others_end,
         killed: finished.stopped,
         asked: finished.asked,
-        driver_failure: finished.driven.as_ref().and_then(Driven::failure),
+        driver_failure: driven.and_then(|driven| driven.failure(&job.criteria)),
         failed_check: FailedCheck::of(finished),
         exit: finished.exit,
     })

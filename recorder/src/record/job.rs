@@ -2,7 +2,7 @@
 
 use super::{goal::Goal, strategy::Strategy};
 use crate::{
-    launch::{Output, Starter},
+    launch::{Output, Starter, parent::ParentProgram},
     log::Limits,
     permit::Permit,
 };
@@ -12,7 +12,9 @@ use unsnarl_trace::{Chances, Criteria};
 /// The program to run, and the circumstances of its runs.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Program and arguments as given.
+    /// The program that is started in place of the recorded one, and starts it.
+    pub parent: Option<ParentProgram>,
+    /// The program, or its parent, and arguments as given.
     pub command: Vec<OsString>,
     /// Working directory.
     pub directory: PathBuf,

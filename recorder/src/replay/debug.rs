@@ -72,6 +72,11 @@ pub enum DebugError {
     /// The run cannot be run again.
     #[error(transparent)]
     Replay(#[from] ReplayError),
+    /// gdb starts the program itself.
+    #[error(
+        "the program was started by {0}, and gdb starts a program by itself\n  next: record the command that {0} starts it by: unsnarl record -- PROGRAM ARGUMENTS"
+    )]
+    HasParent(String),
     /// There is no gdb.
     #[error("there is no gdb in PATH\n  next: install it (Debian: apt-get install gdb)")]
     NoGdb,
@@ -92,6 +97,9 @@ pub fn debug(
     session: &Session,
 ) -> Result<Debugged, DebugError> {
     let (target, job) = prepare(recorded, options)?;
+    if let Some(parent) = &job.parent {
+        return Err(DebugError::HasParent(parent.name()));
+    }
     let gdb = in_path(OsStr::new("gdb")).ok_or(DebugError::NoGdb)?;
     let attempt = attempt(recorded);
     if !job
@@ -104,7 +112,7 @@ pub fn debug(
     check_input(&job, &target.program, &attempt).map_err(ReplayError::from)?;
     let config = LogConfig {
         is_debugged: true,
-        ..config(&job, &attempt)
+        ..config(&job, target.program.path(), &attempt)
     };
     let log = Log::create(&config).map_err(|error| ReplayError::from(RecordError::Log(error)))?;
     let folder = tempfile::tempdir().map_err(DebugError::Files)?;

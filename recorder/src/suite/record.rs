@@ -6,7 +6,7 @@ use super::{
 use crate::{
     assemble::ProgramDebugInfo,
     launch::{LaunchError, Output, Starter},
-    permit::Permit,
+    permit::{ExecutionInputs, Permit},
     record::{
         CampaignEnd, CampaignTally, Goal, Job, OpenCampaign, RecordError, Recording, Summary,
         record,
@@ -19,7 +19,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use unsnarl_trace::Criteria;
+use unsnarl_trace::{Criteria, input::RunInput};
 
 /// Different failing runs that are enough for an explanation.
 const WANTED_FAILING: u64 = 3;
@@ -52,6 +52,7 @@ impl<'s> CasePlan<'s> {
         };
         let recording = Recording {
             job: Job {
+                parent: None,
                 permit: Permit::named(program.path(), &case.command, &case.directory),
                 command: case.command.clone(),
                 directory: case.directory.clone(),
@@ -213,13 +214,15 @@ impl CasePlan<'_> {
         settings: &SuiteSettings,
         stop: &AtomicBool,
     ) -> Result<Summary, RecordError> {
-        let (program, command) = (&self.program, &self.case.command);
-        let (permit, _) = Permit::recording(
-            program.path(),
-            program.build_id(),
-            command,
-            &self.case.directory,
-        );
+        let program = &self.program;
+        let (permit, _) = Permit::recording(ExecutionInputs {
+            program: program.path().to_owned(),
+            build_id: program.build_id().to_owned(),
+            parent: None,
+            command: self.case.command.clone(),
+            directory: self.case.directory.clone(),
+            input: RunInput::default(),
+        });
         let skipped = failure.schedule.saturating_sub(RUNS_BEFORE);
         // A run that hangs until its time is over takes longer than all others together.
         let failing = if failure.is_hang() { 1 } else { WANTED_FAILING };

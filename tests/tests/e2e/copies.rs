@@ -21,6 +21,7 @@ use unsnarl_trace::{Chances, Criteria, Outcome};
 fn job(workspace: &Workspace, command: &str, starter: &Starter) -> Job {
     let words = vec![command.into()];
     Job {
+        parent: None,
         permit: permit(&workspace.path().join(command), &words, workspace.path()),
         command: words,
         directory: workspace.path().to_owned(),

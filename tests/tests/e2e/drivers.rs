@@ -77,7 +77,7 @@ fn a_script_can_be_the_driver() -> Result<()> {
         .unsnarl(&["record", "--", "./test.sh"])?
         .exits(2)?;
     said.says(&[
-        "is a script",
+        "starts no program that was",
         "unsnarl record --driver ./test.sh -- PROGRAM",
     ])?;
     let said = record(&program, &["-n", "2", "--driver", "./test.sh"], &[])?;

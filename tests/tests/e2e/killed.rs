@@ -40,6 +40,7 @@ fn what_was_recorded_before_a_kill_is_readable() -> Result<()> {
     config.limits.events = MOST_RECORDS;
     let words = vec!["./endless".into(), "on".into()];
     let request = Request {
+        parent: None,
         permit: permit(target.program.path(), &words, workspace.path()),
         program: target.program.path().to_owned(),
         command: words,

@@ -60,6 +60,7 @@ mod repeats;
 mod replays;
 mod saved_sources;
 mod schedules;
+mod scripts;
 mod servers;
 mod side_by_side;
 mod spurious;

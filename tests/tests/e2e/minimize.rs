@@ -81,6 +81,7 @@ fn needs_all(workspace: &Workspace, command: &str, run: &Run, minimized: &Minimi
     ensure!(minimized.complete, "{minimized:?}");
     let words = vec![command.into()];
     let job = Job {
+        parent: None,
         permit: permit(&workspace.path().join(command), &words, workspace.path()),
         command: words,
         directory: workspace.path().to_owned(),

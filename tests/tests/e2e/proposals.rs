@@ -294,6 +294,7 @@ fn attempt(
     let words: Vec<_> = run.meta.command.iter().map(Into::into).collect();
     let directory = PathBuf::from(&run.meta.directory);
     let job = Job {
+        parent: None,
         permit: permit(program.path(), &words, &directory),
         command: words,
         directory,

@@ -54,7 +54,7 @@ fn a_hang_beside_a_wait_for_the_outside_is_one() -> Result<()> {
     let runs = program.workspace.runs_that("timed-out")?;
     let hung = runs.first().context("no run timed out")?;
     let hung = program.workspace.run_path(hung);
-    let words = ["replay", &hung, "-n", "3", "--timeout", "1s"];
+    let words = ["replay", &hung, "-n", "3"];
     let repeated = program.workspace.unsnarl(&words)?.exits(0)?;
     repeated.says(&["the same run 3 of 3 times: timed-out"])?;
     Ok(())

@@ -336,6 +336,7 @@ fn with(program: &Path, mode: RawMode, strategy: RawStrategy) -> Result<(Duratio
 fn request(program: &Path) -> Request {
     let (words, directory) = (vec![OsString::from(program)], std::env::temp_dir());
     Request {
+        parent: None,
         permit: permit(program, &words, &directory),
         program: PathBuf::from(program),
         command: words,

@@ -239,6 +239,7 @@ fn once(
         .collect();
     let request = Request {
         permit: permit(&file, &words, workspace.path()),
+        parent: None,
         program: file,
         command: words,
         directory: PathBuf::from(workspace.path()),

@@ -144,6 +144,7 @@ fn campaign(
     let target = target::open(command.as_ref(), workspace.path())?;
     let recording = Recording {
         job: Job {
+            parent: None,
             permit: permit(
                 &workspace.path().join(command),
                 &[command.into()],

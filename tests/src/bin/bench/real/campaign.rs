@@ -146,6 +146,7 @@ fn recording(folder: &Path, program: &RecordedProgram, goal: Goal) -> Result<Rec
     };
     Ok(Recording {
         job: Job {
+            parent: None,
             permit: permit(&folder.join(name), &command, folder),
             command,
             directory: folder.to_owned(),
