@@ -85,6 +85,29 @@ unsafe extern "C-unwind" fn timed_read_lock(
     }
 }
 
+unsafe extern "C-unwind" fn clock_read_lock(
+    lock: usize,
+    clock: c_int,
+    until: *const libc::timespec,
+    pc: u64,
+) -> c_int {
+    let library = real!(
+        "pthread_rwlock_clockrdlock",
+        fn(usize, c_int, *const libc::timespec) -> c_int
+    );
+    match ready_at(lock, pc) {
+        Some(this) if controlled() => {
+            // SAFETY: the program's own argument.
+            let deadline = unsafe { time::deadline(until) };
+            status(acquire_shared(this, lock, deadline, pc), libc::ETIMEDOUT)
+        }
+        this => through_library(this, lock, SHARED, pc, || {
+            // SAFETY: the program's own call.
+            unsafe { library(lock, clock, until) }
+        }),
+    }
+}
+
 unsafe extern "C-unwind" fn try_read_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_tryrdlock", fn(usize) -> c_int);
     match ready_at(lock, pc) {
@@ -133,6 +156,30 @@ unsafe extern "C-unwind" fn timed_write_lock(
         this => through_library(this, lock, EXCLUSIVE, pc, || {
             // SAFETY: the program's own call.
             unsafe { library(lock, until) }
+        }),
+    }
+}
+
+unsafe extern "C-unwind" fn clock_write_lock(
+    lock: usize,
+    clock: c_int,
+    until: *const libc::timespec,
+    pc: u64,
+) -> c_int {
+    let library = real!(
+        "pthread_rwlock_clockwrlock",
+        fn(usize, c_int, *const libc::timespec) -> c_int
+    );
+    match ready_at(lock, pc) {
+        Some(this) if controlled() => {
+            // SAFETY: the program's own argument.
+            let deadline = unsafe { time::deadline(until) };
+            let taken = mutex::acquire(this, lock, deadline, pc, LockType::ReadWrite);
+            status(taken, libc::ETIMEDOUT)
+        }
+        this => through_library(this, lock, EXCLUSIVE, pc, || {
+            // SAFETY: the program's own call.
+            unsafe { library(lock, clock, until) }
         }),
     }
 }
@@ -202,9 +249,11 @@ unsafe extern "C-unwind" fn destroy(lock: usize, pc: u64) -> c_int {
 entry! {
     pthread_rwlock_rdlock, "rsi" => read_lock;
     pthread_rwlock_timedrdlock, "rdx" => timed_read_lock;
+    pthread_rwlock_clockrdlock, "rcx" => clock_read_lock;
     pthread_rwlock_tryrdlock, "rsi" => try_read_lock;
     pthread_rwlock_wrlock, "rsi" => write_lock;
     pthread_rwlock_timedwrlock, "rdx" => timed_write_lock;
+    pthread_rwlock_clockwrlock, "rcx" => clock_write_lock;
     pthread_rwlock_trywrlock, "rsi" => try_write_lock;
     pthread_rwlock_unlock, "rsi" => unlock;
     pthread_rwlock_init, "rdx" => init;

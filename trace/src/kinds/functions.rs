@@ -40,6 +40,8 @@ impl LibraryFunction {
         waits("mtx_timedlock", &[Lock, TryLockFailed]),
         waits("pthread_rwlock_timedwrlock", &[Lock, TryLockFailed]),
         waits("pthread_rwlock_timedrdlock", &[SharedLock, TryLockFailed]),
+        waits("pthread_rwlock_clockwrlock", &[Lock, TryLockFailed]),
+        waits("pthread_rwlock_clockrdlock", &[SharedLock, TryLockFailed]),
         returns("pthread_mutex_trylock", &[Lock, TryLockFailed]),
         returns("mtx_trylock", &[Lock, TryLockFailed]),
         returns("pthread_spin_trylock", &[Lock, TryLockFailed]),
