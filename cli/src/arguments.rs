@@ -98,7 +98,22 @@ pub enum Command {
     /// `unsnarl cc` finds it by itself; a copy in the project serves other compilers, for which it does nothing.
     Header,
     /// Say what is missing on this machine, and how to get it
-    Doctor,
+    ///
+    /// With --coverage instead: which calls of a program the recorder models, and which it cannot follow.
+    ///
+    /// Exit status: 0 nothing is missing (every call that waits or synchronizes is modelled), 1 something is, 2 usage.
+    Doctor(DoctorArguments),
+}
+
+/// `unsnarl doctor`
+#[derive(Args, Debug)]
+pub struct DoctorArguments {
+    /// List the calls of this program and its libraries, by what a recording makes of them
+    #[arg(long, value_name = "PROGRAM")]
+    pub coverage: Option<PathBuf>,
+    /// Output format of the list
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, requires = "coverage")]
+    pub format: OutputFormat,
 }
 
 /// `unsnarl record`
@@ -155,6 +170,13 @@ pub struct RecordArguments {
     /// another exit status than 0; the last line that it has printed is the failure's message.
     #[arg(long, value_name = "COMMAND")]
     pub driver: Option<OsString>,
+    /// The program to record among those that the command starts: the name of its file, or its path
+    ///
+    /// The command may be a script, or any program that is not instrumented, such as env, make or a test driver; it is run
+    /// once beforehand to see what it starts. Without this option it has to be one instrumented program. The command's
+    /// exit status says whether a run failed, its last line of output is the failure's message (docs/recording.md).
+    #[arg(long, value_name = "NAME", conflicts_with = "driver")]
+    pub record_child: Option<OsString>,
     /// Send the program SIGTERM after this time: seconds, or with a unit as in 500ms, 10s, 2m
     #[arg(long = "for", value_name = "T", value_parser = duration)]
     pub time: Option<Duration>,
@@ -170,13 +192,6 @@ pub struct RecordArguments {
     /// Exit statuses of a run that passes; all others are failures [default: 0]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub expect_exit: Vec<u8>,
-    /// The program to record among those that the command starts: the name of its file, or its path
-    ///
-    /// The command may be a script, or any program that is not instrumented, such as env, make or a test driver; it is run
-    /// once beforehand to see what it starts. Without this option it has to be one instrumented program. The command's
-    /// exit status says whether a run failed, its last line of output is the failure's message (docs/recording.md).
-    #[arg(long, value_name = "NAME", conflicts_with = "driver")]
-    pub record_child: Option<OsString>,
     /// Let the program go on when it uses a heap block that it has freed
     #[arg(long)]
     pub allow_use_after_free: bool,

@@ -10,6 +10,7 @@ mod message;
 mod arguments;
 mod cc;
 mod child;
+mod coverage;
 mod doctor;
 mod dsp;
 mod engines;
@@ -88,7 +89,10 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => replay::run(arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Header => Ok(header::run()),
-        Command::Doctor => Ok(doctor::run()),
+        Command::Doctor(arguments) => match &arguments.coverage {
+            Some(program) => coverage::run(program, arguments.format),
+            None => Ok(doctor::run()),
+        },
         // Taken above; clap knows them for the help only.
         Command::Cc { arguments } => return cc::run(Language::C, arguments),
         Command::Cxx { arguments } => return cc::run(Language::Cxx, arguments),

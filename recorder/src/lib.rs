@@ -17,6 +17,7 @@ pub mod assemble;
 mod digest;
 pub mod launch;
 pub mod log;
+pub mod modelled;
 pub mod permit;
 pub mod program;
 pub mod proposal;

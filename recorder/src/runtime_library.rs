@@ -19,7 +19,8 @@ use std::{
 use unsnarl_trace::own_folder;
 
 /// The archive that the build script made.
-static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libunsnarl_runtime.a"));
+pub(crate) static ARCHIVE: &[u8] =
+    include_bytes!(concat!(env!("OUT_DIR"), "/libunsnarl_runtime.a"));
 /// The header by which a program tells the scheduler something: `unsnarl.h`.
 pub static HEADER: &str = include_str!("../include/unsnarl.h");
 /// The header that lets programs compile the members of `std::string` themselves.

@@ -197,6 +197,8 @@ mod undefined;
 #[cfg(feature = "interpose")]
 mod usage;
 #[cfg(feature = "interpose")]
+mod unmodelled;
+#[cfg(feature = "interpose")]
 mod watch;
 #[cfg(feature = "interpose")]
 mod wide;

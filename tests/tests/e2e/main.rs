@@ -10,6 +10,7 @@ mod campaigns;
 mod commands;
 mod confirm;
 mod copies;
+mod coverage;
 mod debugger;
 mod debugging_page;
 mod departures;
