@@ -216,6 +216,7 @@ fn chances(arguments: &RecordArguments) -> Chances {
         early_timeouts: has(Chance::EarlyTimeouts),
         failing_tries: has(Chance::FailingTries),
         fail_malloc: arguments.fail_malloc,
+        within_checks: false,
     }
 }
 

@@ -4,7 +4,7 @@
 //! following the sequence means the same each time.
 
 use crate::{
-    follow,
+    checks, follow,
     plan::next_planned,
     state::{SHARED, header, thread},
 };
@@ -102,11 +102,8 @@ pub fn random() -> u64 {
 }
 
 /// Returns whether the strategy draws; other strategies take the first of the candidates.
-fn draws() -> bool {
-    matches!(
-        SHARED.strategy.get(),
-        RawStrategy::Random | RawStrategy::Pct
-    )
+fn draws(strategy: RawStrategy) -> bool {
+    matches!(strategy, RawStrategy::Random | RawStrategy::Pct)
 }
 
 /// Chooses which of `count` waiters a signal wakes; `number_of` names the thread of each.
@@ -114,7 +111,7 @@ pub fn pick_waiter(count: usize, number_of: impl Fn(usize) -> u16) -> usize {
     if count <= 1 {
         return 0;
     }
-    let drawn = || match draws() {
+    let drawn = || match draws(checks::strategy()) {
         true => (random() % count as u64) as usize,
         false => 0,
     };
@@ -223,7 +220,16 @@ fn outcome(kind: ChoiceKind, ways: u64, odds: u64) -> u16 {
     }
     let planned = || next_planned(kind).filter(|&way| is_possible(ways, way));
     let followed = followed_outcome(ways).or_else(planned);
-    let chosen = followed.unwrap_or_else(|| drawn_outcome(ways, odds));
+    // What the program asks for is drawn everywhere.
+    let strategy = match kind {
+        ChoiceKind::Value => SHARED.strategy.get(),
+        _ => checks::strategy(),
+    };
+    let drawn = || match draws(strategy) {
+        true => drawn_outcome(ways, odds),
+        false => 0,
+    };
+    let chosen = followed.unwrap_or_else(drawn);
     note(chosen, kind, false, || Candidates {
         bits: ways,
         more: false,
@@ -249,9 +255,6 @@ fn is_possible(ways: u64, way: u16) -> bool {
 }
 
 fn drawn_outcome(ways: u64, odds: u64) -> u16 {
-    if !draws() {
-        return 0;
-    }
     let drawn = random() % odds;
     // The n-th unusual way for the n-th number.
     let mut left = ways & !1;

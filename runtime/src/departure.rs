@@ -10,7 +10,7 @@
 //! short while only, and not at all where nothing is drawn: a failing run is to show what led to its failure.
 
 use crate::{
-    choices, livelock,
+    checks, choices, livelock,
     next::Next,
     pct::Yields,
     scheduler,
@@ -77,7 +77,7 @@ pub fn is_exit_under_way() -> bool {
 
 /// Number of decisions for which the others go first.
 fn span() -> u64 {
-    match SHARED.strategy.get() {
+    match checks::strategy() {
         RawStrategy::Sequential => LONGEST,
         _ => drawn(LONGEST_DRAWN),
     }
@@ -86,7 +86,7 @@ fn span() -> u64 {
 /// The same before a failure: the further steps of the others are of interest, but the failure is the goal of the
 /// search.
 fn span_before_failure() -> u64 {
-    match SHARED.strategy.get() {
+    match checks::strategy() {
         RawStrategy::Sequential => 0,
         _ => drawn(LONGEST_BEFORE_FAILURE),
     }

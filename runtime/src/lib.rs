@@ -41,6 +41,8 @@ mod c11;
 #[cfg(feature = "interpose")]
 mod calls;
 #[cfg(feature = "interpose")]
+mod checks;
+#[cfg(feature = "interpose")]
 mod children;
 #[cfg(feature = "interpose")]
 mod choices;
@@ -195,9 +197,9 @@ mod tree;
 #[cfg(feature = "interpose")]
 mod undefined;
 #[cfg(feature = "interpose")]
-mod usage;
-#[cfg(feature = "interpose")]
 mod unmodelled;
+#[cfg(feature = "interpose")]
+mod usage;
 #[cfg(feature = "interpose")]
 mod watch;
 #[cfg(feature = "interpose")]

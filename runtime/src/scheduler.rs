@@ -1,7 +1,7 @@
 //! The scheduler: decisions, the strategies that make them, and handing over the turn.
 
 use crate::{
-    children,
+    checks, children,
     choices::{self, Candidates, random},
     departure, failure, files, follow, livelock, log,
     next::Next,
@@ -246,7 +246,8 @@ pub fn look_again_by(next: u64) {
 
 fn choose_and_switch(this: &Thread, yields: Yields, is_quiet: bool) {
     let waits = this.wait.get() != Wait::Nothing;
-    if this.atomic.get() != 0 && !yields.any() && !waits && !this.ended.get() {
+    let keeps_turn = this.atomic.get() != 0 || SHARED.keeps_order.get();
+    if keeps_turn && !yields.any() && !waits && !this.ended.get() {
         return;
     }
     let is_quiet = is_quiet && !departure::is_under_way();
@@ -297,7 +298,7 @@ fn next_thread(this: &Thread, yields: Yields) -> Option<u16> {
 /// The strategy's choice; `None` when nobody can go on.
 fn by_strategy(this: &Thread, yields: Yields) -> Option<u16> {
     let yields = departure::yields(this, yields);
-    match SHARED.strategy.get() {
+    match checks::strategy() {
         RawStrategy::Random => random_choice(this, yields.any()),
         RawStrategy::Pct => departure::overdue().or_else(|| highest_priority(this, yields)),
         RawStrategy::Sequential => {

@@ -1,8 +1,8 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    branches, children, choices, chosen, descriptors, failure, log, lookup, memory, modules,
-    objects, path, process, quiet,
+    branches, checks, children, choices, chosen, descriptors, failure, log, lookup, memory,
+    modules, objects, path, process, quiet,
     real::real,
     repeats, scheduler,
     state::{Mode, SHARED, Thread, recording, set_this_thread, thread},
@@ -180,6 +180,7 @@ fn set_up_log(header: &raw::Header) {
             .set((base + header.details_at as usize) as *mut raw::Detail);
     }
     SHARED.chances.set(header.chances);
+    checks::set_up(header.chances);
     SHARED
         .plan
         .set((base + header.plan_at as usize) as *const raw::Directive);

@@ -192,6 +192,10 @@ pub struct Shared {
     pub details: Cell<*mut raw::Detail>,
     /// Bits of [`raw::chance`].
     pub chances: Cell<u32>,
+    /// `true` while nothing is chosen but what a schedule says: outside of `unsnarl_check`, if the run has choices there only.
+    pub keeps_order: Cell<bool>,
+    /// Calls of `unsnarl_check` that have not ended.
+    pub checks: Cell<u32>,
     pub plan: Cell<*const raw::Directive>,
     pub plan_len: Cell<u64>,
     /// The table of places that are passed over.
@@ -257,6 +261,8 @@ pub static SHARED: Shared = Shared {
     replay_len: Cell::new(0),
     details: Cell::new(null_mut()),
     chances: Cell::new(0),
+    keeps_order: Cell::new(false),
+    checks: Cell::new(0),
     plan: Cell::new(core::ptr::null()),
     plan_len: Cell::new(0),
     quiet: Cell::new(core::ptr::null()),

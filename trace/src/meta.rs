@@ -145,6 +145,9 @@ pub struct Chances {
     pub failing_tries: bool,
     /// Allocations could fail, once in this many where the strategy draws.
     pub fail_malloc: Option<u32>,
+    /// Something was chosen within calls of `unsnarl_check` only: elsewhere the threads ran in their default order.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub within_checks: bool,
 }
 
 impl Chances {
@@ -155,12 +158,13 @@ impl Chances {
 
     /// The bits as in the raw log's header.
     pub fn bits(&self) -> u32 {
-        use crate::raw::chance::{ALLOCATION, EARLY_TIMEOUT, SPURIOUS_WAKEUP, TRY};
+        use crate::raw::chance::{ALLOCATION, EARLY_TIMEOUT, SPURIOUS_WAKEUP, TRY, WITHIN_CHECKS};
         let bit = |on: bool, bit: u32| if on { bit } else { 0 };
         bit(self.spurious_wakeups, SPURIOUS_WAKEUP)
             | bit(self.early_timeouts, EARLY_TIMEOUT)
             | bit(self.failing_tries, TRY)
             | bit(self.fail_malloc.is_some(), ALLOCATION)
+            | bit(self.within_checks, WITHIN_CHECKS)
     }
 }
 

@@ -321,6 +321,8 @@ pub struct Header {
     pub difference: Difference,
     /// Bits of [`unlogged`]: what threads did while others lived.
     pub unlogged: AtomicU32,
+    /// Calls of `unsnarl_check` that have begun.
+    pub checks: AtomicU32,
     /// Number of the thread that has the turn, in controlled mode.
     pub current: AtomicU32,
     /// Nonzero while every thread waits, and somebody outside of the process could end one of the waits. What each
@@ -428,6 +430,8 @@ pub mod chance {
     pub const TRY: u32 = 4;
     /// Memory is not available.
     pub const ALLOCATION: u32 = 8;
+    /// There are choices within calls of `unsnarl_check` only: elsewhere the threads run in their default order.
+    pub const WITHIN_CHECKS: u32 = 16;
 }
 
 /// Dependences on other threads of which the log has no record.

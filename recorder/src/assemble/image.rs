@@ -70,6 +70,8 @@ pub(super) struct Image {
     pub instrumented: Instrumented,
     /// `true` if it can make copies of itself ([`serve`]).
     pub serves: bool,
+    /// It calls `unsnarl_check` somewhere.
+    pub has_checks: bool,
     pub types: Types,
     /// Names of data whose accesses the compiler does not report.
     pub unseen: Vec<String>,
@@ -144,6 +146,7 @@ impl Image {
             has_debug_info,
             instrumented: instrumented(&file),
             serves: serves(&file),
+            has_checks: file.section_by_name(CHECKS).is_some(),
             types,
             unseen,
             sources,
@@ -459,6 +462,9 @@ fn sections(file: &object::File<'_>) -> Vec<ImageSymbol> {
     sections.sort_by_key(|section| section.start);
     sections
 }
+
+/// Section that `unsnarl.h` makes in each file that calls `unsnarl_check`.
+const CHECKS: &str = "unsnarl_checks";
 
 fn serves(file: &object::File<'_>) -> bool {
     let mut names = file.symbols().filter_map(|symbol| symbol.name().ok());

@@ -115,6 +115,11 @@ impl ProgramDebugInfo {
         self.main.serves
     }
 
+    /// Returns whether the program calls `unsnarl_check` somewhere, though perhaps not in every run.
+    pub fn has_checks(&self) -> bool {
+        self.main.has_checks
+    }
+
     /// Keeps the program model of this build, as far as its files have one, for the runs in a folder. Does nothing if
     /// that was done before and no library has been loaded since.
     ///

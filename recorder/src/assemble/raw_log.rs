@@ -213,6 +213,8 @@ impl<'a> RawLog<'a> {
         steps: u64_at -> u64;
         /// Number of decision points from which on repeated accesses had no record.
         repeats_after: u64_at -> u64;
+        /// Calls of `unsnarl_check` that have begun.
+        checks: u32_at -> u32;
         /// Accesses that have no record, since they repeat others.
         left_out: u64_at -> u64;
         /// Changes from one thread to another.

@@ -4,6 +4,7 @@ mod ahead;
 mod alone;
 mod attempt;
 mod campaign;
+mod checks;
 mod classes;
 pub mod coverage;
 mod crew;

@@ -1,7 +1,7 @@
 //! The planner of a campaign: chooses the schedule that the next run tries.
 
 use super::{
-    RecordError, Recording, RunPlan,
+    RecordError, Recording, RunPlan, checks,
     exhaustive::{Exhaustive, SearchProgress, StateFile},
     length::Length,
     seen::MadeRun,
@@ -62,10 +62,11 @@ impl Planner {
         recording: &Recording,
         program: &ProgramDebugInfo,
     ) -> Result<Planner, RecordError> {
-        let Recording { job, chances, .. } = recording;
-        let mut planner = Planner::new(recording.strategy, recording.seed, *chances);
+        let job = &recording.job;
+        let chances = checks::chances(recording, program)?;
+        let mut planner = Planner::new(recording.strategy, recording.seed, chances);
         if let Strategy::Exhaustive(bound) = recording.strategy {
-            let file = StateFile::of(&recording.out, job, program.build_id(), *chances)?;
+            let file = StateFile::of(&recording.out, job, program.build_id(), chances)?;
             planner.search = Some(Exhaustive::begin(bound, Some(file))?);
         }
         Ok(planner)

@@ -101,3 +101,35 @@ fn other_compilers_leave_the_functions_out() -> Result<()> {
     }
     Ok(())
 }
+
+/// What happens outside of a check is the same in each run, and a failure within one replays.
+#[test]
+fn schedules_are_chosen_within_checks_only() -> Result<()> {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
+        let workspace = Workspace::new()?;
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/checks.cpp");
+        compile(&workspace, &source, "program", compiler)?;
+        workspace.run("./program", &["both"])?.exits(0)?;
+        for options in [&["--until-failing", "2", "-n", "500"][..], &EXHAUSTIVE] {
+            for kind in ["both", "check"] {
+                record(&workspace, options, kind)?.exits(1)?;
+            }
+        }
+        for run in workspace.runs_that("failed")? {
+            let path = workspace.run_path(&run);
+            let run = unsnarl_trace::read_run(&workspace.path().join(&path))?;
+            ensure!(run.meta.chances.within_checks, "{path}");
+            let failure = run.meta.failure.map(|failure| failure.message);
+            let message = failure.unwrap_or_default();
+            ensure!(message.contains("counted == 2"), "{message}");
+            workspace.unsnarl(&["replay", &path])?.exits(0)?;
+        }
+        let explained = workspace.unsnarl(&["explain"])?.exits(1)?;
+        explained.says(&["`counted`", "Confirmed"])?;
+        // A check that ends by an exception ends all the same.
+        record(&workspace, &["-n", "100"], "throws")?.exits(0)?;
+        // Without a call all threads are chosen everywhere, as usual.
+        record(&workspace, &["-n", "300"], "setup")?.exits(1)?;
+    }
+    Ok(())
+}
