@@ -84,6 +84,8 @@ pub struct LogConfig {
     pub input_seed: u64,
     /// Input of a recorded run, to give back.
     pub input: RunInput,
+    /// That input is said anew by whoever is outside, and only comes as it came then.
+    pub is_live: bool,
     /// The processes that may claim the log.
     pub claimant: Claimant,
     /// Bounds for the run.
@@ -110,6 +112,7 @@ impl Default for LogConfig {
             allow_use_after_free: false,
             input_seed: 0,
             input: RunInput::default(),
+            is_live: false,
             claimant: Claimant::Started,
             limits: Limits::default(),
         }
@@ -414,6 +417,7 @@ impl Log {
             (offset_of!(Header, chances), config.chances.bits()),
             (offset_of!(Header, note_details), config.details.into()),
             (offset_of!(Header, is_debugged), config.is_debugged.into()),
+            (offset_of!(Header, is_live), config.is_live.into()),
             (
                 offset_of!(Header, allow_use_after_free),
                 config.allow_use_after_free.into(),

@@ -174,6 +174,7 @@ fn attempt(recorded: &Run) -> RunPlan {
         expected_steps: recorded.meta.expected_steps,
         prefix: recorded.meta.schedule.choices.clone(),
         chances: recorded.meta.chances,
+        repeats: true,
         ..RunPlan::default()
     }
     .with_input_of(&recorded.meta)

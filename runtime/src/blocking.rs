@@ -8,6 +8,7 @@ use crate::{
     descriptors::{self, Source},
     entry::entry,
     input::{self, Answer, Parts, exchange, part},
+    live,
     mutex::ready,
     next::Next,
     outside, random,
@@ -181,7 +182,8 @@ pub fn receive(fd: c_int, parts: Parts, pc: u64, call: impl FnOnce() -> isize) -
     let read = match controlled() {
         true => {
             let before = until_ready(this, fd, POLLIN, Next::range(true, pc, place, room));
-            let make = || before.then(|| Answer::of_count(fill(this, fd, parts, call)));
+            let call = || Answer::of_count(fill(this, fd, parts, call));
+            let make = || before.then(|| read_as_seen(this, fd, call));
             exchange(
                 this,
                 Call::Read,
@@ -196,6 +198,22 @@ pub fn receive(fd: c_int, parts: Parts, pc: u64, call: impl FnOnce() -> isize) -
     };
     log_filled(this, parts, usize::try_from(read).unwrap_or(0), pc);
     read
+}
+
+/// Makes a call that reads from a descriptor, where a run is repeated whose input is said anew: when and as far as it was
+/// read then.
+pub fn read_as_seen(this: &Thread, fd: c_int, call: impl FnOnce() -> Answer) -> Answer {
+    let Some(seen) = live::Seen::of_current(this, Call::Read, fd) else {
+        return call();
+    };
+    seen.keep_time();
+    if let Some(error) = seen.error() {
+        return error;
+    }
+    seen.await_bytes(fd);
+    let answer = call();
+    live::end_limit();
+    answer
 }
 
 /// Makes the call, unless the descriptor is one of random numbers.
@@ -314,7 +332,7 @@ pub unsafe extern "C-unwind" fn on_read(fd: c_int, to: *mut u8, bytes: usize, pc
     let room = part(to, bytes);
     // SAFETY: the program's own call.
     receive(fd, Parts::new(&room, 1), pc, || unsafe {
-        let read = library(fd, to, bytes);
+        let read = library(fd, to, live::most(bytes));
         timers::correct(fd, to, read);
         read
     })

@@ -75,12 +75,27 @@ pub fn part(to: *mut u8, bytes: usize) -> libc::iovec {
 /// Counts a call; returns its recorded answer, if this is a replay and there is one.
 pub fn next(this: &Thread) -> Option<&'static Input> {
     this.inputs.set(this.inputs.get() + 1);
+    recorded(this, this.inputs.get()).filter(|_| !is_live())
+}
+
+/// The recorded answer of the thread's next call, whether it is given back or not.
+pub fn recorded_next(this: &Thread) -> Option<&'static Input> {
+    recorded(this, this.inputs.get() + 1)
+}
+
+/// The recorded answer of the call that the thread makes, which is counted already.
+pub fn recorded_now(this: &Thread) -> Option<&'static Input> {
     recorded(this, this.inputs.get())
+}
+
+/// Returns whether whoever was outside is there again: nothing is given back.
+fn is_live() -> bool {
+    header().is_live != 0
 }
 
 /// Returns whether the thread's next call has a recorded answer.
 pub fn is_given(this: &Thread) -> bool {
-    recorded(this, this.inputs.get() + 1).is_some()
+    !is_live() && recorded_next(this).is_some()
 }
 
 fn recorded(this: &Thread, nth: u32) -> Option<&'static Input> {
@@ -115,7 +130,7 @@ pub fn bytes_of(entry: &'static Input) -> &'static [u8] {
 
 /// Returns whether this is a replay of a run that had input.
 pub fn replays() -> bool {
-    controlled() && header().given_len != 0
+    controlled() && header().given_len != 0 && !is_live()
 }
 
 /// Returns whether this is a replay, and all of the run's input was recorded.
@@ -232,7 +247,7 @@ pub fn give_back(
 }
 
 /// The recorded answer: fills the parts with its bytes.
-fn restore(entry: &'static Input, parts: Parts) -> Answer {
+pub fn restore(entry: &'static Input, parts: Parts) -> Answer {
     let recorded = bytes_of(entry);
     let mut left = recorded;
     for (to, count) in parts.up_to(recorded.len()) {
@@ -264,7 +279,8 @@ pub fn differs(
     true
 }
 
-fn go_on_to_time_of(entry: &'static Input) {
+/// Lets virtual time go on to that of a recorded answer.
+pub fn go_on_to_time_of(entry: &'static Input) {
     SHARED.clock.set(SHARED.clock.get().max(entry.clock));
 }
 

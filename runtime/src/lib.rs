@@ -91,6 +91,8 @@ mod identity;
 #[cfg(feature = "interpose")]
 mod input;
 #[cfg(feature = "interpose")]
+mod live;
+#[cfg(feature = "interpose")]
 mod livelock;
 #[cfg(feature = "interpose")]
 mod log;

@@ -5,7 +5,7 @@ use crate::{
     blocking::{Pollfds, is_ready},
     choices,
     descriptors::{self, Source},
-    failure, input, log,
+    failure, input, live, log,
     next::Next,
     polling, scheduler, signals,
     state::{SHARED, Thread, Wait, header, live_threads, thread, unrecorded},
@@ -16,7 +16,7 @@ use core::{
     sync::atomic::Ordering::{Acquire, Release},
 };
 use libc::{POLLIN, POLLOUT};
-use unsnarl_trace::raw::WaitsFor;
+use unsnarl_trace::raw::{Call, WaitsFor};
 
 const MILLISECOND: u64 = 1_000_000;
 /// Longest real wait before virtual time goes on, in milliseconds.
@@ -24,7 +24,7 @@ const PATIENCE: u64 = 20;
 /// Time in milliseconds that data may be on its way within this process, through the network of the machine itself.
 const ON_ITS_WAY: u64 = 200;
 /// Time in milliseconds for which a replay waits for input that came when the run was recorded.
-const REPLAY_PATIENCE: u64 = 3_000;
+pub const REPLAY_PATIENCE: u64 = 3_000;
 /// The same for a signal that a timer of the program may send instead: the recorded run waited for [`PATIENCE`] before it
 /// let the timer run out, and the machine may be slower now.
 const SIGNAL_PATIENCE: u64 = 10 * PATIENCE;
@@ -201,6 +201,12 @@ pub fn help(chosen: &'static Thread) -> bool {
     let mut waits = Waits::of(core::iter::once(chosen));
     if !waits.is_empty() && waits.outside {
         let given = waits.given.is_some();
+        // It went on because its time was over: what comes now came later.
+        let is_over = live::Seen::next(chosen, Call::Poll).is_some_and(live::Seen::is_nothing);
+        if is_over && chosen.deadline.get() != 0 {
+            timers::go_on_to(chosen.deadline.get());
+            return true;
+        }
         let patience = match given {
             true => PATIENCE,
             false if may_be_sent_by_timer(chosen) => SIGNAL_PATIENCE,

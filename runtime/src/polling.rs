@@ -5,6 +5,7 @@ use crate::{
     descriptors,
     entry::entry,
     input::{Answer, Parts, exchange, part},
+    live,
     mutex::ready,
     next::Next,
     real::real,
@@ -101,6 +102,7 @@ fn ask(
     parts: Parts,
     pc: u64,
     foreign: impl FnOnce() -> bool,
+    is_there: impl Fn(&[u8]) -> bool,
     question: impl Fn() -> Answer,
 ) -> c_int {
     let next = Next::of(RecordKind::Yield, pc, 0);
@@ -120,9 +122,31 @@ fn ask(
     threads::act_on_cancel(this);
     exchange(this, Call::Poll, parts, pc, foreign, || match ended {
         Waited::Interrupted => Answer::error(libc::EINTR),
-        _ => unrecorded(this, question),
+        _ => ask_as_seen(this, parts, is_there, || unrecorded(this, question)),
     })
     .result as c_int
+}
+
+/// Asks which descriptors are ready, where a run is repeated whose input is said anew: those that were ready then.
+fn ask_as_seen(
+    this: &Thread,
+    parts: Parts,
+    is_there: impl Fn(&[u8]) -> bool,
+    question: impl FnOnce() -> Answer,
+) -> Answer {
+    let Some(seen) = live::Seen::current(this, Call::Poll) else {
+        return question();
+    };
+    seen.keep_time();
+    let answer = unrecorded(this, || seen.readiness(parts, is_there));
+    answer.unwrap_or_else(question)
+}
+
+/// The records of this type that recorded bytes hold.
+fn records<T: Copy>(bytes: &[u8]) -> impl Iterator<Item = T> {
+    let whole = bytes.chunks_exact(size_of::<T>());
+    // SAFETY: as many bytes as the type has, of plain data.
+    whole.map(|one| unsafe { one.as_ptr().cast::<T>().read_unaligned() })
 }
 
 /// `poll` and `ppoll`; `question` asks without waiting.
@@ -156,6 +180,10 @@ unsafe fn poll_descriptors(
         Parts::new(&room, 1),
         pc,
         foreign,
+        |bytes| {
+            let mut ready = records::<pollfd>(bytes).filter(|one| one.revents != 0);
+            ready.all(|one| live::is_ready_again(one.fd, one.revents))
+        },
         || {
             // SAFETY: the program's own call, without the wait.
             let answer = Answer::of(i64::from(unsafe { library(descriptors, count, 0) }));
@@ -288,6 +316,21 @@ impl Sets {
         (wanted, all_fit)
     }
 
+    /// Returns whether the descriptors of recorded sets are ready now, as far as the outside decides that. The bytes are those
+    /// of the sets that are there, one after the other.
+    fn are_ready_again(&self, bytes: &[u8]) -> bool {
+        let each = (self.count.max(0) as usize).div_ceil(64) * 8;
+        let kinds = [POLLIN, POLLOUT, POLLPRI].into_iter().zip(self.all);
+        let there = kinds.filter(|(_, set)| !set.is_null());
+        let mut sets = there.zip(bytes.chunks(each.max(1)));
+        sets.all(|((events, _), set)| {
+            (0..self.count).all(|fd| {
+                let byte = set.get(fd as usize / 8).copied().unwrap_or(0);
+                byte >> (fd % 8) & 1 == 0 || live::is_ready_again(fd, events)
+            })
+        })
+    }
+
     /// The bytes of the sets that the kernel examines, as parts.
     fn parts(&self) -> [libc::iovec; 3] {
         let bytes = (self.count.max(0) as usize).div_ceil(64) * 8;
@@ -326,6 +369,7 @@ fn select_descriptors(this: &Thread, sets: Sets, patience: Patience, pc: u64) ->
         Parts::new(parts.as_ptr(), 3),
         pc,
         foreign,
+        |bytes| sets.are_ready_again(bytes),
         || {
             let mut now = timeval {
                 tv_sec: 0,
@@ -508,6 +552,10 @@ fn epoll_descriptors(
         parts,
         pc,
         foreign,
+        |bytes| {
+            let mut ready = records::<ReadyOne>(bytes);
+            ready.all(|one| live::is_ready_again(one.fd, one.events as c_short))
+        },
         || {
             // SAFETY: the program's own call, without the wait.
             let result = unsafe { library(epoll, events, most, 0) };

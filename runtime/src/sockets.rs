@@ -2,11 +2,11 @@
 
 use crate::{
     access,
-    blocking::{self, check, log_filled, log_sent, receive, transmit, until_ready},
+    blocking::{self, check, log_filled, log_sent, read_as_seen, receive, transmit, until_ready},
     descriptors,
     entry::{entry, entry_on_stack},
     input::{self, Answer, Parts, exchange, part},
-    livelock,
+    live, livelock,
     mutex::ready,
     next::Next,
     outside,
@@ -91,7 +91,8 @@ unsafe fn receive_from(
         fn(c_int, *mut u8, usize, c_int, *mut sockaddr, *mut u32) -> isize
     );
     // SAFETY: the program's own call.
-    let call = |to, bytes, flags| unsafe { library(fd, to, bytes, flags, from, length) };
+    let call =
+        |to, bytes, flags| unsafe { library(fd, to, live::most(bytes), flags, from, length) };
     let waits_for_all = flags & MSG_WAITALL != 0 && descriptors::is_stream(fd);
     if !waits_for_all || !controlled() {
         let room = part(to, bytes);
@@ -139,7 +140,7 @@ fn one_message(
             .unwrap_or((core::ptr::null_mut(), 0));
         scheduler::decide(this, Next::range(true, pc, place, room));
     }
-    let make = || Answer::of_count(unrecorded(this, call));
+    let make = || read_as_seen(this, fd, || Answer::of_count(unrecorded(this, call)));
     let foreign = || outside::is_foreign(fd);
     let read = exchange(this, Call::Read, parts, pc, foreign, make).result as isize;
     log_filled(this, parts, usize::try_from(read).unwrap_or(0), pc);
@@ -361,7 +362,8 @@ unsafe fn accept_one(
     let before = until_ready(this, fd, POLLIN, Next::of(RecordKind::Yield, pc, 0));
     let accepted = core::cell::Cell::new(-1);
     let make = || {
-        let answer = before.then(|| Answer::of(i64::from(unrecorded(this, call))));
+        let call = || Answer::of(i64::from(unrecorded(this, call)));
+        let answer = before.then(|| accept_as_seen(this, fd, call));
         accepted.set(answer.result as c_int);
         answer
     };
@@ -377,6 +379,19 @@ unsafe fn accept_one(
         place.give_back(this, pc);
     }
     stand_in(result, accepted.get(), flags)
+}
+
+/// Accepts a connection, where a run is repeated whose input is said anew: when it was accepted then.
+fn accept_as_seen(this: &Thread, fd: c_int, call: impl FnOnce() -> Answer) -> Answer {
+    let Some(seen) = live::Seen::of_current(this, Call::Accept, fd) else {
+        return call();
+    };
+    seen.keep_time();
+    if let Some(error) = seen.error() {
+        return error;
+    }
+    seen.await_connection(fd);
+    call()
 }
 
 /// The descriptor that a replayed call returns: where the call has made none, another one takes its

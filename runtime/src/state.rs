@@ -192,6 +192,8 @@ pub struct Shared {
     pub details: Cell<*mut raw::Detail>,
     /// Bits of [`raw::chance`].
     pub chances: Cell<u32>,
+    /// Most bytes that a call may read; the largest number outside of [`crate::live`].
+    pub most_bytes: Cell<usize>,
     /// `true` while nothing is chosen but what a schedule says: outside of `unsnarl_check`, if the run has choices there only.
     pub keeps_order: Cell<bool>,
     /// Calls of `unsnarl_check` that have not ended.
@@ -261,6 +263,7 @@ pub static SHARED: Shared = Shared {
     replay_len: Cell::new(0),
     details: Cell::new(null_mut()),
     chances: Cell::new(0),
+    most_bytes: Cell::new(usize::MAX),
     keeps_order: Cell::new(false),
     checks: Cell::new(0),
     plan: Cell::new(core::ptr::null()),

@@ -255,6 +255,9 @@ pub struct Header {
     pub given_len: u64,
     /// Nonzero: they are all that the recorded run had.
     pub given_all: u64,
+    /// Nonzero: whoever was outside is there again, and says it anew. The [`Input`]s to give back tell when the
+    /// program sees of it what.
+    pub is_live: u32,
     /// Seed of the program's random numbers.
     pub input_seed: u64,
 

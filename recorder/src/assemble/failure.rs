@@ -180,13 +180,17 @@ fn why_cut_short(end: End, part: &str, log: &RawLog<'_>) -> String {
     }
 }
 
+/// Number of the signal by which a program is asked to end.
+const TERMINATED: i32 = 15;
+
 /// The end of a program that ended by itself. The launcher's observation takes precedence: handlers may run after the
 /// log is closed.
 fn exited(logged: Exit, launch: &Launch) -> RunEnd {
-    let exit = if launch.exit == Exit::Unknown {
-        logged
-    } else {
-        launch.exit
+    // A program that ends by itself may be asked to end at the same time.
+    let exit = match launch.exit {
+        Exit::Unknown => logged,
+        Exit::Signal(TERMINATED) if launch.asked => logged,
+        exit => exit,
     };
     match exit {
         Exit::Unknown => RunEnd::passed(),
@@ -214,7 +218,6 @@ fn exited(logged: Exit, launch: &Launch) -> RunEnd {
 
 /// The end of a run of which the log knows no end.
 fn still_running(log: &RawLog<'_>, launch: &Launch) -> RunEnd {
-    const TERMINATED: i32 = 15;
     const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, TERMINATED];
     if launch.timed_out && waiting::is_expected(log, launch) {
         return RunEnd {

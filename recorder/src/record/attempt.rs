@@ -39,6 +39,8 @@ pub struct RunPlan {
     pub branches: bool,
     /// Input of a recorded run, to give back; `None` to take it as it comes.
     pub input: Option<RunInput>,
+    /// The attempt repeats the run that its input is of, step by step.
+    pub repeats: bool,
     /// Other runs with the same input have ended: one that waits for the outside for ever hangs.
     pub others_end: bool,
 }
@@ -62,6 +64,7 @@ impl Default for RunPlan {
             follow: Vec::new(),
             branches: false,
             input: None,
+            repeats: false,
             others_end: false,
         }
     }

@@ -208,11 +208,15 @@ fn kept(job: &Job, attempt: &RunPlan) -> Vec<EnvironmentVariable> {
     set.collect()
 }
 
-/// The input from outside of a recorded run, to be given back. A driver beside the run, or a parent program, says it
-/// anew: on another schedule the answers of the recorded one would be those to other requests.
+/// Returns whether a driver beside the run, or a parent program, says its input anew.
+fn is_said_anew(job: &Job) -> bool {
+    job.starter.company().driver.is_some() || job.parent.is_some()
+}
+
+/// The input from outside of a recorded run, to be given back, or to come as it came then. Where it is said anew on another
+/// schedule, the answers of the recorded one would be those to other requests.
 fn given_back(job: &Job, attempt: &RunPlan) -> RunInput {
-    let is_said_anew = job.starter.company().driver.is_some() || job.parent.is_some();
-    match is_said_anew {
+    match is_said_anew(job) && !attempt.repeats {
         true => RunInput::default(),
         false => attempt.input.clone().unwrap_or_default(),
     }
@@ -236,6 +240,7 @@ pub(crate) fn config(job: &Job, program: &Path, attempt: &RunPlan) -> LogConfig 
         branches: attempt.branches,
         input_seed: attempt.input_seed(),
         input: given_back(job, attempt),
+        is_live: is_said_anew(job),
         claimant: match &job.parent {
             Some(_) => Claimant::Child(program.to_owned()),
             None => Claimant::Started,

@@ -164,3 +164,37 @@ fn a_failure_of_the_program_itself_is_repeated_without_the_driver() -> Result<()
     said.says(&["the same run 2 of 2 times: failed"])?;
     Ok(())
 }
+
+/// A client for the shell: it waits so long before it connects, and between its two messages.
+fn client(pauses: [&str; 2]) -> String {
+    let [first, second] = pauses;
+    format!(
+        "bash -c 'sleep {first}; exec 3<>/dev/tcp/127.0.0.1/$(cat port.txt); printf 123 >&3; sleep {second}; printf 4 >&3'"
+    )
+}
+
+/// A request that comes sooner or later than in the recorded run is seen at the step at which it was seen then.
+#[test]
+fn the_pace_of_a_driver_makes_no_other_run() -> Result<()> {
+    let program = Modes::compile("eager_server.c", TestedCompiler::Gcc, &[])?;
+    let paces = [["0.05", "0.08"], ["0", "0"], ["0.2", "0.01"]].map(client);
+    for words in [&[][..], &["asks"]] {
+        for pace in &paces {
+            let options = ["-n", "2", "--driver", pace];
+            record(&program, &options, words)?
+                .exits(0)?
+                .says(&["2 passed"])?;
+        }
+        for name in program.workspace.runs()? {
+            for pace in &paces {
+                let run = program.workspace.run_path(&name);
+                let words = ["replay", &run, "--driver", pace];
+                let said = program.workspace.unsnarl(&words)?.exits(0)?;
+                let text = format!("{said}");
+                ensure!(!text.contains("with other steps"), "{said}");
+            }
+        }
+        program.forget()?;
+    }
+    Ok(())
+}

@@ -112,6 +112,11 @@ fn every_end_has_an_outcome() {
         Outcome::Failed,
         "segmentation fault",
     );
+    let asked = Launch {
+        asked: true,
+        ..ended(Exit::Signal(15))
+    };
+    check(End::Exited, asked, Outcome::Passed, "");
     check(End::Signal, plain(), Outcome::Failed, "null pointer");
     check(End::Abort, plain(), Outcome::Failed, "abort");
     check(
