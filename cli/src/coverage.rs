@@ -4,7 +4,7 @@ use crate::arguments::OutputFormat;
 use anyhow::Result;
 use serde::Serialize;
 use std::{collections::BTreeMap, path::Path, process::ExitCode};
-use unsnarl_recorder::modelled::{CallCoverage, Gap, PartCoverage};
+use unsnarl_recorder::modelled::{CallCoverage, Gap, PartCoverage, is_cpp};
 
 /// Prints the calls of a program. The status is 1 when some that wait or synchronize are not modelled.
 pub fn run(program: &Path, format: OutputFormat) -> Result<ExitCode> {
@@ -40,8 +40,7 @@ fn print(coverage: &CallCoverage) {
 fn print_part(part: &PartCoverage) {
     outln!("{}", part.path.display());
     line("modelled", part.modelled.iter());
-    let (cpp, c): (Vec<&String>, Vec<&String>) =
-        part.passed.iter().partition(|name| name.starts_with("_Z"));
+    let (cpp, c): (Vec<&String>, Vec<&String>) = part.passed.iter().partition(|name| is_cpp(name));
     line("passed through", c.into_iter());
     if !cpp.is_empty() {
         outln!(

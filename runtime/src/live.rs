@@ -28,23 +28,23 @@ pub fn repeats() -> bool {
         && header().diverged.load(Relaxed) == 0
 }
 
-/// What a call saw when the run was recorded; `None` where it may see whatever there is.
+/// The recorded result of a call, by which its repetition waits.
 #[derive(Clone, Copy)]
 pub struct Seen(&'static Input);
 
 impl Seen {
-    /// What the thread's next call of this kind saw.
+    /// The result of the thread's next call, if that is of this kind; `None` where it may see whatever there is.
     pub fn next(this: &Thread, call: Call) -> Option<Seen> {
         let entry = repeats().then(|| input::recorded_next(this))??;
         (entry.call == call as u16).then_some(Seen(entry))
     }
 
-    /// What the call saw that the thread makes now, on a descriptor that is fed from outside.
+    /// The result of the call that the thread makes now, on a descriptor that is fed from outside.
     pub fn of_current(this: &Thread, call: Call, fd: c_int) -> Option<Seen> {
         Seen::current(this, call).filter(|_| descriptors::source(fd) == Source::Outside)
     }
 
-    /// What the call of this kind saw that the thread makes now, which is counted already.
+    /// The result of the call of this kind that the thread makes now, which is counted already.
     pub fn current(this: &Thread, call: Call) -> Option<Seen> {
         let entry = repeats().then(|| input::recorded_now(this))??;
         (entry.call == call as u16).then_some(Seen(entry))

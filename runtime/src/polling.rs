@@ -97,8 +97,7 @@ impl Patience {
 /// Waits until there is an answer or the time is over, then asks; others run in between.
 fn ask(
     this: &Thread,
-    wish: Wait,
-    patience: Patience,
+    (wish, patience): (Wait, Patience),
     parts: Parts,
     pc: u64,
     foreign: impl FnOnce() -> bool,
@@ -175,8 +174,7 @@ unsafe fn poll_descriptors(
     };
     ask(
         this,
-        wish,
-        patience,
+        (wish, patience),
         Parts::new(&room, 1),
         pc,
         foreign,
@@ -364,8 +362,7 @@ fn select_descriptors(this: &Thread, sets: Sets, patience: Patience, pc: u64) ->
     let [read, write, except] = sets.all;
     ask(
         this,
-        wish,
-        patience,
+        (wish, patience),
         Parts::new(parts.as_ptr(), 3),
         pc,
         foreign,
@@ -547,8 +544,7 @@ fn epoll_descriptors(
     let parts = Parts::new(&room, 1);
     let ready = ask(
         this,
-        Wait::Input(epoll),
-        patience,
+        (Wait::Input(epoll), patience),
         parts,
         pc,
         foreign,

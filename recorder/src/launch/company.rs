@@ -40,7 +40,7 @@ impl Company {
 /// A driver or a parent program that has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Driven {
-    /// Which of the two.
+    /// The process that has ended.
     pub by: DrivenBy,
     /// Exit status or signal.
     pub exit: Exit,

@@ -8,7 +8,7 @@ mod calls;
 mod libraries;
 mod table;
 
-pub use table::{Gap, RuntimeTable, TableError};
+pub use table::{Gap, RuntimeTable, TableError, is_cpp};
 
 use self::{calls::ProgramCalls, libraries::libraries};
 use std::{
@@ -20,9 +20,9 @@ use std::{
 /// The calls of a program and its libraries, by what the recorder makes of them.
 #[derive(Debug)]
 pub struct CallCoverage {
-    /// Whether the program was built for recording.
+    /// `true` if the program was built for recording.
     pub is_instrumented: bool,
-    /// Whether its own calls could be told from the runtime's, which needs a table of symbols.
+    /// `true` if its own calls could be told from the runtime's, which needs a table of symbols.
     pub is_exact: bool,
     /// The program, then the libraries that it loads at its start, without those that make up the C library.
     pub parts: Vec<PartCoverage>,

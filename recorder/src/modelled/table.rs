@@ -195,6 +195,12 @@ impl RuntimeTable {
     }
 }
 
+/// Returns whether a name is one that C++ compilers make of a function's name and types.
+#[must_use]
+pub fn is_cpp(name: &str) -> bool {
+    name.starts_with("_Z")
+}
+
 /// Returns whether a function is the compiler's or the runtime's own and no function of a library.
 pub(super) fn is_internal(name: &str) -> bool {
     const BEGINNINGS: [&str; 9] = [

@@ -102,7 +102,7 @@ fn other_compilers_leave_the_functions_out() -> Result<()> {
     Ok(())
 }
 
-/// What happens outside of a check is the same in each run, and a failure within one replays.
+/// The code outside of a check does the same in each run, and a failure within one replays.
 #[test]
 fn schedules_are_chosen_within_checks_only() -> Result<()> {
     for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {

@@ -52,6 +52,8 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
             "recorder/src/assemble/imports.rs",
             "recorder/src/assemble/names.rs",
             "recorder/src/assemble/unseen.rs",
+            "recorder/src/modelled/calls.rs",
+            "recorder/src/modelled/table.rs",
             "recorder/src/program/debug_types.rs",
         ],
     ),
