@@ -227,8 +227,9 @@ impl Starter {
         let _ = kill_process_group(pid, Signal::KILL);
         let status = wait_for(pid)?;
         recorded.end()?;
-        // Nobody may be left in the group that dies a little later.
-        if test_kill_process_group(pid) == Err(Errno::SRCH) {
+        // Nobody may be left in the group that dies a little later. What a parent has started may have left the group, and
+        // start a program that claims the log.
+        if request.parent.is_none() && test_kill_process_group(pid) == Err(Errno::SRCH) {
             log.has_ended();
         }
         let watched = watched?;
