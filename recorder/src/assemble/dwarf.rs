@@ -104,7 +104,7 @@ pub(super) struct Units {
 }
 
 impl Units {
-    fn read(dwarf: std::sync::Arc<gimli::Dwarf<DwarfReader>>) -> Units {
+    pub fn read(dwarf: std::sync::Arc<gimli::Dwarf<DwarfReader>>) -> Units {
         let mut list = Vec::new();
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
@@ -115,6 +115,31 @@ impl Units {
 
     pub fn get(&self, unit: usize) -> Option<&DwarfUnit> {
         self.list.get(unit)
+    }
+
+    /// Number of units.
+    pub fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Address ranges of the machine code that an entry stands for.
+    pub fn ranges(&self, unit: &DwarfUnit, entry: &DwarfEntry) -> Vec<(u64, u64)> {
+        let mut ranges = Vec::new();
+        let Ok(mut found) = self.dwarf.die_ranges(unit, entry) else {
+            return ranges;
+        };
+        while let Ok(Some(range)) = found.next() {
+            if range.begin < range.end && range.begin != 0 {
+                ranges.push((range.begin, range.end));
+            }
+        }
+        ranges
+    }
+
+    /// File and line of a declaration.
+    pub fn declared_in(&self, unit: usize, entry: &DwarfEntry) -> (String, u32) {
+        let (file, line) = self.declared(unit, entry);
+        (file, u32::try_from(line).unwrap_or(0))
     }
 
     /// The entry that an attribute refers to.
@@ -180,7 +205,8 @@ impl Units {
         children
     }
 
-    fn is_c_family(&self, unit: usize) -> bool {
+    /// Returns whether the unit's source is not one of the runtime's own.
+    pub fn is_c_family(&self, unit: usize) -> bool {
         let language = self.get(unit).and_then(|unit| {
             let root = unit.entry(unit.header.root_offset()).ok()?;
             match root.attr_value(gimli::DW_AT_language)? {
@@ -508,13 +534,7 @@ impl DwarfWalk<'_> {
 
     fn function(&mut self, unit: usize, entry: &DwarfEntry, name: &str) -> Option<usize> {
         let header = self.units.get(unit)?;
-        let mut found = self.units.dwarf.die_ranges(header, entry).ok()?;
-        let mut ranges = Vec::new();
-        while let Ok(Some(range)) = found.next() {
-            if range.begin < range.end && range.begin != 0 {
-                ranges.push((range.begin, range.end));
-            }
-        }
+        let ranges = self.units.ranges(header, entry);
         if ranges.is_empty() {
             return None;
         }

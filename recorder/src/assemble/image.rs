@@ -8,6 +8,7 @@ use super::{
     globals::{self, GlobalObject},
     imports::Imports,
     landmarks::Landmarks,
+    lift::{self, LiftedModel, LoadedFile},
     names::FunctionName,
     points::Points,
     types::{TypeId, Types},
@@ -18,7 +19,7 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 use rustc_hash::FxHashMap;
 use std::{
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::SystemTime,
 };
 use unsnarl_trace::raw::{path::SECTION, serve};
@@ -79,10 +80,14 @@ pub(super) struct Image {
     pub objects: Vec<GlobalObject>,
     /// Places at which the path is noted, in a build for path mode.
     pub landmarks: Landmarks,
-    /// The program model of its units, one behind the other.
-    pub models: Arc<[u8]>,
-    /// The program model's instructions.
-    pub points: Points,
+    /// The program model that the file carries, its units one behind the other.
+    models: Arc<[u8]>,
+    /// The instructions of that model.
+    points: Points,
+    /// What a model can be lifted from, if the file carries none.
+    source: Option<LiftSource>,
+    /// The lifted model with its instructions.
+    lifted: OnceLock<Option<(LiftedModel, Points)>>,
     /// Thread-local variables, by their offset.
     thread_locals: Vec<GlobalObject>,
     /// Ranges of `functions`, sorted.
@@ -95,6 +100,12 @@ pub(super) struct Image {
     /// Results of [`Image::next_call`] by address and name, which every run asks for again.
     next_calls: Mutex<FxHashMap<u64, FxHashMap<String, Option<u64>>>>,
     lines: Option<Mutex<addr2line::Context<DwarfReader>>>,
+}
+
+/// Debug info and content of a file.
+struct LiftSource {
+    dwarf: Arc<gimli::Dwarf<DwarfReader>>,
+    file: LoadedFile,
 }
 
 /// One source position of an address; an address in inlined code has several.
@@ -114,6 +125,13 @@ impl Image {
         let debug = dwarf::read(dwarf.clone());
         let points = Points::read(&dwarf);
         let has_debug_info = !section_bytes(&file, ".debug_info").is_empty();
+        let models = section_bytes(&file, model::SECTION);
+        let instrumented = instrumented(&file);
+        let is_lifted = models.is_empty() && instrumented != Instrumented::ForPath;
+        let source = (is_lifted && calls_back(&file)).then(|| LiftSource {
+            dwarf: dwarf.clone(),
+            file: LoadedFile::read(&file),
+        });
         let lines = addr2line::Context::from_arc_dwarf(dwarf)
             .ok()
             .filter(|_| has_debug_info);
@@ -144,7 +162,7 @@ impl Image {
                 .and_then(|data| data.modified())
                 .ok(),
             has_debug_info,
-            instrumented: instrumented(&file),
+            instrumented,
             serves: serves(&file),
             has_checks: file.section_by_name(CHECKS).is_some(),
             types,
@@ -152,8 +170,10 @@ impl Image {
             sources,
             objects,
             landmarks: Landmarks::read(&section_bytes(&file, SECTION)),
-            models: section_bytes(&file, model::SECTION),
+            models,
             points,
+            source,
+            lifted: OnceLock::new(),
             thread_locals,
             ranges: ranges(&functions),
             functions,
@@ -163,6 +183,30 @@ impl Image {
             next_calls: Mutex::default(),
             lines: lines.map(Mutex::new),
         })
+    }
+
+    /// The program model of its units, one behind the other.
+    pub fn models(&self) -> Arc<[u8]> {
+        match self.lifted() {
+            Some((model, _)) => model.bytes.clone(),
+            None => self.models.clone(),
+        }
+    }
+
+    /// The program model's instructions.
+    pub fn points(&self) -> &Points {
+        self.lifted().map_or(&self.points, |(_, points)| points)
+    }
+
+    /// The model that is lifted from the machine code, when it is first asked for.
+    fn lifted(&self) -> Option<&(LiftedModel, Points)> {
+        let source = self.source.as_ref()?;
+        let lift = || {
+            let model = lift::lift(source.dwarf.clone(), &source.file, self)?;
+            let points = Points::lifted(&model);
+            Some((model, points))
+        };
+        self.lifted.get_or_init(lift).as_ref()
     }
 
     /// The data object or code symbol at an address.
@@ -465,6 +509,12 @@ fn sections(file: &object::File<'_>) -> Vec<ImageSymbol> {
 
 /// Section that `unsnarl.h` makes in each file that calls `unsnarl_check`.
 const CHECKS: &str = "unsnarl_checks";
+
+/// Returns whether code of the file calls the instrumentation's callbacks.
+fn calls_back(file: &object::File<'_>) -> bool {
+    let mut names = file.symbols().chain(file.dynamic_symbols());
+    names.any(|symbol| symbol.name().is_ok_and(|name| name.starts_with("__tsan_")))
+}
 
 fn serves(file: &object::File<'_>) -> bool {
     let mut names = file.symbols().filter_map(|symbol| symbol.name().ok());

@@ -34,6 +34,7 @@ mod imports;
 mod input;
 mod kinds;
 mod landmarks;
+mod lift;
 mod lines;
 mod memory;
 mod modules;

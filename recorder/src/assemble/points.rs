@@ -1,7 +1,7 @@
 //! Points: the instruction of the program model at an address, by the discriminators that [`crate::wrapper::model`]
-//! put into the line table.
+//! put into the line table, or as [`super::lift`] has lifted it.
 
-use super::{dwarf::DwarfReader, walk::LogWalk};
+use super::{dwarf::DwarfReader, lift::LiftedModel, walk::LogWalk};
 use crate::wrapper::model::FLAG;
 use gimli::Reader as _;
 use rustc_hash::FxHashMap;
@@ -27,6 +27,19 @@ struct PointStart {
 }
 
 impl Points {
+    /// Those of a lifted model.
+    pub fn lifted(model: &LiftedModel) -> Points {
+        let row = |&(address, number): &(u64, u32)| PointStart {
+            address,
+            unit: (number != 0).then_some(0),
+            number,
+        };
+        Points {
+            units: vec![model.name.clone()],
+            rows: model.points.iter().map(row).collect(),
+        }
+    }
+
     /// Reads the line tables of the units that have a model. Linear in these, and n log n.
     pub fn read(dwarf: &gimli::Dwarf<DwarfReader>) -> Points {
         let mut points = Points::default();
@@ -143,7 +156,7 @@ impl LogWalk<'_> {
             .code_symbol(at.address)
             .map_or(0, |(symbol, _)| symbol.size);
         let end = at.address.saturating_add(size);
-        let found = at.image.points.first_in(at.address, end);
+        let found = at.image.points().first_in(at.address, end);
         found.map_or(PointId(0), |instruction| self.points.id(instruction))
     }
 
@@ -153,7 +166,7 @@ impl LogWalk<'_> {
             return *known;
         }
         let at = self.memory.modules.locate(pc.wrapping_sub(1));
-        let found = at.and_then(|at| at.image.points.at(at.address));
+        let found = at.and_then(|at| at.image.points().at(at.address));
         let id = found.map_or(PointId(0), |instruction| self.points.id(instruction));
         self.points.found.insert(pc, id);
         id

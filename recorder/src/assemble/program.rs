@@ -141,11 +141,11 @@ impl ProgramDebugInfo {
 
     /// The models of the program and of the libraries seen so far, by their paths.
     fn models(&self) -> Vec<Arc<[u8]>> {
-        let mut models = vec![self.main.models.clone()];
+        let mut models = vec![self.main.models()];
         if let Ok(libraries) = self.libraries.lock() {
             let mut found: Vec<&Arc<Image>> = libraries.values().flatten().collect();
             found.sort_by(|a, b| a.path.cmp(&b.path));
-            models.extend(found.into_iter().map(|image| image.models.clone()));
+            models.extend(found.into_iter().map(|image| image.models()));
         }
         models.retain(|models| !models.is_empty());
         models
