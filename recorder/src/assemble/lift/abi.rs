@@ -125,7 +125,8 @@ impl Count {
         let is = |kind: fn(&Word) -> bool| words.iter().filter(|word| kind(word)).count();
         let integers = is(|word| matches!(word, Word::Integer(_)));
         let floats = is(|word| matches!(word, Word::Float(_)));
-        let fits = self.integers.len() + integers <= INTEGERS && self.floats.len() + floats <= FLOATS;
+        let fits =
+            self.integers.len() + integers <= INTEGERS && self.floats.len() + floats <= FLOATS;
         if !fits || words.contains(&Word::Memory) {
             self.stack += words.len();
             return;
@@ -143,7 +144,9 @@ impl Count {
     fn parameters(&self) -> Vec<Passed> {
         let padded = |used: &[u32], most: usize, is_whole: bool| -> Vec<u32> {
             let count = if is_whole { most } else { used.len() };
-            (0..count).map(|at| used.get(at).copied().unwrap_or(64)).collect()
+            (0..count)
+                .map(|at| used.get(at).copied().unwrap_or(64))
+                .collect()
         };
         let has_more = self.stack > 0 || !self.floats.is_empty();
         let integers = padded(&self.integers, INTEGERS, has_more);
@@ -240,7 +243,11 @@ impl AbiReader<'_> {
             DebugKind::Float if row.size > 8 => Err("a long number".into()),
             kind => {
                 let is_float = matches!(kind, DebugKind::Float);
-                let word = if is_float { Word::Float(64) } else { Word::Integer(64) };
+                let word = if is_float {
+                    Word::Float(64)
+                } else {
+                    Word::Integer(64)
+                };
                 let first = usize::try_from(at / 8).unwrap_or(2);
                 let last = usize::try_from((at + row.size.max(1) - 1) / 8).unwrap_or(2);
                 for half in halves.iter_mut().take(last + 1).skip(first) {

@@ -41,9 +41,7 @@ pub(super) struct Abis {
 impl Abis {
     /// The conventions of all prototypes.
     pub fn new(facts: &DebugFacts, types: &DebugTypes, unit: &Unit) -> Abis {
-        let of = |(name, prototype): (&String, &_)| {
-            (name.clone(), Abi::of(prototype, types, unit))
-        };
+        let of = |(name, prototype): (&String, &_)| (name.clone(), Abi::of(prototype, types, unit));
         Abis {
             known: facts.prototypes.iter().map(of).collect(),
         }
@@ -56,10 +54,11 @@ impl Abis {
 
     /// The convention of a function; an error if its types are not understood.
     pub fn of(&self, name: &str) -> Result<Abi, String> {
-        let abi = match self.known.get(plain(name)) {
+        let abi = match (callback(name), self.known.get(plain(name))) {
+            (Some(abi), _) => Ok(abi),
             _ if has_other_parameters(name) => Ok(Abi::unknown()),
-            Some(known) => known.clone(),
-            None => Ok(callback(name).unwrap_or_else(Abi::unknown)),
+            (None, Some(known)) => known.clone(),
+            (None, None) => Ok(Abi::unknown()),
         };
         abi.map(|abi| Abi {
             is_final: abi.is_final || is_final(name),

@@ -8,6 +8,12 @@ use super::{
 use iced_x86::{ConditionCode, Instruction, Mnemonic, OpKind};
 use unsnarl_trace::program::{BinaryOp, CastOp, Op, Operand};
 
+/// Returns whether both operands are one register.
+fn is_same(one: &Instruction) -> bool {
+    let is_register = one.op0_kind() == OpKind::Register && one.op1_kind() == OpKind::Register;
+    is_register && one.op0_register() == one.op1_register()
+}
+
 /// The registers of products and dividends: the lower and the upper half.
 const LOW: Register = Register(0);
 const HIGH: Register = Register(2);
@@ -58,7 +64,12 @@ impl Lifting<'_> {
         let op = if is_sum { BinaryOp::Add } else { BinaryOp::Sub };
         let result = self.body.binary(op, a, b, width);
         self.flags = match is_sum {
-            true => Flags::Sum { a, b, result, width },
+            true => Flags::Sum {
+                a,
+                b,
+                result,
+                width,
+            },
             false => Flags::Difference { a, b, width },
         };
         self.set(one, 0, result, width)
@@ -71,10 +82,11 @@ impl Lifting<'_> {
     }
 
     fn logic(&mut self, one: &Instruction, op: BinaryOp) -> Lifted {
-        let is_register = one.op0_kind() == OpKind::Register && one.op1_kind() == OpKind::Register;
-        let is_same = is_register && one.op0_register() == one.op1_register();
         let bits = width(one, 0);
-        let value = match (is_same, op) {
+        if self.logic_in_part(one, op).is_some() {
+            return Some(());
+        }
+        let value = match (is_same(one), op) {
             (true, BinaryOp::Xor) => self.body.number(0, bits),
             (true, _) => self.source(one, 0, bits)?,
             _ => {
@@ -86,11 +98,39 @@ impl Lifting<'_> {
         self.set(one, 0, value, bits)
     }
 
+    /// Logic with a number on a register of which only the lowest bits are known: these are computed alone.
+    fn logic_in_part(&mut self, one: &Instruction, op: BinaryOp) -> Lifted {
+        let width = width(one, 0);
+        let number = one.try_immediate(1).ok()?;
+        let register = one.op0_register();
+        if one.op0_kind() != OpKind::Register || !register.is_gpr32() && !register.is_gpr64() {
+            return None;
+        }
+        if self.stack.offset(register.full_register()).is_some() {
+            return None;
+        }
+        let register = Register::general(register.number());
+        let Held::Inserted(low, bits, below) = self.body.held(self.body.at, register) else {
+            return None;
+        };
+        if *below != Held::Unknown || bits >= width {
+            return None;
+        }
+        let number = self.body.number(number.into(), bits);
+        let low = self.body.binary(op, low, number, bits);
+        self.body.hold(register, Held::Inserted(low, bits, below));
+        self.flags = Flags::Unknown;
+        Some(())
+    }
+
     fn tests(&mut self, one: &Instruction) -> Lifted {
-        let (a, b, width) = self.operands(one)?;
-        let value = match a == b {
-            true => a,
-            false => self.body.binary(BinaryOp::And, a, b, width),
+        let width = width(one, 0);
+        let value = match is_same(one) {
+            true => self.source(one, 0, width)?,
+            false => {
+                let (a, b, _) = self.operands(one)?;
+                self.body.binary(BinaryOp::And, a, b, width)
+            }
         };
         self.flags = Flags::Result { value, width };
         Some(())
@@ -119,7 +159,10 @@ impl Lifting<'_> {
 
     fn inverts(&mut self, one: &Instruction) -> Lifted {
         let bits = width(one, 0);
-        let (a, ones) = (self.source(one, 0, bits)?, self.body.number(u128::MAX, bits));
+        let (a, ones) = (
+            self.source(one, 0, bits)?,
+            self.body.number(u128::MAX, bits),
+        );
         let value = self.body.binary(BinaryOp::Xor, a, ones, bits);
         self.set(one, 0, value, bits)
     }
@@ -133,7 +176,7 @@ impl Lifting<'_> {
             Mnemonic::Adc => BinaryOp::Add,
             _ => BinaryOp::Sub,
         };
-        let part = match a == b && op == BinaryOp::Sub {
+        let part = match is_same(one) && op == BinaryOp::Sub {
             true => self.body.number(0, width),
             false => self.body.binary(op, a, b, width),
         };
@@ -145,7 +188,10 @@ impl Lifting<'_> {
     fn multiplies(&mut self, one: &Instruction) -> Lifted {
         let bits = width(one, 0);
         let first = one.op_count() - 2;
-        let (a, b) = (self.source(one, first, bits)?, self.source(one, first + 1, bits)?);
+        let (a, b) = (
+            self.source(one, first, bits)?,
+            self.source(one, first + 1, bits)?,
+        );
         let value = self.body.binary(BinaryOp::Mul, a, b, bits);
         self.flags = Flags::Unknown;
         self.set(one, 0, value, bits)

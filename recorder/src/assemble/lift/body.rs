@@ -152,7 +152,9 @@ impl Body<'_> {
 
     /// Returns whether the block has ended.
     pub fn has_ended(&self) -> bool {
-        self.blocks.get(self.at).is_some_and(|block| block.end.is_some())
+        self.blocks
+            .get(self.at)
+            .is_some_and(|block| block.end.is_some())
     }
 
     /// A number.
@@ -173,7 +175,11 @@ impl Body<'_> {
         }
         if let Some(bits) = self.tables.known(of) {
             let is_negative = op == CastOp::SExt && bits >> (from - 1) & 1 == 1;
-            let above = if is_negative { !super::unit::mask(from) } else { 0 };
+            let above = if is_negative {
+                !super::unit::mask(from)
+            } else {
+                0
+            };
             return self.number(bits | above, to);
         }
         let (from, ty) = (self.tables.integer(from), self.tables.integer(to));
@@ -182,7 +188,11 @@ impl Body<'_> {
 
     /// The lowest bits of a number, or the number with zeros above.
     pub fn resized(&mut self, of: Operand, from: u32, to: u32) -> Operand {
-        let op = if from < to { CastOp::ZExt } else { CastOp::Trunc };
+        let op = if from < to {
+            CastOp::ZExt
+        } else {
+            CastOp::Trunc
+        };
         self.cast(op, of, from, to)
     }
 

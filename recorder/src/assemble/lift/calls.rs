@@ -71,8 +71,11 @@ impl Lifting<'_> {
             Some(name) => Operand::Constant(self.body.tables.function_address(name)),
             None => self.source(one, 0, 64)?,
         };
-        let arguments: Option<Vec<Operand>> =
-            abi.parameters.iter().map(|passed| self.argument(*passed)).collect();
+        let arguments: Option<Vec<Operand>> = abi
+            .parameters
+            .iter()
+            .map(|passed| self.argument(*passed))
+            .collect();
         let arguments = arguments?;
         let by_value = vec![0; arguments.len()];
         let op = Op::Call {

@@ -147,18 +147,29 @@ impl DataRows {
         for (from, to) in ranges {
             let mut at = from;
             while at < to {
-                let size = if at.is_multiple_of(8) && to - at >= 8 { 8 } else { 1 };
+                let size = if at.is_multiple_of(8) && to - at >= 8 {
+                    8
+                } else {
+                    1
+                };
                 // All that is not told is zero, except between texts.
-                let is_told = fields.first().is_some_and(|(_, _, first)| is_unknown(tables, *first));
+                let is_told = fields
+                    .first()
+                    .is_some_and(|(_, _, first)| is_unknown(tables, *first));
                 let word = self.word(tables, (file, image), (at, size));
-                if let Some((ty, value)) = word.filter(|(_, value)| is_told || !is_zero(tables, *value)) {
+                if let Some((ty, value)) =
+                    word.filter(|(_, value)| is_told || !is_zero(tables, *value))
+                {
                     fields.push((ty, at - start, value));
                 }
                 at += size;
             }
         }
         let elements = fields.iter().map(|(_, _, value)| *value).collect();
-        let rows = fields.iter().map(|(ty, offset, _)| (*ty, *offset)).collect();
+        let rows = fields
+            .iter()
+            .map(|(ty, offset, _)| (*ty, *offset))
+            .collect();
         let ty = tables.structure(rows, size);
         Some((ty, tables.constant(Constant::Aggregate { ty, elements })))
     }
@@ -170,14 +181,19 @@ impl DataRows {
         (file, image): (&LoadedFile, &Image),
         (at, size): (u64, u64),
     ) -> Option<(TypeId, ConstantId)> {
-        if size == 8 && let Some(written) = file.relocated(at) {
+        if size == 8
+            && let Some(written) = file.relocated(at)
+        {
             let ty = tables.pointer();
             let value = self.written(tables, (file, image), &written.clone());
             let unknown = Constant::Unknown(ty);
             return Some((ty, value.unwrap_or_else(|| tables.constant(unknown))));
         }
         let bytes = file.exactly(at, size)?;
-        let bits = bytes.iter().rev().fold(0u128, |bits, byte| bits << 8 | u128::from(*byte));
+        let bits = bytes
+            .iter()
+            .rev()
+            .fold(0u128, |bits, byte| bits << 8 | u128::from(*byte));
         let ty = tables.integer(8 * u32::try_from(size).ok()?);
         Some((ty, tables.constant(Constant::Integer { ty, bits })))
     }
@@ -188,7 +204,10 @@ fn is_unknown(tables: &UnitTables, id: ConstantId) -> bool {
 }
 
 fn is_zero(tables: &UnitTables, id: ConstantId) -> bool {
-    matches!(tables.unit.constant(id), Some(Constant::Integer { bits: 0, .. }))
+    matches!(
+        tables.unit.constant(id),
+        Some(Constant::Integer { bits: 0, .. })
+    )
 }
 
 /// The bytes that are read behind addresses in data without names: up to the end of a text, at least a number.

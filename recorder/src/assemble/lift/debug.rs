@@ -143,9 +143,8 @@ impl Reading<'_> {
                 .attr_value(gimli::DW_AT_specification)
                 .or_else(|| last.attr_value(gimli::DW_AT_abstract_origin))
                 .and_then(|value| self.units.target(*unit, value));
-            let next = next.and_then(|(unit, offset)| {
-                Some((unit, self.units.get(unit)?.entry(offset).ok()?))
-            });
+            let next = next
+                .and_then(|(unit, offset)| Some((unit, self.units.get(unit)?.entry(offset).ok()?)));
             match next {
                 Some(next) => chain.push(next),
                 None => break,
@@ -165,13 +164,16 @@ impl Reading<'_> {
         let linked = linked.unwrap_or_else(|| name.clone());
         let header = self.units.get(self.unit)?;
         let ranges = self.units.ranges(header, entry);
-        let known = self.facts.prototypes.entry(linked);
-        let known = known.or_insert_with(|| prototype.clone());
-        known.is_final |= prototype.is_final;
+        let (file, line) = self.declared(&chain);
+        // Of the compiler's own functions only the name is there.
+        if line != 0 {
+            let known = self.facts.prototypes.entry(linked);
+            let known = known.or_insert_with(|| prototype.clone());
+            known.is_final |= prototype.is_final;
+        }
         if ranges.is_empty() {
             return None;
         }
-        let (file, line) = self.declared(&chain);
         let has = |name| entry.attr_value(name).is_some();
         self.facts.functions.push(DefinedFunction {
             name,
@@ -187,8 +189,13 @@ impl Reading<'_> {
     }
 
     fn named(&self, chain: &[(usize, DwarfEntry)]) -> String {
-        let names = chain.iter().map(|(unit, entry)| self.units.name(*unit, entry));
-        names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
+        let names = chain
+            .iter()
+            .map(|(unit, entry)| self.units.name(*unit, entry));
+        names
+            .into_iter()
+            .find(|name| !name.is_empty())
+            .unwrap_or_default()
     }
 
     fn declared(&self, chain: &[(usize, DwarfEntry)]) -> (String, u32) {
@@ -223,7 +230,11 @@ impl Reading<'_> {
             for child in &children {
                 match child.tag() {
                     gimli::DW_TAG_formal_parameter => {
-                        let chain = Reading { unit: *unit, ..self.again() }.chain(child);
+                        let chain = Reading {
+                            unit: *unit,
+                            ..self.again()
+                        }
+                        .chain(child);
                         let ty = self.type_of(&chain).unwrap_or_default();
                         prototype.parameters.push(ty);
                     }

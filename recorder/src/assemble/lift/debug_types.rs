@@ -83,7 +83,13 @@ impl DebugTypes {
         give_sizes(&mut out.debug_types);
     }
 
-    fn kind(&mut self, units: &Units, unit: usize, entry: &DwarfEntry, out: &mut Unit) -> DebugKind {
+    fn kind(
+        &mut self,
+        units: &Units,
+        unit: usize,
+        entry: &DwarfEntry,
+        out: &mut Unit,
+    ) -> DebugKind {
         match entry.tag() {
             gimli::DW_TAG_base_type => basic(entry),
             gimli::DW_TAG_subroutine_type => DebugKind::Function,
@@ -99,9 +105,7 @@ impl DebugTypes {
             | gimli::DW_TAG_atomic_type
             | gimli::DW_TAG_template_alias
             | gimli::DW_TAG_immutable_type => DebugKind::Alias(self.of(units, unit, entry, out)),
-            gimli::DW_TAG_structure_type
-            | gimli::DW_TAG_class_type
-            | gimli::DW_TAG_union_type => {
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
                 DebugKind::Struct(self.members(units, unit, entry, out))
             }
             gimli::DW_TAG_array_type => {
@@ -134,7 +138,11 @@ impl DebugTypes {
             let name = units.name(unit, &child);
             members.push(StructureMember {
                 // The hidden member of classes has the class's name in its own: `_vptr.Shape`.
-                name: if name.starts_with("_vptr") { "_vptr".to_owned() } else { name },
+                name: if name.starts_with("_vptr") {
+                    "_vptr".to_owned()
+                } else {
+                    name
+                },
                 offset_bits: offset_bits(&child),
                 size_bits: number(&child, gimli::DW_AT_bit_size).unwrap_or(0),
                 ty,
@@ -232,7 +240,9 @@ fn size_of(types: &[DebugType], at: usize, depth: usize) -> u64 {
         DebugKind::Pointer(_) => 8,
         DebugKind::Array(element, counts) => {
             let one = size_of(types, element.index(), depth);
-            counts.iter().fold(one, |size, count| size.saturating_mul(*count))
+            counts
+                .iter()
+                .fold(one, |size, count| size.saturating_mul(*count))
         }
         _ => 0,
     }

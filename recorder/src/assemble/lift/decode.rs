@@ -183,11 +183,14 @@ impl Found<'_> {
         let order = |start: u64| {
             let at = starts.binary_search(&start).ok()?;
             let first = starts.binary_search(&entry).ok()?;
-            Some(shift + match at {
-                at if at == first => 0,
-                at if at < first => at + 1,
-                at => at,
-            })
+            Some(
+                shift
+                    + match at {
+                        at if at == first => 0,
+                        at if at < first => at + 1,
+                        at => at,
+                    },
+            )
         };
         let mut blocks: Vec<Option<MachineBlock>> = vec![None; starts.len() + shift];
         if let Some(first) = blocks.first_mut().filter(|_| is_looped) {

@@ -98,7 +98,9 @@ impl LoadedFile {
                 }
                 (R_X86_64_64 | R_X86_64_GLOB_DAT | R_X86_64_JUMP_SLOT, Some(symbol)) => {
                     match (symbol.is_definition(), symbol.name()) {
-                        (true, _) => Relocated::Address(symbol.address().wrapping_add_signed(addend)),
+                        (true, _) => {
+                            Relocated::Address(symbol.address().wrapping_add_signed(addend))
+                        }
                         (false, Ok(name)) if addend == 0 => Relocated::Outside {
                             name: name.to_owned(),
                             is_function: symbol.kind() == SymbolKind::Text,

@@ -105,24 +105,37 @@ impl FrameObjects {
     }
 
     fn part(&self, at: i64) -> Option<&FrameObject> {
-        self.parts.iter().find(|part| (part.from..part.to).contains(&at))
+        self.parts
+            .iter()
+            .find(|part| (part.from..part.to).contains(&at))
     }
 
     /// Returns whether an address may be meant for another object than the one that it lies in.
     fn is_ambiguous(&self, at: i64) -> bool {
         // Loops end behind arrays and structures, not behind single numbers.
         let is_large = |part: &FrameObject| part.to - part.from > 8 && !part.is_slot;
-        let is_end = self.parts.iter().any(|part| part.to == at && is_large(part));
+        let is_end = self
+            .parts
+            .iter()
+            .any(|part| part.to == at && is_large(part));
         is_end || self.part(at).is_none_or(|part| part.is_slot)
     }
 
     /// Makes an object of what lies between an address and the next object, unless it lies in one.
     fn give_room(&mut self, at: i64) {
-        if let Some(part) = self.parts.iter_mut().find(|part| (part.from..part.to).contains(&at)) {
+        if let Some(part) = self
+            .parts
+            .iter_mut()
+            .find(|part| (part.from..part.to).contains(&at))
+        {
             part.is_slot = false;
             return;
         }
-        let next = self.parts.iter().map(|part| part.from).find(|from| *from > at);
+        let next = self
+            .parts
+            .iter()
+            .map(|part| part.from)
+            .find(|from| *from > at);
         let to = next.unwrap_or(at + 8);
         self.parts.push(FrameObject {
             from: at,
@@ -198,7 +211,10 @@ fn note(one: &Instruction, state: &StackState, uses: &mut Vec<FrameUse>) {
     let has_memory = (0..one.op_count()).any(|at| one.op_kind(at) == OpKind::Memory);
     let is_pointer = matches!(one.op0_register(), Register::RSP | Register::RBP);
     let moves_pointer = one.mnemonic() == Mnemonic::Lea && is_pointer;
-    if has_memory && !moves_pointer && let Some(at) = state.operand(one) {
+    if has_memory
+        && !moves_pointer
+        && let Some(at) = state.operand(one)
+    {
         let size = i64::try_from(one.memory_size().size()).unwrap_or(0);
         let is_address = one.mnemonic() == Mnemonic::Lea || one.memory_index() != Register::None;
         uses.push(match is_address || size == 0 {
@@ -208,7 +224,10 @@ fn note(one: &Instruction, state: &StackState, uses: &mut Vec<FrameUse>) {
     }
     // The pointer itself as a value.
     let is_move = one.mnemonic() == Mnemonic::Mov && one.op1_kind() == OpKind::Register;
-    if is_move && !is_pointer && let Some(at) = state.offset(one.op1_register()) {
+    if is_move
+        && !is_pointer
+        && let Some(at) = state.offset(one.op1_register())
+    {
         uses.push(FrameUse::Address(at));
     }
 }

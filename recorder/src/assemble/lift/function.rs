@@ -271,9 +271,9 @@ impl Lifting<'_> {
 
     fn relocated(&mut self, at: u64) -> Option<Operand> {
         let written = self.file.relocated(at)?.clone();
-        let constant =
-            self.data
-                .written(self.body.tables, (self.file, self.image), &written)?;
+        let constant = self
+            .data
+            .written(self.body.tables, (self.file, self.image), &written)?;
         Some(Operand::Constant(constant))
     }
 

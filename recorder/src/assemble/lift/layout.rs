@@ -77,7 +77,9 @@ impl Layout {
         for (number, nodes) in blocks.into_iter().enumerate() {
             let from = row(layout.instructions.len());
             for node in nodes {
-                let is_needed = node.result.is_some_and(|result| needed.contains_key(&result));
+                let is_needed = node
+                    .result
+                    .is_some_and(|result| needed.contains_key(&result));
                 if is_needed || !only_computes(&node.op) {
                     layout.add(node);
                 }

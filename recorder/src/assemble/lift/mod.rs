@@ -162,7 +162,11 @@ impl FileLifter<'_> {
         let id = self.tables.function(name);
         if let Some(known) = self.tables.unit.functions.get_mut(id.index()) {
             known.display = display.unwrap_or_else(|| known.display.clone());
-            known.is_local = self.file.functions.get(&entry).is_some_and(|it| it.is_local);
+            known.is_local = self
+                .file
+                .functions
+                .get(&entry)
+                .is_some_and(|it| it.is_local);
         }
         let (abis, file) = (self.abis, self.file);
         let is_final = |call: &Instruction| {
@@ -251,7 +255,12 @@ impl FileLifter<'_> {
             factory: InstructionInfoFactory::new(),
         };
         let found = lifting.allocate(frame, function);
-        if code.blocks.iter().flat_map(|it| &it.instructions).any(has_guard) {
+        if code
+            .blocks
+            .iter()
+            .flat_map(|it| &it.instructions)
+            .any(has_guard)
+        {
             lifting.guard = Some(lifting.object(8));
         }
         lifting.take_parameters();
@@ -262,7 +271,9 @@ impl FileLifter<'_> {
             }
         }
         let phis = lifting.body.finish();
-        let blocks = std::mem::take(&mut lifting.body.blocks).into_iter().zip(phis);
+        let blocks = std::mem::take(&mut lifting.body.blocks)
+            .into_iter()
+            .zip(phis);
         let blocks: Vec<Vec<Node>> = blocks
             .map(|(block, phis)| {
                 let code = phis.into_iter().chain(block.code);
@@ -291,7 +302,9 @@ impl FileLifter<'_> {
         for (instruction, address) in layout.instructions.iter_mut().zip(&layout.addresses) {
             instruction.place = places.at(*address);
         }
-        let place = self.tables.place(&function.file, &function.name, debug::line(function.line));
+        let place = self
+            .tables
+            .place(&function.file, &function.name, debug::line(function.line));
         let parameters: Vec<TypeId> = abi
             .parameters
             .iter()
@@ -334,11 +347,18 @@ impl FileLifter<'_> {
             let symbol = self.file.functions.get(address).map(|it| it.name.clone());
             let Some(name) = symbol else { continue };
             let id = self.tables.function(&name);
-            let is_lifted = self.tables.unit.function(id).is_some_and(|it| !it.blocks.is_empty());
+            let is_lifted = self
+                .tables
+                .unit
+                .function(id)
+                .is_some_and(|it| !it.blocks.is_empty());
             if is_lifted && let Operand::Constant(order) = self.tables.number(65535, 32) {
                 let function = self.tables.constant(Constant::Function(id));
                 let elements = vec![order, function];
-                rows.push(self.tables.constant(Constant::Aggregate { ty: pair, elements }));
+                rows.push(
+                    self.tables
+                        .constant(Constant::Aggregate { ty: pair, elements }),
+                );
             }
         }
         if rows.is_empty() {
@@ -383,7 +403,10 @@ impl FileLifter<'_> {
             // Of what one instruction does the call has the events.
             own.sort_by_key(|(address, is_call, number)| (*address, !is_call, *number));
             own.dedup_by_key(|(address, _, _)| *address);
-            points.extend(own.into_iter().map(|(address, _, number)| (address, number)));
+            points.extend(
+                own.into_iter()
+                    .map(|(address, _, number)| (address, number)),
+            );
         }
         points.sort_unstable();
         (self.tables.unit, points)

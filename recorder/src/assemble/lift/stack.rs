@@ -1,9 +1,7 @@
 //! The stack and frame pointer as offsets from the canonical frame address, at each place of a function.
 
 use super::decode::MachineCode;
-use iced_x86::{
-    Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
-};
+use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 
 /// Bound on the distance from the canonical frame address.
 const FARTHEST: i64 = 1 << 20;
@@ -68,9 +66,15 @@ impl StackState {
                 self.moves(to_stack, self.operand(one).filter(|_| !has_index))?;
             }
             Mnemonic::Add | Mnemonic::Sub if to_stack => {
-                let by = one.try_immediate(1).map_err(|_| "its stack grows by a number that is computed")?;
+                let by = one
+                    .try_immediate(1)
+                    .map_err(|_| "its stack grows by a number that is computed")?;
                 let by = by as i64;
-                let by = if one.mnemonic() == Mnemonic::Sub { by.checked_neg() } else { Some(by) };
+                let by = if one.mnemonic() == Mnemonic::Sub {
+                    by.checked_neg()
+                } else {
+                    Some(by)
+                };
                 self.moves(true, by.and_then(|by| self.pointer.checked_add(by)))?;
             }
             _ => self.other(one, factory)?,
@@ -139,5 +143,8 @@ pub(super) fn stack_states(code: &MachineCode) -> Result<Vec<StackState>, String
         }
     }
     let unreached = StackState::ENTRY;
-    Ok(states.into_iter().map(|it| it.unwrap_or(unreached)).collect())
+    Ok(states
+        .into_iter()
+        .map(|it| it.unwrap_or(unreached))
+        .collect())
 }

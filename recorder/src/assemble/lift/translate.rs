@@ -43,7 +43,11 @@ impl Lifting<'_> {
     fn flags_before(&self, at: usize) -> Flags {
         let before = self.body.before(at);
         match before {
-            [one] => self.body.blocks.get(*one).map_or(Flags::Unknown, |it| it.flags),
+            [one] => self
+                .body
+                .blocks
+                .get(*one)
+                .map_or(Flags::Unknown, |it| it.flags),
             _ => Flags::Unknown,
         }
     }
@@ -80,7 +84,10 @@ impl Lifting<'_> {
             self.unknown_operation("a jump by a table");
             return Op::Unreachable;
         };
-        let case = |(bits, to): (u128, &usize)| SwitchCase { bits, to: block(*to) };
+        let case = |(bits, to): (u128, &usize)| SwitchCase {
+            bits,
+            to: block(*to),
+        };
         Op::Switch {
             value,
             cases: (0..).zip(cases).map(case).collect(),
@@ -132,7 +139,8 @@ impl Lifting<'_> {
             let is_written = !matches!(used.access(), OpAccess::Read | OpAccess::CondRead);
             let name = used.register().full_register();
             if is_written && name.is_gpr64() {
-                self.body.hold(Register::general(name.number()), Held::Unknown);
+                self.body
+                    .hold(Register::general(name.number()), Held::Unknown);
             } else if is_written && name.is_vector_register() && name.number() < 16 {
                 self.body.hold(Register::low(name.number()), Held::Unknown);
                 self.body.hold(Register::high(name.number()), Held::Unknown);
@@ -142,7 +150,10 @@ impl Lifting<'_> {
 
     fn translate(&mut self, at: usize, one: &Instruction) -> Lifted {
         if one.has_rep_prefix() || one.has_repne_prefix() {
-            let is_plain = matches!(one.mnemonic(), Mnemonic::Ret | Mnemonic::Nop | Mnemonic::Pause);
+            let is_plain = matches!(
+                one.mnemonic(),
+                Mnemonic::Ret | Mnemonic::Nop | Mnemonic::Pause
+            );
             return match is_plain {
                 true => Some(()),
                 false => self.repeated(one),
@@ -334,7 +345,10 @@ impl Lifting<'_> {
             Mnemonic::Stosq => ("memset", 8),
             _ => return None,
         };
-        let (to, from) = (self.body.read(Register(7), 64), self.body.read(Register(6), 64));
+        let (to, from) = (
+            self.body.read(Register(7), 64),
+            self.body.read(Register(6), 64),
+        );
         let count = self.body.read(Register(1), 64);
         let size = self.body.number(bytes, 64);
         let total = self.body.binary(BinaryOp::Mul, count, size, 64);

@@ -125,7 +125,9 @@ impl Lifting<'_> {
     }
 
     fn moves_low(&mut self, one: &Instruction, width: u32) -> Lifted {
-        if [0, 1].iter().any(|at| one.op_kind(*at) == OpKind::Register && one.op_register(*at).is_mm())
+        if [0, 1]
+            .iter()
+            .any(|at| one.op_kind(*at) == OpKind::Register && one.op_register(*at).is_mm())
         {
             return None;
         }
@@ -188,7 +190,10 @@ impl Lifting<'_> {
     fn set_lanes(&mut self, one: &Instruction, [a, b, c, d]: [Operand; 4]) -> Lifted {
         let by = self.body.number(32, 64);
         let halves = [(a, b), (c, d)].map(|(low, high)| {
-            let (low, high) = (self.body.resized(low, 32, 64), self.body.resized(high, 32, 64));
+            let (low, high) = (
+                self.body.resized(low, 32, 64),
+                self.body.resized(high, 32, 64),
+            );
             let high = self.body.binary(BinaryOp::Shl, high, by, 64);
             self.body.binary(BinaryOp::Or, high, low, 64)
         });
@@ -280,7 +285,10 @@ impl Lifting<'_> {
     fn from_integer(&mut self, one: &Instruction, width: u32) -> Lifted {
         let from = super::function::width(one, 1);
         let of = self.source(one, 1, from)?;
-        let (ty, from) = (self.body.tables.float(width), self.body.tables.integer(from));
+        let (ty, from) = (
+            self.body.tables.float(width),
+            self.body.tables.integer(from),
+        );
         let op = CastOp::SIToFP;
         let value = self.body.emit(Op::Cast { op, of, from }, ty);
         self.set(one, 0, value, width)
