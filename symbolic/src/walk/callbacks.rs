@@ -95,6 +95,13 @@ impl PathMachine<'_> {
                 return Ok(self.gone(id));
             }
             Due::Now(_, row) if row.kind == kind => {}
+            // What a write to a bit-field reads first has no callback of its own everywhere.
+            Due::Now(_, row) if is_write && row.kind == EventKind::Read => {
+                return match self.announce(id, made, size, false)? {
+                    Did::Value(_) => self.announce(id, made, size, true),
+                    other => Ok(other),
+                };
+            }
             Due::Now(_, row) => {
                 return Err(format!(
                     "the run has a {} where the model has a {}",
@@ -232,7 +239,10 @@ impl PathMachine<'_> {
             };
             let first = rows.first().map(|(_, first)| first.point);
             let again = begins_again(rows.iter().map(|(_, row)| row.location), row.location);
-            if row.kind != kind || first.is_some_and(|first| first != row.point) || again {
+            // Where padding has no row, the rest is too short for the first row of the next access.
+            let is_beyond = !rows.is_empty() && bytes + u64::from(row.size) > size;
+            let is_other = row.kind != kind || first.is_some_and(|first| first != row.point);
+            if is_other || again || is_beyond {
                 break;
             }
             self.use_event(id, row.site);
@@ -314,6 +324,12 @@ impl PathMachine<'_> {
     fn atomic(&mut self, id: ThreadId, made: &MadeCall, rest: &str) -> Result<Did, String> {
         let (bits, operation) = rest.split_once('_').ok_or("an unknown atomic operation")?;
         let width: u8 = bits.parse().map_err(|_| "an unknown atomic operation")?;
+        if matches!(
+            operation,
+            "compare_exchange_strong" | "compare_exchange_weak"
+        ) {
+            return self.exchange_if(id, made, width);
+        }
         let pointer = made.argument(0).ok_or("a callback without an address")?;
         let (event, row) = match self.due(id) {
             Due::Later | Due::Over => return Ok(Did::Wait),
@@ -370,6 +386,91 @@ impl PathMachine<'_> {
             true => Ok(self.gone(id)),
             false => Ok(Did::Value(old.map(Val::from))),
         }
+    }
+
+    /// Models a compare-exchange that reads the expected value from memory, and writes there what it finds instead.
+    fn exchange_if(&mut self, id: ThreadId, made: &MadeCall, width: u8) -> Result<Did, String> {
+        let bytes = u64::from(width / 8);
+        let pointer = made.argument(1).ok_or("a callback without an address")?;
+        let guess = MadeCall {
+            arguments: made.arguments.get(1..).unwrap_or(&[]),
+            ..*made
+        };
+        if self.stage(id) == 0 {
+            match self.announce(id, &guess, bytes, false)? {
+                Did::Value(_) => self.set_stage(id, 1),
+                other => return Ok(other),
+            }
+        }
+        let at = self.address(id, pointer).ok_or("an address is not known")?;
+        if self.stage(id) == 1 {
+            let expected = self
+                .announced_value(id, at, bytes)
+                .ok_or("an expected value that was not read")?;
+            let arguments = [
+                made.arguments.first().cloned(),
+                Some(expected.into()),
+                made.arguments.get(2).cloned(),
+            ];
+            let arguments: Option<Vec<Val>> = arguments.into_iter().collect();
+            let exchange = MadeCall {
+                arguments: &arguments.ok_or("a callback without arguments")?,
+                ..*made
+            };
+            let old = match self.atomic(id, &exchange, &format!("{width}_compare_exchange_val"))? {
+                Did::Value(old) => old.and_then(|old| old.scalar()),
+                other => return Ok(other),
+            };
+            let old = old.ok_or("an exchange without a value")?;
+            let succeeds = self.last_kind(id) == Some(EventKind::Rmw);
+            let equal = old.compare(&mut self.exprs, Comparison::Eq, expected);
+            let result = match equal.bits == Some(u128::from(succeeds)) {
+                true => equal,
+                // A weak one may fail for no reason.
+                false => Scalar::number(&mut self.exprs, u128::from(succeeds), 1),
+            };
+            if succeeds {
+                return Ok(Did::Value(Some(self.as_result(made, result))));
+            }
+            if let Some(frame) = self.frame_mut(id) {
+                (frame.stage, frame.pending) = (2, Some((old, result)));
+            }
+        }
+        match self.announce(id, &guess, bytes, true)? {
+            Did::Value(_) => {}
+            other => return Ok(other),
+        }
+        let pending = self.frame_mut(id).and_then(|frame| frame.pending.take());
+        let (old, result) = pending.ok_or("an exchange without a value")?;
+        let chunk = AccessChunk {
+            offset: 0,
+            size: width / 8,
+            value: old,
+        };
+        self.store_chunk(id, at, chunk);
+        Ok(Did::Value(Some(self.as_result(made, result))))
+    }
+
+    fn stage(&self, id: ThreadId) -> u32 {
+        self.frame(id).map_or(0, |frame| frame.stage)
+    }
+
+    fn set_stage(&mut self, id: ThreadId, stage: u32) {
+        if let Some(frame) = self.frame_mut(id) {
+            frame.stage = stage;
+        }
+    }
+
+    /// The kind of the thread's last event.
+    fn last_kind(&self, id: ThreadId) -> Option<EventKind> {
+        let last = self.thread(id)?.last_event();
+        Some(self.run.events.get(last)?.kind)
+    }
+
+    /// A truth value as wide as the call's result.
+    fn as_result(&mut self, made: &MadeCall, result: Scalar) -> Val {
+        let width = made.width.unwrap_or(8);
+        result.resized(&mut self.exprs, width).into()
     }
 
     fn read_atomic(&mut self, place: (u64, u64), by: By, row: Event) -> Result<Scalar, String> {

@@ -13,6 +13,8 @@ use unsnarl_trace::program::{
 
 /// Bound on the nesting of constants.
 const DEEPEST: u32 = 200;
+/// Bound on the distance of two variables whose addresses are known.
+const MOST_SPREAD: u64 = 1 << 36;
 /// Bound on the elements of a zero aggregate that are spelled out as a value.
 const MOST_ELEMENTS: u64 = 1 << 12;
 
@@ -129,6 +131,41 @@ impl PathMachine<'_> {
         }
     }
 
+    /// Allocates the variables whose addresses their unit knows, at their distances from each other: what is the end
+    /// of one is the beginning of the next.
+    pub fn lay_out_globals(&mut self) {
+        let program = self.program;
+        for (unit, model) in program.units() {
+            let rows = model.globals.iter().zip(0u32..);
+            let is_own = |name: &str, row| {
+                let own = Some(Definition::Global(unit, GlobalId(row)));
+                program.definition(unit, name) == own
+            };
+            let mut fixed: Vec<(&Global, u32)> = rows
+                .filter(|(global, row)| global.address != 0 && is_own(&global.name, *row))
+                .collect();
+            fixed.sort_by_key(|(global, _)| global.address);
+            let first = fixed.first().map_or(0, |(global, _)| global.address);
+            let (origin, mut end) = (self.memory.next_base(), first);
+            fixed.retain(|(global, _)| {
+                let to = global.address.saturating_add(global.size);
+                let is_apart = global.address >= end && to - first < MOST_SPREAD;
+                end = if is_apart { to } else { end };
+                is_apart
+            });
+            for (global, row) in &fixed {
+                let base = origin + (global.address - first);
+                let name = shown_name(global).to_owned();
+                self.memory
+                    .allocate_at(base, name, global.size, Fresh::Zero);
+                self.fixed.insert((unit, GlobalId(*row)), base);
+            }
+            for (_, row) in fixed {
+                self.global(unit, GlobalId(row));
+            }
+        }
+    }
+
     /// The address of a global variable, which is allocated on first use.
     pub fn global(&mut self, unit: UnitId, id: GlobalId) -> Option<u64> {
         if let Some(&base) = self.globals.get(&(unit, id)) {
@@ -156,17 +193,18 @@ impl PathMachine<'_> {
         if is_external && let Some(&base) = self.global_names.get(&global.name) {
             return base;
         }
-        let name = if global.display.is_empty() {
-            &global.name
-        } else {
-            &global.display
-        };
         let fresh = if is_external {
             Fresh::Unknown
         } else {
             Fresh::Zero
         };
-        let base = self.memory.allocate(name.clone(), global.size, fresh);
+        let base = match self.fixed.get(&(unit, id)) {
+            Some(&base) => base,
+            None => {
+                let name = shown_name(global).to_owned();
+                self.memory.allocate(name, global.size, fresh)
+            }
+        };
         self.globals.insert((unit, id), base);
         self.debug_types.insert(base, (unit, global.debug_type));
         if !is_external && !global.is_thread_local {
@@ -276,6 +314,14 @@ impl PathMachine<'_> {
         self.function_names.insert(name.to_owned(), address);
         self.library_at.insert(address, name.to_owned());
         address
+    }
+}
+
+/// The name of a global variable for people.
+fn shown_name(global: &Global) -> &str {
+    match global.display.as_str() {
+        "" => &global.name,
+        display => display,
     }
 }
 

@@ -69,6 +69,12 @@ impl PathMachine<'_> {
         known.ok_or_else(|| "an address is not known".into())
     }
 
+    /// The number that the last matching callback has read.
+    pub fn announced_value(&mut self, id: ThreadId, at: u64, size: u64) -> Option<Scalar> {
+        let chunks = self.announced_read(id, at, size)?;
+        self.join(&chunks, 0, u8::try_from(size).ok()?)
+    }
+
     /// The bytes that the last matching callback has read.
     fn announced_read(&mut self, id: ThreadId, at: u64, size: u64) -> Option<Vec<AccessChunk>> {
         let announced = &self.thread(id)?.announced;
@@ -77,12 +83,67 @@ impl PathMachine<'_> {
                 && one.address <= at
                 && at.saturating_add(size) <= one.address.saturating_add(one.size)
         })?;
-        let shift = at - found.address;
-        let chunks = found.chunks.iter().filter_map(|chunk| {
-            let offset = chunk.offset.checked_sub(shift)?;
-            Some(AccessChunk { offset, ..*chunk })
+        let (shift, chunks) = (at - found.address, found.chunks.clone());
+        let chunks = chunks.into_iter().filter_map(|chunk| {
+            let cut = shift.saturating_sub(chunk.offset);
+            let size = u64::from(chunk.size)
+                .checked_sub(cut)
+                .filter(|&it| it > 0)?;
+            let value = match cut {
+                0 => chunk.value,
+                cut => chunk.value.bytes(&mut self.exprs, cut as u8, size as u8),
+            };
+            Some(AccessChunk {
+                offset: (chunk.offset + cut) - shift,
+                size: size as u8,
+                value,
+            })
         });
-        Some(chunks.collect())
+        let chunks = chunks.collect();
+        Some(self.with_padding(id, at, size, chunks))
+    }
+
+    /// What bytes between members hold.
+    fn padding(&mut self, id: ThreadId, at: u64, (from, to): (u64, u64)) -> Vec<AccessChunk> {
+        let mut chunks = Vec::new();
+        for offset in from..to {
+            let at = at.saturating_add(offset - from);
+            let held = self.memory.read(&mut self.exprs, at, 1);
+            let value = held.unwrap_or_else(|| self.outside(id, "padding".into(), 8, None));
+            chunks.push(AccessChunk {
+                offset,
+                size: 1,
+                value,
+            });
+        }
+        chunks
+    }
+
+    /// The bytes read together with those between members, which are read along but have no event.
+    fn with_padding(
+        &mut self,
+        id: ThreadId,
+        at: u64,
+        size: u64,
+        chunks: Vec<AccessChunk>,
+    ) -> Vec<AccessChunk> {
+        let (mut whole, mut end) = (Vec::with_capacity(chunks.len()), 0);
+        let ends = AccessChunk {
+            offset: size,
+            size: 0,
+            value: Scalar::number(&mut self.exprs, 0, 8),
+        };
+        for chunk in chunks.into_iter().chain([ends]) {
+            let until = chunk.offset.min(size);
+            if until > end {
+                whole.extend(self.padding(id, at.saturating_add(end), (end, until)));
+            }
+            end = end.max(chunk.offset.saturating_add(chunk.size.into()));
+            if chunk.size > 0 {
+                whole.push(chunk);
+            }
+        }
+        whole
     }
 
     /// Assembles a value of a type from the bytes read, starting at `from`.
@@ -157,7 +218,7 @@ impl PathMachine<'_> {
     }
 
     /// Writes bytes, as announced by the preceding callback or directly.
-    fn store_chunk(&mut self, id: ThreadId, at: u64, chunk: AccessChunk) {
+    pub fn store_chunk(&mut self, id: ThreadId, at: u64, chunk: AccessChunk) {
         let end = at.saturating_add(chunk.size.into());
         let announced = self.thread(id).and_then(|thread| {
             let mut all = thread.announced.iter().rev();

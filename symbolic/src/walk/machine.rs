@@ -70,6 +70,8 @@ pub(super) struct PathMachine<'a> {
     pub cells: Vec<Option<CellId>>,
     pub made_cells: Vec<SharedCell>,
     pub globals: FxHashMap<(UnitId, GlobalId), u64>,
+    /// Bases of the global variables whose distances from each other are known.
+    pub fixed: FxHashMap<(UnitId, GlobalId), u64>,
     pub global_names: FxHashMap<String, u64>,
     pub functions: FxHashMap<(UnitId, FunctionId), u64>,
     pub function_names: FxHashMap<String, u64>,
@@ -133,7 +135,7 @@ impl<'a> PathMachine<'a> {
                 thread.events.push(id);
             }
         }
-        PathMachine {
+        let mut machine = PathMachine {
             run,
             program,
             points,
@@ -150,6 +152,7 @@ impl<'a> PathMachine<'a> {
             cells: vec![None; shared.len()],
             made_cells: Vec::new(),
             globals: FxHashMap::default(),
+            fixed: FxHashMap::default(),
             global_names: FxHashMap::default(),
             functions: FxHashMap::default(),
             function_names: FxHashMap::default(),
@@ -174,7 +177,9 @@ impl<'a> PathMachine<'a> {
             has_learned: false,
             paths: None,
             words: None,
-        }
+        };
+        machine.lay_out_globals();
+        machine
     }
 
     pub fn thread(&self, id: ThreadId) -> Option<&WalkedThread> {
@@ -533,6 +538,7 @@ impl<'a> PathMachine<'a> {
             came_from: Default::default(),
             at: first.from,
             stage: 0,
+            pending: None,
             more: arguments.collect(),
             decisions: Vec::new(),
             thrown: None,

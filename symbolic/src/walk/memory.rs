@@ -91,7 +91,18 @@ pub(super) struct ThreadMemoryWalk {
 impl ThreadMemoryWalk {
     /// A new object's base.
     pub fn allocate(&mut self, name: String, size: u64, fresh: Fresh) -> u64 {
-        let base = self.end.max(FIRST_BASE);
+        let base = self.next_base();
+        self.allocate_at(base, name, size, fresh);
+        base
+    }
+
+    /// The base of the next object.
+    pub fn next_base(&self) -> u64 {
+        self.end.max(FIRST_BASE)
+    }
+
+    /// A new object with this base, behind all others.
+    pub fn allocate_at(&mut self, base: u64, name: String, size: u64, fresh: Fresh) {
         self.end = (base.saturating_add(size) / GAP + 2).saturating_mul(GAP);
         self.by_name.insert(name.clone(), self.objects.len());
         self.objects.push(MemoryObject { name, base, size });
@@ -101,7 +112,6 @@ impl ThreadMemoryWalk {
             pieces: BTreeMap::new(),
             ranges: Ranges::default(),
         });
-        base
     }
 
     fn row(&self, address: u64) -> Option<usize> {

@@ -2,6 +2,7 @@
 //! next function entry that an event identifies.
 
 use super::{
+    calls::COVERAGE,
     machine::PathMachine,
     points::Spot,
     thread::{Activity, BranchState, Todo},
@@ -77,7 +78,9 @@ impl PathMachine<'_> {
         let before = code.instructions.get(first.from as usize..at as usize);
         let is_silent = |op: &Op| match op {
             Op::Call { callee, .. } => self.callee_name(unit, *callee).is_some_and(|name| {
-                name.starts_with("llvm.") || name.starts_with("__tsan_func_entry")
+                name.starts_with("llvm.")
+                    || name.starts_with("__tsan_func_entry")
+                    || name.starts_with(COVERAGE)
             }),
             _ => true,
         };

@@ -104,6 +104,9 @@ pub struct Global {
     pub ty: TypeId,
     /// Its size in bytes.
     pub size: u64,
+    /// Its address in the unit's file, where the unit is one; 0 where the linker decides. Addresses behind the end of
+    /// one variable are then those of the next.
+    pub address: u64,
     /// Its first value; `None` when it is only declared here.
     pub initial: Option<ConstantId>,
     /// `true` if it is never written.

@@ -8,7 +8,7 @@ use std::fmt;
 /// First bytes of a blob.
 const MAGIC: [u8; 8] = *b"unsnarlM";
 /// Version of the schema. It changes whenever [`Unit`] does.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Size of the header: magic, version, length and hash of the content.
 const HEADER: usize = 8 + 4 + 8 + 32;
 

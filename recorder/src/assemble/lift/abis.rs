@@ -100,7 +100,7 @@ fn callback(name: &str) -> Option<Abi> {
             "store" => Abi::of_integers(3, Returned::Nothing),
             "compare_exchange_val" => Abi::of_integers(5, value),
             "compare_exchange_strong" | "compare_exchange_weak" => {
-                Abi::of_integers(5, Returned::One(Word::Integer(32)))
+                Abi::of_integers(5, Returned::One(Word::Integer(8)))
             }
             _ => Abi::of_integers(3, value),
         });

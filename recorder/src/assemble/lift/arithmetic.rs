@@ -221,30 +221,83 @@ impl Lifting<'_> {
         Some(())
     }
 
-    /// A division whose dividend is no wider than the divisor, as all of a compiler's are.
+    /// A division of the number in two registers. Most dividends are no wider than the divisor.
     fn divides(&mut self, one: &Instruction) -> Lifted {
         let width = width(one, 0);
         let is_signed = one.mnemonic() == Mnemonic::Idiv;
-        let low = self.body.read(LOW, width);
-        let high = self.body.read(HIGH, width);
-        let is_extended = match is_signed {
-            true => self.extended == Some((low, high, width)),
-            false => self.body.tables.known(high) == Some(0),
-        };
-        if !is_extended || width < 32 {
+        if width < 32 {
             return None;
         }
+        let (low, high) = (self.body.read(LOW, width), self.body.read(HIGH, width));
         let divisor = self.source(one, 0, width)?;
-        let (quotient, rest) = match is_signed {
-            true => (BinaryOp::SDiv, BinaryOp::SRem),
-            false => (BinaryOp::UDiv, BinaryOp::URem),
+        let is_extended = match is_signed {
+            true => self.extended == Some((low, high, width)) || self.is_sign(low, high, width),
+            false => self.body.tables.known(high) == Some(0),
         };
-        let quotient = self.body.binary(quotient, low, divisor, width);
-        let rest = self.body.binary(rest, low, divisor, width);
+        let (quotient, rest) = match is_extended {
+            true => self.divided((low, divisor), width, is_signed),
+            false => self.divided_wide((low, high), divisor, width, is_signed),
+        };
         self.body.write(LOW, quotient, width);
         self.body.write(HIGH, rest, width);
         (self.flags, self.extended) = (Flags::Unknown, None);
         Some(())
+    }
+
+    /// Returns whether a number is the sign of another.
+    fn is_sign(&self, low: Operand, high: Operand, width: u32) -> bool {
+        let known = |operand| self.body.tables.known(operand);
+        let (Some(low), Some(high)) = (known(low), known(high)) else {
+            return false;
+        };
+        let is_negative = low >> (width - 1) & 1 == 1;
+        high == if is_negative {
+            super::unit::mask(width)
+        } else {
+            0
+        }
+    }
+
+    /// Quotient and rest.
+    fn divided(
+        &mut self,
+        (a, b): (Operand, Operand),
+        width: u32,
+        is_signed: bool,
+    ) -> (Operand, Operand) {
+        let (quotient, rest) = match is_signed {
+            true => (BinaryOp::SDiv, BinaryOp::SRem),
+            false => (BinaryOp::UDiv, BinaryOp::URem),
+        };
+        let quotient = self.body.binary(quotient, a, b, width);
+        (quotient, self.body.binary(rest, a, b, width))
+    }
+
+    /// Quotient and rest of a number of twice the width.
+    fn divided_wide(
+        &mut self,
+        (low, high): (Operand, Operand),
+        divisor: Operand,
+        width: u32,
+        is_signed: bool,
+    ) -> (Operand, Operand) {
+        let wide = 2 * width;
+        let extend = if is_signed {
+            CastOp::SExt
+        } else {
+            CastOp::ZExt
+        };
+        let (low, high) = (
+            self.body.resized(low, width, wide),
+            self.body.resized(high, width, wide),
+        );
+        let by = self.body.number(width.into(), wide);
+        let high = self.body.binary(BinaryOp::Shl, high, by, wide);
+        let dividend = self.body.binary(BinaryOp::Or, high, low, wide);
+        let divisor = self.body.cast(extend, divisor, width, wide);
+        let (quotient, rest) = self.divided((dividend, divisor), wide, is_signed);
+        let quotient = self.body.resized(quotient, wide, width);
+        (quotient, self.body.resized(rest, wide, width))
     }
 
     /// The distance of a shift: the processor takes it modulo the width of the machine word.

@@ -61,7 +61,10 @@ fn named(file: &LoadedFile, at: u64) -> Option<&str> {
 }
 
 impl Lifting<'_> {
+    /// A call, or a jump to a function, which takes over the caller's arguments in memory.
     pub fn call(&mut self, one: &Instruction) -> Lifted {
+        let is_jump = one.mnemonic() == Mnemonic::Jmp;
+        self.arguments = self.stack.pointer + if is_jump { 8 } else { 0 };
         let name = callee(self.file, one).map(str::to_owned);
         let abi = match &name {
             Some(name) => self.abis.of(name).ok()?,
@@ -102,7 +105,7 @@ impl Lifting<'_> {
             Passed::Integer(at, bits) => (Register::general(*ARGUMENTS.get(at)?), bits),
             Passed::Float(at, bits) => (Register::low(at), bits),
             Passed::Stack(at) => {
-                let at = self.stack.pointer + 8 * i64::try_from(at).ok()?;
+                let at = self.arguments + 8 * i64::try_from(at).ok()?;
                 let place = self.frame_place(at)?;
                 return Some(self.load(&place, 64));
             }

@@ -109,6 +109,8 @@ impl Found<'_> {
                     self.leads(one.near_branch_target(), open)?;
                     self.leaders.insert(at);
                 }
+                // A call of another function in the place of a return.
+                FlowControl::UnconditionalBranch if self.leaves(&one) => return Ok(()),
                 FlowControl::UnconditionalBranch => {
                     return self.leads(one.near_branch_target(), open);
                 }
@@ -120,6 +122,12 @@ impl Found<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether a jump goes to the beginning of another function.
+    fn leaves(&self, jump: &Instruction) -> bool {
+        !self.is_inside(jump.near_branch_target())
+            && super::calls::callee(self.file, jump).is_some()
     }
 
     fn leads(&mut self, to: u64, open: &mut Vec<u64>) -> Result<(), String> {
@@ -249,6 +257,7 @@ impl Found<'_> {
                         _ => End::Nothing,
                     }
                 }
+                FlowControl::UnconditionalBranch if self.leaves(last) => End::Return,
                 FlowControl::UnconditionalBranch => goes(last.near_branch_target()),
                 FlowControl::IndirectBranch => self.switch_end(last, order),
                 FlowControl::Return => End::Return,

@@ -6,6 +6,7 @@ use super::{
     abis::Abis,
     body::{Body, Held, Register},
     data::DataRows,
+    decode::End,
     file::{LoadedFile, Relocated},
     flags::Flags,
     frame::FrameObjects,
@@ -36,6 +37,10 @@ pub(super) struct Lifting<'a> {
     /// Address of the word that stands for the canary, once it is needed.
     pub guard: Option<Operand>,
     pub stack: StackState,
+    /// How the blocks end.
+    pub ends: Vec<End>,
+    /// Offset of the words that a call passes in memory.
+    pub arguments: i64,
     pub abi: &'a Abi,
     pub flags: Flags,
     /// The dividend's halves, the lower one first, and their width, as the instruction that extends a sign has made

@@ -249,6 +249,8 @@ impl FileLifter<'_> {
             objects: Vec::new(),
             guard: None,
             stack: StackState::ENTRY,
+            ends: code.blocks.iter().map(|block| block.end.clone()).collect(),
+            arguments: 0,
             abi,
             flags: Flags::Unknown,
             extended: None,

@@ -169,8 +169,9 @@ impl Lifting<'_> {
             | Mnemonic::Mfence
             | Mnemonic::Lfence
             | Mnemonic::Sfence
-            | Mnemonic::Jmp
             | Mnemonic::Ret => Some(()),
+            Mnemonic::Jmp if self.is_tail_call(at, one) => self.call(one),
+            Mnemonic::Jmp => Some(()),
             Mnemonic::Ud2 | Mnemonic::Int3 | Mnemonic::Hlt => {
                 self.body.end(Op::Unreachable);
                 Some(())
@@ -187,6 +188,12 @@ impl Lifting<'_> {
             _ if one.condition_code() != ConditionCode::None => self.conditional(one),
             _ => self.arithmetic(one).or_else(|| self.vector(one)),
         }
+    }
+
+    /// Returns whether a jump takes the place of a call and a return.
+    fn is_tail_call(&self, at: usize, jump: &Instruction) -> bool {
+        let is_last = self.ends.get(at) == Some(&End::Return);
+        is_last && super::calls::callee(self.file, jump).is_some()
     }
 
     fn is_pointer(&self, one: &Instruction) -> bool {

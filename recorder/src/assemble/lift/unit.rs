@@ -220,6 +220,7 @@ impl UnitTables {
             name,
             ty,
             size,
+            address: object.start,
             ..Default::default()
         });
         self.globals.insert(index, id);
