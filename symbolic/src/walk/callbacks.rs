@@ -116,7 +116,8 @@ impl PathMachine<'_> {
             self.would_write(id)?;
         }
         let rows = self.take_rows(id, kind, size);
-        if let Some(thread) = self.thread_mut(id) {
+        let is_copy = is_write && self.follows_read(id);
+        if let Some(thread) = self.thread_mut(id).filter(|_| !is_copy) {
             thread.announced.clear();
         }
         self.meets_freed(id, at);
@@ -146,6 +147,20 @@ impl PathMachine<'_> {
             true => Ok(self.gone(id)),
             false => Ok(Did::Value(None)),
         }
+    }
+
+    /// Returns whether the thread comes directly from the callback of a read: what it announced is then copied.
+    fn follows_read(&self, id: ThreadId) -> bool {
+        use unsnarl_trace::program::Op;
+        let before = self.frame(id).and_then(|frame| {
+            let at = frame.at.checked_sub(1)?;
+            let (_, code) = self.code(id)?;
+            match &code.instructions.get(at as usize)?.op {
+                Op::Call { callee, .. } => self.callee_name(frame.unit, *callee),
+                _ => None,
+            }
+        });
+        before.is_some_and(|name| name.starts_with("__tsan_") && name.contains("read"))
     }
 
     /// The address of the access that is the thread's next event; if the model does not know it, the address

@@ -73,7 +73,8 @@ impl PathMachine<'_> {
 
     /// The value, updated with the facts learned since it was made.
     pub fn as_known(&self, value: Scalar) -> Scalar {
-        if value.bits.is_some() || !self.has_learned || self.paths.is_some() {
+        let is_worked_out = self.has_learned || self.has_partial;
+        if value.bits.is_some() || !is_worked_out || self.paths.is_some() {
             return value;
         }
         let recorded = |symbol: SymbolId| self.symbols.get(symbol.index())?.recorded;

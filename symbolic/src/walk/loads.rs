@@ -110,6 +110,8 @@ impl PathMachine<'_> {
             let at = at.saturating_add(offset - from);
             let held = self.memory.read(&mut self.exprs, at, 1);
             let value = held.unwrap_or_else(|| self.outside(id, "padding".into(), 8, None));
+            // A number beside unknown bytes is known all the same.
+            self.has_partial |= value.bits.is_none();
             chunks.push(AccessChunk {
                 offset,
                 size: 1,

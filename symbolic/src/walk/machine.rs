@@ -108,6 +108,8 @@ pub(super) struct PathMachine<'a> {
     pub constants: FxHashSet<u64>,
     /// `true` if an unrecorded value was inferred.
     pub has_learned: bool,
+    /// `true` if a value was read of which only a part is known.
+    pub has_partial: bool,
     /// The recorded paths of the threads, for runs in path mode.
     pub paths: Option<Paths>,
     /// Paths in the source's words, where they are kept.
@@ -175,6 +177,7 @@ impl<'a> PathMachine<'a> {
             variables: FxHashSet::default(),
             constants: FxHashSet::default(),
             has_learned: false,
+            has_partial: false,
             paths: None,
             words: None,
         };

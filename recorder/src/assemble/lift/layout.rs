@@ -62,6 +62,27 @@ fn only_computes(op: &Op) -> bool {
     }
 }
 
+/// Puts the callback of a copy's write behind that of its read, as the runtime does: gcc calls back for the write
+/// first, then for the read, and copies behind both.
+pub(super) fn order_copies(nodes: &mut [Node], is_access: &dyn Fn(&Op, &str) -> bool) {
+    for write in 0..nodes.len() {
+        if !nodes
+            .get(write)
+            .is_some_and(|node| is_access(&node.op, "write"))
+        {
+            continue;
+        }
+        let next = nodes.iter().enumerate().skip(write + 1);
+        let mut next = next.filter(|(_, node)| !only_computes(&node.op));
+        let read = next.next().filter(|(_, node)| is_access(&node.op, "read"));
+        if let Some((read, _)) = read
+            && let Some(between) = nodes.get_mut(write..=read)
+        {
+            between.rotate_left(1);
+        }
+    }
+}
+
 impl Layout {
     /// Orders the nodes of blocks; `kept` are values that stay although nothing needs them.
     pub fn new(mut blocks: Vec<Vec<Node>>, parameters: usize, kept: &[ValueId]) -> Layout {

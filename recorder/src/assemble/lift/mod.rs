@@ -273,10 +273,17 @@ impl FileLifter<'_> {
             }
         }
         let phis = lifting.body.finish();
-        let blocks = std::mem::take(&mut lifting.body.blocks)
-            .into_iter()
-            .zip(phis);
+        let mut blocks = std::mem::take(&mut lifting.body.blocks);
+        let tables = &*lifting.body.tables;
+        let is_access = |op: &Op, what: &str| {
+            callback_name(tables, op).is_some_and(|name| name.starts_with(what))
+        };
+        for block in &mut blocks {
+            layout::order_copies(&mut block.code, &is_access);
+        }
         let blocks: Vec<Vec<Node>> = blocks
+            .into_iter()
+            .zip(phis)
             .map(|(block, phis)| {
                 let code = phis.into_iter().chain(block.code);
                 code.chain(block.end).collect()
@@ -413,6 +420,23 @@ impl FileLifter<'_> {
         points.sort_unstable();
         (self.tables.unit, points)
     }
+}
+
+/// The kind of access that a call of a callback announces: its name without what all have.
+fn callback_name<'t>(tables: &'t UnitTables, op: &Op) -> Option<&'t str> {
+    let Op::Call {
+        callee: Operand::Constant(callee),
+        ..
+    } = op
+    else {
+        return None;
+    };
+    let Constant::Function(id) = tables.unit.constant(*callee)? else {
+        return None;
+    };
+    let name = tables.unit.function(*id)?.name.strip_prefix("__tsan_")?;
+    let name = name.trim_start_matches("unaligned_");
+    Some(name.trim_start_matches("volatile_"))
 }
 
 /// Returns whether an instruction uses the stack's canary.
