@@ -333,7 +333,10 @@ impl Lifting<'_> {
         let width = width(one, 0);
         let a = self.source(one, 0, width)?;
         let (_, by) = self.distance(one, width)?;
-        let by = by.map(|by| by % u128::from(width)).filter(|by| *by != 0)?;
+        let by = by? % u128::from(width);
+        if by == 0 {
+            return self.set(one, 0, a, width);
+        }
         let left = match one.mnemonic() {
             Mnemonic::Rol => by,
             _ => u128::from(width) - by,

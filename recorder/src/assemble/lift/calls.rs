@@ -67,7 +67,8 @@ impl Lifting<'_> {
         self.arguments = self.stack.pointer + if is_jump { 8 } else { 0 };
         let name = callee(self.file, one).map(str::to_owned);
         let abi = match &name {
-            Some(name) => self.abis.of(name).ok()?,
+            // What is not understood is not lifted either, so nothing takes its arguments apart.
+            Some(name) => self.abis.of(name).unwrap_or_else(|_| Abi::unknown()),
             None => Abi::unknown(),
         };
         let target = match &name {

@@ -77,6 +77,25 @@ impl LoadedFile {
         loaded
     }
 
+    /// A file that is nothing but this code.
+    #[cfg(test)]
+    pub fn of_code(start: u64, bytes: Vec<u8>) -> LoadedFile {
+        let end = start + bytes.len() as u64;
+        LoadedFile {
+            sections: vec![LoadedSection {
+                start,
+                end,
+                bytes,
+                is_writable: false,
+            }],
+            relocated: FxHashMap::default(),
+            copied: Vec::new(),
+            functions: FxHashMap::default(),
+            constructors: (0, 0),
+            is_position_independent: true,
+        }
+    }
+
     fn relocate(&mut self, file: &object::File<'_>) {
         let symbols = file.dynamic_symbol_table();
         for (at, relocation) in file.dynamic_relocations().into_iter().flatten() {

@@ -25,6 +25,8 @@ mod function;
 mod layout;
 mod lines;
 mod stack;
+#[cfg(test)]
+mod tests;
 mod translate;
 mod unit;
 mod vectors;
