@@ -234,7 +234,7 @@ fn models(loaded: &Loaded, run: &Run, notes: &mut Vec<String>) -> Program {
         Ok(models) => models,
         Err(LoadError::Missing { .. }) => {
             notes.push(
-                "there is no program model: only executing tells which order passes, and no conditions are shown\n  next: build with clang: UNSNARL_CC=clang unsnarl cc".to_owned(),
+                "there is no program model: only executing tells which order passes, and no conditions are shown\n  next: build with `unsnarl cc` and record again".to_owned(),
             );
             Program::default()
         }

@@ -22,7 +22,7 @@ pub fn concrete(run: &Run, budget: &Budget) -> Walked {
     let lost = match run.meta.mode {
         OrderMode::Path => "the run has no accesses: only its synchronization is known",
         _ => {
-            "there is no program model of this run: what threads read is known by its values, but not what they would do with others\n  next: build with clang (`UNSNARL_CC=clang unsnarl cc`) and record again"
+            "there is no program model of this run: what threads read is known by its values, but not what they would do with others\n  next: build with `unsnarl cc` and record again"
         }
     };
     second.gaps.insert(0, lost.into());

@@ -181,6 +181,7 @@ fn another_build_is_not_executed() -> Result<()> {
 #[test]
 fn without_a_model_and_executing_recorded_runs_are_compared() -> Result<()> {
     let workspace = recorded("bank_account", TestedCompiler::Gcc)?;
+    std::fs::remove_dir_all(workspace.path().join(".unsnarl/models"))?;
     let words = ["explain", "--engine", "dsp", "--no-run"];
     let said = workspace.unsnarl(&words)?.exits(1)?;
     said.says(&[

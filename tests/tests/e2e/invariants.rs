@@ -141,11 +141,24 @@ fn explanations_carry_invariants() -> Result<()> {
 #[test]
 fn without_a_model_there_are_values() -> Result<()> {
     let (workspace, _) = recorded("bank_account", TestedCompiler::Gcc)?;
+    std::fs::remove_dir_all(workspace.path().join(".unsnarl/models"))?;
     let said = explain(&workspace, &[])?.exits(1)?;
     said.says(&[
         "account.balance == 250",
         "there is no program model",
-        "next: build with clang",
+        "next: build with `unsnarl cc`",
+    ])?;
+    Ok(())
+}
+
+/// The machine code of gcc gives the conditions that clang's text gives.
+#[test]
+fn a_lifted_model_gives_invariants() -> Result<()> {
+    let (workspace, _) = recorded("bank_account", TestedCompiler::Gcc)?;
+    let said = explain(&workspace, &[])?.exits(1)?;
+    said.says(&[
+        "main.2: available <= 300  (available is 300)",
+        "main.2 overwrote account.balance",
     ])?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Symbolic traces of real programs: each program under `tests/programs` is compiled with clang, recorded and
-//! followed through its model; the trace must agree with the recording.
+//! Symbolic traces of real programs: each program under `tests/programs` is compiled, recorded and followed through
+//! its model, that of clang's text or that of gcc's machine code; the trace must agree with the recording.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use unsnarl_core::Budget;
@@ -7,11 +7,16 @@ use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
 use unsnarl_symbolic::{Action, Bug, SymbolId, SymbolicTrace, Walked, dsp, expr::Values, walk};
 use unsnarl_trace::{EventKind, Run, Value, program, read_run};
 
-/// Follows one run of a program: a failing one if there is one.
+/// Follows one run of a program that clang compiles: a failing one if there is one.
 fn followed(name: &str, level: &str) -> Result<(Run, Walked)> {
+    followed_as_by(TestedCompiler::Clang, name, level)
+}
+
+/// Follows one run of a program: a failing one if there is one.
+fn followed_as_by(compiler: TestedCompiler, name: &str, level: &str) -> Result<(Run, Walked)> {
     let program = TestProgram::open(name)?;
     let workspace = Workspace::new()?;
-    let command = program.compile_with(&workspace, TestedCompiler::Clang, &[level])?;
+    let command = program.compile_with(&workspace, compiler, &[level])?;
     let options = [
         &["-n", "400", "--until-failing", "1"],
         &program.recording()[..],
@@ -131,6 +136,42 @@ fn traces_of_optimized_programs_agree_as_well() -> Result<()> {
             "{name}: {:?}",
             walked.trace.gaps
         );
+    }
+    Ok(())
+}
+
+/// The same for models that are lifted from gcc's machine code. Of `correct_cpp` threads are lost, which is reported.
+#[test]
+fn traces_of_lifted_models_agree_with_what_was_recorded() -> Result<()> {
+    for name in TestProgram::names()? {
+        let (run, walked) =
+            followed_as_by(TestedCompiler::Gcc, &name, "-O0").with_context(|| name.clone())?;
+        agrees(&run, &walked).with_context(|| name.clone())?;
+        happens_as_recorded(&walked.trace).with_context(|| name.clone())?;
+        let (some, all) = walked.followed;
+        let gaps = &walked.trace.gaps;
+        ensure!(some == all || name == "correct_cpp", "{name}: {gaps:?}");
+    }
+    Ok(())
+}
+
+/// Optimized machine code is followed as well.
+#[test]
+fn traces_of_lifted_optimized_programs_agree_as_well() -> Result<()> {
+    let names = [
+        "bank_account",
+        "crasher",
+        "bounded_queue",
+        "block_pool",
+        "airline",
+    ];
+    for (name, level) in names.iter().flat_map(|name| [(name, "-O1"), (name, "-O2")]) {
+        let place = || format!("{name} {level}");
+        let (run, walked) = followed_as_by(TestedCompiler::Gcc, name, level).with_context(place)?;
+        agrees(&run, &walked).with_context(place)?;
+        happens_as_recorded(&walked.trace).with_context(place)?;
+        let (some, all) = walked.followed;
+        ensure!(some == all, "{}: {:?}", place(), walked.trace.gaps);
     }
     Ok(())
 }

@@ -18,8 +18,8 @@ const MOST: u64 = 1 << 30;
 pub enum LoadError {
     /// No model was kept for this build.
     #[error(
-        "there is no program model of this build in {}\n  next: build the program with clang \
-         (UNSNARL_CC=clang UNSNARL_CXX=clang++) and record it again",
+        "there is no program model of this build in {}\n  next: build the program with `unsnarl cc` \
+         and record it again",
         folder.display()
     )]
     Missing {

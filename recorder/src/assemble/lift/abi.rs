@@ -232,13 +232,27 @@ impl AbiReader<'_> {
         match &row.kind {
             DebugKind::Alias(of) => self.classify(*of, at, halves, depth),
             DebugKind::Struct(members) => members.iter().try_for_each(|member| {
-                self.classify(member.ty, at + member.offset_bits / 8, halves, depth)
+                self.classify(
+                    member.ty,
+                    at.saturating_add(member.offset_bits / 8),
+                    halves,
+                    depth,
+                )
             }),
             DebugKind::Array(element, counts) => {
                 let one = self.unit.debug_type(*element).map_or(0, |row| row.size);
-                let count = counts.iter().product::<u64>().min(16);
-                (0..count)
-                    .try_for_each(|index| self.classify(*element, at + index * one, halves, depth))
+                let count = counts
+                    .iter()
+                    .fold(1u64, |all, one| all.saturating_mul(*one))
+                    .min(16);
+                (0..count).try_for_each(|index| {
+                    self.classify(
+                        *element,
+                        at.saturating_add(index.saturating_mul(one)),
+                        halves,
+                        depth,
+                    )
+                })
             }
             DebugKind::Float if row.size > 8 => Err("a long number".into()),
             kind => {
@@ -249,8 +263,8 @@ impl AbiReader<'_> {
                     Word::Integer(64)
                 };
                 let first = usize::try_from(at / 8).unwrap_or(2);
-                let last = usize::try_from((at + row.size.max(1) - 1) / 8).unwrap_or(2);
-                for half in halves.iter_mut().take(last + 1).skip(first) {
+                let last = usize::try_from(at.saturating_add(row.size.max(1) - 1) / 8).unwrap_or(2);
+                for half in halves.iter_mut().take(last.saturating_add(1)).skip(first) {
                     if *half != Some(Word::Integer(64)) {
                         *half = Some(word);
                     }

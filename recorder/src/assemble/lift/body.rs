@@ -170,7 +170,7 @@ impl Body<'_> {
 
     /// A number with another width.
     pub fn cast(&mut self, op: CastOp, of: Operand, from: u32, to: u32) -> Operand {
-        if from == to {
+        if from == to || from == 0 {
             return of;
         }
         if let Some(bits) = self.tables.known(of) {
@@ -294,11 +294,13 @@ impl Body<'_> {
 
     /// Sets the lowest bits of a register and keeps those above.
     pub fn insert(&mut self, register: Register, operand: Operand, width: u32) {
-        let below = match self.held(self.at, register) {
-            // What is replaced needs not be kept.
-            Held::Inserted(_, bits, below) if bits <= width => *below,
-            held => held,
-        };
+        let mut below = self.held(self.at, register);
+        // What is replaced needs not be kept.
+        while let Held::Inserted(_, bits, inner) = &below
+            && *bits <= width
+        {
+            below = Held::clone(inner);
+        }
         self.hold(register, Held::Inserted(operand, width, Box::new(below)));
     }
 

@@ -137,9 +137,15 @@ impl DataRows {
                 fields.push((ty, 0, tables.constant(Constant::Unknown(ty))));
                 text_ranges(file, referred, object.end)
             }
-            None => vec![(start, object.end)],
+            // What the file has no bytes for is zero.
+            None => {
+                let there = u64::try_from(file.bytes(start).len()).unwrap_or(u64::MAX);
+                vec![(start, start.saturating_add(there).min(object.end))]
+            }
         };
-        let words: u64 = ranges.iter().map(|(from, to)| (to - from) / 8).sum();
+        let words = ranges.iter().fold(0u64, |words, (from, to)| {
+            words.saturating_add((to - from) / 8)
+        });
         if words > MOST_WORDS {
             tables.problem(format!("the content of `{}` is too long", object.name));
             return None;

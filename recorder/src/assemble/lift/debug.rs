@@ -303,7 +303,7 @@ impl Reading<'_> {
                 register: gimli::X86_64::RBP,
                 offset,
                 ..
-            } => Place::Frame(offset - SAVED),
+            } => Place::Frame(offset.checked_sub(SAVED)?),
             _ => return None,
         };
         operations.next().ok()?.is_none().then_some(place)

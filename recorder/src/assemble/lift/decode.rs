@@ -44,7 +44,9 @@ pub(super) fn decode(
     (entry, ranges): (u64, &[(u64, u64)]),
     is_final: &dyn Fn(&Instruction) -> bool,
 ) -> Result<MachineCode, String> {
-    let size: u64 = ranges.iter().map(|(from, to)| to - from).sum();
+    let size = ranges
+        .iter()
+        .fold(0u64, |size, (from, to)| size.saturating_add(to - from));
     if size > LONGEST {
         return Err("it is too long".into());
     }
@@ -146,7 +148,10 @@ impl Found<'_> {
         let (table, bound, default) = self.switch_parts(jump).ok_or_else(unknown)?;
         let mut cases = Vec::new();
         for case in 0..=bound {
-            let distance = self.file.word(table + 4 * case).ok_or_else(unknown)?;
+            let distance = self
+                .file
+                .word(table.wrapping_add(4 * case))
+                .ok_or_else(unknown)?;
             let to = table.wrapping_add_signed(distance.into());
             self.leads(to, open)?;
             cases.push(to);

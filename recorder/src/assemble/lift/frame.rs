@@ -7,7 +7,10 @@
 
 use super::{debug::FrameVariable, decode::MachineCode, stack::StackState};
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
+use std::collections::BTreeSet;
 
+/// Bound on a variable's distance from the canonical frame address.
+const FARTHEST: i64 = 1 << 20;
 /// Bound on the size of an object that begins where no variable does.
 const MOST: i64 = 1 << 20;
 
@@ -52,17 +55,17 @@ impl FrameObjects {
         let mut objects = FrameObjects::default();
         for (row, (variable, size)) in variables.iter().zip(sizes).enumerate() {
             let size = i64::try_from(*size).map_err(|_| "a variable is too large")?;
-            let to = variable.offset.checked_add(size.clamp(1, MOST));
-            let to = to.ok_or("a variable lies nowhere")?;
+            if !(-FARTHEST..FARTHEST).contains(&variable.offset) {
+                return Err("a variable lies nowhere".into());
+            }
+            let to = variable.offset + size.clamp(1, MOST);
             objects.add(variable.offset, to, Some(row));
         }
-        for one in &uses {
-            if let FrameUse::Access(from, size) = *one {
-                objects.add(from, from + size, None);
-            }
+        let accesses = uses.iter().filter_map(FrameUse::access);
+        for (from, size) in accesses.collect::<BTreeSet<_>>() {
+            objects.add(from, from.saturating_add(size), None);
         }
-        let mut addresses: Vec<i64> = uses.iter().filter_map(FrameUse::address).collect();
-        addresses.sort_unstable();
+        let addresses: BTreeSet<i64> = uses.iter().filter_map(FrameUse::address).collect();
         for at in addresses {
             if is_optimized && objects.is_ambiguous(at) {
                 objects.join();
@@ -136,7 +139,7 @@ impl FrameObjects {
             .iter()
             .map(|part| part.from)
             .find(|from| *from > at);
-        let to = next.unwrap_or(at + 8);
+        let to = next.unwrap_or(at.saturating_add(8));
         self.parts.push(FrameObject {
             from: at,
             to,
@@ -151,8 +154,8 @@ impl FrameObjects {
         let from = self.parts.iter().map(|part| part.from).min().unwrap_or(-8);
         let to = self.parts.iter().map(|part| part.to).max().unwrap_or(0);
         self.parts = vec![FrameObject {
-            from: from - MOST / 2,
-            to: to + MOST / 2,
+            from: from.saturating_sub(MOST / 2),
+            to: to.saturating_add(MOST / 2),
             variable: None,
             is_slot: false,
         }];
@@ -180,6 +183,13 @@ impl FrameObjects {
 }
 
 impl FrameUse {
+    fn access(&self) -> Option<(i64, i64)> {
+        match self {
+            FrameUse::Access(at, size) => Some((*at, *size)),
+            FrameUse::Address(_) => None,
+        }
+    }
+
     fn address(&self) -> Option<i64> {
         match self {
             FrameUse::Access(..) => None,

@@ -58,6 +58,11 @@ use unsnarl_trace::program::{
     encode, hash,
 };
 
+/// Bound on the size of the table of constructors in bytes.
+const MOST_CONSTRUCTORS: u64 = 1 << 16;
+/// Bound on the size of all code that is lifted in bytes.
+const MOST_CODE: u64 = 1 << 26;
+
 /// The model of a file.
 pub(super) struct LiftedModel {
     /// The unit's bytes.
@@ -111,6 +116,7 @@ fn lift_unit(
         data: DataRows::default(),
         addresses: Vec::new(),
         ends: Vec::new(),
+        left: MOST_CODE,
     };
     let mut is_any = false;
     for (entry, function, name) in &functions {
@@ -155,6 +161,8 @@ struct FileLifter<'a> {
     addresses: Vec<(FunctionId, Vec<u64>)>,
     /// Ends of the code of lifted functions.
     ends: Vec<u64>,
+    /// Bytes of code that may still be lifted.
+    left: u64,
 }
 
 impl FileLifter<'_> {
@@ -175,8 +183,16 @@ impl FileLifter<'_> {
             let name = calls::callee(file, call);
             name.is_some_and(|name| abis.of(name).is_ok_and(|abi| abi.is_final))
         };
-        let code = decode::decode(file, (entry, &function.ranges), &is_final);
-        match code {
+        let ranges = function.ranges.as_slice();
+        let size = ranges
+            .iter()
+            .fold(0u64, |size, (from, to)| size.saturating_add(to - from));
+        let Some(left) = self.left.checked_sub(size) else {
+            self.refuse(id, "the file has too much code");
+            return false;
+        };
+        self.left = left;
+        match decode::decode(file, (entry, ranges), &is_final) {
             Ok(code) if !self.has_callbacks(&code) => return false,
             Ok(code) => {
                 if let Err(why) = self.lift(id, &code, function, name) {
@@ -346,6 +362,7 @@ impl FileLifter<'_> {
     /// The functions that run before `main`, as the model lists them.
     fn constructors(&mut self) {
         let (from, to) = self.file.constructors;
+        let to = to.min(from.saturating_add(MOST_CONSTRUCTORS));
         let pair = {
             let (number, pointer) = (self.tables.integer(32), self.tables.pointer());
             self.tables.structure(vec![(number, 0), (pointer, 8)], 16)
@@ -395,7 +412,7 @@ impl FileLifter<'_> {
         let mut next = 1;
         for function in &mut self.tables.unit.functions {
             function.first_point = PointNumber(next);
-            next += row(function.instructions.len());
+            next = next.saturating_add(row(function.instructions.len()));
         }
         let mut points: Vec<(u64, u32)> = self.ends.iter().map(|end| (*end, 0)).collect();
         for (id, addresses) in &self.addresses {

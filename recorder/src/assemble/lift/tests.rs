@@ -158,6 +158,7 @@ fn lifted(code: Vec<u8>) -> (Unit, Layout) {
         data: DataRows::default(),
         addresses: Vec::new(),
         ends: Vec::new(),
+        left: MOST_CODE,
     };
     let abi = Abi::of_integers(6, Returned::One(Word::Integer(64)));
     let code = decode::decode(&file, (START, &[(START, START + length)]), &|_| false).unwrap();
