@@ -84,7 +84,7 @@ pub(super) struct Image {
     models: Arc<[u8]>,
     /// The instructions of that model.
     points: Points,
-    /// What a model can be lifted from, if the file carries none.
+    /// The material to lift a model from, if the file carries none.
     source: Option<LiftSource>,
     /// The lifted model with its instructions.
     lifted: OnceLock<Option<(LiftedModel, Points)>>,

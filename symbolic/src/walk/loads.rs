@@ -103,7 +103,7 @@ impl PathMachine<'_> {
         Some(self.with_padding(id, at, size, chunks))
     }
 
-    /// What bytes between members hold.
+    /// The content of bytes between members.
     fn padding(&mut self, id: ThreadId, at: u64, (from, to): (u64, u64)) -> Vec<AccessChunk> {
         let mut chunks = Vec::new();
         for offset in from..to {

@@ -30,7 +30,7 @@ pub(super) struct FunctionFrame {
     pub at: u32,
     /// Progress of the current call, counted by calls that take several events.
     pub stage: u32,
-    /// What a call has found and not yet written and returned.
+    /// The value that a call has found and not yet written, and its result.
     pub pending: Option<(Scalar, Scalar)>,
     /// Arguments beyond the parameters.
     pub more: Vec<Val>,

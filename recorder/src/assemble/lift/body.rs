@@ -35,7 +35,7 @@ impl Register {
     }
 }
 
-/// What a register holds.
+/// The content of a register.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Held {
     /// A number of 64 bits.
@@ -217,7 +217,7 @@ impl Body<'_> {
         }
     }
 
-    /// What a register holds at the current place of a block, or at its end.
+    /// The content of a register at the current place of a block, or at its end.
     pub fn held(&mut self, block: usize, register: Register) -> Held {
         let mut at = block;
         let found = loop {

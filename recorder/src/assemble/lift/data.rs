@@ -51,7 +51,7 @@ impl DataRows {
         Some(tables.behind(base, i64::try_from(address - object.start).ok()?))
     }
 
-    /// What the loader writes to a word, as a constant.
+    /// The content that the loader gives a word, as a constant.
     pub fn written(
         &mut self,
         tables: &mut UnitTables,

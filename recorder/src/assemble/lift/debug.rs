@@ -56,7 +56,7 @@ pub(super) struct GlobalVariable {
     pub line: u32,
 }
 
-/// What lifting needs of the debug info.
+/// The parts of the debug info that lifting needs.
 #[derive(Default)]
 pub(super) struct DebugFacts {
     pub functions: Vec<DefinedFunction>,

@@ -9,7 +9,7 @@ const LONGEST: u64 = 1 << 20;
 /// Bound on the cases of a switch.
 const MOST_CASES: u64 = 1 << 12;
 
-/// How a block ends.
+/// The end of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum End {
     /// It goes on with a block.

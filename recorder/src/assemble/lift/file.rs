@@ -14,7 +14,7 @@ const R_X86_64_64: u32 = 1;
 const R_X86_64_GLOB_DAT: u32 = 6;
 const R_X86_64_JUMP_SLOT: u32 = 7;
 
-/// What the loader writes to a word.
+/// The content that the loader gives a word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Relocated {
     /// An address of the file's own.
@@ -164,7 +164,7 @@ impl LoadedFile {
         self.section(address).is_some_and(|it| it.is_writable)
     }
 
-    /// What the loader writes to the word at an address.
+    /// The content that the loader gives the word at an address.
     pub(super) fn relocated(&self, address: u64) -> Option<&Relocated> {
         self.relocated.get(&address)
     }

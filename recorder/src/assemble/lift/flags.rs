@@ -4,7 +4,7 @@ use super::body::Body;
 use iced_x86::ConditionCode;
 use unsnarl_trace::program::{BinaryOp, CastOp, CompareOp, Op, Operand};
 
-/// What set the flags.
+/// The operation that set the flags.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) enum Flags {
     /// Something that is not understood.

@@ -37,7 +37,7 @@ pub(super) struct Lifting<'a> {
     /// Address of the word that stands for the canary, once it is needed.
     pub guard: Option<Operand>,
     pub stack: StackState,
-    /// How the blocks end.
+    /// The ends of the blocks.
     pub ends: Vec<End>,
     /// Offset of the words that a call passes in memory.
     pub arguments: i64,
@@ -208,7 +208,7 @@ impl Lifting<'_> {
         self.body.act(op, ty);
     }
 
-    /// What a register holds, of any kind and width.
+    /// The content of a register of any kind and width.
     pub fn register(&mut self, name: Name, width: u32) -> Option<Operand> {
         if let Some(at) = self.stack.offset(name.full_register()) {
             let place = self.frame_place(at)?;

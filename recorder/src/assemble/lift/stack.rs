@@ -6,7 +6,7 @@ use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, 
 /// Bound on the distance from the canonical frame address.
 const FARTHEST: i64 = 1 << 20;
 
-/// Where the pointers stand.
+/// The positions of the pointers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct StackState {
     /// The stack pointer.

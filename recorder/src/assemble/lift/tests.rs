@@ -117,7 +117,7 @@ fn encoded(all: &[Instruction]) -> Vec<u8> {
     encoder.take_buffer()
 }
 
-/// What the processor makes of the code.
+/// The result that the processor computes.
 fn executed(code: &[u8], arguments: [u64; 6]) -> u64 {
     // SAFETY: a fresh mapping of the kernel's choice, unmapped below.
     let memory = unsafe {
@@ -171,7 +171,7 @@ fn lifted(code: Vec<u8>) -> (Unit, Layout) {
     (lifter.tables.unit, layout)
 }
 
-/// What the operations make; `None` where they need something that is not known.
+/// The result of the operations; `None` where they need something that is not known.
 fn interpreted((unit, layout): &(Unit, Layout), arguments: [u64; 6]) -> Option<u64> {
     let mut values: FxHashMap<u32, u128> = FxHashMap::default();
     values.extend((0..).zip(arguments.map(u128::from)));
