@@ -3,7 +3,7 @@
 //! A lifted function takes its parameters in one order that callers know without its prototype: integer registers,
 //! then vector registers, then words of the stack. The first ones are what library functions and thread starts pass.
 
-use super::{debug::Prototype, debug_types::DebugTypes};
+use super::{debug::Prototype, debug_types::DwarfTypeRows};
 use unsnarl_trace::program::{DebugKind, DebugTypeId, Unit};
 
 /// Number of registers that pass integers.
@@ -79,7 +79,7 @@ impl Abi {
     }
 
     /// The places for a prototype; an error where the types are not understood.
-    pub fn of(prototype: &Prototype, types: &DebugTypes, unit: &Unit) -> Result<Abi, String> {
+    pub fn of(prototype: &Prototype, types: &DwarfTypeRows, unit: &Unit) -> Result<Abi, String> {
         let reader = AbiReader { types, unit };
         let mut count = Count::default();
         let returned = match prototype.result.map(|ty| reader.words(ty)).transpose()? {
@@ -162,7 +162,7 @@ impl Count {
 }
 
 struct AbiReader<'a> {
-    types: &'a DebugTypes,
+    types: &'a DwarfTypeRows,
     unit: &'a Unit,
 }
 

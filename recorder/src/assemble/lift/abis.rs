@@ -3,7 +3,7 @@
 use super::{
     abi::{Abi, Returned, Word},
     debug::DebugFacts,
-    debug_types::DebugTypes,
+    debug_types::DwarfTypeRows,
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::program::Unit;
@@ -40,7 +40,7 @@ pub(super) struct Abis {
 
 impl Abis {
     /// The conventions of all prototypes.
-    pub fn new(facts: &DebugFacts, types: &DebugTypes, unit: &Unit) -> Abis {
+    pub fn new(facts: &DebugFacts, types: &DwarfTypeRows, unit: &Unit) -> Abis {
         let of = |(name, prototype): (&String, &_)| (name.clone(), Abi::of(prototype, types, unit));
         Abis {
             known: facts.prototypes.iter().map(of).collect(),

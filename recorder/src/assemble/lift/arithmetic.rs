@@ -1,7 +1,7 @@
 //! Arithmetic on integers.
 
 use super::{
-    body::{Held, Register},
+    body::{Held, RegisterSlot},
     flags::Flags,
     function::{Lifted, Lifting, width},
 };
@@ -15,8 +15,8 @@ fn is_same(one: &Instruction) -> bool {
 }
 
 /// The registers of products and dividends: the lower and the upper half.
-const LOW: Register = Register(0);
-const HIGH: Register = Register(2);
+const LOW: RegisterSlot = RegisterSlot(0);
+const HIGH: RegisterSlot = RegisterSlot(2);
 
 impl Lifting<'_> {
     pub fn arithmetic(&mut self, one: &Instruction) -> Lifted {
@@ -109,7 +109,7 @@ impl Lifting<'_> {
         if self.stack.offset(register.full_register()).is_some() {
             return None;
         }
-        let register = Register::general(register.number());
+        let register = RegisterSlot::general(register.number());
         let Held::Inserted(low, bits, below) = self.body.held(self.body.at, register) else {
             return None;
         };
@@ -378,7 +378,7 @@ impl Lifting<'_> {
 
     /// Forgets a vector register.
     pub fn forget_vector(&mut self, number: usize) {
-        self.body.hold(Register::low(number), Held::Unknown);
-        self.body.hold(Register::high(number), Held::Unknown);
+        self.body.hold(RegisterSlot::low(number), Held::Unknown);
+        self.body.hold(RegisterSlot::high(number), Held::Unknown);
     }
 }

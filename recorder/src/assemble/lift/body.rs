@@ -16,22 +16,22 @@ pub(super) const REGISTERS: usize = 48;
 
 /// A register: index into a block's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Register(pub usize);
+pub(super) struct RegisterSlot(pub usize);
 
-impl Register {
+impl RegisterSlot {
     /// The general register with this number in the encoding.
-    pub fn general(number: usize) -> Register {
-        Register(number)
+    pub fn general(number: usize) -> RegisterSlot {
+        RegisterSlot(number)
     }
 
     /// The lower half of a vector register.
-    pub fn low(number: usize) -> Register {
-        Register(16 + number)
+    pub fn low(number: usize) -> RegisterSlot {
+        RegisterSlot(16 + number)
     }
 
     /// The upper half of a vector register.
-    pub fn high(number: usize) -> Register {
-        Register(32 + number)
+    pub fn high(number: usize) -> RegisterSlot {
+        RegisterSlot(32 + number)
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Node {
 /// A block that is being lifted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BodyBlock {
-    pub phis: Vec<(ValueId, Register)>,
+    pub phis: Vec<(ValueId, RegisterSlot)>,
     pub code: Vec<Node>,
     /// The last operation, once it is known.
     pub end: Option<Node>,
@@ -71,7 +71,7 @@ pub(super) struct BodyBlock {
 }
 
 /// A body that is being lifted.
-pub(super) struct Body<'a> {
+pub(super) struct LiftedBody<'a> {
     pub tables: &'a mut UnitTables,
     pub blocks: Vec<BodyBlock>,
     /// The block that operations are appended to.
@@ -80,18 +80,22 @@ pub(super) struct Body<'a> {
     pub address: u64,
     values: u32,
     /// Phis whose operands have to be found.
-    open: VecDeque<(usize, ValueId, Register)>,
+    open: VecDeque<(usize, ValueId, RegisterSlot)>,
 }
 
-impl Body<'_> {
+impl LiftedBody<'_> {
     /// An empty body; the first values are the parameters.
-    pub fn new<'a>(tables: &'a mut UnitTables, code: &MachineCode, parameters: usize) -> Body<'a> {
+    pub fn new<'a>(
+        tables: &'a mut UnitTables,
+        code: &MachineCode,
+        parameters: usize,
+    ) -> LiftedBody<'a> {
         let block = |block: &super::decode::MachineBlock| BodyBlock {
             registers: vec![None; REGISTERS],
             before: block.before.clone(),
             ..BodyBlock::default()
         };
-        Body {
+        LiftedBody {
             tables,
             blocks: code.blocks.iter().map(block).collect(),
             at: 0,
@@ -210,7 +214,7 @@ impl Body<'_> {
     }
 
     /// Sets a register of the current block.
-    pub fn hold(&mut self, register: Register, held: Held) {
+    pub fn hold(&mut self, register: RegisterSlot, held: Held) {
         let block = self.blocks.get_mut(self.at);
         if let Some(slot) = block.and_then(|block| block.registers.get_mut(register.0)) {
             *slot = Some(held);
@@ -218,7 +222,7 @@ impl Body<'_> {
     }
 
     /// The content of a register at the current place of a block, or at its end.
-    pub fn held(&mut self, block: usize, register: Register) -> Held {
+    pub fn held(&mut self, block: usize, register: RegisterSlot) -> Held {
         let mut at = block;
         let found = loop {
             let Some(here) = self.blocks.get(at) else {
@@ -240,7 +244,7 @@ impl Body<'_> {
         found
     }
 
-    fn phi(&mut self, block: usize, register: Register) -> Held {
+    fn phi(&mut self, block: usize, register: RegisterSlot) -> Held {
         let value = self.value();
         let held = Held::Whole(Operand::Value(value));
         self.open.push_back((block, value, register));
@@ -254,7 +258,7 @@ impl Body<'_> {
     }
 
     /// The lowest bits of a register.
-    pub fn read(&mut self, register: Register, width: u32) -> Operand {
+    pub fn read(&mut self, register: RegisterSlot, width: u32) -> Operand {
         let held = self.held(self.at, register);
         let (operand, is_new) = self.bits_of(&held, width);
         if is_new && width == 64 {
@@ -283,7 +287,7 @@ impl Body<'_> {
     }
 
     /// Sets the lowest bits of a register; 32 of them clear those above.
-    pub fn write(&mut self, register: Register, operand: Operand, width: u32) {
+    pub fn write(&mut self, register: RegisterSlot, operand: Operand, width: u32) {
         let held = match width {
             64 => Held::Whole(operand),
             32 => Held::Extended(operand, 32),
@@ -293,7 +297,7 @@ impl Body<'_> {
     }
 
     /// Sets the lowest bits of a register and keeps those above.
-    pub fn insert(&mut self, register: Register, operand: Operand, width: u32) {
+    pub fn insert(&mut self, register: RegisterSlot, operand: Operand, width: u32) {
         let mut below = self.held(self.at, register);
         // What is replaced needs not be kept.
         while let Held::Inserted(_, bits, inner) = &below

@@ -2,7 +2,7 @@
 
 use super::{
     abi::{Abi, Passed, Returned, Word},
-    body::{Held, Register},
+    body::{Held, RegisterSlot},
     file::LoadedFile,
     flags::Flags,
     function::{ARGUMENTS, Lifted, Lifting, outside_function},
@@ -16,9 +16,9 @@ const CHANGED: [usize; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
 const VECTORS: usize = 16;
 
 /// The registers of a result in two parts.
-pub(super) fn pair_registers(first: Word, second: Word) -> [Register; 2] {
+pub(super) fn pair_registers(first: Word, second: Word) -> [RegisterSlot; 2] {
     let is_float = |word| matches!(word, Word::Float(_));
-    let (general, vector) = (Register::general, Register::low);
+    let (general, vector) = (RegisterSlot::general, RegisterSlot::low);
     match (is_float(first), is_float(second)) {
         (false, false) => [general(0), general(2)],
         (false, true) => [general(0), vector(0)],
@@ -103,8 +103,8 @@ impl Lifting<'_> {
     /// An argument; a register that holds nothing holds no argument either.
     fn argument(&mut self, passed: Passed) -> Option<Operand> {
         let (register, bits) = match passed {
-            Passed::Integer(at, bits) => (Register::general(*ARGUMENTS.get(at)?), bits),
-            Passed::Float(at, bits) => (Register::low(at), bits),
+            Passed::Integer(at, bits) => (RegisterSlot::general(*ARGUMENTS.get(at)?), bits),
+            Passed::Float(at, bits) => (RegisterSlot::low(at), bits),
             Passed::Stack(at) => {
                 let at = self.arguments + 8 * i64::try_from(at).ok()?;
                 let place = self.frame_place(at)?;
@@ -132,7 +132,7 @@ impl Lifting<'_> {
 
     fn forget(&mut self) {
         for number in CHANGED {
-            self.body.hold(Register::general(number), Held::Unknown);
+            self.body.hold(RegisterSlot::general(number), Held::Unknown);
         }
         for number in 0..VECTORS {
             self.forget_vector(number);
@@ -142,8 +142,8 @@ impl Lifting<'_> {
 
     fn take_result(&mut self, returned: &Returned, result: Operand) {
         match *returned {
-            Returned::One(Word::Float(bits)) => self.take(Register::low(0), result, bits),
-            Returned::One(Word::Integer(bits)) => self.take(Register::general(0), result, bits),
+            Returned::One(Word::Float(bits)) => self.take(RegisterSlot::low(0), result, bits),
+            Returned::One(Word::Integer(bits)) => self.take(RegisterSlot::general(0), result, bits),
             Returned::Two(first, second) => {
                 let ty = self.body.tables.integer(64);
                 let registers = pair_registers(first, second);
@@ -158,8 +158,8 @@ impl Lifting<'_> {
     }
 
     /// A result of few bits leaves those above as they happen to be.
-    fn take(&mut self, register: Register, result: Operand, bits: u32) {
-        let is_general = register == Register::general(0);
+    fn take(&mut self, register: RegisterSlot, result: Operand, bits: u32) {
+        let is_general = register == RegisterSlot::general(0);
         let held = match bits {
             64 => Held::Whole(result),
             32 if is_general => Held::Extended(result, 32),

@@ -2,7 +2,7 @@
 
 use super::{
     super::dwarf::{DwarfEntry, Units},
-    debug_types::DebugTypes,
+    debug_types::DwarfTypeRows,
 };
 use gimli::Operation;
 use rustc_hash::FxHashMap;
@@ -26,7 +26,7 @@ pub(super) struct Prototype {
 
 /// A variable or parameter with a place of its own in the frame.
 #[derive(Clone, Debug)]
-pub(super) struct FrameVariable {
+pub(super) struct SourceVariable {
     pub name: String,
     pub ty: DebugTypeId,
     /// Offset from the canonical frame address.
@@ -42,7 +42,7 @@ pub(super) struct DefinedFunction {
     pub name: String,
     pub ranges: Vec<(u64, u64)>,
     pub prototype: Prototype,
-    pub variables: Vec<FrameVariable>,
+    pub variables: Vec<SourceVariable>,
     pub file: String,
     pub line: u32,
     pub is_optimized: bool,
@@ -70,7 +70,7 @@ pub(super) struct DebugFacts {
 
 impl DebugFacts {
     /// Reads all units of C and C++; their types go into the unit's tables.
-    pub fn read(units: &Units, types: &mut DebugTypes, out: &mut Unit) -> DebugFacts {
+    pub fn read(units: &Units, types: &mut DwarfTypeRows, out: &mut Unit) -> DebugFacts {
         let mut facts = DebugFacts::default();
         for unit in 0..units.count() {
             if units.is_c_family(unit) {
@@ -81,7 +81,7 @@ impl DebugFacts {
         facts
     }
 
-    fn unit(&mut self, units: &Units, unit: usize, types: &mut DebugTypes, out: &mut Unit) {
+    fn unit(&mut self, units: &Units, unit: usize, types: &mut DwarfTypeRows, out: &mut Unit) {
         let Some(header) = units.get(unit) else {
             return;
         };
@@ -105,7 +105,7 @@ struct Reading<'a> {
     facts: &'a mut DebugFacts,
     units: &'a Units,
     unit: usize,
-    types: &'a mut DebugTypes,
+    types: &'a mut DwarfTypeRows,
     out: &'a mut Unit,
     /// Depth of the functions that enclose the entry; the row of each that has machine code.
     scopes: Vec<(isize, Option<usize>)>,
@@ -269,16 +269,16 @@ impl Reading<'_> {
         let ty = self.type_of(&chain).unwrap_or_default();
         let (file, line) = self.declared(&chain);
         match place {
-            Place::Fixed(address) => {
+            VariablePlace::Fixed(address) => {
                 let global = GlobalVariable { ty, file, line };
                 self.facts.globals.entry(address).or_insert(global);
             }
-            Place::Frame(offset) => {
+            VariablePlace::Frame(offset) => {
                 let name = self.named(&chain);
                 let row = self.scopes.last().and_then(|(_, row)| *row);
                 let function = row.and_then(|row| self.facts.functions.get_mut(row));
                 if let Some(function) = function.filter(|_| !name.is_empty()) {
-                    function.variables.push(FrameVariable {
+                    function.variables.push(SourceVariable {
                         name,
                         ty,
                         offset,
@@ -291,26 +291,26 @@ impl Reading<'_> {
     }
 
     /// The place that a variable has as long as it lives.
-    fn place(&self, entry: &DwarfEntry) -> Option<Place> {
+    fn place(&self, entry: &DwarfEntry) -> Option<VariablePlace> {
         let value = entry.attr_value(gimli::DW_AT_location)?;
         let unit = self.units.get(self.unit)?;
         let expression = value.exprloc_value()?;
         let mut operations = expression.operations(unit.encoding());
         let place = match operations.next().ok()?? {
-            Operation::Address { address } => Place::Fixed(address),
-            Operation::FrameOffset { offset } => Place::Frame(offset),
+            Operation::Address { address } => VariablePlace::Fixed(address),
+            Operation::FrameOffset { offset } => VariablePlace::Frame(offset),
             Operation::RegisterOffset {
                 register: gimli::X86_64::RBP,
                 offset,
                 ..
-            } => Place::Frame(offset.checked_sub(SAVED)?),
+            } => VariablePlace::Frame(offset.checked_sub(SAVED)?),
             _ => return None,
         };
         operations.next().ok()?.is_none().then_some(place)
     }
 }
 
-enum Place {
+enum VariablePlace {
     Fixed(u64),
     /// Offset from the canonical frame address.
     Frame(i64),

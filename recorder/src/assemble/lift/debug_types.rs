@@ -18,22 +18,22 @@ use unsnarl_trace::program::{
 const LONGEST: usize = 64;
 
 /// A type's entry: unit and offset.
-type EntryId = (usize, usize);
+type TypeEntry = (usize, usize);
 
 /// Rows for types.
 #[derive(Default)]
-pub(super) struct DebugTypes {
-    rows: FxHashMap<EntryId, DebugTypeId>,
-    unread: Vec<(EntryId, DebugTypeId)>,
+pub(super) struct DwarfTypeRows {
+    rows: FxHashMap<TypeEntry, DebugTypeId>,
+    unread: Vec<(TypeEntry, DebugTypeId)>,
     /// Classes that are passed by the address of a copy.
     pub by_reference: FxHashSet<DebugTypeId>,
 }
 
-impl DebugTypes {
+impl DwarfTypeRows {
     /// Puts the row for "not known" into the unit.
-    pub fn begin(out: &mut Unit) -> DebugTypes {
+    pub fn begin(out: &mut Unit) -> DwarfTypeRows {
         out.debug_types.push(DebugType::default());
-        DebugTypes::default()
+        DwarfTypeRows::default()
     }
 
     /// The row of the type that an entry has.

@@ -40,7 +40,7 @@ struct LoadedSection {
 
 /// A function symbol.
 #[derive(Clone, Debug)]
-pub(super) struct FunctionSymbol {
+pub(super) struct CodeName {
     pub name: String,
     pub is_local: bool,
 }
@@ -51,7 +51,7 @@ pub(in crate::assemble) struct LoadedFile {
     relocated: FxHashMap<u64, Relocated>,
     /// Starts of objects whose content another file gives.
     pub(super) copied: Vec<u64>,
-    pub(super) functions: FxHashMap<u64, FunctionSymbol>,
+    pub(super) functions: FxHashMap<u64, CodeName>,
     /// Entries of the tables of functions that run before `main`.
     pub(super) constructors: (u64, u64),
     /// `true` if the loader may put the file anywhere: then no number in the code is an address.
@@ -192,18 +192,18 @@ fn section(section: &object::Section<'_, '_>) -> Option<LoadedSection> {
 }
 
 /// Function symbols by address: of several, a global one first, then the shortest.
-fn functions(file: &object::File<'_>) -> FxHashMap<u64, FunctionSymbol> {
-    let mut found: FxHashMap<u64, FunctionSymbol> = FxHashMap::default();
+fn functions(file: &object::File<'_>) -> FxHashMap<u64, CodeName> {
+    let mut found: FxHashMap<u64, CodeName> = FxHashMap::default();
     for symbol in file.symbols().chain(file.dynamic_symbols()) {
         if symbol.kind() != SymbolKind::Text || !symbol.is_definition() {
             continue;
         }
         let Ok(name) = symbol.name() else { continue };
-        let new = FunctionSymbol {
+        let new = CodeName {
             name: name.to_owned(),
             is_local: symbol.is_local(),
         };
-        let rank = |it: &FunctionSymbol| (it.is_local, it.name.len(), it.name.clone());
+        let rank = |it: &CodeName| (it.is_local, it.name.len(), it.name.clone());
         let known = found.entry(symbol.address()).or_insert_with(|| new.clone());
         if rank(&new) < rank(known) {
             *known = new;
@@ -214,7 +214,7 @@ fn functions(file: &object::File<'_>) -> FxHashMap<u64, FunctionSymbol> {
 }
 
 /// Gives functions that only their own files see names of their own.
-fn tell_apart(functions: &mut FxHashMap<u64, FunctionSymbol>) {
+fn tell_apart(functions: &mut FxHashMap<u64, CodeName>) {
     let mut addresses: Vec<u64> = functions.keys().copied().collect();
     addresses.sort_unstable();
     let global = functions.values().filter(|it| !it.is_local);

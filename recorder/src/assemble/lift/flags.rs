@@ -1,6 +1,6 @@
 //! The processor's flags as what they were set by, and conditions on them as comparisons.
 
-use super::body::Body;
+use super::body::LiftedBody;
 use iced_x86::ConditionCode;
 use unsnarl_trace::program::{BinaryOp, CastOp, CompareOp, Op, Operand};
 
@@ -27,7 +27,7 @@ pub(super) enum Flags {
     Floats { a: Operand, b: Operand, width: u32 },
 }
 
-impl Body<'_> {
+impl LiftedBody<'_> {
     fn compare(&mut self, op: CompareOp, a: Operand, b: Operand, of: u32) -> Operand {
         let (ty, of) = (self.tables.integer(1), self.tables.integer(of));
         self.emit(Op::Compare { op, a, b, of }, ty)

@@ -5,7 +5,7 @@
 //! of an object or for a place outside of all of them, as optimized loops have it, the whole frame is one object: its
 //! variables then have no names, but addresses are never taken for those of others.
 
-use super::{debug::FrameVariable, decode::MachineCode, stack::StackState};
+use super::{debug::SourceVariable, decode::MachineCode, stack::StackState};
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ impl FrameObjects {
     pub fn new(
         code: &MachineCode,
         states: &[StackState],
-        (variables, sizes): (&[FrameVariable], &[u64]),
+        (variables, sizes): (&[SourceVariable], &[u64]),
         is_optimized: bool,
     ) -> Result<FrameObjects, String> {
         let uses = frame_uses(code, states)?;

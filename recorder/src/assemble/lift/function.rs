@@ -4,7 +4,7 @@ use super::{
     super::image::Image,
     abi::{Abi, Passed},
     abis::Abis,
-    body::{Body, Held, Register},
+    body::{Held, LiftedBody, RegisterSlot},
     data::DataRows,
     decode::End,
     file::{LoadedFile, Relocated},
@@ -26,7 +26,7 @@ pub(super) const ARGUMENTS: [usize; 6] = [7, 6, 2, 1, 8, 9];
 
 /// A function that is being lifted.
 pub(super) struct Lifting<'a> {
-    pub body: Body<'a>,
+    pub body: LiftedBody<'a>,
     pub file: &'a LoadedFile,
     pub image: &'a Image,
     pub abis: &'a Abis,
@@ -51,16 +51,16 @@ pub(super) struct Lifting<'a> {
 
 /// An address as the parts of an instruction's operand.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct OperandPlace {
     base: Operand,
     bytes: i64,
     scaled: Vec<Scaled>,
 }
 
-impl Place {
+impl OperandPlace {
     /// So many bytes behind.
-    pub fn behind(&self, bytes: i64) -> Place {
-        Place {
+    pub fn behind(&self, bytes: i64) -> OperandPlace {
+        OperandPlace {
             bytes: self.bytes.wrapping_add(bytes),
             ..self.clone()
         }
@@ -90,9 +90,9 @@ fn general(name: Name) -> Option<(usize, bool)> {
 
 impl Lifting<'_> {
     /// The address of a place in the frame.
-    pub fn frame_place(&mut self, at: i64) -> Option<Place> {
+    pub fn frame_place(&mut self, at: i64) -> Option<OperandPlace> {
         let (object, bytes) = self.frame.find(at)?;
-        Some(Place {
+        Some(OperandPlace {
             base: *self.objects.get(object)?,
             bytes,
             scaled: Vec::new(),
@@ -100,7 +100,7 @@ impl Lifting<'_> {
     }
 
     /// The place that an instruction's memory operand names.
-    pub fn place(&mut self, one: &Instruction) -> Option<Place> {
+    pub fn place(&mut self, one: &Instruction) -> Option<OperandPlace> {
         match one.segment_prefix() {
             Name::None | Name::CS | Name::DS | Name::ES | Name::SS => {}
             _ => return self.own_place(one),
@@ -114,14 +114,14 @@ impl Lifting<'_> {
             }
             Name::None => {
                 let base = self.body.number(0, 64);
-                Place {
+                OperandPlace {
                     base,
                     bytes: one.memory_displacement64() as i64,
                     scaled: Vec::new(),
                 }
             }
-            base if base.is_gpr64() => Place {
-                base: self.body.read(Register::general(base.number()), 64),
+            base if base.is_gpr64() => OperandPlace {
+                base: self.body.read(RegisterSlot::general(base.number()), 64),
                 bytes: one.memory_displacement64() as i64,
                 scaled: Vec::new(),
             },
@@ -136,22 +136,22 @@ impl Lifting<'_> {
     }
 
     /// A place in memory of the thread's own: the canary's.
-    fn own_place(&mut self, one: &Instruction) -> Option<Place> {
+    fn own_place(&mut self, one: &Instruction) -> Option<OperandPlace> {
         let is_guard = one.segment_prefix() == Name::FS
             && one.memory_base() == Name::None
             && one.memory_index() == Name::None
             && one.memory_displacement64() == GUARD;
         let base = self.guard.filter(|_| is_guard)?;
-        Some(Place {
+        Some(OperandPlace {
             base,
             bytes: 0,
             scaled: Vec::new(),
         })
     }
 
-    fn fixed_place(&mut self, address: u64) -> Option<Place> {
+    fn fixed_place(&mut self, address: u64) -> Option<OperandPlace> {
         let base = self.fixed(address)?;
-        Some(Place {
+        Some(OperandPlace {
             base,
             bytes: 0,
             scaled: Vec::new(),
@@ -167,7 +167,7 @@ impl Lifting<'_> {
     }
 
     /// The address of a place.
-    pub fn address(&mut self, place: &Place) -> Operand {
+    pub fn address(&mut self, place: &OperandPlace) -> Operand {
         if place.scaled.is_empty() {
             if place.bytes == 0 {
                 return place.base;
@@ -186,7 +186,7 @@ impl Lifting<'_> {
     }
 
     /// Reads memory.
-    pub fn load(&mut self, place: &Place, width: u32) -> Operand {
+    pub fn load(&mut self, place: &OperandPlace, width: u32) -> Operand {
         let address = self.address(place);
         let ty = self.body.tables.integer(width);
         let op = Op::Load {
@@ -197,7 +197,7 @@ impl Lifting<'_> {
     }
 
     /// Writes memory.
-    pub fn store(&mut self, place: &Place, value: Operand, width: u32) {
+    pub fn store(&mut self, place: &OperandPlace, value: Operand, width: u32) {
         let address = self.address(place);
         let ty = self.body.tables.integer(width);
         let op = Op::Store {
@@ -216,13 +216,13 @@ impl Lifting<'_> {
             return Some(self.body.resized(address, 64, width));
         }
         if name.is_xmm() {
-            return Some(self.body.read(Register::low(name.number()), width));
+            return Some(self.body.read(RegisterSlot::low(name.number()), width));
         }
         let (number, is_second) = general(name)?;
         if !is_second {
-            return Some(self.body.read(Register::general(number), width));
+            return Some(self.body.read(RegisterSlot::general(number), width));
         }
-        let both = self.body.read(Register::general(number), 16);
+        let both = self.body.read(RegisterSlot::general(number), 16);
         let by = self.body.number(8, 16);
         let second = self.body.binary(BinaryOp::LShr, both, by, 16);
         Some(self.body.resized(second, 16, width))
@@ -231,11 +231,12 @@ impl Lifting<'_> {
     /// Sets a general register; one that holds a place in the frame is tracked elsewhere.
     pub fn set_register(&mut self, name: Name, value: Operand, width: u32) -> Lifted {
         if name.is_xmm() {
-            self.body.insert(Register::low(name.number()), value, width);
+            self.body
+                .insert(RegisterSlot::low(name.number()), value, width);
             return Some(());
         }
         let (number, is_second) = general(name)?;
-        let register = Register::general(number);
+        let register = RegisterSlot::general(number);
         if !is_second {
             self.body.write(register, value, width);
             return Some(());
@@ -302,9 +303,9 @@ impl Lifting<'_> {
             let value = Operand::Value(unsnarl_trace::program::ValueId(super::unit::row(row)));
             let (register, bits) = match *passed {
                 Passed::Integer(at, bits) => {
-                    (ARGUMENTS.get(at).map(|at| Register::general(*at)), bits)
+                    (ARGUMENTS.get(at).map(|at| RegisterSlot::general(*at)), bits)
                 }
-                Passed::Float(at, bits) => (Some(Register::low(at)), bits),
+                Passed::Float(at, bits) => (Some(RegisterSlot::low(at)), bits),
                 Passed::Stack(at) => {
                     let at = i64::try_from(at).unwrap_or(0);
                     if let Some(place) = self.frame_place(8 * at) {

@@ -39,10 +39,10 @@ use super::{
 };
 use abi::{Abi, Passed};
 use abis::Abis;
-use body::{Body, Node};
+use body::{LiftedBody, Node};
 use data::DataRows;
 use debug::{DebugFacts, DefinedFunction};
-use debug_types::DebugTypes;
+use debug_types::DwarfTypeRows;
 use decode::MachineCode;
 use flags::Flags;
 use frame::FrameObjects;
@@ -98,7 +98,7 @@ fn lift_unit(
 ) -> Option<(Unit, Vec<(u64, u32)>)> {
     let units = Units::read(dwarf);
     let mut tables = UnitTables::default();
-    let mut types = DebugTypes::begin(&mut tables.unit);
+    let mut types = DwarfTypeRows::begin(&mut tables.unit);
     let facts = DebugFacts::read(&units, &mut types, &mut tables.unit);
     tables.begin(facts.source.clone());
     let mut abis = Abis::new(&facts, &types, &tables.unit);
@@ -258,7 +258,7 @@ impl FileLifter<'_> {
     ) -> Result<(Layout, Vec<Variable>), String> {
         let parameters = abi.parameters.len();
         let mut lifting = Lifting {
-            body: Body::new(&mut self.tables, code, parameters),
+            body: LiftedBody::new(&mut self.tables, code, parameters),
             file: self.file,
             image: self.image,
             abis: self.abis,

@@ -3,7 +3,7 @@
 
 use super::{
     abi::{Returned, Word},
-    body::{Held, Register},
+    body::{Held, RegisterSlot},
     decode::{End, MachineBlock},
     flags::Flags,
     function::{Lifted, Lifting, width},
@@ -100,10 +100,10 @@ impl Lifting<'_> {
         match abi.returned {
             Returned::Nothing => Op::Return(None),
             Returned::One(Word::Float(bits)) => {
-                Op::Return(Some(self.body.read(Register::low(0), bits)))
+                Op::Return(Some(self.body.read(RegisterSlot::low(0), bits)))
             }
             Returned::One(Word::Integer(bits)) => {
-                Op::Return(Some(self.body.read(Register::general(0), bits)))
+                Op::Return(Some(self.body.read(RegisterSlot::general(0), bits)))
             }
             Returned::One(Word::Memory) => Op::Return(None),
             Returned::Two(first, second) => {
@@ -140,10 +140,12 @@ impl Lifting<'_> {
             let name = used.register().full_register();
             if is_written && name.is_gpr64() {
                 self.body
-                    .hold(Register::general(name.number()), Held::Unknown);
+                    .hold(RegisterSlot::general(name.number()), Held::Unknown);
             } else if is_written && name.is_vector_register() && name.number() < 16 {
-                self.body.hold(Register::low(name.number()), Held::Unknown);
-                self.body.hold(Register::high(name.number()), Held::Unknown);
+                self.body
+                    .hold(RegisterSlot::low(name.number()), Held::Unknown);
+                self.body
+                    .hold(RegisterSlot::high(name.number()), Held::Unknown);
             }
         }
     }
@@ -286,7 +288,7 @@ impl Lifting<'_> {
         if one.op0_kind() == OpKind::Register && at == 0 {
             let name = one.op0_register();
             let is_frame = self.stack.offset(name).is_some();
-            let register = Register::general(name.full_register().number());
+            let register = RegisterSlot::general(name.full_register().number());
             // What the caller had in it is not known, and neither is the slot's content.
             if !is_frame && self.body.held(at, register) == Held::Unknown {
                 return Some(());
@@ -353,30 +355,30 @@ impl Lifting<'_> {
             _ => return None,
         };
         let (to, from) = (
-            self.body.read(Register(7), 64),
-            self.body.read(Register(6), 64),
+            self.body.read(RegisterSlot(7), 64),
+            self.body.read(RegisterSlot(6), 64),
         );
-        let count = self.body.read(Register(1), 64);
+        let count = self.body.read(RegisterSlot(1), 64);
         let size = self.body.number(bytes, 64);
         let total = self.body.binary(BinaryOp::Mul, count, size, 64);
         let what = match name {
             "memcpy" => from,
             // Only a fill with equal bytes is one of bytes.
             _ => {
-                let word = self.body.read(Register(0), 64);
+                let word = self.body.read(RegisterSlot(0), 64);
                 let byte = self.body.tables.known(word).filter(|word| *word == 0)?;
                 self.body.number(byte, 32)
             }
         };
         self.repeat(name, [to, what, total])?;
         let end = self.body.binary(BinaryOp::Add, to, total, 64);
-        self.body.hold(Register(7), Held::Whole(end));
+        self.body.hold(RegisterSlot(7), Held::Whole(end));
         if name == "memcpy" {
             let end = self.body.binary(BinaryOp::Add, from, total, 64);
-            self.body.hold(Register(6), Held::Whole(end));
+            self.body.hold(RegisterSlot(6), Held::Whole(end));
         }
         let zero = self.body.number(0, 64);
-        self.body.hold(Register(1), Held::Whole(zero));
+        self.body.hold(RegisterSlot(1), Held::Whole(zero));
         Some(())
     }
 

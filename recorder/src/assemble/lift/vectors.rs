@@ -1,7 +1,7 @@
 //! Vector registers: scalar floating-point numbers, and moves of whole registers.
 
 use super::{
-    body::{Held, Register},
+    body::{Held, RegisterSlot},
     flags::Flags,
     function::{Lifted, Lifting, width},
 };
@@ -24,8 +24,8 @@ impl Lifting<'_> {
             | Mnemonic::Movupd
             | Mnemonic::Movdqa
             | Mnemonic::Movdqu => self.moves_whole(one),
-            Mnemonic::Movhps | Mnemonic::Movhpd => self.moves_half(one, Register::high),
-            Mnemonic::Movlps | Mnemonic::Movlpd => self.moves_half(one, Register::low),
+            Mnemonic::Movhps | Mnemonic::Movhpd => self.moves_half(one, RegisterSlot::high),
+            Mnemonic::Movlps | Mnemonic::Movlpd => self.moves_half(one, RegisterSlot::low),
             Mnemonic::Movhlps | Mnemonic::Movlhps => self.moves_between(one),
             Mnemonic::Unpcklpd | Mnemonic::Punpcklqdq => self.joins_halves(one, 0),
             Mnemonic::Unpckhpd | Mnemonic::Punpckhqdq => self.joins_halves(one, 1),
@@ -59,10 +59,10 @@ impl Lifting<'_> {
             Mnemonic::Maxsd => self.chooses(one, CompareOp::FOgt, 64),
             Mnemonic::Sqrtss => self.root(one, 32),
             Mnemonic::Sqrtsd => self.root(one, 64),
-            Mnemonic::Cvtsi2ss => self.from_integer(one, 32),
-            Mnemonic::Cvtsi2sd => self.from_integer(one, 64),
-            Mnemonic::Cvttss2si => self.to_integer(one, 32),
-            Mnemonic::Cvttsd2si => self.to_integer(one, 64),
+            Mnemonic::Cvtsi2ss => self.converts_integer(one, 32),
+            Mnemonic::Cvtsi2sd => self.converts_integer(one, 64),
+            Mnemonic::Cvttss2si => self.converts_float(one, 32),
+            Mnemonic::Cvttsd2si => self.converts_float(one, 64),
             Mnemonic::Cvtss2sd => self.resizes(one, CastOp::FPExt, 32, 64),
             Mnemonic::Cvtsd2ss => self.resizes(one, CastOp::FPTrunc, 64, 32),
             Mnemonic::Ucomiss | Mnemonic::Comiss => self.compares_floats(one, 32),
@@ -82,8 +82,8 @@ impl Lifting<'_> {
     /// Both halves of an operand.
     fn halves(&mut self, one: &Instruction, operand: u32) -> Option<Halves> {
         if let Some(number) = Lifting::number(one, operand) {
-            let low = self.body.read(Register::low(number), 64);
-            return Some([low, self.body.read(Register::high(number), 64)]);
+            let low = self.body.read(RegisterSlot::low(number), 64);
+            return Some([low, self.body.read(RegisterSlot::high(number), 64)]);
         }
         if one.op_kind(operand) != OpKind::Memory || one.memory_size().size() != 16 {
             return None;
@@ -94,8 +94,9 @@ impl Lifting<'_> {
 
     fn set_halves(&mut self, one: &Instruction, [low, high]: Halves) -> Lifted {
         if let Some(number) = Lifting::number(one, 0) {
-            self.body.hold(Register::low(number), Held::Whole(low));
-            self.body.hold(Register::high(number), Held::Whole(high));
+            self.body.hold(RegisterSlot::low(number), Held::Whole(low));
+            self.body
+                .hold(RegisterSlot::high(number), Held::Whole(high));
             return Some(());
         }
         if one.op_kind(0) != OpKind::Memory || one.memory_size().size() != 16 {
@@ -110,15 +111,16 @@ impl Lifting<'_> {
     /// Sets a register to a number with zeros above.
     fn set_alone(&mut self, number: usize, value: Operand, width: u32) {
         let zero = self.body.number(0, 64);
-        self.body.write(Register::low(number), value, width);
-        self.body.hold(Register::high(number), Held::Whole(zero));
+        self.body.write(RegisterSlot::low(number), value, width);
+        self.body
+            .hold(RegisterSlot::high(number), Held::Whole(zero));
     }
 
     fn moves_scalar(&mut self, one: &Instruction, width: u32) -> Lifted {
         let value = self.source(one, 1, width)?;
         match (Lifting::number(one, 0), one.op_kind(1)) {
             (Some(number), OpKind::Memory) => self.set_alone(number, value, width),
-            (Some(number), _) => self.body.insert(Register::low(number), value, width),
+            (Some(number), _) => self.body.insert(RegisterSlot::low(number), value, width),
             (None, _) => return self.set(one, 0, value, width),
         }
         Some(())
@@ -144,7 +146,7 @@ impl Lifting<'_> {
         self.set_halves(one, halves)
     }
 
-    fn moves_half(&mut self, one: &Instruction, half: fn(usize) -> Register) -> Lifted {
+    fn moves_half(&mut self, one: &Instruction, half: fn(usize) -> RegisterSlot) -> Lifted {
         match Lifting::number(one, 0) {
             Some(number) => {
                 let value = self.source(one, 1, 64)?;
@@ -161,8 +163,8 @@ impl Lifting<'_> {
     fn moves_between(&mut self, one: &Instruction) -> Lifted {
         let (to, from) = (Lifting::number(one, 0)?, Lifting::number(one, 1)?);
         let (to, from) = match one.mnemonic() {
-            Mnemonic::Movhlps => (Register::low(to), Register::high(from)),
-            _ => (Register::high(to), Register::low(from)),
+            Mnemonic::Movhlps => (RegisterSlot::low(to), RegisterSlot::high(from)),
+            _ => (RegisterSlot::high(to), RegisterSlot::low(from)),
         };
         let value = self.body.read(from, 64);
         self.body.hold(to, Held::Whole(value));
@@ -282,7 +284,7 @@ impl Lifting<'_> {
         self.set(one, 0, value, width)
     }
 
-    fn from_integer(&mut self, one: &Instruction, width: u32) -> Lifted {
+    fn converts_integer(&mut self, one: &Instruction, width: u32) -> Lifted {
         let from = super::function::width(one, 1);
         let of = self.source(one, 1, from)?;
         let (ty, from) = (
@@ -294,7 +296,7 @@ impl Lifting<'_> {
         self.set(one, 0, value, width)
     }
 
-    fn to_integer(&mut self, one: &Instruction, from: u32) -> Lifted {
+    fn converts_float(&mut self, one: &Instruction, from: u32) -> Lifted {
         let to = width(one, 0);
         let of = self.source(one, 1, from)?;
         let (ty, from) = (self.body.tables.integer(to), self.body.tables.float(from));
