@@ -13,6 +13,8 @@ use unsnarl_trace::program::{
 
 /// Bound on the nesting of constants.
 const DEEPEST: u32 = 200;
+/// Largest alignment that addresses keep.
+const PAGE: u64 = 1 << 12;
 /// Bound on the distance of two variables whose addresses are known.
 const MOST_SPREAD: u64 = 1 << 36;
 /// Bound on the elements of a zero aggregate that are spelled out as a value.
@@ -146,7 +148,9 @@ impl PathMachine<'_> {
                 .collect();
             fixed.sort_by_key(|(global, _)| global.address);
             let first = fixed.first().map_or(0, |(global, _)| global.address);
-            let (origin, mut end) = (self.memory.next_base(), first);
+            // Each keeps its alignment.
+            let origin = self.memory.next_base() + first % PAGE;
+            let mut end = first;
             fixed.retain(|(global, _)| {
                 let to = global.address.saturating_add(global.size);
                 let is_apart = global.address >= end && to - first < MOST_SPREAD;
