@@ -174,8 +174,8 @@ pub fn own_part(name: &str) -> &str {
     }
 }
 
-/// What the number in an internal member of a type of the C++ library counts: of such a member's name [`own_part`] leaves
-/// only the variable.
+/// The quantity that an internal member of a type of the C++ library holds: of such a member's name [`own_part`] leaves only
+/// the variable.
 pub fn measure(name: &str) -> Option<&'static str> {
     match name.rsplit(['.', '>']).next()? {
         "_M_string_length" => Some("length"),

@@ -27,6 +27,8 @@ pub struct CompilerCommand {
     pub stage: LastStage,
     /// `true` if it compiles something that can be instrumented.
     pub compiles: bool,
+    /// `true` if C++ is among that, by the endings of files or by `-x`.
+    pub compiles_cpp: bool,
     /// `true` if an `-x` is in force at its end, so that appended words would be taken for source text.
     pub language_forced: bool,
     /// The options and inputs, each with its separate argument if it has one.
@@ -129,6 +131,12 @@ const SOURCES: [&str; 24] = [
 /// Endings of headers: a command that is given only headers makes precompiled ones.
 const HEADERS: [&str; 9] = ["h", "H", "hh", "hp", "hxx", "hpp", "HPP", "h++", "tcc"];
 
+/// Endings of files that hold C++ alone.
+const CPP: [&str; 16] = [
+    "cc", "cp", "cxx", "cpp", "CPP", "c++", "C", "H", "hh", "hp", "hxx", "hpp", "HPP", "h++",
+    "cppm", "ixx",
+];
+
 /// The kind of an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InputKind {
@@ -142,11 +150,13 @@ enum InputKind {
 pub fn read(arguments: &[OsString]) -> CompilerCommand {
     let words = split(arguments);
     let mut inputs = Vec::new();
+    let mut compiles_cpp = false;
     let mut forced: Option<String> = None;
     for word in &words {
         if let Some(language) = word.value_of("-x") {
             forced = Some(language).filter(|language| language != "none");
         } else if let Some(input) = word.input(forced.as_deref()) {
+            compiles_cpp |= word.is_cpp(forced.as_deref());
             inputs.push(input);
         }
     }
@@ -154,6 +164,7 @@ pub fn read(arguments: &[OsString]) -> CompilerCommand {
     CompilerCommand {
         stage: stage(&words, inputs.is_empty(), only_headers),
         compiles: inputs.iter().any(|input| *input != InputKind::Other),
+        compiles_cpp,
         language_forced: forced.is_some(),
         words,
     }
@@ -258,11 +269,23 @@ impl CommandWord {
             None => by_ending(&text),
         })
     }
+
+    /// Returns whether the input is C++.
+    fn is_cpp(&self, forced: Option<&str>) -> bool {
+        match forced {
+            Some(language) => language.starts_with("c++"),
+            None => CPP.contains(&ending(&self.lossy())),
+        }
+    }
+}
+
+fn ending(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
 fn by_ending(file: &str) -> InputKind {
-    let name = file.rsplit('/').next().unwrap_or(file);
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let ending = ending(file);
     if HEADERS.contains(&ending) {
         InputKind::Header
     } else if SOURCES.contains(&ending) {

@@ -12,12 +12,13 @@ pub struct Flag {
     pub reason: &'static str,
 }
 
-/// The header that is read before all others, in the folder of `unsnarl.h`.
+/// The header that is read before C++ sources, in the folder of `unsnarl.h`: the library's own copies of `std::string`'s
+/// members would not be recorded. Sources of C do not get it, since lists of dependences would name it.
 pub const STRINGS: &str = "unsnarl_strings.h";
 
 /// Flags that are added wherever code is made, behind the user's own flags so that these win. (`-fsanitize=thread`
 /// comes on top, in the form that the command needs.)
-pub const COMPILE: [Flag; 12] = [
+pub const COMPILE: [Flag; 11] = [
     Flag {
         family: None,
         words: &["-g"],
@@ -32,11 +33,6 @@ pub const COMPILE: [Flag; 12] = [
         family: None,
         words: &["-Wp,-U_FORTIFY_SOURCE"],
         reason: "the checking variants of memcpy and the like would not be recorded (this form also undoes -Wp,-D)",
-    },
-    Flag {
-        family: None,
-        words: &["-include", STRINGS],
-        reason: "the library's own copies of std::string's members would not be recorded",
     },
     Flag {
         family: Some(Family::Gcc),

@@ -69,6 +69,9 @@ pub fn rewrite(
         words.extend(including(parts));
         match build {
             BuildKind::Exact => {
+                if command.compiles_cpp {
+                    words.extend(["-include", STRINGS].map(OsString::from));
+                }
                 add(&mut words, family, &COMPILE);
                 words.extend(instrument(family, command.stage, parts));
             }

@@ -40,6 +40,33 @@ fn the_header_is_found_wherever_sources_are_read() {
     }
 }
 
+#[test]
+fn strings_are_compiled_with_sources_of_cpp_only() {
+    let has = |line: &str| {
+        let got = try_rewrite(Gcc, line).unwrap();
+        got.contains(" -include unsnarl_strings.h ")
+    };
+    for line in [
+        "-c x.cpp",
+        "x.cc y.o -o x",
+        "-x c++ -c y",
+        "-c x.C",
+        "-x c++-header x.h",
+    ] {
+        assert!(has(line), "{line}");
+    }
+    for line in [
+        "-c x.c",
+        "x.c -o x",
+        "-x c -c x.cpp",
+        "y.o -o y",
+        "-c x.S",
+        "-E x.cpp",
+    ] {
+        assert!(!has(line), "{line}");
+    }
+}
+
 /// Compares without the flags for the header, and with our other flags abbreviated: GCC, CLANG for compiling, EXE and SO
 /// for linking.
 #[track_caller]
@@ -88,7 +115,7 @@ fn compile_only() {
     check(
         Gcc,
         "-c a.c b.c d.cpp",
-        "-c a.c b.c d.cpp GCC -fsanitize=thread",
+        "-c a.c b.c d.cpp -include unsnarl_strings.h GCC -fsanitize=thread",
     );
     check(
         Gcc,
