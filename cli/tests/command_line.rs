@@ -303,9 +303,14 @@ fn the_same_seed_gives_the_same_files() {
             ])
             .output()
             .unwrap();
-        let mut files: Vec<_> = fs::read_dir(folder.path().join(out))
-            .unwrap()
+        // The models of the build lie in a folder among the runs.
+        let runs = folder.path().join(out);
+        let folders = [runs.join("models"), runs];
+        let mut files: Vec<_> = folders
+            .iter()
+            .flat_map(|folder| fs::read_dir(folder).unwrap())
             .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file())
             .map(|path| {
                 (
                     path.file_name().unwrap().to_owned(),

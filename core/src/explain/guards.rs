@@ -67,6 +67,8 @@ struct Meeting {
     locations: BTreeSet<LocationId>,
     /// `true` for a use after the block was freed: what was read of the block before may have decided, and so may the use.
     is_use_after_free: bool,
+    /// `true` if all of them are atomic: then only a look guards, from which a thread goes on.
+    is_atomic: bool,
 }
 
 impl Meeting {
@@ -75,6 +77,7 @@ impl Meeting {
         let rows: Vec<EventId> = blamed(explanation).iter().map(|one| one.row).collect();
         let firsts = rows.iter().rev().map(|row| (view.thread(*row), *row));
         let met = Meeting {
+            is_atomic: rows.iter().all(|row| view.event(*row).kind.is_atomic()),
             entered: firsts.collect(),
             locations: rows.iter().map(|row| view.event(*row).location).collect(),
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
@@ -129,7 +132,8 @@ impl Meeting {
                     || view.event(triple.first).kind.reads()
                         && !view.is_forced(triple.remote, triple.second)
             };
-            if (self.is_before(view, &rows) || self.is_around(view, &triple)) && is_open() {
+            let is_guard = || self.is_before(view, &rows) || self.is_around(view, &triple);
+            if is_guard() && (!self.is_atomic || is_look(view, &triple)) && is_open() {
                 found.push((triple.second, GuardStory::Single(triple)));
             }
         });
@@ -137,6 +141,9 @@ impl Meeting {
     }
 
     fn couples(&self, view: &View) -> Vec<(EventId, GuardStory)> {
+        if self.is_atomic {
+            return Vec::new();
+        }
         let all = seen_couples(&view.run, view.orders.accesses(), view.corpus.counts());
         let couples = all.into_iter().map(|(couple, _)| couple);
         let guards = couples.filter(|couple| {
@@ -153,6 +160,11 @@ impl Meeting {
         let told = guards.map(|couple| (couple.second.tail, GuardStory::Couple(couple)));
         told.collect()
     }
+}
+
+/// Returns whether a thread looks at a variable, and goes on from that to its next access in one visit of these lines.
+fn is_look(view: &View, triple: &Triple) -> bool {
+    !view.event(triple.first).kind.writes() && !comes_again(&view.run, triple.first, triple.second)
 }
 
 /// Returns whether all rows hold one lock.
