@@ -35,6 +35,7 @@ fn signalled(explanation: &Explanation) -> Option<BTreeSet<(&str, u32)>> {
 /// which the fixes are verified.
 fn instead(told: Explanation, old: Explanation) -> Explanation {
     let passed_over = PassedOver {
+        id: old.id.clone(),
         headline: old.headline,
         engines: old.engines,
         evidence: old.evidence,

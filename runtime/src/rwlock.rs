@@ -63,6 +63,26 @@ unsafe extern "C-unwind" fn read_lock(lock: usize, pc: u64) -> c_int {
     }
 }
 
+/// Takes the lock shared before a time; `library` is the call where nothing is controlled.
+///
+/// # Safety
+/// The program's own arguments.
+unsafe fn read_lock_until(
+    lock: usize,
+    until: *const libc::timespec,
+    pc: u64,
+    library: impl FnOnce() -> c_int,
+) -> c_int {
+    match ready_at(lock, pc) {
+        Some(this) if controlled() => {
+            // SAFETY: the caller's.
+            let deadline = unsafe { time::deadline(until) };
+            status(acquire_shared(this, lock, deadline, pc), libc::ETIMEDOUT)
+        }
+        this => through_library(this, lock, SHARED, pc, library),
+    }
+}
+
 unsafe extern "C-unwind" fn timed_read_lock(
     lock: usize,
     until: *const libc::timespec,
@@ -72,17 +92,8 @@ unsafe extern "C-unwind" fn timed_read_lock(
         "pthread_rwlock_timedrdlock",
         fn(usize, *const libc::timespec) -> c_int
     );
-    match ready_at(lock, pc) {
-        Some(this) if controlled() => {
-            // SAFETY: the program's own argument.
-            let deadline = unsafe { time::deadline(until) };
-            status(acquire_shared(this, lock, deadline, pc), libc::ETIMEDOUT)
-        }
-        this => through_library(this, lock, SHARED, pc, || {
-            // SAFETY: the program's own call.
-            unsafe { library(lock, until) }
-        }),
-    }
+    // SAFETY: the program's own call.
+    unsafe { read_lock_until(lock, until, pc, || library(lock, until)) }
 }
 
 unsafe extern "C-unwind" fn clock_read_lock(
@@ -95,17 +106,8 @@ unsafe extern "C-unwind" fn clock_read_lock(
         "pthread_rwlock_clockrdlock",
         fn(usize, c_int, *const libc::timespec) -> c_int
     );
-    match ready_at(lock, pc) {
-        Some(this) if controlled() => {
-            // SAFETY: the program's own argument.
-            let deadline = unsafe { time::deadline(until) };
-            status(acquire_shared(this, lock, deadline, pc), libc::ETIMEDOUT)
-        }
-        this => through_library(this, lock, SHARED, pc, || {
-            // SAFETY: the program's own call.
-            unsafe { library(lock, clock, until) }
-        }),
-    }
+    // SAFETY: the program's own call.
+    unsafe { read_lock_until(lock, until, pc, || library(lock, clock, until)) }
 }
 
 unsafe extern "C-unwind" fn try_read_lock(lock: usize, pc: u64) -> c_int {
@@ -137,6 +139,27 @@ unsafe extern "C-unwind" fn write_lock(lock: usize, pc: u64) -> c_int {
     }
 }
 
+/// As [`read_lock_until`], for the whole lock.
+///
+/// # Safety
+/// The program's own arguments.
+unsafe fn write_lock_until(
+    lock: usize,
+    until: *const libc::timespec,
+    pc: u64,
+    library: impl FnOnce() -> c_int,
+) -> c_int {
+    match ready_at(lock, pc) {
+        Some(this) if controlled() => {
+            // SAFETY: the caller's.
+            let deadline = unsafe { time::deadline(until) };
+            let taken = mutex::acquire(this, lock, deadline, pc, LockType::ReadWrite);
+            status(taken, libc::ETIMEDOUT)
+        }
+        this => through_library(this, lock, EXCLUSIVE, pc, library),
+    }
+}
+
 unsafe extern "C-unwind" fn timed_write_lock(
     lock: usize,
     until: *const libc::timespec,
@@ -146,18 +169,8 @@ unsafe extern "C-unwind" fn timed_write_lock(
         "pthread_rwlock_timedwrlock",
         fn(usize, *const libc::timespec) -> c_int
     );
-    match ready_at(lock, pc) {
-        Some(this) if controlled() => {
-            // SAFETY: the program's own argument.
-            let deadline = unsafe { time::deadline(until) };
-            let taken = mutex::acquire(this, lock, deadline, pc, LockType::ReadWrite);
-            status(taken, libc::ETIMEDOUT)
-        }
-        this => through_library(this, lock, EXCLUSIVE, pc, || {
-            // SAFETY: the program's own call.
-            unsafe { library(lock, until) }
-        }),
-    }
+    // SAFETY: the program's own call.
+    unsafe { write_lock_until(lock, until, pc, || library(lock, until)) }
 }
 
 unsafe extern "C-unwind" fn clock_write_lock(
@@ -170,18 +183,8 @@ unsafe extern "C-unwind" fn clock_write_lock(
         "pthread_rwlock_clockwrlock",
         fn(usize, c_int, *const libc::timespec) -> c_int
     );
-    match ready_at(lock, pc) {
-        Some(this) if controlled() => {
-            // SAFETY: the program's own argument.
-            let deadline = unsafe { time::deadline(until) };
-            let taken = mutex::acquire(this, lock, deadline, pc, LockType::ReadWrite);
-            status(taken, libc::ETIMEDOUT)
-        }
-        this => through_library(this, lock, EXCLUSIVE, pc, || {
-            // SAFETY: the program's own call.
-            unsafe { library(lock, clock, until) }
-        }),
-    }
+    // SAFETY: the program's own call.
+    unsafe { write_lock_until(lock, until, pc, || library(lock, clock, until)) }
 }
 
 unsafe extern "C-unwind" fn try_write_lock(lock: usize, pc: u64) -> c_int {

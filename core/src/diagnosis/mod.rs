@@ -25,6 +25,9 @@ pub struct Evidence {
 /// Another story of the same run that experiments were made on, and that was not told.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PassedOver {
+    /// The explanation's id; it is not stored.
+    #[serde(skip)]
+    pub id: String,
     /// Its headline.
     pub headline: String,
     /// The engines that propose it.

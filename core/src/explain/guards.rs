@@ -84,8 +84,7 @@ impl Meeting {
         };
         // Atomic operations are made to meet: several variables of them are the protocol, and have no guard. Accesses
         // under a common lock have one already.
-        let is_data =
-            met.locations.len() == 1 || rows.iter().any(|row| !view.event(*row).kind.is_atomic());
+        let is_data = met.locations.len() == 1 || !met.is_atomic;
         let is_open = met.is_use_after_free || !is_locked(view, &rows);
         (met.entered.len() == 2 && is_data && is_open).then_some(met)
     }

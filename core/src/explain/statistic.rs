@@ -65,6 +65,7 @@ fn is_higher(other: &Explanation, told: &Explanation) -> bool {
 
 fn passed_over(other: Explanation) -> PassedOver {
     PassedOver {
+        id: other.id,
         headline: other.headline,
         engines: other.engines,
         ochiai: other.ochiai,

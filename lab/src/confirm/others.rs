@@ -28,6 +28,7 @@ impl OtherStory {
     pub fn of(explanation: &Explanation, tried: Option<&TriedStory>) -> OtherStory {
         OtherStory {
             passed_over: PassedOver {
+                id: explanation.id.clone(),
                 headline: explanation.headline.clone(),
                 engines: explanation.engines.clone(),
                 evidence: explanation.evidence,
@@ -56,7 +57,7 @@ impl OtherStory {
 pub(super) fn instead_of(told: &mut Explanation, known: Explanation) {
     let passed_over = OtherStory::of(&known, None).passed_over;
     let mut others = known.passed_over;
-    let is_told = |other: &PassedOver| other.headline == told.headline;
+    let is_told = |other: &PassedOver| other.id == told.id;
     if let Some(at) = others.iter().position(is_told) {
         told.evidence = others.remove(at).evidence;
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::program::{
-    DebugKind, DebugType, DebugTypeId, Enumerator, StructureMember, Unit,
+    DebugKind, DebugType, DebugTypeId, Enumerator, StructureMember, Unit, debug::give_sizes,
 };
 
 /// Rows for types. A type that is asked for gets its row at once and is read later, so that types may contain
@@ -71,7 +71,7 @@ impl DebugTypes {
                 *ty = read;
             }
         }
-        give_aliases_sizes(&mut unit.debug_types);
+        give_sizes(&mut unit.debug_types);
     }
 
     fn kind(&mut self, unit: &mut Unit, metadata: &Metadata, node: MetadataNode) -> DebugKind {
@@ -176,31 +176,4 @@ fn enumerators(metadata: &Metadata, node: MetadataNode) -> Vec<Enumerator> {
         })
     };
     parts.filter_map(read).collect()
-}
-
-/// Other names for types are as big as these, base classes as their types: the text leaves it out.
-fn give_aliases_sizes(types: &mut [DebugType]) {
-    /// Longer chains are loops.
-    const LONGEST: usize = 64;
-    for at in 0..types.len() {
-        let mut end = at;
-        for _ in 0..LONGEST {
-            match types.get(end).map(|ty| &ty.kind) {
-                Some(DebugKind::Alias(to)) if to.0 != 0 => end = to.index(),
-                _ => break,
-            }
-        }
-        let size = types.get(end).map_or(0, |ty| ty.size);
-        if let Some(ty) = types.get_mut(at).filter(|ty| ty.size == 0) {
-            ty.size = size;
-        }
-    }
-    let sizes: Vec<u64> = types.iter().map(|ty| ty.size.saturating_mul(8)).collect();
-    for ty in types {
-        if let DebugKind::Struct(members) = &mut ty.kind {
-            for member in members.iter_mut().filter(|member| member.size_bits == 0) {
-                member.size_bits = sizes.get(member.ty.index()).copied().unwrap_or(0);
-            }
-        }
-    }
 }

@@ -175,18 +175,17 @@ fn reversed(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
     before
 }
 
-/// The blocks from which the end can be reached, each behind one that it leads to (reverse postorder from the end),
-/// and each block's rank among them.
-fn from_the_end(before: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
-    let end = before.len().saturating_sub(1);
-    let mut is_seen = vec![false; before.len()];
+/// Nodes of a graph in reverse postorder: those that can be reached from `start`, each behind one of those that lead to it,
+/// and behind all of them where there is no loop. `ways` has the next nodes of each. Linear in the graph.
+pub fn reverse_postorder(start: usize, ways: &[Vec<usize>]) -> Vec<usize> {
+    let mut is_seen = vec![false; ways.len()];
     let mut order = Vec::new();
-    let mut open = vec![(end, 0)];
-    while let Some((block, way)) = open.last_mut() {
-        if let Some(seen) = is_seen.get_mut(*block) {
+    let mut open = vec![(start, 0)];
+    while let Some((node, way)) = open.last_mut() {
+        if let Some(seen) = is_seen.get_mut(*node) {
             *seen = true;
         }
-        match before.get(*block).and_then(|ways| ways.get(*way)).copied() {
+        match ways.get(*node).and_then(|ways| ways.get(*way)).copied() {
             Some(to) => {
                 *way += 1;
                 if is_seen.get(to) == Some(&false) {
@@ -194,12 +193,20 @@ fn from_the_end(before: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
                 }
             }
             None => {
-                order.push(*block);
+                order.push(*node);
                 open.pop();
             }
         }
     }
     order.reverse();
+    order
+}
+
+/// The blocks from which the end can be reached, each behind one that it leads to (reverse postorder from the end),
+/// and each block's rank among them.
+fn from_the_end(before: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
+    let end = before.len().saturating_sub(1);
+    let order = reverse_postorder(end, before);
     let mut rank = vec![0; before.len()];
     for (number, block) in order.iter().enumerate() {
         if let Some(place) = rank.get_mut(*block) {

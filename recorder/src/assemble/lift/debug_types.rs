@@ -11,11 +11,8 @@ use super::{
 use gimli::UnitOffset;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::program::{
-    DebugKind, DebugType, DebugTypeId, Enumerator, StructureMember, Unit,
+    DebugKind, DebugType, DebugTypeId, Enumerator, StructureMember, Unit, debug::give_sizes,
 };
-
-/// Bound for a chain of other names.
-const LONGEST: usize = 64;
 
 /// A type's entry: unit and offset.
 type TypeEntry = (usize, usize);
@@ -210,40 +207,4 @@ fn enumerators(units: &Units, unit: usize, entry: &DwarfEntry) -> Vec<Enumerator
             })
         })
         .collect()
-}
-
-/// Gives other names the size of their types, and arrays that of their elements together.
-fn give_sizes(types: &mut [DebugType]) {
-    for at in 0..types.len() {
-        let size = size_of(types, at, LONGEST);
-        if let Some(ty) = types.get_mut(at).filter(|ty| ty.size == 0) {
-            ty.size = size;
-        }
-    }
-    let sizes: Vec<u64> = types.iter().map(|ty| ty.size.saturating_mul(8)).collect();
-    for ty in types {
-        if let DebugKind::Struct(members) = &mut ty.kind {
-            for member in members.iter_mut().filter(|member| member.size_bits == 0) {
-                member.size_bits = sizes.get(member.ty.index()).copied().unwrap_or(0);
-            }
-        }
-    }
-}
-
-fn size_of(types: &[DebugType], at: usize, depth: usize) -> u64 {
-    let (Some(ty), Some(depth)) = (types.get(at), depth.checked_sub(1)) else {
-        return 0;
-    };
-    match &ty.kind {
-        _ if ty.size != 0 => ty.size,
-        DebugKind::Alias(to) if to.0 != 0 => size_of(types, to.index(), depth),
-        DebugKind::Pointer(_) => 8,
-        DebugKind::Array(element, counts) => {
-            let one = size_of(types, element.index(), depth);
-            counts
-                .iter()
-                .fold(one, |size, count| size.saturating_mul(*count))
-        }
-        _ => 0,
-    }
 }

@@ -3,6 +3,7 @@
 use super::file::LoadedFile;
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::program::flow::reverse_postorder;
 
 /// Bound on the size of a function in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -329,28 +330,7 @@ impl MachineCode {
 
     /// The blocks in reverse postorder: a block comes behind those that all ways to it pass.
     pub fn order(&self) -> Vec<usize> {
-        let mut is_seen = vec![false; self.blocks.len()];
-        let mut order = Vec::new();
-        let mut open = vec![(0, 0)];
-        while let Some((block, way)) = open.last_mut() {
-            if let Some(seen) = is_seen.get_mut(*block) {
-                *seen = true;
-            }
-            let after = self.blocks.get(*block).map(MachineBlock::after);
-            match after.and_then(|after| after.get(*way).copied()) {
-                Some(to) => {
-                    *way += 1;
-                    if is_seen.get(to) == Some(&false) {
-                        open.push((to, 0));
-                    }
-                }
-                None => {
-                    order.push(*block);
-                    open.pop();
-                }
-            }
-        }
-        order.reverse();
-        order
+        let ways: Vec<Vec<usize>> = self.blocks.iter().map(MachineBlock::after).collect();
+        reverse_postorder(0, &ways)
     }
 }
