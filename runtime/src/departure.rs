@@ -52,7 +52,7 @@ fn stand_back(this: &Thread, span: u64) {
     this.stands_back_until
         .set(SHARED.ticks.get().saturating_add(span));
     SHARED.departing.set(SHARED.departing.get() + 1);
-    scheduler::depart(this, Next::NOTHING);
+    scheduler::rest(this, Next::NOTHING);
 }
 
 fn leave(this: &Thread) {

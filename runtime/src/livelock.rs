@@ -7,14 +7,20 @@
 //! that is so for every thread that can go on, and nobody waits for a time or for the world outside, the
 //! run will not end. A thread that counts, be it in a register, never comes back to the same state: it is
 //! not taken for one that spins.
+//!
+//! Locks that are waited for may be taken and given back meanwhile: a thread learns nothing from a lock that it
+//! gets sooner or later. Only an attempt tells who holds it, so attempts and locks that change hands do not go
+//! together; and a thread that waits for a lock that is given back must be seen to go round itself.
 
 use crate::{
-    children, follow, log, scheduler, signals,
+    children, follow, log,
+    next::Next,
+    scheduler, signals,
     state::{SHARED, Thread, Wait, live_threads, thread},
     timers,
 };
-use core::{arch::asm, cell::Cell};
-use unsnarl_trace::raw::{End, RecordKind};
+use core::{arch::naked_asm, cell::Cell};
+use unsnarl_trace::raw::{End, RecordKind, flag};
 
 /// Decisions without a change after which states are compared.
 const CALM: u32 = 20_000;
@@ -35,28 +41,121 @@ pub struct Circle {
     rounds: Cell<u32>,
 }
 
+/// What happened to locks since the last change.
+pub struct LocksSince {
+    /// The decision of that change.
+    since: Cell<u64>,
+    /// The locks that were taken or given back, as a filter: a bit may stand for several of them.
+    passed: Cell<u64>,
+    /// Whether a thread has tried in vain to take a lock.
+    tried: Cell<bool>,
+}
+
+impl LocksSince {
+    /// Before anything has happened.
+    pub const fn nothing() -> LocksSince {
+        LocksSince {
+            since: Cell::new(0),
+            passed: Cell::new(0),
+            tried: Cell::new(false),
+        }
+    }
+
+    /// What happened since the last change, which may have come after what is kept here.
+    fn now(&self) -> &LocksSince {
+        let since = last_change();
+        if self.since.replace(since) != since {
+            self.passed.set(0);
+            self.tried.set(false);
+        }
+        self
+    }
+}
+
+/// The decision of the last change.
+fn last_change() -> u64 {
+    SHARED.ticks.get() - u64::from(SHARED.calm.get())
+}
+
 /// Notes that something has changed, or may have.
 #[inline(always)]
 pub fn stir() {
     SHARED.calm.set(0);
 }
 
-/// Returns whether a record of this kind means that something has changed for other threads.
+/// Notes a decision before this step.
 #[inline(always)]
-pub const fn changes(kind: RecordKind) -> bool {
+pub fn decide(next: Next) {
+    match next.kind {
+        RecordKind::Lock | RecordKind::SharedLock | RecordKind::Unlock => {}
+        _ => stir(),
+    }
+}
+
+/// Notes that a thread begins to wait, at most until the virtual time `deadline` when that is not 0.
+pub fn wait(wish: Wait, deadline: u64) {
+    if deadline != 0 || lock_of(wish).is_none() {
+        stir();
+    }
+}
+
+/// Notes that a record of this kind is written about this object.
+#[inline(always)]
+pub fn record(kind: RecordKind, flags: u8, object: u64) {
+    use RecordKind::*;
+    match kind {
+        Lock | SharedLock | Unlock if flags & flag::TRIED == 0 => pass_lock(object as usize),
+        TryFailed => try_lock(),
+        LockWait => {}
+        _ if changes(kind) => stir(),
+        _ => {}
+    }
+}
+
+/// Notes that a lock is taken by a thread that waited for it as long as needed, or is given back.
+fn pass_lock(lock: usize) {
+    let locks = SHARED.locks.now();
+    if locks.tried.get() {
+        return stir();
+    }
+    locks.passed.set(locks.passed.get() | bit_of(lock));
+}
+
+/// Notes that an attempt to take a lock has failed.
+fn try_lock() {
+    let locks = SHARED.locks.now();
+    match locks.passed.get() {
+        0 => locks.tried.set(true),
+        _ => stir(),
+    }
+}
+
+/// The bit of a lock in [`LocksSince::passed`].
+fn bit_of(lock: usize) -> u64 {
+    1 << (mixed(0, lock as u64) >> 58)
+}
+
+/// The lock that this wait is for.
+pub fn lock_of(wish: Wait) -> Option<usize> {
+    match wish {
+        Wait::Lock(lock) | Wait::SharedLock(lock) => Some(lock),
+        _ => None,
+    }
+}
+
+/// Returns whether the thread waits, and none of those that go round ends that.
+fn waits_in_vain(other: &Thread) -> bool {
+    let passed = SHARED.locks.now().passed.get();
+    let is_passed = |lock| passed & bit_of(lock) != 0;
+    !scheduler::enabled(other) && !lock_of(other.wait.get()).is_some_and(is_passed)
+}
+
+/// Returns whether a record of this kind means that something has changed for other threads.
+const fn changes(kind: RecordKind) -> bool {
     use RecordKind::*;
     !matches!(
         kind,
-        Read | AtomicRead
-            | Write
-            | Fence
-            | ReadRange
-            | Extra
-            | TryFailed
-            | Enter
-            | Leave
-            | Branch
-            | Yield
+        Read | AtomicRead | Write | Fence | ReadRange | Extra | Enter | Leave | Branch | Yield
     )
 }
 
@@ -64,18 +163,43 @@ pub const fn changes(kind: RecordKind) -> bool {
 #[inline(always)]
 pub fn look(this: &Thread) {
     if SHARED.calm.get() > CALM {
-        compare(this);
+        // SAFETY: `this` is the calling thread, whose stack is read.
+        unsafe { compare(this) };
     }
 }
 
-/// Compares the thread's state. The state is taken first of all: the computations here must not be part of it.
+/// Compares the thread's state. What a call leaves as it is, is put on the stack first: the computations from here on
+/// are not part of the state.
 #[cold]
-#[inline(never)]
-fn compare(this: &Thread) {
-    let Some(state) = state(this) else {
+#[unsafe(naked)]
+unsafe extern "C" fn compare(this: &Thread) {
+    naked_asm!(
+        "push rbx",
+        "push rbp",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "mov rsi, rsp",
+        "sub rsp, 8",
+        "call {compare}",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbp",
+        "pop rbx",
+        "ret",
+        compare = sym compare_from,
+    )
+}
+
+extern "C" fn compare_from(this: &Thread, stack: usize) {
+    let Some(state) = state(this, stack) else {
         return;
     };
-    let since = SHARED.ticks.get() - u64::from(SHARED.calm.get());
+    let since = last_change();
     let circle = &this.circle;
     if circle.since.replace(since) != since {
         circle.anchor.set(state);
@@ -114,7 +238,7 @@ fn nobody_else_helps(since: u64) -> bool {
             let other = thread(number);
             other.deadline.get() == 0
                 && !waits_for_outside(other.wait.get())
-                && (goes_round(other) || !scheduler::enabled(other))
+                && (goes_round(other) || waits_in_vain(other))
         })
 }
 
@@ -131,43 +255,17 @@ pub fn waits_for_outside(wait: Wait) -> bool {
     )
 }
 
-/// A hash of the thread's registers and its stack; `None` when that is too large.
-#[inline(never)]
-fn state(this: &Thread) -> Option<u64> {
-    let mut registers = [0u64; 6];
-    let low: usize;
-    // SAFETY: reads the registers that a call leaves as they are.
-    unsafe {
-        asm!(
-            "mov [{to}], rbx",
-            "mov [{to} + 8], rbp",
-            "mov [{to} + 16], r12",
-            "mov [{to} + 24], r13",
-            "mov [{to} + 32], r14",
-            "mov [{to} + 40], r15",
-            "mov {low}, rsp",
-            to = in(reg) registers.as_mut_ptr(),
-            low = lateout(reg) low,
-            options(nostack, preserves_flags),
-        );
-    }
+/// A hash of the thread's stack from this address on, where its registers lie; `None` when that is too large.
+fn state(this: &Thread, from: usize) -> Option<u64> {
     // SAFETY: every thread has a row in the log.
     let high = unsafe { (*this.row.get()).stack_high } as usize;
-    let bytes = high.checked_sub(low)?;
-    if bytes > MOST_BYTES {
+    if high.checked_sub(from)? > MOST_BYTES {
         return None;
     }
-    let mut hash = 0u64;
-    for register in registers {
-        hash = mixed(hash, register);
-    }
-    // Up to the caller's frame the stack is this function's own.
-    let from = &raw const registers as usize + size_of_val(&registers);
-    let mut at = from.next_multiple_of(8);
-    while at + 8 <= high {
+    let mut hash = 0;
+    for at in (from..high).step_by(8) {
         // SAFETY: between the stack pointer and the end of the thread's stack.
         hash = mixed(hash, unsafe { (at as *const u64).read_volatile() });
-        at += 8;
     }
     Some(hash)
 }

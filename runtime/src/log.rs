@@ -36,8 +36,8 @@ pub fn push(
     let header = header();
     // At the start, before the mode is set, there is one thread, as when one has the turn.
     let is_alone = SHARED.mode.get() != Mode::Free;
-    if is_alone && livelock::changes(kind) {
-        livelock::stir();
+    if is_alone {
+        livelock::record(kind, flags, addr);
     }
     if is_alone && ends_epoch(kind) {
         repeats::end_epoch();

@@ -27,19 +27,18 @@ const TICK: u64 = 100;
 /// granted; `next` is its next step.
 #[inline(always)]
 pub fn decide(this: &Thread, next: Next) {
-    livelock::stir();
+    livelock::decide(next);
     pass(this, next, Yields::No);
 }
 
 /// Like [`decide`], but prefers the others: the thread sleeps, spins or yields.
 pub fn give_way(this: &Thread, next: Next) {
-    this.idle.set(0);
     livelock::look(this);
-    pass(this, next, Yields::Asks);
+    rest(this, next);
 }
 
-/// Like [`give_way`], at the end of the process: `this` is not in a circle, since it has nothing left to do.
-pub fn depart(this: &Thread, next: Next) {
+/// Like [`give_way`], for a thread that is not in a circle, or has been looked at.
+pub fn rest(this: &Thread, next: Next) {
     this.idle.set(0);
     pass(this, next, Yields::Asks);
 }
@@ -129,14 +128,16 @@ fn keeps_signals(wish: Wait) -> bool {
 }
 
 fn wait_once(this: &Thread, next: Next, wish: Wait, deadline: u64) -> bool {
-    livelock::stir();
+    livelock::wait(wish, deadline);
     if deadline != 0 {
         note_unlogged(unlogged::TIME);
     }
     if livelock::waits_for_outside(wish) {
         note_unlogged(unlogged::KERNEL);
     }
-    this.idle.set(0);
+    if livelock::lock_of(wish).is_none() {
+        this.idle.set(0);
+    }
     this.heeds_signals.set(this.inside.get() == 0);
     this.wait.set(wish);
     this.wait_pc.set(next.pc);

@@ -4,7 +4,11 @@
 //! mode a thread touches its own [`Thread`] and the fields of [`Shared`] that never change.
 
 use crate::{
-    copies::Copying, follow::FollowingThread, livelock::Circle, next::Next, path::Path,
+    copies::Copying,
+    follow::FollowingThread,
+    livelock::{Circle, LocksSince},
+    next::Next,
+    path::Path,
     pct::Yielders,
 };
 use core::{
@@ -225,6 +229,8 @@ pub struct Shared {
     pub alert: Cell<u64>,
     /// Decisions since the last change: see `livelock`.
     pub calm: Cell<u32>,
+    /// What happened to locks since then.
+    pub locks: LocksSince,
     pub switch_one_in: Cell<u32>,
     pub record_calls: Cell<bool>,
     /// Number of decision points from which on repeated accesses are left out.
@@ -285,6 +291,7 @@ pub static SHARED: Shared = Shared {
     max_steps: Cell::new(0),
     alert: Cell::new(0),
     calm: Cell::new(0),
+    locks: LocksSince::nothing(),
     switch_one_in: Cell::new(0),
     record_calls: Cell::new(false),
     repeats_after: Cell::new(u64::MAX),

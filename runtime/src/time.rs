@@ -3,7 +3,7 @@
 
 use crate::{
     entry::entry,
-    log,
+    livelock, log,
     mutex::ready,
     next::Next,
     outside,
@@ -48,8 +48,14 @@ pub fn timespec(nanoseconds: u64) -> libc::timespec {
 /// Sleeps for a span of virtual time; returns the rest of it when a handler has run.
 pub fn sleep_for(this: &Thread, span: u64, pc: u64) -> u64 {
     log::sync(this, RecordKind::Yield, pc, 0, 0);
-    let wakes_at = SHARED.clock.get().saturating_add(span);
-    scheduler::give_way(this, Next::NOTHING);
+    livelock::look(this);
+    sleep_until(this, SHARED.clock.get().saturating_add(span))
+}
+
+/// Sleeps until that virtual time. What is computed here is not part of the state that `livelock` compares.
+#[inline(never)]
+fn sleep_until(this: &Thread, wakes_at: u64) -> u64 {
+    scheduler::rest(this, Next::NOTHING);
     loop {
         if this.signals.load(Relaxed) != 0 && this.inside.get() == 0 {
             let left = wakes_at.saturating_sub(SHARED.clock.get());

@@ -67,11 +67,29 @@ fn a_request_that_was_lost() -> Result<()> {
     )
 }
 
+#[test]
+fn looks_under_a_lock() -> Result<()> {
+    for strategy in ["random", "pct"] {
+        let loops = "goes round at poll.c:";
+        is_noticed(&livelock("poll.c")?, "./program", strategy, loops)?;
+    }
+    Ok(())
+}
+
 /// Waits with an end are not taken for circles: those that count where nobody sees it, for somebody
 /// slow, for a time, for a signal, for data that fit together.
 #[test]
 fn waits_that_end() -> Result<()> {
-    let workspace = livelock("correct.c")?;
+    all_end(&livelock("correct.c")?)
+}
+
+/// Nor are looks under a lock, for those who wait for that lock or try to take it.
+#[test]
+fn looks_under_a_lock_that_end() -> Result<()> {
+    all_end(&livelock("locks.c")?)
+}
+
+fn all_end(workspace: &Workspace) -> Result<()> {
     for strategy in ["portfolio", "sequential", "random:40"] {
         let options = ["-n", "3", "--keep-passing", "0", "--strategy", strategy];
         workspace.record(&options, "./program")?.exits(0)?;
