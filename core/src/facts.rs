@@ -254,16 +254,24 @@ pub fn without_function<'n>(run: &Run, name: &'n str) -> &'n str {
 pub fn family(location: &str) -> String {
     let mut family = String::new();
     let mut rest = location;
-    while let Some(at) = rest.find(['[', '#']).or_else(|| rest.find(" by ")) {
-        let end = rest
-            .get(at + 1..)
-            .and_then(|tail| tail.find([']', ')', '.']))
-            .map_or(rest.len(), |end| at + 1 + end);
-        family.push_str(rest.get(..at).unwrap_or(""));
-        if rest.get(at..).is_some_and(|tail| tail.starts_with('[')) {
+    let first = |rest: &str| {
+        let starts = [rest.find(['[', '#']), rest.find(" by ")];
+        starts.into_iter().flatten().min()
+    };
+    while let Some((before, part)) = first(rest).and_then(|at| rest.split_at_checked(at)) {
+        family.push_str(before);
+        // The name of a thread has dots of its own.
+        let ends: &[char] = match part.starts_with(" by ") {
+            true => &[')'],
+            false => &[']', ')', '.'],
+        };
+        if part.starts_with('[') {
             family.push('[');
         }
-        rest = rest.get(end..).unwrap_or("");
+        rest = part
+            .find(ends)
+            .and_then(|end| part.get(end..))
+            .unwrap_or("");
     }
     family + rest
 }
@@ -558,6 +566,18 @@ mod tests {
         assert!(said.is_some_and(|said| said.starts_with(names)));
         assert_eq!(shared_word("link.flags"), None);
         assert_eq!(shared_word("first.a/b"), None);
+    }
+
+    #[test]
+    fn families_of_families() {
+        let check = |location, expected| {
+            assert_eq!(family(location), expected);
+            assert_eq!(family(expected), expected);
+        };
+        check("accounts[2].lock", "accounts[].lock");
+        check("heap(a.c:4 by main #1).lock", "heap(a.c:4).lock");
+        check("heap(a.c:4 by main.2 #3)[1].lock", "heap(a.c:4)[].lock");
+        check("stack-8 by main.1", "stack-8");
     }
 
     #[test]

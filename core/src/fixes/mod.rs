@@ -29,6 +29,7 @@ mod recorded;
 mod rejoin;
 mod sections;
 mod seen;
+mod signal_inside;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -148,6 +149,7 @@ fn proposed(case: &FixInput<'_>) -> (Vec<Result<Fix, EditRefusal>>, bool) {
             }
             let mut fixes: Vec<_> = one_step::in_one_step(case).into_iter().collect();
             fixes.extend(publish::set_last(case));
+            fixes.extend(signal_inside::signal_inside(case));
             fixes.extend(order::ordered(case));
             (fixes, true)
         }

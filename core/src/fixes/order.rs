@@ -44,7 +44,12 @@ pub(super) fn ordered(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
     let joined = other.as_ref().and_then(|(name, created)| {
         let mut known = frames.iter();
         let at = known.find(|at| at.function == created.function && at.file == created.file);
-        at.map(|at| joins_in_time(case, name, created, at))
+        let joins = joins_in_time(case, name, created, at?);
+        match joins.iter().any(Result::is_ok) {
+            true => Some(joins),
+            // The text shows no join by this handle; the runs may.
+            false => joined_sooner(case, name, &frames).or(Some(joins)),
+        }
     });
     let starts = thread_of(case, early).filter(|(_, own)| own.function == late.place.function);
     match (joined, starts, other) {
@@ -202,17 +207,22 @@ fn sooner(
 ) -> Result<Fix, EditRefusal> {
     let changes = move_statement::set_before(case.files.get(&at.file)?, joins, line)?;
     let edits = Changes::from([(at.file.clone(), changes)]);
-    let ordered = Ordered::EndsBefore {
-        thread: thread.to_owned(),
+    let created = case
+        .runs
+        .iter()
+        .find_map(|(_, run)| created_at(run, thread));
+    let names = created.map_or_else(|| vec![thread.to_owned()], |at| siblings(case, &at));
+    let ordered = names.into_iter().map(|thread| Ordered::EndsBefore {
+        thread,
         file: at.file.clone(),
         line,
-    };
+    });
     let waits = format!(
         "line {line} of {} waits until {thread} has ended",
         basename(&at.file)
     );
     Ok(Fix {
-        ordered: vec![ordered],
+        ordered: ordered.collect(),
         ..Fix::edit(
             FixKind::JoinBefore,
             format!("join {thread} before line {line}: move line {joins} there"),
@@ -358,14 +368,16 @@ fn joins(case: &FixInput<'_>, thread: &str, file: &str, line: u32) -> Result<(),
 
 /// The threads created at the same place.
 fn siblings(case: &FixInput<'_>, created: &SiteRow) -> Vec<String> {
-    let rows = case.run.meta.threads.iter();
-    let own = rows.filter(|row| row.parent.is_some());
-    own.filter(|row| {
-        let site = case.run.meta.site(row.created_at);
-        (&site.file, site.line) == (&created.file, created.line)
-    })
-    .map(|row| row.name.clone())
-    .collect()
+    let of_run = |run: &Run| -> Vec<String> {
+        let is_one = |row: &&ThreadRow| {
+            let site = run.meta.site(row.created_at);
+            row.parent.is_some() && (&site.file, site.line) == (&created.file, created.line)
+        };
+        let own = run.meta.threads.iter().filter(is_one);
+        own.map(|row| row.name.clone()).collect()
+    };
+    let all: BTreeSet<String> = case.runs.iter().flat_map(|(_, run)| of_run(run)).collect();
+    all.into_iter().collect()
 }
 
 fn set(

@@ -338,6 +338,25 @@ fn a_wait_for_what_is_asserted_is_put_where_it_is_missing() -> Result<()> {
     Ok(())
 }
 
+/// Whoever waits cannot free what is signalled while the lock is held.
+#[test]
+fn a_signal_comes_before_the_lock_is_given_back() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let first = first(&workspace, &TestProgram::open("freed_request")?)?;
+    let fix = first.fixes.first().context("no fix")?;
+    ensure!(
+        fix.kind == FixKind::WidenSection
+            && fix.title == "keep `request->lock` from line 35 to line 39",
+        "{fix:?}"
+    );
+    let tried = fix.tried.as_ref().context("it was not tried")?;
+    ensure!(
+        tried.built && tried.verdict == TrialVerdict::Holds,
+        "{tried:?}"
+    );
+    Ok(())
+}
+
 #[test]
 fn a_join_that_would_wait_for_ever_is_not_offered() -> Result<()> {
     for name in ["object_cache", "pool_shutdown"] {

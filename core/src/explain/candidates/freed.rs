@@ -44,8 +44,20 @@ pub(super) fn after_free(view: &View) -> Vec<Candidate> {
 
 fn after_free_candidate(view: &View, free: EventId, used: EventId, again: bool) -> Candidate {
     let mut found = candidate(view, Story::AfterFree { free, used }, &[used], 0, true);
-    if again {
+    if again || is_the_failure(view, used) {
         (found.cost, found.relevant) = (NOT_NEW / 2, true);
     }
     found
+}
+
+/// Returns whether the run failed by this use of the block: at its line, by its thread.
+fn is_the_failure(view: &View, used: EventId) -> bool {
+    view.summary.failure_kind == Some(FailureKind::UseAfterFree)
+        && view.thread(used) == view.thread(view.failure)
+        && line_of(view, used) == line_of(view, view.failure)
+}
+
+fn line_of<'v>(view: &'v View, row: EventId) -> (&'v str, u32) {
+    let site = view.run.meta.site(view.event(row).site);
+    (&site.file, site.line)
 }
