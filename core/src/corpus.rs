@@ -3,9 +3,10 @@
 use crate::{
     explanation::{FailurePlace, Place},
     facts::{place, thread_name},
-    mining::Trace,
+    mining::{Trace, trace::line_hash},
     orders::Accesses,
     pairs::{PairCounts, RunPairs},
+    verdict,
 };
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, btree_map},
@@ -58,6 +59,8 @@ pub struct RunSummary {
     pub pairs: Arc<RunPairs>,
     /// Places where it tried to acquire a lock in vain, as file and line.
     pub refusals: BTreeSet<(String, u32)>,
+    /// The lines that it came to, by [`line_hash`](crate::mining::trace::line_hash), in order.
+    pub lines: Arc<[u64]>,
     /// The signals that its threads send.
     pub signals: BTreeSet<Sent>,
     /// Its accesses in order, for mining: four bytes each.
@@ -80,7 +83,7 @@ pub struct Sent {
 /// Message and place of a run's failure; none when it did not fail.
 pub fn failure_place(run: &Run) -> Option<FailurePlace> {
     run.meta.failure.as_ref().map(|failure| FailurePlace {
-        site: failure.site.map(|site| place(run, site)),
+        site: verdict::site(run).map(|site| place(run, site)),
         message: failure.message.clone(),
     })
 }
@@ -91,6 +94,13 @@ fn refusals(run: &Run) -> BTreeSet<(String, u32)> {
     let tries = rows.filter(|(_, event)| event.kind == EventKind::TryLockFailed);
     let sites = tries.map(|(_, event)| run.meta.site(event.site));
     sites.map(|site| (site.file.clone(), site.line)).collect()
+}
+
+fn lines(run: &Run) -> Arc<[u64]> {
+    let sites = run.meta.sites.iter();
+    let hashes = sites.map(|site| line_hash(&site.file, site.line));
+    let all: BTreeSet<u64> = hashes.collect();
+    all.into_iter().collect()
 }
 
 fn signals(run: &Run) -> BTreeSet<Sent> {
@@ -123,6 +133,7 @@ impl RunSummary {
             order: order_hash(&run),
             pairs: Arc::new(RunPairs::with_accesses(&run, &accesses)),
             refusals: refusals(&run),
+            lines: lines(&run),
             signals: signals(&run),
             accesses: Arc::new(Trace::new(&run, &accesses)),
             run: Some(run).filter(|run| run.meta.outcome.is_failure()),

@@ -314,6 +314,9 @@ pub struct Explanation {
     pub certainty: Certainty,
     /// Names of the failing runs that it explains, in order; `replay` takes them.
     pub runs: Vec<String>,
+    /// Those of them that fail at the same place without having what is blamed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs_without: Vec<String>,
     /// The one of them that the steps are from; empty when there are no steps.
     #[serde(default)]
     pub run: String,

@@ -30,6 +30,7 @@ pub mod pairs;
 pub mod predict;
 pub mod render;
 pub mod suppressions;
+mod verdict;
 
 pub use budget::{Budget, EngineOutcome, StopReason};
 pub use corpus::{Corpora, Corpus, CorpusKey, RunSummary};

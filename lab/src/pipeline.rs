@@ -9,7 +9,7 @@ use crate::{
 use std::time::Duration;
 use unsnarl_core::{
     Budget, Corpora, Corpus, CorpusKey, Explanation, StopReason,
-    explain::{Material, Proposers, explain_by, rank_in_words},
+    explain::{Material, Proposers, explain_by, rank_in_words, set_apart},
     suppressions::Suppressed,
     unexplained,
 };
@@ -100,6 +100,9 @@ fn leave_out(finding: &mut BuildFinding<'_>, reason: &str, loaded: &Loaded, budg
     if finding.imported {
         confirm::rank_unexecuted(&finding.proposers, &mut finding.explanations, budget);
         rank_in_words(&mut finding.explanations);
+    }
+    for explanation in &mut finding.explanations {
+        set_apart(explanation, &loaded.runs);
     }
     offer_all(finding, loaded, budget);
     trial::leave_out(&mut finding.explanations, reason);

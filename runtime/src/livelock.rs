@@ -23,7 +23,7 @@ use core::{arch::naked_asm, cell::Cell};
 use unsnarl_trace::raw::{End, RecordKind, flag};
 
 /// Decisions without a change after which states are compared.
-const CALM: u32 = 20_000;
+const CALM: u32 = 2_000;
 /// Number of times that a thread has to come back to the same state.
 const ROUNDS: u32 = 4;
 /// Size above which stacks are not compared.

@@ -396,6 +396,7 @@ mod tests {
             claims: Vec::new(),
             certainty,
             runs: vec!["r".into()],
+            runs_without: Vec::new(),
             run: "r".into(),
             failure: FailurePlace {
                 site: Some(place(4)),

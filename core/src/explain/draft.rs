@@ -34,6 +34,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             claims: Vec::new(),
             certainty: Certainty::Possible,
             runs: vec![view.summary.name.clone()],
+            runs_without: Vec::new(),
             run: view.summary.name.clone(),
             failure: view.failure_place(),
             also_fails: Vec::new(),
@@ -336,7 +337,7 @@ fn caveats(view: &View) -> Vec<String> {
     }
     if let Some(name) = untold(view) {
         caveats.push(format!(
-            "What the failing line read of `{name}` was not recorded: clang does not always tell what a function reads in a struct on its own stack; gcc does."
+            "What the failing line read of `{name}` was not recorded: compilers do not always tell what a function reads in a struct on its own stack."
         ));
     }
     if let Some(first) = view.orders.anomalies().first() {

@@ -154,6 +154,7 @@ impl Meeting {
             let is_between = is_inside(first.tail) || is_inside(second.head);
             is_open
                 && is_between
+                && !are_locked_apart(view, couple)
                 && self.is_before(view, &[first.head, first.tail, second.head, second.tail])
         });
         let told = guards.map(|couple| (couple.second.tail, GuardStory::Couple(couple)));
@@ -164,6 +165,15 @@ impl Meeting {
 /// Returns whether a thread looks at a variable, and goes on from that to its next access in one visit of these lines.
 fn is_look(view: &View, triple: &Triple) -> bool {
     !view.event(triple.first).kind.writes() && !comes_again(&view.run, triple.first, triple.second)
+}
+
+/// Returns whether each of the two variables has a lock of its own: then they belong to two matters, each of which is in
+/// order by itself.
+fn are_locked_apart(view: &View, couple: &CoupledPairs) -> bool {
+    let (first, second) = (&couple.first, &couple.second);
+    is_locked(view, &[first.head, first.tail])
+        && is_locked(view, &[second.head, second.tail])
+        && !is_locked(view, &[first.head, second.head])
 }
 
 /// Returns whether all rows hold one lock.

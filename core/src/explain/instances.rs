@@ -9,7 +9,10 @@ use crate::{
     orders::{Accesses, Dependency, dependencies},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 use unsnarl_trace::{EventId, LocationId, Run, ThreadId};
 
 /// A line with the kind of access.
@@ -58,6 +61,17 @@ impl Harmless {
 /// happened, or no accesses at all. Linear in the run, apart from [`Claim::Overlap`].
 pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
     bears_out_but(explanation, run, &Harmless::default())
+}
+
+/// Notes which of an explanation's runs fail without having what is blamed.
+pub fn set_apart(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
+    let is_without = |name: &&String| {
+        let mut all = runs.iter();
+        let run = all.find(|(own, _)| own == *name);
+        run.is_some_and(|(_, run)| bears_out(explanation, run) == Some(false))
+    };
+    let without = explanation.runs.iter().filter(is_without);
+    explanation.runs_without = without.cloned().collect();
 }
 
 /// As [`bears_out`], where harmless instances do not count.

@@ -50,7 +50,7 @@ use crate::{
 use candidates::{Story, candidates, spurious_wakeup};
 use causes::ToldExplanation;
 pub use guards::guarding;
-pub use instances::{Harmless, bears_out, bears_out_but};
+pub use instances::{Harmless, bears_out, bears_out_but, set_apart};
 pub use intervention::{Intervention, intervention};
 pub use parts::{SplitStory, parts};
 pub use proposers::{Failing, Material, Proposals, Proposer, Proposers};

@@ -105,6 +105,7 @@ fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
         claims: Vec::new(),
         certainty: Certainty::Likely,
         runs: corpus.failing().map(|run| run.name.clone()).collect(),
+        runs_without: Vec::new(),
         run: corpus
             .failing()
             .next()

@@ -6,7 +6,7 @@
 //! thread.
 
 use super::view::ThreadRows;
-use crate::{facts, orders::Orders};
+use crate::{callers::frames, facts, orders::Orders, verdict};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
@@ -173,12 +173,7 @@ impl SliceWalk<'_> {
 
     /// Adds the reads before the failure: those of its line at distance 0. Returns the nearest one.
     fn seed(&mut self, thread: ThreadId, failure: EventId) -> Option<EventId> {
-        let failing = self
-            .run
-            .meta
-            .failure
-            .as_ref()
-            .and_then(|failure| failure.site);
+        let failing = verdict::site(self.run);
         // The end of the run has no site.
         let of_row = || Some(self.run.events.get(failure)?.site);
         let failing = failing.or_else(of_row).unwrap_or_default();
@@ -190,6 +185,7 @@ impl SliceWalk<'_> {
         let reads: Vec<EventId> = reads
             .filter(|&read| self.kind(read).reads() && !self.is_text(read))
             .collect();
+        let calls = calls_to(self.run, failure);
         let mut nearest = None;
         let mut on_line = true;
         for (i, read) in reads.into_iter().take(40).enumerate() {
@@ -198,6 +194,8 @@ impl SliceWalk<'_> {
             on_line &= same_line;
             let distance = match () {
                 () if on_line => 0,
+                // The arguments of the calls that led there.
+                () if calls.contains(&(&*site.file, site.line)) => 1,
                 () if facts::carries(&site.text, &row.text) => 1,
                 () if site.function == row.function => 2,
                 () => 3,
@@ -238,4 +236,13 @@ impl SliceWalk<'_> {
             self.push(write, 1);
         }
     }
+}
+
+/// Lines of the calls that led to a row, up to the second caller.
+fn calls_to(run: &Run, row: EventId) -> Vec<(&str, u32)> {
+    const NEAR: usize = 2;
+    let event = run.events.get(row);
+    let calls = event.into_iter().flat_map(|event| frames(run, event.stack));
+    let sites = calls.take(NEAR).map(|call| run.meta.site(call));
+    sites.map(|site| (&*site.file, site.line)).collect()
 }

@@ -1,13 +1,13 @@
 //! Stories that end with the data of the failing check: they say no more than that it fails.
 
-use crate::{facts::place, orders::Accesses};
+use crate::{facts::place, orders::Accesses, verdict};
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
 /// Returns whether a row is on the failing line, or is the failing thread's last access of shared data before
 /// it fails. Linear in the run.
 #[must_use]
 pub fn ends_in_the_check(run: &Run, row: EventId) -> bool {
-    let failure = run.meta.failure.as_ref().and_then(|failure| failure.site);
+    let failure = verdict::site(run);
     let (Some(failure), Some(event)) = (failure, run.events.get(row)) else {
         return false;
     };

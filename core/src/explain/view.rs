@@ -7,9 +7,12 @@ use crate::{
     corpus::{Corpus, RunSummary},
     explanation::{FailurePlace, Place, Role, SiteMark, Step},
     facts,
+    mining::trace::line_hash,
     orders::{HappensBefore, Orders},
     pairs::{AccessClass, AccessKey, RunPairs, Triple, TripleKey},
+    verdict,
 };
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use unsnarl_trace::{
     Event, EventId, EventKind, FailureKind, IndexVec, Outcome, Run, SiteId, ThreadId, model::flags,
@@ -39,6 +42,8 @@ pub(super) struct View<'a> {
     pub failure: EventId,
     /// Accesses that flowed into the failure.
     pub slice: FailureDistances,
+    /// Steps of the failing thread that come of the failure.
+    only_failing: FxHashSet<EventId>,
 }
 
 impl<'a> View<'a> {
@@ -52,6 +57,10 @@ impl<'a> View<'a> {
         let of_site = |site| classes.map(|class| AccessKey::new(site, class));
         let keys = run.meta.sites.iter().map(of_site).collect();
         let (failed, failure) = failure_point(&run);
+        let only_failing = match verdict::step(&run) {
+            Some(end) => only_failing(corpus, &run, &rows, end),
+            None => FxHashSet::default(),
+        };
         let slice = FailureDistances::new(&run, &orders, &rows, failed, failure);
         Some(View {
             corpus,
@@ -65,6 +74,7 @@ impl<'a> View<'a> {
             failed,
             failure,
             slice,
+            only_failing,
         })
     }
 
@@ -426,8 +436,8 @@ impl<'a> View<'a> {
 }
 
 impl View<'_> {
-    /// Returns whether nothing that the failure saw can come of a step: it is behind the failure, or behind the failing
-    /// thread's last step, and its thread changes nothing from there on.
+    /// Returns whether nothing that the failure saw can come of a step: it is behind the failure or what the program does
+    /// about it, or behind the failing thread's last step, and its thread changes nothing from there on.
     pub fn is_past(&self, row: EventId) -> bool {
         let Some(failed) = self.failed else {
             return false;
@@ -441,12 +451,17 @@ impl View<'_> {
         let own = self.rows.before(thread, self.failure).iter().rev();
         let mut from_there = own.take_while(|other| **other >= row);
         let is_behind_last = thread != failed && last.is_none_or(|last| row > *last);
-        row > self.failure || is_behind_last && !from_there.any(changes)
+        row > self.failure
+            || self.only_failing.contains(&row)
+            || is_behind_last && !from_there.any(changes)
     }
 }
 
 /// The failing thread, and the row of the failure.
 fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
+    if let Some(row) = verdict::step(run) {
+        return (Some(run.events.thread(row)), row);
+    }
     let failure = run.meta.failure.as_ref();
     let end = EventId((run.events.len() as u32).saturating_sub(1));
     let marked = || {
@@ -464,6 +479,23 @@ fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
             .or(row.map(|row| run.events.thread(row))),
         row.unwrap_or(end),
     )
+}
+
+/// The steps of `main` up to its end on lines to which no passing run comes: by then the run had failed, and they are what it
+/// does about that. None when there are too few passing runs to say so.
+fn only_failing(corpus: &Corpus, run: &Run, rows: &ThreadRows, end: EventId) -> FxHashSet<EventId> {
+    const ENOUGH: u32 = 5;
+    if corpus.counts().passing() < ENOUGH {
+        return FxHashSet::default();
+    }
+    let passing = corpus.passing().flat_map(|one| one.lines.iter().copied());
+    let known: FxHashSet<u64> = passing.collect();
+    let own = rows.before(run.events.thread(end), EventId(end.0 + 1));
+    let is_known = |row: &&EventId| {
+        let site = run.meta.site(run.events.site(**row));
+        known.contains(&line_hash(&site.file, site.line))
+    };
+    own.iter().filter(|row| !is_known(row)).copied().collect()
 }
 
 /// Rows of each thread, in order.

@@ -52,7 +52,7 @@ impl Weight {
         Weight {
             depends_on_order: explanation.kind != BugKind::Sequential,
             certainty: explanation.certainty,
-            runs: explanation.runs.len(),
+            runs: explanation.runs.len() - explanation.runs_without.len(),
             engines: explanation.engines.len(),
             ochiai: explanation.ochiai,
         }

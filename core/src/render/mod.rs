@@ -209,6 +209,15 @@ pub fn certainty(explanation: &Explanation) -> Option<String> {
             "{}. This order was not run again: {reason}.",
             recorded(explanation.certainty)
         ),
+        Verdict::Unsettled if tally.passes > 0 && !executed.other.is_empty() => format!(
+            "{}. Run again this order fails {}/{}, and {} passes {}/{}; that does not confirm it: {reason}.",
+            recorded(explanation.certainty),
+            tally.fails,
+            tally.of_fails,
+            other(executed),
+            tally.passes,
+            tally.of_passes
+        ),
         Verdict::Unsettled => format!(
             "{}. Run again this order fails {}/{}, but no other order confirms it: {reason}.",
             recorded(explanation.certainty),
@@ -288,10 +297,20 @@ pub fn next_step(explanation: &Explanation) -> &str {
 
 /// Sentence about the runs with this failure; empty for none.
 fn runs(explanation: &Explanation) -> String {
-    match explanation.runs.as_slice() {
-        [] => String::new(),
-        [one] => format!("Fails so in {one}."),
-        [first, rest @ ..] => format!("Fails so in {first} and {} more.", rest.len()),
+    let is_other = |name: &&String| explanation.runs_without.contains(name);
+    let without = explanation.runs.iter().filter(is_other).count();
+    let with = explanation.runs.len() - without;
+    // The steps are from this run.
+    let own = Some(&explanation.run).filter(|own| explanation.runs.contains(own));
+    let said = match (own.or(explanation.runs.first()), with) {
+        (None, _) => return String::new(),
+        (Some(first), 0 | 1) => format!("Fails so in {first}."),
+        (Some(first), with) => format!("Fails so in {first} and {} more.", with - 1),
+    };
+    match without {
+        0 => said,
+        1 => format!("{said} One more run fails there, but not so."),
+        without => format!("{said} {without} more runs fail there, but not so."),
     }
 }
 

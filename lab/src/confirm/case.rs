@@ -210,6 +210,9 @@ fn contradicts(explanation: &Explanation) -> Option<String> {
             share(evidence.with),
             share(evidence.without)
         )),
+        None if explanation.progress.is_some() => {
+            Some("the time was over before schedules were drawn with it and without it".to_owned())
+        }
         None => Some("no other schedules could be drawn with it and without it".to_owned()),
     }
 }

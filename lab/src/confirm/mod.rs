@@ -27,7 +27,7 @@ use crate::Executing;
 use std::time::Duration;
 use unsnarl_core::{
     Budget, Certainty, Execution, Explanation, Verdict,
-    explain::{Proposers, by_statistic, in_order, in_order_of_statistic},
+    explain::{Proposers, by_statistic, in_order, in_order_of_statistic, set_apart},
 };
 
 /// Time for counting over runs of which none can be executed.
@@ -61,6 +61,9 @@ pub fn confirm(
         .into_iter()
         .partition(|one| verdict(one) == Some(Verdict::Refuted));
     *explanations = merged(kept);
+    for explanation in explanations.iter_mut() {
+        set_apart(explanation, &with.loaded.runs);
+    }
     in_order(explanations);
     rank_unexecuted(proposers, explanations, &Budget::lasting(COUNTING));
     refuted

@@ -44,8 +44,11 @@ pub(super) fn after_free(view: &View) -> Vec<Candidate> {
 
 fn after_free_candidate(view: &View, free: EventId, used: EventId, again: bool) -> Candidate {
     let mut found = candidate(view, Story::AfterFree { free, used }, &[used], 0, true);
-    if again || is_the_failure(view, used) {
+    if again {
         (found.cost, found.relevant) = (NOT_NEW / 2, true);
+    }
+    if is_the_failure(view, used) {
+        (found.cost, found.relevant) = (0, true);
     }
     found
 }
