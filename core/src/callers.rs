@@ -98,28 +98,8 @@ pub(crate) fn common_sites(run: &Run, first: EventId, second: EventId) -> Option
 pub(crate) fn comes_again(run: &Run, first: EventId, second: EventId) -> bool {
     common_sites(run, first, second).is_some_and(|(a, b)| {
         let (of_a, of_b) = (run.meta.site(a), run.meta.site(b));
-        of_b.line < of_a.line
-            || a == b && !is_update(run, first, second)
-            || a != b && is_repeated(run, first, second)
+        of_b.line < of_a.line || a == b && !is_update(run, first, second)
     })
-}
-
-/// Bound on the rows that are searched for a repetition.
-const SEARCHED: u32 = 4096;
-
-/// Returns whether the thread comes to the place of the first row once more before the second: by another call of the
-/// same function, or another round.
-fn is_repeated(run: &Run, first: EventId, second: EventId) -> bool {
-    let one = run.events.event(first);
-    let is_same = |event: Event| {
-        (event.thread, event.site, event.stack, event.kind)
-            == (one.thread, one.site, one.stack, one.kind)
-    };
-    let between = (first.0 + 1..second.0).take(SEARCHED as usize);
-    between
-        .map(EventId)
-        .filter_map(|row| run.events.get(row))
-        .any(is_same)
 }
 
 /// Returns whether one line reads and then writes, as `n += 2` does.

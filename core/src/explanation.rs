@@ -30,6 +30,17 @@ pub enum BugKind {
 }
 
 impl BugKind {
+    /// Returns whether an order of steps is blamed, which a run may have or not have.
+    pub fn is_order(self) -> bool {
+        match self {
+            Self::AtomicityViolation
+            | Self::MultiVariableAtomicityViolation
+            | Self::OrderViolation
+            | Self::UseAfterFree => true,
+            Self::Deadlock | Self::LostWakeup | Self::Sequential => false,
+        }
+    }
+
     /// Name of the class, as in JSON; the pages under `docs/bugs` have these names.
     pub fn word(self) -> &'static str {
         match self {

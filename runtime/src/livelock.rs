@@ -41,13 +41,13 @@ pub struct Circle {
     rounds: Cell<u32>,
 }
 
-/// What happened to locks since the last change.
+/// Locks that were taken, given back or tried since the last change.
 pub struct LocksSince {
     /// The decision of that change.
     since: Cell<u64>,
     /// The locks that were taken or given back, as a filter: a bit may stand for several of them.
     passed: Cell<u64>,
-    /// Whether a thread has tried in vain to take a lock.
+    /// `true` if a thread has tried in vain to take a lock.
     tried: Cell<bool>,
 }
 
@@ -61,7 +61,7 @@ impl LocksSince {
         }
     }
 
-    /// What happened since the last change, which may have come after what is kept here.
+    /// Those since the last change, which may have come after what is kept here.
     fn now(&self) -> &LocksSince {
         let since = last_change();
         if self.since.replace(since) != since {

@@ -229,7 +229,7 @@ pub struct Shared {
     pub alert: Cell<u64>,
     /// Decisions since the last change: see `livelock`.
     pub calm: Cell<u32>,
-    /// What happened to locks since then.
+    /// Locks that were taken, given back or tried since then.
     pub locks: LocksSince,
     pub switch_one_in: Cell<u32>,
     pub record_calls: Cell<bool>,

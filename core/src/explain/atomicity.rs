@@ -2,7 +2,7 @@
 
 use super::{
     draft::Draft,
-    locking::{lock_name, same_section},
+    locking::{lock_name, same_section, taken_again},
     view::View,
 };
 use crate::{
@@ -178,6 +178,9 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
         if let Some(arrival) = barrier_between(view, triple) {
             return behind_barrier(view, triple, arrival);
         }
+        if taken_again(view, triple.first, triple.second) {
+            return String::new();
+        }
         let whose = enclosing(view, triple.first, triple.second);
         return released_between(&lock, &whose);
     }
@@ -323,7 +326,7 @@ pub(super) fn enclosing(view: &View, first: EventId, second: EventId) -> String 
 /// The lines that should be atomic.
 pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Region> {
     let (from, to) = common_sites(&view.run, first, second)?;
-    if comes_again(&view.run, first, second) {
+    if comes_again(&view.run, first, second) || taken_again(view, first, second) {
         return None;
     }
     let (from, to) = (view.run.meta.site(from), view.run.meta.site(to));

@@ -5,6 +5,7 @@ use super::{
     draft::Draft,
     lost_wakeup::lost_wakeup,
     missing::{end_of, learned},
+    starved::starved,
     view::View,
     waiting::{Keeper, Keeps, WaitingThread, circle, object_name, request, waiting},
 };
@@ -27,14 +28,22 @@ pub(super) struct Hang {
     pub never_signalled: bool,
 }
 
-/// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a lost signal; in a
-/// cycle that includes conditions; for a signal that no thread sent; or one of them alone.
+/// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that only those who wait
+/// for it send; for a lost signal; in a cycle that includes conditions; for a signal that no thread sent; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = circle(&waiting, |by| {
         !matches!(by, Keeps::Value { .. } | Keeps::Silent)
     }) {
         return Some(of_circle(view, &found));
+    }
+    if let Some((explanation, first)) = starved(view, &waiting) {
+        return Some(Hang {
+            wait: request(view, first),
+            explanation,
+            condition: None,
+            never_signalled: false,
+        });
     }
     let mut waiters = waiting.clone();
     waiters.retain(|one| one.waits_for == WaitsFor::Condition);

@@ -63,8 +63,12 @@ pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
     bears_out_but(explanation, run, &Harmless::default())
 }
 
-/// Notes which of an explanation's runs fail without having what is blamed.
+/// Notes which of an explanation's runs fail without having what is blamed. Who waits for whom at the end is no order that a
+/// run could have or not have.
 pub fn set_apart(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
+    if !explanation.kind.is_order() {
+        return;
+    }
     let is_without = |name: &&String| {
         let mut all = runs.iter();
         let run = all.find(|(own, _)| own == *name);

@@ -19,3 +19,18 @@ pub(super) fn same_section(view: &View, a: EventId, b: EventId, lock: LocationId
     };
     matches!((of(a), of(b)), (Some(a), Some(b)) if a.acquired == b.acquired)
 }
+
+/// Returns whether the two rows of a thread hold locks that the same call has taken, each time anew: the rows belong to two
+/// visits of these lines.
+pub(super) fn taken_again(view: &View, first: EventId, second: EventId) -> bool {
+    let call = |section: &Section| {
+        let event = view.event(section.acquired);
+        (event.site, event.stack)
+    };
+    let later = view.orders.locks_held(second);
+    let again = |section: &Section| {
+        let mut same = later.iter().filter(|other| call(other) == call(section));
+        same.any(|other| other.acquired != section.acquired)
+    };
+    view.orders.locks_held(first).iter().any(again)
+}

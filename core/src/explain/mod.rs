@@ -31,6 +31,7 @@ mod sequential;
 mod slice;
 mod spans;
 mod spurious;
+mod starved;
 mod statistic;
 mod symptom;
 #[cfg(test)]
@@ -58,7 +59,7 @@ use proposers::{name_orders, write};
 pub use spans::spans_visits;
 pub use spurious::is_spurious_wakeup;
 pub(crate) use statistic::in_words as ochiai_in_words;
-pub use statistic::{by_statistic, in_order_of_statistic};
+pub use statistic::{by_statistic, counted, in_order_of_statistic};
 use std::collections::{BTreeMap, BTreeSet};
 pub use symptom::ends_in_the_check;
 pub use turned::{Turn, Turned, never_came, outermost, turned};

@@ -3,7 +3,7 @@
 use super::{
     atomicity::{enclosing, region, released_between},
     draft::Draft,
-    locking::{lock_name, same_section},
+    locking::{lock_name, same_section, taken_again},
     view::View,
 };
 use crate::{
@@ -186,6 +186,7 @@ fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
         .iter()
         .find(|section| second.iter().any(|s| s.lock == section.lock))
     {
+        _ if taken_again(view, from, to) => String::new(),
         Some(section) if !same_section(view, from, to, section.lock) => {
             released_between(&lock_name(view, section), &enclosing(view, from, to))
         }

@@ -47,6 +47,11 @@ pub fn by_statistic(proposers: &Proposers<'_>, explanation: &mut Explanation, bu
     }
 }
 
+/// The different orders of the recorded runs that have what an explanation blames; `None` when it blames no order.
+pub fn counted(proposers: &Proposers<'_>, explanation: &Explanation) -> Option<Ochiai> {
+    different(proposers, explanation).count(|run| bears_out(explanation, run))
+}
+
 /// Orders explanations that were not executed by their coefficients, the highest first. What has none stays before them:
 /// it is no matter of orders.
 pub fn in_order_of_statistic(explanations: &mut [Explanation]) {

@@ -269,7 +269,13 @@ pub(super) fn region(
 fn title(mutex: &Mutex, lock: Option<&str>, kept: &HoldResult) -> String {
     let is_named = |lock: &&str| last_name(mutex.name()) != last_name(lock);
     let own = lock.filter(|_| matches!(mutex.style, LockStyle::Wrapper(_)));
-    let told = own.filter(is_named).map(shown);
+    let told = own
+        .filter(is_named)
+        .map(|lock| match lock.starts_with("heap(") {
+            // The block has no name, and the function is given the object in it.
+            true => format!("{}` of `{}", last_name(lock), mutex.name()),
+            false => shown(lock),
+        });
     let object = told.as_deref().unwrap_or_else(|| mutex.name());
     match kept.first == kept.last {
         true => format!("hold `{object}` on line {}", kept.first),

@@ -19,7 +19,7 @@ pub(super) fn signal_inside(case: &FixInput<'_>) -> Option<Result<Fix, EditRefus
         return None;
     }
     let rows = explanation.steps.iter().map(|step| EventId(step.event));
-    let signal = rows.filter(|row| is_signal(case.run, *row)).last()?;
+    let signal = rows.rev().find(|row| is_signal(case.run, *row))?;
     let unlock = given_back_before(case.run, signal)?;
     let (first, last) = common_sites(case.run, unlock, signal)?;
     let (first, last) = (case.run.meta.site(first), case.run.meta.site(last));
@@ -36,7 +36,12 @@ pub(super) fn signal_inside(case: &FixInput<'_>) -> Option<Result<Fix, EditRefus
         data: String::new(),
     };
     let seen = RunEvidence::of_locks(case.runs);
-    Some(atomic::with_lock(&wanted, &seen, case.files, &lock))
+    let fix = atomic::with_lock(&wanted, &seen, case.files, &lock);
+    // It matters for the signal only.
+    Some(fix.map(|fix| Fix {
+        assumes: Vec::new(),
+        ..fix
+    }))
 }
 
 fn is_signal(run: &Run, row: EventId) -> bool {

@@ -3,15 +3,20 @@
 use super::{attempt::is_whole, decide::Decision, directed::Directed};
 use crate::dsp::{ExecutedProjection, Executor};
 use unsnarl_core::{
-    BugKind, Execution, Explanation, Role, Tally, Verdict,
+    BugKind, Certainty, Execution, Explanation, Role, Tally, Verdict,
     diagnosis::FailingShare,
-    explain::Turn,
+    explain::{Proposers, Turn, counted},
     facts::{basename, short},
 };
 use unsnarl_symbolic::{dsp::Advice, dsp::projection_agrees};
 
+/// Different orders that have to fail, and to pass, for recorded runs to stand for schedules that were drawn.
+const FAILING: u32 = 3;
+const PASSING: u32 = 20;
+
 /// Results of executing an explanation so far.
 pub(super) struct Case<'e, 'a> {
+    pub proposers: &'e Proposers<'e>,
     pub explanation: &'e mut Explanation,
     pub executor: Executor<'a>,
     pub tally: Tally,
@@ -120,8 +125,11 @@ impl Case<'_, '_> {
     pub fn passes(mut self, other: PassedOrder, passes: u32, of: u32) -> Execution {
         self.tally.passes = passes;
         self.tally.of_passes = of;
-        if let Some(says) = contradicts(self.explanation).filter(|_| !self.needs_a_wakeup) {
-            return self.ends(Verdict::Unsettled, Some(other), &says);
+        let contradicts = contradicts(self.explanation).filter(|_| !self.needs_a_wakeup);
+        match contradicts.map(|says| (says, self.speaks_by_itself())) {
+            None => {}
+            Some((_, Some(recorded))) => self.says.push(recorded),
+            Some((says, None)) => return self.ends(Verdict::Unsettled, Some(other), &says),
         }
         match is_whole(self.tally) {
             true => self.ends(Verdict::Confirmed, Some(other), ""),
@@ -131,6 +139,25 @@ impl Case<'_, '_> {
                 "it does not end the same each time",
             ),
         }
+    }
+
+    /// What the recorded runs say where no schedules were drawn: that all that fail have what is blamed, and none that
+    /// passes. Only for a story that follows the steps of a run: what is found by comparing runs goes with the failure anyway.
+    fn speaks_by_itself(&self) -> Option<String> {
+        let told = &*self.explanation;
+        let follows = told.engines.iter().any(|engine| engine == "orders");
+        if told.evidence.is_some() || told.certainty != Certainty::Likely || !follows {
+            return None;
+        }
+        let of = counted(self.proposers, told)?;
+        let is_exact = of.failing_with == of.failing && of.passing_with == 0;
+        (is_exact && of.failing >= FAILING && of.passing >= PASSING).then(|| {
+            format!(
+                "No schedules were drawn with it and without it; of the recorded runs all {} different orders that fail have \
+                 it, and none of {} that pass.",
+                of.failing, of.passing
+            )
+        })
     }
 
     pub fn ends(self, verdict: Verdict, other: Option<PassedOrder>, reason: &str) -> Execution {

@@ -83,6 +83,7 @@ impl<'a> Judge<'a> {
             ..Tally::default()
         };
         let mut case = Case {
+            proposers: self.proposers,
             explanation,
             executor,
             tally,

@@ -346,7 +346,7 @@ fn a_signal_comes_before_the_lock_is_given_back() -> Result<()> {
     let fix = first.fixes.first().context("no fix")?;
     ensure!(
         fix.kind == FixKind::WidenSection
-            && fix.title == "keep `request->lock` from line 35 to line 39",
+            && fix.title == "keep `lock` of `request` from line 35 to line 39",
         "{fix:?}"
     );
     let tried = fix.tried.as_ref().context("it was not tried")?;

@@ -12,7 +12,7 @@ mod spurious;
 mod visits;
 mod woken;
 
-use super::view::View;
+use super::{locking::taken_again, view::View};
 use crate::{
     Budget,
     callers::{comes_again, common_sites},
@@ -149,7 +149,16 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     if found.is_empty() {
         found = seldom(view);
     }
-    found.sort_by_key(|candidate| (candidate.cost, candidate.at, rows(view, &candidate.story)));
+    // That memory was freed is a fact of the run: other stories may tell how it came to that.
+    let is_other = |story: &Story| !matches!(story, Story::AfterFree { .. });
+    found.sort_by_key(|one| {
+        (
+            one.cost,
+            is_other(&one.story),
+            one.at,
+            rows(view, &one.story),
+        )
+    });
     found
 }
 
@@ -252,7 +261,9 @@ fn apart(view: &View, first: EventId, second: EventId) -> u32 {
     const ANOTHER_VISIT: u32 = 30;
     match common_sites(&view.run, first, second) {
         None => NOTHING_COMMON,
-        Some(_) if comes_again(&view.run, first, second) => ANOTHER_VISIT,
+        Some(_) if comes_again(&view.run, first, second) || taken_again(view, first, second) => {
+            ANOTHER_VISIT
+        }
         Some(_) => 0,
     }
 }
