@@ -241,9 +241,12 @@ impl ThreadMemoryWalk {
             return false;
         };
         for (start, end, byte) in ranges {
-            block.ranges.set(offset + start, offset + end, byte);
+            let (start, end) = (offset.saturating_add(start), offset.saturating_add(end));
+            block.ranges.set(start, end, byte);
         }
-        let moved = pieces.into_iter().map(|(at, piece)| (offset + at, piece));
+        let moved = pieces
+            .into_iter()
+            .filter_map(|(at, piece)| Some((offset.checked_add(at)?, piece)));
         block.pieces.extend(moved);
         true
     }
