@@ -1,6 +1,7 @@
 //! The parts of a file of machine code that lifting needs: sections, symbols, and the addresses that the loader
 //! writes.
 
+use super::thread_data::ThreadData;
 use object::{
     Object as _, ObjectSection as _, ObjectSymbol as _, ObjectSymbolTable as _, RelocationFlags,
     RelocationTarget, SectionKind, SymbolKind,
@@ -56,6 +57,8 @@ pub(in crate::assemble) struct LoadedFile {
     pub(super) constructors: (u64, u64),
     /// `true` if the loader may put the file anywhere: then no number in the code is an address.
     pub(super) is_position_independent: bool,
+    /// Data of which each thread has its own.
+    pub(super) thread_data: ThreadData,
 }
 
 impl LoadedFile {
@@ -68,6 +71,7 @@ impl LoadedFile {
             functions: functions(file),
             constructors: (0, 0),
             is_position_independent: file.kind() == object::ObjectKind::Dynamic,
+            thread_data: ThreadData::read(file),
         };
         if let Some(table) = file.section_by_name(".init_array") {
             let (start, size) = (table.address(), table.size());
@@ -93,6 +97,7 @@ impl LoadedFile {
             functions: FxHashMap::default(),
             constructors: (0, 0),
             is_position_independent: true,
+            thread_data: ThreadData::default(),
         }
     }
 

@@ -19,7 +19,7 @@ use unsnarl_trace::program::{BinaryOp, Op, Operand, Scaled};
 pub(super) type Lifted = Option<()>;
 
 /// The offset of the canary in a thread's own memory.
-const GUARD: u64 = 0x28;
+pub(super) const GUARD: u64 = 0x28;
 
 /// Registers that pass integers, by their number in the encoding.
 pub(super) const ARGUMENTS: [usize; 6] = [7, 6, 2, 1, 8, 9];
@@ -58,6 +58,15 @@ pub(super) struct OperandPlace {
 }
 
 impl OperandPlace {
+    /// So many bytes behind an address.
+    pub fn at(base: Operand, bytes: i64) -> OperandPlace {
+        OperandPlace {
+            base,
+            bytes,
+            scaled: Vec::new(),
+        }
+    }
+
     /// So many bytes behind.
     pub fn behind(&self, bytes: i64) -> OperandPlace {
         OperandPlace {
@@ -103,7 +112,7 @@ impl Lifting<'_> {
     pub fn place(&mut self, one: &Instruction) -> Option<OperandPlace> {
         match one.segment_prefix() {
             Name::None | Name::CS | Name::DS | Name::ES | Name::SS => {}
-            _ => return self.own_place(one),
+            _ => return self.own_place(one).or_else(|| self.thread_place(one)),
         }
         let index = one.memory_index();
         let mut place = match one.memory_base() {
@@ -135,7 +144,7 @@ impl Lifting<'_> {
         Some(place)
     }
 
-    /// A place in memory of the thread's own: the canary's.
+    /// The place of the canary.
     fn own_place(&mut self, one: &Instruction) -> Option<OperandPlace> {
         let is_guard = one.segment_prefix() == Name::FS
             && one.memory_base() == Name::None

@@ -27,6 +27,7 @@ mod lines;
 mod stack;
 #[cfg(test)]
 mod tests;
+mod thread_data;
 mod translate;
 mod unit;
 mod vectors;
@@ -460,7 +461,7 @@ fn callback_name<'t>(tables: &'t UnitTables, op: &Op) -> Option<&'t str> {
 
 /// Returns whether an instruction uses the stack's canary.
 fn has_guard(one: &Instruction) -> bool {
-    one.segment_prefix() == Register::FS
+    one.segment_prefix() == Register::FS && one.memory_displacement64() == function::GUARD
 }
 
 impl Lifting<'_> {

@@ -220,7 +220,7 @@ impl Lifting<'_> {
     }
 
     fn moves(&mut self, one: &Instruction) -> Lifted {
-        if self.only_moves_pointer(one) {
+        if self.only_moves_pointer(one) || self.takes_thread_address(one).is_some() {
             return Some(());
         }
         let bits = width(one, 0);
