@@ -22,7 +22,7 @@ mod walk;
 pub use expr::{Binary, Comparison, ExprId, ExprNode, Exprs, SymbolId, Unary};
 pub use path::{Local, LocalId, PathAction, PathNode, PrivateVariable, SourcePlace};
 pub use trace::{
-    Action, Bug, CellId, Concretized, MemoryObject, SharedCell, StepId, SymbolOrigin, SymbolicStep,
-    SymbolicTrace, ThreadTrace, UnknownValue,
+    Action, Bug, CellId, Concretized, MemoryObject, NamedValues, SharedCell, StepId, SymbolOrigin,
+    SymbolicStep, SymbolicTrace, ThreadTrace, UnknownValue, ValueNames,
 };
 pub use walk::{Walked, WalkedPaths, concrete, walk, walk_in_words, walk_paths};

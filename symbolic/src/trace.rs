@@ -4,6 +4,7 @@ use super::{
     expr::{ExprId, Exprs, SymbolId},
     path::{Local, PathNode, PrivateVariable, SourcePlace},
 };
+use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_trace::{EventId, EventKind, LocationId, SiteId, ThreadId};
 
 /// A run as expressions. Everything in it is a function of the symbols; the recorded run is one assignment.
@@ -27,12 +28,26 @@ pub struct SymbolicTrace {
     pub variables: Vec<PrivateVariable>,
     /// Places of path nodes; row 0 is "not known".
     pub places: Vec<SourcePlace>,
+    /// Names that the source has for values of cells and variables.
+    pub value_names: ValueNames,
     /// The bug condition of the failure.
     pub bug: Bug,
     /// Values that were fixed to their recorded number although they depend on values read, each site once.
     pub concretized: Vec<Concretized>,
     /// Parts of the run that could not be followed, in words, with the consequence.
     pub gaps: Vec<String>,
+}
+
+/// Names of the values of one type: enumerators, truth values, the null pointer.
+pub type NamedValues = Arc<[(u128, String)]>;
+
+/// Names that the source has for values, by what holds them.
+#[derive(Clone, Debug, Default)]
+pub struct ValueNames {
+    /// For cells.
+    pub cells: BTreeMap<CellId, NamedValues>,
+    /// For rows of [`SymbolicTrace::variables`].
+    pub variables: BTreeMap<u32, NamedValues>,
 }
 
 /// A step: thread and index into its [`ThreadTrace::steps`].

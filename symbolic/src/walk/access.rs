@@ -109,6 +109,13 @@ impl PathMachine<'_> {
             .and_then(|value| value.bits);
         let location = self.names.get(&(address, size.into())).copied();
         let cell = CellId(self.made_cells.len() as u32);
+        let names = self.value_names(address, size);
+        if let Some(words) = &mut self.words {
+            words
+                .value_names
+                .cells
+                .extend(names.map(|names| (cell, names)));
+        }
         self.made_cells.push(SharedCell {
             name: self.location_name(address, location),
             location: location.unwrap_or_default(),

@@ -311,7 +311,7 @@ impl PathMachine<'_> {
             .filter(|thread| thread.state == BranchState::Lost)
             .count();
         let all = self.threads.len();
-        let words = self.words.unwrap_or_default();
+        let words = self.words.take().unwrap_or_default();
         let trace = SymbolicTrace {
             exprs: self.exprs,
             symbols: self.symbols,
@@ -329,6 +329,7 @@ impl PathMachine<'_> {
             locals: words.locals,
             variables: words.variables,
             places: words.places,
+            value_names: words.value_names,
             bug: self.bug,
             concretized: self.concretized.into_iter().collect(),
             gaps: self.gaps,

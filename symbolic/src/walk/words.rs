@@ -1,16 +1,22 @@
 //! Records the threads' paths in the source's words, beside the steps: assignments to private variables,
 //! branches, and control dependences.
 
-use super::{access::By, machine::PathMachine, thread::TakenBranch, value::Scalar};
+use super::{
+    access::By,
+    machine::PathMachine,
+    thread::{Activity, TakenBranch},
+    value::Scalar,
+};
 use crate::{
     expr::{Comparison, ExprId},
     path::{Local, LocalId, PathAction, PathNode, PrivateVariable, SourcePlace},
-    trace::StepId,
+    trace::{NamedValues, StepId, ValueNames},
 };
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::{path::Path, rc::Rc};
 use unsnarl_trace::{
     LocationId, Run, SiteId, ThreadId,
+    meta::is_system,
     program::{
         DebugKind, DebugTypeId, Function, FunctionId, Op, Operand, PlaceId, Unit, UnitId, ValueId,
         flow::ControlFlow,
@@ -26,6 +32,7 @@ pub(super) struct PathWords {
     pub locals: Vec<Local>,
     pub variables: Vec<PrivateVariable>,
     pub places: Vec<SourcePlace>,
+    pub value_names: ValueNames,
     known_variables: FxHashMap<(u64, u8, ThreadId), u32>,
     known_places: FxHashMap<PlaceKey, u32>,
     flows: FxHashMap<(UnitId, FunctionId), Rc<ControlFlow>>,
@@ -111,18 +118,15 @@ impl PathMachine<'_> {
         })))
     }
 
-    /// The thread's position, as a row of places. Instructions that set up a function's parameters have no
-    /// place of their own and get that of the function.
+    /// The thread's position in the program's own sources, as a row of places: of library code the line that calls
+    /// it. Instructions that set up a function's parameters have no place of their own and get that of the function.
     fn said_place(&mut self, id: ThreadId, site: SiteId) -> u32 {
-        let at = self.instruction(id).map(|instruction| instruction.place);
-        let unit = self.frame(id).map(|frame| frame.unit);
-        let code = self.code(id);
-        let at = match code.zip(at) {
-            Some(((model, function), at)) if model.place(at).line == 0 => Some(function.place),
-            _ => at,
+        let stack = self.thread(id).map_or(&[][..], |thread| &thread.stack);
+        let at = match stack.last() {
+            Some(Activity::Code(_)) => self.own_place(stack),
+            _ => None,
         };
-        let model = code.map(|(unit, _)| unit);
-        let run = self.run;
+        let (run, program) = (self.run, self.program);
         let Some(words) = &mut self.words else {
             return 0;
         };
@@ -135,13 +139,39 @@ impl PathMachine<'_> {
                 function: row.function.clone(),
             }
         };
-        match (unit, model, at) {
-            (Some(unit), Some(model), Some(at)) if model.place(at).line > 0 => words
-                .place(PlaceKey::Model(unit, at), |words| {
-                    of_model(words, model, at)
-                }),
-            _ => words.place(PlaceKey::Site(site), of_site),
+        let found = at.and_then(|(unit, at)| Some((unit, at, program.unit(unit)?)));
+        match found {
+            Some((unit, at, model)) => words.place(PlaceKey::Model(unit, at), |words| {
+                of_model(words, model, at)
+            }),
+            None => words.place(PlaceKey::Site(site), of_site),
         }
+    }
+
+    /// The innermost place in the program's own sources of a stack, or else its innermost place.
+    fn own_place(&self, stack: &[Activity]) -> Option<(UnitId, PlaceId)> {
+        let mut innermost = None;
+        for activity in stack.iter().rev() {
+            let Activity::Code(frame) = activity else {
+                continue;
+            };
+            let model = self.program.unit(frame.unit)?;
+            let function = model.function(frame.function)?;
+            let at = function.instructions.get(frame.at as usize)?.place;
+            let mut at = match model.place(at).line {
+                0 => function.place,
+                _ => at,
+            };
+            while model.place(at).line > 0 {
+                innermost.get_or_insert((frame.unit, at));
+                let place = model.place(at);
+                if !is_system(model.file(place)) {
+                    return Some((frame.unit, at));
+                }
+                at = place.inlined_at;
+            }
+        }
+        innermost
     }
 
     fn push(&mut self, id: ThreadId, site: SiteId, what: PathAction) -> Option<u32> {
@@ -231,6 +261,7 @@ impl PathMachine<'_> {
             return value;
         };
         let width = self.exprs.width(value.said);
+        let names = self.value_names(address, size);
         let Some(words) = &mut self.words else {
             return value;
         };
@@ -244,6 +275,10 @@ impl PathMachine<'_> {
             address,
             size,
         });
+        words
+            .value_names
+            .variables
+            .extend(names.map(|names| (variable, names)));
         let local = LocalId(u32::try_from(words.locals.len()).unwrap_or(u32::MAX));
         words.locals.push(Local {
             variable,
@@ -267,6 +302,16 @@ impl PathMachine<'_> {
             place_of_result(function).filter(|_| is_own)
         });
         number.is_some() && place == number.map(ValueId)
+    }
+
+    /// The names that the source has for values at an address.
+    pub(super) fn value_names(&self, address: u64, size: u8) -> Option<NamedValues> {
+        let object = self.memory.object(address)?;
+        let &(unit, ty) = self.debug_types.get(&object.base)?;
+        let model = self.program.unit(unit)?;
+        let (_, ty, offset) = member_at(model, ty, address - object.base, size.into());
+        let is_whole = offset == 0 && model.debug_type(ty)?.size == u64::from(size);
+        names_of(model, ty).filter(|_| is_whole)
     }
 
     /// The source's name for a variable at an address; `None` for compiler-generated objects.
@@ -321,6 +366,15 @@ fn of_model(words: &PathWords, model: &Unit, at: PlaceId) -> SourcePlace {
 
 /// `.field[2]` for bytes of a type; `+4` where no member has them.
 fn member_path(unit: &Unit, ty: DebugTypeId, offset: u64, size: u64) -> String {
+    let (path, _, offset) = member_at(unit, ty, offset, size);
+    match offset {
+        0 => path,
+        _ => format!("{path}+{offset}"),
+    }
+}
+
+/// The path to the innermost member that holds bytes of a type, with its type and the offset in it.
+fn member_at(unit: &Unit, ty: DebugTypeId, offset: u64, size: u64) -> (String, DebugTypeId, u64) {
     let (mut ty, mut offset, mut path) = (ty, offset, String::new());
     while let Some(row) = unit.debug_type(ty) {
         match &row.kind {
@@ -348,8 +402,29 @@ fn member_path(unit: &Unit, ty: DebugTypeId, offset: u64, size: u64) -> String {
             _ => break,
         }
     }
-    match offset {
-        0 => path,
-        _ => format!("{path}+{offset}"),
-    }
+    (path, ty, offset)
+}
+
+fn is_c(unit: &Unit) -> bool {
+    Path::new(&unit.source).extension() == Some("c".as_ref())
+}
+
+/// The names that the source has for values of a type.
+fn names_of(unit: &Unit, ty: DebugTypeId) -> Option<NamedValues> {
+    let row = unit.debug_type(ty)?;
+    let bits = u32::try_from(row.size.checked_mul(8)?).ok()?;
+    let mask = u128::MAX.checked_shr(128u32.checked_sub(bits)?)?;
+    let named = |bits: u128, name: &str| (bits, name.to_owned());
+    let names = match &row.kind {
+        DebugKind::Enum(all) => {
+            let all = all.iter();
+            all.map(|one| named(one.value as u128 & mask, &one.name))
+                .collect()
+        }
+        DebugKind::Boolean => vec![named(0, "false"), named(1, "true")],
+        DebugKind::Pointer(_) if is_c(unit) => vec![named(0, "NULL")],
+        DebugKind::Pointer(_) => vec![named(0, "nullptr")],
+        _ => return None,
+    };
+    Some(names.into())
 }
