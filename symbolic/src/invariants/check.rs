@@ -7,6 +7,7 @@ use super::model::{Fact, Kind, PathExplanation, Statement};
 use crate::{ExprId, Exprs, SymbolId, expr::Values, schedules::SolverTerms};
 use std::{collections::BTreeSet, fmt};
 use unsnarl_core::Budget;
+use unsnarl_trace::EventKind;
 use z3::{Params, SatResult, Solver};
 
 /// A violation of a definition by an explanation.
@@ -37,6 +38,8 @@ pub enum Violation {
     },
     /// A stated order is not the path's.
     Order(usize, usize),
+    /// Another thread changes what is said to be left alone up to this statement.
+    Touched(usize),
     /// The solver gave no answer within its limits, at this statement.
     Unknown(usize),
 }
@@ -160,7 +163,7 @@ impl Check<'_> {
     fn invariant(&self, position: usize) -> Vec<ExprId> {
         let values = self.of.at(position).filter_map(|fact| match fact {
             Fact::Value(id) => Some(*id),
-            Fact::Order { .. } => None,
+            Fact::Order { .. } | Fact::Untouched { .. } => None,
         });
         values.collect()
     }
@@ -340,12 +343,13 @@ impl Check<'_> {
     }
 }
 
-/// `true` for a write that is in the slice only for its order.
+/// `true` for a write or signal that is in the slice only for its order.
 fn is_hazard_only(of: &PathExplanation, statement: &Statement) -> bool {
     let made = statement.makes;
     let is_said = of.invariants.iter().any(|reach| match reach.fact {
         Fact::Value(id) => made.is_some_and(|made| of.exprs.symbols(id).contains(&made)),
-        Fact::Order { .. } => false,
+        Fact::Order { .. } | Fact::Untouched { .. } => false,
     });
-    statement.kind == Kind::Write && !is_said
+    use EventKind::{Broadcast, Signal};
+    matches!(statement.kind, Kind::Write | Kind::Sync(Signal | Broadcast)) && !is_said
 }

@@ -8,6 +8,7 @@
 mod bug;
 mod build;
 mod memory;
+mod waits;
 
 use super::model::{Kind, Statement, Unexplained, Var, VarKind};
 use crate::{
@@ -26,6 +27,8 @@ pub(super) struct EncodedPath {
     pub objects: Vec<MemoryObject>,
     /// The statements in order; the last one is the failure.
     pub statements: Vec<Statement>,
+    /// `true` if threads wait for ever.
+    pub is_deadlock: bool,
     /// Notes on values that were fixed to the recorded ones.
     pub taken_as_recorded: Vec<String>,
     pub is_concrete: bool,

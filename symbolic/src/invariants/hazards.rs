@@ -9,7 +9,7 @@
 
 use super::{
     encode::EncodedPath,
-    model::{Fact, Hazard, Kind, Level, Reach},
+    model::{Fact, Hazard, Kind, Level, Reach, VarKind},
 };
 use crate::ExprNode;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,6 +118,9 @@ pub(super) fn hazards(
         if let Some(writes) = writes.filter(|_| is_read(encoding, read)) {
             found.of_read(read, writes, level);
         }
+        if level.war && waits(encoding, read) {
+            found.of_wait(read);
+        }
     }
     found.hazards.reaches.sort();
     found.hazards
@@ -169,6 +172,19 @@ impl FoundHazards<'_> {
             for write in self.nearest(read, after) {
                 self.pair((read, write, Hazard::War), self.resumed(read, write));
             }
+        }
+    }
+
+    /// The last signal of each other thread that came before a wait and woke nobody.
+    fn of_wait(&mut self, wait: usize) {
+        let is_lost = |row: &usize| {
+            let statement = self.encoding.statement(*row);
+            statement.is_some_and(|one| one.recorded == Some(0))
+                && signals(self.encoding, *row, wait)
+        };
+        let before: Vec<usize> = (0..wait).rev().filter(is_lost).collect();
+        for signal in self.nearest(wait, before.iter()) {
+            self.pair((signal, wait, Hazard::Missed), self.encoding.failure());
         }
     }
 
@@ -229,8 +245,67 @@ impl FoundHazards<'_> {
     }
 }
 
+/// Returns whether a statement begins a wait that nothing ended.
+fn waits(encoding: &EncodedPath, row: usize) -> bool {
+    let made = encoding.statement(row).and_then(|one| one.makes);
+    let made = made.and_then(|made| encoding.var(made));
+    made.is_some_and(|var| var.kind == VarKind::Waiting)
+}
+
+/// Returns whether a statement signals what another one waits for.
+fn signals(encoding: &EncodedPath, row: usize, wait: usize) -> bool {
+    let is_same = encoding
+        .statement(row)
+        .zip(encoding.statement(wait))
+        .is_some_and(|(signal, wait)| signal.name == wait.name);
+    is_same
+        && encoding.statement(row).is_some_and(|one| {
+            matches!(
+                one.kind,
+                Kind::Sync(EventKind::Signal | EventKind::Broadcast)
+            )
+        })
+}
+
+/// What no other thread did, where that made a slice without steps of several threads fail: reads that found the
+/// first value or one of their own thread, and waits on conditions that nobody signalled.
+pub(super) fn absences(encoding: &EncodedPath, rows: &BTreeSet<usize>) -> Vec<Reach> {
+    let reads = rows.iter().filter(|row| is_read(encoding, **row));
+    let reads = reads.filter_map(|&until| {
+        let since = source(encoding, until);
+        is_alone(encoding, since, until).then_some((since, until))
+    });
+    let until = encoding.failure();
+    let open = rows.iter().filter(|row| {
+        let kind = encoding.statement(**row).map(|one| one.kind);
+        let is_open = kind == Some(Kind::Sync(EventKind::Wait)) && waits(encoding, **row);
+        is_open && !(**row..until).any(|signal| signals(encoding, signal, **row))
+    });
+    let open = open.map(|&wait| (Some(wait), until));
+    let reach = |(since, until): (Option<usize>, usize)| Reach {
+        from: since.map_or(0, |since| since + 1),
+        to: until,
+        fact: Fact::Untouched { since, until },
+    };
+    reads.chain(open).map(reach).collect()
+}
+
+/// Returns whether no other thread writes the variable of a read between two statements.
+fn is_alone(encoding: &EncodedPath, since: Option<usize>, until: usize) -> bool {
+    let variable = accessed(encoding, until);
+    let own = encoding.statement(until).map(|one| one.thread);
+    let from = since.unwrap_or(0);
+    (from..until).all(|row| {
+        let statement = encoding.statement(row);
+        let is_other = statement.is_some_and(|one| {
+            one.kind == Kind::Write && (since.is_none() || Some(one.thread) != own)
+        });
+        !is_other || accessed(encoding, row) != variable
+    })
+}
+
 /// `true` if a slice has accesses of one variable by two threads, one of them a write, that no
-/// synchronization orders in every execution.
+/// synchronization orders in every execution, or locks that threads of a deadlock hold.
 pub(super) fn meets(encoding: &EncodedPath, forced: &ForcedReach, rows: &BTreeSet<usize>) -> bool {
     let mut by_variable: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &row in rows {
@@ -238,12 +313,17 @@ pub(super) fn meets(encoding: &EncodedPath, forced: &ForcedReach, rows: &BTreeSe
             by_variable.entry(variable).or_default().push(row);
         }
     }
-    by_variable.values().any(|accesses| {
-        let pairs = accesses
-            .iter()
-            .enumerate()
-            .flat_map(|(at, a)| accesses.iter().skip(at + 1).map(move |b| (*a, *b)));
-        let mut pairs = pairs.filter(|(a, b)| !is_read(encoding, *a) || !is_read(encoding, *b));
-        pairs.any(|(a, b)| !forced.orders(encoding, a, b))
-    })
+    let locks = rows.iter().filter_map(|row| encoding.statement(*row));
+    let locks = locks.filter(|one| one.kind == Kind::Lock);
+    let lockers: BTreeSet<ThreadId> = locks.map(|one| one.thread).collect();
+    let is_circle = encoding.is_deadlock && lockers.len() > 1;
+    is_circle
+        || by_variable.values().any(|accesses| {
+            let pairs = accesses
+                .iter()
+                .enumerate()
+                .flat_map(|(at, a)| accesses.iter().skip(at + 1).map(move |b| (*a, *b)));
+            let mut pairs = pairs.filter(|(a, b)| !is_read(encoding, *a) || !is_read(encoding, *b));
+            pairs.any(|(a, b)| !forced.orders(encoding, a, b))
+        })
 }

@@ -40,7 +40,7 @@ pub use told::{SliceSizes, ToldInvariant, ToldInvariants, ToldLine, told};
 
 use crate::{StepId, SymbolicTrace};
 use encode::EncodedPath;
-use hazards::{ForcedReach, Hazards, hazards, meets};
+use hazards::{ForcedReach, Hazards, absences, hazards, meets};
 use minimal::Core;
 use solve::SatisfiabilityQuery;
 use std::collections::BTreeSet;
@@ -75,6 +75,11 @@ pub fn explain(
 ) -> Result<PathExplanation, Unexplained> {
     prepare(trace, run, order)?.explain(options, budget)
 }
+
+/// Words for a slice of one thread alone.
+const NONE: &str = "no level contains a step between threads whose order timing decided: this does not look like a concurrency bug";
+/// Words for a slice that steps of other threads would have changed.
+const ABSENT: &str = "no level contains a step between threads: what another thread could have changed in time was not changed";
 
 /// A slice at a level.
 struct Sliced {
@@ -122,6 +127,13 @@ impl PreparedPath {
             sliced.level,
             options.every_write,
         );
+        let rows = sliced.rows();
+        if sliced.hazards.reaches.is_empty() && !meets(&encoding, &self.forced, &rows) {
+            sliced.hazards.reaches = absences(&encoding, &rows);
+            if sliced.why == NONE && !sliced.hazards.reaches.is_empty() {
+                sliced.why = ABSENT;
+            }
+        }
         let mut explanation = made(encoding, sliced, found);
         explanation.counts.questions = asker.questions;
         Ok(explanation)
@@ -180,9 +192,13 @@ impl PreparedPath {
     ) -> Result<Sliced, Unexplained> {
         const FLOW: &str = "the flow of data alone contains all steps between threads";
         const HAZARDS: &str = "the lightest that contains a step between threads: an access that another thread's came in between";
-        const NONE: &str = "no level contains a step between threads whose order timing decided: this does not look like a concurrency bug";
         let mut first = None;
-        for light in [Level::DS, Level::CS] {
+        // A wait without its reason says nothing.
+        let waits = encoding.vars.iter().any(|var| var.kind == VarKind::Waiting);
+        let lights = [Level::DS, Level::CS]
+            .into_iter()
+            .filter(|light| light.cs || !waits);
+        for light in lights {
             let mut sliced = self.at(encoding, light, options, asker, budget)?;
             let level = Level {
                 cs: light.cs,

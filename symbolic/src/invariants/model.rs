@@ -1,6 +1,6 @@
 //! Data model of an explanation by error invariants.
 
-use crate::{ExprId, Exprs, MemoryObject, SourcePlace, StepId, SymbolId};
+use crate::{ExprId, Exprs, MemoryObject, NamedValues, SourcePlace, StepId, SymbolId};
 use std::fmt;
 use unsnarl_core::StopReason;
 use unsnarl_trace::{EventId, EventKind, SiteId, ThreadId};
@@ -122,6 +122,8 @@ pub struct Var {
     pub recorded: Option<u128>,
     /// Kind of the version.
     pub kind: VarKind,
+    /// Names that the source has for its values.
+    pub names: Option<NamedValues>,
     /// The variable it is a version of, a row of [`Explanation::variables`]; `None` for helpers without a
     /// counterpart in the source.
     pub variable: Option<u32>,
@@ -144,6 +146,10 @@ pub enum VarKind {
     Lock,
     /// Freed state of a memory block.
     Freed,
+    /// Wait of a thread that nothing ended: 1.
+    Waiting,
+    /// Number of units of a semaphore.
+    Units,
     /// Direction of a branch: 1 if it went as recorded.
     Taken,
 }
@@ -211,6 +217,8 @@ pub enum Hazard {
     Waw,
     /// Write after read: the later access overwrites the value that the earlier one read.
     War,
+    /// Wait after signal: the signal came while the later thread did not wait yet.
+    Missed,
 }
 
 /// A conjunct of an invariant.
@@ -226,6 +234,13 @@ pub enum Fact {
         after: usize,
         /// The hazard that the order avoids or causes.
         hazard: Hazard,
+    },
+    /// Absence of steps of other threads: between two statements none changes what the later one reads or waits for.
+    Untouched {
+        /// The earlier statement; none for the beginning of the run.
+        since: Option<usize>,
+        /// The later one.
+        until: usize,
     },
 }
 

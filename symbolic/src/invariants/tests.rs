@@ -5,6 +5,7 @@ mod path;
 mod random;
 mod refused;
 mod sizes;
+mod waits;
 
 use super::*;
 use crate::{SymbolId, SymbolicTrace, dsp::fixture::fixture};

@@ -1,14 +1,14 @@
 //! An explanation for people: the relevant lines in execution order, and between them the conditions that had
 //! to hold for the run to fail.
 
-use super::model::{Fact, Kind, Minimality, PathExplanation, Reach, Statement};
+use super::model::{Fact, Hazard, Kind, Minimality, PathExplanation, Reach, Statement, VarKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unsnarl_core::{
     explanation::{InvariantMark, Place},
-    facts::{thread_in_words, thread_name, value, verb},
+    facts::{location_in_words, thread_in_words, thread_name, value, variable, without_function},
 };
-use unsnarl_trace::{EventKind, Run, ThreadId};
+use unsnarl_trace::{EventId, EventKind, Location, Run, ThreadId};
 
 /// An explanation in words.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -85,12 +85,15 @@ pub struct ToldInvariant {
     pub until: usize,
 }
 
+/// Bound on the actions of a line that are told one by one.
+const MOST_SAID: usize = 6;
 /// Bound on the distance between the two statements of one event.
 const NEAR: usize = 4;
 
 /// Puts an explanation into words. Facts that an acquire or release line states itself are left out, and so
 /// are facts that begin and end within one line, where nobody can look.
 pub fn told(explanation: &PathExplanation, run: &Run) -> ToldInvariants {
+    let explanation = &in_source_names(explanation, run);
     let lines = lines(explanation, run);
     let invariants = held(explanation, run, &lines);
     let counts = explanation.counts;
@@ -110,6 +113,39 @@ pub fn told(explanation: &PathExplanation, run: &Run) -> ToldInvariants {
             kept_variables: counts.kept_variables,
             questions: counts.questions,
         },
+    }
+}
+
+/// The explanation with names for people: without threads and functions before variables of functions, without a
+/// library's members, and with the expression on the line where a heap block has no name of its own.
+fn in_source_names(explanation: &PathExplanation, run: &Run) -> PathExplanation {
+    let mut named = explanation.clone();
+    for statement in &mut named.statements {
+        statement.name = source_name(run, statement.event, &statement.name);
+    }
+    for var in &mut named.vars {
+        let made_by = var.made_by.and_then(|row| explanation.statements.get(row));
+        let event = made_by.and_then(|made| made.event);
+        var.name = match var.kind {
+            VarKind::Units => var.name.clone(),
+            _ => source_name(run, event, &var.name),
+        };
+    }
+    for object in &mut named.objects {
+        object.name = location_in_words(&object.name);
+    }
+    named
+}
+
+fn source_name(run: &Run, event: Option<EventId>, name: &str) -> String {
+    if name.ends_with("._M_use_count") {
+        return format!("use count of {}", location_in_words(name));
+    }
+    let is_block = matches!(Location::of(name), Location::Heap { .. });
+    let event = event.and_then(|event| run.events.get(event));
+    match event.filter(|event| is_block && event.kind.is_access()) {
+        Some(event) => variable(run, &event),
+        None => location_in_words(without_function(run, name)),
     }
 }
 
@@ -159,8 +195,20 @@ fn lines(explanation: &PathExplanation, run: &Run) -> Vec<ToldLine> {
         if line.does.is_empty() {
             line.does = sets.join(", ");
         }
+        line.does = shortened(&line.does);
     }
     lines
+}
+
+/// Leaves out the middle of what a line did again and again.
+fn shortened(does: &str) -> String {
+    let all: Vec<&str> = does.split(", ").collect();
+    match all.as_slice() {
+        [first, second, .., before, last] if all.len() > MOST_SAID => {
+            format!("{first}, {second}, ..., {before}, {last}")
+        }
+        _ => does.to_owned(),
+    }
 }
 
 /// The assignment to a private variable: `fee = 0`, `returns -1`.
@@ -169,7 +217,9 @@ fn set(explanation: &PathExplanation, statement: &Statement) -> Option<String> {
     let bits = statement
         .recorded
         .filter(|_| statement.kind == Kind::Assign)?;
-    let value = explanation.number(bits, made.width);
+    let number = || explanation.number(bits, made.width);
+    let value = explanation.value_name(statement.makes?, bits);
+    let value = value.map_or_else(number, str::to_owned);
     Some(match statement.name.starts_with("result of ") {
         true => format!("returns {value}"),
         false => format!("{} = {value}", statement.name),
@@ -255,7 +305,9 @@ fn does(
         Kind::Lock => format!("locks {}", statement.name),
         Kind::Unlock => format!("unlocks {}", statement.name),
         Kind::Free => "frees".to_owned(),
-        Kind::Sync(kind) => verb(kind).to_owned(),
+        Kind::Sync(kind) => format!("{} {}", kind.verb(), statement.name)
+            .trim_end()
+            .to_owned(),
         Kind::Failure => "fails".to_owned(),
         Kind::Assign | Kind::Branch => return Vec::new(),
     };
@@ -282,6 +334,11 @@ fn halves<'a>(
 
 /// The value that a statement read or wrote: the recorded one, else the model's.
 fn value_of(explanation: &PathExplanation, run: &Run, statement: &Statement) -> Option<String> {
+    let named = statement.makes.zip(statement.recorded);
+    let named = named.and_then(|(made, bits)| explanation.value_name(made, bits));
+    if let Some(named) = named {
+        return Some(named.to_owned());
+    }
     let event = statement.event.and_then(|event| run.events.get(event));
     // The event has the value written, not the value read before.
     let is_update = event.is_some_and(|event| event.kind == EventKind::Rmw);
@@ -306,13 +363,23 @@ fn held(explanation: &PathExplanation, run: &Run, lines: &[ToldLine]) -> Vec<Tol
         let until = lines.iter().position(|line| ends(line) >= reach.to);
         let until = until.unwrap_or(lines.len().saturating_sub(1));
         let line = after.and_then(|after| lines.get(after));
-        let says_itself = line.is_some_and(|line| is_of_lock(explanation, reach, line));
-        if says_itself || after.is_some_and(|after| after >= until) {
+        // What was not done, or done in vain, makes the last line fail: it is told before that line.
+        let is_before = is_of_absence(&reach.fact) && after == Some(until);
+        let after = match is_before {
+            true => until.checked_sub(1),
+            false => after,
+        };
+        let is_last = until + 1 == lines.len();
+        let says_itself = !is_last && line.is_some_and(|line| is_of_lock(explanation, reach, line));
+        if says_itself || (!is_before && after.is_some_and(|after| after >= until)) {
             continue;
         }
+        let text = explanation.say(reach);
+        let mut values = explanation.values(reach);
+        values.retain(|value| !text.ends_with(value.as_str()));
         let held = ToldInvariant {
-            text: explanation.say(reach),
-            values: Some(explanation.values(reach).join(", ")).filter(|text| !text.is_empty()),
+            text,
+            values: Some(values.join(", ")).filter(|text| !text.is_empty()),
             threads: threads(explanation, run, reach),
             after,
             until,
@@ -322,6 +389,15 @@ fn held(explanation: &PathExplanation, run: &Run, lines: &[ToldLine]) -> Vec<Tol
         }
     }
     told
+}
+
+/// `true` for a step that is missing, or came when it had no effect.
+fn is_of_absence(fact: &Fact) -> bool {
+    match fact {
+        Fact::Untouched { .. } => true,
+        Fact::Order { hazard, .. } => *hazard == Hazard::Missed,
+        Fact::Value(_) => false,
+    }
 }
 
 /// `true` if a fact is about the lock that the line acquires or releases.
@@ -349,6 +425,10 @@ fn threads(explanation: &PathExplanation, run: &Run, reach: &Reach) -> Vec<Strin
             let statements = [before, after].into_iter();
             let statements = statements.filter_map(|at| explanation.statements.get(at));
             statements.map(|statement| statement.thread).collect()
+        }
+        Fact::Untouched { until, .. } => {
+            let read = explanation.statements.get(until);
+            read.map(|read| read.thread).into_iter().collect()
         }
     };
     let name = |thread: &ThreadId| thread_name(run, *thread);

@@ -16,6 +16,7 @@ impl PathExplanation {
                 after,
                 hazard,
             } => said.order((before, after), hazard),
+            Fact::Untouched { since, until } => said.untouched(since, until),
         }
     }
 
@@ -52,13 +53,24 @@ impl PathExplanation {
             let var = self.vars.get(symbol.index());
             let recorded = var.and_then(|var| Some((var.recorded?, var.width)));
             if let Some((bits, width)) = recorded {
-                let value = format!("{} {verb} {}", said.name(symbol), self.number(bits, width));
+                let number = || self.number(bits, width);
+                let value = self
+                    .value_name(symbol, bits)
+                    .map_or_else(number, str::to_owned);
+                let value = format!("{} {verb} {value}", said.name(symbol));
                 if !values.contains(&value) {
                     values.push(value);
                 }
             }
         }
         values
+    }
+
+    /// The source's name for a value of a version.
+    pub(super) fn value_name(&self, symbol: SymbolId, bits: u128) -> Option<&str> {
+        let names = self.vars.get(symbol.index())?.names.as_ref()?;
+        let found = names.iter().find(|(value, _)| *value == bits);
+        found.map(|(_, name)| name.as_str())
     }
 
     /// The variable and the number, if the conjunct is an equality of them.
@@ -240,8 +252,26 @@ impl Said<'_> {
             Some(format!("{function} returned {value}"))
         });
         let truth = || truth.map(|(symbol, is_so)| format!("{} is {is_so}", self.name(symbol)));
-        let said = result.or_else(truth);
+        let said = result.or_else(|| self.named(id)).or_else(truth);
         said.unwrap_or_else(|| self.expression(id))
+    }
+
+    /// The truth value that code has turned round to look at it: `b` of `(b ^ 1) == 0`, for a byte of 0 or 1.
+    fn turned(&self, id: ExprId) -> Option<SymbolId> {
+        let exprs = &self.of.exprs;
+        let ExprNode::Compare(Comparison::Eq, turned, zero) = exprs.node(id) else {
+            return None;
+        };
+        let ExprNode::Binary(Binary::Xor, byte, one) = exprs.node(turned) else {
+            return None;
+        };
+        let ExprNode::Symbol(symbol) = exprs.node(byte) else {
+            return None;
+        };
+        let recorded = self.of.vars.get(symbol.index())?.recorded?;
+        let numbers = (exprs.constant(one), exprs.constant(zero));
+        let is_bool = exprs.width(byte) == 8 && recorded <= 1 && numbers == (Some(1), Some(0));
+        is_bool.then_some(symbol)
     }
 
     /// The truth value that a condition consists of, and its sign.
@@ -251,6 +281,9 @@ impl Said<'_> {
             ExprNode::Unary(Unary::Not, of) => (of, false),
             _ => (id, true),
         };
+        if let Some(turned) = self.turned(of) {
+            return Some((turned, is_so));
+        }
         // A truth value in memory has a byte.
         let bit = match exprs.node(of) {
             ExprNode::Unary(Unary::Extract(0), byte) => byte,
@@ -262,7 +295,43 @@ impl Said<'_> {
         }
     }
 
+    /// A comparison with a value that has a name: `state == Closed`, `entry != NULL`, `is_open is true`.
+    fn named(&self, id: ExprId) -> Option<String> {
+        let exprs = &self.of.exprs;
+        let (of, is_so) = match exprs.node(id) {
+            ExprNode::Unary(Unary::Not, of) => (of, false),
+            _ => (id, true),
+        };
+        let ExprNode::Compare(comparison, a, b) = exprs.node(of) else {
+            return None;
+        };
+        let (symbol, number, is_turned) = match (exprs.node(a), exprs.node(b)) {
+            (ExprNode::Symbol(symbol), _) => (symbol, b, false),
+            (_, ExprNode::Symbol(symbol)) => (symbol, a, true),
+            _ => return None,
+        };
+        let value = self.of.value_name(symbol, exprs.constant(number)?)?;
+        let sign = match (comparison, is_so, is_turned) {
+            (Comparison::Eq, true, _) => "==",
+            (Comparison::Eq, false, _) => "!=",
+            (Comparison::Ule | Comparison::Sle, true, false) => "<=",
+            (Comparison::Ule | Comparison::Sle, true, true) => ">=",
+            (Comparison::Ult | Comparison::Slt, true, false) => "<",
+            (Comparison::Ult | Comparison::Slt, true, true) => ">",
+            _ => return None,
+        };
+        let name = self.name(symbol);
+        Some(match (sign, value) {
+            ("==", "true") | ("!=", "false") => format!("{name} is true"),
+            ("==", "false") | ("!=", "true") => format!("{name} is false"),
+            _ => format!("{name} {sign} {value}"),
+        })
+    }
+
     fn expression(&self, id: ExprId) -> String {
+        if let Some(named) = self.named(id) {
+            return named;
+        }
         let exprs = &self.of.exprs;
         // A range that ends near its type's smallest number only says that nothing overflows.
         if let ExprNode::Binary(Binary::And, least, most) = exprs.node(id)
@@ -302,6 +371,10 @@ impl Said<'_> {
                 ))
             }
             (VarKind::Freed, None) => Some(format!("{} is freed", var.name)),
+            (VarKind::Waiting, None) => {
+                let waiter = self.of.thread(var.thread?);
+                Some(format!("{waiter} waits for {}", var.name))
+            }
             (VarKind::Taken, None) => self.taken(var.made_by?),
             _ => None,
         }
@@ -349,6 +422,31 @@ impl Said<'_> {
             Hazard::War => {
                 format!("{b} stored {name} at line {late} after {a} read it at line {early}")
             }
+            Hazard::Missed => format!(
+                "{b} waited for {name} at line {late} after {a} had signalled it at line {early}, when no thread waited"
+            ),
+        }
+    }
+
+    /// `no thread stored saved before main read it at line 83`.
+    fn untouched(&self, since: Option<usize>, until: usize) -> String {
+        let statements = &self.of.statements;
+        let Some(then) = statements.get(until) else {
+            return String::new();
+        };
+        let line = then.place.line;
+        let Some(first) = since.and_then(|since| statements.get(since)) else {
+            let (name, who) = (&then.name, self.of.thread(then.thread));
+            return format!("no thread stored {name} before {who} read it at line {line}");
+        };
+        let (name, who, from) = (&first.name, self.of.thread(first.thread), first.place.line);
+        match first.kind {
+            Kind::Sync(_) => {
+                format!("no thread signalled {name} after {who} waited at line {from}")
+            }
+            _ => format!(
+                "no other thread stored {name} after {who} stored it at line {from} and before it read it at line {line}"
+            ),
         }
     }
 

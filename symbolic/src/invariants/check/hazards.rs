@@ -19,6 +19,11 @@ impl Check<'_> {
                     self.broken.push(Violation::Order(before, after));
                 }
             }
+            if let Fact::Untouched { since, until } = reach.fact
+                && is_touched(of, since, until)
+            {
+                self.broken.push(Violation::Touched(until));
+            }
         }
         for &read in &of.slice {
             let is_read = of
@@ -66,6 +71,30 @@ impl Check<'_> {
         wanted.retain(|row| !of.slice.contains(row));
         wanted
     }
+}
+
+/// `true` if a thread that is not the later statement's own changes the object of either statement between them.
+fn is_touched(of: &PathExplanation, since: Option<usize>, until: usize) -> bool {
+    let statement = |row: usize| of.statements.get(row);
+    let waits = since
+        .and_then(statement)
+        .filter(|one| matches!(one.kind, Kind::Sync(_)));
+    let Some(about) = waits.or_else(|| statement(until)) else {
+        return true;
+    };
+    let from = since.map_or(0, |since| since + 1);
+    let between = of.statements.get(from..until).unwrap_or_default();
+    between.iter().any(|one| {
+        let changes = match waits {
+            Some(_) => matches!(
+                one.kind,
+                Kind::Sync(EventKind::Signal | EventKind::Broadcast)
+            ),
+            None => one.kind == Kind::Write,
+        };
+        let is_own = since.is_some() && one.thread == about.thread;
+        changes && !is_own && one.name == about.name
+    })
 }
 
 /// `true` if creation and joining of threads order two statements in every execution: backwards from the

@@ -7,7 +7,7 @@ use crate::{
     invariants::model::{Kind, Statement},
 };
 use std::collections::BTreeMap;
-use unsnarl_trace::{EventKind, LocationId, ThreadId};
+use unsnarl_trace::{EventKind, FailureKind, LocationId, ThreadId};
 
 const NEXT: &str = "\n  next: look at the recorded steps, or at the other engines";
 
@@ -18,7 +18,7 @@ impl FormulaBuild<'_> {
             Bug::Condition { step, .. } => self.condition_failed(step),
             Bug::AfterFree { step, freed } => self.used_after_free(step, freed),
             Bug::Deadlock => self.deadlocked(order),
-            Bug::Unknown(why) => match self.values_failed() {
+            Bug::Unknown(why) => match self.goes_round() || self.values_failed() {
                 true => Ok(()),
                 false => Err(Unexplained::Unreadable(why)),
             },
@@ -91,47 +91,100 @@ impl FormulaBuild<'_> {
         self.push(failure);
     }
 
-    /// Encodes a deadlock: each thread waits for a lock that another one holds.
+    /// Encodes a deadlock: each thread waits for a lock, a signal, a unit or others that do not come.
     fn deadlocked(&mut self, order: &[StepId]) -> Result<(), Unexplained> {
-        let mut waits: BTreeMap<ThreadId, LocationId> = BTreeMap::new();
-        for id in order {
-            let step = self.trace.step(*id);
-            if let Some(Action::Sync { kind, object, .. }) = step.map(|step| step.action) {
-                match kind {
-                    EventKind::Blocked => {
-                        waits.insert(id.thread, object);
-                    }
-                    EventKind::LockWait => {}
-                    _ => continue,
-                }
-            }
-        }
         let mut wrong: Option<ExprId> = None;
-        let mut names = Vec::new();
-        for object in waits.into_values() {
-            let held = self.lock(object);
-            let holder = recorded(&self.exprs, &self.vars, held, &mut Values::new());
-            let Some(holder) = holder.filter(|holder| *holder != 0) else {
+        let (mut names, mut at) = (Vec::new(), None);
+        for (thread, object) in self.waiting(order) {
+            let Some(waits) = self.waits(thread, object) else {
                 continue;
             };
-            let number = self.exprs.number(holder, self.exprs.width(held));
-            let is_held = self.exprs.compare(Comparison::Eq, held, number);
             names.push(self.run.location(object).to_owned());
+            let mut rows = self.statements.iter();
+            at = at.max(rows.rposition(|one| one.thread == thread));
             wrong = Some(match wrong {
-                Some(wrong) => self.exprs.binary(Binary::And, wrong, is_held),
-                None => is_held,
+                Some(wrong) => self.exprs.binary(Binary::And, wrong, waits),
+                None => waits,
             });
         }
-        let last = self.statements.last().cloned();
-        let Some((wrong, at)) = wrong.zip(last) else {
+        let at = at.and_then(|at| self.statements.get(at)).cloned();
+        let Some((wrong, at)) = wrong.zip(at) else {
             return Err(Unexplained::Unreadable(format!(
-                "the threads wait for something else than locks that others hold{NEXT}"
+                "nothing in the run says what would have ended the waits{NEXT}"
             )));
         };
         names.sort();
         names.dedup();
         self.fails(&at, wrong, names.join(", "));
         Ok(())
+    }
+
+    /// Encodes a run that does not end: each thread that goes round found what it found in its last round. `false` if
+    /// the run ended or no thread's round has a condition.
+    fn goes_round(&mut self) -> bool {
+        let failure = self.run.meta.failure.as_ref();
+        if failure.is_none_or(|failure| failure.kind != FailureKind::Timeout) {
+            return false;
+        }
+        let mut wrong: Option<ExprId> = None;
+        let mut at = None;
+        for row in self.rounds() {
+            let found = self.statements.get(row).and_then(|one| one.condition);
+            let Some(found) = found else { continue };
+            at = at.max(Some(row));
+            wrong = Some(match wrong {
+                Some(wrong) => self.exprs.binary(Binary::And, wrong, found),
+                None => found,
+            });
+        }
+        let at = at.and_then(|at| self.statements.get(at)).cloned();
+        let both = wrong.zip(at);
+        if let Some((wrong, at)) = &both {
+            self.fails(at, *wrong, String::new());
+        }
+        both.is_some()
+    }
+
+    /// The branches of the last round of each thread that goes round: those since its last one came the time before.
+    fn rounds(&self) -> Vec<usize> {
+        let mut rows = Vec::new();
+        for thread in 0..self.trace.threads.len() {
+            let all = self.statements.iter().enumerate().rev();
+            let own = all.filter(|(_, one)| one.thread.index() == thread);
+            let ends = own.clone().next();
+            let waits = |kind| matches!(kind, Kind::Sync(EventKind::Blocked | EventKind::End));
+            if ends.is_some_and(|(_, one)| waits(one.kind)) {
+                continue;
+            }
+            let mut own = own.filter(|(_, one)| one.kind == Kind::Branch);
+            let Some((row, last)) = own.next() else {
+                continue;
+            };
+            let earlier: Vec<usize> = own
+                .clone()
+                .take_while(|(_, one)| one.place != last.place)
+                .map(|(row, _)| row)
+                .collect();
+            let is_round = own.any(|(_, one)| one.place == last.place);
+            rows.extend([row].into_iter().chain(earlier).filter(|_| is_round));
+        }
+        rows
+    }
+
+    /// The objects that threads wait for when the run ends.
+    fn waiting(&self, order: &[StepId]) -> BTreeMap<ThreadId, LocationId> {
+        let steps = order
+            .iter()
+            .filter_map(|id| Some((id, self.trace.step(*id)?)));
+        let waits = steps.filter_map(|(id, step)| match step.action {
+            Action::Sync {
+                kind: EventKind::Blocked,
+                object,
+                ..
+            } => Some((id.thread, object)),
+            _ => None,
+        });
+        waits.collect()
     }
 
     /// Encodes a failure without a model: the values that the failing thread read at the site of the failure.

@@ -2,8 +2,8 @@
 
 use super::{EncodedPath, blank, is_helper, recorded};
 use crate::{
-    Action, CellId, ExprId, Exprs, PathAction, PathNode, SourcePlace, StepId, SymbolId,
-    SymbolOrigin, SymbolicTrace,
+    Action, Bug, CellId, ExprId, Exprs, NamedValues, PathAction, PathNode, SourcePlace, StepId,
+    SymbolId, SymbolOrigin, SymbolicTrace,
     expr::Values,
     invariants::{
         model::{Kind, Statement, Var, VarKind},
@@ -90,6 +90,7 @@ impl<'a> FormulaBuild<'a> {
                 .collect(),
             objects: self.trace.objects.clone(),
             statements: self.statements,
+            is_deadlock: self.trace.bug == Bug::Deadlock,
             taken_as_recorded: notes,
             is_concrete: self
                 .trace
@@ -156,6 +157,12 @@ impl<'a> FormulaBuild<'a> {
             PathAction::Assign { local, value } => {
                 let row = self.trace.locals.get(local.index())?;
                 let variable = self.trace.variables.get(row.variable as usize)?;
+                // The reader knows no variable of a library's or of a compiler's: its value stands for it.
+                if variable.name.starts_with("__") {
+                    let value = self.import(value);
+                    self.symbols.insert(local.symbol(), value);
+                    return guard;
+                }
                 let mut statement = blank(thread, Kind::Assign, place);
                 statement.name.clone_from(&variable.name);
                 statement.recorded = row.recorded;
@@ -163,6 +170,8 @@ impl<'a> FormulaBuild<'a> {
                 statement.guards = guards;
                 let kind = (VarKind::Local, Some(thread));
                 let made = self.make(&variable.name.clone(), kind, row.width, row.recorded);
+                let names = self.trace.value_names.variables.get(&row.variable);
+                self.name_values(made, names);
                 let symbol = self.exprs.symbol(made, row.width);
                 self.symbols.insert(local.symbol(), symbol);
                 statement.makes = Some(made);
@@ -217,8 +226,15 @@ impl<'a> FormulaBuild<'a> {
                 object,
                 value,
             } => {
-                if matches!(kind, EventKind::Fork | EventKind::Join) {
-                    statement.other = u16::try_from(value).ok().map(ThreadId);
+                match kind {
+                    EventKind::Fork | EventKind::Join => {
+                        statement.other = u16::try_from(value).ok().map(ThreadId);
+                    }
+                    // The number of threads that it woke.
+                    EventKind::Signal | EventKind::Broadcast => {
+                        statement.recorded = Some(value.into());
+                    }
+                    _ => {}
                 }
                 self.sync(&mut statement, kind, object);
             }
@@ -296,10 +312,18 @@ impl<'a> FormulaBuild<'a> {
             width,
             recorded,
             kind,
+            names: None,
             variable,
             made_by: None,
         });
         symbol
+    }
+
+    /// Gives a version the names that the source has for its values.
+    pub(super) fn name_values(&mut self, made: SymbolId, names: Option<&NamedValues>) {
+        if let Some(var) = self.vars.get_mut(made.index()) {
+            var.names = names.cloned();
+        }
     }
 
     fn variable(&mut self, name: &str, thread: Option<ThreadId>) -> u32 {

@@ -23,6 +23,7 @@ impl FormulaBuild<'_> {
         let bits = recorded(&self.exprs, &self.vars, held, &mut self.values).or(read.recorded);
         let kind = (VarKind::Read, Some(statement.thread));
         let made = self.make(&name, kind, read.width, read.recorded.or(bits));
+        self.name_values(made, self.trace.value_names.cells.get(&cell));
         let term = self.exprs.symbol(made, read.width);
         self.symbols.insert(symbol, term);
         statement.kind = Kind::Read;
@@ -65,6 +66,7 @@ impl FormulaBuild<'_> {
         let value = self.import(value);
         let bits = recorded(&self.exprs, &self.vars, value, &mut self.values);
         let made = self.make(&name, (VarKind::Shared, None), width, bits);
+        self.name_values(made, self.trace.value_names.cells.get(&cell));
         let held = self.exprs.symbol(made, width);
         self.held.insert(cell, held);
         statement.kind = Kind::Write;

@@ -10,7 +10,7 @@
 //! main lock m                   also unlock, fork main.1, join main.1
 //! main fails bal <= 0 @9
 //! main free p                   then `main uses x`: an access of the freed block
-//! main blocked m                then `main deadlocks`
+//! main blocked m                then `main deadlocks`; also wait c, signal c, arrive b, post s, take s
 //! ```
 
 use crate::{
@@ -23,6 +23,18 @@ use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, scrip
 
 /// Bound on the lengths of names of locks and threads.
 const LONGEST_NAME: usize = 16;
+
+/// The kind of a step on an object.
+fn kind_of(what: &str) -> EventKind {
+    match what {
+        "wait" => EventKind::Wait,
+        "signal" => EventKind::Signal,
+        "arrive" => EventKind::BarrierArrive,
+        "post" => EventKind::SemPost,
+        "take" => EventKind::SemWait,
+        _ => EventKind::Blocked,
+    }
+}
 
 /// The trace of a path, with its run.
 pub fn path(text: &str) -> (SymbolicTrace, Run) {
@@ -106,8 +118,11 @@ impl PathBuild {
                 self.trace.bug = Bug::Condition { step, condition };
             }
             [sync @ ("lock" | "unlock" | "fork" | "join"), other] => self.sync(row, sync, other),
-            ["blocked", lock] => {
-                self.bare(row, EventKind::Blocked, lock);
+            [
+                what @ ("blocked" | "wait" | "signal" | "arrive" | "post" | "take"),
+                object,
+            ] => {
+                self.bare(row, kind_of(what), object);
             }
             ["deadlocks"] => {
                 self.script += &format!("{} fails @{place}\n", words[0]);
