@@ -11,7 +11,7 @@ use crate::{
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
 use serde::Serialize;
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Instant};
 use unsnarl_core::{
     Budget, Corpora, Corpus, Explanation, StopReason,
     facts::short,
@@ -86,6 +86,10 @@ pub fn run(
         loaded,
         budget,
         stop: &stop,
+        executing: Instant::now()
+            .checked_add(arguments.run_budget)
+            .filter(|_| !arguments.no_run)
+            .map(|until| (&given, until)),
     };
     let mut asked = Vec::new();
     for corpus in corpora.iter() {

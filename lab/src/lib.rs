@@ -14,6 +14,7 @@ pub mod load;
 mod mended;
 pub mod offer;
 pub mod permission;
+pub mod perturb;
 pub mod pipeline;
 pub mod sources;
 pub mod told;

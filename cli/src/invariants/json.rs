@@ -3,6 +3,7 @@
 use super::{FailureMode, InvariantTimes};
 use crate::explain::stopped;
 use serde::Serialize;
+use unsnarl_lab::perturb::Perturbation;
 use unsnarl_symbolic::invariants::ToldInvariants;
 
 /// One way to fail.
@@ -16,6 +17,7 @@ pub struct FailureRow<'a> {
     reason: Option<&'a str>,
     notes: &'a [String],
     measured: Option<InvariantTimes>,
+    perturbed: Option<Perturbation>,
 }
 
 impl<'a> FailureRow<'a> {
@@ -31,6 +33,7 @@ impl<'a> FailureRow<'a> {
             reason: failure.told.as_ref().err().map(String::as_str),
             notes: &failure.notes,
             measured: explained.map(|explained| explained.measured),
+            perturbed: explained.and_then(|explained| explained.perturbed.clone()?.ok()),
         }
     }
 }

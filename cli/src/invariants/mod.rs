@@ -15,10 +15,15 @@ use unsnarl_core::{
     Budget, Corpus, StopReason,
     findings::{by_failure, weaknesses},
 };
-use unsnarl_lab::{cancel::cancellable, load::Loaded};
+use unsnarl_lab::{
+    cancel::cancellable,
+    executable::ExecutionSettings,
+    load::Loaded,
+    perturb::{Perturbation, perturb},
+};
 use unsnarl_symbolic::invariants::{self, InvariantOptions, Level, ToldInvariants, Unexplained};
 use unsnarl_trace::{
-    OrderMode, Run,
+    EventId, OrderMode, Run,
     program::{self, LoadError, Program},
 };
 
@@ -57,6 +62,8 @@ pub struct Explained {
     pub stopped: StopReason,
     /// Times that it took.
     pub measured: InvariantTimes,
+    /// Other schedules with the same steps, or the reason for which none were executed; none when that was not wanted.
+    pub perturbed: Option<Result<Perturbation, String>>,
 }
 
 /// Times, for tables.
@@ -78,6 +85,8 @@ pub struct InvariantQuestion<'a> {
     pub budget: &'a Budget,
     /// Raised when the user stops it.
     pub stop: &'a AtomicBool,
+    /// Settings for executing the program, and the end of the time for that; none when nothing shall be executed.
+    pub executing: Option<(&'a ExecutionSettings, Instant)>,
 }
 
 /// Asks the engine about the failing runs of a corpus.
@@ -173,24 +182,71 @@ fn with(
     let trace = walked.trace;
     let symbolic_ms = milliseconds(begin);
     let begin = Instant::now();
-    let options = InvariantOptions {
-        level: asked.level,
-        ..InvariantOptions::default()
+    let path = invariants::prepare(&trace, run, &trace.order)?;
+    let at = |level: Option<Level>| -> Result<ToldAtLevel, Unexplained> {
+        let options = InvariantOptions {
+            level,
+            ..InvariantOptions::default()
+        };
+        let explanation = path.explain(&options, asked.budget)?;
+        let mut told = invariants::told(&explanation, run);
+        source::fill(&mut told, run);
+        Ok(ToldAtLevel {
+            told,
+            stopped: explanation.stopped,
+        })
     };
-    let explanation = invariants::explain(&trace, run, &trace.order, &options, asked.budget)?;
+    let mut shown = at(asked.level)?;
     let invariants_ms = milliseconds(begin);
-    let mut told = invariants::told(&explanation, run);
-    source::fill(&mut told, run);
+    let mut perturbed = perturbed((run, name), &shown.told, asked);
+    if asked.level.is_none() && !is_sufficient(perturbed.as_ref()) && perturbed.is_some() {
+        // The order of what lighter levels leave out may matter.
+        let all = at(Some(Level::ALL))?;
+        let of_all = self::perturbed((run, name), &all.told, asked);
+        if is_sufficient(of_all.as_ref()) {
+            (shown, perturbed) = (all, of_all);
+            shown.told.why = RAISED.to_owned();
+        }
+    }
     notes.extend(trace.gaps.iter().cloned());
     Ok(Explained {
         run: name.to_owned(),
-        told,
-        stopped: explanation.stopped,
+        told: shown.told,
+        stopped: shown.stopped,
         measured: InvariantTimes {
             symbolic_ms,
             invariants_ms,
         },
+        perturbed,
     })
+}
+
+/// Reason for a level that was raised because of what was executed.
+const RAISED: &str = "with less, other schedules do not fail";
+
+/// Invariants at one level.
+struct ToldAtLevel {
+    told: ToldInvariants,
+    stopped: StopReason,
+}
+
+/// Returns whether all other schedules with the steps of a slice failed, and there were some.
+fn is_sufficient(perturbed: Option<&Result<Perturbation, String>>) -> bool {
+    matches!(perturbed, Some(Ok(done)) if done.of > 0 && done.fails == done.of)
+}
+
+/// Executes the program in other schedules with the steps that are told.
+fn perturbed(
+    run: (&Run, &str),
+    told: &ToldInvariants,
+    asked: &InvariantQuestion<'_>,
+) -> Option<Result<Perturbation, String>> {
+    let (given, until) = asked.executing?;
+    let time = until.saturating_duration_since(Instant::now());
+    let rows = told.lines.iter().flat_map(|line| &line.events);
+    let rows = rows.copied().map(EventId).collect();
+    let result = perturb(run, &rows, given, (asked.stop, asked.budget, time));
+    Some(result.map_err(|error| format!("{error:#}")))
 }
 
 fn milliseconds(begin: Instant) -> f64 {

@@ -4,6 +4,7 @@ use super::{Explained, FailureMode, InvariantAnswer};
 use crate::{explain::stopped, message};
 use anstyle::{AnsiColor, Style};
 use unsnarl_core::{facts::short, render::MOST_COLUMN};
+use unsnarl_lab::perturb::Perturbation;
 use unsnarl_symbolic::invariants::{ToldInvariant, ToldInvariants};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -55,6 +56,7 @@ fn print_explained(explained: &Explained, failure: &FailureMode) {
     }
     print_lines(told);
     outln!("\n  {}", size(told));
+    outln!("  {}", perturbed(explained));
     let runs = match failure.runs.len() {
         1 => explained.run.clone(),
         all => format!("{} and {} more", explained.run, all - 1),
@@ -107,6 +109,31 @@ fn reach(held: &ToldInvariant, told: &ToldInvariants) -> String {
         until if until == next => String::new(),
         until if until + 1 == told.lines.len() => "  until it fails".to_owned(),
         until => format!("  until {}", until + 1),
+    }
+}
+
+/// The result of other schedules with the same steps.
+fn perturbed(explained: &Explained) -> String {
+    let done = match &explained.perturbed {
+        None => {
+            return "Not checked in other schedules: nothing is executed (--no-run).".to_owned();
+        }
+        Some(Err(why)) => return format!("Not checked in other schedules: {why}"),
+        Some(Ok(done)) => done,
+    };
+    let Perturbation { of, fails } = *done;
+    match (of, of - fails) {
+        (0, _) => {
+            "Not checked in other schedules: none was found that has these steps in this order."
+                .to_owned()
+        }
+        (1, 0) => "Checked: another schedule with these steps in this order fails, too.".to_owned(),
+        (_, 0) => {
+            format!("Checked: all of {of} other schedules with these steps in this order fail.")
+        }
+        (_, passes) => format!(
+            "Of {of} other schedules with these steps in this order {passes} do not fail so: the order of steps that are not shown matters as well."
+        ),
     }
 }
 

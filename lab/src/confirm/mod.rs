@@ -21,6 +21,7 @@ mod freed_tests;
 
 pub use counterexamples::Counterexamples;
 pub use time::{DEFAULT as DEFAULT_TIME, TimeShare};
+pub(crate) use {samples::policy, time::within};
 
 use self::judge::Judge;
 use crate::Executing;

@@ -394,7 +394,7 @@ fn wakes_by_itself(run: &Run) -> bool {
 
 /// Random walks, and PCT with no, one and two preemptions in turn: walks make threads meet everywhere, so that hardly any
 /// of them is without what is blamed.
-fn policy(number: u32, run: &Run) -> Policy {
+pub(crate) fn policy(number: u32, run: &Run) -> Policy {
     const WAYS: u32 = 4;
     let seed = u64::from(number);
     match number % WAYS {
