@@ -15,6 +15,8 @@ pub enum TestedCompiler {
     Gcc,
     /// clang and clang++, the newest that is installed.
     Clang,
+    /// As `Clang`, without models of clang's own text, so that they are made from the machine code.
+    ClangLifted,
     /// clang-14 and clang++-14.
     Clang14,
 }
@@ -24,7 +26,9 @@ impl TestedCompiler {
     fn candidates(self) -> &'static [(&'static str, &'static str)] {
         match self {
             TestedCompiler::Gcc => &[("gcc", "g++")],
-            TestedCompiler::Clang => &[("clang-19", "clang++-19"), ("clang", "clang++")],
+            TestedCompiler::Clang | TestedCompiler::ClangLifted => {
+                &[("clang-19", "clang++-19"), ("clang", "clang++")]
+            }
             TestedCompiler::Clang14 => &[("clang-14", "clang++-14")],
         }
     }
@@ -33,8 +37,16 @@ impl TestedCompiler {
     fn word(self) -> &'static str {
         match self {
             TestedCompiler::Gcc => "gcc",
-            TestedCompiler::Clang => "clang",
+            TestedCompiler::Clang | TestedCompiler::ClangLifted => "clang",
             TestedCompiler::Clang14 => "clang-14",
+        }
+    }
+
+    /// Its name in tables.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            TestedCompiler::ClangLifted => "clang, machine code",
+            other => other.word(),
         }
     }
 
@@ -239,6 +251,9 @@ pub fn compile_with(
     let words = [&[word, "-g", &source, "-o", to, "-pthread"], options].concat();
     let mut unsnarl = workspace.unsnarl_command(&words)?;
     unsnarl.env(variable, command);
+    if compiler == TestedCompiler::ClangLifted {
+        unsnarl.env("UNSNARL_MODEL", "off");
+    }
     let finished = Finished::of(unsnarl)?.exits(0)?;
     ensure!(
         workspace.path().join(to).is_file(),

@@ -100,7 +100,8 @@ fn sentences_that_people_read() -> Result<()> {
     said.says(&[
         "reads 2, writes 1",
         "reads 1, writes 0",
-        "reads 0, writes 1",
+        "reads false, writes true",
+        "page.is_free is true",
     ])?;
     let (workspace, _) = recorded("driver_stop", TestedCompiler::Clang)?;
     let said = explain(&workspace, &all)?.exits(1)?;
@@ -198,5 +199,72 @@ fn a_level_that_does_not_exist_is_refused() -> Result<()> {
     let workspace = Workspace::new()?;
     let said = explain(&workspace, &["--level", "all"])?.exits(2)?;
     said.says(&["no such level", "ds+cs+hs"])?;
+    Ok(())
+}
+
+/// A wait has its reason, the signal that came before it, and what other schedules with these steps do.
+#[test]
+fn a_lost_wakeup_in_words() -> Result<()> {
+    let (workspace, _) = recorded("lost_wakeup", TestedCompiler::Gcc)?;
+    let said = explain(&workspace, &[])?.exits(1)?;
+    said.says(&[
+        "main found ready is false at line 39",
+        "main.1 stored server.ready at line 51 after main read it at line 32",
+        "had signalled it at line 52, when no thread waited",
+        "waits for server.became_ready",
+        "other schedules with these steps in this order",
+    ])?;
+    let said = explain(&workspace, &["--no-run"])?.exits(1)?;
+    said.says(&["nothing is executed (--no-run)"])?;
+    Ok(())
+}
+
+/// Threads count in data of their own and share an enumerator and a pointer.
+const OWN_COUNTS: &str = "#include <assert.h>
+#include <pthread.h>
+#include <stddef.h>
+enum phase { IDLE, BUSY, DONE };
+static enum phase phase;
+static int *last;
+static __thread int own = 3;
+static __thread int rounds;
+static void *work(void *argument) {
+    rounds++;
+    own += rounds;
+    last = NULL;
+    if (own == 4)
+        phase = BUSY;
+    return argument;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, NULL);
+    last = &own;
+    phase = DONE;
+    pthread_join(thread, NULL);
+    assert(PROVEN);
+    return 0;
+}
+";
+
+/// Values have the names of the source, and threads are followed through data of their own.
+#[test]
+fn values_have_names() -> Result<()> {
+    let phase = ("phase == DONE", ["writes BUSY", "phase is BUSY"]);
+    let last = ("last != NULL", ["writes NULL", "last == NULL"]);
+    for ((proven, words), level) in [(phase, "-O0"), (phase, "-O2"), (last, "-O0"), (last, "-O2")] {
+        let proven = format!("-DPROVEN={proven}");
+        let workspace = Workspace::new()?;
+        let source = workspace.write("own.c", OWN_COUNTS)?;
+        let file = source.file_name().context("a file")?;
+        let (file, gcc) = (file.as_ref(), TestedCompiler::Gcc);
+        unsnarl_e2e::program::compile_with(&workspace, file, "own", gcc, &[level, &proven])?;
+        workspace
+            .record(&["-n", "2000", "--until-failing", "1"], "./own")?
+            .exits(1)?;
+        let said = explain(&workspace, &["--level", "ds+hs"])?.exits(1)?;
+        ensure!(!said.stderr.contains("not understood"), "{said}");
+        said.says(&words)?;
+    }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Error invariants of the bug kernels of their paper: the values of its Table 1, and the time by the length of the
 //! trace.
 
+mod builds;
 mod subjects;
 
 use crate::{docs, table::PrintedTable};
@@ -16,12 +17,14 @@ const LEVELS: [&str; 4] = ["ds", "ds+hs", "ds+cs", "ds+cs+hs"];
 
 /// Measures what the words ask for.
 pub fn run(words: &[String]) -> Result<()> {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words.as_slice() {
+    let all: Vec<&str> = words.iter().map(String::as_str).collect();
+    match all.as_slice() {
         [] => {
+            builds::builds(&[])?;
             kernels()?;
             growth()
         }
+        ["builds", ..] => builds::builds(words.get(1..).unwrap_or_default()),
         ["kernels"] => kernels(),
         ["growth"] => growth(),
         [name] => {
@@ -33,7 +36,7 @@ pub fn run(words: &[String]) -> Result<()> {
             Ok(())
         }
         _ => bail!(
-            "expected `kernels`, `growth`, a name or nothing, not `{}`",
+            "expected `builds`, `kernels`, `growth`, a name or nothing, not `{}`",
             words.join(" ")
         ),
     }

@@ -101,11 +101,7 @@ impl MeasuredBuild {
 
 impl std::fmt::Display for MeasuredBuild {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let compiler = match self.compiler {
-            TestedCompiler::Gcc => "gcc",
-            TestedCompiler::Clang | TestedCompiler::Clang14 => "clang",
-        };
-        write!(f, "{compiler} {}", self.level)
+        write!(f, "{} {}", self.compiler.in_words(), self.level)
     }
 }
 
