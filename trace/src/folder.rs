@@ -4,14 +4,16 @@
 //! and renamed. Whatever else lies in the folder is left alone.
 
 use crate::{
+    meta::RunMeta,
+    read::{ReadError, read_run_bytes},
     run::Run,
-    write::{WriteError, write_run},
+    write::{RunEncoder, WriteError, encode},
 };
 use sha2::{Digest, Sha256};
 use std::{
     ffi::OsStr,
     fs::{self, File},
-    io::{self, ErrorKind, Write},
+    io::{self, BufWriter, ErrorKind, Write},
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -44,22 +46,43 @@ pub struct RunFile {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EncodedRun {
     name: String,
-    bytes: Vec<u8>,
+    /// Its bytes, in pieces.
+    parts: Vec<Vec<u8>>,
 }
 
 impl EncodedRun {
     /// Encodes `run`.
     pub fn of(run: &Run) -> Result<EncodedRun, StoreError> {
-        let mut bytes = Vec::new();
-        write_run(run, &mut bytes).map_err(StoreError::Run)?;
-        let name = file_name(run, &bytes);
-        Ok(EncodedRun { name, bytes })
+        let parts = encode(run).map_err(StoreError::Run)?;
+        Ok(EncodedRun::of_parts(&run.meta, parts))
+    }
+
+    /// A run whose events were encoded while they were made.
+    pub fn of_events(
+        events: RunEncoder,
+        meta: &RunMeta,
+        locations: &[String],
+    ) -> Result<EncodedRun, StoreError> {
+        let parts = events.finish(meta, locations).map_err(StoreError::Run)?;
+        Ok(EncodedRun::of_parts(meta, parts))
+    }
+
+    fn of_parts(meta: &RunMeta, parts: Vec<Vec<u8>>) -> EncodedRun {
+        EncodedRun {
+            name: file_name(meta, &parts),
+            parts,
+        }
+    }
+
+    /// Decodes the run.
+    pub fn decode(&self) -> Result<Run, ReadError> {
+        read_run_bytes(self.parts.concat())
     }
 
     /// Its size in bytes.
     #[allow(clippy::len_without_is_empty, reason = "no run file is empty")]
     pub fn len(&self) -> u64 {
-        self.bytes.len() as u64
+        self.parts.iter().map(|part| part.len() as u64).sum()
     }
 }
 
@@ -136,7 +159,7 @@ impl RunFolder {
     pub fn store_encoded(&self, run: &EncodedRun) -> Result<PathBuf, StoreError> {
         let path = self.path.join(&run.name);
         if !self.has(run) {
-            self.place(&path, &run.bytes)?;
+            self.place_parts(&path, &run.parts)?;
         }
         Ok(path)
     }
@@ -149,6 +172,10 @@ impl RunFolder {
 
     /// Writes a file of this folder, or of one beside it, whole or not at all.
     pub(crate) fn place(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        self.place_parts(path, &[bytes])
+    }
+
+    fn place_parts(&self, path: &Path, parts: &[impl AsRef<[u8]>]) -> Result<(), StoreError> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |source| StoreError::Io { path, source }
@@ -161,7 +188,7 @@ impl RunFolder {
             path: folder.join(format!(".{name}.{}", std::process::id())),
         };
         beside
-            .write(bytes)
+            .write(parts)
             .and_then(|()| fs::rename(&beside.path, path))
             .map_err(at(path))
     }
@@ -195,8 +222,7 @@ pub fn run_file(path: &Path) -> Option<RunFile> {
 }
 
 /// `failed-random-7-0123abcd.arrow`: how it ended, how it was made, and the beginning of its SHA-256.
-fn file_name(run: &Run, bytes: &[u8]) -> String {
-    let meta = &run.meta;
+fn file_name(meta: &RunMeta, parts: &[Vec<u8>]) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric();
     let strategy: String = meta.strategy.chars().filter(is_plain).collect();
     let strategy = if strategy.is_empty() {
@@ -204,7 +230,10 @@ fn file_name(run: &Run, bytes: &[u8]) -> String {
     } else {
         &strategy
     };
-    let hash: String = Sha256::digest(bytes)
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.update(part));
+    let hash: String = hash
+        .finalize()
         .iter()
         .take(4)
         .map(|byte| format!("{byte:02x}"))
@@ -222,8 +251,12 @@ struct Beside {
 }
 
 impl Beside {
-    fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        File::create(&self.path)?.write_all(bytes)
+    fn write(&self, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
+        let mut file = BufWriter::new(File::create(&self.path)?);
+        for part in parts {
+            file.write_all(part.as_ref())?;
+        }
+        file.flush()
     }
 }
 

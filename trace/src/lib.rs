@@ -80,5 +80,5 @@ pub use crate::{
     read::{ReadError, begins_as_run, read_run, read_run_bytes},
     run::{EventColumns, Events, Run},
     schedule::Schedule,
-    write::{WriteError, write_run},
+    write::{RunEncoder, WriteError, write_run},
 };

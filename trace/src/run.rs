@@ -251,6 +251,33 @@ fn cell<T: Copy>(column: &[T], id: EventId) -> T {
     }
 }
 
+/// The values of an event as the columns hold them.
+pub(crate) struct StoredValue {
+    pub bits: u64,
+    pub pointee: u32,
+    pub old: u64,
+    /// As [`Events`] has it.
+    pub known: u8,
+}
+
+impl StoredValue {
+    /// Those of `event`.
+    #[inline(always)]
+    pub(crate) fn of(event: &Event) -> StoredValue {
+        let (bits, pointee, is_known) = match event.value {
+            Some(Value::Bits(bits)) => (bits, 0, VALUE_KNOWN),
+            Some(Value::Address(location)) => (0, location.0, 0),
+            None => (0, 0, 0),
+        };
+        StoredValue {
+            bits,
+            pointee,
+            old: event.old.unwrap_or(0),
+            known: is_known | if event.old.is_some() { OLD_KNOWN } else { 0 },
+        }
+    }
+}
+
 /// Event columns that grow row by row: rows are larger than what a processor holds of them at once.
 pub struct EventColumns {
     seq: Vec<u64>,
@@ -291,11 +318,7 @@ impl EventColumns {
     /// Appends a row.
     #[inline(always)]
     pub fn push(&mut self, row: &Event) {
-        let (bits, pointee, is_known) = match row.value {
-            Some(Value::Bits(bits)) => (bits, 0, VALUE_KNOWN),
-            Some(Value::Address(location)) => (0, location.0, 0),
-            None => (0, 0, 0),
-        };
+        let stored = StoredValue::of(row);
         self.seq.push(row.seq);
         self.thread.push(row.thread.0);
         self.kind.push(row.kind as u8);
@@ -303,13 +326,12 @@ impl EventColumns {
         self.location.push(row.location.0);
         self.size.push(row.size);
         self.flags.push(row.flags);
-        self.value.push(bits);
-        self.old.push(row.old.unwrap_or(0));
-        self.pointee.push(pointee);
+        self.value.push(stored.bits);
+        self.old.push(stored.old);
+        self.pointee.push(stored.pointee);
         self.stack.push(row.stack.0);
         self.point.push(row.point.0);
-        let has_old = if row.old.is_some() { OLD_KNOWN } else { 0 };
-        self.known.push(is_known | has_old);
+        self.known.push(stored.known);
     }
 
     /// Number of rows.

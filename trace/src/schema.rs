@@ -3,7 +3,6 @@
 use crate::{
     meta::{RunMeta, SiteRow},
     model::EventKind,
-    run::Events,
 };
 use arrow_schema::{DataType, Field, Schema};
 use rustc_hash::FxHashSet;
@@ -99,23 +98,6 @@ impl Column {
     fn nullable(self) -> bool {
         matches!(self, Self::Value | Self::Old)
     }
-}
-
-/// The columns of these events, in the order in which they are written. One that would say nothing is
-/// left out: the runs of a build without a program model are the same files as ever, and the numbers of a long run's
-/// events are those of its rows as long as none is missing.
-pub(crate) fn columns(events: &Events) -> Vec<Column> {
-    let has_points = events.points().iter().any(|point| *point != 0);
-    let is_numbered = is_compressed(events.len())
-        && (0u64..)
-            .zip(events.sequence())
-            .all(|(row, seq)| row == *seq);
-    let says_something = |column: &Column| match column {
-        Column::Point => has_points,
-        Column::Seq => !is_numbered,
-        _ => true,
-    };
-    Column::ALL.into_iter().filter(says_something).collect()
 }
 
 /// The schema of these columns, with the run's metadata.

@@ -10,7 +10,10 @@ mod common;
 
 use common::{bytes_of, follow_ids, runs};
 use proptest::{prelude::*, strategy::ValueTree};
-use unsnarl_trace::{Event, Events, ReadError, Run, RunMeta, read::unpacked, read_run_bytes};
+use unsnarl_trace::{
+    EncodedRun, Event, Events, PointId, ReadError, Run, RunEncoder, RunMeta, read::unpacked,
+    read_run_bytes,
+};
 
 proptest! {
     #[test]
@@ -153,6 +156,45 @@ fn long_runs_are_compressed() {
     let (with, without) = (bytes_of(&run), bytes_of(&numbered));
     assert!(without.len() < with.len() && with.len() < run.events.len() * 8);
     assert_eq!(read_run_bytes(without).unwrap(), numbered);
+}
+
+/// A run whose events are encoded while they are made has the file that it has as a whole, whatever its batches lack.
+#[test]
+fn events_are_encoded_one_by_one() {
+    let run = long_run();
+    let rows: Vec<Event> = run.events.iter().map(|(_, event)| event).collect();
+    let numbered = |is_numbered: fn(u64) -> bool, has_point: fn(u64) -> bool| {
+        let rows = (0..).zip(&rows).map(|(row, event)| Event {
+            seq: row + u64::from(!is_numbered(row)),
+            point: if has_point(row) {
+                event.point
+            } else {
+                PointId(0)
+            },
+            ..*event
+        });
+        rows.collect::<Vec<Event>>()
+    };
+    for (length, rows) in [
+        (0, rows.clone()),
+        (16_384, rows.clone()),
+        (16_385, rows.clone()),
+        (40_000, numbered(|_| true, |_| false)),
+        (40_000, numbered(|row| row < 20_000, |row| row >= 20_000)),
+        (40_000, numbered(|row| row >= 20_000, |row| row < 20_000)),
+    ] {
+        let mut encoder = RunEncoder::default();
+        let rows = &rows[..length];
+        rows.iter().for_each(|row| encoder.push(row));
+        let locations = run.locations.as_slice();
+        let encoded = EncodedRun::of_events(encoder, &run.meta, locations).unwrap();
+        let whole = Run {
+            events: Events::from_rows(rows),
+            ..run.clone()
+        };
+        assert!(encoded == EncodedRun::of(&whole).unwrap());
+        assert!(encoded.decode().unwrap() == whole);
+    }
 }
 
 /// A compressed file with any flipped bytes gives an answer, and takes no more memory than it can need.
