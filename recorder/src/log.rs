@@ -7,7 +7,7 @@
 use crate::assemble::RawLog;
 use memmap2::MmapMut;
 use rustix::{
-    fs::{MemfdFlags, ftruncate, memfd_create},
+    fs::{FallocateFlags, MemfdFlags, fallocate, ftruncate, memfd_create},
     io::Errno,
     process::{Pid, Resource, getrlimit},
 };
@@ -159,6 +159,10 @@ const START_TIME: u64 = 1_704_067_200_000_000_000;
 pub struct Log {
     memory: ManuallyDrop<LogMemory>,
     follow: std::ops::Range<usize>,
+    /// Offset of the first record.
+    records: u64,
+    /// Number of records that are forgotten.
+    forgotten: u64,
     /// The pool that takes the memory back, if nobody else can write into it any more.
     home: Memories,
     is_alone: AtomicBool,
@@ -199,6 +203,8 @@ impl Memories {
         let mut log = Log {
             memory: ManuallyDrop::new(memory),
             follow: start..start + config.follow.len(),
+            records: layout.records,
+            forgotten: 0,
             home: self.clone(),
             is_alone: AtomicBool::new(false),
             is_controlled,
@@ -275,7 +281,8 @@ impl Drop for Log {
     fn drop(&mut self) {
         // SAFETY: nobody uses it afterwards.
         let mut memory = unsafe { ManuallyDrop::take(&mut self.memory) };
-        memory.touched = memory.touched.max(memory.header().records.load(Relaxed));
+        let touched = memory.touched.max(memory.header().records.load(Relaxed));
+        memory.touched = touched.saturating_sub(self.forgotten);
         let is_whole = RawLog::new(&memory.map).is_ok();
         if self.is_alone.load(Relaxed) && self.is_controlled && is_whole {
             memory.clear();
@@ -560,6 +567,22 @@ impl Log {
         self.is_alone.store(!has_made, Relaxed);
     }
 
+    /// Gives the memory of the first records back to the system, as far as it is that of theirs alone. To be called when
+    /// the program has ended. Where the kernel refuses it, they stay.
+    pub(crate) fn forget_records(&mut self, until: usize) {
+        const PAGE: u64 = 4096;
+        let offset = |record: u64| {
+            let bytes = record.saturating_mul(size_of::<Record>() as u64);
+            self.records.saturating_add(bytes) / PAGE * PAGE
+        };
+        let (start, end) = (offset(self.forgotten), offset(until as u64));
+        let end = end.min(self.memory.map.len() as u64 / PAGE * PAGE);
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        if start < end && fallocate(&self.memory.file, flags, start, end - start).is_ok() {
+            self.forgotten = until as u64;
+        }
+    }
+
     /// The log's bytes. To be read when the program has ended.
     pub fn bytes(&self) -> &[u8] {
         &self.memory.map
@@ -595,6 +618,46 @@ mod tests {
         assert_eq!(
             &log.bytes()[replay..replay + 6],
             [1u16, 0, 2].map(u16::to_ne_bytes).as_flattened()
+        );
+    }
+
+    #[test]
+    fn the_memory_of_records_is_given_back() {
+        let config = LogConfig {
+            limits: Limits {
+                events: 1000,
+                ..Limits::default()
+            },
+            ..LogConfig::default()
+        };
+        let mut log = Log::create(&config).unwrap();
+        let layout = LogLayout::of(&config);
+        let (start, end) = (layout.records as usize, layout.given as usize);
+        log.memory.map[start - 1..=end].fill(7);
+        log.forget_records(300);
+        log.forget_records(200);
+        // 300 records of 32 bytes are more than two pages.
+        assert!(
+            log.bytes()[start..start + 8192]
+                .iter()
+                .all(|byte| *byte == 0)
+        );
+        assert!(
+            log.bytes()[start + 8192..=end]
+                .iter()
+                .all(|byte| *byte == 7)
+        );
+        assert_eq!(log.bytes()[start - 1], 7);
+        log.forget_records(1000);
+        assert!(
+            log.bytes()[start..start + 28_672]
+                .iter()
+                .all(|byte| *byte == 0)
+        );
+        assert!(
+            log.bytes()[start + 28_672..=end]
+                .iter()
+                .all(|byte| *byte == 7)
         );
     }
 

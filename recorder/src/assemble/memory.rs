@@ -8,6 +8,7 @@ use super::{
     modules::Modules,
     places::{MemoryRegionId, MemoryRegions, RegionByte, RegionContent, RegionName},
     raw_log::LogThread,
+    spots::Sought,
 };
 use rustc_hash::FxHashMap;
 use unsnarl_trace::raw::{MAPPED, Record};
@@ -37,6 +38,13 @@ pub(super) struct FoundPlace {
     pub own_stack: bool,
     /// It is the same until memory is taken or given back, or a thread begins.
     pub is_settled: bool,
+}
+
+impl FoundPlace {
+    /// Returns whether the place is that of a whole access, and stays there until the memory map changes.
+    pub fn keeps(&self, sought: &Sought) -> bool {
+        self.is_settled && self.rest >= u64::from(sought.size)
+    }
 }
 
 /// A variable or function of a module: it does not move.

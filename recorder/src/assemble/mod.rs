@@ -52,6 +52,8 @@ mod rows;
 mod sites;
 mod sources;
 mod spots;
+mod step_rows;
+mod steps;
 mod stuck;
 mod threads;
 mod types;
@@ -75,12 +77,21 @@ pub use self::{
 };
 
 use self::{
-    memory::RunMemory, modules::Modules, places::MemoryRegions, rows::DraftRows,
-    sources::SourceContent, walk::LogWalk,
+    drafts::Drafts,
+    memory::RunMemory,
+    modules::Modules,
+    places::MemoryRegions,
+    rows::{DraftRows, RowSink},
+    sources::SourceContent,
+    walk::LogWalk,
 };
-use crate::launch::{calls::InCall, check::FailedCheck};
+use crate::{
+    launch::{calls::InCall, check::FailedCheck},
+    log::Log,
+};
 use unsnarl_trace::{
-    Chances, Criteria, FailureKind, OrderMode, Outcome, Run, RunMeta, Schedule, SiteRow, SourceRow,
+    Chances, Criteria, EventColumns, FailureKind, LocationId, OrderMode, Outcome, PathRow, Run,
+    RunEncoder, RunMeta, Schedule, SiteRow, SourceRow, ThreadRow,
     input::EnvironmentVariable,
     meta::{FORMAT, LeftOut},
     raw::End,
@@ -176,59 +187,142 @@ pub(crate) fn ended(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launc
 
 /// Assembles a run from its log and the program's debug info.
 pub fn assemble(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -> Run {
-    let threads: Vec<LogThread> = log.threads().collect();
-    let names = threads::names(&threads);
-    let regions = MemoryRegions::new(names.clone());
-    let memory = RunMemory::new(Modules::new(log, program), regions, &threads);
-    let mut walk = LogWalk::new(memory, threads.len());
-    walk.run(log);
-    let paths = walk.run_paths(log);
-    let thread_rows = threads::rows(&threads, &names, &mut walk);
-
-    let drafts = std::mem::take(&mut walk.drafts);
-    drafts.spots.touch(&mut walk.memory.regions);
-    walk.memory.regions.divide();
-    let rows = DraftRows::new(&mut walk, &drafts).build();
-    let (mut rows, locks) = (rows.columns, rows.locks);
-    drop(drafts);
-
-    let ended = ended(log, program, launch);
-    let mut failure = ended.failure.map(|failure| {
-        failure::place(
-            failure,
-            launch.failed_check.as_ref(),
-            log,
-            program,
-            &mut walk,
-            &mut rows,
-        )
+    let mut walk = WalkedRun::begin(log, program);
+    walk.run(log.records());
+    let mut walked = WalkedRun::of(walk, log);
+    let mut rows = walked.rows(EventColumns::with_capacity(walked.drafts.len()));
+    let mut ended = ended(log, program, launch);
+    let failure = ended.failure.take().map(|failure| {
+        let check = launch.failed_check.as_ref();
+        failure::place(failure, check, log, program, &mut walked.walk, &mut rows)
     });
-    if let Some(failure) = failure.as_mut().filter(|_| log.end() == End::Livelock) {
-        failure.message += &failure::circles(&rows, &walk.sites.rows, &thread_rows);
-    }
-    let mut problems = ended.problems;
-    problems.extend(lost(log, program, &walk));
-    problems.extend(input::problems(log, program));
-    let meta = RunMeta {
-        outcome: ended.outcome,
-        failure,
-        threads: thread_rows.into(),
-        locks,
-        sources: sources(program, &walk.sites.rows, &mut problems),
-        sites: walk.sites.rows.into(),
-        blocks: walk.blocks.rows,
-        units: walk.points.units,
-        points: walk.points.rows,
-        paths,
-        frames: walk.stacks.rows.into(),
-        problems,
-        ..known_before(log, program, launch)
-    };
+    let failure = failure.map(|mut failure| {
+        if log.end() == End::Livelock {
+            let sites = &walked.walk.sites.rows;
+            failure.message += &failure::circles(&rows, sites, &walked.threads);
+        }
+        failure
+    });
+    let (meta, locations) = walked.tables(log, program, known_before(log, program, launch), ended);
     Run {
-        meta,
-        locations: walk.memory.regions.locations.into(),
+        meta: RunMeta { failure, ..meta },
+        locations: locations.into(),
         events: rows.finish(),
         damage: Vec::new(),
+    }
+}
+
+/// A run that was assembled without its columns.
+pub(crate) struct EncodedEvents {
+    /// Its metadata.
+    pub meta: RunMeta,
+    /// Names of its locations.
+    pub locations: Vec<String>,
+    /// Its events as they lie in its file.
+    pub events: RunEncoder,
+}
+
+/// Assembles a run that has not failed, event by event into its file. The records are forgotten as they are read, so that
+/// the run takes little more memory than its log has taken.
+pub(crate) fn encode(
+    log: &mut Log,
+    program: &ProgramDebugInfo,
+    launch: &Launch,
+) -> Result<EncodedEvents, RawLogError> {
+    /// Number of records after which their memory is given back.
+    const READ: usize = 1 << 17;
+    let raw = RawLog::new(log.bytes())?;
+    let (mut walk, records) = (WalkedRun::begin(&raw, program), raw.len());
+    for start in (0..records).step_by(READ) {
+        walk.run(RawLog::new(log.bytes())?.records_in(start..start + READ));
+        // A short log is used again as it is.
+        if start + READ < records {
+            log.forget_records(start + READ);
+        }
+    }
+    let raw = RawLog::new(log.bytes())?;
+    let mut walked = WalkedRun::of(walk, &raw);
+    let events = walked.rows(RunEncoder::default());
+    let known = known_before(&raw, program, launch);
+    let ended = ended(&raw, program, launch);
+    let (meta, locations) = walked.tables(&raw, program, known, ended);
+    Ok(EncodedEvents {
+        meta,
+        locations,
+        events,
+    })
+}
+
+/// A run whose records were read.
+struct WalkedRun<'a> {
+    walk: LogWalk<'a>,
+    drafts: Drafts,
+    threads: Vec<ThreadRow>,
+    paths: Vec<PathRow>,
+    locks: Vec<LocationId>,
+}
+
+impl<'a> WalkedRun<'a> {
+    /// A walk that has read nothing yet.
+    fn begin(log: &RawLog<'_>, program: &'a ProgramDebugInfo) -> LogWalk<'a> {
+        let threads: Vec<LogThread> = log.threads().collect();
+        let regions = MemoryRegions::new(threads::names(&threads));
+        let memory = RunMemory::new(Modules::new(log, program), regions, &threads);
+        LogWalk::new(memory, threads.len(), log)
+    }
+
+    /// The end of a walk that has read all records.
+    fn of(mut walk: LogWalk<'a>, log: &RawLog<'_>) -> WalkedRun<'a> {
+        walk.end();
+        let paths = walk.run_paths(log);
+        let threads: Vec<LogThread> = log.threads().collect();
+        let threads = threads::rows(&threads, &threads::names(&threads), &mut walk);
+        let drafts = std::mem::take(&mut walk.drafts);
+        drafts.spots.touch(&mut walk.memory.regions);
+        walk.memory.regions.divide();
+        WalkedRun {
+            walk,
+            drafts,
+            threads,
+            paths,
+            locks: Vec::new(),
+        }
+    }
+
+    /// Makes the rows.
+    fn rows<S: RowSink>(&mut self, sink: S) -> S {
+        let rows = DraftRows::new(&mut self.walk, &self.drafts, sink).build();
+        self.locks = rows.locks;
+        rows.sink
+    }
+
+    /// The run's tables, once its rows are made.
+    fn tables(
+        self,
+        log: &RawLog<'_>,
+        program: &ProgramDebugInfo,
+        known: RunMeta,
+        ended: EndOfRun,
+    ) -> (RunMeta, Vec<String>) {
+        let walk = self.walk;
+        let mut problems = ended.problems;
+        problems.extend(lost(log, program, &walk));
+        problems.extend(input::problems(log, program));
+        let meta = RunMeta {
+            outcome: ended.outcome,
+            threads: self.threads.into(),
+            locks: self.locks,
+            sources: sources(program, &walk.sites.rows, &mut problems),
+            sites: walk.sites.rows.into(),
+            blocks: walk.blocks.rows,
+            units: walk.points.units,
+            points: walk.points.rows,
+            paths: self.paths,
+            frames: walk.stacks.rows.into(),
+            problems,
+            ..known
+        };
+        (meta, walk.memory.regions.locations)
     }
 }
 

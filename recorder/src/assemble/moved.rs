@@ -6,7 +6,7 @@
 //! code does, that one is the access's place in the source. Code that was compiled without optimization is
 //! left alone: what its lines access without a name they access by a pointer or a reference.
 
-use super::{drafts::OriginId, walk::LogWalk};
+use super::walk::LogWalk;
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{Event, EventKind, Location, LocationId, SiteId, StackId, model::flags};
 
@@ -16,18 +16,21 @@ pub(super) struct Moved {
     counters: FxHashMap<SiteId, u64>,
     /// Numbers of the variables that locations belong to, by location; 0 where it was not looked.
     variables: Vec<u32>,
-    numbers: FxHashMap<(String, Option<String>), u32>,
+    numbers: FxHashMap<VariableNames, u32>,
+    /// The variable that was numbered last: the locations of one come together.
+    recent: (VariableNames, u32),
     known: FxHashMap<(SiteId, u32, EventKind), Option<u64>>,
-    /// Variable and kind of the last access of each origin that stands on its own line.
-    in_place: Vec<(u32, Option<EventKind>)>,
 }
 
+/// The last part of the name of a location, and the first one, if that stands in the source, too.
+type VariableNames = (String, Option<String>);
+
 /// Number of locations that have no name in the source.
-const NO_VARIABLE: u32 = 1;
+pub(super) const NO_VARIABLE: u32 = 1;
 
 impl Moved {
-    /// Looks up the program counters of a run's sites; its steps have so many origins.
-    pub fn of(walk: &LogWalk<'_>, origins: usize) -> Moved {
+    /// Looks up the program counters of a run's sites.
+    pub fn of(walk: &LogWalk<'_>) -> Moved {
         let mut counters = FxHashMap::default();
         for (&pc, site) in &walk.site_ids {
             if let Some(known) = site.filter(|known| known.is_user) {
@@ -39,37 +42,14 @@ impl Moved {
             counters,
             variables: Vec::new(),
             numbers: FxHashMap::default(),
+            recent: ((String::new(), None), NO_VARIABLE),
             known: FxHashMap::default(),
-            in_place: vec![(0, None); origins],
         }
     }
 
-    /// Gives an access to a variable its original line, if it was moved.
-    #[inline(always)]
-    pub fn put_back_to(
-        &mut self,
-        walk: &mut LogWalk<'_>,
-        row: &mut Event,
-        origin: OriginId,
-        variable: u32,
-    ) {
-        let is_plain = matches!(row.kind, EventKind::Read | EventKind::Write);
-        if variable == NO_VARIABLE || !is_plain || row.flags & flags::RANGE != 0 {
-            return;
-        }
-        let here = (variable, Some(row.kind));
-        if self.in_place.get(origin.index()) == Some(&here) {
-            return;
-        }
-        self.put_back_access(walk, row, variable);
-        let is_in_place = row.flags & flags::MOVED == 0;
-        if let Some(place) = self
-            .in_place
-            .get_mut(origin.index())
-            .filter(|_| is_in_place)
-        {
-            *place = here;
-        }
+    /// Returns whether the compiler moves such accesses.
+    pub fn may_move(kind: EventKind, of_flags: u16) -> bool {
+        matches!(kind, EventKind::Read | EventKind::Write) && of_flags & flags::RANGE == 0
     }
 
     /// Number of the variable that a location belongs to.
@@ -80,7 +60,11 @@ impl Moved {
         }
     }
 
-    fn put_back_access(&mut self, walk: &mut LogWalk<'_>, row: &mut Event, variable: u32) {
+    /// Gives an access to a variable its original line, if it was moved.
+    pub fn put_back(&mut self, walk: &mut LogWalk<'_>, row: &mut Event, variable: u32) {
+        if variable == NO_VARIABLE {
+            return;
+        }
         let key = (row.site, variable, row.kind);
         let home = match self.known.get(&key) {
             Some(home) => *home,
@@ -104,18 +88,27 @@ impl Moved {
     fn new_variable(&mut self, walk: &LogWalk<'_>, location: LocationId) -> u32 {
         let locations = &walk.memory.regions.locations;
         let name = locations.get(location.index()).map_or("", String::as_str);
-        let next = self.numbers.len() as u32 + NO_VARIABLE + 1;
-        let number = LocationParts::of(name).map_or(NO_VARIABLE, |variable| {
-            let base = variable.base.map(str::to_owned);
-            let names = (variable.last.to_owned(), base);
-            *self.numbers.entry(names).or_insert(next)
-        });
+        let parts = LocationParts::of(name);
+        let number = parts.map_or(NO_VARIABLE, |parts| self.number(&parts));
         if self.variables.len() <= location.index() {
             self.variables.resize(locations.len(), 0);
         }
         if let Some(place) = self.variables.get_mut(location.index()) {
             *place = number;
         }
+        number
+    }
+
+    /// Number of a variable.
+    fn number(&mut self, variable: &LocationParts<'_>) -> u32 {
+        let ((last, base), number) = &self.recent;
+        if last == variable.last && base.as_deref() == variable.base {
+            return *number;
+        }
+        let names = (variable.last.to_owned(), variable.base.map(str::to_owned));
+        let next = self.numbers.len() as u32 + NO_VARIABLE + 1;
+        let number = *self.numbers.entry(names.clone()).or_insert(next);
+        self.recent = (names, number);
         number
     }
 

@@ -1,10 +1,11 @@
 //! Origin of a step in the user's code, when its program counter is in a header or a library.
 
 use super::{calls::OpenCall, drafts::OriginId, walk::LogWalk};
+use std::rc::Rc;
 use unsnarl_trace::{PointId, SiteId, StackId, raw::RecordKind};
 
 /// The origin of a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Origin {
     /// The place in the user's code.
     pub site: SiteId,
@@ -69,7 +70,7 @@ impl RecordRole {
 }
 
 /// Number of steps that are found without a look into the tables.
-pub(super) const RECENT_STEPS: usize = 1024;
+pub(super) const RECENT_STEPS: usize = 4096;
 
 /// The place of a step among the recent ones: in a recursion the same one comes with many stacks.
 #[inline(always)]
@@ -128,17 +129,21 @@ impl LogWalk<'_> {
         if !self.site(pc).is_some_and(|known| known.is_inlined) {
             return stack;
         }
-        if let Some(known) = self.inlined.get(&(stack, pc)) {
-            return *known;
-        }
+        let inlined = match self.inlined.get(&pc) {
+            Some(known) => Rc::clone(known),
+            None => self.new_inlined(pc),
+        };
+        let calls = inlined.iter();
+        calls.fold(stack, |stack, site| self.stacks.id(stack, *site))
+    }
+
+    /// Sites of the calls that were inlined at `pc`.
+    fn new_inlined(&mut self, pc: u64) -> Rc<[SiteId]> {
         let point = self.memory.modules.point(pc);
         let calls = point.iter().flat_map(|point| &point.inlined);
-        let deeper = calls.fold(stack, |stack, call| {
-            let site = self.sites.id(call);
-            self.stacks.id(stack, site)
-        });
-        self.inlined.insert((stack, pc), deeper);
-        deeper
+        let sites: Rc<[SiteId]> = calls.map(|call| self.sites.id(call)).collect();
+        self.inlined.insert(pc, Rc::clone(&sites));
+        sites
     }
 
     /// Start of the function with machine code that holds the call that returns to `pc`.

@@ -90,9 +90,20 @@ const RECENT: usize = 1 << 13;
 struct MemoryRegion {
     name: RegionName,
     layout: Option<RegionContent>,
-    touched: FxHashSet<(i64, u32)>,
+    /// Bytes that were used as one, from their beginning to behind their end.
+    touched: Vec<(i64, i64)>,
     ranges: FxHashSet<(i64, u64)>,
     components: Vec<Component>,
+}
+
+impl MemoryRegion {
+    /// Its name, once that is composed.
+    fn text(&self) -> &str {
+        match &self.name {
+            RegionName::Text(name) => name,
+            RegionName::Block { .. } => "",
+        }
+    }
 }
 
 /// A part of an untyped region.
@@ -127,7 +138,9 @@ pub(super) struct MemoryRegions {
     /// The leaves that were looked up last.
     recent: Vec<((MemoryRegionId, i64), LocationId)>,
     /// The first leaf that got a name.
-    named: FxHashMap<LocationId, (MemoryRegionId, i64)>,
+    named: Vec<Option<(MemoryRegionId, i64)>>,
+    /// Objects with their sizes that operations were noted of.
+    objects: FxHashSet<(RegionByte, u64)>,
     parts: FxHashMap<(MemoryRegionId, i64), LocationId>,
     /// Types of some region have bit-fields.
     pub has_bit_fields: bool,
@@ -144,7 +157,8 @@ impl MemoryRegions {
             names: NameIndex::default(),
             leaves: FxHashMap::default(),
             recent: vec![((MemoryRegionId(u32::MAX), 0), LocationId(0)); RECENT],
-            named: FxHashMap::default(),
+            named: Vec::new(),
+            objects: FxHashSet::default(),
             parts: FxHashMap::default(),
             has_bit_fields: false,
         };
@@ -159,7 +173,7 @@ impl MemoryRegions {
         self.list.push(MemoryRegion {
             name,
             layout,
-            touched: FxHashSet::default(),
+            touched: Vec::new(),
             ranges: FxHashSet::default(),
             components: Vec::new(),
         });
@@ -177,7 +191,8 @@ impl MemoryRegions {
         id
     }
 
-    /// Notes an access, so that untyped memory is divided where the program divides it.
+    /// Notes an access, so that untyped memory is divided where the program divides it. An access that comes often is to be
+    /// noted once.
     pub fn touch(&mut self, place: RegionByte, size: u64, is_range: bool) {
         let Some(region) = self.list.get_mut(place.region.0 as usize) else {
             return;
@@ -186,9 +201,21 @@ impl MemoryRegions {
             return;
         }
         match u32::try_from(size) {
-            Ok(size) if !is_range => region.touched.insert((place.offset, size)),
-            _ => region.ranges.insert((place.offset, size)),
-        };
+            Ok(size) if !is_range => {
+                let bytes = (place.offset, place.offset.saturating_add(i64::from(size)));
+                region.touched.push(bytes);
+            }
+            _ => {
+                region.ranges.insert((place.offset, size));
+            }
+        }
+    }
+
+    /// Notes an operation on an object, which may come often.
+    pub fn touch_object(&mut self, place: RegionByte, size: u64) {
+        if self.objects.insert((place, size)) {
+            self.touch(place, size, false);
+        }
     }
 
     /// Divides all untyped regions. Called once, after the last `touch`.
@@ -246,17 +273,22 @@ impl MemoryRegions {
     }
 
     fn new_leaf(&mut self, region: MemoryRegionId, piece: AccessPiece) -> LocationId {
+        let here = (region, piece.location);
         let name = self.leaf_name(region, piece.location);
-        let known = self.names.get(&self.locations, &name);
-        let first = known.and_then(|id| self.named.get(&id).copied());
+        let mut id = self.intern(name);
+        let first = self.named.get(id.index()).copied().flatten();
         // Two bases of a class may have members of the same name, such as the pointers to their tables.
-        let name = match first.filter(|(of, at)| *of == region && *at != piece.location) {
-            Some(_) => format!("{name}@{}", piece.location),
-            None => name,
-        };
-        let id = self.intern(name);
-        self.named.entry(id).or_insert((region, piece.location));
-        self.leaves.insert((region, piece.location), id);
+        if first.is_some_and(|(of, at)| of == region && at != piece.location) {
+            let name = self.leaf_name(region, piece.location);
+            id = self.intern(format!("{name}@{}", piece.location));
+        }
+        if self.named.len() <= id.index() {
+            self.named.resize(id.index() + 1, None);
+        }
+        if let Some(named) = self.named.get_mut(id.index()) {
+            named.get_or_insert(here);
+        }
+        self.leaves.insert(here, id);
         id
     }
 
@@ -292,45 +324,50 @@ impl MemoryRegions {
         self.names.id(&mut self.locations, name)
     }
 
-    fn leaf_name(&self, id: MemoryRegionId, start: i64) -> String {
+    fn leaf_name(&mut self, id: MemoryRegionId, start: i64) -> String {
+        self.compose_name(id);
         let Some(region) = self.list.get(id.0 as usize) else {
             return String::new();
         };
-        let base = self.region_name(region);
+        let base = region.text();
         if let Some(layout) = &region.layout {
-            return base + &layout.leaf_path(start.unsigned_abs());
+            return joined(base, &layout.leaf_path(start.unsigned_abs()));
         }
         let component = find(&region.components, start);
         match component.filter(|part| part.only_ranges && part.end.abs_diff(part.start) > 8) {
             Some(part) => format!("{base}[{}..{}]", part.start, part.end),
-            None => base + &signed(start),
+            None => with_offset(base, start),
         }
     }
 
-    fn part_name(&self, place: RegionByte) -> String {
+    fn part_name(&mut self, place: RegionByte) -> String {
+        self.compose_name(place.region);
         let Some(region) = self.list.get(place.region.0 as usize) else {
             return String::new();
         };
-        let base = self.region_name(region);
+        let base = region.text();
         match (&region.layout, u64::try_from(place.offset)) {
-            (Some(layout), Ok(offset)) => base + &layout.part_path(offset),
-            _ => base + &signed(place.offset),
+            (Some(layout), Ok(offset)) => joined(base, &layout.part_path(offset)),
+            _ => with_offset(base, place.offset),
         }
     }
 
-    fn region_name(&self, region: &MemoryRegion) -> String {
-        match &region.name {
-            RegionName::Text(name) => name.clone(),
-            RegionName::Block {
-                word,
-                label,
-                thread,
-                ordinal,
-            } => {
-                let label = self.labels.get(*label as usize).map_or("?", String::as_str);
-                let thread = self.thread_name(*thread);
-                format!("{word}({label} by {thread} #{ordinal})")
-            }
+    /// Composes the name of a block that is used.
+    fn compose_name(&mut self, id: MemoryRegionId) {
+        let Some(RegionName::Block {
+            word,
+            label,
+            thread,
+            ordinal,
+        }) = self.list.get(id.0 as usize).map(|region| &region.name)
+        else {
+            return;
+        };
+        let label = self.labels.get(*label as usize).map_or("?", String::as_str);
+        let thread = self.thread_name(*thread);
+        let name = format!("{word}({label} by {thread} #{ordinal})");
+        if let Some(region) = self.list.get_mut(id.0 as usize) {
+            region.name = RegionName::Text(name);
         }
     }
 
@@ -352,8 +389,14 @@ struct NameIndex {
 
 impl NameIndex {
     /// The location with this name.
+    #[cfg(test)]
     fn get(&self, table: &[String], name: &str) -> Option<LocationId> {
         let first = *self.by_hash.get(&hash(name))?;
+        self.known(table, first, name)
+    }
+
+    /// The location with this name; `first` is that with its hash.
+    fn known(&self, table: &[String], first: LocationId, name: &str) -> Option<LocationId> {
         match table.get(first.index()) {
             Some(known) if known == name => Some(first),
             _ => self.others.get(name).copied(),
@@ -362,12 +405,12 @@ impl NameIndex {
 
     /// The location with this name, which may be new.
     fn id(&mut self, table: &mut Vec<String>, name: String) -> LocationId {
-        if let Some(known) = self.get(table, &name) {
-            return known;
-        }
         let id = LocationId(table.len() as u32);
         let first = *self.by_hash.entry(hash(&name)).or_insert(id);
         if first != id {
+            if let Some(known) = self.known(table, first, &name) {
+                return known;
+            }
             self.others.insert(name.clone(), id);
         }
         table.push(name);
@@ -379,13 +422,19 @@ fn hash(name: &str) -> u64 {
     FxBuildHasher.hash_one(name)
 }
 
-/// `+8`, `-16`, or nothing for 0.
-fn signed(offset: i64) -> String {
-    if offset == 0 {
-        String::new()
-    } else {
-        format!("{offset:+}")
+/// `base+8`, `base-16`, or just the base for 0.
+fn with_offset(base: &str, offset: i64) -> String {
+    match offset {
+        0 => base.to_owned(),
+        _ => format!("{base}{offset:+}"),
     }
+}
+
+fn joined(base: &str, path: &str) -> String {
+    let mut name = String::with_capacity(base.len() + path.len());
+    name.push_str(base);
+    name.push_str(path);
+    name
 }
 
 fn typed_pieces(
@@ -465,11 +514,7 @@ fn find(components: &[Component], offset: i64) -> Option<&Component> {
 }
 
 /// The components of a region: sorted, without overlap.
-fn components(touched: FxHashSet<(i64, u32)>, ranges: FxHashSet<(i64, u64)>) -> Vec<Component> {
-    let mut touched: Vec<(i64, i64)> = touched
-        .into_iter()
-        .map(|(start, size)| (start, start.saturating_add(i64::from(size))))
-        .collect();
+fn components(mut touched: Vec<(i64, i64)>, ranges: FxHashSet<(i64, u64)>) -> Vec<Component> {
     touched.sort_unstable();
     let merged = merge(touched);
     if ranges.is_empty() {
@@ -552,14 +597,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn spans<'t>(touched: impl IntoIterator<Item = &'t (i64, u32)>) -> Vec<(i64, i64)> {
+        let span = |(start, size): &(i64, u32)| (*start, start + i64::from(*size));
+        touched.into_iter().map(span).collect()
+    }
+
     fn shown(touched: &[(i64, u32)], ranges: &[(i64, u64)]) -> Vec<(i64, i64, bool)> {
-        components(
-            touched.iter().copied().collect(),
-            ranges.iter().copied().collect(),
-        )
-        .iter()
-        .map(|part| (part.start, part.end, part.only_ranges))
-        .collect()
+        components(spans(touched), ranges.iter().copied().collect())
+            .iter()
+            .map(|part| (part.start, part.end, part.only_ranges))
+            .collect()
     }
 
     #[test]
@@ -601,7 +648,7 @@ mod tests {
             touched in proptest::collection::hash_set((-40i64..40, 1u32..12), 0..8),
             ranges in proptest::collection::hash_set((-40i64..40, 1u64..40), 0..6),
         ) {
-            let parts = components(touched.iter().copied().collect(), ranges.iter().copied().collect());
+            let parts = components(spans(&touched), ranges.iter().copied().collect());
             let covers = |byte: i64| {
                 touched.iter().any(|(s, n)| *s <= byte && byte < s + i64::from(*n))
                     || ranges.iter().any(|(s, n)| *s <= byte && byte < s + *n as i64)

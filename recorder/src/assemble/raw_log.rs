@@ -295,6 +295,17 @@ impl<'a> RawLog<'a> {
         self.records.chunks_exact(size_of::<Record>()).map(record)
     }
 
+    /// The records with these positions.
+    pub(super) fn records_in(
+        &self,
+        positions: std::ops::Range<usize>,
+    ) -> impl Iterator<Item = Record> + 'a {
+        let bytes = size_of::<Record>();
+        let end = positions.end.saturating_mul(bytes).min(self.records.len());
+        let part = self.records.get(positions.start.saturating_mul(bytes)..end);
+        part.unwrap_or_default().chunks_exact(bytes).map(record)
+    }
+
     /// The chunks of path mode, in the order in which they were handed out.
     pub(super) fn chunks(&self) -> impl Iterator<Item = LogChunk<'a>> + 'a {
         let at = u64_at(self.bytes, offset_of!(Header, chunks_at)) as usize;

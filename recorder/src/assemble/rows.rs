@@ -6,11 +6,33 @@ use super::{
     moved::Moved,
     places::{AccessPiece, MemoryRegions, RegionByte},
     spots::{Use, UsedSpot},
+    step_rows::{SourceHome, StepRow},
+    steps::{StepId, has},
     types::LeafKind,
     walk::{EventDraft, High, LogWalk},
 };
 use rustc_hash::FxHashSet;
-use unsnarl_trace::{Event, EventColumns, EventKind, LocationId, ThreadId, Value, model::flags};
+use unsnarl_trace::{Event, EventColumns, EventKind, LocationId, RunEncoder, Value, model::flags};
+
+/// Receiver of the rows of a run, in their order.
+pub(super) trait RowSink {
+    /// Appends a row.
+    fn push(&mut self, row: &Event);
+}
+
+impl RowSink for EventColumns {
+    #[inline(always)]
+    fn push(&mut self, row: &Event) {
+        EventColumns::push(self, row);
+    }
+}
+
+impl RowSink for RunEncoder {
+    #[inline(always)]
+    fn push(&mut self, row: &Event) {
+        RunEncoder::push(self, row);
+    }
+}
 
 /// Bound for the number of rows that one access becomes.
 const MAX_PIECES: usize = 4096;
@@ -37,12 +59,19 @@ struct Whole {
     holds: LeafKind,
 }
 
+/// Number of steps whose rows are known at a time.
+const RECENT_STEPS: usize = 1024;
+
 /// Turns drafts into rows.
-pub(super) struct DraftRows<'w, 'a> {
+pub(super) struct DraftRows<'w, 'a, S> {
     walk: &'w mut LogWalk<'a>,
     drafts: &'w Drafts,
     moved: Moved,
-    pub columns: EventColumns,
+    pub sink: S,
+    /// Number of the event of the last draft.
+    seq: u64,
+    /// The steps that came last, by their number.
+    steps: Vec<StepRow>,
     /// Rows beyond one per access that may still be made.
     budget: usize,
     pieces: Vec<AccessPiece>,
@@ -55,66 +84,122 @@ pub(super) struct DraftRows<'w, 'a> {
     known_locks: FxHashSet<LocationId>,
 }
 
-impl<'w, 'a> DraftRows<'w, 'a> {
-    pub fn new(walk: &'w mut LogWalk<'a>, drafts: &'w Drafts) -> DraftRows<'w, 'a> {
+impl<'w, 'a, S: RowSink> DraftRows<'w, 'a, S> {
+    pub fn new(walk: &'w mut LogWalk<'a>, drafts: &'w Drafts, sink: S) -> DraftRows<'w, 'a, S> {
+        let first = StepRow::of(StepId::default(), drafts);
         DraftRows {
-            moved: Moved::of(walk, drafts.origins()),
+            moved: Moved::of(walk),
             walk,
             drafts,
-            columns: EventColumns::with_capacity(drafts.len()),
+            sink,
+            seq: u64::MAX,
+            steps: vec![first; RECENT_STEPS],
             budget: 0,
             pieces: Vec::new(),
             located: vec![LocatedSpot::Unknown; drafts.spots.len()],
-            pointees: vec![LocationId(0); drafts.pointees()],
+            pointees: vec![LocationId(0); drafts.pointing_values()],
             locks: Vec::new(),
             known_locks: FxHashSet::default(),
         }
     }
 
     /// Builds all rows.
-    pub fn build(mut self) -> DraftRows<'w, 'a> {
+    pub fn build(mut self) -> DraftRows<'w, 'a, S> {
         let drafts = self.drafts;
         self.budget = drafts.len().saturating_mul(8).max(1 << 20);
         for (number, row) in drafts.rows().iter().enumerate() {
-            let located = self.located.get(row.spot.index()).copied();
-            match located {
-                Some(LocatedSpot::Whole(whole)) if row.is_plain() => self.plain(row, &whole),
+            let step = self.step(row.step);
+            self.seq = drafts.number(number, step.has, self.seq);
+            match self.located.get(row.spot.index()).copied() {
+                Some(LocatedSpot::Whole(whole)) if step.is_plain => self.plain(row, &step, &whole),
                 _ => self.any(number, row),
             }
         }
         self
     }
 
+    /// The rows of a step.
+    #[inline(always)]
+    fn step(&mut self, id: StepId) -> StepRow {
+        match self.steps.get(id.index() % RECENT_STEPS) {
+            Some(known) if known.id == id => *known,
+            _ => {
+                let step = StepRow::of(id, self.drafts);
+                self.keep(step);
+                step
+            }
+        }
+    }
+
+    fn keep(&mut self, step: StepRow) {
+        if let Some(place) = self.steps.get_mut(step.id.index() % RECENT_STEPS) {
+            *place = step;
+        }
+    }
+
     /// Builds the row of an access to one location, of which no more is known than the draft holds.
     #[inline(always)]
-    fn plain(&mut self, row: &RowDraft, whole: &Whole) {
-        let (size, holds) = (u64::from(whole.size), whole.holds);
-        let value = match row.value() {
-            Some(bits) if row.pointee == 0 || is_number(holds, bits) => {
-                Some(Value::Bits(bits & mask(size)))
-            }
-            Some(_) if size >= 8 => Some(Value::Address(self.pointed_to(row))),
-            _ => None,
+    fn plain(&mut self, row: &RowDraft, step: &StepRow, whole: &Whole) {
+        let size = u64::from(whole.size);
+        let value = match step.has & (has::VALUE | has::POINTEE) {
+            0 => None,
+            has::VALUE => Some(Value::Bits(row.word & mask(size))),
+            _ => self.pointing(row, whole),
         };
-        let mut event = self.event(row, whole.location, u32::from(whole.size), value, None);
-        self.moved
-            .put_back_to(self.walk, &mut event, row.origin, whole.variable);
-        self.columns.push(&event);
+        let home = match step.may_move && step.accessed != whole.variable {
+            true => self.home(step, whole.location, whole.variable),
+            false => step.home,
+        };
+        self.sink.push(&Event {
+            location: whole.location,
+            size: u32::from(whole.size),
+            value,
+            ..step.event(self.seq, home)
+        });
+    }
+
+    /// The value of an access to one location that may hold an address.
+    fn pointing(&mut self, row: &RowDraft, whole: &Whole) -> Option<Value> {
+        let (size, value) = (u64::from(whole.size), self.drafts.pointing(row));
+        if is_number(whole.holds, value.bits) {
+            return Some(Value::Bits(value.bits & mask(size)));
+        }
+        (size >= 8).then(|| Value::Address(self.pointed_to(row, value.place)))
     }
 
     /// The location that a row's value points to.
-    fn pointed_to(&mut self, row: &RowDraft) -> LocationId {
-        let number = row.pointee as usize;
+    fn pointed_to(&mut self, row: &RowDraft, place: RegionByte) -> LocationId {
+        let number = row.word as usize;
         match self.pointees.get(number) {
             Some(known) if *known != LocationId(0) => return *known,
             _ => {}
         }
-        let place = self.drafts.pointee(row);
         let location = self.regions().part_location(place);
         if let Some(known) = self.pointees.get_mut(number) {
             *known = location;
         }
         location
+    }
+
+    /// The place in the source of an access that the compiler may have moved.
+    #[cold]
+    fn home(&mut self, step: &StepRow, location: LocationId, variable: u32) -> SourceHome {
+        let mut event = Event {
+            location,
+            ..step.event(self.seq, step.there)
+        };
+        self.moved.put_back(self.walk, &mut event, variable);
+        let home = SourceHome {
+            site: event.site,
+            stack: event.stack,
+            flags: event.flags,
+        };
+        self.keep(StepRow {
+            accessed: variable,
+            home,
+            ..*step
+        });
+        home
     }
 
     fn regions(&mut self) -> &mut MemoryRegions {
@@ -123,9 +208,7 @@ impl<'w, 'a> DraftRows<'w, 'a> {
 
     /// Builds the rows of a draft of any kind.
     fn any(&mut self, number: usize, row: &RowDraft) {
-        let Some(draft) = self.drafts.get(number) else {
-            return;
-        };
+        let draft = self.drafts.draft(number, row, self.seq);
         if draft.is_object {
             self.object(row, &draft);
         } else {
@@ -252,37 +335,25 @@ impl<'w, 'a> DraftRows<'w, 'a> {
         value: Option<Value>,
         old: Option<u64>,
     ) {
-        let mut event = self.event(row, location, size, value, old);
-        let variable = self.moved.variable(self.walk, location);
-        self.moved
-            .put_back_to(self.walk, &mut event, row.origin, variable);
-        self.columns.push(&event);
-    }
-
-    #[inline(always)]
-    fn event(
-        &self,
-        row: &RowDraft,
-        location: LocationId,
-        size: u32,
-        value: Option<Value>,
-        old: Option<u64>,
-    ) -> Event {
-        let is_unfinished = row.flags & flags::UNFINISHED != 0;
-        let origin = self.drafts.origin(row.origin);
-        Event {
-            seq: row.seq.into(),
-            thread: ThreadId(row.thread),
-            kind: row.kind,
-            site: origin.site,
+        let step = self.step(row.step);
+        let is_unfinished = step.there.flags & flags::UNFINISHED != 0;
+        let home = match step.may_move {
+            true => {
+                let variable = self.moved.variable(self.walk, location);
+                match step.accessed == variable {
+                    true => step.home,
+                    false => self.home(&step, location, variable),
+                }
+            }
+            false => step.there,
+        };
+        self.sink.push(&Event {
             location,
             size,
-            flags: row.flags,
             value: value.filter(|_| !is_unfinished),
             old,
-            stack: origin.stack,
-            point: origin.point,
-        }
+            ..step.event(self.seq, home)
+        });
     }
 }
 

@@ -1,9 +1,6 @@
 //! The places of accesses by number, and notes of the addresses that they were found at.
 
-use super::{
-    memory::FoundPlace,
-    places::{MemoryRegions, RegionByte},
-};
+use super::places::{MemoryRegions, RegionByte};
 use rustc_hash::FxHashMap;
 
 /// Number of a [`Spot`].
@@ -112,12 +109,11 @@ impl Spots {
 
     /// Number of a spot.
     pub fn id(&mut self, spot: UsedSpot) -> SpotId {
-        let next = SpotId(self.rows.len() as u32);
-        let id = *self.ids.entry(spot).or_insert(next);
-        if id == next {
-            self.rows.push(spot);
-            self.known.push(LastAccess::default());
+        if let Some(known) = self.ids.get(&spot) {
+            return *known;
         }
+        let id = self.add(spot);
+        self.ids.insert(spot, id);
         id
     }
 
@@ -161,17 +157,26 @@ impl Spots {
         self.recent(sought)
     }
 
-    /// Notes the spot of an access that was found, if it stays there until the memory map changes.
-    pub fn note(&mut self, sought: &Sought, found: &FoundPlace, spot: SpotId) {
-        let is_whole = found.rest >= u64::from(sought.size);
-        if !found.is_settled || !is_whole {
-            return;
-        }
+    /// The spot of a whole access at `place`, which is noted until the memory map changes.
+    pub fn noted(&mut self, sought: &Sought, place: RegionByte) -> SpotId {
+        let spot = UsedSpot {
+            place,
+            size: u64::from(sought.size),
+            used: sought.used,
+        };
         let number = self.page(sought.address / PAGE);
-        let page = number.and_then(|number| self.pages.get_mut(number as usize));
-        let at = page.and_then(|page| page.get_mut((sought.address % PAGE) as usize));
-        if let Some((at, known)) = at.zip(self.known.get_mut(spot.index())) {
-            *at = spot.0 + 1;
+        let at = number.map(|number| (number as usize, (sought.address % PAGE) as usize));
+        let noted = at.and_then(|(page, byte)| self.pages.get(page)?.get(byte).copied());
+        let id = match noted {
+            // At an address that was never noted is no known spot, unless it has not been settled or whole, which does
+            // not matter: what counts is that the drafts there find their spot again.
+            Some(0) => self.add(spot),
+            Some(noted) if self.rows.get(noted as usize - 1) == Some(&spot) => SpotId(noted - 1),
+            _ => self.id(spot),
+        };
+        let at = at.and_then(|(page, byte)| self.pages.get_mut(page)?.get_mut(byte));
+        if let Some((at, known)) = at.zip(self.known.get_mut(id.index())) {
+            *at = id.0 + 1;
             *known = LastAccess {
                 address: sought.address,
                 size: sought.size,
@@ -179,6 +184,14 @@ impl Spots {
                 epoch: self.epoch,
             };
         }
+        id
+    }
+
+    fn add(&mut self, spot: UsedSpot) -> SpotId {
+        let id = SpotId(self.rows.len() as u32);
+        self.rows.push(spot);
+        self.known.push(LastAccess::default());
+        id
     }
 
     /// Number of a page, which is made if there may be one more.
@@ -234,44 +247,34 @@ mod tests {
         }
     }
 
-    fn found(rest: u64, is_settled: bool) -> FoundPlace {
-        FoundPlace {
-            place: RegionByte::default(),
-            rest,
-            own_stack: false,
-            is_settled,
-        }
+    fn at(offset: i64) -> RegionByte {
+        spot(offset, 4).place
     }
 
     #[test]
     fn a_note_holds_for_one_access_until_the_memory_map_changes() {
         let mut spots = Spots::default();
-        let id = spots.id(spot(8, 4));
-        assert_eq!(spots.id(spot(8, 4)), id);
-        spots.note(&sought(4096, 4), &found(16, true), id);
+        let id = spots.noted(&sought(4096, 4), at(8));
+        assert_eq!(spots.get(id), spot(8, 4));
         assert_eq!(spots.recent(&sought(4096, 4)), Some(id));
         assert_eq!(spots.recent(&sought(4096, 8)), None);
         assert_eq!(spots.recent(&sought(4097, 4)), None);
         spots.forget();
         assert_eq!(spots.recent(&sought(4096, 4)), None);
-    }
-
-    #[test]
-    fn what_may_move_or_lies_in_two_regions_is_not_noted() {
-        let mut spots = Spots::default();
-        let id = spots.id(spot(8, 4));
-        spots.note(&sought(4096, 4), &found(16, false), id);
-        spots.note(&sought(4096, 4), &found(2, true), id);
-        assert_eq!(spots.recent(&sought(4096, 4)), None);
+        assert_eq!(spots.noted(&sought(4096, 4), at(8)), id);
+        let other = spots.noted(&sought(4096, 4), at(16));
+        assert_eq!(spots.get(other), spot(16, 4));
+        assert_eq!(spots.recent(&sought(4096, 4)), Some(other));
     }
 
     #[test]
     fn pages_that_share_a_place_among_the_recent_ones_are_found_again() {
         let mut spots = Spots::default();
         let (near, far) = (4096, 4096 + PAGE * RECENT as u64);
-        let ids = [spots.id(spot(0, 4)), spots.id(spot(64, 4))];
-        spots.note(&sought(near, 4), &found(4, true), ids[0]);
-        spots.note(&sought(far, 4), &found(4, true), ids[1]);
+        let ids = [
+            spots.noted(&sought(near, 4), at(0)),
+            spots.noted(&sought(far, 4), at(64)),
+        ];
         assert_eq!(spots.recent(&sought(near, 4)), None);
         assert_eq!(spots.on_page(&sought(near, 4)), Some(ids[0]));
         assert_eq!(spots.on_page(&sought(far, 4)), Some(ids[1]));

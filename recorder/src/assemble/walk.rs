@@ -20,8 +20,9 @@ use super::{
     types::TypeId,
 };
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 use unsnarl_trace::{
-    EventKind, SiteId, StackId,
+    EventKind, SiteId,
     kinds::{EventRole, ObjectClass},
     model::flags,
     raw::{MAPPED, Record, RecordKind, WaitsFor, flag},
@@ -122,14 +123,16 @@ pub(super) struct LogWalk<'a> {
     pub(super) recent_sites: Box<[(u64, Option<KnownSite>); RECENT]>,
     /// The steps that were looked up last.
     pub(super) recent_steps: Box<[KnownStep; RECENT_STEPS]>,
-    labels: FxHashMap<SiteId, u32>,
+    /// Labels of sites, each one more than its number; 0 for those that have none yet.
+    labels: Vec<u32>,
     pub library_calls: FxHashMap<(u64, u64), Option<u64>>,
     allocations: FxHashMap<(SiteId, u64), Option<TypeId>>,
     library_allocations: FxHashMap<(u64, u64), Option<TypeId>>,
     pub bit_fields: BitFields,
     pub blocks: RunBlocks,
     pub points: PointTable,
-    pub inlined: FxHashMap<(StackId, u64), StackId>,
+    /// Sites of the calls that were inlined at program counters.
+    pub inlined: FxHashMap<u64, Rc<[SiteId]>>,
     /// Repeated accesses have no records.
     pub(super) leaves_out: bool,
     /// Origins of writes that may be repeated, by thread, place and address.
@@ -143,7 +146,10 @@ const MAX_RANGE: u64 = 1 << 32;
 const MAX_PARTS: usize = 4096;
 
 impl<'a> LogWalk<'a> {
-    pub fn new(memory: RunMemory<'a>, threads: usize) -> LogWalk<'a> {
+    /// A walk through a log with this many threads.
+    pub fn new(memory: RunMemory<'a>, threads: usize, log: &RawLog<'_>) -> LogWalk<'a> {
+        let mut drafts = Drafts::default();
+        drafts.reserve(log.len().min(1 << 24));
         LogWalk {
             memory,
             entries: EntryPoints::default(),
@@ -151,13 +157,13 @@ impl<'a> LogWalk<'a> {
             states: (0..threads).map(|_| WalkThread::default()).collect(),
             sites: SiteTable::default(),
             stacks: StackTable::default(),
-            drafts: Drafts::default(),
+            drafts,
             high: FxHashMap::default(),
             problems: RecordingProblems::default(),
             site_ids: FxHashMap::default(),
             recent_sites: Box::new([(0, None); RECENT]),
             recent_steps: Box::new([KnownStep::NONE; RECENT_STEPS]),
-            labels: FxHashMap::default(),
+            labels: Vec::new(),
             library_calls: FxHashMap::default(),
             allocations: FxHashMap::default(),
             library_allocations: FxHashMap::default(),
@@ -165,19 +171,21 @@ impl<'a> LogWalk<'a> {
             blocks: RunBlocks::default(),
             points: PointTable::default(),
             inlined: FxHashMap::default(),
-            leaves_out: false,
+            leaves_out: log.left_out() > 0,
             first_writes: FxHashMap::default(),
             seq: 0,
         }
     }
 
-    /// Goes through all records.
-    pub fn run(&mut self, log: &RawLog<'_>) {
-        self.drafts.reserve(log.len().min(1 << 24));
-        self.leaves_out = log.left_out() > 0;
-        for record in log.records() {
+    /// Goes through the next records.
+    pub fn run(&mut self, records: impl Iterator<Item = Record>) {
+        for record in records {
             self.record(&record);
         }
+    }
+
+    /// Notes that there are no more records: what was announced and has not followed was not completed.
+    pub fn end(&mut self) {
         for draft in self.states.iter().flat_map(|state| &state.pending) {
             self.drafts.set_unfinished(*draft);
         }
@@ -317,12 +325,23 @@ impl<'a> LogWalk<'a> {
     }
 
     fn asker(&mut self, thread: u16, site: SiteId) -> Asker {
-        let (regions, sites) = (&mut self.memory.regions, &self.sites);
-        let label = *self
-            .labels
-            .entry(site)
-            .or_insert_with(|| regions.label(sites.label(site)));
-        Asker { thread, label }
+        let known = self.labels.get(site.index()).copied().unwrap_or(0);
+        let label = known.checked_sub(1);
+        Asker {
+            thread,
+            label: label.unwrap_or_else(|| self.new_label(site)),
+        }
+    }
+
+    fn new_label(&mut self, site: SiteId) -> u32 {
+        let label = self.memory.regions.label(self.sites.label(site));
+        if self.labels.len() <= site.index() {
+            self.labels.resize(site.index() + 1, 0);
+        }
+        if let Some(place) = self.labels.get_mut(site.index()) {
+            *place = label + 1;
+        }
+        label
     }
 
     fn pointee(&mut self, value: u64, by: Asker) -> Option<RegionByte> {
@@ -549,9 +568,14 @@ impl<'a> LogWalk<'a> {
                 flags: whole.flags | own,
                 ..whole
             };
-            let spot = self.drafts.push(&draft);
-            if let Some(sought) = sought.filter(|_| done == 0) {
-                self.drafts.spots.note(sought, &found, spot);
+            match sought.filter(|sought| done == 0 && found.keeps(sought)) {
+                Some(sought) => {
+                    let spot = self.drafts.spots.noted(sought, found.place);
+                    self.drafts.push_at(&draft, spot);
+                }
+                None => {
+                    self.drafts.push(&draft);
+                }
             }
             done += size;
             if done >= whole.size {
@@ -578,7 +602,7 @@ impl<'a> LogWalk<'a> {
         if !matches!(kind, RecordKind::Free | RecordKind::Failure) {
             self.memory
                 .regions
-                .touch(found.place, object_size(record, kind), false);
+                .touch_object(found.place, object_size(record, kind));
         }
         let flags = match record.flags & flag::TRIED {
             0 => draft.flags,

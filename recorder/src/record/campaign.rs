@@ -13,7 +13,7 @@ use super::{
     crew::{Crew, Hand, with_crew},
     disk::{Discarded, Disk},
     filter::Filter,
-    finish::{self, Assembled, CountedRun, OrderedRuns, RunStage, note},
+    finish::{self, Assembled, CountedRun, OrderedRuns, Purpose, RunStage, note},
     marker::{self, Marker},
     minimize,
     planner::Planner,
@@ -35,7 +35,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 use unsnarl_trace::{
-    EncodedRun, FailureKind, FailureMode, OrderMode, Outcome, Run, RunFolder, StoreError,
+    EncodedRun, FailureKind, FailureMode, OrderMode, Outcome, Run, RunFolder, RunMeta, StoreError,
     raw::{End, RawStrategy},
 };
 
@@ -463,9 +463,17 @@ impl<'a> Campaign<'a> {
         };
         let (outcome, events) = (seen.ended.outcome, seen.digest.events);
         let check = seen.made.failed_check().cloned();
-        let stage = match keeps || !new.is_empty() {
-            true => RunStage::Assembled(crew.hand_over(move || finish::assemble(seen, keeps))),
-            false => RunStage::Read(Box::new(seen)),
+        let purpose = match (keeps, new.is_empty()) {
+            (true, true) => Some(Purpose::Kept),
+            (true, false) => Some(Purpose::KeptAndNamed),
+            (false, false) => Some(Purpose::Named),
+            (false, true) => None,
+        };
+        let stage = match purpose {
+            Some(purpose) => {
+                RunStage::Assembled(crew.hand_over(move || finish::assemble(seen, purpose)))
+            }
+            None => RunStage::Read(Box::new(seen)),
         };
         CountedRun {
             stage,
@@ -517,15 +525,14 @@ impl<'a> Campaign<'a> {
             RunStage::Read(seen) => watcher(&observed(RunSource::Read(&seen), None)),
             RunStage::Assembled(ticket) => {
                 let assembled = ticket.wait().ok_or_else(crew_failed)??;
-                self.summary.coverage.name(&counted.new, &assembled.run);
+                if !counted.new.is_empty() {
+                    self.summary.coverage.name(&counted.new, assembled.run());
+                }
                 let file = self.store(&assembled, outcome)?;
-                watcher(&observed(
-                    RunSource::Assembled(&assembled.run),
-                    file.as_deref(),
-                ));
+                watcher(&observed(RunSource::Assembled(&assembled), file.as_deref()));
                 let is_wanted = self.recording.minimize && outcome.is_failure();
                 if let Some(file) = file.filter(|_| is_wanted) {
-                    self.note_simplest(file, assembled.run);
+                    self.note_simplest(file, assembled.into_run());
                 }
             }
         }
@@ -541,14 +548,15 @@ impl<'a> Campaign<'a> {
         let Some(encoded) = &assembled.encoded else {
             return Ok(None);
         };
-        let run = &assembled.run;
-        let problems = run.meta.problems.iter();
-        problems.for_each(|problem| note(&mut self.summary, problem));
+        let meta = assembled.meta();
+        meta.problems
+            .iter()
+            .for_each(|problem| note(&mut self.summary, problem));
         let Some(file) = self.disk.store(encoded, outcome)? else {
             return Ok(None);
         };
-        self.summary.left_out += u64::from(run.meta.left_out.is_some());
-        self.vouch(run);
+        self.summary.left_out += u64::from(meta.left_out.is_some());
+        self.vouch(meta);
         self.mark()?;
         if outcome.is_failure() && self.summary.first_failing.is_none() {
             self.summary.first_failing = Some(file.clone());
@@ -585,8 +593,8 @@ impl<'a> Campaign<'a> {
     }
 
     /// Notes a stored run as the user's own.
-    fn vouch(&mut self, run: &Run) {
-        if let Err(error) = self.recording.job.permit.vouch(&run.meta) {
+    fn vouch(&mut self, meta: &RunMeta) {
+        if let Err(error) = self.recording.job.permit.vouch(meta) {
             note(&mut self.summary, &error.to_string());
         }
     }
@@ -623,7 +631,7 @@ impl<'a> Campaign<'a> {
                 Some(run) => {
                     let file = self.disk.store(&EncodedRun::of(&run)?, run.meta.outcome)?;
                     if file.is_some() {
-                        self.vouch(&run);
+                        self.vouch(&run.meta);
                     }
                     file.map(|file| (file, run))
                 }

@@ -2,7 +2,7 @@
 
 use super::{Details, Job, RecordError, RunPlan};
 use crate::{
-    assemble::{EndOfRun, Launch, ProgramDebugInfo, RawLog, assemble, ended},
+    assemble::{EndOfRun, Launch, ProgramDebugInfo, RawLog, assemble, encode, ended},
     digest::{self, CampaignPlaces},
     launch::{FinishedRun, Given, LaunchError, Request, check::FailedCheck, stack},
     log::{Claimant, Limits, Log, LogConfig},
@@ -10,7 +10,7 @@ use crate::{
 use sha2::{Digest, Sha256};
 use std::{ffi::OsString, io, os::unix::ffi::OsStrExt, path::Path, sync::atomic::AtomicBool};
 use unsnarl_trace::{
-    OrderMode, Run,
+    EncodedRun, OrderMode, Run, RunMeta,
     input::{EnvironmentVariable, RunInput},
     meta::noted_time,
 };
@@ -147,6 +147,20 @@ impl UnassembledRun {
         run.meta.order.clone_from(&digest.order);
         run.meta.quiet_places = quiet;
         Ok(run)
+    }
+
+    /// The file of a run that has not failed, with the metadata in it. The log's records are forgotten.
+    pub fn encoded(
+        mut self,
+        program: &ProgramDebugInfo,
+        digest: digest::Digest,
+        quiet: u32,
+    ) -> Result<(RunMeta, EncodedRun), RecordError> {
+        let mut run = encode(&mut self.log, program, &self.launch)?;
+        run.meta.order = digest.order;
+        run.meta.quiet_places = quiet;
+        let file = EncodedRun::of_events(run.events, &run.meta, &run.locations)?;
+        Ok((run.meta, file))
     }
 
     /// Assembles the run.

@@ -1,16 +1,40 @@
 //! Last stage of a run, once it is decided whether to keep it: the run is put together and stored. This takes longest:
 //! the crew does it while later runs are looked at, and the results are noted in the order of the runs.
 
-use super::{CampaignTally, Summary, coverage::NewPair, crew::Ticket, seen::MadeRun};
+use super::{CampaignTally, RecordError, Summary, coverage::NewPair, crew::Ticket, seen::MadeRun};
 use crate::launch::check::FailedCheck;
-use std::collections::VecDeque;
-use unsnarl_trace::{EncodedRun, Outcome, Run, StoreError};
+use std::{cell::OnceCell, collections::VecDeque};
+use unsnarl_trace::{EncodedRun, Outcome, Run, RunMeta};
 
 /// A run that was put together.
 pub(super) struct Assembled {
-    pub run: Run,
+    /// Its metadata, where nothing but its file was made.
+    meta: Option<RunMeta>,
     /// Its file, if it is to be kept.
     pub encoded: Option<EncodedRun>,
+    run: OnceCell<Run>,
+}
+
+impl Assembled {
+    /// The metadata of the run.
+    pub fn meta(&self) -> &RunMeta {
+        match &self.meta {
+            Some(meta) => meta,
+            None => &self.run().meta,
+        }
+    }
+
+    /// The run. Where only its file was made, it is read from that, on demand.
+    pub fn run(&self) -> &Run {
+        let read = || self.encoded.as_ref()?.decode().ok();
+        self.run.get_or_init(|| read().unwrap_or_default())
+    }
+
+    /// The run, to keep.
+    pub fn into_run(self) -> Run {
+        self.run();
+        self.run.into_inner().unwrap_or_default()
+    }
 }
 
 /// A run on its way.
@@ -18,7 +42,7 @@ pub(super) enum RunStage<'a> {
     /// Nothing is to be made of it.
     Read(Box<MadeRun<'a>>),
     /// It is put together, to be kept or to give names to what it has shown.
-    Assembled(Ticket<Result<Box<Assembled>, StoreError>>),
+    Assembled(Ticket<Result<Box<Assembled>, RecordError>>),
     /// Nobody is told of it.
     Lost,
 }
@@ -53,12 +77,33 @@ impl CountedRun<'_> {
     }
 }
 
+/// Use that is made of a run that is put together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// It is kept.
+    Kept,
+    /// It is kept, and names what it has shown.
+    KeptAndNamed,
+    /// It names what it has shown.
+    Named,
+}
+
 /// Puts a run together, and its file if it is to be kept.
-pub(super) fn assemble(seen: MadeRun<'_>, keeps: bool) -> Result<Box<Assembled>, StoreError> {
+pub(super) fn assemble(seen: MadeRun<'_>, purpose: Purpose) -> Result<Box<Assembled>, RecordError> {
+    if purpose == Purpose::Kept && seen.can_be_encoded() {
+        let (meta, encoded) = seen.encoded()?;
+        return Ok(Box::new(Assembled {
+            meta: Some(meta),
+            encoded: Some(encoded),
+            run: OnceCell::new(),
+        }));
+    }
     let run = seen.into_run();
+    let keeps = purpose != Purpose::Named;
     Ok(Box::new(Assembled {
+        meta: None,
         encoded: keeps.then(|| EncodedRun::of(&run)).transpose()?,
-        run,
+        run: OnceCell::from(run),
     }))
 }
 
@@ -69,8 +114,8 @@ pub(super) struct OrderedRuns<'a> {
     events: u64,
 }
 
-/// Bytes of memory that an event takes until its run is stored: the record in the log, the columns, and the file.
-const BYTES_PER_EVENT: u64 = 256;
+/// Bytes of memory that an event of a failing run, whose columns are made, takes until the run is stored; others take less.
+const BYTES_PER_EVENT: u64 = 128;
 
 impl<'a> OrderedRuns<'a> {
     pub fn push(&mut self, run: CountedRun<'a>) {

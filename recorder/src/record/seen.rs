@@ -6,7 +6,7 @@ use crate::{
     digest::{CampaignPlaces, Digest},
 };
 use std::{cell::OnceCell, sync::atomic::AtomicBool};
-use unsnarl_trace::{OrderMode, Run, raw::End};
+use unsnarl_trace::{EncodedRun, OrderMode, Run, RunMeta, raw::End};
 
 /// A run that was made, and what its log says of itself.
 pub(super) struct ReadLog {
@@ -100,9 +100,19 @@ impl<'a> MadeRun<'a> {
         })
     }
 
-    /// The run, to keep.
+    /// The run, to name what it has shown, or to minimize it.
     pub(super) fn into_run(self) -> Run {
         self.run();
         self.run.into_inner().unwrap_or_default()
+    }
+
+    /// Returns whether its file can be made without its columns: nothing in it depends on where it failed.
+    pub(super) fn can_be_encoded(&self) -> bool {
+        self.ended.failure.is_none() && self.run.get().is_none()
+    }
+
+    /// The run's file and the metadata in it.
+    pub(super) fn encoded(self) -> Result<(RunMeta, EncodedRun), RecordError> {
+        self.made.encoded(self.program, self.digest, self.quiet)
     }
 }

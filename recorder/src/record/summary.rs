@@ -2,7 +2,7 @@
 
 use super::{
     Alone, CampaignEnd, CampaignTally, Discarded, coverage::Coverage, exhaustive::SearchProgress,
-    seen::MadeRun,
+    finish::Assembled, seen::MadeRun,
 };
 use crate::launch::check::FailedCheck;
 use std::{
@@ -27,7 +27,7 @@ pub struct Observed<'a> {
 /// Source of the run.
 pub(super) enum RunSource<'a> {
     /// It was put together.
-    Assembled(&'a Run),
+    Assembled(&'a Assembled),
     /// It can be.
     Read(&'a MadeRun<'a>),
 }
@@ -46,7 +46,7 @@ impl Observed<'_> {
     /// The assembled run. It is made on demand, which takes far longer than the rest.
     pub fn run(&self) -> &Run {
         match &self.source {
-            RunSource::Assembled(run) => run,
+            RunSource::Assembled(assembled) => assembled.run(),
             RunSource::Read(seen) => seen.run(),
         }
     }
