@@ -30,6 +30,37 @@ fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
+/// A run that is kept only becomes its file at once; one that is to name the data on which threads met has its columns.
+#[test]
+fn a_file_is_the_same_however_it_is_made() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let source = unsnarl_e2e::project().join("tests/bench/sort.c");
+    let source = source.to_string_lossy();
+    let words = ["cc", "-g", "-O1", &source, "-pthread", "-o", "sort"];
+    workspace.unsnarl(&words)?.exits(0)?;
+    for (out, options) in [("encoded", &[][..]), ("whole", &["--coverage"])] {
+        let record = [
+            "record",
+            "-n1",
+            "--strategy=sequential",
+            "--seed=1",
+            "--every-access",
+        ];
+        let program = ["--out", out, "--", "./sort", "4000"];
+        workspace
+            .unsnarl(&[&record[..], options, &program].concat())?
+            .exits(0)?;
+    }
+    let encoded = contents(&workspace.path().join("encoded"))?;
+    let whole = contents(&workspace.path().join("whole"))?;
+    ensure!(encoded.len() == 1 && encoded == whole, "the files differ");
+    let bytes = encoded.into_values().next().unwrap_or_default();
+    let run = unsnarl_trace::read_run_bytes(bytes)?;
+    // More than are read before memory is given back.
+    ensure!(run.events.len() > 1 << 18, "{} events", run.events.len());
+    Ok(())
+}
+
 #[test]
 fn the_same_seed_gives_the_same_files() -> Result<()> {
     for name in COMPARED {
