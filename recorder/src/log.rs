@@ -133,8 +133,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Decision points within which a campaign records every access. A run that is kept costs about 0.3 microseconds an
-    /// event, so these take 20 milliseconds.
+    /// Decision points within which a campaign records every access. A run that is kept costs about 0.2 microseconds an
+    /// event, so these take 15 milliseconds.
     pub const ALL_RECORDED: u64 = 1 << 16;
 }
 
