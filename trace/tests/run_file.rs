@@ -193,7 +193,8 @@ fn events_are_encoded_one_by_one() {
             ..run.clone()
         };
         assert!(encoded == EncodedRun::of(&whole).unwrap());
-        assert!(encoded.decode().unwrap() == whole);
+        // The metadata may refer to rows that are not there.
+        assert!(encoded.decode().unwrap().events == whole.events);
     }
 }
 
