@@ -249,27 +249,21 @@ pub fn without_function<'n>(run: &Run, name: &'n str) -> &'n str {
     }
 }
 
-/// A location without the parts that distinguish elements of an array, blocks from one place, and threads:
-/// `accounts[].lock` of `accounts[2].lock`.
+/// A location without the parts that distinguish elements of an array, and blocks that one thread allocates at one place:
+/// `accounts[].lock` of `accounts[2].lock`. That of a family is the family itself.
 pub fn family(location: &str) -> String {
     let mut family = String::new();
     let mut rest = location;
-    let first = |rest: &str| {
-        let starts = [rest.find(['[', '#']), rest.find(" by ")];
-        starts.into_iter().flatten().min()
-    };
-    while let Some((before, part)) = first(rest).and_then(|at| rest.split_at_checked(at)) {
+    while let Some((before, part)) = rest
+        .find(['[', '#'])
+        .and_then(|at| rest.split_at_checked(at))
+    {
         family.push_str(before);
-        // The name of a thread has dots of its own.
-        let ends: &[char] = match part.starts_with(" by ") {
-            true => &[')'],
-            false => &[']', ')', '.'],
-        };
         if part.starts_with('[') {
             family.push('[');
         }
         rest = part
-            .find(ends)
+            .find([']', ')', '.'])
             .and_then(|end| part.get(end..))
             .unwrap_or("");
     }
@@ -575,9 +569,11 @@ mod tests {
             assert_eq!(family(expected), expected);
         };
         check("accounts[2].lock", "accounts[].lock");
-        check("heap(a.c:4 by main #1).lock", "heap(a.c:4).lock");
-        check("heap(a.c:4 by main.2 #3)[1].lock", "heap(a.c:4)[].lock");
-        check("stack-8 by main.1", "stack-8");
+        check("heap(a.c:4 by main #1).lock", "heap(a.c:4 by main ).lock");
+        check(
+            "heap(a.c:4 by main.2 #3)[1].lock",
+            "heap(a.c:4 by main.2 )[].lock",
+        );
     }
 
     #[test]
