@@ -1,4 +1,4 @@
-//! Where a run had failed: the place of the failure, or, for a program that ends with an exit status, the last step of
+//! The place where a run had failed: that of the failure, or, for a program that ends with an exit status, the last step of
 //! `main` itself. What is destroyed behind it has no part in that status.
 
 use crate::callers::frames;
