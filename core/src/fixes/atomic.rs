@@ -17,6 +17,7 @@ use super::{
 };
 use crate::facts::{self, basename, family};
 use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::Location;
 
 /// Changes by file.
 pub(super) type Changes = BTreeMap<String, Vec<Change>>;
@@ -271,7 +272,7 @@ fn title(mutex: &Mutex, lock: Option<&str>, kept: &HoldResult) -> String {
     let own = lock.filter(|_| matches!(mutex.style, LockStyle::Wrapper(_)));
     let told = own
         .filter(is_named)
-        .map(|lock| match lock.starts_with("heap(") {
+        .map(|lock| match Location::of(lock).is_on_heap() {
             // The block has no name, and the function is given the object in it.
             true => format!("{}` of `{}", last_name(lock), mutex.name()),
             false => shown(lock),

@@ -141,8 +141,9 @@ impl Case<'_, '_> {
         }
     }
 
-    /// The sentence of recorded runs that stand for schedules which were not drawn: all that fail have what is blamed, and none that
-    /// passes. Only for a story that follows the steps of a run: what is found by comparing runs goes with the failure anyway.
+    /// The sentence of recorded runs that stand for schedules which were not drawn: all that fail have what is blamed, and
+    /// none that passes. Only for a story that follows the steps of a run: what is found by comparing runs goes with the
+    /// failure anyway.
     fn speaks_by_itself(&self) -> Option<String> {
         let told = &*self.explanation;
         let follows = told.engines.iter().any(|engine| engine == "orders");
