@@ -10,11 +10,16 @@ pub fn site(run: &Run) -> Option<SiteId> {
     last.or_else(|| run.meta.failure.as_ref()?.site)
 }
 
-/// The last access of `main`, or of what it calls, before its end; none for runs that end otherwise.
+/// The last access of `main`, or of what it calls, before its end; none for runs whose last access is no such end: that of
+/// another thread, which may have ended the program, or of `main` at work.
 pub(crate) fn step(run: &Run) -> Option<EventId> {
     const MAIN: ThreadId = ThreadId(0);
     let failure = run.meta.failure.as_ref();
-    failure.filter(|failure| failure.kind == FailureKind::Exit)?;
+    let failure = failure.filter(|failure| failure.kind == FailureKind::Exit)?;
+    let last = run.events.get(failure.event?)?;
+    if last.thread != MAIN || is_in_main(run, &last) {
+        return None;
+    }
     let rows = (0..run.events.len() as u32).rev().map(EventId);
     let mut own = rows.filter(|row| run.events.thread(*row) == MAIN);
     own.find(|row| run.events.kind(*row).is_access() && is_in_main(run, &run.events.event(*row)))

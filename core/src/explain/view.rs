@@ -57,8 +57,9 @@ impl<'a> View<'a> {
         let of_site = |site| classes.map(|class| AccessKey::new(site, class));
         let keys = run.meta.sites.iter().map(of_site).collect();
         let (failed, failure) = failure_point(&run);
-        let only_failing = match verdict::step(&run) {
-            Some(end) => only_failing(corpus, &run, &rows, end),
+        let exits = summary.failure_kind == Some(FailureKind::Exit);
+        let only_failing = match failed.filter(|_| exits) {
+            Some(thread) => only_failing(corpus, &run, &rows, (thread, failure)),
             None => FxHashSet::default(),
         };
         let slice = FailureDistances::new(&run, &orders, &rows, failed, failure);
@@ -481,16 +482,21 @@ fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
     )
 }
 
-/// The steps of `main` up to its end on lines to which no passing run comes: by then the run had failed, and they are what it
-/// does about that. None when there are too few passing runs to say so.
-fn only_failing(corpus: &Corpus, run: &Run, rows: &ThreadRows, end: EventId) -> FxHashSet<EventId> {
+/// The steps of the thread that ends the program on lines to which no passing run comes: by then the run had failed, and they
+/// are what it does about that. None when there are too few passing runs to say so.
+fn only_failing(
+    corpus: &Corpus,
+    run: &Run,
+    rows: &ThreadRows,
+    (thread, end): (ThreadId, EventId),
+) -> FxHashSet<EventId> {
     const ENOUGH: u32 = 5;
     if corpus.counts().passing() < ENOUGH {
         return FxHashSet::default();
     }
     let passing = corpus.passing().flat_map(|one| one.lines.iter().copied());
     let known: FxHashSet<u64> = passing.collect();
-    let own = rows.before(run.events.thread(end), EventId(end.0 + 1));
+    let own = rows.before(thread, EventId(end.0 + 1));
     let is_known = |row: &&EventId| {
         let site = run.meta.site(run.events.site(**row));
         known.contains(&line_hash(&site.file, site.line))

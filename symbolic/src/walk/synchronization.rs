@@ -7,7 +7,7 @@ use super::{
     thread::{AccessChunk, Activity, BranchState, Todo},
     value::{Scalar, Val},
 };
-use unsnarl_trace::{EventId, EventKind, ThreadId, Value, kinds::LibraryFunction};
+use unsnarl_trace::{EventId, EventKind, SiteId, ThreadId, Value, kinds::LibraryFunction};
 
 /// `EBUSY`, `ETIMEDOUT`.
 const BUSY: u128 = 16;
@@ -92,10 +92,17 @@ impl PathMachine<'_> {
                 let result = self.outside(id, format!("result of {}", made.name), 32, Some(last));
                 return Ok(Did::Value(Some(result.into())));
             }
-            if ends.contains(&row.kind) {
+            // The object may have been freed: then the call ends with the failure.
+            if ends.contains(&row.kind) && !self.fails_next(id, row.site) {
                 return Ok(Did::Value(self.result_of(made, row.kind, row.value)));
             }
         }
+    }
+
+    /// Returns whether the thread's next event is a failure at this site.
+    fn fails_next(&self, id: ThreadId, site: SiteId) -> bool {
+        let next = self.peek(id);
+        next.is_some_and(|(_, row)| row.kind == EventKind::Failure && row.site == site)
     }
 
     /// `true` if the thread that leaves a barrier arrived last: no arrival comes between its own and the
