@@ -3,10 +3,10 @@
 use crate::{
     explanation::{FailurePlace, Place},
     facts::{place, thread_name},
+    failed,
     mining::{Trace, trace::line_hash},
     orders::Accesses,
     pairs::{PairCounts, RunPairs},
-    verdict,
 };
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, btree_map},
@@ -83,7 +83,7 @@ pub struct Sent {
 /// Message and place of a run's failure; none when it did not fail.
 pub fn failure_place(run: &Run) -> Option<FailurePlace> {
     run.meta.failure.as_ref().map(|failure| FailurePlace {
-        site: verdict::site(run).map(|site| place(run, site)),
+        site: failed::site(run).map(|site| place(run, site)),
         message: failure.message.clone(),
     })
 }

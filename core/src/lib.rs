@@ -18,6 +18,7 @@ pub mod explain;
 pub mod explanation;
 pub mod export;
 pub mod facts;
+mod failed;
 pub mod findings;
 pub mod fixes;
 #[cfg(test)]
@@ -30,7 +31,6 @@ pub mod pairs;
 pub mod predict;
 pub mod render;
 pub mod suppressions;
-mod verdict;
 
 pub use budget::{Budget, EngineOutcome, StopReason};
 pub use corpus::{Corpora, Corpus, CorpusKey, RunSummary};

@@ -22,7 +22,8 @@ use crate::{
 use core::{arch::naked_asm, cell::Cell};
 use unsnarl_trace::raw::{End, RecordKind, flag};
 
-/// Decisions without a change after which states are compared.
+/// Decisions without a change after which states are compared. It only saves comparisons: what a run without an end is does
+/// not hang on it.
 const CALM: u32 = 2_000;
 /// Number of times that a thread has to come back to the same state.
 const ROUNDS: u32 = 4;

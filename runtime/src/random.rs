@@ -4,13 +4,17 @@
 use crate::{
     access,
     entry::entry,
+    livelock,
     mutex::ready,
     next::Next,
     real::real,
     scheduler,
     state::{SHARED, Thread, controlled, header},
 };
-use core::{ffi::c_int, sync::atomic::Ordering::Relaxed};
+use core::{
+    ffi::{c_int, c_long},
+    sync::atomic::Ordering::Relaxed,
+};
 
 /// The next 64 bits for the program.
 fn draw() -> u64 {
@@ -127,7 +131,34 @@ unsafe extern "C-unwind" fn on_random_device(device: usize, pc: u64) -> u32 {
     }
 }
 
+/// Functions that draw a number from a state which the C library keeps: each call changes what the next one gives.
+macro_rules! drawn_by_library {
+    ($($name:literal: $function:ident -> $number:ty;)*) => {$(
+        unsafe extern "C-unwind" fn $function() -> $number {
+            if controlled() {
+                livelock::stir();
+            }
+            let library = real!($name, fn() -> $number);
+            // SAFETY: no arguments.
+            unsafe { library() }
+        }
+    )*};
+}
+
+drawn_by_library! {
+    "rand": on_rand -> c_int;
+    "random": on_random -> c_long;
+    "lrand48": on_lrand48 -> c_long;
+    "mrand48": on_mrand48 -> c_long;
+    "drand48": on_drand48 -> f64;
+}
+
 entry! {
+    rand, "rdi" => on_rand;
+    random, "rdi" => on_random;
+    lrand48, "rdi" => on_lrand48;
+    mrand48, "rdi" => on_mrand48;
+    drand48, "rdi" => on_drand48;
     getrandom, "rcx" => on_getrandom;
     getentropy, "rdx" => on_getentropy;
     arc4random, "rdi" => on_arc4random;

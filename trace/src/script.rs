@@ -39,8 +39,8 @@
 //! * **Blocked** threads say for what: `main.1 blocked lock m @31`, `main blocked join main.1`.
 //!   The words are those of [`WaitsFor::name`].
 //!
-//! The outcome of the run is a line of its own: `fails [@SITE] [MESSAGE]` (by the thread before it, or
-//! `THREAD fails ...`), `failed [MESSAGE]` (no thread at no event: an exit status), `deadlocks [MESSAGE]`,
+//! The outcome of the run is a line of its own: `fails [via=CALLS] [@SITE] [MESSAGE]` (by the thread before it,
+//! or `THREAD fails ...`), `failed [MESSAGE]` (no thread at no event: an exit status), `deadlocks [MESSAGE]`,
 //! `times-out [MESSAGE]`, `cut-short`; it passed otherwise.
 //! Two more lines set what events don't show: `start THREAD FUNCTION` and `seed NUMBER`.
 //!

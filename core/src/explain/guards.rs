@@ -222,6 +222,34 @@ mod tests {
         );
     }
 
+    /// Two variables, each under a lock of its own: what is between them is no step that a guard should have kept whole.
+    #[test]
+    fn what_has_locks_of_its_own_guards_nothing() {
+        let crossed = |x: &str, y: &str| {
+            let locked = |lock: &str, step: &str| match lock {
+                "" => format!("{step}\n"),
+                lock => {
+                    let who = step.split(' ').next().unwrap();
+                    format!("{who} lock {lock} @3 look\n{step}\n{who} unlock {lock} @3 look\n")
+                }
+            };
+            let steps = [
+                (x, "main.1 W next =1 @4 look"),
+                (x, "main.2 R next =1 @5 look"),
+                (y, "main.2 W done =1 @6 look"),
+                (y, "main.1 R done =1 @7 look"),
+            ];
+            let steps = steps.map(|(lock, step)| locked(lock, step)).concat();
+            told(&format!(
+                "{steps}main.1 R n =0 @10 work\nmain.2 R n =0 @10 work\n\
+                main.1 W n =1 @11 work\nmain.2 W n =1 @11 work\n"
+            ))
+        };
+        assert_eq!(crossed("", "").len(), 1);
+        assert!(crossed("a", "b").is_empty());
+        assert_eq!(crossed("a", "a").len(), 1);
+    }
+
     #[test]
     fn what_comes_after_the_meeting_guards_nothing() {
         let after = "main.1 R n =0 @10 work\nmain.2 R n =0 @10 work\n\

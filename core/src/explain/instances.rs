@@ -64,18 +64,21 @@ pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
 }
 
 /// Notes which of an explanation's runs fail without having what is blamed. Who waits for whom at the end is no order that a
-/// run could have or not have.
+/// run could have or not have; nor is what the run that the steps are from does not have. Linear in the runs.
 pub fn set_apart(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
-    if !explanation.kind.is_order() {
+    let has = |name: &String, run: &Run| {
+        let is_own = explanation.runs.binary_search(name).is_ok();
+        is_own.then(|| bears_out(explanation, run)).flatten()
+    };
+    let is_told =
+        |(name, run): &(String, Arc<Run>)| *name == explanation.run && has(name, run) == Some(true);
+    if !explanation.kind.is_order() || !runs.iter().any(is_told) {
         return;
     }
-    let is_without = |name: &&String| {
-        let mut all = runs.iter();
-        let run = all.find(|(own, _)| own == *name);
-        run.is_some_and(|(_, run)| bears_out(explanation, run) == Some(false))
-    };
-    let without = explanation.runs.iter().filter(is_without);
-    explanation.runs_without = without.cloned().collect();
+    let without = runs
+        .iter()
+        .filter(|(name, run)| has(name, run) == Some(false));
+    explanation.runs_without = without.map(|(name, _)| name.clone()).collect();
 }
 
 /// As [`bears_out`], where harmless instances do not count.

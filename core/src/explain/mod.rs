@@ -54,7 +54,7 @@ pub use guards::guarding;
 pub use instances::{Harmless, bears_out, bears_out_but, set_apart};
 pub use intervention::{Intervention, intervention};
 pub use parts::{SplitStory, parts};
-pub use proposers::{Failing, Material, Proposals, Proposer, Proposers};
+pub use proposers::{Failing, Material, ORDERS, Proposals, Proposer, Proposers};
 use proposers::{name_orders, write};
 pub use spans::spans_visits;
 pub use spurious::is_spurious_wakeup;

@@ -1,5 +1,6 @@
 //! Failures that do not depend on the schedule.
 
+use super::ORDERS;
 use crate::{
     corpus::{Corpus, RunSummary},
     explanation::{BugKind, Certainty, Explanation, Role, SiteMark},
@@ -118,7 +119,7 @@ fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
         edges: Vec::new(),
         region: None,
         invariants: Vec::new(),
-        engines: vec!["orders".to_owned()],
+        engines: vec![ORDERS.to_owned()],
         contributions: Vec::new(),
         rank: String::new(),
         confirmed: None,

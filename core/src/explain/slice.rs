@@ -6,7 +6,7 @@
 //! thread.
 
 use super::view::ThreadRows;
-use crate::{callers::frames, facts, orders::Orders, verdict};
+use crate::{callers::frames, facts, failed, orders::Orders};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
@@ -173,7 +173,7 @@ impl SliceWalk<'_> {
 
     /// Adds the reads before the failure: those of its line at distance 0. Returns the nearest one.
     fn seed(&mut self, thread: ThreadId, failure: EventId) -> Option<EventId> {
-        let failing = verdict::site(self.run);
+        let failing = failed::site(self.run);
         // The end of the run has no site.
         let of_row = || Some(self.run.events.get(failure)?.site);
         let failing = failing.or_else(of_row).unwrap_or_default();

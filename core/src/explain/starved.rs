@@ -111,13 +111,13 @@ fn told(view: &View, starved: &[Starved<'_>]) -> Explanation {
     draft.finish()
 }
 
-/// A thread's part in words: `worker (main.1) waits at pool.c:62, below its call at line 24, and would signal at line 28
+/// A thread's part in words: `worker (main.1) waits at pool.c:62, called from line 24, and would signal on line 28 only
 /// after that`.
 fn part(view: &View, one: &Starved<'_>) -> String {
     let request = request(view, one.waiting);
     let at = view.place(request);
     format!(
-        "{} waits at {}, below its call on {}, and would signal on {} after that",
+        "{} waits at {}, called from {}, and would signal on {} only after that",
         view.words(request),
         view.at(request),
         line(&one.call, &at),

@@ -1,13 +1,13 @@
 //! Stories that end with the data of the failing check: they say no more than that it fails.
 
-use crate::{facts::place, orders::Accesses, verdict};
+use crate::{facts::place, failed, orders::Accesses};
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
 /// Returns whether a row is on the failing line, or is the failing thread's last access of shared data before
 /// it fails. Linear in the run.
 #[must_use]
 pub fn ends_in_the_check(run: &Run, row: EventId) -> bool {
-    let failure = verdict::site(run);
+    let failure = failed::site(run);
     let (Some(failure), Some(event)) = (failure, run.events.get(row)) else {
         return false;
     };

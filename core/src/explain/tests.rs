@@ -5,15 +5,16 @@ mod past;
 mod torn;
 mod waits;
 
+use super::{locking::taken_again, set_apart, view::View};
 use crate::{
-    Budget, Corpus, CorpusKey, Orders, RunSummary, StopReason, explain,
+    Budget, Corpus, CorpusKey, Orders, RunSummary, StopReason, explain, facts,
     fixture::{anything, corpus},
     hover, render, unexplained,
 };
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use std::sync::Arc;
-use unsnarl_trace::Outcome;
+use unsnarl_trace::{EventId, Outcome};
 
 fn check(passing: &[&str], failing: &[&str], expected: Expect) {
     let corpus = corpus(passing, failing);
@@ -923,4 +924,117 @@ fn an_update_is_told_by_what_it_read_and_wrote() {
     let told = explain(&corpus, &Budget::unlimited()).findings;
     let said = &told[0].detail;
     assert!(said.contains("updated n from 0 to 1"), "{said}");
+}
+
+/// Two calls of a function that takes the lock each time: nothing is given back within what belongs together.
+#[test]
+fn two_visits_are_no_one_step() {
+    let link = |thread: &str, page: u32, head: u32| {
+        format!(
+            "{thread} lock m @35 link\n{thread} W page[{page}].next ={head} @36 link \"f->next = head;\"\n\
+             {thread} W head ={} @37 link \"head = f;\"\n{thread} unlock m @38 link\n",
+            page + 1
+        )
+    };
+    let begin = "main fork main.1 @40 main\nmain fork main.2 @41 main\n";
+    let fine = [
+        begin,
+        &link("main.1", 1, 0),
+        &link("main.1", 5, 2),
+        &link("main.2", 7, 6),
+    ]
+    .concat();
+    let fine = format!("{fine}main R head =8 @50 main\n");
+    let failing = [
+        begin,
+        &link("main.1", 1, 0),
+        &link("main.2", 7, 2),
+        &link("main.1", 5, 8),
+    ]
+    .concat();
+    let failing = format!("{failing}main R head =6 @50 main\nmain fails @50 main\n");
+    let corpus = corpus(&[fine.as_str(); 6], &[&failing]);
+    let summary = corpus.failing().next().unwrap();
+    let view = View::new(&corpus, summary).unwrap();
+    let rows = view.run.events.iter().filter(|(_, event)| {
+        event.kind.is_access() && facts::thread_name(&view.run, event.thread) == "main.1"
+    });
+    let rows: Vec<EventId> = rows.map(|(row, _)| row).collect();
+    let [next, head, _, again] = rows.as_slice() else {
+        panic!("{rows:?}");
+    };
+    assert!(taken_again(&view, *next, *again));
+    assert!(!taken_again(&view, *next, *head));
+}
+
+/// A pointer that was not there yet, handed on to the function that fails by it: nearer than what that function's caller
+/// has read besides.
+#[test]
+fn a_null_argument_comes_from_the_line_that_calls() {
+    let failing = "
+        main fork main.1 @42 main
+        main.1 R dq =0 size=8 @8 steal \"if (take(victim->dq))\"
+        main.1 R bottom =0 @6 steal \"if (bottom == 0)\"
+        main.1 fails via=8@steal @39 segmentation fault";
+    let corpus = corpus(&[], &[failing]);
+    let summary = corpus.failing().next().unwrap();
+    let view = View::new(&corpus, summary).unwrap();
+    let rows = view.run.events.iter().map(|(row, _)| row);
+    let near: Vec<Option<u32>> = rows.map(|row| view.slice.distance(row)).collect();
+    assert_eq!(near, [None, Some(1), Some(2), None]);
+}
+
+/// Runs that fail at the same place without what is blamed are counted apart.
+#[test]
+fn runs_without_what_is_blamed_are_told_apart() {
+    let begin = "main fork main.1 @40\nmain fork main.2 @41\n";
+    let update = |one: &str, other: &str, ends: u32| {
+        format!(
+            "{begin}{one} R n =0 @10 add\n{other}{one} W n =1 @11 add\nmain R n ={ends} @44 main\n"
+        )
+    };
+    let second = |old: u32| {
+        format!(
+            "main.2 R n ={old} @10 add\nmain.2 W n ={} @11 add\n",
+            old + 1
+        )
+    };
+    let fine = update("main.1", "", 2).replace("main R n", &format!("{}main R n", second(1)));
+    let lost = format!("{}main fails @44 main\n", update("main.1", &second(0), 1));
+    let without = format!(
+        "{begin}main.1 R n =0 @10 add\nmain.1 W n =1 @11 add\nmain R n =1 @44 main\nmain fails @44 main\n"
+    );
+    let corpus = corpus(&[fine.as_str(); 6], &[&lost]);
+    let mut told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
+    told.runs = ["failed-0", "failed-1", "failed-2"]
+        .map(str::to_owned)
+        .to_vec();
+    let run = |(name, text): (&str, &String)| {
+        (
+            name.to_owned(),
+            std::sync::Arc::new(crate::fixture::run(text)),
+        )
+    };
+    let runs = [
+        ("failed-0", &lost),
+        ("failed-1", &lost),
+        ("failed-2", &without),
+    ]
+    .map(run);
+    set_apart(&mut told, &runs);
+    assert_eq!(told.runs_without, ["failed-2"]);
+    let text = render::text(&told);
+    let says = "Fails so in failed-0 and 1 more. One more run fails there, but not so.";
+    assert!(
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .contains(says),
+        "{text}"
+    );
+    // What the run itself does not have is no order.
+    told.run = "failed-2".to_owned();
+    told.runs_without.clear();
+    set_apart(&mut told, &runs);
+    assert!(told.runs_without.is_empty());
 }

@@ -1,16 +1,15 @@
 //! A failing run with all data that its explanation uses.
 
-use super::{handovers::Givers, slice::FailureDistances};
+use super::{found::ENOUGH, handovers::Givers, slice::FailureDistances};
 use crate::{
     callers,
     claims::{Operation, Visit},
     corpus::{Corpus, RunSummary},
     explanation::{FailurePlace, Place, Role, SiteMark, Step},
-    facts,
+    facts, failed,
     mining::trace::line_hash,
     orders::{HappensBefore, Orders},
     pairs::{AccessClass, AccessKey, RunPairs, Triple, TripleKey},
-    verdict,
 };
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -42,8 +41,8 @@ pub(super) struct View<'a> {
     pub failure: EventId,
     /// Accesses that flowed into the failure.
     pub slice: FailureDistances,
-    /// Steps of the failing thread that come of the failure.
-    only_failing: FxHashSet<EventId>,
+    /// Places at which the failing thread does something about the failure.
+    only_failing: FxHashSet<SiteId>,
 }
 
 impl<'a> View<'a> {
@@ -57,10 +56,9 @@ impl<'a> View<'a> {
         let of_site = |site| classes.map(|class| AccessKey::new(site, class));
         let keys = run.meta.sites.iter().map(of_site).collect();
         let (failed, failure) = failure_point(&run);
-        let exits = summary.failure_kind == Some(FailureKind::Exit);
-        let only_failing = match failed.filter(|_| exits) {
-            Some(thread) => only_failing(corpus, &run, &rows, (thread, failure)),
-            None => FxHashSet::default(),
+        let only_failing = match summary.failure_kind {
+            Some(FailureKind::Exit) => only_failing(corpus, &run),
+            _ => FxHashSet::default(),
         };
         let slice = FailureDistances::new(&run, &orders, &rows, failed, failure);
         Some(View {
@@ -453,14 +451,14 @@ impl View<'_> {
         let mut from_there = own.take_while(|other| **other >= row);
         let is_behind_last = thread != failed && last.is_none_or(|last| row > *last);
         row > self.failure
-            || self.only_failing.contains(&row)
+            || thread == failed && self.only_failing.contains(&self.run.events.site(row))
             || is_behind_last && !from_there.any(changes)
     }
 }
 
 /// The failing thread, and the row of the failure.
 fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
-    if let Some(row) = verdict::step(run) {
+    if let Some(row) = failed::step(run) {
         return (Some(run.events.thread(row)), row);
     }
     let failure = run.meta.failure.as_ref();
@@ -482,26 +480,20 @@ fn failure_point(run: &Run) -> (Option<ThreadId>, EventId) {
     )
 }
 
-/// The steps of the thread that ends the program on lines to which no passing run comes: by then the run had failed, and they
-/// are what it does about that. None when there are too few passing runs to say so.
-fn only_failing(
-    corpus: &Corpus,
-    run: &Run,
-    rows: &ThreadRows,
-    (thread, end): (ThreadId, EventId),
-) -> FxHashSet<EventId> {
-    const ENOUGH: u32 = 5;
+/// Places on lines to which no passing run comes: when the thread that ends the program comes there the run has failed, and
+/// what it does there is about that. None when there are too few passing runs to say so.
+fn only_failing(corpus: &Corpus, run: &Run) -> FxHashSet<SiteId> {
     if corpus.counts().passing() < ENOUGH {
         return FxHashSet::default();
     }
-    let passing = corpus.passing().flat_map(|one| one.lines.iter().copied());
-    let known: FxHashSet<u64> = passing.collect();
-    let own = rows.before(thread, EventId(end.0 + 1));
-    let is_known = |row: &&EventId| {
-        let site = run.meta.site(run.events.site(**row));
-        known.contains(&line_hash(&site.file, site.line))
+    let sites = (0..).map(SiteId).zip(&run.meta.sites);
+    let lines = sites.map(|(id, site)| (id, line_hash(&site.file, site.line)));
+    let is_known = |line: u64| {
+        let mut passing = corpus.passing();
+        passing.any(|one| one.lines.binary_search(&line).is_ok())
     };
-    own.iter().filter(|row| !is_known(row)).copied().collect()
+    let unknown = lines.filter(|(_, line)| !is_known(*line));
+    unknown.map(|(id, _)| id).collect()
 }
 
 /// Rows of each thread, in order.

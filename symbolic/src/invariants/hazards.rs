@@ -267,7 +267,7 @@ fn signals(encoding: &EncodedPath, row: usize, wait: usize) -> bool {
         })
 }
 
-/// What no other thread did, where that made a slice without steps of several threads fail: reads that found the
+/// Steps that no other thread made, where that made a slice without steps of several threads fail: reads that found the
 /// first value or one of their own thread, and waits on conditions that nobody signalled.
 pub(super) fn absences(encoding: &EncodedPath, rows: &BTreeSet<usize>) -> Vec<Reach> {
     let reads = rows.iter().filter(|row| is_read(encoding, **row));

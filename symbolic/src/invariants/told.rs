@@ -165,50 +165,68 @@ impl ToldInvariants {
     }
 }
 
+/// Words about what a line did, each once.
+#[derive(Default)]
+struct SaidActions {
+    actions: Vec<String>,
+    /// Assignments to private variables, which are shown only on lines without other actions.
+    sets: Vec<String>,
+}
+
+impl SaidActions {
+    fn add(&mut self, explanation: &PathExplanation, run: &Run, at: usize, statement: &Statement) {
+        let actions = does((explanation, run), at, statement);
+        let sets = set(explanation, statement);
+        for (known, new) in [
+            (&mut self.actions, actions),
+            (&mut self.sets, sets.into_iter().collect()),
+        ] {
+            for word in new {
+                if !known.contains(&word) {
+                    known.push(word);
+                }
+            }
+        }
+    }
+
+    /// All of it, without the middle of what a line did again and again.
+    fn text(&self) -> String {
+        let all = match self.actions.is_empty() {
+            true => &self.sets,
+            false => &self.actions,
+        };
+        match all.as_slice() {
+            [first, second, .., before, last] if all.len() > MOST_SAID => {
+                format!("{first}, {second}, ..., {before}, {last}")
+            }
+            all => all.join(", "),
+        }
+    }
+}
+
 /// Groups the statements of the slice into lines: consecutive actions of a thread on one line.
 fn lines(explanation: &PathExplanation, run: &Run) -> Vec<ToldLine> {
     let texts = texts(run);
-    let mut lines: Vec<ToldLine> = Vec::new();
+    let mut lines: Vec<(ToldLine, SaidActions)> = Vec::new();
     let mut last: Option<&Statement> = None;
-    let mut sets: Vec<Vec<String>> = Vec::new();
     for &at in &explanation.slice {
         let Some(statement) = explanation.statements.get(at) else {
             continue;
         };
-        let is_same = last.is_some_and(|last| same_line(last, statement));
-        match lines.last_mut().filter(|_| is_same) {
-            Some(line) => extend(line, (explanation, run), at, statement),
-            None => {
-                let mut line = line(run, statement, &texts);
-                extend(&mut line, (explanation, run), at, statement);
-                lines.push(line);
-                sets.push(Vec::new());
-            }
+        if !last.is_some_and(|last| same_line(last, statement)) {
+            lines.push((line(run, statement, &texts), SaidActions::default()));
         }
-        if let Some(sets) = sets.last_mut() {
-            sets.extend(set(explanation, statement).filter(|set| !sets.contains(set)));
+        if let Some((line, said)) = lines.last_mut() {
+            extend(line, at, statement);
+            said.add(explanation, run, at, statement);
         }
         last = Some(statement);
     }
-    // Assignments to private variables are shown only on lines without other actions.
-    for (line, sets) in lines.iter_mut().zip(sets) {
-        if line.does.is_empty() {
-            line.does = sets.join(", ");
-        }
-        line.does = shortened(&line.does);
-    }
-    lines
-}
-
-/// Leaves out the middle of what a line did again and again.
-fn shortened(does: &str) -> String {
-    let all: Vec<&str> = does.split(", ").collect();
-    match all.as_slice() {
-        [first, second, .., before, last] if all.len() > MOST_SAID => {
-            format!("{first}, {second}, ..., {before}, {last}")
-        }
-        _ => does.to_owned(),
-    }
+    let told = lines.into_iter().map(|(line, said)| ToldLine {
+        does: said.text(),
+        ..line
+    });
+    told.collect()
 }
 
 /// The assignment to a private variable: `fee = 0`, `returns -1`.
@@ -260,23 +278,10 @@ fn line(run: &Run, statement: &Statement, texts: &BTreeMap<(&str, u32), &str>) -
     }
 }
 
-fn extend(
-    line: &mut ToldLine,
-    (explanation, run): (&PathExplanation, &Run),
-    at: usize,
-    statement: &Statement,
-) {
+fn extend(line: &mut ToldLine, at: usize, statement: &Statement) {
     line.statements.push(at);
     line.events.extend(statement.event.map(|event| event.0));
     line.fails |= statement.kind == Kind::Failure;
-    for does in does((explanation, run), at, statement) {
-        if !line.does.split(", ").any(|said| said == does) {
-            line.does = match line.does.as_str() {
-                "" => does,
-                before => format!("{before}, {does}"),
-            };
-        }
-    }
     let is_shared = matches!(statement.kind, Kind::Read | Kind::Write);
     if is_shared && !line.variables.contains(&statement.name) {
         line.variables.push(statement.name.clone());

@@ -1,9 +1,10 @@
 /* Threads that look like ones that spin for ever, and do not: they count where nobody sees it, wait for
-   somebody slow, for a time, or for a signal. */
+   somebody slow, for a time, for a number, or for a signal. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -83,8 +84,15 @@ static void ring(int unused) {
     rang = 1;
 }
 
+/* Waits for a number that comes late, from a state that only the C library knows. */
+static void *gambler(void *unused) {
+    while (rand() % 9000 != 7)
+        sched_yield();
+    return unused;
+}
+
 int main(void) {
-    void *(*const jobs[])(void *) = {patient, reader, waiter, worker, sequence, writer, clockwatcher};
+    void *(*const jobs[])(void *) = {patient, reader, waiter, worker, sequence, writer, clockwatcher, gambler};
     enum { JOBS = sizeof jobs / sizeof *jobs };
     static long sum;
     const struct itimerval soon = {{0, 0}, {0, 20000}};

@@ -1,6 +1,9 @@
 //! Construction of a run from the lines of a script.
 
-use super::words::{self, LineWords, ScriptPlace};
+use super::{
+    event::VIA,
+    words::{self, LineWords, ScriptPlace},
+};
 use crate::{
     index::{Id, IndexVec},
     meta::{
@@ -87,6 +90,11 @@ impl ScriptedRun {
 
     fn fails(&mut self, thread: Option<ThreadId>, words: &mut LineWords<'_>) -> Result<(), String> {
         let thread = thread.ok_or("nobody failed: write `THREAD fails ...`")?;
+        let calls = words.take_if(|word| word.starts_with(VIA));
+        let stack = match calls.and_then(|word| word.strip_prefix(VIA)) {
+            Some(calls) => self.stack(calls)?,
+            None => StackId::default(),
+        };
         let site = match words.take_if(|word| word.starts_with('@')) {
             Some(word) => Some(self.site(thread, word, None, "")?),
             None => None,
@@ -94,6 +102,7 @@ impl ScriptedRun {
         let event = EventId(u32::try_from(self.rows.len()).map_err(|_| "too many events")?);
         self.push(Event {
             site: site.unwrap_or_default(),
+            stack,
             ..blank(thread, EventKind::Failure)
         });
         let message = if words.rest().is_empty() {

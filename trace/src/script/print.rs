@@ -55,7 +55,8 @@ impl Printer<'_> {
                 self.failed = true;
                 let site = place(self.run.meta.site(event.site))
                     .map_or(String::new(), |place| format!(" {place}"));
-                format!("{thread} fails{site} {}", one_line(&failure.message))
+                let via = self.via(event);
+                format!("{thread} fails{via}{site} {}", one_line(&failure.message))
             }
             None => {
                 let what = [

@@ -5,7 +5,7 @@ use crate::{
     run::{OLD_KNOWN, VALUE_KNOWN},
     schema::Column,
 };
-use arrow_buffer::{ArrowNativeType, ToByteSlice};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, ToByteSlice};
 
 /// Alignment of buffers within a message, as Arrow recommends it.
 pub(super) const ALIGNMENT: usize = 64;
@@ -110,11 +110,11 @@ impl BatchPacker {
     }
 
     fn nullable(&mut self, values: &[u64], known: &[u8], bit: u8) -> PackedColumn {
-        let validity = bits(known, bit);
-        let valid: u32 = validity.iter().map(|byte| byte.count_ones()).sum();
-        match values.len() - valid as usize {
+        let is_known = |row: usize| known.get(row).is_some_and(|known| known & bit != 0);
+        let validity = BooleanBuffer::collect_bool(values.len(), is_known);
+        match values.len() - validity.count_set_bits() {
             0 => self.numbers(values),
-            nulls => self.packed(&validity, nulls, values),
+            nulls => self.packed(validity.values(), nulls, values),
         }
     }
 
@@ -148,28 +148,5 @@ impl BatchPacker {
         let length = to.len() - start;
         to.resize(to.len().next_multiple_of(ALIGNMENT), 0);
         length
-    }
-}
-
-/// A bit for each row: whether `known` has `bit` there. The lowest bit of a byte is the first row.
-fn bits(known: &[u8], bit: u8) -> Vec<u8> {
-    let byte = |rows: &[u8]| {
-        let bits = rows.iter().enumerate();
-        bits.fold(0, |byte, (row, known)| {
-            byte | u8::from(known & bit != 0) << row
-        })
-    };
-    known.chunks(8).map(byte).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_bits_from_the_lowest() {
-        assert_eq!(bits(&[1, 0, 3, 2, 0, 0, 0, 1, 1], 1), [0b1000_0101, 1]);
-        assert_eq!(bits(&[1, 0, 3, 2], 2), [0b1100]);
-        assert!(bits(&[], 1).is_empty());
     }
 }

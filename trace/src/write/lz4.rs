@@ -1,32 +1,29 @@
 //! Compressed buffers of an Arrow IPC file.
 
-use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
+use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use rustc_hash::FxHashMap;
+use std::io::Write;
 
 /// Length that stands before a buffer that is not compressed.
 const STORED: i64 = -1;
-/// Beginning of a frame of LZ4 with independent blocks of at most 64 KB, without checksums.
-const FRAME_OF_64_KB: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
-/// The same for blocks of at most 256 KB.
-const FRAME_OF_256_KB: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x50, 0xfb];
-/// Bit of a block's length: the block is not compressed.
-const STORED_BLOCK: u32 = 1 << 31;
-/// End of a frame.
-const END: [u8; 4] = [0; 4];
+/// Size of a buffer up to which a block of the smaller size holds it.
+const SMALL: usize = 1 << 16;
 
 /// Compresses buffers of at most 256 KB, each into a frame of one block.
 pub(super) struct Lz4 {
-    table: CompressTable,
-    block: Vec<u8>,
+    small: FrameEncoder<Vec<u8>>,
+    large: FrameEncoder<Vec<u8>>,
     /// Compressed zeros by their number: most columns that say nothing hold them.
     zeros: FxHashMap<usize, Vec<u8>>,
 }
 
 impl Default for Lz4 {
     fn default() -> Lz4 {
+        let of =
+            |size| FrameEncoder::with_frame_info(FrameInfo::new().block_size(size), Vec::new());
         Lz4 {
-            table: CompressTable::large(),
-            block: Vec::new(),
+            small: of(BlockSize::Max64KB),
+            large: of(BlockSize::Max256KB),
             zeros: FxHashMap::default(),
         }
     }
@@ -53,34 +50,21 @@ impl Lz4 {
     }
 
     fn append_any(&mut self, buffer: &[u8], to: &mut Vec<u8>) {
-        let start = to.len();
-        to.extend_from_slice(&(buffer.len() as i64).to_le_bytes());
-        to.extend_from_slice(match buffer.len() {
-            0..=0x1_0000 => &FRAME_OF_64_KB,
-            _ => &FRAME_OF_256_KB,
-        });
-        self.append_block(buffer, to);
-        to.extend_from_slice(&END);
-        if to.len() - start > buffer.len() {
-            to.truncate(start);
-            to.extend_from_slice(&STORED.to_le_bytes());
-            to.extend_from_slice(buffer);
-        }
-    }
-
-    fn append_block(&mut self, buffer: &[u8], to: &mut Vec<u8>) {
-        let most = get_maximum_output_size(buffer.len());
-        if self.block.len() < most {
-            self.block.resize(most, 0);
-        }
-        let length = compress_into_with_table(buffer, &mut self.block, &mut self.table);
-        let packed = length.ok().and_then(|length| self.block.get(..length));
-        let (length, block) = match packed.filter(|packed| packed.len() < buffer.len()) {
-            Some(packed) => (packed.len() as u32, packed),
-            None => (buffer.len() as u32 | STORED_BLOCK, buffer),
+        let encoder = match buffer.len() {
+            0..=SMALL => &mut self.small,
+            _ => &mut self.large,
+        };
+        encoder.get_mut().clear();
+        let is_framed = encoder.write_all(buffer).is_ok() && encoder.try_finish().is_ok();
+        let frame = encoder.get_ref();
+        let length = buffer.len() as i64;
+        let is_shorter = size_of_val(&length) + frame.len() <= buffer.len();
+        let (length, bytes) = match is_framed && is_shorter {
+            true => (length, frame.as_slice()),
+            false => (STORED, buffer),
         };
         to.extend_from_slice(&length.to_le_bytes());
-        to.extend_from_slice(block);
+        to.extend_from_slice(bytes);
     }
 }
 
@@ -94,7 +78,7 @@ fn is_zero(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read, Write};
+    use std::io::Read;
 
     fn framed(buffer: &[u8]) -> Vec<u8> {
         let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());

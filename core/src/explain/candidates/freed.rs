@@ -55,12 +55,8 @@ fn after_free_candidate(view: &View, free: EventId, used: EventId, again: bool) 
 
 /// Returns whether the run failed by this use of the block: at its line, by its thread.
 fn is_the_failure(view: &View, used: EventId) -> bool {
+    let (at, failed) = (view.place(used), view.place(view.failure));
     view.summary.failure_kind == Some(FailureKind::UseAfterFree)
         && view.thread(used) == view.thread(view.failure)
-        && line_of(view, used) == line_of(view, view.failure)
-}
-
-fn line_of<'v>(view: &'v View, row: EventId) -> (&'v str, u32) {
-    let site = view.run.meta.site(view.event(row).site);
-    (&site.file, site.line)
+        && (&at.file, at.line) == (&failed.file, failed.line)
 }

@@ -25,6 +25,7 @@ use crate::{
 };
 use among::Among;
 use mining::MiningProposer;
+pub use orders::ORDERS;
 pub(super) use orders::{name as name_orders, write};
 use pairs::PairsProposer;
 use std::{collections::BTreeSet, sync::Arc};

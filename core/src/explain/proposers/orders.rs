@@ -13,6 +13,9 @@ use crate::{
     explanation::{Certainty, Explanation},
 };
 
+/// The engine's name.
+pub const ORDERS: &str = "orders";
+
 /// Orders that are looked at, the cheapest ones.
 const LOOKED_AT: usize = 24;
 
@@ -21,7 +24,7 @@ pub(super) struct OrdersProposer;
 
 impl Proposer for OrdersProposer {
     fn name(&self) -> &'static str {
-        "orders"
+        ORDERS
     }
 
     fn compares(&self) -> bool {
@@ -87,7 +90,7 @@ fn finished(view: &View, candidate: &Candidate, mut explanation: Explanation) ->
 pub(in crate::explain) fn name(view: &View, explanation: &mut Explanation) {
     let run = &view.summary.name;
     explanation.join(
-        "orders",
+        ORDERS,
         format!("tells it from the order of the steps of {run}"),
     );
 }

@@ -70,3 +70,30 @@ fn no_story_blames_what_is_past() {
         .collect();
     assert!(!others.iter().any(blames), "{others:?}");
 }
+
+/// Both threads' updates of `total` meet; main looks at it, and says so by what the second thread has written.
+#[test]
+fn what_a_program_does_about_its_failure_is_past() {
+    let update = |thread: &str, old: u32| {
+        format!(
+            "{thread} R total ={old} @5 add\n{thread} W total ={} @5 add\n",
+            old + 1
+        )
+    };
+    let named = "main.2 W name =7 @6 add\n";
+    let fine = [BEGIN, &update("main.1", 0), &update("main.2", 1), named].concat();
+    let fine = format!("{fine}main R total =2 @50 main\n");
+    let met = "main.1 R total =0 @5 add\nmain.2 R total =0 @5 add\nmain.1 W total =1 @5 add\nmain.2 W total =1 @5 add\n";
+    let says = "main R total =1 @50 main\nmain R name =7 @51 main\nmain fails @51 exit status 1\n";
+    let failing = [BEGIN, met, named, says].concat();
+    let past = |passing: usize| {
+        let corpus = corpus(&vec![fine.as_str(); passing], &[&failing]);
+        let summary = corpus.failing().next().expect("the failing run");
+        let view = View::new(&corpus, summary).expect("it is kept");
+        let rows = view.run.events.iter().map(|(row, _)| row);
+        let past = rows.filter(|row| view.event(*row).kind.is_access() && view.is_past(*row));
+        past.map(|row| view.at(row)).collect::<Vec<_>>()
+    };
+    assert_eq!(past(6), ["test.c:51"]);
+    assert!(past(2).is_empty());
+}

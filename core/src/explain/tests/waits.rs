@@ -760,3 +760,85 @@ fn a_broadcast_between_the_check_and_the_wait_is_lost_whoever_it_wakes() {
     "#]],
     );
 }
+
+/// A job that waits for another job, in each of the two threads of a pool; `signals` is the line on which a thread of the
+/// pool tells that a job is done.
+fn pool(signals: u32) -> (String, String) {
+    let begins = "
+        start main.1 work
+        start main.2 work
+        main fork main.1 @40 main
+        main fork main.2 @41 main";
+    let waits = |thread: &str| {
+        format!(
+            "
+        {thread} lock m via=24@work @61 wait_for
+        {thread} R done =0 via=24@work @62 wait_for
+        {thread} wait finished via=24@work @63 wait_for
+        {thread} unlock m via=24@work @63 wait_for"
+        )
+    };
+    let tells = |thread: &str| {
+        format!(
+            "
+        {thread} lock m @{signals} work
+        {thread} W done =1 @{signals} work
+        {thread} broadcast finished =1 @{signals} work
+        {thread} unlock m @{signals} work"
+        )
+    };
+    let wakes = "
+        main.1 lock m via=24@work @63 wait_for
+        main.1 wake finished =0 via=24@work @63 wait_for
+        main.1 R done =1 via=24@work @62 wait_for
+        main.1 unlock m via=24@work @64 wait_for";
+    let fine = [
+        begins,
+        &waits("main.1"),
+        &tells("main.2"),
+        wakes,
+        &tells("main.1"),
+    ]
+    .concat();
+    let ends = "
+        main.1 blocked condition finished via=24@work @63 wait_for
+        main.2 blocked condition finished via=24@work @63 wait_for
+        main blocked join main.1 @42 main
+        deadlocks";
+    let hangs = [begins, &waits("main.1"), &waits("main.2"), ends].concat();
+    (fine, hangs)
+}
+
+#[test]
+fn threads_that_wait_for_what_only_they_would_do() {
+    let (fine, hangs) = pool(28);
+    check(
+        &[fine.as_str(); 6],
+        &[&hangs],
+        expect![[r#"
+            error: all threads that signal `finished` wait for it themselves
+              work (main.1) waits at test.c:63, called from line 24, and would signal on line 28 only after
+                that;
+              work (main.2) waits at test.c:63, called from line 24, and would signal on line 28 only after
+                that.
+
+               main.1  test.c:63    waits for finished  for ever
+               main.2  test.c:63    waits for finished  for ever
+
+              No other thread sends it in runs that pass.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
+
+/// Whoever comes last tells the others before it would wait: a barrier of the program's own making.
+#[test]
+fn a_signal_above_the_wait_may_have_been_sent() {
+    let (fine, hangs) = pool(21);
+    let corpora = corpus(&[fine.as_str(); 6], &[&hangs]);
+    let told = explain(&corpora, &Budget::unlimited()).findings;
+    assert!(
+        told.iter()
+            .all(|one| !one.headline.contains("wait for it themselves"))
+    );
+}

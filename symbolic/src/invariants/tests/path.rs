@@ -21,8 +21,8 @@ use crate::{
 use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, script};
 
-/// Bound on the lengths of names of locks and threads.
-const LONGEST_NAME: usize = 16;
+/// Number of the first lock, condition or other object among the locations: there are fewer variables.
+const FIRST_OBJECT: usize = 32;
 
 /// The kind of a step on an object.
 fn kind_of(what: &str) -> EventKind {
@@ -55,6 +55,7 @@ struct PathBuild {
     locals: BTreeMap<(usize, String), (ExprId, u32)>,
     scopes: BTreeMap<usize, Vec<u32>>,
     threads: Vec<String>,
+    objects: Vec<String>,
     events: u32,
     freed: Option<StepId>,
 }
@@ -159,8 +160,17 @@ impl PathBuild {
     }
 
     /// Adds a step without an event in the run's text.
+    fn object(&mut self, name: &str) -> LocationId {
+        let known = self.objects.iter().position(|known| known == name);
+        let at = known.unwrap_or_else(|| {
+            self.objects.push(name.into());
+            self.objects.len() - 1
+        });
+        LocationId((FIRST_OBJECT + at) as u32)
+    }
+
     fn bare(&mut self, row: usize, kind: EventKind, object: &str) -> StepId {
-        let object = LocationId(object.len() as u32);
+        let object = self.object(object);
         let value = 0;
         let action = Action::Sync {
             kind,
@@ -179,8 +189,7 @@ impl PathBuild {
         };
         self.script += &format!("{} {what} {other} @1\n", self.threads[row]);
         let event = self.event();
-        // Locks have the numbers of their names' lengths: tests use one or two.
-        let object = LocationId(other.len() as u32);
+        let object = self.object(other);
         let value = value as u64;
         self.step(
             row,
@@ -335,9 +344,10 @@ impl PathBuild {
         for (thread, name) in run.meta.threads.iter_mut().zip(&self.threads) {
             thread.name.clone_from(name);
         }
-        // The numbers of locks and threads are the lengths of their names.
-        let unnamed = std::iter::repeat_n(String::new(), LONGEST_NAME);
-        run.locations.extend(unnamed);
+        let unnamed = FIRST_OBJECT - run.locations.len();
+        run.locations
+            .extend(std::iter::repeat_n(String::new(), unnamed));
+        run.locations.extend(self.objects);
         (self.trace, run)
     }
 }

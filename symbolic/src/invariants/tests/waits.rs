@@ -21,8 +21,8 @@ fn a_signal_that_nobody_waits_for_is_lost() {
         main: seen == 0
         main found seen == 0 at line 11
         main.1 stored ready at line 20 after main read it at line 10
-        main waits for ready
-        main waited for ready at line 12 after main.1 had signalled it at line 21, when no thread waited"#]]
+        main waits for c
+        main waited for c at line 12 after main.1 had signalled it at line 21, when no thread waited"#]]
     .assert_eq(&lightest(
         "
         shared ready = 0
@@ -41,8 +41,8 @@ fn a_signal_that_nobody_waits_for_is_lost() {
 #[test]
 fn a_wait_without_a_signal() {
     expect_test::expect![[r#"
-        main waits for 
-        no thread signalled  after main waited at line 12"#]]
+        main waits for c
+        no thread signalled c after main waited at line 12"#]]
     .assert_eq(&lightest(
         "
         main fork main.1 @1
@@ -56,8 +56,8 @@ fn a_wait_without_a_signal() {
 #[test]
 fn a_semaphore_without_units() {
     expect_test::expect![[r#"
-        units of  <= 1
-        units of  <= 0"#]]
+        units of s <= 1
+        units of s <= 0"#]]
     .assert_eq(&lightest(
         "
         main fork main.1 @1
@@ -71,7 +71,7 @@ fn a_semaphore_without_units() {
 
 #[test]
 fn a_barrier_that_others_do_not_come_to() {
-    expect_test::expect!["main waits for "].assert_eq(&lightest(
+    expect_test::expect!["main waits for b"].assert_eq(&lightest(
         "
         main fork main.1 @1
         main arrive b @10

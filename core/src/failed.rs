@@ -34,3 +34,38 @@ fn is_in_main(run: &Run, event: &Event) -> bool {
     main.next()
         .is_some_and(|site| site.line != 0 && !is_brace(site))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+
+    /// Line of the step by which a run had failed that ended with an exit status after these steps.
+    fn line(steps: &str) -> Option<u32> {
+        let mut run = run(&format!("{steps}failed exit status 1\n"));
+        let last = EventId(run.events.len() as u32 - 1);
+        if let Some(failure) = &mut run.meta.failure {
+            (failure.event, failure.thread) = (Some(last), Some(run.events.thread(last)));
+        }
+        step(&run).map(|row| run.meta.site(run.events.site(row)).line)
+    }
+
+    const LOOK: &str = "main R total =3 via=30@main @10 sum \"return total;\"\n";
+
+    #[test]
+    fn what_is_destroyed_behind_main_is_no_failure() {
+        let destroyed = "main W name =0 @4 ~Tray\n";
+        assert_eq!(line(&[LOOK, destroyed].concat()), Some(10));
+        let in_main = "main W list =0 @33 main \"}\"\n";
+        assert_eq!(line(&[LOOK, in_main, destroyed].concat()), Some(10));
+    }
+
+    #[test]
+    fn main_at_work_and_other_threads_end_the_run_where_they_do() {
+        assert_eq!(line(LOOK), None);
+        assert_eq!(
+            line(&[LOOK, "main.1 R total =3 @20 give_up\n"].concat()),
+            None
+        );
+    }
+}
