@@ -102,6 +102,14 @@ pub(crate) fn comes_again(run: &Run, first: EventId, second: EventId) -> bool {
     })
 }
 
+/// Returns whether the rows are in one function that was called twice, from two places of the function that leads to both.
+pub(crate) fn is_called_twice(run: &Run, first: EventId, second: EventId) -> bool {
+    let own = |row: EventId| run.meta.site(run.events.site(row)).function.as_str();
+    let is_callee = |site: SiteId| run.meta.site(site).function != own(first);
+    own(first) == own(second)
+        && common_sites(run, first, second).is_some_and(|(a, b)| a != b && is_callee(a))
+}
+
 /// Returns whether one line reads and then writes, as `n += 2` does.
 fn is_update(run: &Run, first: EventId, second: EventId) -> bool {
     let is_one = |event: &Event| event.kind == EventKind::Rmw;

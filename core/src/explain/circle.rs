@@ -84,6 +84,10 @@ pub(super) fn wait_effect(view: &View, waiting: &WaitingThread) -> String {
             let whom = whom.unwrap_or_else(|| "a thread".to_owned());
             format!("waits for the end of {whom}")
         }
+        WaitsFor::Futex => format!(
+            "waits for a change of {}",
+            object_name(view, request(view, waiting))
+        ),
         _ => format!("waits for {}", object_name(view, request(view, waiting))),
     }
 }

@@ -59,11 +59,12 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     if lost.is_some() {
         return lost;
     }
-    let stuck = waiting
-        .iter()
-        .find(|one| one.waits_for != WaitsFor::Join && one.waits_for != WaitsFor::Nothing)?;
+    let may_be =
+        |one: &&WaitingThread| !matches!(one.waits_for, WaitsFor::Join | WaitsFor::Nothing);
+    let stuck = waiting.iter().filter(may_be);
+    let stuck = stuck.min_by_key(|one| (keeping(one, &waiting).is_none(), one.row))?;
     Some(Hang {
-        explanation: stuck_alone(view, stuck),
+        explanation: stuck_alone(view, stuck, &waiting),
         wait: request(view, stuck),
         condition: None,
         never_signalled: false,
@@ -101,14 +102,28 @@ fn gone(view: &View, stuck: &WaitingThread) -> Option<(EventId, EventId)> {
         .max_by_key(|(_, read)| *read)
 }
 
-fn stuck_alone(view: &View, stuck: &WaitingThread) -> Explanation {
+/// The holder of the lock that a thread waits for, if it waits itself.
+fn keeping<'w>(stuck: &WaitingThread, waiting: &'w [WaitingThread]) -> Option<&'w WaitingThread> {
+    let (owner, _) = stuck.owner()?;
+    let mut others = waiting.iter().filter(|one| one.thread != stuck.thread);
+    others.find(|one| one.thread == owner)
+}
+
+/// Explains one thread's wait. `waiting` are all threads that wait: what the holder of a lock waits for itself may be why
+/// the lock is kept.
+fn stuck_alone(view: &View, stuck: &WaitingThread, waiting: &[WaitingThread]) -> Explanation {
     let request = request(view, stuck);
     let who = facts::thread_in_words(&view.run, stuck.thread);
     let what = object_name(view, request);
+    let keeping = keeping(stuck, waiting);
     let headline = match (stuck.waits_for, stuck.owner()) {
-        (WaitsFor::Lock | WaitsFor::SharedLock, Some(_)) => {
-            format!("{who} waits for `{what}`, which is never unlocked")
-        }
+        (WaitsFor::Lock | WaitsFor::SharedLock, Some((owner, _))) => match keeping {
+            Some(_) => format!(
+                "{who} waits for `{what}`, which {} holds while it waits itself",
+                facts::thread_name(&view.run, owner)
+            ),
+            None => format!("{who} waits for `{what}`, which is never unlocked"),
+        },
         (WaitsFor::Semaphore, _) => format!("{who} waits for a unit of `{what}` that nobody gives"),
         (WaitsFor::Barrier, _) => format!("{who} waits at `{what}` for threads that never come"),
         _ => format!("{who} waits for `{what}` for ever"),
@@ -117,13 +132,25 @@ fn stuck_alone(view: &View, stuck: &WaitingThread) -> Explanation {
     let mut detail = format!("{who} waits at {}", view.at(request));
     if let Some((owner, held)) = stuck.owner() {
         let owner = facts::thread_in_words(&view.run, owner);
-        detail.push_str(&format!(
-            ";\n{owner} locked it at {} and did not unlock it",
-            view.at(held)
-        ));
-        draft.step(held, "never unlocked");
-        draft.mark(held, Role::Cause);
+        let locked = view.at(held);
+        detail.push_str(&match keeping {
+            Some(own) => format!(
+                ";\n{owner} locked it at {locked} and {} at {}",
+                wait_effect(view, own),
+                view.at(self::request(view, own))
+            ),
+            None => format!(";\n{owner} locked it at {locked} and did not unlock it"),
+        });
+        let (note, role) = match keeping {
+            Some(_) => ("holds it to the end", Role::Interference),
+            None => ("never unlocked", Role::Cause),
+        };
+        draft.step(held, note);
+        draft.mark(held, role);
         draft.set().certainty = Certainty::Likely;
+    }
+    if let Some(own) = keeping {
+        add_wait(view, &mut draft, own);
     }
     if let Some((write, seen)) = gone(view, stuck) {
         detail.push_str(&format!(
@@ -141,9 +168,15 @@ fn stuck_alone(view: &View, stuck: &WaitingThread) -> Explanation {
         draft.mark(seen, Role::Cause);
     }
     draft.detail(format!("{detail}."));
+    add_wait(view, &mut draft, stuck);
+    draft.finish()
+}
+
+/// Adds the step of a wait that does not end.
+fn add_wait(view: &View, draft: &mut Draft, waiting: &WaitingThread) {
+    let request = request(view, waiting);
     let mut step = view.step(request, "for ever");
-    step.effect = wait_effect(view, stuck);
+    step.effect = wait_effect(view, waiting);
     draft.add(step);
     draft.mark(request, Role::Cause);
-    draft.finish()
 }

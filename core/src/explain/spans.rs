@@ -1,5 +1,5 @@
-//! Interruptions of steps that belong to two visits of the same lines, such as two iterations of a loop: what lies between
-//! the visits is no operation that somebody meant.
+//! Interruptions of steps that belong to two visits of the same lines, such as two iterations of a loop or two calls of a
+//! function: what lies between the visits is seldom an operation that somebody meant.
 
 use super::turned::{blamed, region};
 use crate::{callers, explanation::Explanation};
@@ -9,7 +9,9 @@ use unsnarl_trace::Run;
 #[must_use]
 pub fn spans_visits(explanation: &Explanation, run: &Run) -> bool {
     let interrupted = region(explanation, &blamed(explanation), run);
-    interrupted.is_some_and(|(first, _, last)| callers::comes_again(run, first, last))
+    interrupted.is_some_and(|(first, _, last)| {
+        callers::comes_again(run, first, last) || callers::is_called_twice(run, first, last)
+    })
 }
 
 #[cfg(test)]
@@ -18,13 +20,18 @@ mod tests {
     use crate::{Budget, explain, fixture::corpus};
 
     /// Returns whether the first explanation has an order in which a write comes between two reads at these lines.
-    fn spans([first, second]: [u32; 2]) -> bool {
+    fn spans(lines: [u32; 2]) -> bool {
+        spans_at(lines.map(|line| format!("@{line} look")))
+    }
+
+    /// The same for two reads at these places.
+    fn spans_at([first, second]: [String; 2]) -> bool {
         let begin = "main fork main.1 @1\nmain fork main.2 @2\n";
-        let read = |line: u32, value: u32| format!("main.1 R n ={value} @{line} look\n");
+        let read = |at: &str, value: u32| format!("main.1 R n ={value} {at}\n");
         let write = "main.2 W n =1 @30 set\n";
-        let before = [begin, write, &read(first, 1), &read(second, 1)].concat();
-        let after = [begin, &read(first, 0), &read(second, 0), write].concat();
-        let between = [begin, &read(first, 0), write, &read(second, 1)].concat();
+        let before = [begin, write, &read(&first, 1), &read(&second, 1)].concat();
+        let after = [begin, &read(&first, 0), &read(&second, 0), write].concat();
+        let between = [begin, &read(&first, 0), write, &read(&second, 1)].concat();
         let failing = format!("{between}main.1 fails @25 look\n");
         let fine = [&*before, &*after].repeat(3);
         let corpora = corpus(&fine, &[&failing]);
@@ -48,5 +55,16 @@ mod tests {
     fn a_line_that_comes_again_is_another_visit() {
         assert!(spans([20, 20]));
         assert!(spans([22, 20]));
+    }
+
+    #[test]
+    fn a_function_that_is_called_twice_is_visited_twice() {
+        let called = |from: [u32; 2], at: [&str; 2]| {
+            let place = |from: u32, at: &str| format!("via={from}@look {at}");
+            spans_at([place(from[0], at[0]), place(from[1], at[1])])
+        };
+        assert!(called([40, 41], ["@20 pass", "@22 pass"]));
+        assert!(!called([40, 40], ["@20 pass", "@22 pass"]));
+        assert!(!called([40, 41], ["@20 ask", "@22 take"]));
     }
 }

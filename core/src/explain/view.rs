@@ -387,6 +387,7 @@ impl<'a> View<'a> {
         let is_exit = self.summary.failure_kind == Some(FailureKind::Exit);
         let ends = match self.summary.outcome {
             Outcome::TimedOut => "does not end".to_owned(),
+            Outcome::Deadlocked => "waits for ever".to_owned(),
             _ if is_exit => {
                 let failure = self.summary.failure.as_ref();
                 format!(

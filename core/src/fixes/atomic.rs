@@ -6,11 +6,11 @@ use super::{
     mutexes,
     places::{FunctionLines, WantedLines},
     sections::{EditRegion, RegionStatement},
-    seen::{RunEvidence, SeenAccess},
+    seen::{At, RunEvidence, SeenAccess},
     text::{
         EditRefusal,
         change::Change,
-        declare,
+        declare::{MutexUser, declare},
         hold::{self, AtomicLines, HoldResult, hold},
         locks::{LockStyle, Mutex, last_name},
     },
@@ -52,7 +52,7 @@ fn widened(
         };
         !access.held.iter().any(own)
     };
-    let places = all_places(wanted, seen, &lacks);
+    let places = all_places(wanted, seen, &BTreeSet::new(), &lacks);
     let name = |place: &FunctionLines, line: u32| {
         let source = files.get(&place.file)?;
         mutexes::in_function(source, &place.file, line, &family, seen)
@@ -85,7 +85,8 @@ fn guarded_anew(
     seen: &RunEvidence,
     files: &Files<'_>,
 ) -> Result<Fix, EditRefusal> {
-    let mut places = all_places(wanted, seen, &|_| true);
+    let home: BTreeSet<&str> = wanted.places.iter().map(|at| at.file.as_str()).collect();
+    let mut places = all_places(wanted, seen, &home, &|_| true);
     for place in &mut places {
         let lines = AtomicLines {
             first: place.first,
@@ -94,21 +95,7 @@ fn guarded_anew(
         let grown = hold::around_others(files.get(&place.file)?, &lines);
         (place.first, place.last) = (grown.first, grown.last);
     }
-    let all: BTreeSet<&String> = places.iter().map(|place| &place.file).collect();
-    if let [one, other, ..] = all.iter().collect::<Vec<_>>()[..] {
-        return Err(format!(
-            "it would have to be known in {} and {}",
-            basename(one),
-            basename(other)
-        ));
-    }
-    let first = places
-        .iter()
-        .min_by_key(|place| place.first)
-        .ok_or("no line is known")?;
-    let source = files.get(&first.file)?;
-    let (mutex, declared) = declare::declare(source, &wanted.data, first.first)?;
-    let file = first.file.clone();
+    let (mutex, changes) = declared(&places, files, &wanted.data)?;
     let mut fix = guarded(places, files, None, &|_, _| Ok(mutex.clone()))?;
     fix.kind = FixKind::NewMutex;
     fix.title = format!(
@@ -116,12 +103,35 @@ fn guarded_anew(
         said(&fix.exclusive),
         mutex.object
     );
-    let changes = Changes::from([(file, declared)]);
     fix.edits.extend(files.edits(&changes)?);
     fix.edits
         .sort_by(|a, b| (&a.file, a.start, a.end).cmp(&(&b.file, b.start, b.end)));
     fix.assumes.extend(assumed(seen));
     Ok(fix)
+}
+
+/// A new mutex that is known at all of these places, with the changes that declare it.
+fn declared(
+    places: &[FunctionLines],
+    files: &Files<'_>,
+    data: &str,
+) -> Result<(Mutex, Changes), EditRefusal> {
+    let mut first: BTreeMap<&String, u32> = BTreeMap::new();
+    for place in places {
+        let line = first.entry(&place.file).or_insert(place.first);
+        *line = place.first.min(*line);
+    }
+    let user = |(file, line): (&&String, &u32)| {
+        let source = files.get(file)?;
+        Ok(MutexUser {
+            source,
+            line: *line,
+        })
+    };
+    let users: Vec<MutexUser<'_>> = first.iter().map(user).collect::<Result<_, EditRefusal>>()?;
+    let (mutex, changes) = declare(&users, data)?;
+    let names = first.into_keys().cloned();
+    Ok((mutex, names.zip(changes).collect()))
 }
 
 /// Assumption that accesses which no run has shown need no guard.
@@ -135,10 +145,12 @@ pub(super) fn assumed(seen: &RunEvidence) -> Option<String> {
     Some(format!("all accesses that matter are in {runs}"))
 }
 
-/// The wanted lines, and those of further accesses that lack the lock and lie outside of them.
+/// The wanted lines, and those of further accesses that lack the lock and lie outside of them: the access itself, or the
+/// call in one of the `home` files that leads to it.
 fn all_places(
     wanted: &WantedLines,
     seen: &RunEvidence,
+    home: &BTreeSet<&str>,
     lacks: &dyn Fn(&SeenAccess) -> bool,
 ) -> Vec<FunctionLines> {
     let mut places = wanted.places.clone();
@@ -163,11 +175,13 @@ fn all_places(
         if !matters || wanted.covering(access).is_some() || !lacks(access) {
             continue;
         }
-        let outside = access
-            .frames
-            .iter()
+        let mut frames = access.frames.iter();
+        let outside = frames
+            .by_ref()
             .find(|frame| !inner.contains(frame.function.as_str()));
-        if let Some(at) = outside {
+        let at_home = |frame: &&At| home.contains(frame.file.as_str());
+        let lifted = outside.into_iter().chain(frames).find(at_home);
+        if let Some(at) = lifted.or(outside) {
             places.push(FunctionLines {
                 file: at.file.clone(),
                 function: at.function.clone(),
@@ -291,15 +305,80 @@ fn title(mutex: &Mutex, lock: Option<&str>, kept: &HoldResult) -> String {
     }
 }
 
-/// Places in words: `lines 23 to 25 and line 40`.
+/// Places in words: `lines 23 to 25 and line 40`, with the files where there are several.
 fn said(places: &[GuardedLines]) -> String {
-    let one = |place: &GuardedLines| match place.first == place.last {
-        true => format!("line {}", place.first),
-        false => format!("lines {} to {}", place.first, place.last),
+    let several = places.windows(2).any(|two| match two {
+        [one, other] => one.file != other.file,
+        _ => false,
+    });
+    let one = |place: &GuardedLines| {
+        let lines = match place.first == place.last {
+            true => format!("line {}", place.first),
+            false => format!("lines {} to {}", place.first, place.last),
+        };
+        match several {
+            true => format!("{lines} of {}", basename(&place.file)),
+            false => lines,
+        }
     };
     let all: Vec<String> = places.iter().map(one).collect();
     match all.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => all.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(file: &str, function: &str, line: u32) -> At {
+        At {
+            file: file.to_owned(),
+            function: function.to_owned(),
+            line,
+        }
+    }
+
+    /// Where a write of `table.h` is guarded that these calls led to, when lines 10 to 12 of `store.cpp` become atomic.
+    fn guarded_at(calls: &[At]) -> (String, u32) {
+        let wanted = WantedLines {
+            places: vec![FunctionLines {
+                file: "store.cpp".to_owned(),
+                function: "flush".to_owned(),
+                first: 10,
+                last: 12,
+            }],
+            lock: None,
+            data: "rows".to_owned(),
+        };
+        let access = |frames: Vec<At>| SeenAccess {
+            frames,
+            writes: true,
+            location: "rows".to_owned(),
+            held: Vec::new(),
+        };
+        let own = access(vec![
+            at("table.h", "take", 30),
+            at("store.cpp", "flush", 10),
+        ]);
+        let other = access([&[at("table.h", "put", 20)], calls].concat());
+        let seen = RunEvidence {
+            accesses: BTreeMap::from([(own, 1), (other, 1)]),
+            ..RunEvidence::default()
+        };
+        let places = all_places(&wanted, &seen, &BTreeSet::from(["store.cpp"]), &|_| true);
+        let place = places.last().unwrap();
+        (place.file.clone(), place.first)
+    }
+
+    #[test]
+    fn a_call_in_the_file_of_the_atomic_lines_is_guarded_instead_of_the_access() {
+        let (client, main) = (at("store.cpp", "put", 6), at("main.cpp", "main", 50));
+        assert_eq!(
+            guarded_at(&[client, main.clone()]),
+            ("store.cpp".to_owned(), 6)
+        );
+        assert_eq!(guarded_at(&[main]), ("table.h".to_owned(), 20));
     }
 }

@@ -7,14 +7,15 @@ use super::{
     seen::frames,
     text::{EditRefusal, unlock},
 };
-use crate::explanation::SiteMark;
+use crate::explanation::{Role, SiteMark};
 use unsnarl_trace::{EventId, EventKind};
 
 /// Releases the lock that the explanation says is held for ever, on each way out of its block; `None` when the explanation
-/// is about several locks.
+/// is about several locks, or its holder waits itself.
 pub(super) fn release(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let marks = case.explanation.sites.iter();
-    let taken = marks.filter(|mark| mark.access == EventKind::Lock.name());
+    let taken =
+        marks.filter(|mark| mark.role == Role::Cause && mark.access == EventKind::Lock.name());
     let taken: Vec<&SiteMark> = taken.collect();
     let [held] = taken.as_slice() else {
         return None;

@@ -10,7 +10,7 @@ use crate::{
     facts::family,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, Location, Outcome, Run, ThreadId};
+use unsnarl_trace::{EventId, EventKind, Location, Outcome, Run, ThreadId};
 
 /// Lines of a function.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -253,7 +253,9 @@ fn interfering(
             other.thread == step.thread || other.thread.contains(&format!("({})", step.thread))
         })
         .filter(|step| {
-            families.contains(&family(&step.location)) && !cause(step) && step.effect != "fails"
+            families.contains(&family(&step.location))
+                && !cause(step)
+                && step.access != EventKind::Failure.name()
         })
         .collect();
     let (first, last) = (steps.first()?, steps.last()?);

@@ -190,6 +190,11 @@ const LOST: &str = "main fork main.1 @14 main\nmain fork main.2 @14 main\n\
 
 /// The fixes offered for the first explanation of runs of `test.c`.
 pub(super) fn offered_of(runs: &[(&str, &str)], text: &str) -> Offered {
+    offered_for(runs, &[("test.c", text)])
+}
+
+/// The fixes offered for the first explanation of runs of a program of several files.
+fn offered_for(runs: &[(&str, &str)], sources: &[(&str, &str)]) -> Offered {
     let mut corpora = Corpora::default();
     let runs: Vec<(String, Arc<Run>)> = runs
         .iter()
@@ -200,8 +205,14 @@ pub(super) fn offered_of(runs: &[(&str, &str)], text: &str) -> Offered {
     }
     let corpus = corpora.iter().next().unwrap();
     let explanation = explain(corpus, &Budget::unlimited()).findings.remove(0);
-    let sources = BTreeMap::from([("test.c".to_owned(), text.to_owned())]);
-    offer(&explanation, &runs, &sources, &Budget::unlimited())
+    let sources = sources.iter();
+    let sources = sources.map(|(file, text)| ((*file).to_owned(), (*text).to_owned()));
+    offer(
+        &explanation,
+        &runs,
+        &sources.collect(),
+        &Budget::unlimited(),
+    )
 }
 
 fn offered(sources: &[(&str, &str)]) -> Offered {
@@ -302,6 +313,48 @@ static void *two(void *arg)
         ["guard lines 12 to 13 and lines 18 to 19 with a new mutex `text_lock`"],
         "{:?}",
         offered.refused
+    );
+}
+
+#[test]
+fn a_new_mutex_is_known_in_all_files_that_need_it() {
+    let main = "\
+#include <pthread.h>
+#include <assert.h>
+extern int n;
+void *one(void *arg)
+{
+    int seen = n;
+    assert(n == seen);
+    return arg;
+}
+";
+    let other = "int n;\nvoid *two(void *arg)\n{\n    n++;\n    return arg;\n}\n";
+    let begin = "start main.1 one\nstart main.2 two\nmain fork main.1 @30 main\nmain fork main.2 @31 main\n";
+    let change = "file other.c\nmain.2 W n =1 @4 two\nfile test.c\n";
+    let look = |line: u32, n: u32| format!("main.1 R n ={n} @{line} one\n");
+    let fine = [begin, &look(6, 0), &look(7, 0), change].concat();
+    let bad = [begin, &look(6, 0), change, &look(7, 1)].concat() + "main.1 fails @7 one\n";
+    let runs = [
+        ("failed-1", &*bad),
+        ("passed-1", &*fine),
+        ("passed-2", &*fine),
+    ];
+    let offered = offered_for(&runs, &[("test.c", main), ("other.c", other)]);
+    let fix = offered.fixes.first().unwrap();
+    assert_eq!(
+        fix.title,
+        "guard lines 6 to 7 of test.c and line 4 of other.c with a new mutex `n_lock`"
+    );
+    let edited = |file: &str, text: &str| apply(text, file, &fix.edits).unwrap();
+    let defined = "pthread_mutex_t n_lock = PTHREAD_MUTEX_INITIALIZER;";
+    let declared = "extern pthread_mutex_t n_lock;";
+    let (main, other) = (edited("test.c", main), edited("other.c", other));
+    assert!(main.contains(declared) && !main.contains(defined), "{main}");
+    assert!(other.contains(defined), "{other}");
+    assert!(
+        other.contains("pthread_mutex_lock(&n_lock);\n    n++;"),
+        "{other}"
     );
 }
 

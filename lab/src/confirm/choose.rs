@@ -435,12 +435,12 @@ impl<'c> StorySearch<'c> {
     }
 }
 
-/// May it be another story? A circle of waits is one, and so is a signal that was lost; that a signal never comes may have
-/// its reason in the order of accesses.
+/// May it be another story? A circle of waits is one, and so is a signal that was lost; that a signal or a unit never comes
+/// may have its reason in the order of accesses.
 fn is_open(explanation: &Explanation) -> bool {
     match explanation.kind {
-        BugKind::Deadlock | BugKind::Sequential => false,
-        BugKind::LostWakeup => explanation.certainty == Certainty::Possible,
+        BugKind::Sequential => false,
+        BugKind::Deadlock | BugKind::LostWakeup => explanation.certainty == Certainty::Possible,
         _ => true,
     }
 }

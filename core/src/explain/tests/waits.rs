@@ -714,6 +714,35 @@ fn a_check_in_a_function_that_the_waiting_one_calls() {
     );
 }
 
+/// A cache is locked while the result of a job is waited for, and the only worker wants the cache first.
+#[test]
+fn who_holds_a_lock_while_it_waits_itself_is_told_with_both() {
+    let text = "
+        start main.1 worker
+        start main.2 load
+        main.2 lock cache @10 load \"std::lock_guard guard(cache);\"
+        main.2 blocked futex result @14 load \"auto module = built.get();\"
+        main.1 lock-wait cache @20 worker \"std::lock_guard guard(cache);\"
+        main.1 blocked lock cache @20 worker \"std::lock_guard guard(cache);\"
+        deadlocks";
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+            error: worker (main.1) waits for `cache`, which main.2 holds while it waits itself
+              worker (main.1) waits at test.c:20;
+              load (main.2) locked it at test.c:10 and waits for a change of result at test.c:14.
+
+               main.2  test.c:10  std::lock_guard guard(cache);  locks cache  holds it to the end
+               main.2  test.c:14  auto module = built.get();     waits for a change of result  for ever
+               main.1  test.c:20  std::lock_guard guard(cache);  waits for cache  for ever
+
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
+    );
+}
+
 /// Two workers wait; one of them has looked, but does not wait yet, when the stop is told to all.
 #[test]
 fn a_broadcast_between_the_check_and_the_wait_is_lost_whoever_it_wakes() {

@@ -9,38 +9,81 @@ use super::{
 use tree_sitter::Node;
 use unsnarl_trace::Location;
 
-/// Declares a mutex for the variable `data`, to be used from `line` on; returns it with the changes that
-/// declare it.
+/// A file that uses a new mutex, from the line on.
+pub struct MutexUser<'s> {
+    /// The file.
+    pub source: &'s ParsedSource,
+    /// The first line that uses it.
+    pub line: u32,
+}
+
+/// Declares a mutex for the variable `data` in each of the files that use it; returns it with the changes of each.
 ///
 /// # Errors
 /// An error when there is no place for the declaration.
 pub fn declare(
-    source: &ParsedSource,
+    users: &[MutexUser<'_>],
     data: &str,
-    line: u32,
-) -> Result<(Mutex, Vec<Change>), EditRefusal> {
-    let style = style(source);
+) -> Result<(Mutex, Vec<Vec<Change>>), EditRefusal> {
+    let styles: Vec<LockStyle> = users.iter().map(|user| style(user.source)).collect();
+    let is_guard = styles.iter().all(|style| *style == LockStyle::Guard);
     let mutex = Mutex {
-        object: free_name(source, data),
-        style,
+        object: free_name(users, data),
+        style: match is_guard {
+            true => LockStyle::Guard,
+            false => LockStyle::Pthread,
+        },
     };
-    let first = outermost(source, line)
-        .ok_or_else(|| format!("line {line} is in no function of this file"))?;
+    let changes = match users {
+        [only] => vec![declared_alone(only, &mutex, data)?],
+        _ => declared_for_all(users, &mutex)?,
+    };
+    Ok((mutex, changes))
+}
+
+/// Declares the mutex beside its data, in the only file that uses it.
+fn declared_alone(
+    user: &MutexUser<'_>,
+    mutex: &Mutex,
+    data: &str,
+) -> Result<Vec<Change>, EditRefusal> {
+    let source = user.source;
+    let first = outermost(source, user.line, &AROUND)?;
     let declared = siblings(first).into_iter().find(|node| {
         node.kind() == "declaration"
             && node.start_byte() < first.start_byte()
             && names(source, *node, data)
     });
-    let text = declaration(source, &mutex)?;
-    let mut changes = header(source, style);
+    let text = declaration(source, mutex)?;
+    let mut changes = header(source, mutex.style);
     changes.push(match declared {
         Some(node) => Change::insert(source.line_end(node.end_byte()), format!("\n{text}")),
         None => Change::insert(before(source, first), format!("{text}\n\n")),
     });
-    Ok((mutex, changes))
+    Ok(changes)
 }
 
-/// The declaration of a mutex that the whole program has once.
+/// Defines the mutex in one source file, outside of all namespaces, and declares it in the other files.
+fn declared_for_all(
+    users: &[MutexUser<'_>],
+    mutex: &Mutex,
+) -> Result<Vec<Vec<Change>>, EditRefusal> {
+    let mut all = users.iter();
+    let home = all
+        .position(|user| !user.source.is_header())
+        .ok_or("it would be declared in headers only, and no source file is known to define it")?;
+    let declared = users.iter().enumerate().map(|(at, user)| {
+        let first = outermost(user.source, user.line, &CONDITIONS)?;
+        let text = shared_declaration(mutex, at == home);
+        let mut changes = header(user.source, mutex.style);
+        let place = before(user.source, first);
+        changes.push(Change::insert(place, format!("{text}\n\n")));
+        Ok(changes)
+    });
+    declared.collect()
+}
+
+/// The declaration of a mutex that only one file knows.
 fn declaration(source: &ParsedSource, mutex: &Mutex) -> Result<String, EditRefusal> {
     let name = &mutex.object;
     match (mutex.style, source.is_header()) {
@@ -55,6 +98,17 @@ fn declaration(source: &ParsedSource, mutex: &Mutex) -> Result<String, EditRefus
     }
 }
 
+/// The definition, or a declaration, of a mutex that several files know.
+fn shared_declaration(mutex: &Mutex, is_home: bool) -> String {
+    let name = &mutex.object;
+    match (mutex.style, is_home) {
+        (LockStyle::Guard, true) => format!("std::mutex {name};"),
+        (LockStyle::Guard, false) => format!("extern std::mutex {name};"),
+        (_, true) => format!("pthread_mutex_t {name} = PTHREAD_MUTEX_INITIALIZER;"),
+        (_, false) => format!("extern pthread_mutex_t {name};"),
+    }
+}
+
 /// Style of a new mutex in this file.
 pub fn style(source: &ParsedSource) -> LockStyle {
     match source.is_cpp() && !source.text().contains("pthread_mutex") {
@@ -63,7 +117,8 @@ pub fn style(source: &ParsedSource) -> LockStyle {
     }
 }
 
-fn free_name(source: &ParsedSource, data: &str) -> String {
+/// A name for the mutex of `data` that none of the files has.
+fn free_name(users: &[MutexUser<'_>], data: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     // A heap block has no name of its own, but its members have; a function's static has its name after the
     // colons.
@@ -88,23 +143,44 @@ fn free_name(source: &ParsedSource, data: &str) -> String {
         format!("{base}_mutex"),
         format!("{base}_step_lock"),
     ];
-    let free = names
-        .into_iter()
-        .find(|name| !source.text().contains(name.as_str()));
+    let is_free = |name: &String| {
+        let mut users = users.iter();
+        users.all(|user| !user.source.text().contains(name.as_str()))
+    };
+    let free = names.into_iter().find(is_free);
     free.unwrap_or_else(|| format!("unsnarl_{base}_lock"))
 }
 
-/// The function or class at the level of the file (or of a namespace) that contains the line.
-fn outermost(source: &ParsedSource, line: u32) -> Option<Node<'_>> {
+/// Parts of a file that a declaration of the file may stand in, as the preprocessor's guard of a header.
+const CONDITIONS: [&str; 2] = ["preproc_ifdef", "preproc_if"];
+
+/// Those, and the ones that declarations beside a function stand in as well.
+const AROUND: [&str; 5] = [
+    "preproc_ifdef",
+    "preproc_if",
+    "namespace_definition",
+    "declaration_list",
+    "linkage_specification",
+];
+
+/// The outermost part that contains the line and is none of these kinds: a function or a class.
+///
+/// # Errors
+/// An error when the line is in no such part.
+fn outermost<'s>(
+    source: &'s ParsedSource,
+    line: u32,
+    around: &[&str],
+) -> Result<Node<'s>, EditRefusal> {
     let holds = |node: &Node<'_>| lines(*node).contains(&line);
-    let mut node = children(source.root()).into_iter().find(holds)?;
-    while matches!(
-        node.kind(),
-        "namespace_definition" | "declaration_list" | "linkage_specification"
-    ) {
-        node = children(node).into_iter().find(holds)?;
+    let unknown = || format!("line {line} is in no function of this file");
+    // A directive of the preprocessor ends where the next line begins.
+    let inner = |node: Node<'s>| children(node).into_iter().rfind(holds);
+    let mut node = inner(source.root()).ok_or_else(unknown)?;
+    while around.contains(&node.kind()) {
+        node = inner(node).ok_or_else(unknown)?;
     }
-    Some(node)
+    Ok(node)
 }
 
 fn siblings<'t>(node: Node<'t>) -> Vec<Node<'t>> {
@@ -139,13 +215,12 @@ fn header(source: &ParsedSource, style: LockStyle) -> Vec<Change> {
     } else {
         "<pthread.h>"
     };
-    let includes = children(source.root())
-        .into_iter()
-        .filter(|node| node.kind() == "preproc_include");
-    let includes: Vec<Node<'_>> = includes.collect();
-    if includes.iter().any(|node| source.str(*node).contains(name)) {
+    let is_include = |node: &Node<'_>| node.kind() == "preproc_include";
+    let mut all = descendants(source.root()).into_iter().filter(is_include);
+    if all.any(|node| source.str(node).contains(name)) {
         return Vec::new();
     }
-    let at = includes.first().map_or(0, |node| node.start_byte());
+    let first = children(source.root()).into_iter().find(is_include);
+    let at = first.map_or(0, |node| node.start_byte());
     vec![Change::insert(at, format!("#include {name}\n"))]
 }

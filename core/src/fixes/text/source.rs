@@ -14,24 +14,54 @@ pub struct ParsedSource {
     left_out: Vec<std::ops::Range<usize>>,
 }
 
+fn tree(text: &str, is_cpp: bool) -> Option<Tree> {
+    let language = match is_cpp {
+        true => tree_sitter_cpp::LANGUAGE,
+        false => tree_sitter_c::LANGUAGE,
+    };
+    let mut parser = Parser::new();
+    parser.set_language(&language.into()).ok()?;
+    parser.parse(text, None)
+}
+
+/// The tree of the language in which fewer parts of the text are errors, and whether that is C++.
+fn better(text: &str) -> Option<(Tree, bool)> {
+    let c = tree(text, false)?;
+    if !c.root_node().has_error() {
+        return Some((c, false));
+    }
+    let cpp = tree(text, true)?;
+    match errors(&cpp) < errors(&c) {
+        true => Some((cpp, true)),
+        false => Some((c, false)),
+    }
+}
+
+/// Number of the parts that the grammar has no rule for.
+fn errors(tree: &Tree) -> usize {
+    let (mut found, mut stack) = (0, vec![tree.root_node()]);
+    while let Some(node) = stack.pop() {
+        found += usize::from(node.is_error() || node.is_missing());
+        stack.extend(children(node).into_iter().filter(Node::has_error));
+    }
+    found
+}
+
 /// Kinds of nodes that are functions.
 const FUNCTIONS: [&str; 2] = ["function_definition", "lambda_expression"];
 
 impl ParsedSource {
-    /// Parses a text in the language of the file's name; `None` when the grammar does not fit the library.
+    /// Parses a text in the language of the file's name, or where that leaves it open (`.h`) in the one that fits better;
+    /// `None` when the grammar does not fit the library.
     pub fn parse(file: &str, text: &str) -> Option<ParsedSource> {
         let ending = file.rsplit('.').next().unwrap_or("");
-        let is_cpp = matches!(
-            ending,
-            "cpp" | "cc" | "cxx" | "C" | "c++" | "hpp" | "hh" | "hxx" | "H"
-        );
-        let language = match is_cpp {
-            true => tree_sitter_cpp::LANGUAGE,
-            false => tree_sitter_c::LANGUAGE,
+        let (tree, is_cpp) = match ending {
+            "c" => (tree(text, false)?, false),
+            "cpp" | "cc" | "cxx" | "C" | "c++" | "hpp" | "hh" | "hxx" | "H" => {
+                (tree(text, true)?, true)
+            }
+            _ => better(text)?,
         };
-        let mut parser = Parser::new();
-        parser.set_language(&language.into()).ok()?;
-        let tree = parser.parse(text, None)?;
         Some(ParsedSource {
             text: text.to_owned(),
             tree,

@@ -3,7 +3,7 @@
 
 use super::{
     change::apply,
-    declare::declare,
+    declare::{MutexUser, declare},
     hold::{AtomicLines, hold},
     locks::{LockStyle, Mutex},
     move_statement::{join_before, set_before},
@@ -593,12 +593,105 @@ fn guards_of_cpp() {
     );
 }
 
+fn user(source: &ParsedSource, line: u32) -> [MutexUser<'_>; 1] {
+    [MutexUser { source, line }]
+}
+
+/// The texts with a new mutex that the last line of each uses.
+fn shared_mutex(files: &[(&str, &str)]) -> String {
+    let parsed = files
+        .iter()
+        .map(|(file, text)| ParsedSource::parse(file, text).unwrap());
+    let parsed: Vec<ParsedSource> = parsed.collect();
+    let user = |(source, (_, text)): (_, &(&str, &str))| MutexUser {
+        source,
+        line: text.lines().count() as u32,
+    };
+    let users: Vec<MutexUser<'_>> = parsed.iter().zip(files).map(user).collect();
+    match declare(&users, "words") {
+        Ok((_, changes)) => {
+            let all = files.iter().zip(&changes);
+            let all =
+                all.map(|((file, text), own)| format!("{file}:\n{}", edited(file, text, own)));
+            all.collect()
+        }
+        Err(why) => format!("refused: {why}\n"),
+    }
+}
+
+#[test]
+fn a_new_mutex_of_several_files_is_defined_in_one() {
+    expect![[r#"
+        a.h:
+        #include <mutex>
+        extern std::mutex words_lock;
+
+        namespace n {
+        struct A { int f() { return 1; } }; }
+        a.cpp:
+        #include <mutex>
+        #include "a.h"
+        std::mutex words_lock;
+
+        namespace n {
+        int g() { return 2; } }
+    "#]]
+    .assert_eq(&shared_mutex(&[
+        (
+            "a.h",
+            "namespace n {\nstruct A { int f() { return 1; } }; }\n",
+        ),
+        (
+            "a.cpp",
+            "#include \"a.h\"\nnamespace n {\nint g() { return 2; } }\n",
+        ),
+    ]));
+    expect![[r#"
+        a.c:
+        #include <pthread.h>
+        #include <stdio.h>
+        pthread_mutex_t words_lock = PTHREAD_MUTEX_INITIALIZER;
+
+        int f(void) { return 1; }
+        b.c:
+        #include <pthread.h>
+        extern pthread_mutex_t words_lock;
+
+        int g(void) { return 2; }
+    "#]]
+    .assert_eq(&shared_mutex(&[
+        ("a.c", "#include <stdio.h>\nint f(void) { return 1; }\n"),
+        ("b.c", "#include <pthread.h>\nint g(void) { return 2; }\n"),
+    ]));
+    expect![[r#"
+        refused: it would be declared in headers only, and no source file is known to define it
+    "#]]
+    .assert_eq(&shared_mutex(&[
+        ("a.hpp", "struct A { int f() { return 1; } };\n"),
+        ("b.hpp", "struct B { int f() { return 1; } };\n"),
+    ]));
+}
+
+#[test]
+fn a_header_is_parsed_in_the_language_that_fits() {
+    let is_cpp = |text: &str| ParsedSource::parse("a.h", text).unwrap().is_cpp();
+    assert!(is_cpp(
+        "#pragma once\nclass A {\npublic:\n    int f() const { return x_; }\nprivate:\n    int x_;\n};\n"
+    ));
+    assert!(is_cpp(
+        "template <class T> T twice(T x) { return x + x; }\n"
+    ));
+    assert!(!is_cpp(
+        "struct a { int class; };\nstatic inline int f(struct a *a) { return a->class; }\n"
+    ));
+}
+
 #[test]
 fn new_mutexes() {
     let check = |file: &str, text: &str, expected: Expect| {
         let source = ParsedSource::parse(file, text).unwrap();
-        let (_, changes) = declare(&source, "words", 6).unwrap();
-        expected.assert_eq(&edited(file, text, &changes));
+        let (_, changes) = declare(&user(&source, 6), "words").unwrap();
+        expected.assert_eq(&edited(file, text, &changes[0]));
     };
     check(
         "a.c",
@@ -636,7 +729,8 @@ fn new_mutexes() {
 fn a_new_mutex_in_a_header_is_the_same_in_all_sources() {
     let declared = |file: &str, text: &str| {
         let source = ParsedSource::parse(file, text).unwrap();
-        declare(&source, "words", 2).map(|(_, changes)| edited(file, text, &changes))
+        let declared = declare(&user(&source, 2), "words");
+        declared.map(|(_, changes)| edited(file, text, &changes[0]))
     };
     let cpp = declared("a.hpp", "#include <mutex>\ninline int f() { return 1; }\n").unwrap();
     assert!(cpp.contains("inline std::mutex words_lock;"), "{cpp}");
@@ -795,7 +889,7 @@ fn a_new_mutex_is_named_after_its_data() {
     let check = |data: &str, expected: &str| {
         let text = "int x;\nvoid f(void)\n{\n    x++;\n}\n";
         let source = ParsedSource::parse("a.c", text).unwrap();
-        let (mutex, _) = declare(&source, data, 4).unwrap();
+        let (mutex, _) = declare(&user(&source, 4), data).unwrap();
         assert_eq!(mutex.object, expected, "{data}");
     };
     check("balance", "balance_lock");
