@@ -4,7 +4,7 @@ use super::{
     Files,
     model::{Fix, FixKind, GuardedLines},
     mutexes,
-    places::{FunctionLines, WantedLines},
+    places::{FunctionLines, WantedLines, by_function},
     sections::{EditRegion, RegionStatement},
     seen::{At, RunEvidence, SeenAccess},
     text::{
@@ -67,26 +67,32 @@ fn widened(
     Ok(fix)
 }
 
-/// Puts the wanted lines, and all other accesses, into critical sections of a mutex that is declared for
-/// them.
-///
-/// # Errors
-/// The reason why that cannot be right.
+/// Puts the wanted lines, and all other accesses, into critical sections of a mutex that is declared for them; or the
+/// outermost calls that lead there, where functions that do so call each other. Each comes with the reason why it cannot be
+/// right, if it cannot.
 pub(super) fn with_new(
     wanted: &WantedLines,
     seen: &RunEvidence,
     files: &Files<'_>,
-) -> Result<Fix, EditRefusal> {
-    guarded_anew(wanted, seen, files).map_err(|why| format!("a new mutex: {why}"))
+) -> Vec<Result<Fix, EditRefusal>> {
+    let home: BTreeSet<&str> = wanted.places.iter().map(|at| at.file.as_str()).collect();
+    let mut places = vec![all_places(wanted, seen, &home, &|_| true)];
+    let outer = outermost_places(wanted, seen, &home);
+    if !places.contains(&outer) {
+        places.push(outer);
+    }
+    let fixes = places.into_iter().map(|places| {
+        guarded_anew(places, &wanted.data, seen, files).map_err(|why| format!("a new mutex: {why}"))
+    });
+    fixes.collect()
 }
 
 fn guarded_anew(
-    wanted: &WantedLines,
+    mut places: Vec<FunctionLines>,
+    data: &str,
     seen: &RunEvidence,
     files: &Files<'_>,
 ) -> Result<Fix, EditRefusal> {
-    let home: BTreeSet<&str> = wanted.places.iter().map(|at| at.file.as_str()).collect();
-    let mut places = all_places(wanted, seen, &home, &|_| true);
     for place in &mut places {
         let lines = AtomicLines {
             first: place.first,
@@ -95,7 +101,7 @@ fn guarded_anew(
         let grown = hold::around_others(files.get(&place.file)?, &lines);
         (place.first, place.last) = (grown.first, grown.last);
     }
-    let (mutex, changes) = declared(&places, files, &wanted.data)?;
+    let (mutex, changes) = declared(&places, files, data)?;
     let mut fix = guarded(places, files, None, &|_, _| Ok(mutex.clone()))?;
     fix.kind = FixKind::NewMutex;
     fix.title = format!(
@@ -181,16 +187,31 @@ fn all_places(
             .find(|frame| !inner.contains(frame.function.as_str()));
         let at_home = |frame: &&At| home.contains(frame.file.as_str());
         let lifted = outside.into_iter().chain(frames).find(at_home);
-        if let Some(at) = lifted.or(outside) {
-            places.push(FunctionLines {
-                file: at.file.clone(),
-                function: at.function.clone(),
-                first: at.line,
-                last: at.line,
-            });
-        }
+        places.extend(lifted.or(outside).map(FunctionLines::of));
     }
-    super::places::by_function(places)
+    by_function(places)
+}
+
+/// The outermost calls in the `home` files that lead to the wanted lines and to further accesses.
+fn outermost_places(
+    wanted: &WantedLines,
+    seen: &RunEvidence,
+    home: &BTreeSet<&str>,
+) -> Vec<FunctionLines> {
+    let writes = seen
+        .accesses
+        .keys()
+        .any(|access| access.writes && wanted.covering(access).is_some());
+    let matter = seen
+        .accesses
+        .keys()
+        .filter(|access| access.writes || writes);
+    let outermost = matter.filter_map(|access| {
+        let at_home = |frame: &&At| home.contains(frame.file.as_str());
+        let outer = access.frames.iter().rfind(at_home);
+        outer.or(access.frames.first()).map(FunctionLines::of)
+    });
+    by_function(outermost.collect())
 }
 
 /// Holds the mutex of each place there.
@@ -340,7 +361,7 @@ mod tests {
         }
     }
 
-    /// Where a write of `table.h` is guarded that these calls led to, when lines 10 to 12 of `store.cpp` become atomic.
+    /// The line at which a write of `table.h` is guarded that these calls led to, when lines 10 to 12 of `store.cpp` become atomic.
     fn guarded_at(calls: &[At]) -> (String, u32) {
         let wanted = WantedLines {
             places: vec![FunctionLines {

@@ -68,7 +68,9 @@ pub(super) fn held(case: &FixInput<'_>, is_last: bool, refused: &mut Vec<EditRef
         tried(fix, refused);
     }
     if let Some((wanted, _)) = &known {
-        tried(atomic::with_new(wanted, &seen, case.files), refused);
+        for fix in atomic::with_new(wanted, &seen, case.files) {
+            tried(fix, refused);
+        }
     }
     fixes
 }

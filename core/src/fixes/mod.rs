@@ -47,7 +47,7 @@ pub use trial::{Trial, TrialVerdict};
 
 use crate::{
     budget::Budget,
-    explanation::{BugKind, Explanation, Step},
+    explanation::{BugKind, Explanation, Role, Step},
     facts::{self, basename},
 };
 use atomic::Changes;
@@ -121,9 +121,26 @@ pub fn offer(
     let passed = shortest_passing(runs);
     for (number, fix) in (1..).zip(&mut offered.fixes) {
         fix.number = number;
+        name_file(fix, explanation);
         fix.share = passed.and_then(|run| shared(fix, run));
     }
     offered
+}
+
+/// Names the only file that a fix edits where the explanation blames no line of it.
+fn name_file(fix: &mut Fix, explanation: &Explanation) {
+    let mut files = fix.edits.iter().map(|edit| edit.file.as_str());
+    let Some(file) = files.next() else {
+        return;
+    };
+    let causes = explanation
+        .sites
+        .iter()
+        .filter(|mark| mark.role == Role::Cause);
+    let mut blamed = causes.map(|mark| mark.place.file.as_str());
+    if files.all(|other| other == file) && blamed.all(|blamed| blamed != file) {
+        fix.title = format!("in {}: {}", basename(file), fix.title);
+    }
 }
 
 /// The fixes that bring an explanation's steps into another order, and whether holding a lock may be a fix as

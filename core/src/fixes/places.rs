@@ -22,6 +22,16 @@ pub(super) struct FunctionLines {
 }
 
 impl FunctionLines {
+    /// One line.
+    pub fn of(at: &At) -> FunctionLines {
+        FunctionLines {
+            file: at.file.clone(),
+            function: at.function.clone(),
+            first: at.line,
+            last: at.line,
+        }
+    }
+
     fn holds(&self, at: &At) -> bool {
         at.file == self.file
             && at.function == self.function

@@ -9,6 +9,7 @@ use crate::{
     orders::{Dependency, DependencyKind},
     pairs::{CoupledPairs, seen_couples},
 };
+use unsnarl_trace::{Event, EventKind, Value};
 
 /// Couples as in Test Procedure III. A couple that passing runs also have is weak evidence, but may be the
 /// cause with other values.
@@ -51,7 +52,12 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
         + if flows { 0 } else { 4 }
         + apart(view, first.head, second.tail)
         + apart(view, from, to) / 2
-        + far.min(UNRELATED);
+        + far.min(UNRELATED)
+        + if has_tally(view, &couple) {
+            UNRELATED
+        } else {
+            0
+        };
     let rows = [first.head, first.tail, second.head, second.tail];
     candidate(
         view,
@@ -60,6 +66,35 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
         contrast,
         runs == 0 && view.corpus.counts().knows_all_couples(),
     )
+}
+
+/// Returns whether one of the variables is a tally of the two threads.
+fn has_tally(view: &View, couple: &CoupledPairs) -> bool {
+    let mut both = [&couple.first, &couple.second].into_iter();
+    both.any(|d| is_tally(view, d))
+}
+
+/// Returns whether both threads do no more than count the variable up, or down: none looks at it or sets it, and what it
+/// counts in the meantime means nothing to either.
+fn is_tally(view: &View, d: &Dependency) -> bool {
+    let threads = [view.thread(d.head), view.thread(d.tail)];
+    let all = view.orders.accesses().of(d.location).iter();
+    let mut own = all
+        .map(|row| view.event(*row))
+        .filter(|event| threads.contains(&event.thread));
+    let Some(way) = own.clone().next().and_then(|event| counts_up(&event)) else {
+        return false;
+    };
+    own.all(|event| counts_up(&event) == Some(way))
+}
+
+/// Returns whether an atomic step increases a value; `None` for one that does not change it and for other accesses.
+fn counts_up(event: &Event) -> Option<bool> {
+    let (Some(Value::Bits(new)), Some(old)) = (event.value, event.old) else {
+        return None;
+    };
+    let change = new.wrapping_sub(old) as i64;
+    (event.kind == EventKind::Rmw && change != 0).then_some(change > 0)
 }
 
 /// Returns whether the interruption on the first of the two locations explains the failure alone. The second
