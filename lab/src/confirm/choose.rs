@@ -50,6 +50,8 @@ pub fn choose(
     let mut choice = StorySearch::new(trials, decision, budget);
     choice.try_first(explanation)?;
     if is_open(explanation) {
+        // What guards the accesses that met comes before what else they could have met in.
+        let asked = choice.ask_for_guards(proposers, explanation, None)?;
         let mut proposals = proposals();
         for engine in proposers.all() {
             choice.ask(engine, &mut proposals, explanation)?;
@@ -60,10 +62,7 @@ pub fn choose(
         {
             choice.try_part(explanation, parts)?;
         }
-        if choice.tells() && is_open(explanation) {
-            let guards = guarding(proposers, explanation);
-            choice.try_guards(explanation, guards)?;
-        }
+        choice.ask_for_guards(proposers, explanation, asked)?;
     }
     choice.note(explanation)
 }
@@ -213,6 +212,24 @@ impl<'c> StorySearch<'c> {
             }),
         }
         Ok(trial)
+    }
+
+    /// Tries the guards of what is told, unless that was done (`asked`, by its id) or what is told makes no difference;
+    /// returns what was asked for.
+    fn ask_for_guards(
+        &mut self,
+        proposers: &Proposers<'_>,
+        told: &mut Explanation,
+        asked: Option<String>,
+    ) -> Result<Option<String>> {
+        let is_asked = asked.as_ref() == Some(&told.id);
+        if is_asked || !self.tells() || !is_open(told) {
+            return Ok(asked);
+        }
+        let id = told.id.clone();
+        let guards = guarding(proposers, told);
+        self.try_guards(told, guards)?;
+        Ok(Some(id))
     }
 
     /// Tries the guards of what is told. One without which nothing fails was decided before, and is told instead: what was
