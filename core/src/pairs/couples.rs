@@ -21,7 +21,7 @@ use super::{
 };
 use crate::orders::{Accesses, Dependency};
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{EventId, IndexVec, Run};
+use unsnarl_trace::{EventId, IndexVec, Run, SiteRow};
 
 /// Number of partners examined in any run, whatever its length.
 const ANYWAY: usize = 1 << 18;
@@ -250,7 +250,9 @@ impl<'a> ThreadOccurrences<'a> {
     }
 }
 
-/// Recurrences of the ends of dependencies: the same thread, the same access, the same location.
+/// Recurrences of the ends of dependencies: the same thread, the same access, the same location, in another statement that
+/// the thread executes. What one statement does twice is one visit, as when a library's function counts elements and then
+/// copies them.
 struct Recurrences {
     /// By row: the preceding and the next row at its place.
     around: IndexVec<EventId, (u32, u32)>,
@@ -265,12 +267,20 @@ impl Recurrences {
         let access = |row: EventId| thread(row) << 32 | u64::from(ranks.of(row));
         sort_by_number(&mut rows, |row| access(*row));
         sort_by_number(&mut rows, |row| location(*row));
-        for two in rows.windows(2) {
-            if let [a, b] = *two
-                && (access(a), location(a)) == (access(b), location(b))
-            {
-                around[a].1 = b.0;
-                around[b].0 = a.0;
+        let statement = statements(run);
+        let statement = |row: &EventId| statement.get(row.index());
+        let is_same =
+            |a: &EventId, b: &EventId| (access(*a), location(*a)) == (access(*b), location(*b));
+        for rows in rows.chunk_by(is_same) {
+            let visits = rows.chunk_by(|a, b| statement(a) == statement(b));
+            let (mut visits, mut before) = (visits.peekable(), NONE);
+            while let Some(visit) = visits.next() {
+                let next = visits.peek().and_then(|next| next.first());
+                let next = next.map_or(NONE, |next| next.0);
+                for row in visit {
+                    around[*row] = (before, next);
+                }
+                before = visit.last().map_or(NONE, |last| last.0);
             }
         }
         Recurrences { around }
@@ -292,6 +302,34 @@ impl Recurrences {
         self.next(from).is_none_or(|next| next >= to)
             && self.before(to).is_none_or(|before| before <= from)
     }
+}
+
+/// For each row, the number of statements that its thread has begun by then: it begins one where the line or the call is
+/// another one than before. Linear in the run.
+fn statements<'a>(run: &'a Run) -> Vec<u32> {
+    let mut lines: FxHashMap<(&str, &str, u32), u32> = FxHashMap::default();
+    let mut number = |site: &'a SiteRow| {
+        let next = lines.len() as u32;
+        let line = (site.file.as_str(), site.function.as_str(), site.line);
+        *lines.entry(line).or_insert(next)
+    };
+    let line: Vec<u32> = run.meta.sites.iter().map(&mut number).collect();
+    // What each thread is at: a line, the call that led there, and the number of the statement.
+    let mut at: FxHashMap<u16, (Option<u32>, u32, u32)> = FxHashMap::default();
+    let events = &run.events;
+    let rows = events
+        .threads()
+        .iter()
+        .zip(events.sites().iter().zip(events.stacks()));
+    let begun = rows.map(|(thread, (site, stack))| {
+        let line = line.get(*site as usize).copied();
+        let now = at.entry(*thread).or_default();
+        if (now.0, now.1) != (line, *stack) {
+            *now = (line, *stack, now.2 + 1);
+        }
+        now.2
+    });
+    begun.collect()
 }
 
 /// The rows that are ends of dependencies, in order.

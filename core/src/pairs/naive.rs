@@ -81,10 +81,13 @@ fn coupled(run: &Run, direct: &[Dependency]) -> FxHashSet<CoupleKey> {
         (event.thread, access_key(run, row), event.location)
     };
     let ends: Vec<EventId> = direct.iter().flat_map(|d| [d.head, d.tail]).collect();
-    // Neither end recurs in between.
+    // Neither end recurs in another statement in between.
     let once = |from: EventId, to: EventId| {
-        let between = || ends.iter().filter(|&&row| from < row && row < to);
-        between().all(|&row| place(row) != place(from) && place(row) != place(to))
+        let mut between = ends.iter().filter(|&&row| from < row && row < to);
+        let recurs = |row: EventId, end: EventId| {
+            place(row) == place(end) && !is_one_statement(run, row.min(end), row.max(end))
+        };
+        between.all(|&row| !recurs(row, from) && !recurs(row, to))
     };
     let pair = |d: &Dependency| PairKey {
         head: access_key(run, d.head),
@@ -109,6 +112,19 @@ fn coupled(run: &Run, direct: &[Dependency]) -> FxHashSet<CoupleKey> {
         }
     }
     found
+}
+
+/// Returns whether the thread of two rows is at one line, by the same calls, from the first to the second.
+fn is_one_statement(run: &Run, first: EventId, second: EventId) -> bool {
+    let at = |row: EventId| {
+        let event = run.events.get(row).unwrap();
+        let site = run.meta.site(event.site);
+        (&site.file, &site.function, site.line, event.stack)
+    };
+    let thread = run.events.thread(first);
+    let rows = (first.0..=second.0).map(EventId);
+    let mut own = rows.filter(|row| run.events.thread(*row) == thread);
+    own.all(|row| at(row) == at(first))
 }
 
 fn sorted<T: Ord>(set: FxHashSet<T>) -> Vec<T> {

@@ -4,6 +4,7 @@
 use super::{
     allocations::Element,
     dwarf_types::TypeBuilder,
+    implicit::ImplicitMembers,
     types::{TypeId, Types},
     unseen,
 };
@@ -69,6 +70,8 @@ pub(super) struct DebugInfo {
     pub sources: SourceTypes,
     /// Variables and members whose accesses the compiler does not report.
     pub unseen: Vec<String>,
+    /// Members without a text of their own.
+    pub implicit: ImplicitMembers,
 }
 
 /// Types by the names that the source has for them.
@@ -251,6 +254,7 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<DwarfReader>>) -> DebugInf
         functions: Vec::new(),
         sources: SourceTypes::default(),
         unseen: Vec::new(),
+        implicit: ImplicitMembers::default(),
         is_by_clang: false,
     };
     for unit in (0..units.list.len()).filter(|unit| units.is_c_family(*unit)) {
@@ -263,6 +267,7 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<DwarfReader>>) -> DebugInf
         types: walk.types.types,
         sources: walk.sources,
         unseen: walk.unseen,
+        implicit: walk.implicit,
     }
 }
 
@@ -332,6 +337,13 @@ fn is_named(tag: gimli::DwTag) -> bool {
     )
 }
 
+fn is_class(tag: gimli::DwTag) -> bool {
+    matches!(
+        tag,
+        gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type
+    )
+}
+
 fn is_type(tag: gimli::DwTag) -> bool {
     matches!(
         tag,
@@ -348,6 +360,7 @@ struct DwarfWalk<'a> {
     functions: Vec<DwarfFunction>,
     sources: SourceTypes,
     unseen: Vec<String>,
+    implicit: ImplicitMembers,
     /// `true` if clang made the unit that is being walked.
     is_by_clang: bool,
 }
@@ -364,6 +377,8 @@ struct DwarfScope {
     function: Option<usize>,
     /// Qualified name of the enclosing function, empty outside of functions.
     within: String,
+    /// The class, if it is one.
+    class: Option<UnitOffset>,
 }
 
 impl DwarfWalk<'_> {
@@ -393,6 +408,8 @@ impl DwarfWalk<'_> {
         let (tag, depth) = (entry.tag(), entry.depth());
         self.unseen(unit, entry, outer_path);
         if tag == gimli::DW_TAG_subprogram {
+            let class = outer.and_then(|scope| scope.class);
+            self.implicit.note(self.units, unit, entry, class);
             let path = self.full_name(unit, entry, outer_path);
             self.allocator(unit, entry, &self.units.name(unit, entry));
             let function = self.function(unit, entry, &path);
@@ -401,6 +418,7 @@ impl DwarfWalk<'_> {
                 within: path.clone(),
                 path,
                 function,
+                class: None,
             });
         } else if encloses(tag) || tag == gimli::DW_TAG_base_type {
             let name = self.units.name(unit, entry);
@@ -412,6 +430,7 @@ impl DwarfWalk<'_> {
                 within: within.to_owned(),
                 path,
                 function,
+                class: is_class(tag).then_some(entry.offset()),
             });
         } else if matches!(tag, gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter) {
             self.pointer(unit, entry, within);

@@ -6,6 +6,7 @@ use super::{
     cfi::Cfi,
     dwarf::{self, DebugInfo, DwarfFunction, DwarfGlobal, DwarfReader, FrameVariable, SourceTypes},
     globals::{self, GlobalObject},
+    implicit::ImplicitMembers,
     imports::Imports,
     landmarks::Landmarks,
     lift::{self, LiftedModel, LoadedFile},
@@ -76,6 +77,8 @@ pub(super) struct Image {
     pub types: Types,
     /// Names of data whose accesses the compiler does not report.
     pub unseen: Vec<String>,
+    /// Members without a text of their own.
+    pub implicit: ImplicitMembers,
     sources: SourceTypes,
     pub objects: Vec<GlobalObject>,
     /// Places at which the path is noted, in a build for path mode.
@@ -143,6 +146,7 @@ impl Image {
             types,
             sources,
             unseen,
+            implicit,
         } = debug;
         let sized = |globals: Vec<DwarfGlobal>| -> Vec<(DwarfGlobal, u64)> {
             let sized = |global: DwarfGlobal| {
@@ -167,6 +171,7 @@ impl Image {
             has_checks: file.section_by_name(CHECKS).is_some(),
             types,
             unseen,
+            implicit,
             sources,
             objects,
             landmarks: Landmarks::read(&section_bytes(&file, SECTION)),

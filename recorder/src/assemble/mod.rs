@@ -30,6 +30,7 @@ mod failure;
 mod globals;
 mod heap;
 mod image;
+mod implicit;
 mod imports;
 mod input;
 mod kinds;

@@ -46,9 +46,12 @@ impl PointCache {
 
 fn point(program: &ProgramDebugInfo, image: &Image, address: u64) -> CodePoint {
     let frames = frames_near(image, address);
+    let is_own = |frame: &SourceFrame| {
+        !frame.file.is_empty() && !is_system(&frame.file) && !image.implicit.have(frame)
+    };
     let mut users = frames
         .iter()
-        .filter(|frame| !frame.file.is_empty() && frame.line != 0 && !is_system(&frame.file));
+        .filter(|frame| frame.line != 0 && is_own(frame));
     let user = users.next();
     let symbol = image.code_symbol(address);
     let name = |frame: &SourceFrame| match (frame.function.as_str(), symbol) {
@@ -77,8 +80,7 @@ fn point(program: &ProgramDebugInfo, image: &Image, address: u64) -> CodePoint {
     };
     let outermost = image.source_frames(address).pop();
     CodePoint {
-        is_user_function: outermost
-            .is_some_and(|frame| !frame.file.is_empty() && !is_system(&frame.file)),
+        is_user_function: outermost.is_some_and(|frame| is_own(&frame)),
         user: user.map(row),
         inlined: users.rev().map(row).collect(),
         any: frames
