@@ -145,6 +145,9 @@ pub(super) fn in_function(
     if let Some(mutex) = everywhere(source, file, lock, &all, seen) {
         return Ok(mutex);
     }
+    if let Some(mutex) = of_own_class(source, function, (file, lock), &all, seen) {
+        return Ok(mutex);
+    }
     let name = last_name(lock);
     let style = style
         .or_else(|| style_of(declared_type(source, name)?))
@@ -227,6 +230,41 @@ pub(super) fn object_at(
         .ok_or_else(|| format!("nothing on line {line} names the lock `{lock}`"))
 }
 
+/// Name of the lock in another function of the same class, where it is a member of both.
+fn of_own_class(
+    source: &ParsedSource,
+    function: Node<'_>,
+    (file, lock): (&str, &str),
+    all: &[(u32, Mutex)],
+    seen: &RunEvidence,
+) -> Option<Mutex> {
+    let class = class_of(source, function)?;
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_own = |line: u32| {
+        let other = source.function(line)?;
+        Some(class_of(source, other)? == class)
+    };
+    let mut own = all.iter().filter(|(line, mutex)| {
+        takes(seen, (file, *line), lock) && mutex.object.chars().all(is_word)
+    });
+    let found = own.find(|(line, _)| is_own(*line) == Some(true));
+    found.map(|(_, mutex)| mutex.clone())
+}
+
+/// The class of a function that is defined outside of it: `Broker` of `void Broker::publish()`.
+fn class_of<'s>(source: &'s ParsedSource, function: Node<'_>) -> Option<&'s str> {
+    let declarator = function.child_by_field_name("declarator")?;
+    let mut all = descendants(declarator).into_iter();
+    let name = all.find(|node| node.kind() == "qualified_identifier")?;
+    Some(source.str(name.child_by_field_name("scope")?))
+}
+
+/// Returns whether a line is seen to take this lock, and no other one.
+fn takes(seen: &RunEvidence, (file, line): (&str, u32), lock: &str) -> bool {
+    let names = seen.taken.get(&(file.to_owned(), line));
+    names.is_some_and(|names| names.len() == 1 && names.iter().all(|name| family(name) == lock))
+}
+
 /// Name of the lock in another function, if it has the same meaning in the whole file.
 fn everywhere(
     source: &ParsedSource,
@@ -235,16 +273,14 @@ fn everywhere(
     all: &[(u32, Mutex)],
     seen: &RunEvidence,
 ) -> Option<Mutex> {
-    let takes_it = |line: u32| {
-        let names = seen.taken.get(&(file.to_owned(), line));
-        names.is_some_and(|names| names.len() == 1 && names.iter().all(|name| family(name) == lock))
-    };
     let is_plain = |mutex: &Mutex| {
         let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
         let root = mutex.object.split('.').next().unwrap_or("");
         mutex.object.is_empty() || mutex.object.chars().all(is_path) && is_global(source, root)
     };
-    let mut own = all.iter().filter(|(line, _)| takes_it(*line));
+    let mut own = all
+        .iter()
+        .filter(|(line, _)| takes(seen, (file, *line), lock));
     let found = own.find(|(_, mutex)| is_plain(mutex));
     found.map(|(_, mutex)| mutex.clone())
 }

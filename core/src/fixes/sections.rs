@@ -2,9 +2,12 @@
 //! through the lines, as edited, beside the sections of the lock that the edit leaves alone.
 
 use super::{Fix, GuardedLines, gaps, mutexes, recorded::RecordedSections, text::change::EMPTY};
-use crate::{callers::call_sites, facts::family};
+use crate::{
+    callers::call_sites,
+    facts::{self, family},
+};
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, SiteId};
+use unsnarl_trace::{Event, EventId, EventKind, Location, LocationId, Run, SiteId};
 
 /// Statements that an edit makes one critical section.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -138,8 +141,12 @@ struct OpenSection {
     last: u32,
     lock: Option<u32>,
     is_shared: bool,
-    /// Accesses of this iteration.
-    seen: BTreeSet<AccessIdentity>,
+    /// Accesses of this iteration, with the last step of each.
+    seen: BTreeMap<AccessIdentity, u32>,
+    /// Number of the step: it is another one at another line or call, and after a write.
+    step: u32,
+    /// Line and call of the last access.
+    at: (u32, u32),
     /// Locations of accesses, to distinguish several locks.
     data: BTreeSet<u32>,
 }
@@ -268,8 +275,7 @@ impl<'a> SectionWalk<'a> {
     /// iteration: accesses and locks. Repetitions by a library within one statement recur as well.
     fn key(&self, event: &Event) -> Option<AccessIdentity> {
         let takes = event.kind.role().acquires_lock();
-        let is_plain =
-            (takes || event.kind.is_access()) && !self.run.location(event.location).contains("_M_");
+        let is_plain = (takes || event.kind.is_access()) && !self.is_unwritten(event.location);
         is_plain.then_some((
             event.site.0,
             event.stack.0,
@@ -291,13 +297,31 @@ impl<'a> SectionWalk<'a> {
         // If the lines begin with the lock, an iteration begins there.
         let begins_anywhere = region.is_some_and(|region| !region.opens);
         let is_once = begins_anywhere && part.is_some_and(|part| !part.is_loop);
-        let comes_again = key.is_some_and(|key| open.seen.contains(&key));
+        let comes_again = key.is_some_and(|key| self.comes_again(open, key));
         hit.part < open.hit.part
             || hit.part == open.hit.part
                 && hit.part == open.from
                 && is_once
                 && comes_again
                 && key.is_some_and(|key| self.begins_round(open, key, row))
+    }
+
+    /// Returns whether a location is none of the source's own: functions of libraries, and compilers, use such memory as they
+    /// please.
+    fn is_unwritten(&self, location: LocationId) -> bool {
+        let name = self.run.location(location);
+        let is_slot = matches!(Location::of(name), Location::Stack { function: "", .. });
+        is_slot || name.contains("_M_") || !facts::is_named(name)
+    }
+
+    /// Returns whether an access recurs that belongs to another step. What one step reads twice, as functions of libraries
+    /// do, is no iteration.
+    fn comes_again(&self, open: &OpenSection, key: AccessIdentity) -> bool {
+        let (site, stack, kind, _) = key;
+        let is_read = kind == EventKind::Read as u8;
+        let is_here = open.at == (self.run.meta.site(SiteId(site)).line, stack);
+        let last = open.seen.get(&key);
+        last.is_some_and(|step| !is_read || !is_here || *step < open.step)
     }
 
     /// Returns whether a recurring read after a write of the same statement starts an iteration: it does when
@@ -308,7 +332,7 @@ impl<'a> SectionWalk<'a> {
             let write = (stack, EventKind::Write as u8, location);
             (other.1, other.2, other.3) == write
         };
-        if kind == EventKind::Write as u8 || !open.seen.iter().any(is_written) {
+        if kind == EventKind::Write as u8 || !open.seen.keys().any(is_written) {
             return true;
         }
         let own = self.run.events.get(row).map(|event| event.thread.0);
@@ -336,7 +360,9 @@ impl<'a> SectionWalk<'a> {
                 last: row.0,
                 lock: None,
                 is_shared: false,
-                seen: BTreeSet::new(),
+                seen: BTreeMap::new(),
+                step: 0,
+                at: (0, 0),
                 data: BTreeSet::new(),
             },
         );
@@ -376,7 +402,11 @@ impl<'a> SectionWalk<'a> {
         if event.kind.is_access() && open.since.is_some() {
             open.data.insert(event.location.0);
         }
-        open.seen.extend(key);
+        let at = (self.run.meta.site(event.site).line, event.stack.0);
+        if open.at != at || event.kind.writes() {
+            (open.at, open.step) = (at, open.step + 1);
+        }
+        open.seen.extend(key.map(|key| (key, open.step)));
         if let Some(line) = hit.again {
             self.found.again.get_or_insert(Again::Taken { line });
         }
