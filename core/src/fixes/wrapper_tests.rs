@@ -77,6 +77,11 @@ fn each_round_of_a_loop_is_a_section() {
     let library =
         "main.1 R x @10 f\nmain.1 R p @11\nmain.1 R p @11\nmain.1 R p @11\nmain.1 W x @12\n";
     assert_eq!(sections(&fix(None, false), &run(library)).spans.len(), 1);
+    // What one step reads twice is no round, and no more is a slot that a compiler uses twice.
+    let again = "main.1 R x @10 f\nmain.1 R x @10 f\nmain.1 W x @12\n";
+    assert_eq!(sections(&fix(None, false), &run(again)).spans.len(), 1);
+    let slot = "main.1 R main.1:f-72 @10 f\nmain.1 W x @10 f\nmain.1 R main.1:f-72 @10 f\nmain.1 W y @12\n";
+    assert_eq!(sections(&fix(None, false), &run(slot)).spans.len(), 1);
     // A single line can loop as well.
     let line = "main.1 R x @10 f\nmain.1 W x @10\nmain.1 R x @10\nmain.1 W x @10\n";
     assert_eq!(sections(&fix(None, false), &run(line)).spans.len(), 2);
