@@ -180,16 +180,20 @@ fn runs_folder() -> CheckResult {
     }
 }
 
-/// Checks the solver's library. Without it this binary would not have started; another one may hide it.
+/// Checks the solver's library, which is loaded when it is needed.
 fn solver() -> CheckResult {
-    let found = unsnarl_symbolic::schedules::solver_version();
-    match unsnarl_symbolic::schedules::solver_is_recent() {
-        true => Good(found),
-        false => Weak(
-            format!("{found} is too old"),
-            "take another libz3 out of LD_LIBRARY_PATH, or put the one of PyPI's z3-solver beside unsnarl".to_owned(),
-        ),
-    }
+    unsnarl_symbolic::schedules::solver_version().map_or_else(
+        |why| {
+            Weak(
+                format!("{why}; orders and conditions that take a solver are not looked for"),
+                format!(
+                    "put the library of PyPI's z3-solver {} beside unsnarl, or its folder into UNSNARL_Z3; `cargo xtask setup` does so",
+                    unsnarl_symbolic::schedules::SOLVER_RELEASE
+                ),
+            )
+        },
+        Good,
+    )
 }
 
 /// Checks gdb: `replay --gdb` needs one that can run Python.

@@ -42,8 +42,8 @@ const CORE: &[&str] = &[
 /// Crates below `unsnarl-symbolic`, beside those below core.
 const SYMBOLIC: &[&str] = &[
     "unsnarl-symbolic unsnarl-core",
-    // The solver's bindings: the library itself is linked when the program starts.
-    "z3 z3-sys log",
+    // The solver's bindings, and what loads the library itself when it is needed.
+    "z3 z3-sys log unsnarl-solver libloading",
 ];
 
 /// Crates below `unsnarl-runtime`.

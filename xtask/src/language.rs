@@ -11,8 +11,8 @@ use std::{
 };
 
 /// Folders of the crates whose doc comments are checked. A crate joins them once its comments pass.
-const CRATES: [&str; 9] = [
-    "cli", "core", "lab", "recorder", "runtime", "server", "tests", "trace", "xtask",
+const CRATES: [&str; 10] = [
+    "cli", "core", "lab", "recorder", "runtime", "server", "solver", "tests", "trace", "xtask",
 ];
 
 /// Words that no doc comment begins with.

@@ -175,7 +175,7 @@ const NEEDS: [Need; 21] = [
     },
     Need {
         what: "Z3, in the cache folder",
-        why: "solves for schedules; unsnarl is linked with it",
+        why: "solves for schedules; unsnarl loads it when it is needed",
         scope: Scope::Demo,
         how: How::Solver,
         is_there: solver::is_there,

@@ -86,7 +86,9 @@ pub fn with_next_step(why: &Unknown) -> String {
         Unknown::Effort => "--solver-effort",
         Unknown::Memory => "--solver-memory",
         Unknown::Stopped(StopReason::OutOfTime) => "--budget",
-        Unknown::Stopped(_) | Unknown::Trace(_) | Unknown::Refused(_) => return why.to_string(),
+        Unknown::Stopped(_) | Unknown::Trace(_) | Unknown::NoSolver(_) | Unknown::Refused(_) => {
+            return why.to_string();
+        }
     };
     format!("{why}\n  next: give it more: {option}")
 }

@@ -4,7 +4,11 @@
 mod hazards;
 
 use super::model::{Fact, Kind, PathExplanation, Statement};
-use crate::{ExprId, Exprs, SymbolId, expr::Values, schedules::SolverTerms};
+use crate::{
+    ExprId, Exprs, SymbolId,
+    expr::Values,
+    schedules::{SolverTerms, solver_version},
+};
 use std::{collections::BTreeSet, fmt};
 use unsnarl_core::Budget;
 use unsnarl_trace::EventKind;
@@ -40,7 +44,7 @@ pub enum Violation {
     Order(usize, usize),
     /// Another thread changes what is said to be left alone up to this statement.
     Touched(usize),
-    /// The solver gave no answer within its limits, at this statement.
+    /// The solver gave no answer within its limits, at this statement, or there is no solver.
     Unknown(usize),
 }
 
@@ -57,6 +61,9 @@ const EFFORT: u32 = 2_000_000;
 /// and one for each branch around the slice. Empty for a correct explanation; when the budget ends, the
 /// violations found by then.
 pub fn check(explanation: &PathExplanation, budget: &Budget) -> Vec<Violation> {
+    if solver_version().is_err() {
+        return vec![Violation::Unknown(0)];
+    }
     let mut check = Check {
         of: explanation,
         exprs: explanation.exprs.clone(),

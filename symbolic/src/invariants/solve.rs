@@ -4,7 +4,11 @@ use super::{
     linear::{is_solvable, simplified},
     range::follows,
 };
-use crate::{ExprId, Exprs, SymbolId, expr::Values, schedules::SolverTerms};
+use crate::{
+    ExprId, Exprs, SymbolId,
+    expr::Values,
+    schedules::{SolverTerms, solver_version},
+};
 use std::collections::BTreeSet;
 use unsnarl_core::Budget;
 use z3::{Params, SatResult, Solver, StatisticsValue};
@@ -21,8 +25,9 @@ const MOST_TRIED: usize = 3;
 /// Decides whether conditions are satisfiable together.
 pub(super) struct SatisfiabilityQuery<'b> {
     budget: &'b Budget,
-    /// The solver, shared by all queries, since making one takes longer than most answers.
-    solver: Solver,
+    /// The solver, shared by all queries, since making one takes longer than most answers. `None` on a machine without
+    /// its library: what the other methods do not decide stays unknown there.
+    solver: Option<Solver>,
     /// Effort left for all queries.
     left: u64,
     /// Queries that reached the solver.
@@ -44,7 +49,9 @@ impl<'b> SatisfiabilityQuery<'b> {
     pub fn new(budget: &'b Budget) -> SatisfiabilityQuery<'b> {
         SatisfiabilityQuery {
             budget,
-            solver: Solver::new_for_logic("QF_BV").unwrap_or_default(),
+            solver: solver_version()
+                .is_ok()
+                .then(|| Solver::new_for_logic("QF_BV").unwrap_or_default()),
             left: ALL,
             questions: 0,
         }
@@ -89,48 +96,48 @@ impl<'b> SatisfiabilityQuery<'b> {
 
     fn ask(&mut self, exprs: &Exprs, conditions: &[ExprId]) -> Can {
         let effort = u32::try_from(self.left).map_or(EFFORT, |left| left.min(EFFORT));
-        if effort == 0 {
+        let Some(solver) = self.solver.as_ref().filter(|_| effort > 0) else {
             return Can::Unknown;
-        }
+        };
         self.questions += 1;
-        self.limit(effort);
-        let before = self.spent();
-        self.solver.push();
+        limit(solver, effort, self.budget);
+        let before = spent(solver);
+        solver.push();
         let mut terms = SolverTerms::default();
         for &condition in conditions {
-            self.solver.assert(terms.truth(exprs, condition));
+            solver.assert(terms.truth(exprs, condition));
         }
-        let answer = match self.solver.check() {
+        let answer = match solver.check() {
             SatResult::Sat => Can::Yes,
             SatResult::Unsat => Can::No,
             SatResult::Unknown => Can::Unknown,
         };
-        self.solver.pop(1);
+        solver.pop(1);
         let spent = match answer {
             Can::Unknown => u64::from(effort),
-            _ => self.spent().saturating_sub(before),
+            _ => spent(solver).saturating_sub(before),
         };
         self.left = self.left.saturating_sub(spent);
         answer
     }
+}
 
-    fn limit(&self, effort: u32) {
-        let mut params = Params::new();
-        params.set_u32("max_memory", MEMORY);
-        params.set_u32("rlimit", effort);
-        if let Some(left) = self.budget.left() {
-            let left = u32::try_from(left.as_millis()).unwrap_or(u32::MAX);
-            params.set_u32("timeout", left.max(1));
-        }
-        self.solver.set_params(&params);
+fn limit(solver: &Solver, effort: u32, budget: &Budget) {
+    let mut params = Params::new();
+    params.set_u32("max_memory", MEMORY);
+    params.set_u32("rlimit", effort);
+    if let Some(left) = budget.left() {
+        let left = u32::try_from(left.as_millis()).unwrap_or(u32::MAX);
+        params.set_u32("timeout", left.max(1));
     }
+    solver.set_params(&params);
+}
 
-    /// Effort spent by the solver so far.
-    fn spent(&self) -> u64 {
-        match self.solver.get_statistics().value("rlimit count") {
-            Some(StatisticsValue::UInt(count)) => u64::from(count),
-            _ => 0,
-        }
+/// Effort spent by the solver so far.
+fn spent(solver: &Solver) -> u64 {
+    match solver.get_statistics().value("rlimit count") {
+        Some(StatisticsValue::UInt(count)) => u64::from(count),
+        _ => 0,
     }
 }
 

@@ -37,6 +37,7 @@ pub use crate::dsp::MemoryModel;
 pub use counts::ConstraintCounts;
 pub use queries::{Flips, alternate, synthesize};
 pub use root::root_cause;
+pub use unsnarl_solver::VERSION as SOLVER_RELEASE;
 
 /// Options and limits of the solver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,6 +70,16 @@ pub struct ScheduleAnswer<T> {
     pub counts: ConstraintCounts,
 }
 
+impl<T> ScheduleAnswer<T> {
+    /// The answer of a query that was never made.
+    fn unknown(why: Unknown) -> ScheduleAnswer<T> {
+        ScheduleAnswer {
+            verdict: SolverVerdict::Unknown(why),
+            counts: ConstraintCounts::default(),
+        }
+    }
+}
+
 /// The three possible verdicts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SolverVerdict<T> {
@@ -91,6 +102,8 @@ pub enum Unknown {
     Memory,
     /// The trace lacks something, or contains something unsupported; in words.
     Trace(String),
+    /// There is no solver, for this reason.
+    NoSolver(String),
     /// The checker rejected the solver's result; the checker's reason.
     Refused(String),
 }
@@ -103,6 +116,7 @@ impl std::fmt::Display for Unknown {
             Unknown::Effort => f.write_str("the solver's effort is used up"),
             Unknown::Memory => f.write_str("the solver's memory is used up"),
             Unknown::Trace(what) => f.write_str(what),
+            Unknown::NoSolver(why) => write!(f, "the solver cannot be used ({why})"),
             Unknown::Refused(why) => {
                 write!(f, "the order that the solver found cannot happen: {why}")
             }
@@ -150,15 +164,15 @@ pub struct EventOrder {
     pub after: StepId,
 }
 
-/// Name and version of the solver that this process is linked with.
-pub fn solver_version() -> String {
-    format!("Z3 {}", z3::full_version())
-}
-
-/// Returns whether the solver is at least the release that the bindings were made for. An older one numbers
-/// the kinds of terms differently, and misbehaves.
-pub fn solver_is_recent() -> bool {
-    is_recent(z3::full_version())
+/// Loads the solver and returns its name and version, or the reason why there is none. All queries ask this first.
+/// A release older than the bindings numbers the kinds of terms differently and misbehaves, so it counts as none.
+pub fn solver_version() -> Result<String, String> {
+    unsnarl_solver::load().map_err(|missing| missing.to_string())?;
+    let version = z3::full_version();
+    match is_recent(version) {
+        true => Ok(format!("Z3 {version}")),
+        false => Err(format!("Z3 {version} is too old")),
+    }
 }
 
 /// Returns whether a version such as `Z3 5.4.0.0 ...` is 4.13 or later.

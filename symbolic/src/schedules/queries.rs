@@ -6,6 +6,7 @@ use super::{
     graph::PrecedenceGraph,
     linearize::{Linearized, linearize},
     problem::OrderingProblem,
+    solver_version,
 };
 use crate::{
     Bug, StepId, SymbolId, SymbolicTrace,
@@ -51,6 +52,9 @@ fn ask(
     fails: bool,
     orders: &[(StepId, StepId)],
 ) -> ScheduleAnswer<CheckedSchedule> {
+    if let Err(why) = solver_version() {
+        return ScheduleAnswer::unknown(Unknown::NoSolver(why));
+    }
     // A context of its own, since earlier queries must not change the answer.
     with_z3_config(&Config::new(), || {
         let mut problem = OrderingProblem::new(trace, order, options.memory_model);

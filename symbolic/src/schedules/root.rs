@@ -10,6 +10,7 @@ use super::{
     engine::{ScheduleEngine, ScheduleGoal},
     problem::{OrderingProblem, StepsId},
     queries::goal,
+    solver_version,
 };
 use crate::{StepId, SymbolId, SymbolicTrace};
 use unsnarl_core::Budget;
@@ -27,6 +28,9 @@ pub fn root_cause(
     options: &SolverOptions,
     budget: &Budget,
 ) -> ScheduleAnswer<RootCause> {
+    if let Err(why) = solver_version() {
+        return ScheduleAnswer::unknown(Unknown::NoSolver(why));
+    }
     with_z3_config(&Config::new(), || {
         let problem = OrderingProblem::new(trace, order, options.memory_model);
         let counts = ConstraintCounts::of(&problem);

@@ -11,10 +11,11 @@ use unsnarl_core::Budget;
 fn the_solver_is_the_one_that_the_set_up_installed() {
     let found = solver_version();
     assert!(
-        found.contains(include_str!("../../solver-version.txt")),
-        "{found}"
+        found
+            .as_ref()
+            .is_ok_and(|found| found.contains(unsnarl_solver::VERSION)),
+        "{found:?}"
     );
-    assert!(solver_is_recent(), "{found}");
 }
 
 #[test]

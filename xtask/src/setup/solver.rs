@@ -4,8 +4,8 @@ use crate::shell::{cache, command, run as shell_run};
 use anyhow::{Context, Result, bail};
 use std::{fs, path::Path, path::PathBuf};
 
-/// The release; `symbolic/build.rs` looks for the same.
-pub const VERSION: &str = include_str!("../../../symbolic/solver-version.txt");
+/// The release; `solver/src/folders.rs` looks for the same.
+pub const VERSION: &str = include_str!("../../../solver/version.txt");
 
 /// The folder that holds the library when everything went well.
 fn folder() -> Result<PathBuf> {
