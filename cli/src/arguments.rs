@@ -97,6 +97,17 @@ pub enum Command {
     ///
     /// `unsnarl cc` finds it by itself; a copy in the project serves other compilers, for which it does nothing.
     Header,
+    /// Print the completions of this command line for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the man pages
+    #[command(hide = true)]
+    Man {
+        /// Folder for the pages, which exists
+        folder: PathBuf,
+    },
     /// Say what is missing on this machine, and how to get it
     ///
     /// With --coverage instead: which calls of a program the recorder models, and which it cannot follow.

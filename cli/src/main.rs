@@ -10,6 +10,7 @@ mod message;
 mod arguments;
 mod cc;
 mod child;
+mod completions;
 mod coverage;
 mod doctor;
 mod dsp;
@@ -22,6 +23,7 @@ mod header;
 mod import;
 mod invariants;
 mod lsp;
+mod man;
 mod own_file;
 mod permission;
 mod pin;
@@ -89,6 +91,8 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => replay::run(arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Header => Ok(header::run()),
+        Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Man { folder } => man::run(&folder),
         Command::Doctor(arguments) => match &arguments.coverage {
             Some(program) => coverage::run(program, arguments.format),
             None => Ok(doctor::run()),
