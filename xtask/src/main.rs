@@ -1,4 +1,5 @@
-//! The project's own commands: `cargo xtask setup | demo | test | fuzz | bench | codegen | real | corpora | gate | measure`.
+//! The project's own commands: `cargo xtask setup | demo | test | deny | fuzz | bench | codegen | real | corpora | gate
+//! | measure`.
 //!
 //! Everything here works from a clone in any folder, keeps to `CARGO_TARGET_DIR`, and leaves nothing
 //! outside of the project but what the set-up installed and a cache in the user's cache folder.
@@ -6,6 +7,7 @@
 mod bench;
 mod corpora;
 mod demo;
+mod deny;
 mod fuzz;
 mod gate;
 mod language;
@@ -93,6 +95,8 @@ enum XtaskCommand {
         #[arg(long)]
         check: bool,
     },
+    /// Checks licences, duplicates, sources and, where their database can be reached, advisories of the dependencies
+    Deny,
     /// Checks the dependencies of the crates, the functions that core calls, and the language of doc comments
     Gate,
     /// Prints sizes, documentation, names and commit messages of the tree as a table
@@ -112,6 +116,7 @@ fn main() -> Result<()> {
         XtaskCommand::Real { names, bug } => real::run(&names, bug),
         XtaskCommand::Corpora { names, answers } => corpora::run(&names, answers),
         XtaskCommand::Codegen { check } => test::codegen(check),
+        XtaskCommand::Deny => deny::run(),
         XtaskCommand::Gate => gate::run(),
         XtaskCommand::Measure => measure::run(),
     }

