@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask setup | demo | test | deny | fuzz | bench | codegen | real | corpora | gate
+//! The project's own commands: `cargo xtask setup | demo | test | deny | dist | fuzz | bench | codegen | real | corpora | gate
 //! | measure`.
 //!
 //! Everything here works from a clone in any folder, keeps to `CARGO_TARGET_DIR`, and leaves nothing
@@ -8,6 +8,7 @@ mod bench;
 mod corpora;
 mod demo;
 mod deny;
+mod dist;
 mod fuzz;
 mod gate;
 mod language;
@@ -21,6 +22,7 @@ mod test;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use dist::DistStep;
 use setup::{MissingTool, Scope};
 use test::TestExtent;
 
@@ -97,6 +99,15 @@ enum XtaskCommand {
     },
     /// Checks licences, duplicates, sources and, where their database can be reached, advisories of the dependencies
     Deny,
+    /// Makes the packages, in target/dist
+    Dist {
+        /// Install what is missing without asking
+        #[arg(short)]
+        yes: bool,
+        /// Install the packages that were made in a clean Debian root instead, and explain a program there
+        #[arg(long = "try")]
+        tries: bool,
+    },
     /// Checks the dependencies of the crates, the functions that core calls, and the language of doc comments
     Gate,
     /// Prints sizes, documentation, names and commit messages of the tree as a table
@@ -117,6 +128,10 @@ fn main() -> Result<()> {
         XtaskCommand::Corpora { names, answers } => corpora::run(&names, answers),
         XtaskCommand::Codegen { check } => test::codegen(check),
         XtaskCommand::Deny => deny::run(),
+        XtaskCommand::Dist { yes, tries } => dist::run(
+            if tries { DistStep::Try } else { DistStep::Make },
+            MissingTool::from_flag(yes),
+        ),
         XtaskCommand::Gate => gate::run(),
         XtaskCommand::Measure => measure::run(),
     }

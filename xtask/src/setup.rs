@@ -4,6 +4,8 @@
 mod solver;
 pub mod vscode;
 
+pub use solver::{VERSION as SOLVER_VERSION, folder as solver_folder};
+
 use crate::{
     miri,
     shell::{cache, cargo, command, run as shell_run, succeeds},
@@ -21,6 +23,8 @@ use std::{
 pub enum Scope {
     /// Record and explain a C program.
     Demo,
+    /// Make the packages.
+    Packages,
     /// Every test.
     Tests,
 }
@@ -204,7 +208,7 @@ const NEEDS: [Need; 21] = [
     Need {
         what: "npm",
         why: "builds the extension for VS Code",
-        scope: Scope::Tests,
+        scope: Scope::Packages,
         how: How::Apt(&["nodejs", "npm"]),
         is_there: || succeeds(command("npm", &["--version"])),
     },

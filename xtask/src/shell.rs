@@ -94,6 +94,12 @@ pub fn output(mut command: Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
+/// The time of the last commit, in seconds since 1970: the same commit makes the same archives.
+pub fn commit_time() -> Result<String> {
+    let time = output(command("git", &["log", "-1", "--format=%ct"]))?;
+    Ok(time.trim().to_owned())
+}
+
 /// Returns whether the command succeeds. Prints nothing either way.
 pub fn succeeds(mut command: Command) -> bool {
     let silent = command

@@ -8,7 +8,7 @@ use std::{fs, path::Path, path::PathBuf};
 pub const VERSION: &str = include_str!("../../../solver/version.txt");
 
 /// The folder that holds the library when everything went well.
-fn folder() -> Result<PathBuf> {
+pub fn folder() -> Result<PathBuf> {
     Ok(cache()?.join(format!("z3-{VERSION}")))
 }
 

@@ -1,6 +1,6 @@
 //! A real VS Code for the tests: code-server from npm, with a Node.js of its own, without any install script.
 
-use crate::shell::{cache, command, run as shell_run, succeeds};
+use crate::shell::{cache, command, commit_time, run as shell_run, succeeds};
 use anyhow::{Context, Result};
 use std::{
     env, fs,
@@ -104,7 +104,12 @@ pub fn package_extension() -> Result<()> {
     if !is_installed(&folder) {
         shell_run(npm(&folder, &["ci"])?)?;
     }
-    shell_run(npm(&folder, &["run", "--silent", "package"])?)
+    let mut package = npm(&folder, &["run", "--silent", "package"])?;
+    // A checkout without its history has no time.
+    if let Ok(time) = commit_time() {
+        package.env("SOURCE_DATE_EPOCH", time);
+    }
+    shell_run(package)
 }
 
 /// Returns whether the packages are those of the lock file: npm writes this file last, and an older one is of other
