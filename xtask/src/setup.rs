@@ -76,7 +76,7 @@ enum How {
     Miri,
 }
 
-const NEEDS: [Need; 21] = [
+const NEEDS: [Need; 22] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -141,6 +141,13 @@ const NEEDS: [Need; 21] = [
                 .iter()
                 .all(|header| preprocesses("g++", "c++", &format!("#include <{header}>")))
         },
+    },
+    Need {
+        what: "jq",
+        why: "makes annotations in the scripts for continuous integration",
+        scope: Scope::Tests,
+        how: How::Apt(&["jq"]),
+        is_there: || succeeds(command("jq", &["--version"])),
     },
     Need {
         what: "Graphviz",

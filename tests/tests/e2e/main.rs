@@ -7,6 +7,7 @@ mod branches;
 mod build_systems;
 mod callers;
 mod campaigns;
+mod ci;
 mod commands;
 mod confirm;
 mod copies;
