@@ -4,7 +4,10 @@ use crate::{
     explanation::{Absent, Explanation, Step},
     facts,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 use unsnarl_trace::{Event, EventId, Run};
 
 /// The steps of an explanation in a run that passed.
@@ -37,6 +40,22 @@ impl Passing {
         pairs.sort_unstable();
         pairs
     }
+
+    /// Returns whether this run takes the steps in another way than the failing run: it leaves some out, has another
+    /// order, or adds what the failing run lacks.
+    pub fn differs(&self) -> bool {
+        let adds = self.of.contains(&None);
+        let is_other = !self.missing.is_empty() || !self.of.is_sorted() || adds;
+        !self.of.is_empty() && is_other
+    }
+}
+
+/// The nearest of several runs: the one that leaves out the fewest steps, takes the most, and reverses the fewest pairs.
+pub fn nearest(runs: impl IntoIterator<Item = Passing>) -> Option<Passing> {
+    runs.into_iter().min_by_key(|other| {
+        let (missing, taken) = (other.missing.len(), Reverse(other.of.len()));
+        (missing, taken, other.turned().len())
+    })
 }
 
 /// The steps of an explanation, taken from the run `told`, in the order and with the values of another run.

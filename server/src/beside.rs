@@ -1,8 +1,8 @@
 //! The passing run beside the failing one: searched among the recorded runs when the user wants to see both.
 
 use crate::{facts::ExplainedFact, host::ServerState, paths::Root};
-use std::{cmp::Reverse, path::PathBuf};
-use unsnarl_core::beside::{Passing, taken};
+use std::path::PathBuf;
+use unsnarl_core::beside::{Passing, nearest, taken};
 use unsnarl_trace::{Run, folder::RunFolder, read::read_run};
 
 /// Number of passing runs that are examined. The recorder keeps no more of one kind that are alike.
@@ -40,8 +40,7 @@ pub fn passing(
             continue;
         };
         let other = taken(explanation, &told, name, &run);
-        let adds = other.of.contains(&None);
-        if other.of.is_empty() || (other.missing.is_empty() && other.of.is_sorted() && !adds) {
+        if !other.differs() {
             continue;
         }
         whole += usize::from(other.missing.is_empty());
@@ -50,14 +49,7 @@ pub fn passing(
             break;
         }
     }
-    let nearest = found.into_iter().min_by_key(|other| {
-        (
-            other.missing.len(),
-            Reverse(other.of.len()),
-            other.turned().len(),
-        )
-    });
-    nearest.ok_or_else(|| match names.len() {
+    nearest(found).ok_or_else(|| match names.len() {
         0 => "no passing run was recorded: record more runs".to_owned(),
         all => format!(
             "none of {} passing runs takes these steps in another order",
