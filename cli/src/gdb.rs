@@ -7,7 +7,7 @@ use unsnarl_core::{Budget, Corpus, CorpusKey, RunSummary, explain};
 use unsnarl_lab::load;
 use unsnarl_recorder::replay::{
     ReplayOptions,
-    debug::{DebugStep, Debugged, Session, debug},
+    debug::{DebugStep, Debugged, ProgramOutput, Session, debug},
     registers,
 };
 use unsnarl_trace::{Run, RunFolder, read_run};
@@ -27,6 +27,7 @@ pub fn run(
         steps: steps(path, &name, &run),
         name: name.into_owned(),
         arguments,
+        output: ProgramOutput::Inherited,
     };
     if let Some(limit) = registers::limit() {
         message::note(&limit);

@@ -56,8 +56,9 @@ pub fn command(request: &Request, log: &LogAccess<'_>) -> Command {
     command
 }
 
-/// Makes the kernel end a parent program when the recorder ends. An instrumented program asks for that itself.
-fn end_with_this_process(command: &mut Command) {
+/// Makes the kernel end a program when this process ends, or the thread that starts it. An instrumented program asks for
+/// that itself.
+pub fn end_with_this_process(command: &mut Command) {
     let end = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
     // SAFETY: makes one system call in the child.
     unsafe { command.pre_exec(end) };

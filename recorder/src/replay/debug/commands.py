@@ -80,6 +80,10 @@ class Session:
             raise gdb.GdbError(f"there is no event {row}: the run has {self.about['rows']}, from 0")
         return at[-1]
 
+    def say(self, text):
+        """Tells the user something."""
+        print(text)
+
     def check(self):
         """Says when what happens is not what was recorded."""
         number = self.position()
@@ -91,8 +95,10 @@ class Session:
             if (int(recorded_thread), recorded_kind) == (thread, kind):
                 return
         name = self.name(thread)
-        print(f"the program has left the recorded run: recorded {self.text(number)};")
-        print(f"  now {name}: {kind}. The events from here on are not those of the run file.")
+        self.say(
+            f"the program has left the recorded run: recorded {self.text(number)};\n"
+            f"  now {name}: {kind}. The events from here on are not those of the run file."
+        )
 
     def name(self, thread):
         names = self.about["threads"]
@@ -175,12 +181,17 @@ class Session:
 
     def name_threads(self):
         about = self.about["thread"]
-        ids = {}
+        ids, nameless = {}, []
         for number in range(min(self.u32(self.about["header"]["threads"]), about["most"])):
             at = self.u64("threads_at") + number * about["size"] + about["kernel_id"]
             ids[self.u32(at)] = number
-        for thread in gdb.selected_inferior().threads():
+            if self.u32(at) == 0:
+                nameless.append(number)
+        for thread in sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num):
             number = ids.get(thread.ptid[1])
+            if number is None and nameless:
+                # It was created, and has not had its first turn: such threads are in the order of their creation.
+                number = nameless.pop(0)
             if number is not None:
                 thread.name = self.name(number)
 
@@ -251,17 +262,19 @@ def on_exit(_):
         return
     made, recorded = session.position() + 1, len(session.events)
     if made == recorded:
-        print(f"the program has ended, after all {session.about['rows']} events")
+        session.say(f"the program has ended, after all {session.about['rows']} events")
     else:
-        print(f"the program has ended, after {made} steps, where {recorded} were recorded")
+        session.say(f"the program has ended, after {made} steps, where {recorded} were recorded")
 
 
 def on_continue(_):
     mode = gdb.parameter("scheduler-locking")
     if mode in ("on", "step") and not session.warned:
         session.warned = True
-        print(f"scheduler-locking is {mode}: where the schedule goes to another thread, a step waits for ever")
-        print("  next: set scheduler-locking off")
+        session.say(
+            f"scheduler-locking is {mode}: where the schedule goes to another thread, a step waits for ever\n"
+            "  next: set scheduler-locking off"
+        )
 
 
 gdb.events.inferior_call.connect(on_call)
