@@ -1,6 +1,9 @@
 //! The decisive steps of an explanation's run, found by executing.
 
-use anyhow::Result;
+use super::time::within;
+use crate::executable::{Executable, ExecutionSettings};
+use anyhow::{Context, Result};
+use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
     diagnosis::{Continuation, Continue, CurvePoint, DecisiveStep, FailingShare, decisive},
     facts,
@@ -42,6 +45,24 @@ impl Decision {
         let start = self.curve.iter().find(|point| point.kept == 0);
         start.map(|point| point.share)
     }
+}
+
+/// The decisive steps of a failing run, measured by executing its program for so long.
+///
+/// # Errors
+/// It cannot be executed, or does not fail again.
+pub fn decisive_steps(
+    run: &Run,
+    name: &str,
+    given: &ExecutionSettings,
+    (time, stop): (Duration, &AtomicBool),
+) -> Result<Vec<DecisiveStep>> {
+    let executable = Executable::of(run, name, given)?;
+    within(time, stop, |halt, _| {
+        let sampler = executable.sampler(run, halt)?;
+        let sampler = sampler.with_context(|| format!("{name} did not fail again"))?;
+        Ok(decide(run, &sampler)?.steps)
+    })
 }
 
 /// Looks for where a run was decided, as far as the time of its sampler goes.

@@ -20,6 +20,7 @@ mod choose_tests;
 mod freed_tests;
 
 pub use counterexamples::Counterexamples;
+pub use decide::decisive_steps;
 pub use time::{DEFAULT as DEFAULT_TIME, TimeShare};
 pub(crate) use {samples::policy, time::within};
 
