@@ -93,6 +93,8 @@ pub enum Command {
     Suppress(Suppress),
     /// Serve an editor (the language server)
     Lsp(Lsp),
+    /// Serve an editor that debugs a recorded run (the debug adapter, docs/debugging.md)
+    Dap(DapArguments),
     /// Print the header unsnarl.h, by which a program tells the scheduler something
     ///
     /// `unsnarl cc` finds it by itself; a copy in the project serves other compilers, for which it does nothing.
@@ -114,6 +116,14 @@ pub enum Command {
     ///
     /// Exit status: 0 nothing is missing (every call that waits or synchronizes is modelled), 1 something is, 2 usage.
     Doctor(DoctorArguments),
+}
+
+/// `unsnarl dap`
+#[derive(Args, Debug)]
+pub struct DapArguments {
+    /// The user's decision about the program
+    #[command(flatten)]
+    pub trusting: Trusting,
 }
 
 /// `unsnarl doctor`

@@ -12,6 +12,8 @@ mod cc;
 mod child;
 mod completions;
 mod coverage;
+mod dap;
+mod debugged;
 mod doctor;
 mod dsp;
 mod engines;
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments),
         Command::Suppress(arguments) => suppress::run(&arguments),
         Command::Lsp(_) => lsp::run(),
+        Command::Dap(arguments) => dap::run(arguments.trusting),
         Command::Predict(arguments) => predict::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
         Command::Verify(arguments) => verify::run(&arguments),

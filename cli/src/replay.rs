@@ -3,7 +3,6 @@
 use crate::{
     arguments::ReplayArguments,
     gdb, message,
-    permission::Trusting,
     pin::{self, TrialSetting},
     propose,
     record::stop_flag,
@@ -14,7 +13,10 @@ use std::{
     process::ExitCode,
     sync::Arc,
 };
-use unsnarl_lab::{load, permission::permit};
+use unsnarl_lab::{
+    load,
+    permission::{UserDecision, permit},
+};
 use unsnarl_recorder::{
     launch::{Output, addresses},
     permit::{ExecutionInputs, UserTrust},
@@ -33,13 +35,7 @@ pub fn run(arguments: ReplayArguments) -> Result<ExitCode> {
     if let Some(proposal) = propose::read(&path)? {
         return propose::run(&proposal, arguments);
     }
-    let run = read_run(&path)?;
-    if let Some(damage) = run.damage.first() {
-        bail!(
-            "{} is damaged: {damage}\n  next: replay another run",
-            path.display()
-        );
-    }
+    let run = whole(&path)?;
     let options = ReplayOptions {
         times: arguments.times,
         stdin: arguments.stdin,
@@ -51,7 +47,7 @@ pub fn run(arguments: ReplayArguments) -> Result<ExitCode> {
             Output::Kept
         },
         branches: arguments.branches,
-        trust: trust(&run, &arguments.trusting)?,
+        trust: trust(&run, &arguments.trusting.word())?,
     };
     if arguments.gdb {
         return gdb::run(&path, Arc::new(run), &options, arguments.gdb_arguments);
@@ -65,19 +61,30 @@ pub fn run(arguments: ReplayArguments) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(replayed.same < options.times)))
 }
 
-/// The user's decision about the program of a run, which is asked for on a terminal.
-fn trust(run: &Run, trusting: &Trusting) -> Result<UserTrust> {
+/// A run that can be followed to its end.
+pub fn whole(path: &Path) -> Result<Run> {
+    let run = read_run(path)?;
+    if let Some(damage) = run.damage.first() {
+        bail!(
+            "{} is damaged: {damage}\n  next: replay another run",
+            path.display()
+        );
+    }
+    Ok(run)
+}
+
+/// The user's decision about the program of a run, who may be asked for it.
+pub fn trust(run: &Run, word: &UserDecision) -> Result<UserTrust> {
     let directory = Path::new(&run.meta.directory);
-    let word = trusting.word();
     // Why there is no program, or another one, is for the replay to say.
     let Ok(target) = target::open(run.meta.program.as_ref(), directory) else {
-        return Ok(word.trust);
+        return Ok(word.trust.clone());
     };
     if target.program.build_id() != run.meta.build_id {
-        return Ok(word.trust);
+        return Ok(word.trust.clone());
     }
     let deed = ExecutionInputs::of(&run.meta, target.program.path(), target.program.build_id());
-    Ok(permit(deed, &word)?.1)
+    Ok(permit(deed, word)?.1)
 }
 
 /// Judges a pinned schedule.

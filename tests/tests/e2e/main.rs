@@ -1,5 +1,6 @@
 //! End-to-end tests: real compilers, real programs, the command line as a user calls it.
 
+mod adapter;
 mod addresses;
 mod annotations;
 mod bad_input;

