@@ -18,6 +18,8 @@ pub const SHOW: &str = "unsnarl.showExplanation";
 pub const NEXT_STEP: &str = "unsnarl.nextStep";
 /// A command of clients that have it: runs a recorded schedule again. Its argument is the run's name.
 pub const REPLAY: &str = "unsnarl.replay";
+/// A command of clients that have it: debugs the failing run of an explanation. Its argument is the id.
+pub const DEBUG: &str = "unsnarl.debugRun";
 /// A command of clients that have it: tries the fix of an explanation. Its argument is the id.
 pub const VERIFY: &str = "unsnarl.verify";
 
@@ -80,6 +82,7 @@ pub fn offers(state: &ServerState, explained: &Arc<ExplainedFact>) -> Vec<Offer>
     }
     if let Some(run) = explanation.runs.first() {
         offers.push(offer("replay", REPLAY, vec![json!(run)]));
+        offers.push(offer("debug", DEBUG, id()));
     }
     if !explanation.fixes.is_empty() {
         offers.push(offer("verify the fix", VERIFY, id()));
