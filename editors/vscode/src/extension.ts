@@ -1,5 +1,6 @@
 // Where it begins: each feature is a file of its own.
 import * as vscode from 'vscode';
+import { debugging } from './debug';
 import { fixes } from './fix';
 import { jumps } from './jump';
 import { running } from './run';
@@ -18,6 +19,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     fixes(server),
     jumps(server),
     running(server, context.workspaceState),
+    debugging(server),
     vscode.commands.registerCommand('unsnarl.chooseExplanation', () => choose(server)),
     vscode.commands.registerCommand('unsnarl.askSuppress', (argument?: unknown) => suppress(idOf(argument))),
     vscode.commands.registerCommand('unsnarl.restartServer', () => server.start()),

@@ -101,9 +101,13 @@ async function about(server: Server, argument: unknown): Promise<Explanation | u
 }
 
 /** The workspace folder whose runs an explanation is of. */
-function folderOf(explanation: Explanation): string | undefined {
+export function workspaceFolderOf(explanation: Explanation): vscode.WorkspaceFolder | undefined {
   const location = explanation.stepLocations.find((one) => one !== null) ?? explanation.failureLocation;
-  return location ? vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(location.uri))?.uri.fsPath : undefined;
+  return location ? vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(location.uri)) : undefined;
+}
+
+function folderOf(explanation: Explanation): string | undefined {
+  return workspaceFolderOf(explanation)?.uri.fsPath;
 }
 
 /** Runs unsnarl where the user can read along. Its exit status, once it has ended. */

@@ -15,7 +15,7 @@ import { type Explanation, type Explanations, type Jump, type JumpParams, type S
 /** Commands that the server may offer because this extension has them. */
 const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.askSuppress'];
 /** Those that run the program. */
-const RUNNING = ['unsnarl.replay', 'unsnarl.verify'];
+const RUNNING = ['unsnarl.replay', 'unsnarl.debugRun', 'unsnarl.verify'];
 
 /** Says what this client can do beyond the protocol. */
 class Abilities implements StaticFeature {

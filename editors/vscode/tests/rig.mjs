@@ -66,6 +66,7 @@ const SETTINGS = {
   'editor.minimap.enabled': false,
   'editor.hover.delay': 100,
   'files.autoSave': 'off',
+  'debug.internalConsoleOptions': 'neverOpen',
   'workbench.reduceMotion': 'on',
   'workbench.quickOpen.closeOnFocusLost': false,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { check, fromArguments, main, texts, until } from './rig.mjs';
-import { command, line, open, schedule } from './user.mjs';
+import { command, debug, line, open, schedule } from './user.mjs';
 
 const options = fromArguments({ theme: process.env.UNSNARL_TEST_THEME ?? 'Default Light Modern' });
 const { workspace, file } = options;
@@ -34,6 +34,8 @@ await main(options, async (page, shot) => {
   await until('to where the update is lost', async () => (await line(page)) === '54');
   await command(page, 'unsnarl: Go to Previous Step');
   await until('and a step back', async () => (await line(page)) === '38');
+
+  await debug(page, shot);
 
   await page.locator('.view-line', { hasText: 'long available = account.balance' }).first().locator('span span').last().hover();
   await until('the hover says what happened', async () => {

