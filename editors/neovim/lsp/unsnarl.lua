@@ -27,6 +27,9 @@ local commands = {
   ['unsnarl.replay'] = function(command)
     require('unsnarl.terminal').replay(command.arguments[1])
   end,
+  ['unsnarl.debugRun'] = function(command)
+    require('unsnarl.dap').run(command.arguments[1])
+  end,
   ['unsnarl.askSuppress'] = function(command)
     require('unsnarl.command').suppress(command.arguments[1])
   end,

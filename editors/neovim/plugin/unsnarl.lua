@@ -36,6 +36,7 @@ end, {
 
 -- Offered, not forced: map them as you like, e.g. vim.keymap.set('n', ']u', '<Plug>(unsnarl-next)').
 local names = { 'explain', 'status', 'steps', 'next', 'previous', 'jump', 'dsp', 'select', 'suppress', 'hints', 'confirm', 'record', 'replay', 'verify' }
+vim.list_extend(names, { 'debug', 'debug-next', 'debug-previous', 'debug-failure', 'debug-no-return', 'debug-passing', 'debug-failing' })
 for _, name in ipairs(names) do
   vim.keymap.set('n', ('<Plug>(unsnarl-%s)'):format(name), ('<Cmd>Unsnarl %s<CR>'):format(name))
 end

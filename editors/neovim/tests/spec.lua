@@ -29,6 +29,36 @@ local function shown(down)
   end
 end
 
+--- Debugging without nvim-dap, and what it is told where it is there: by a stand-in, since it cannot be fetched here.
+local function debugging()
+  local debug = require('unsnarl.dap')
+  check('without nvim-dap there is nothing to register', not debug.register())
+  local started, requested
+  local session = { config = { type = 'unsnarl' } }
+  function session.request(_, command)
+    requested = command
+  end
+  package.loaded.dap = {
+    adapters = {},
+    configurations = {},
+    run = function(config)
+      started = config
+    end,
+    session = function()
+      return session
+    end,
+  }
+  vim.cmd('Unsnarl debug')
+  local dap = package.loaded.dap
+  check('the adapter is registered', vim.deep_equal(dap.adapters.unsnarl.args, { 'dap' }), dap.adapters)
+  check('the failing run is debugged', started and started.run == '.unsnarl/runs/failing.arrow', started)
+  local chosen = getmetatable(dap.configurations.c[1]).__call(dap.configurations.c[1])
+  check('by choosing its configuration, too', vim.deep_equal(chosen, started), chosen)
+  vim.cmd('Unsnarl debug-previous')
+  check('the session is told to go back', requested == 'unsnarl/previousStep', requested)
+  package.loaded.dap = nil
+end
+
 --- Text of the floating window that an action opens.
 ---@param open fun(): integer?
 local function float(what, open)
@@ -206,7 +236,9 @@ rig.main(function()
   end)
   vim.notify = notify
   holds('status', told or '', '1 run, 1 failing, 1 explanation')
-  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'confirm', 'dsp', 'explain', 'hints', 'jump', 'next', 'previous', 'record', 'replay', 'select', 'status', 'steps', 'suppress', 'verify' }))
+  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'confirm', 'debug', 'debug-failing', 'debug-failure', 'debug-next', 'debug-no-return', 'debug-passing', 'debug-previous', 'dsp', 'explain', 'hints', 'jump', 'next', 'previous', 'record', 'replay', 'select', 'status', 'steps', 'suppress', 'verify' }))
+
+  debugging()
 
   vim.ui.input = function(_, on_reason)
     on_reason('only a test')

@@ -142,6 +142,41 @@ M.all = {
   },
   { name = 'replay', run = lazily('unsnarl.terminal', 'replay'), runs = true, help = 'Replay its failing run.' },
   {
+    name = 'debug',
+    run = lazily('unsnarl.dap', 'run'),
+    help = 'Debug the failing run of the selected explanation with nvim-dap: |unsnarl-debug|.',
+  },
+  {
+    name = 'debug-next',
+    run = lazily('unsnarl.dap', 'tell', 'nextStep'),
+    help = 'While debugging: run to the next step of the explanation.',
+  },
+  {
+    name = 'debug-previous',
+    run = lazily('unsnarl.dap', 'tell', 'previousStep'),
+    help = 'While debugging: run back to the previous step.',
+  },
+  {
+    name = 'debug-failure',
+    run = lazily('unsnarl.dap', 'tell', 'runToFailure'),
+    help = 'While debugging: run to the failure.',
+  },
+  {
+    name = 'debug-no-return',
+    run = lazily('unsnarl.dap', 'tell', 'pointOfNoReturn'),
+    help = 'While debugging: run to the step after which every continuation fails.',
+  },
+  {
+    name = 'debug-passing',
+    run = lazily('unsnarl.dap', 'tell', 'passingSide'),
+    help = 'While debugging: go on in the nearest passing run, at the first of the same steps.',
+  },
+  {
+    name = 'debug-failing',
+    run = lazily('unsnarl.dap', 'tell', 'failingSide'),
+    help = 'While debugging: return to the failing run.',
+  },
+  {
     name = 'verify',
     run = lazily('unsnarl.terminal', 'verify'),
     runs = true,
