@@ -149,7 +149,7 @@ void containers() {
     queue_.last->price = 22; // W heap(names.cpp:148 by main.1 #0).price
     queue_.by_id[7].price = 23; // W heap(names.cpp:150 by main.1 #0).second.price
     queue_.waiting.push_back(24);
-    queue_.waiting[0] = 25; // W heap(names.cpp:24 by main #1)[0]
+    queue_.waiting[0] = 25; // W heap(names.cpp:82 by main #1)[0]
     std::lock_guard<std::mutex> hold(queue_.guard); // L queue_.guard
 }
 

@@ -131,6 +131,15 @@ fn accessed(unit: &Unit, op: &Op) -> Option<Operand> {
     arguments.first().copied().filter(|_| is_access)
 }
 
+/// Returns whether a function is a constructor, a destructor or an assignment, by its name with its class.
+fn is_special(function: &str) -> bool {
+    let mut names = function.rsplit("::");
+    match (names.next(), names.next()) {
+        (Some(own), class) => own == "operator=" || own.starts_with('~') || class == Some(own),
+        _ => false,
+    }
+}
+
 /// Compares the model's description of an event's instruction with the run: returns the number of compared events,
 /// and the number of these with the address of a variable.
 fn compare(run: &Run, program: &program::Program) -> Result<(usize, usize)> {
@@ -153,11 +162,11 @@ fn compare(run: &Run, program: &program::Program) -> Result<(usize, usize)> {
             here == (&site.file, site.line, site.column, &site.function)
         };
         let all = places(unit, instruction.place);
-        // For code of the C++ library the run tells who called it.
-        if all
-            .iter()
-            .all(|place| unit.file(place).starts_with("/usr/"))
-        {
+        // For code of the C++ library, and for members that the compiler has written, the run tells who called it.
+        let is_called = |place: &DebugPlace| {
+            unit.file(place).starts_with("/usr/") || is_special(unit.function_name(place))
+        };
+        if all.iter().all(is_called) && !all.iter().any(|place| is_there(&place)) {
             continue;
         }
         let told = |place: &&DebugPlace| format!("{place:?} in `{}`", unit.function_name(place));
