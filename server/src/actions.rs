@@ -1,4 +1,4 @@
-//! Code actions about an explanation, offered at the lines that it marks.
+//! Code actions about an explanation, offered at the lines that it marks; its fixes at the lines that they edit, too.
 
 use crate::{
     between,
@@ -9,7 +9,7 @@ use crate::{
     marks::FollowedFiles,
     paths::Root,
 };
-use std::{ops::Range, path::Path};
+use std::{ops::Range, path::Path, sync::Arc};
 use unsnarl_core::{
     Explanation,
     fixes::{Fix, TrialVerdict},
@@ -39,13 +39,28 @@ pub enum Doing {
     Nothing(&'static str),
 }
 
-/// The actions of some lines (from 0) of a current file: those of each explanation that marks one of them.
+impl OfferedAction {
+    /// Returns whether it edits one of these lines (from 0) of a file.
+    fn edits(&self, path: &Path, lines: &Range<usize>) -> bool {
+        let Doing::Edits(files) = &self.doing else {
+            return false;
+        };
+        let mut edits = files
+            .iter()
+            .filter(|file| file.path == path)
+            .flat_map(|file| &file.edits);
+        edits.any(|edit| edit.from.0 < lines.end && lines.start <= edit.to.0)
+    }
+}
+
+/// The actions of some lines (from 0) of a current file: those of each explanation that marks one of them, then the fixes
+/// of others that edit one.
 pub fn actions(state: &ServerState, path: &Path, lines: &Range<usize>) -> Vec<OfferedAction> {
-    let marked = state.selected_first().filter(|(root, explained)| {
+    let is_marked = |(root, explained): &(&Root, &Arc<ExplainedFact>)| {
         let located = FollowedFiles::new(&state.sources, root, explained);
         marks(explained, &located, path, lines)
-    });
-    let marked: Vec<_> = marked.collect();
+    };
+    let (marked, others): (Vec<_>, Vec<_>) = state.selected_first().partition(is_marked);
     let mut actions = Vec::new();
     for (root, explained) in &marked {
         actions.extend(fixes(state, root, explained));
@@ -53,6 +68,10 @@ pub fn actions(state: &ServerState, path: &Path, lines: &Range<usize>) -> Vec<Of
         let offers = offers.chain([suppress(state, explained)]);
         let is_one_of_several = marked.len() > 1;
         actions.extend(offers.map(|offer| action(explained, offer, is_one_of_several)));
+    }
+    for (root, explained) in others {
+        let fixes = fixes(state, root, explained).into_iter();
+        actions.extend(fixes.filter(|fix| fix.edits(path, lines)));
     }
     actions
 }

@@ -118,6 +118,11 @@ async fn a_fix_is_offered_at_the_lines_of_its_explanation() {
     );
     let text = edited(SOURCE, file["edits"].as_array().unwrap());
     assert!(is_one_section(&text) && !is_one_section(SOURCE), "{text}");
+    for edit in file["edits"].as_array().unwrap() {
+        let line = edit["range"]["start"]["line"].as_u64().unwrap() as u32 + 1;
+        let there = fixes(&mut client, &source, line, Value::Null).await;
+        assert_eq!(there[0]["title"], told, "line {line}, which it edits");
+    }
 
     let elsewhere = fixes(&mut client, &source, 8, Value::Null).await;
     assert_eq!(elsewhere, [] as [Value; 0]);
