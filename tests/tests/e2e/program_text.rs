@@ -163,10 +163,10 @@ fn compare(run: &Run, program: &program::Program) -> Result<(usize, usize)> {
         };
         let all = places(unit, instruction.place);
         // For code of the C++ library, and for members that the compiler has written, the run tells who called it.
-        let is_called = |place: &DebugPlace| {
+        let is_called = |place: &&DebugPlace| {
             unit.file(place).starts_with("/usr/") || is_special(unit.function_name(place))
         };
-        if all.iter().all(is_called) && !all.iter().any(|place| is_there(&place)) {
+        if all.iter().all(is_called) && !all.iter().any(is_there) {
             continue;
         }
         let told = |place: &&DebugPlace| format!("{place:?} in `{}`", unit.function_name(place));
