@@ -358,6 +358,43 @@ void *one(void *arg)
     );
 }
 
+/// `look` has no access to a member beside the lock, but `set`, of the same class, locks it by its plain name.
+#[test]
+fn a_lock_is_named_as_another_method_of_the_class_names_it() {
+    let text = "\
+#include \"broker.h\"
+void Broker::set(int n)
+{
+    std::lock_guard<std::mutex> order(lock_);
+    store().put(n);
+}
+void Broker::look()
+{
+    int had = store().kept();
+    check(had, store().kept());
+}
+";
+    let begin = "file broker.cpp\nstart main.1 Broker::look\nstart main.2 Broker::set\nmain fork main.1 @30 main\nmain fork main.2 @31 main\n";
+    let set = "main.2 lock broker.lock_ @4 Broker::set\nmain.2 W broker.kept =1 @5 Broker::set\nmain.2 unlock broker.lock_ @6 Broker::set\n";
+    let look = |line: u32, n: u32| format!("main.1 R broker.kept ={n} @{line} Broker::look\n");
+    let fine = [begin, &look(9, 0), &look(10, 0), set].concat();
+    let bad = [begin, &look(9, 0), set, &look(10, 1)].concat() + "main.1 fails @10 Broker::look\n";
+    let runs = [
+        ("failed-1", &*bad),
+        ("passed-1", &*fine),
+        ("passed-2", &*fine),
+    ];
+    let offered = offered_for(&runs, &[("broker.cpp", text)]);
+    let titles: Vec<&str> = offered.fixes.iter().map(|fix| &*fix.title).collect();
+    assert!(
+        titles
+            .iter()
+            .any(|title| title.contains("`lock_` from line 9 to line 10")),
+        "{titles:?} {:?}",
+        offered.refused
+    );
+}
+
 /// A service frees its buffer and joins its thread, which still uses that, only afterwards; another function has created it.
 #[test]
 fn a_join_below_comes_before_what_the_thread_uses() {
