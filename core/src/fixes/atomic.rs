@@ -172,13 +172,8 @@ fn all_places(
                 .map(|frame| frame.function.as_str())
         })
         .collect();
-    let writes = seen
-        .accesses
-        .keys()
-        .any(|access| access.writes && wanted.covering(access).is_some());
-    for access in seen.accesses.keys() {
-        let matters = access.writes || writes;
-        if !matters || wanted.covering(access).is_some() || !lacks(access) {
+    for access in meeting(wanted, seen) {
+        if wanted.covering(access).is_some() || !lacks(access) {
             continue;
         }
         let mut frames = access.frames.iter();
@@ -192,21 +187,24 @@ fn all_places(
     by_function(places)
 }
 
+/// The accesses that the wanted lines must not meet: all where these write, else those that write.
+fn meeting<'s>(
+    wanted: &WantedLines,
+    seen: &'s RunEvidence,
+) -> impl Iterator<Item = &'s SeenAccess> {
+    let mut all = seen.accesses.keys();
+    let writes = all.any(|access| access.writes && wanted.covering(access).is_some());
+    let matters = move |access: &&SeenAccess| access.writes || writes;
+    seen.accesses.keys().filter(matters)
+}
+
 /// The outermost calls in the `home` files that lead to the wanted lines and to further accesses.
 fn outermost_places(
     wanted: &WantedLines,
     seen: &RunEvidence,
     home: &BTreeSet<&str>,
 ) -> Vec<FunctionLines> {
-    let writes = seen
-        .accesses
-        .keys()
-        .any(|access| access.writes && wanted.covering(access).is_some());
-    let matter = seen
-        .accesses
-        .keys()
-        .filter(|access| access.writes || writes);
-    let outermost = matter.filter_map(|access| {
+    let outermost = meeting(wanted, seen).filter_map(|access| {
         let at_home = |frame: &&At| home.contains(frame.file.as_str());
         let outer = access.frames.iter().rfind(at_home);
         outer.or(access.frames.first()).map(FunctionLines::of)

@@ -298,12 +298,12 @@ pub fn next_step(explanation: &Explanation) -> &str {
 /// Sentence about the runs with this failure; empty for none.
 fn runs(explanation: &Explanation) -> String {
     let without = explanation.runs_without.len();
-    let with = explanation.runs.len() - without;
+    let with = explanation.runs.len().saturating_sub(without);
     // The steps are from this run.
     let own = Some(&explanation.run).filter(|own| explanation.runs.contains(own));
     let said = match (own.or(explanation.runs.first()), with) {
         (None, _) => return String::new(),
-        (Some(first), 1) => format!("Fails so in {first}."),
+        (Some(first), 0 | 1) => format!("Fails so in {first}."),
         (Some(first), with) => format!("Fails so in {first} and {} more.", with - 1),
     };
     match without {
