@@ -3,6 +3,7 @@
 
 use super::{
     candidates::{Candidate, Story},
+    parted::PartedSections,
     spurious::is_spurious,
     view::View,
 };
@@ -89,6 +90,8 @@ pub(super) struct ToldExplanation {
     borne_out: Vec<BTreeSet<StoryEvidence>>,
     /// Sites blamed by this and the stories merged into it.
     blamed: Vec<SiteMark>,
+    /// The critical sections of which it says that another one comes between them.
+    parted: Option<PartedSections>,
 }
 
 impl ToldExplanation {
@@ -105,7 +108,13 @@ impl ToldExplanation {
             evidence: None,
             borne_out: Vec::new(),
             blamed,
+            parted: None,
         }
+    }
+
+    /// Adds the critical sections that it is about.
+    pub fn between(self, parted: Option<PartedSections>) -> ToldExplanation {
+        ToldExplanation { parted, ..self }
     }
 
     /// Adds its evidence.
@@ -169,7 +178,8 @@ fn merge(known: ToldExplanation, new: ToldExplanation) -> ToldExplanation {
 }
 
 /// Returns whether both blame the same variable (or elements of the same array) and one of the same lines,
-/// and neither or both wait. For freed memory, which has a name of its own, the line is enough.
+/// and neither or both wait. For freed memory, which has a name of its own, the line is enough; for critical sections that
+/// are parted, the sections are: a container shows itself in one variable or another.
 fn akin(a: &ToldExplanation, b: &ToldExplanation) -> bool {
     let waits = |told: &ToldExplanation| {
         matches!(
@@ -183,7 +193,9 @@ fn akin(a: &ToldExplanation, b: &ToldExplanation) -> bool {
     let any = |same: fn(&SiteMark, &SiteMark) -> bool| {
         a.blamed.iter().any(|a| b.blamed.iter().any(|b| same(a, b)))
     };
+    let sections = a.parted.is_some() && a.parted == b.parted;
     a.explanation.id == b.explanation.id
+        || sections
         || waits(a) == waits(b)
             && (freed || any(|a, b| family(&a.location) == family(&b.location)))
             && any(|a, b| (&a.place.file, a.place.line) == (&b.place.file, b.place.line))

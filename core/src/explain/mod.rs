@@ -24,6 +24,7 @@ mod missing;
 mod multi_variable;
 mod no_memory;
 mod order;
+mod parted;
 mod parts;
 mod proposers;
 mod refused;
@@ -53,6 +54,7 @@ use causes::ToldExplanation;
 pub use guards::guarding;
 pub use instances::{Harmless, bears_out, bears_out_but, set_apart};
 pub use intervention::{Intervention, intervention};
+pub use parted::PartedSections;
 pub use parts::{SplitStory, parts};
 pub use proposers::{Failing, Material, ORDERS, Proposals, Proposer, Proposers};
 use proposers::{name_orders, write};
@@ -208,7 +210,8 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<ToldExplan
     let evidence = best
         .new
         .then(|| causes::StoryEvidence::of(&view, &best.story));
-    let told = ToldExplanation::new(explanation, best.cost, place);
+    let parted = PartedSections::of(&explanation, &view.run);
+    let told = ToldExplanation::new(explanation, best.cost, place).between(parted);
     Some(told.resting_on(evidence, causes::borne_out(&view, &found)))
 }
 

@@ -6,7 +6,7 @@ use std::{cell::OnceCell, collections::BTreeSet};
 use unsnarl_core::{
     Budget, Explanation,
     diagnosis::{Evidence, FailingShare, Shows},
-    explain::{Harmless, bears_out, bears_out_but, is_spurious_wakeup},
+    explain::{Harmless, PartedSections, bears_out, bears_out_but, is_spurious_wakeup},
 };
 use unsnarl_recorder::proposal::{ScheduleEnd, TrialError};
 use unsnarl_trace::{EventId, FailureMode, Outcome, Policy, Proposal, Run};
@@ -47,7 +47,7 @@ pub(super) fn compare<'a>(
             }
         }
         // Failures of runs that have it elsewhere do not speak against it.
-        if without.is_coarse && !evidence(with, without).is_necessary() {
+        if without.care == Care::Follows && !evidence(with, without).is_necessary() {
             return Ok(Drawn::TooRare);
         }
         // What fails as often without it is not it.
@@ -90,17 +90,30 @@ pub(super) struct Samples<'a> {
     passed: &'a [&'a Run],
     /// Instances of what is blamed that they have, once these are needed.
     harmless: OnceCell<Harmless>,
-    /// All that followed an order.
-    following: OrderTally,
-    /// Those of them that do not have what is blamed at other occurrences.
-    clean: OrderTally,
-    /// No runs are clean, or too few: those that follow an order have to do.
-    is_coarse: bool,
-    /// Runs that are not clean never have to do.
+    /// The critical sections between which what is blamed comes, once these are needed.
+    parted: OnceCell<Option<PartedSections>>,
+    /// Runs by the care with which they may have been chosen.
+    tallies: [OrderTally; CARES],
+    /// The most careful choice of which there are enough.
+    care: Care,
+    /// Runs that have what is blamed at other occurrences never have to do.
     is_strict: bool,
     /// Runs of a way that may not be clean before it is given up.
     patience: u32,
 }
+
+/// Care with which the runs are chosen that count.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Care {
+    /// All that follow an order.
+    Follows,
+    /// Those of them that do not have what is blamed at other occurrences.
+    Clean,
+    /// Those of them that do not have it in other variables of the same critical sections either.
+    Apart,
+}
+
+const CARES: usize = 3;
 
 /// Runs with the same order, counted.
 #[derive(Default)]
@@ -150,10 +163,8 @@ pub(super) struct SampledOrder {
     pub proposal: Proposal,
     /// Schedules that were tried.
     tried: u32,
-    /// Those of them that count.
-    of: u32,
-    /// Those of them that followed the order.
-    followed: u32,
+    /// Those that followed the order, by the care with which they may have been chosen.
+    followed: [u32; CARES],
     /// Those that did not, by how much of the run's beginning they kept: see [`BEGINNINGS`].
     missed: [u32; BEGINNINGS],
 }
@@ -173,8 +184,7 @@ impl SampledOrder {
                 ..Proposal::of_events(run, order)
             },
             tried: 0,
-            of: 0,
-            followed: 0,
+            followed: [0; CARES],
             missed: [0; BEGINNINGS],
         }
     }
@@ -201,19 +211,21 @@ impl SampledOrder {
     }
 
     /// Notes that the order was followed with this beginning.
-    fn is_followed(&mut self, beginning: usize, counts: bool) {
-        self.followed += 1;
-        self.of += u32::from(counts);
+    fn is_followed(&mut self, beginning: usize, care: Care) {
+        let counts = self.followed.iter_mut().take(care as usize + 1);
+        counts.for_each(|followed| *followed += 1);
         if let Some(missed) = self.missed.get_mut(beginning) {
             *missed -= 1;
         }
     }
 
     /// It cannot be had, or too seldom, or nearly all runs that follow it do not count.
-    fn is_hopeless(&self, patience: u32) -> bool {
+    fn is_hopeless(&self, care: Care, patience: u32) -> bool {
         const FOR_EACH: u32 = 4;
-        let (missed, unclean) = (self.tried - self.followed, self.followed - self.of);
-        missed >= MISSES + FOR_EACH * self.followed || unclean >= patience + FOR_EACH * self.of
+        let of = |care: Care| self.followed.get(care as usize).copied().unwrap_or(0);
+        let (followed, counted) = (of(Care::Follows), of(care));
+        let (missed, unclean) = (self.tried - followed, followed - counted);
+        missed >= MISSES + FOR_EACH * followed || unclean >= patience + FOR_EACH * counted
     }
 }
 
@@ -234,9 +246,9 @@ impl<'a> Samples<'a> {
             choices,
             passed,
             harmless: OnceCell::new(),
-            following: OrderTally::default(),
-            clean: OrderTally::default(),
-            is_coarse: false,
+            parted: OnceCell::new(),
+            tallies: Default::default(),
+            care: Care::Apart,
             is_strict: false,
             patience: PATIENCE,
         }
@@ -265,13 +277,12 @@ impl<'a> Samples<'a> {
                 return Ok(Drawn::Over);
             }
             let tried = self.ways.iter().enumerate();
-            let hopeful = tried.filter(|(_, way)| !way.is_hopeless(self.patience));
+            let hopeful = tried.filter(|(_, way)| !way.is_hopeless(self.care, self.patience()));
             let next = hopeful.min_by_key(|(_, way)| way.tried).map(|(at, _)| at);
             let Some(at) = next else {
-                if self.is_coarse || self.is_strict || self.following.of < FEW {
+                if !self.is_less_careful() {
                     return Ok(Drawn::CannotBeHad);
                 }
-                self.take_all_that_follow();
                 continue;
             };
             let drawn = self.one_more(at)?;
@@ -280,6 +291,14 @@ impl<'a> Samples<'a> {
             }
         }
         Ok(Drawn::All)
+    }
+
+    /// Runs of a way that may not be chosen before it is given up: few where less care will do.
+    fn patience(&self) -> u32 {
+        match self.care {
+            Care::Apart => MISSES,
+            Care::Clean | Care::Follows => self.patience,
+        }
     }
 
     /// Tries one of the orders.
@@ -335,35 +354,57 @@ impl<'a> Samples<'a> {
             true => run.meta.outcome == Outcome::Passed,
             false => fails,
         };
-        let is_clean = self.is_with || !self.has_it_elsewhere(run);
-        self.following.count(run, fails, is_against);
-        if is_clean {
-            self.clean.count(run, fails, is_against);
-        }
+        let care = match self.is_with {
+            true => Care::Apart,
+            false => self.care_for(run),
+        };
+        let tallies = self.tallies.iter_mut().take(care as usize + 1);
+        tallies.for_each(|tally| tally.count(run, fails, is_against));
         if let Some(way) = self.ways.get_mut(at) {
-            way.is_followed(beginning, is_clean || self.is_coarse);
+            way.is_followed(beginning, care);
         }
     }
 
-    /// Returns whether a run has what is blamed at occurrences at which no run that passed has it.
-    fn has_it_elsewhere(&self, run: &Run) -> bool {
+    /// The most careful choice that takes a run without what is blamed, which may have it at occurrences at which no run that
+    /// passed has it.
+    fn care_for(&self, run: &Run) -> Care {
         let harmless = || Harmless::of(self.explanation, self.passed.iter().copied());
         let harmless = self.harmless.get_or_init(harmless);
-        bears_out_but(self.explanation, run, harmless) == Some(true)
+        if bears_out_but(self.explanation, run, harmless) == Some(true) {
+            return Care::Follows;
+        }
+        let parted = || PartedSections::of(self.explanation, self.executor.run);
+        let parted = self.parted.get_or_init(parted);
+        match parted.as_ref().is_some_and(|parted| parted.are_in(run)) {
+            true => Care::Clean,
+            false => Care::Apart,
+        }
     }
 
-    /// Lets all runs count that follow an order, where every run has what is blamed somewhere.
-    fn take_all_that_follow(&mut self) {
-        self.is_coarse = true;
-        self.ways.iter_mut().for_each(|way| way.of = way.followed);
+    /// Chooses less carefully, since every run has what is blamed somewhere; `false` if that is not allowed, or no help.
+    fn is_less_careful(&mut self) -> bool {
+        let less = match self.care {
+            Care::Apart => Care::Clean,
+            Care::Clean if !self.is_strict && self.tally(Care::Follows).of >= FEW => Care::Follows,
+            _ => return false,
+        };
+        self.care = less;
+        true
+    }
+
+    /// The runs that may be chosen with so much care.
+    fn tally(&self, care: Care) -> &OrderTally {
+        let [follows, clean, apart] = &self.tallies;
+        match care {
+            Care::Follows => follows,
+            Care::Clean => clean,
+            Care::Apart => apart,
+        }
     }
 
     /// The runs that count.
     fn counted(&self) -> &OrderTally {
-        match self.is_coarse {
-            true => &self.following,
-            false => &self.clean,
-        }
+        self.tally(self.care)
     }
 
     /// Schedules that were executed.
@@ -377,7 +418,10 @@ impl<'a> Samples<'a> {
             true => Shows::PassesWith,
             false => Shows::FailsWithout,
         };
-        Some((shows, self.clean.against.clone()?))
+        Some((
+            shows,
+            self.tally(self.care.max(Care::Clean)).against.clone()?,
+        ))
     }
 
     /// Failures like the explained one among the runs that count.

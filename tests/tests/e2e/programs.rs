@@ -86,7 +86,7 @@ programs! {
         message_pane missing_join object_cache one_barrier optimistic_retry polite_transfer pool_shutdown
         price_table proc_info proc_sweep property_cache publication queue_pointer resume_file
         running_average shared_condition string_buffer string_table table_and_log table_loader text_frame
-        timer_teardown two_stage unlocked_signal use_before_init window_geometry wrong_access_order
+        ticket_limit timer_teardown two_stage unlocked_signal use_before_init window_geometry wrong_access_order
     }
     is_not_blamed {
         correct_atomics correct_bank correct_cpp correct_list correct_once correct_phases

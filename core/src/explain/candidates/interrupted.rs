@@ -138,7 +138,7 @@ fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
     );
     let symmetric = view.place(triple.remote).function == view.place(triple.second).function;
     let carried = first == EventKind::Rmw || second == EventKind::Rmw || symmetric;
-    let updates = first.reads() && second.writes();
+    let updates = first.reads() && (second.writes() || is_updated(view, triple.second));
     // An access that comes first in every schedule, such as the variable's initialization, is no part of the
     // failure.
     if !first.reads() && view.is_forced(triple.first, triple.remote) {
@@ -163,6 +163,24 @@ fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
         },
         _ => Story::Atomicity(triple),
     }
+}
+
+/// Returns whether the thread goes on to write what it has read, as `n++` does: on the same line, or in the same critical
+/// section, since optimized code has reads at other lines.
+fn is_updated(view: &View, read: EventId) -> bool {
+    let event = view.event(read);
+    let line = |row| (view.place(row).file, view.place(row).line);
+    let section = |row| {
+        let held = view.orders.locks_held(row);
+        held.first().map(|section| section.acquired)
+    };
+    let after = view.orders.accesses().after(event.location, read);
+    let own = after.iter().find(|row| view.thread(**row) == event.thread);
+    own.filter(|row| view.event(**row).kind.writes())
+        .is_some_and(|write| {
+            let inside = section(read);
+            line(*write) == line(read) || inside.is_some() && inside == section(*write)
+        })
 }
 
 /// Returns whether the row sets a pointer to NULL.
