@@ -103,12 +103,13 @@ pub fn in_words(run: &Run, location: LocationId) -> Option<String> {
         .iter()
         .map(|without| short(&without.place))
         .collect();
+    let lock = facts::location_in_words(lock);
     Some(match lines.as_slice() {
         [] => format!(
-            "Guarded by {lock} in all {of} accesses of this run that could meet another thread's."
+            "Guarded by `{lock}` in all {of} accesses of this run that could meet another thread's."
         ),
         lines => format!(
-            "Guarded by {lock} in {held} of {of} accesses of this run that could meet another thread's; not at {}.",
+            "Guarded by `{lock}` in {held} of {of} accesses of this run that could meet another thread's; not at {}.",
             lines.join(", ")
         ),
     })
@@ -268,7 +269,7 @@ mod tests {
             .events
             .iter()
             .find(|(_, event)| event.kind == EventKind::Write);
-        expect!["Guarded by m in 4 of 5 accesses of this run that could meet another thread's; not at bank.c:20."]
+        expect!["Guarded by `m` in 4 of 5 accesses of this run that could meet another thread's; not at bank.c:20."]
             .assert_eq(&in_words(&run, row.unwrap().1.location).unwrap());
     }
 

@@ -39,5 +39,5 @@ pub use explanation::{
     Absent, BugKind, Certainty, Contribution, Edge, EdgeKind, Execution, Explanation, FailurePlace,
     InvariantMark, Place, Region, Role, SiteMark, Step, Tally, Verdict,
 };
-pub use hover::{Hover, hover};
+pub use hover::{Hover, HoverPlace, hover};
 pub use orders::Orders;

@@ -352,9 +352,11 @@ impl LanguageServer for Backend {
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
         let at = params.text_document_position_params;
-        let line = at.position.line as usize;
+        let (line, column) = (at.position.line as usize, at.position.character);
         let told = self.at(&at.text_document.uri, move |state, path| {
-            let (markdown, spot) = hover::hover(state, &path, line)?;
+            let text = state.sources.current(&path)?.line(line)?.to_owned();
+            let byte = state.encoding.byte(&text, column);
+            let (markdown, spot) = hover::hover(state, &path, (line, byte))?;
             Some(to_proto::hover(
                 markdown,
                 to_proto::range(&spot, state.encoding),

@@ -35,6 +35,9 @@ pub fn hints(state: &ServerState, path: &Path, lines: &Range<usize>) -> Vec<Hint
         hints.extend(invariants(explained, &located));
     }
     hints.retain(|hint| here(&hint.spot));
+    for hint in &mut hints {
+        hint.label = shortened(&hint.label);
+    }
     hints.sort_by_key(|hint| hint.spot.line);
     hints
 }
@@ -53,6 +56,9 @@ fn steps(explained: &ExplainedFact, located: &FollowedFiles<'_>) -> Vec<Hint> {
     lines.into_values().collect()
 }
 
+/// Characters of a hint's text at most: code stays readable beside it. The rest is in its tooltip.
+const MOST_SHOWN: usize = 60;
+
 /// Appends another text to a line's hint.
 fn join(lines: &mut BTreeMap<usize, Hint>, spot: LineSpot, label: &str, tooltip: &str) {
     let hint = lines.entry(spot.line).or_insert_with(|| Hint {
@@ -69,6 +75,19 @@ fn join(lines: &mut BTreeMap<usize, Hint>, spot: LineSpot, label: &str, tooltip:
         }
         text.push_str(new);
     }
+}
+
+/// The beginning of a text that is too long, up to the end of one of its parts if it has several.
+fn shortened(label: &str) -> String {
+    let Some((end, _)) = label.char_indices().nth(MOST_SHOWN - 1) else {
+        return label.to_owned();
+    };
+    if label.chars().count() == MOST_SHOWN {
+        return label.to_owned();
+    }
+    let begin = label.get(..end).unwrap_or_default();
+    let parts = begin.rfind(", (").and_then(|end| begin.get(..end + 1));
+    format!("{}…", parts.unwrap_or(begin))
 }
 
 /// One hint for each line from which a condition had to hold: `// main.2: balance <= 300`.
@@ -96,5 +115,22 @@ fn place(invariant: &InvariantMark) -> Place {
         file: invariant.file.clone(),
         line: invariant.line,
         ..Place::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_SHOWN, shortened};
+
+    #[test]
+    fn long_texts_end_behind_a_part_or_anywhere() {
+        let steps = "(1) main.1 reads 10, (2) main.2 writes 20";
+        assert_eq!(shortened(steps), steps);
+        let many = format!("{steps}, (3) main.1 reads 20");
+        assert_eq!(shortened(&many), format!("{steps},…"));
+        let condition = format!("// {}", "ü".repeat(MOST_SHOWN));
+        assert_eq!(shortened(&condition).chars().count(), MOST_SHOWN);
+        let just = "x".repeat(MOST_SHOWN);
+        assert_eq!(shortened(&just), just);
     }
 }

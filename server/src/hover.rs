@@ -2,35 +2,81 @@
 //! its file.
 
 use crate::{
+    facts::ExplainedFact,
     host::ServerState,
     marks::{FollowedFiles, LineSpot},
 };
 use std::path::Path;
-use unsnarl_core::render::{
-    self,
-    spans::{self, TextSpan},
+use unsnarl_core::{
+    HoverPlace,
+    hover::MOST_LINES,
+    render::{
+        self,
+        spans::{self, TextSpan},
+    },
 };
+use unsnarl_trace::EventId;
 
-/// Markdown about a line (from 0) of a current file, and the code to which it belongs.
-pub fn hover(state: &ServerState, path: &Path, line: usize) -> Option<(String, LineSpot)> {
+/// Markdown about a line (from 0) of a current file, with what the word at a byte of it names first, and the code to which it
+/// belongs.
+pub fn hover(
+    state: &ServerState,
+    path: &Path,
+    (line, byte): (usize, usize),
+) -> Option<(String, LineSpot)> {
+    let word = state.sources.current(path)?.line(line)?.to_owned();
+    let word = word_at(&word, byte);
     state.selected_first().find_map(|(root, explained)| {
         let located = FollowedFiles::new(&state.sources, root, explained);
         let (file, recorded) = located.recorded(path, line)?;
         let (run, orders) = explained.orders()?;
-        let told = unsnarl_core::hover(run, orders, file, recorded, None)?;
+        let place = HoverPlace {
+            file,
+            line: recorded,
+            word,
+        };
+        let told = unsnarl_core::hover(run, orders, &place, &steps(explained))?;
         let decided = render::decided_at(&explained.explanation, file, recorded);
-        let sentences: Vec<String> = decided.into_iter().chain(told.sentences).collect();
-        Some((markdown(&sentences), located.whole_line(path, line)?))
+        let mut summary: Vec<String> = decided.into_iter().chain(told.summary).collect();
+        let more = summary.split_off(summary.len().min(MOST_LINES));
+        let details: Vec<String> = more.into_iter().chain(told.details).collect();
+        Some((
+            markdown(&summary, &details),
+            located.whole_line(path, line)?,
+        ))
     })
 }
 
-/// One line for each sentence.
-fn markdown(sentences: &[String]) -> String {
-    sentences
-        .iter()
-        .map(|sentence| plain(sentence))
-        .collect::<Vec<_>>()
-        .join("  \n")
+/// The events of an explanation's steps.
+fn steps(explained: &ExplainedFact) -> Vec<EventId> {
+    let steps = explained.explanation.steps.iter();
+    steps.map(|step| EventId(step.event)).collect()
+}
+
+/// The name at a byte of a line.
+fn word_at(line: &str, byte: usize) -> Option<&str> {
+    let is_other = |c: char| !c.is_alphanumeric() && c != '_';
+    let (before, after) = line.split_at_checked(byte)?;
+    let start = before.rfind(is_other).map_or(0, |at| {
+        at + before
+            .get(at..)
+            .and_then(|rest| rest.chars().next())
+            .map_or(1, char::len_utf8)
+    });
+    let end = after.find(is_other).unwrap_or(after.len());
+    line.get(start..byte + end).filter(|word| !word.is_empty())
+}
+
+/// One line for each sentence; a rule between those that everybody reads and the rest.
+fn markdown(summary: &[String], details: &[String]) -> String {
+    let lines = |sentences: &[String]| {
+        let lines: Vec<String> = sentences.iter().map(|sentence| plain(sentence)).collect();
+        lines.join("  \n")
+    };
+    match details {
+        [] => lines(summary),
+        details => format!("{}\n\n---\n{}", lines(summary), lines(details)),
+    }
 }
 
 /// Escapes text so that it shows as it is: characters that Markdown would take for markup are escaped, and no more,
@@ -74,7 +120,19 @@ fn outside_code(part: &str, whole: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{plain, word_at};
+
+    #[test]
+    fn a_word_is_what_the_cursor_is_in_or_behind() {
+        let line = "über->count[i_1] = 0;";
+        let word = |byte| word_at(line, byte);
+        assert_eq!(word(0), Some("über"));
+        assert_eq!(word(5), Some("über"));
+        assert_eq!(word(9), Some("count"));
+        assert_eq!(word(16), Some("i_1"));
+        assert_eq!(word(18), None);
+        assert_eq!(word(99), None);
+    }
 
     #[test]
     fn names_are_no_markup() {

@@ -9,7 +9,9 @@ use super::{locking::taken_again, set_apart, view::View};
 use crate::{
     Budget, Corpus, CorpusKey, Orders, RunSummary, StopReason, explain, facts,
     fixture::{anything, corpus},
-    hover, render, unexplained,
+    hover,
+    hover::HoverPlace,
+    render, unexplained,
 };
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -566,7 +568,7 @@ proptest! {
         let texts: String = forward.findings.iter().map(render::text).collect();
         prop_assert!(texts.lines().all(|line| line.chars().count() <= 100));
         let orders = Orders::new(&runs[0]);
-        (0..20).for_each(|line| drop(hover(&runs[0], &orders, "r.c", line, None)));
+        (0..20).for_each(|line| drop(hover(&runs[0], &orders, &HoverPlace { file: "r.c", line, word: None }, &[])));
     }
 }
 
