@@ -1,7 +1,10 @@
 //! Steps and marks in the words of the source.
 
 use crate::facts::ExplainedFact;
-use unsnarl_core::{Place, SiteMark, Step, facts::variable};
+use unsnarl_core::{
+    Place, SiteMark, Step,
+    facts::{own_part, variable},
+};
 use unsnarl_trace::{EventId, Location};
 
 /// A step as one sentence: `main.2 reads balance = 300, in between`.
@@ -77,16 +80,18 @@ pub fn name(explained: &ExplainedFact, step: &Step) -> String {
     said.unwrap_or_else(|| plain(&step.location).to_owned())
 }
 
-/// A location without the parts that distinguish it from others of its name: thread and function, or the heap block.
+/// A location without the parts that distinguish it from others of its name: thread and function, or the heap block; and
+/// without the members that a library keeps inside its types.
 fn plain(location: &str) -> &str {
-    match Location::of(location) {
+    let name = match Location::of(location) {
         Location::Heap { path, .. } => match path.trim_start_matches(['.', '+']) {
             "" => "a heap block",
             field => field,
         },
         Location::Stack { variable, .. } => variable,
         Location::Static(name) => name,
-    }
+    };
+    own_part(name)
 }
 
 #[cfg(test)]
@@ -101,5 +106,9 @@ mod tests {
         assert_eq!(plain("heap(a.c:25 by main.1 #0).workers"), "workers");
         assert_eq!(plain("heap(a.c:25 by main.1 #0)"), "a heap block");
         assert_eq!(plain("main::machine.next"), "main::machine.next");
+        let root = "main:main.limiter.spent_._M_t._M_header._M_parent";
+        assert_eq!(plain(root), "limiter.spent_");
+        let begin = "heap(main.cc:81 by main #0).letters_._M_impl._M_start";
+        assert_eq!(plain(begin), "letters_");
     }
 }
