@@ -1,4 +1,4 @@
-//! What happened before and after an event, and by what it is ordered.
+//! The accesses before and after an event, and by what it is ordered.
 
 use super::{listed, value_of};
 use crate::{

@@ -18,7 +18,7 @@ use unsnarl_trace::{EventId, EventKind, OrderMode, Run, SiteRow};
 /// Text for a place in an editor: plain sentences with code in backticks, the most important first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hover {
-    /// What ran there, with which values, ordered by what: [`MOST_LINES`] at most.
+    /// The events there, their values and order: [`MOST_LINES`] at most.
     pub summary: Vec<String>,
     /// More, for those who go on reading.
     pub details: Vec<String>,

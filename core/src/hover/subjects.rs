@@ -15,7 +15,7 @@ pub(super) struct Subject {
     rank: Rank,
 }
 
-/// What is asked for.
+/// The question that a hover answers.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     /// The word under the cursor.
@@ -118,7 +118,7 @@ fn rank(run: &Run, orders: &Orders, (name, rows): (&str, &[EventId]), asked: Ask
     }
 }
 
-/// What the threads did: `` `balance`: main.1 read 300 and wrote 500; main.2 wrote 250. `` Threads that did the same share a
+/// The deeds of the threads: `` `balance`: main.1 read 300 and wrote 500; main.2 wrote 250. `` Threads that did the same share a
 /// clause.
 pub(super) fn what_ran(run: &Run, orders: &Orders, subject: &Subject) -> String {
     let mut threads: Vec<(ThreadId, Vec<EventId>)> = Vec::new();
@@ -168,7 +168,7 @@ fn who(run: &Run, threads: &[ThreadId]) -> String {
     listed(&names)
 }
 
-/// What one thread did, the last of each kind, and how often if more than once.
+/// The deeds of one thread, the last of each kind, and how often if more than once.
 fn deeds(run: &Run, orders: &Orders, rows: &[EventId]) -> String {
     let mut last: Vec<(EventKind, EventId, usize)> = Vec::new();
     for row in rows {
