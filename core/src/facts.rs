@@ -113,7 +113,7 @@ pub fn named(run: &Run, event: &Event) -> Option<String> {
 }
 
 /// Returns whether this is the function of a lambda.
-fn is_lambda(function: &str) -> bool {
+pub(crate) fn is_lambda(function: &str) -> bool {
     function.contains("lambda") || function.contains("operator()")
 }
 

@@ -154,12 +154,11 @@ pub(super) fn what_ran(run: &Run, orders: &Orders, subject: &Subject) -> String 
 
 /// One thread with its function, or several by their names.
 fn who(run: &Run, threads: &[ThreadId]) -> String {
-    if let [one] = threads {
-        let told = facts::thread_in_words(run, *one);
-        return match told.contains("lambda") {
-            true => facts::thread_name(run, *one),
-            false => told,
-        };
+    // The function of a lambda has no name that says anything.
+    if let [one] = threads
+        && !facts::is_lambda(&run.meta.thread(*one).start)
+    {
+        return facts::thread_in_words(run, *one);
     }
     let names: Vec<String> = threads
         .iter()
