@@ -7,6 +7,7 @@ import { running } from './run';
 import { ScheduleView, idOf } from './schedule';
 import { Server } from './server';
 import { status } from './status';
+import { tests } from './tests';
 import { Tree, tally } from './tree';
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
@@ -20,6 +21,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     jumps(server),
     running(server, context.workspaceState),
     debugging(server),
+    tests(server),
     vscode.commands.registerCommand('unsnarl.chooseExplanation', () => choose(server)),
     vscode.commands.registerCommand('unsnarl.askSuppress', (argument?: unknown) => suppress(idOf(argument))),
     vscode.commands.registerCommand('unsnarl.restartServer', () => server.start()),

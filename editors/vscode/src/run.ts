@@ -56,8 +56,12 @@ async function recordAgain(server: Server, argument: unknown): Promise<void> {
     await vscode.commands.executeCommand('unsnarl.record');
     return;
   }
-  const words = explanation.command.map(quoted).join(' ');
-  await tell(server, await inTerminal('record', `record --until-failing 3 -- ${words}`, explanation.directory));
+  await tell(server, await recordCommand(explanation.command, explanation.directory));
+}
+
+/** Records runs of a program until some fail; the exit status of `unsnarl record`. */
+export async function recordCommand(command: string[], directory: string, token?: vscode.CancellationToken): Promise<number | undefined> {
+  return inTerminal('record', `record --until-failing 3 -- ${command.map(quoted).join(' ')}`, directory, token);
 }
 
 /** A run's name, a node of the tree, or nothing: then the failing run of the selected explanation. */
@@ -110,8 +114,8 @@ function folderOf(explanation: Explanation): string | undefined {
   return workspaceFolderOf(explanation)?.uri.fsPath;
 }
 
-/** Runs unsnarl where the user can read along. Its exit status, once it has ended. */
-async function inTerminal(name: string, words: string, folder?: string): Promise<number | undefined> {
+/** Runs unsnarl where the user can read along. Its exit status, once it has ended; none if the token has ended it. */
+async function inTerminal(name: string, words: string, folder?: string, token?: vscode.CancellationToken): Promise<number | undefined> {
   if (!vscode.workspace.isTrusted) {
     void vscode.window.showWarningMessage('unsnarl: programs run only in workspaces that you trust.');
     return undefined;
@@ -128,8 +132,11 @@ async function inTerminal(name: string, words: string, folder?: string): Promise
       }
     });
   });
-  await vscode.tasks.executeTask(task);
-  return ended;
+  const running = await vscode.tasks.executeTask(task);
+  const cancelled = token?.onCancellationRequested(() => running.terminate());
+  const status = await ended;
+  cancelled?.dispose();
+  return token?.isCancellationRequested ? undefined : status;
 }
 
 function quoted(word: string): string {

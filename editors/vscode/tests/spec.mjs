@@ -84,6 +84,21 @@ await main(options, async (page, shot) => {
   await until('the orders were run again', async () => (await texts(page, '.pane-body .monaco-list-row')).includes('fails 10/10, otherwise passes 10/10'));
   await until('and the fix is there', async () => (await texts(page, '.pane-body .monaco-list-row')).includes('Fix: keep account.lock'));
 
+  await command(page, 'Testing: Focus on Test Explorer View');
+  const test = page.locator('.test-explorer .monaco-list-row').first();
+  await until('the recorded program is a test that fails', async () => {
+    const label = (await test.getAttribute('aria-label')) ?? '';
+    return label.includes(path.basename(file, path.extname(file))) && label.includes('Failed');
+  });
+  const kept = () => fs.readdirSync(path.join(workspace, '.unsnarl/runs')).length;
+  const runs = kept();
+  await test.hover();
+  await test.locator('.codicon-testing-run-icon').first().click();
+  await until('to run it records it again', () => kept() > runs);
+  await until('and it still fails', async () => ((await test.getAttribute('aria-label')) ?? '').includes('Failed'));
+  await shot('tests');
+  await command(page, 'View: Show Explorer');
+
   await page.keyboard.press('Control+Shift+M');
   await until('the problems are listed', async () => (await texts(page, '.markers-panel .monaco-list-row')).includes('was lost'));
   await shot('problems');
