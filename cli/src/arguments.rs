@@ -450,6 +450,8 @@ pub enum ExplainFormat {
     Json,
     /// For a bug report
     Markdown,
+    /// As a compiler writes its messages, for editors that jump to them
+    Lines,
     /// A page for a browser, complete in itself
     Html,
     /// SARIF 2.1.0, for code scanning

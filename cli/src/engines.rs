@@ -117,7 +117,10 @@ pub fn run(
         ExplainFormat::Json => print_json(&asked, loaded)?,
         ExplainFormat::Dot => written::print_dot(&answers)?,
         ExplainFormat::Svg => written::print_svg(&answers)?,
-        ExplainFormat::Markdown | ExplainFormat::Html | ExplainFormat::Sarif => {
+        ExplainFormat::Markdown
+        | ExplainFormat::Lines
+        | ExplainFormat::Html
+        | ExplainFormat::Sarif => {
             bail!("no engine answers in this format by itself")
         }
     }

@@ -89,6 +89,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     match arguments.format {
         ExplainFormat::Json => json::print(&findings, &loaded)?,
         ExplainFormat::Markdown => print_markdown(&findings),
+        ExplainFormat::Lines => print_lines(&findings),
         ExplainFormat::Html => anstream::print!("{}", page(&findings, &loaded)),
         ExplainFormat::Sarif => print_sarif(&findings, &loaded)?,
         ExplainFormat::Dot => print_dot(&findings),
@@ -109,14 +110,14 @@ fn keep(findings: &[BuildFinding<'_>], loaded: &Loaded) {
 
 /// Checks that the engines that answer support the format.
 fn check_format(arguments: &Explain) -> Result<()> {
-    use ExplainFormat::{Html, Markdown, Sarif, Svg};
+    use ExplainFormat::{Html, Lines, Markdown, Sarif, Svg};
     let by_dsp = arguments.engine.contains(&EngineName::Dsp);
     match arguments.format {
         Svg if !by_dsp => bail!(
             "only the engine dsp draws SVG\n  next: unsnarl explain --engine dsp --format svg, or --format html"
         ),
-        Markdown | Html | Sarif if !arguments.engine.is_empty() => bail!(
-            "Markdown, HTML and SARIF are for explanations, not for the answer of one engine\n  next: leave --engine out"
+        Markdown | Lines | Html | Sarif if !arguments.engine.is_empty() => bail!(
+            "Markdown, lines, HTML and SARIF are for explanations, not for the answer of one engine\n  next: leave --engine out"
         ),
         ExplainFormat::Dot if !arguments.engine.is_empty() && !by_dsp => bail!(
             "the engines that compare runs draw no graph\n  next: --engine dsp, or leave --engine out"
@@ -287,6 +288,13 @@ fn print_markdown(findings: &[BuildFinding<'_>]) {
         for remark in remarks(finding) {
             outln!("{remark}\n");
         }
+    }
+}
+
+fn print_lines(findings: &[BuildFinding<'_>]) {
+    let explanations = findings.iter().flat_map(|finding| &finding.explanations);
+    for explanation in explanations {
+        anstream::print!("{}", render::lines(explanation));
     }
 }
 

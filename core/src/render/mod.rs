@@ -5,6 +5,7 @@ mod dot;
 mod fix;
 mod html;
 pub(crate) mod lanes;
+mod lines;
 mod markdown;
 pub mod spans;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub(crate) use dot::quoted;
 pub use fix::{cost, fix, name_of_fix, not_fixed};
 pub use html::{ReportSection, html};
 pub use lanes::lanes;
+pub use lines::lines;
 pub use markdown::markdown;
 pub use text::{next_for_unexplained, nothing_failed, summary, text, unexplained, why};
 

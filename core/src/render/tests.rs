@@ -186,3 +186,26 @@ fn threads_stand_in_the_order_of_the_fork_tree() {
         .collect();
     assert_eq!(lanes, ["main", "main.2", "main.2.1", "main.10"]);
 }
+
+#[test]
+fn as_a_compiler_says_it() {
+    let text: String = explanations().iter().map(lines).collect();
+    expect![[r#"
+        bank.c:4:1: error: another thread's update of 'n' was lost
+        bank.c:4:1: note: 1. main.1 reads 0
+        bank.c:4:1: note: 2. main.2 writes 1, in between
+        bank.c:4:1: note: 3. main.1 writes 1, overwrites it
+        bank.c:13:1: note: 4. main reads 1, fails
+    "#]]
+    .assert_eq(&text);
+}
+
+/// Without a place there is nothing to jump to.
+#[test]
+fn a_message_without_a_place() {
+    let mut told = explanations().remove(0);
+    told.sites.clear();
+    told.failure.site = None;
+    let text = lines(&told);
+    assert!(text.starts_with("unsnarl: "), "{text}");
+}

@@ -8,6 +8,7 @@ import { ScheduleView, idOf } from './schedule';
 import { Server } from './server';
 import { status } from './status';
 import { tests } from './tests';
+import { tasks } from './tasks';
 import { Tree, tally } from './tree';
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
@@ -22,6 +23,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     running(server, context.workspaceState),
     debugging(server),
     tests(server),
+    tasks(server),
     vscode.commands.registerCommand('unsnarl.chooseExplanation', () => choose(server)),
     vscode.commands.registerCommand('unsnarl.askSuppress', (argument?: unknown) => suppress(idOf(argument))),
     vscode.commands.registerCommand('unsnarl.restartServer', () => server.start()),

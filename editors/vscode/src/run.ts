@@ -139,6 +139,6 @@ async function inTerminal(name: string, words: string, folder?: string, token?: 
   return token?.isCancellationRequested ? undefined : status;
 }
 
-function quoted(word: string): string {
+export function quoted(word: string): string {
   return /^[\w./:=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,0 +1,47 @@
+// Tasks: a recorded program is recorded again, and the recorded runs are explained as a compiler writes its messages.
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import { quoted } from './run';
+import { type Server, binary } from './server';
+
+const TYPE = 'unsnarl';
+
+/** What a task has in tasks.json. */
+interface Definition extends vscode.TaskDefinition {
+  command: 'record' | 'explain';
+  program?: string[];
+  directory?: string;
+}
+
+export function tasks(server: Server): vscode.Disposable {
+  return vscode.tasks.registerTaskProvider(TYPE, {
+    provideTasks: () => provide(server),
+    resolveTask: (given) => task(given.definition as Definition, given.scope),
+  });
+}
+
+async function provide(server: Server): Promise<vscode.Task[]> {
+  if (!vscode.workspace.isTrusted) {
+    return [];
+  }
+  const { explanations } = await server.explanations();
+  const recorded = explanations.filter((one) => one.command.length > 0);
+  const records = recorded.map((one): Definition => ({ type: TYPE, command: 'record', program: one.command, directory: one.directory }));
+  const different = new Map(records.map((definition) => [JSON.stringify(definition), definition]));
+  const all = [...different.values(), { type: TYPE, command: 'explain' } satisfies Definition];
+  return all.map((definition) => task(definition, vscode.TaskScope.Workspace)).filter((one) => one !== undefined);
+}
+
+function task(definition: Definition, scope: vscode.WorkspaceFolder | vscode.TaskScope | undefined): vscode.Task | undefined {
+  const program = definition.program ?? [];
+  if (definition.command === 'record' && program.length === 0) {
+    return undefined;
+  }
+  const [words, name, matchers] =
+    definition.command === 'record'
+      ? [`record --until-failing 3 -- ${program.map(quoted).join(' ')}`, `record ${path.basename(program[0] ?? '')}`, []]
+      : ['explain --format lines', 'explain', ['$unsnarl']];
+  const options = definition.directory === undefined ? {} : { cwd: definition.directory };
+  const execution = new vscode.ShellExecution(`${quoted(binary())} ${words}`, options);
+  return new vscode.Task(definition, scope ?? vscode.TaskScope.Workspace, name, TYPE, execution, matchers);
+}
