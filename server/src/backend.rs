@@ -2,13 +2,14 @@
 
 use crate::{
     actions, between,
+    chain::{self, ChainDirection},
     config::Config,
     event::{ClientSession, DocumentEvent, HostEvent},
     extensions::{ExplanationsResult, JumpsResult, SelectParams, SelectResult, StatusResult},
     from_proto::{self, ClientEdits},
     highlights, hints,
     host::{ServerState, Snapshot},
-    hover, jumps, lens, parent, pull,
+    hover, jumps, lens, origins, outline, parent, pull,
     schedule::{self, ScheduleParams, ScheduleResult},
     symbols, to_proto,
 };
@@ -93,6 +94,20 @@ impl Backend {
             schedule::schedule(&snapshot, params.explanation.as_deref())
         });
         answer.await.map_err(|_| Error::internal_error())
+    }
+
+    /// The step before or after an item of the hierarchy; none at the ends of the chain.
+    async fn step_beside(
+        &self,
+        item: &CallHierarchyItem,
+        direction: ChainDirection,
+    ) -> Result<Vec<CallHierarchyItem>> {
+        let wanted = || Error::invalid_params("the item is not one of this server's");
+        let (explanation, index) = to_proto::step_of(item).ok_or_else(wanted)?;
+        let snapshot = self.ask().await?;
+        let beside = chain::beside(&snapshot, explanation, index, direction);
+        let steps = beside.into_iter().collect();
+        Ok(to_proto::step_items(steps, snapshot.encoding))
     }
 
     async fn choose(&self, id: Option<String>) -> Result<SelectResult> {
@@ -187,6 +202,9 @@ fn failed(problem: String) -> Error {
 }
 
 fn capabilities(session: &ClientSession) -> ServerCapabilities {
+    // Clients with commands of ours have jumps, and a server for the language beside this one: they would show its
+    // definitions mixed with lines of runs, and its hierarchy of calls not at all.
+    let leads = session.commands.is_empty();
     let folders = WorkspaceFoldersServerCapabilities {
         supported: Some(true),
         change_notifications: Some(OneOf::Left(true)),
@@ -209,6 +227,10 @@ fn capabilities(session: &ClientSession) -> ServerCapabilities {
         diagnostic_provider: session.pulls.then(diagnostic_options),
         document_highlight_provider: Some(OneOf::Left(true)),
         workspace_symbol_provider: Some(OneOf::Left(true)),
+        document_symbol_provider: Some(OneOf::Left(true)),
+        definition_provider: leads.then_some(OneOf::Left(true)),
+        references_provider: leads.then_some(OneOf::Left(true)),
+        call_hierarchy_provider: leads.then_some(true.into()),
         execute_command_provider: Some(ExecuteCommandOptions {
             commands: COMMANDS.map(str::to_owned).to_vec(),
             ..ExecuteCommandOptions::default()
@@ -405,6 +427,68 @@ impl LanguageServer for Backend {
             to_proto::highlights(&highlights::highlights(state, &path, line), state.encoding)
         });
         spots.await
+    }
+
+    async fn document_symbol(
+        &self,
+        params: DocumentSymbolParams,
+    ) -> Result<Option<DocumentSymbolResponse>> {
+        let symbols = self.at(&params.text_document.uri, |state, path| {
+            to_proto::document_symbols(outline::outline(state, &path), state)
+        });
+        symbols.await
+    }
+
+    async fn goto_definition(
+        &self,
+        params: GotoDefinitionParams,
+    ) -> Result<Option<GotoDefinitionResponse>> {
+        let at = params.text_document_position_params;
+        let line = at.position.line as usize;
+        let spots = self.at(&at.text_document.uri, move |state, path| {
+            let spots = origins::origins(state, &path, line);
+            to_proto::locations(&spots, state.encoding)
+        });
+        Ok(spots.await?.map(GotoDefinitionResponse::Array))
+    }
+
+    async fn references(&self, params: ReferenceParams) -> Result<Option<Vec<Location>>> {
+        let at = params.text_document_position;
+        let line = at.position.line as usize;
+        let spots = self.at(&at.text_document.uri, move |state, path| {
+            let accesses = highlights::accesses(state, &path, line).into_iter();
+            let spots: Vec<_> = accesses.map(|(spot, _)| spot).collect();
+            to_proto::locations(&spots, state.encoding)
+        });
+        spots.await
+    }
+
+    async fn prepare_call_hierarchy(
+        &self,
+        params: CallHierarchyPrepareParams,
+    ) -> Result<Option<Vec<CallHierarchyItem>>> {
+        let at = params.text_document_position_params;
+        let line = at.position.line as usize;
+        let steps = self.at(&at.text_document.uri, move |state, path| {
+            to_proto::step_items(chain::at(state, &path, line), state.encoding)
+        });
+        Ok(steps.await?.filter(|steps| !steps.is_empty()))
+    }
+
+    async fn incoming_calls(
+        &self,
+        params: CallHierarchyIncomingCallsParams,
+    ) -> Result<Option<Vec<CallHierarchyIncomingCall>>> {
+        let steps = self.step_beside(&params.item, ChainDirection::Back).await?;
+        Ok(Some(to_proto::previous_calls(steps)))
+    }
+
+    async fn outgoing_calls(
+        &self,
+        params: CallHierarchyOutgoingCallsParams,
+    ) -> Result<Option<Vec<CallHierarchyOutgoingCall>>> {
+        let steps = self.step_beside(&params.item, ChainDirection::On).await?;
+        Ok(Some(to_proto::next_calls(&params.item, steps)))
     }
 
     async fn symbol(

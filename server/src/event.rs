@@ -72,6 +72,8 @@ pub struct ClientSession {
     pub related: bool,
     /// `true` if it asks for diagnostics: none are sent unasked.
     pub pulls: bool,
+    /// `true` if it shows symbols inside of symbols.
+    pub nests: bool,
     /// `true` if it can ask the user without getting in the way.
     pub asks: bool,
     /// `true` if the user trusts the content of the workspace.

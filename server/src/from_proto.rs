@@ -44,6 +44,7 @@ pub fn session(params: &InitializeParams) -> ClientSession {
         edits: edit_abilities(client),
         related: related(client),
         pulls: pulls(client),
+        nests: nests(client),
         asks: switch(client, "asks").unwrap_or(false),
         trusts: switch(client, "trusted").unwrap_or(true),
     }
@@ -118,6 +119,15 @@ fn related(client: &ClientCapabilities) -> bool {
         .and_then(|text| text.publish_diagnostics.as_ref());
     published
         .and_then(|published| published.related_information)
+        .unwrap_or(false)
+}
+
+/// Returns whether the client shows symbols inside of symbols.
+fn nests(client: &ClientCapabilities) -> bool {
+    let text = client.text_document.as_ref();
+    let symbols = text.and_then(|text| text.document_symbol.as_ref());
+    symbols
+        .and_then(|symbols| symbols.hierarchical_document_symbol_support)
         .unwrap_or(false)
 }
 

@@ -18,9 +18,16 @@ pub enum ObjectAccess {
     Other,
 }
 
-/// The lines of this file that access the same object as the line (from 0), in the selected explanation or else the
-/// best one that mentions the line. The line itself is among them; there are none when it accesses nothing.
+/// The lines of this file that access the same object as the line (from 0).
 pub fn highlights(state: &ServerState, path: &Path, line: usize) -> Vec<(LineSpot, ObjectAccess)> {
+    let mut spots = accesses(state, path, line);
+    spots.retain(|(spot, _)| spot.path == path);
+    spots
+}
+
+/// The lines of all files that access the same object as the line (from 0), in the selected explanation or else the
+/// best one that mentions the line. The line itself is among them; there are none when it accesses nothing.
+pub fn accesses(state: &ServerState, path: &Path, line: usize) -> Vec<(LineSpot, ObjectAccess)> {
     let mut told = state.selected_first().map(|(root, explained)| {
         let located = FollowedFiles::new(&state.sources, root, explained);
         connected(explained, &located, path, line)
@@ -36,13 +43,15 @@ fn connected(
 ) -> Vec<(LineSpot, ObjectAccess)> {
     let sites = explained.explanation.sites.iter();
     let here = sites.filter_map(|site| {
-        let spot = located.spot(&site.place).filter(|spot| spot.path == path)?;
+        let spot = located.spot(&site.place)?;
         Some((spot, site.location.as_str(), access(&site.access)))
     });
     let here: Vec<(LineSpot, &str, ObjectAccess)> = here.collect();
     let about: BTreeSet<&str> = here
         .iter()
-        .filter(|(spot, location, _)| spot.line == line && !location.is_empty())
+        .filter(|(spot, location, _)| {
+            spot.line == line && spot.path == path && !location.is_empty()
+        })
         .map(|(_, location, _)| *location)
         .collect();
     let mut lines: Vec<(LineSpot, ObjectAccess)> = Vec::new();
@@ -50,7 +59,8 @@ fn connected(
         .into_iter()
         .filter(|(_, location, _)| about.contains(location))
     {
-        match lines.iter_mut().find(|(other, _)| other.line == spot.line) {
+        let is_here = |other: &LineSpot| other.line == spot.line && other.path == spot.path;
+        match lines.iter_mut().find(|(other, _)| is_here(other)) {
             Some((_, told)) if access == ObjectAccess::Write => *told = access,
             Some(_) => {}
             None => lines.push((spot, access)),

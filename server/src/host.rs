@@ -40,6 +40,8 @@ pub struct ServerState {
     pub related: bool,
     /// `true` if the client asks for diagnostics.
     pub pulls: bool,
+    /// `true` if the client shows symbols inside of symbols.
+    pub nests: bool,
     /// `true` if programs can be run again, where that is allowed.
     pub can_confirm: bool,
     /// Folders in which programs may be run again.
@@ -68,6 +70,8 @@ pub struct ClientTerms {
     pub related: bool,
     /// `true` if it asks for diagnostics: none are sent unasked.
     pub pulls: bool,
+    /// `true` if it shows symbols inside of symbols.
+    pub nests: bool,
     /// `true` if programs can be run again, where that is allowed.
     pub can_confirm: bool,
 }
@@ -125,6 +129,7 @@ impl Host {
                 state.edits = client.edits;
                 state.related = client.related;
                 state.pulls = client.pulls;
+                state.nests = client.nests;
                 state.can_confirm = client.can_confirm;
             }
             StateChange::AddFolder(path) => state.add_folder(path),

@@ -190,6 +190,7 @@ impl MainLoop {
             edits: session.edits,
             related: session.related,
             pulls: session.pulls,
+            nests: session.nests,
             can_confirm: self.consent.is_possible,
         });
         self.host.apply(start);

@@ -1,6 +1,10 @@
 //! Translation of the server's types into the protocol's. The only place beside [`from_proto`](crate::from_proto) and
 //! the handlers where LSP types are named.
 
+mod steps;
+
+pub use steps::{document_symbols, next_calls, previous_calls, step_items, step_of};
+
 use crate::{
     actions::{Doing, OfferedAction},
     edits::{self, FileEdits},
@@ -70,6 +74,12 @@ fn position(spot: &LineSpot, byte: usize, encoding: Encoding) -> Position {
 /// A spot with its file.
 pub fn location(spot: &LineSpot, encoding: Encoding) -> Option<Location> {
     Some(Location::new(uri(&spot.path)?, range(spot, encoding)))
+}
+
+/// Spots with their files.
+pub fn locations(spots: &[LineSpot], encoding: Encoding) -> Vec<Location> {
+    let spots = spots.iter();
+    spots.filter_map(|spot| location(spot, encoding)).collect()
 }
 
 /// Marks as diagnostics. Clients that show no related places get the steps in the message.

@@ -5,7 +5,7 @@ use unsnarl_core::{
     Place, SiteMark, Step,
     facts::{own_part, variable},
 };
-use unsnarl_trace::{EventId, Location};
+use unsnarl_trace::{Event, EventId, Location, Run};
 
 /// A step as one sentence: `main.2 reads balance = 300, in between`.
 pub fn step(explained: &ExplainedFact, step: &Step) -> String {
@@ -69,15 +69,21 @@ pub fn same_line(a: &Place, b: &Place) -> bool {
 /// The accessed variable of a step, as the source has it: the run knows more than the name of the location. The step
 /// may have been taken from another run of the corpus, so the row has to agree with the step.
 pub fn name(explained: &ExplainedFact, step: &Step) -> String {
-    let said = explained.evidence.as_deref().and_then(|run| {
-        let event = run.events.get(EventId(step.event))?;
-        let site = run.meta.site(event.site);
-        let is_it = run.location(event.location) == step.location
-            && site.line == step.place.line
-            && site.file == step.place.file;
-        is_it.then(|| variable(run, &event))
-    });
+    let said = explained
+        .evidence
+        .as_deref()
+        .and_then(|run| Some(variable(run, &event(run, step)?)));
     said.unwrap_or_else(|| plain(&step.location).to_owned())
+}
+
+/// The event of a step in this run, if the step was taken from it.
+pub fn event(run: &Run, step: &Step) -> Option<Event> {
+    let event = run.events.get(EventId(step.event))?;
+    let site = run.meta.site(event.site);
+    let is_it = run.location(event.location) == step.location
+        && site.line == step.place.line
+        && site.file == step.place.file;
+    is_it.then_some(event)
 }
 
 /// A location without the parts that distinguish it from others of its name: thread and function, or the heap block; and

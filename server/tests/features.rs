@@ -49,6 +49,7 @@ async fn ask_at(client: &mut Client, method: &str, file: &Path, line: u32) -> Va
     let params = json!({
         "textDocument": { "uri": uri(file) },
         "position": { "line": line - 1, "character": 4 },
+        "context": { "includeDeclaration": true },
     });
     client.request(method, params).await
 }
@@ -352,4 +353,125 @@ async fn selecting_refreshes_what_is_shown() {
     let message = refused["error"]["message"].as_str().unwrap();
     assert!(message.contains("unsnarl.select"), "{message}");
     client.shutdown().await;
+}
+
+/// Lines (from 1) of locations.
+fn lines(locations: &Value) -> Vec<u32> {
+    let locations = locations.as_array().unwrap().iter();
+    let line = |location: &Value| location["range"]["start"]["line"].as_u64().unwrap() as u32 + 1;
+    locations.map(line).collect()
+}
+
+#[tokio::test]
+async fn the_outline_has_explanations_with_their_steps() {
+    let workspace = BankWorkspace::new();
+    let mut able = capabilities();
+    able["textDocument"]["documentSymbol"] = json!({ "hierarchicalDocumentSymbolSupport": true });
+    let mut client = explained(&workspace, able).await;
+    let outline = ask(
+        &mut client,
+        "textDocument/documentSymbol",
+        &workspace.source(),
+    )
+    .await;
+    let [explanation] = outline.as_slice() else {
+        panic!("{outline:?}");
+    };
+    assert_eq!(explanation["name"], HEADLINE);
+    assert_eq!(explanation["selectionRange"]["start"]["line"], READ - 1);
+    assert_eq!(explanation["range"]["start"]["line"], BETWEEN - 1);
+    assert_eq!(explanation["range"]["end"]["line"], ASSERTION - 1);
+    let steps = explanation["children"].as_array().unwrap();
+    let names: Vec<&str> = steps
+        .iter()
+        .map(|step| step["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names.len(), 4);
+    assert_eq!(names[1], "2. main.1 writes balance = 500, in between");
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_outline_is_flat_for_clients_that_know_no_nesting() {
+    let workspace = BankWorkspace::new();
+    let mut client = explained(&workspace, capabilities()).await;
+    let outline = ask(
+        &mut client,
+        "textDocument/documentSymbol",
+        &workspace.source(),
+    )
+    .await;
+    let names = |key| {
+        let values = outline.iter().map(|symbol: &Value| symbol[key].as_str());
+        values.collect::<Vec<_>>()
+    };
+    assert_eq!(names("name").len(), 5);
+    assert_eq!(names("name")[0], Some(HEADLINE));
+    assert_eq!(names("containerName")[1..], [Some(HEADLINE); 4]);
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn definitions_are_the_writes_of_the_values_that_were_read() {
+    let workspace = BankWorkspace::new();
+    let source = workspace.source();
+    let mut client = explained(&workspace, capabilities()).await;
+    let checked = ask_at(&mut client, "textDocument/definition", &source, ASSERTION).await;
+    assert_eq!(lines(&checked), [WRITE]);
+    let first = ask_at(&mut client, "textDocument/definition", &source, READ).await;
+    assert_eq!(first, json!([]), "no step wrote the initial value");
+    let mut all = lines(&ask_at(&mut client, "textDocument/references", &source, READ).await);
+    all.sort_unstable();
+    assert_eq!(all, [BETWEEN, READ, WRITE, ASSERTION]);
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_hierarchy_of_calls_is_the_order_of_the_steps() {
+    let workspace = BankWorkspace::new();
+    let source = workspace.source();
+    let mut client = explained(&workspace, capabilities()).await;
+    let prepare = "textDocument/prepareCallHierarchy";
+    let here = ask_at(&mut client, prepare, &source, BETWEEN).await;
+    assert_eq!(
+        here[0]["name"],
+        "2. main.1 writes balance = 500, in between"
+    );
+    assert_eq!(here[0]["detail"], "deposit");
+    let item = json!({ "item": here[0] });
+    let before = client
+        .request("callHierarchy/incomingCalls", item.clone())
+        .await;
+    assert_eq!(before[0]["from"]["name"], "1. main.2 reads balance = 300");
+    let next = client.request("callHierarchy/outgoingCalls", item).await;
+    assert_eq!(next[0]["to"]["range"]["start"]["line"], WRITE - 1);
+    let first = json!({ "item": before[0]["from"] });
+    let none = client.request("callHierarchy/incomingCalls", first).await;
+    assert_eq!(none, json!([]));
+    assert_eq!(ask_at(&mut client, prepare, &source, 8).await, Value::Null);
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn clients_with_jumps_of_ours_keep_the_definitions_of_their_other_server() {
+    let offered = |able: Value| async move {
+        let workspace = BankWorkspace::new();
+        let params = json!({ "capabilities": able, "rootUri": uri(&workspace.path()) });
+        let (mut client, server) = Client::introduced(params, Default::default()).await;
+        client.shutdown().await;
+        server["capabilities"].clone()
+    };
+    let mut able = capabilities();
+    able["experimental"] = json!({ "unsnarl": { "commands": ["unsnarl.nextStep"] } });
+    let ours = offered(able).await;
+    let others = offered(capabilities()).await;
+    for provider in [
+        "definitionProvider",
+        "referencesProvider",
+        "callHierarchyProvider",
+    ] {
+        assert_eq!(ours[provider], Value::Null, "{provider}");
+        assert_eq!(others[provider], json!(true), "{provider}");
+    }
+    assert_eq!(ours["documentSymbolProvider"], true);
 }

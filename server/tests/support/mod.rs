@@ -65,6 +65,11 @@ impl Client {
 
     /// Starts a server with these parameters of `initialize` and these tools.
     pub async fn set_up(params: Value, setup: Setup) -> Client {
+        Client::introduced(params, setup).await.0
+    }
+
+    /// Starts a server in the same way, and also returns its answer to `initialize`.
+    pub async fn introduced(params: Value, setup: Setup) -> (Client, Value) {
         let (ours, theirs) = duplex(1 << 20);
         let (input, output) = split(theirs);
         let (from_server, to_server) = split(ours);
@@ -77,9 +82,9 @@ impl Client {
             ended: false,
             hushed: None,
         };
-        client.request("initialize", params).await;
+        let answer = client.request("initialize", params).await;
         client.notify("initialized", json!({})).await;
-        client
+        (client, answer)
     }
 
     /// Sends a notification.
