@@ -457,7 +457,7 @@ async fn clients_with_jumps_of_ours_keep_the_definitions_of_their_other_server()
     let offered = |able: Value| async move {
         let workspace = BankWorkspace::new();
         let params = json!({ "capabilities": able, "rootUri": uri(&workspace.path()) });
-        let (mut client, server) = Client::introduced(params, Default::default()).await;
+        let (client, server) = Client::introduced(params, Default::default()).await;
         client.shutdown().await;
         server["capabilities"].clone()
     };

@@ -13,6 +13,7 @@ pub mod mutants;
 pub mod page;
 pub mod program;
 pub mod shows;
+pub mod walked;
 pub mod workspace;
 pub mod wrapped;
 
@@ -20,6 +21,7 @@ pub use expect::Expectation;
 pub use page::BugPage;
 pub use program::{TestProgram, TestedCompiler};
 pub use shows::shows;
+pub use walked::WalkedPage;
 pub use workspace::{Finished, Workspace, permit};
 
 use std::path::{Path, PathBuf};

