@@ -1,7 +1,7 @@
 //! The command that runs every check and every test.
 
 use crate::{
-    deny, gate, miri,
+    book, deny, gate, miri,
     setup::{self, MissingTool, Scope},
     shell::{self, cargo, run as shell_run},
 };
@@ -18,6 +18,7 @@ pub fn run(extent: TestExtent, answer: MissingTool) -> Result<()> {
     setup::run(Scope::Tests, answer)?;
     checks()?;
     deny::run()?;
+    book::run()?;
     setup::vscode::package_extension()?;
     shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
     let documentation = cargo(&["test", "--workspace", "--doc"]);

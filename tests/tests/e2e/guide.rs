@@ -37,6 +37,7 @@ pages! {
     cmake: "guide/cmake.md"
     reading: "guide/reading.md"
     fixing: "guide/fixing.md"
+    continuous_integration: "ci.md"
     lock_free: "guide/lock-free.md"
     big_programs: "guide/big-programs.md"
     how_it_works: "guide/how-it-works.md"

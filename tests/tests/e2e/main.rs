@@ -41,6 +41,7 @@ mod invariants;
 mod kernels;
 mod killed;
 mod library;
+mod links;
 mod livelocks;
 mod minimize;
 mod modes;
