@@ -367,7 +367,9 @@ fn report(recording: &Recording, child: Option<&OsStr>, summary: &Summary, time:
         message::error("no run was recorded to its end; the messages above say why");
     } else {
         errln!("runs are in {}", recording.out.display());
-        errln!("  next: {}", next(recording, child, summary));
+        if let Some(next) = next(recording, child, summary) {
+            errln!("  next: {next}");
+        }
     }
 }
 
@@ -587,28 +589,26 @@ pub fn explaining(runs: &Path) -> String {
     }
 }
 
-/// The command to type next.
-fn next(recording: &Recording, child: Option<&OsStr>, summary: &Summary) -> String {
+/// The command to type next; none when every order has been tried.
+fn next(recording: &Recording, child: Option<&OsStr>, summary: &Summary) -> Option<String> {
     if whole_status(summary) == 1 {
-        return explaining(&recording.out);
+        return Some(explaining(&recording.out));
     }
     let command = given(&recording.job, child);
     let unfinished = summary.ended != CampaignEnd::Exhausted;
     let strategy = match recording.strategy {
         Strategy::Portfolio => String::new(),
         Strategy::Exhaustive(bound) if unfinished => {
-            return format!(
+            return Some(format!(
                 "the same command again goes on; or unsnarl record --strategy exhaustive:{} {command}",
                 bound.saturating_sub(1)
-            );
+            ));
         }
-        Strategy::Exhaustive(bound)
-            if summary.search.as_ref().is_some_and(|it| !it.is_complete) =>
-        {
-            return format!(
-                "unsnarl record --strategy exhaustive:{} {command}",
-                bound.saturating_add(1)
-            );
+        Strategy::Exhaustive(bound) => {
+            let larger = bound.saturating_add(1);
+            let is_complete = summary.search.as_ref().is_some_and(|it| it.is_complete);
+            let larger = format!("unsnarl record --strategy exhaustive:{larger} {command}");
+            return (!is_complete).then_some(larger);
         }
         // The program is built for no other.
         Strategy::Path => "--strategy path ".to_owned(),
@@ -618,10 +618,10 @@ fn next(recording: &Recording, child: Option<&OsStr>, summary: &Summary) -> Stri
         u64::MAX => USUAL_CAP,
         runs => runs.saturating_mul(10),
     };
-    format!(
+    Some(format!(
         "unsnarl record {strategy}{}--until-failing 1 -n {more} {command}",
         criteria(&recording.job.criteria)
-    )
+    ))
 }
 
 /// Returns the options that the program is run with: `--stdin FILE --driver COMMAND -- PROG ARGUMENTS`.

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
-use unsnarl_lab::edited::edited;
+use unsnarl_lab::{build_command::build_command, edited::edited};
 use unsnarl_recorder::target::{self, Target};
 
 /// Folder of the copies, one per fix.
@@ -61,8 +61,9 @@ pub fn build(chosen: &ChosenFix, command: &str) -> Result<Built> {
     if target.program.build_id() == meta.build_id {
         bail!(
             "`{command}` made the same program again, so it does not build from the copy in {}\n  \
-             next: give a command that names its files from the current folder",
-            root.display()
+             next: give a command that names its files from the current folder, such as {}",
+            root.display(),
+            build_command(meta)
         );
     }
     Ok(Built {

@@ -9,6 +9,7 @@ use unsnarl_core::{
     fixes::{Fix, constraint},
 };
 use unsnarl_lab::{
+    build_command::build_command,
     load::{self, Loaded},
     offer,
     pipeline::proposers,
@@ -36,6 +37,12 @@ impl ChosenFix {
     /// The name of the fix as on the command line.
     pub fn name(&self) -> String {
         self.explanation.name_of(&self.fix)
+    }
+
+    /// The command that verifies the fix by building it.
+    pub fn built(&self) -> String {
+        let build = build_command(&self.run.1.meta);
+        format!("unsnarl verify {} --build \"{build}\"", self.name())
     }
 }
 
@@ -133,15 +140,16 @@ fn chosen(
     };
     let is_derived = explanation.fixes.iter().any(|one| one.edits == fix.edits);
     let is_tried_as_order = arguments.build.is_none() && !arguments.diff;
-    if !is_derived && is_tried_as_order && constraint::is_order(&fix) {
-        bail!(
-            "the runs and sources do not lead to {} any more\n  next: unsnarl explain, or --build \"make\" (the command that builds the program)",
-            explanation.name_of(&fix)
-        );
-    }
     let name = explanation.runs.first().cloned().unwrap_or_default();
     let run = runs.iter().find(|(known, _)| *known == name).cloned();
     let run = run.with_context(|| format!("there is no run {name}"))?;
+    if !is_derived && is_tried_as_order && constraint::is_order(&fix) {
+        bail!(
+            "the runs and sources do not lead to {} any more\n  next: unsnarl explain, or --build \"{}\" (the command that builds the program)",
+            explanation.name_of(&fix),
+            build_command(&run.1.meta)
+        );
+    }
     Ok(ChosenFix {
         failures: Failures::of(corpus, &explanation),
         explanation,

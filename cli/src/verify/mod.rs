@@ -76,8 +76,8 @@ fn constrained(chosen: &ChosenFix, limits: &ExploreLimits, stop: &AtomicBool) ->
     if !constraint::is_order(&chosen.fix) {
         anyhow::bail!(
             "this fix changes what the program does, not only when: it can only be tried by building it\n  \
-             next: unsnarl verify {} --build \"make\" (the command that builds the program)",
-            chosen.name()
+             next: {} (the command that builds the program)",
+            chosen.built()
         );
     }
     let mut case = FixCase::constraint(&chosen.fix, chosen.failures.clone());

@@ -34,8 +34,8 @@ pub fn constrained(chosen: &ChosenFix, case: &FixCase<'_>, searched: &Searched) 
     if let Some(why) = case.trial(searched).unsettled() {
         outln!("not settled: no failure in {}, but {why}", bound(searched));
         outln!(
-            "next: more schedules with --schedules and --random, or build it: unsnarl verify {} --build \"make\"",
-            chosen.name()
+            "next: more schedules with --schedules and --random, or build it: {}",
+            chosen.built()
         );
         return false;
     }
@@ -55,8 +55,8 @@ pub fn constrained(chosen: &ChosenFix, case: &FixCase<'_>, searched: &Searched) 
     );
     others(case);
     outln!(
-        "next: unsnarl verify {} --build \"make\" (the command that builds the program)",
-        chosen.name()
+        "next: {} (the command that builds the program)",
+        chosen.built()
     );
     true
 }

@@ -9,7 +9,7 @@ pub use case::{Failures, FixCase};
 pub use explore::{ExploreLimits, Searched, explore, job};
 
 use self::built::Building;
-use crate::{Executing, offer, permission, sources};
+use crate::{Executing, build_command::build_command, offer, permission, sources};
 use anyhow::{Context, Result, bail};
 use std::{
     path::Path,
@@ -149,9 +149,10 @@ fn explored(
         });
     }
     let searched = search(name, &mut cases, with, time)?;
+    let build = build_command(&run_named(name, with)?.meta);
     let trials = cases.iter().zip(&fixes).map(|(case, (one, at))| {
         let trial = match case.is_without() {
-            true => Trial::not_run(only_built(one, *at)),
+            true => Trial::not_run(only_built(one, *at, &build)),
             false => case.trial(&searched),
         };
         (trial, case.without)
@@ -159,10 +160,16 @@ fn explored(
     Ok(trials.collect())
 }
 
-fn only_built(explanation: &Explanation, at: usize) -> String {
+fn only_built(explanation: &Explanation, at: usize, build: &str) -> String {
     let fix = explanation.fixes.get(at);
     let name = fix.map_or_else(|| explanation.id.clone(), |fix| explanation.name_of(fix));
-    format!("only building it can tell, as unsnarl verify {name} --build \"make\" does")
+    format!("only building it can tell, as unsnarl verify {name} --build \"{build}\" does")
+}
+
+fn run_named<'a>(name: &str, with: &Executing<'a>) -> Result<&'a Run> {
+    let mut runs = with.loaded.runs.iter();
+    let run = runs.find(|(known, _)| known == name);
+    Ok(run.context("its run is gone")?.1.as_ref())
 }
 
 fn search(
@@ -171,9 +178,7 @@ fn search(
     with: &Executing<'_>,
     time: Duration,
 ) -> Result<Searched> {
-    let mut runs = with.loaded.runs.iter();
-    let run = runs.find(|(known, _)| known == name);
-    let (_, run) = run.context("its run is gone")?;
+    let run = run_named(name, with)?;
     let time = time.min(TIME);
     if time.is_zero() {
         bail!("the time for running it again was over");

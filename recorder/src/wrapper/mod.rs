@@ -4,6 +4,7 @@
 //! finds the real compiler. [`mod@run`] starts it in this process's place, or [`model`] does so by steps. [`noted`]
 //! keeps how sources were compiled and programs linked, and [`rebuild`] builds a program once more with edited sources.
 
+mod archives;
 pub mod arguments;
 pub mod assembler;
 mod assembly;

@@ -2,6 +2,7 @@
 //! user's is written: sources, objects and the program lie in a folder of their own.
 
 use super::{
+    archives::{self, LinkedArchives},
     arguments::{self, CommandWord},
     mirror::Mirror,
     noted::{self, Noted},
@@ -51,8 +52,28 @@ struct EditedSource {
 
 /// An object that is made from one source.
 struct RebuiltObject {
-    known: PathBuf,
+    known: KnownObject,
     new: PathBuf,
+}
+
+/// The linked object that was made from a source before.
+#[derive(Clone, PartialEq, Eq)]
+enum KnownObject {
+    /// It is linked by itself, and the new one takes its place.
+    File(PathBuf),
+    /// It is in this static library. The new one comes before the library, so that nothing asks for the old one.
+    Member(PathBuf),
+}
+
+impl KnownObject {
+    /// Finds an object among the files that are linked.
+    fn of(object: &Path, linked: &[PathBuf], archives: &LinkedArchives) -> Option<KnownObject> {
+        if linked.iter().any(|file| file == object) {
+            return Some(KnownObject::File(object.to_owned()));
+        }
+        let archive = archives.holding(object)?;
+        Some(KnownObject::Member(archive.to_owned()))
+    }
 }
 
 /// Builds `program` with these texts in place of the files, in so much `time` at most. The new program lies
@@ -80,9 +101,10 @@ pub fn rebuild(
         edited.push(write(number, file, text, folder)?);
     }
     let inputs = inputs(&link);
+    let archives = LinkedArchives::open(&inputs);
     for one in &mut edited {
         if !inputs.contains(&one.file) {
-            compile(&compiler, one, &inputs)?;
+            compile(&compiler, one, (&inputs, &archives))?;
         }
     }
     let new = folder.join("program");
@@ -106,7 +128,7 @@ fn with_headers(
     let texts: BTreeMap<PathBuf, String> = texts.collect::<io::Result<_>>()?;
     let linked = inputs(link);
     let compiled = compilations(&linked)?;
-    let all = || compiled.values().chain([link]);
+    let all = || compiled.values().map(|(_, noted)| noted).chain([link]);
     let sources = all().flat_map(inputs).filter(|file| noted::is_source(file));
     let sources: BTreeSet<PathBuf> = sources.collect();
     let folders = sources
@@ -121,7 +143,7 @@ fn with_headers(
     )?;
     let mut seen = BTreeSet::new();
     let mut objects = Vec::new();
-    for (number, (known, noted)) in compiled.iter().enumerate() {
+    for (number, (known, noted)) in compiled.values().enumerate() {
         let new = folder.join(format!("{number}.o"));
         let words = replaced(noted, &[], &new);
         seen.extend(compiler.mirrored(noted, words, (&mirror, &texts))?);
@@ -146,20 +168,32 @@ fn with_headers(
     }
 }
 
-/// The compilations of the linked files that are no sources.
-fn compilations(linked: &[PathBuf]) -> Result<BTreeMap<PathBuf, Noted>, RebuildError> {
-    let mut found: BTreeMap<PathBuf, Vec<Noted>> = BTreeMap::new();
+/// The compilations of the linked objects, by themselves and in static libraries. What else such a library has is another
+/// compiler's, and includes no header of the user's.
+fn compilations(
+    linked: &[PathBuf],
+) -> Result<BTreeMap<PathBuf, (KnownObject, Noted)>, RebuildError> {
+    let archives = LinkedArchives::open(linked);
+    let mut found: BTreeMap<PathBuf, (KnownObject, Noted)> = BTreeMap::new();
     for noted in noted::all() {
-        if let Some(object) = object(&noted).filter(|object| linked.contains(object)) {
-            found.entry(object).or_default().push(noted);
+        let Some(object) = object(&noted) else {
+            continue;
+        };
+        let Some(known) = KnownObject::of(&object, linked, &archives) else {
+            continue;
+        };
+        // Two sources cannot both have made it.
+        if found.insert(object.clone(), (known, noted)).is_some() {
+            return Err(RebuildError::NoObject(object));
         }
     }
-    let objects = linked.iter().filter(|file| !noted::is_source(file));
-    let one = |file: &PathBuf| match found.get(file).map(Vec::as_slice) {
-        Some([noted]) => Ok((file.clone(), noted.clone())),
-        _ => Err(RebuildError::NoObject(file.clone())),
+    let is_known = |file: &PathBuf| {
+        noted::is_source(file) || archives::is_archive(file) || found.contains_key(file)
     };
-    objects.map(one).collect()
+    match linked.iter().find(|file| !is_known(file)) {
+        Some(file) => Err(RebuildError::NoObject(file.clone())),
+        None => Ok(found),
+    }
 }
 
 /// The object that a compilation made of its source, if both are there.
@@ -219,11 +253,11 @@ fn input(noted: &Noted, word: &CommandWord) -> Option<PathBuf> {
 fn compile(
     compiler: &SelfAsCompiler<'_>,
     edited: &mut EditedSource,
-    linked: &[PathBuf],
+    (linked, archives): (&[PathBuf], &LinkedArchives),
 ) -> Result<(), RebuildError> {
     let unknown = || RebuildError::NoObject(edited.file.clone());
     let noted = noted::of(&edited.file).ok_or_else(unknown)?;
-    let known = object(&noted).filter(|object| linked.contains(object));
+    let known = object(&noted).and_then(|object| KnownObject::of(&object, linked, archives));
     let known = known.ok_or_else(unknown)?;
     let new = edited.copy.with_extension("new.o");
     let words = replaced(&noted, std::slice::from_ref(edited), &new);
@@ -245,7 +279,9 @@ fn replaced(noted: &Noted, edited: &[EditedSource], output: &Path) -> Vec<OsStri
         if is_other {
             continue;
         }
-        match input(noted, &word).and_then(|file| instead(&file, edited)) {
+        let file = input(noted, &word);
+        all.extend(file.iter().flat_map(|file| members(file, edited)));
+        match file.and_then(|file| instead(&file, edited)) {
             Some(other) => all.push(other.into_os_string()),
             None => all.extend(word.parts()),
         }
@@ -254,9 +290,19 @@ fn replaced(noted: &Noted, edited: &[EditedSource], output: &Path) -> Vec<OsStri
     all
 }
 
+/// The new objects that come before a static library.
+fn members(archive: &Path, edited: &[EditedSource]) -> Vec<OsString> {
+    let known = KnownObject::Member(archive.to_owned());
+    let objects = edited.iter().filter_map(|one| one.object.as_ref());
+    let objects = objects.filter(|object| object.known == known);
+    objects.map(|object| object.new.clone().into()).collect()
+}
+
 fn instead(file: &Path, edited: &[EditedSource]) -> Option<PathBuf> {
     edited.iter().find_map(|one| match &one.object {
-        Some(object) if object.known == file => Some(object.new.clone()),
+        Some(object) if object.known == KnownObject::File(file.to_owned()) => {
+            Some(object.new.clone())
+        }
         _ if one.file == file => Some(one.copy.clone()),
         _ => None,
     })

@@ -127,14 +127,17 @@ fn what_explain_offers_was_tried() -> Result<()> {
     Ok(())
 }
 
-/// The first explanation of sources that are compiled by these commands of the wrapper.
+/// The first explanation of sources that are compiled by these commands of the wrapper, and put into libraries by `ar`.
 fn of_sources(sources: &[(&str, &str)], commands: &[&[&str]]) -> Result<(Workspace, Explanation)> {
     let workspace = Workspace::new()?;
     for (name, text) in sources {
         fs::write(workspace.path().join(name), text)?;
     }
     for command in commands {
-        workspace.unsnarl(command)?.exits(0)?;
+        match command {
+            ["ar", arguments @ ..] => workspace.run("ar", arguments)?.exits(0)?,
+            _ => workspace.unsnarl(command)?.exits(0)?,
+        };
     }
     workspace
         .record(&["-n", "1000", "--until-failing", "3"], "./prog")?
@@ -218,17 +221,29 @@ int main()
     Ok(())
 }
 
+/// A till that loses money, in three files.
+const TILL: [(&str, &str); 3] = [
+    (
+        "till.h",
+        "#include <pthread.h>\nstruct till { pthread_mutex_t lock; int cents; };\nvoid add(struct till *till, int cents);\n",
+    ),
+    (
+        "till.c",
+        "#include \"till.h\"\nvoid add(struct till *till, int cents)\n{\n    pthread_mutex_lock(&till->lock);\n    int had = till->cents;\n    pthread_mutex_unlock(&till->lock);\n    pthread_mutex_lock(&till->lock);\n    till->cents = had + cents;\n    pthread_mutex_unlock(&till->lock);\n}\n",
+    ),
+    (
+        "main.c",
+        "#include \"till.h\"\n#include <assert.h>\nstatic struct till till = { PTHREAD_MUTEX_INITIALIZER, 0 };\nstatic void *sell(void *unused)\n{\n    add(&till, 5);\n    return unused;\n}\nint main(void)\n{\n    pthread_t one, other;\n    pthread_create(&one, 0, sell, 0);\n    pthread_create(&other, 0, sell, 0);\n    pthread_join(one, 0);\n    pthread_join(other, 0);\n    assert(till.cents == 10);\n}\n",
+    ),
+];
+
 /// Objects that were compiled by themselves, in a folder of their own, are linked with the edited one.
 #[test]
 fn what_is_built_in_steps_is_built_again() -> Result<()> {
-    let header = "#include <pthread.h>\nstruct till { pthread_mutex_t lock; int cents; };\nvoid add(struct till *till, int cents);\n";
-    let till = "#include \"till.h\"\nvoid add(struct till *till, int cents)\n{\n    pthread_mutex_lock(&till->lock);\n    int had = till->cents;\n    pthread_mutex_unlock(&till->lock);\n    pthread_mutex_lock(&till->lock);\n    till->cents = had + cents;\n    pthread_mutex_unlock(&till->lock);\n}\n";
-    let main = "#include \"till.h\"\n#include <assert.h>\nstatic struct till till = { PTHREAD_MUTEX_INITIALIZER, 0 };\nstatic void *sell(void *unused)\n{\n    add(&till, 5);\n    return unused;\n}\nint main(void)\n{\n    pthread_t one, other;\n    pthread_create(&one, 0, sell, 0);\n    pthread_create(&other, 0, sell, 0);\n    pthread_join(one, 0);\n    pthread_join(other, 0);\n    assert(till.cents == 10);\n}\n";
     let compile = |name| ["cc", "-g", "-c", "-MMD", name];
     let link: &[&str] = &["cc", "till.o", "main.o", "-o", "prog", "-pthread"];
-    let sources = [("till.h", header), ("till.c", till), ("main.c", main)];
     let steps: [&[&str]; 3] = [&compile("till.c"), &compile("main.c"), link];
-    let (workspace, first) = of_sources(&sources, &steps)?;
+    let (workspace, first) = of_sources(&TILL, &steps)?;
     let before = fs::read(workspace.path().join("till.o"))?;
     let fix = first.fixes.first().context("no fix")?;
     let tried = fix.tried.as_ref().context("it was not tried")?;
@@ -242,14 +257,46 @@ fn what_is_built_in_steps_is_built_again() -> Result<()> {
         "an object was written"
     );
     ensure!(
-        fs::read(workspace.path().join("till.c"))? == till.as_bytes(),
+        fs::read(workspace.path().join("till.c"))? == TILL[1].1.as_bytes(),
         "a source was"
     );
     Ok(())
 }
 
+/// The new object of a library's member is linked instead of the old one.
+#[test]
+fn what_is_in_a_static_library_is_built_again() -> Result<()> {
+    let compile = |name| ["cc", "-g", "-c", name];
+    let steps: [&[&str]; 4] = [
+        &compile("till.c"),
+        &compile("main.c"),
+        &["ar", "qc", "libtill.a", "till.o"],
+        &["cc", "main.o", "libtill.a", "-o", "prog", "-pthread"],
+    ];
+    let (_workspace, first) = of_sources(&TILL, &steps)?;
+    let fix = first.fixes.first().context("no fix")?;
+    let tried = fix.tried.as_ref().context("it was not tried")?;
+    ensure!(
+        tried.built && tried.verdict == TrialVerdict::Holds,
+        "{tried:?}"
+    );
+    Ok(())
+}
+
+/// A session whose thread outlives it, in a header.
+const SESSION: [(&str, &str); 2] = [
+    (
+        "session.hpp",
+        "#include <atomic>\n#include <thread>\nclass Heartbeat {\npublic:\n    void start() { thread_ = std::thread([this] { loop(); }); }\n    ~Heartbeat()\n    {\n        running_ = false;\n        thread_.detach();\n    }\nprivate:\n    void loop()\n    {\n        for (int i = 0; i < 3; i++)\n            if (running_)\n                beats_ = i;\n    }\n    int beats_ = 0;\n    std::atomic<bool> running_{true};\n    std::thread thread_;\n};\n",
+    ),
+    (
+        "main.cpp",
+        "#include \"session.hpp\"\nint main()\n{\n    Heartbeat *h = new Heartbeat;\n    h->start();\n    delete h;\n}\n",
+    ),
+];
+
 /// The program is built again with edits in a header: a lock is kept in a loop that gave it back for each element, and a
-/// thread is joined where a destructor detached it.
+/// thread is joined where a destructor detached it, in an object of a static library.
 #[test]
 fn what_is_in_a_header_is_built_again() -> Result<()> {
     let registry = "#include <functional>\n#include <mutex>\n#include <vector>\nclass Subject {\npublic:\n    void attach(std::function<void(int)> one)\n    {\n        std::lock_guard<std::mutex> g(m_);\n        all_.push_back(std::move(one));\n    }\n    void notify(int value)\n    {\n        std::unique_lock<std::mutex> g(m_);\n        for (auto &one : all_) {\n            g.unlock();\n            one(value);\n            g.lock();\n        }\n    }\nprivate:\n    std::mutex m_;\n    std::vector<std::function<void(int)>> all_;\n};\n";
@@ -269,10 +316,9 @@ fn what_is_in_a_header_is_built_again() -> Result<()> {
     let header = fs::read(workspace.path().join("registry.hpp"))?;
     ensure!(header == registry.as_bytes(), "a header was written");
 
-    let session = "#include <atomic>\n#include <thread>\nclass Heartbeat {\npublic:\n    void start() { thread_ = std::thread([this] { loop(); }); }\n    ~Heartbeat()\n    {\n        running_ = false;\n        thread_.detach();\n    }\nprivate:\n    void loop()\n    {\n        for (int i = 0; i < 3; i++)\n            if (running_)\n                beats_ = i;\n    }\n    int beats_ = 0;\n    std::atomic<bool> running_{true};\n    std::thread thread_;\n};\n";
-    let main = "#include \"session.hpp\"\nint main()\n{\n    Heartbeat *h = new Heartbeat;\n    h->start();\n    delete h;\n}\n";
-    let sources = [("session.hpp", session), ("main.cpp", main)];
-    let (_workspace, first) = of_sources(&sources, &[compile, link])?;
+    let library: &[&str] = &["ar", "qc", "libmain.a", "main.o"];
+    let link: &[&str] = &["c++", "-o", "prog", "libmain.a", "-pthread"];
+    let (_workspace, first) = of_sources(&SESSION, &[compile, library, link])?;
     let fix = first.fixes.first();
     let fix = fix.with_context(|| format!("{:?}", first.not_fixed))?;
     ensure!(fix.kind == FixKind::JoinBefore && holds(fix), "{fix:?}");
