@@ -7,9 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The contents of a library's members by their names.
+type Members = BTreeMap<Vec<u8>, Vec<u8>>;
+
 /// The static libraries among the files that are linked.
 pub struct LinkedArchives {
-    archives: Vec<(PathBuf, BTreeMap<Vec<u8>, Vec<u8>>)>,
+    archives: Vec<(PathBuf, Members)>,
 }
 
 impl LinkedArchives {
@@ -42,7 +45,7 @@ pub fn is_archive(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "a")
 }
 
-fn members(file: &Path) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
+fn members(file: &Path) -> Option<Members> {
     let content = fs::read(file).ok()?;
     let archive = ArchiveFile::parse(content.as_slice()).ok()?;
     let members = archive.members().filter_map(|member| {
