@@ -52,8 +52,15 @@ impl Consent {
             && match self.setting {
                 MayRun::Always => true,
                 MayRun::Never => false,
-                MayRun::Ask => self.permissions.of(folder) == Some(true),
+                MayRun::Ask => self.answer_about(folder) == Some(true),
             }
+    }
+
+    /// The answer about this folder, else that about the nearest folder above it: runs may have been recorded in
+    /// several folders of a workspace.
+    fn answer_about(&self, folder: &Path) -> Option<bool> {
+        let mut folders = folder.ancestors();
+        folders.find_map(|folder| self.permissions.of(folder))
     }
 
     /// The programs of this folder that may be executed.
@@ -89,7 +96,7 @@ impl Consent {
     /// leaves the folder's other programs as they were.
     pub fn answer(&mut self, folder: &Path, may: bool) -> io::Result<()> {
         let builds = self.asked.get(folder).cloned().unwrap_or_default();
-        if may || self.permissions.of(folder).is_none() {
+        if may || self.answer_about(folder).is_none() {
             self.permissions.keep(folder, may)?;
         }
         match builds.is_empty() {
@@ -103,7 +110,7 @@ impl Consent {
     pub fn question(&mut self, folder: &Path, facts: &FolderFacts) -> Option<String> {
         let is_open =
             self.is_possible && self.asks && self.setting == MayRun::Ask && facts.unconfirmed > 0;
-        let known = self.permissions.of(folder);
+        let known = self.answer_about(folder);
         if !is_open || known == Some(false) {
             return None;
         }

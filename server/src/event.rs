@@ -1,8 +1,13 @@
 //! Everything that can happen to the server, as one closed list.
 
 use crate::{
-    config::Config, encoding::Encoding, facts::FolderFacts, from_proto::ClientEdits,
-    host::Snapshot, outgoing::Abilities,
+    config::Config,
+    encoding::Encoding,
+    facts::FolderFacts,
+    from_proto::ClientEdits,
+    host::Snapshot,
+    outgoing::Abilities,
+    places::{Places, SearchScope},
 };
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use tokio::sync::oneshot;
@@ -123,6 +128,10 @@ pub enum DiskEvent {
     Runs(PathBuf),
     /// A folder on the way to the run folder came or went: the folders must be watched and read again.
     Rewatch(PathBuf),
+    /// A folder came or went in which a run folder may be: the search has to be repeated.
+    Tree,
+    /// The result of a search for run folders.
+    Places(SearchScope, Places),
     /// A source file changed.
     Source(PathBuf),
     /// The file of suppressions changed, in some workspace folder.

@@ -5,6 +5,7 @@ use crate::{
     facts::{ExplainedFact, Folder},
     host::ServerState,
     jumps::{Jump, JumpKind},
+    labels::label,
     marks::FollowedFiles,
     paths::Root,
     suppressed, to_proto,
@@ -46,6 +47,10 @@ pub struct ExplanationAndPlaces {
     pub command: Vec<String>,
     /// The folder that it ran in; empty likewise.
     pub directory: String,
+    /// The folder that its runs were recorded in: commands about them are to be executed there.
+    pub folder: PathBuf,
+    /// Name of that folder, if the workspace has runs of several.
+    pub label: Option<String>,
     /// The explanation as text for a person.
     pub text: String,
     /// Current places of its steps, in their order; null for those that cannot be followed.
@@ -107,6 +112,8 @@ impl ExplanationAndPlaces {
             failure: explanation.failure.site.as_ref().and_then(now),
             command: meta.map_or_else(Vec::new, |meta| meta.command.clone()),
             directory: meta.map_or_else(String::new, |meta| meta.directory.clone()),
+            folder: root.path.clone(),
+            label: label(state, &root.path),
             text: unsnarl_core::render::text(&explanation),
             explanation,
         }
@@ -288,8 +295,22 @@ impl StatusResult {
                 .map(|folder| folder.root.path.join(&state.config.runs_folder))
                 .collect(),
         };
-        status.message = message(&status, state.watch_problem.as_deref());
+        status.message = message(&status, state.watch_problem.as_deref(), &by_folder(state));
         status
+    }
+}
+
+/// The number of failing runs of each folder with runs, in words, if there are several.
+fn by_folder(state: &ServerState) -> String {
+    let folders = state.folders.iter().filter_map(|folder| {
+        let facts = folder.facts.as_ref().filter(|facts| facts.runs > 0)?;
+        let label = label(state, &folder.root.path)?;
+        Some(format!("{label}: {} failing", facts.failing))
+    });
+    let folders: Vec<String> = folders.collect();
+    match folders.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", folders.join(", ")),
     }
 }
 
@@ -319,7 +340,7 @@ fn broken(state: &ServerState) -> Vec<Unreadable> {
     broken
 }
 
-fn message(status: &StatusResult, watch_problem: Option<&str>) -> String {
+fn message(status: &StatusResult, watch_problem: Option<&str>, by_folder: &str) -> String {
     if let Some(problem) = watch_problem {
         return problem.to_owned();
     }
@@ -330,7 +351,7 @@ fn message(status: &StatusResult, watch_problem: Option<&str>) -> String {
             parts.push("no runs yet: record some with `unsnarl record -- PROGRAM`".to_owned())
         }
         (true, runs) => parts.push(format!(
-            "{}, {} failing, {}",
+            "{}, {} failing, {}{by_folder}",
             count(runs, "run"),
             status.failing,
             count(status.explanations, "explanation")

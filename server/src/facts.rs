@@ -160,17 +160,20 @@ pub struct Folder {
     pub suppressions: Result<Suppressions, String>,
     /// The explanations that are not suppressed, best first.
     pub shown: Vec<Arc<ExplainedFact>>,
+    /// `true` for a folder of the workspace, `false` for one that was found because runs were recorded in it.
+    pub is_of_workspace: bool,
 }
 
 impl Folder {
     /// A folder about which nothing is known yet.
-    pub fn new(path: PathBuf) -> Folder {
+    pub fn new(path: PathBuf, is_of_workspace: bool) -> Folder {
         let suppressions = suppressed::read(&path);
         Folder {
             root: Root::new(path),
             facts: None,
             suppressions,
             shown: Vec::new(),
+            is_of_workspace,
         }
     }
 

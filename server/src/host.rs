@@ -22,7 +22,7 @@ use std::{
 /// The state of the server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerState {
-    /// Folders of the workspace, in the client's order.
+    /// Folders of the workspace, in the client's order, then folders that were found because runs were recorded in them.
     pub folders: Vec<Folder>,
     /// Source files.
     pub sources: Sources,
@@ -81,8 +81,10 @@ pub struct ClientTerms {
 pub enum StateChange {
     /// Data of the client at its start.
     Start(ClientTerms),
-    /// Folders that came.
+    /// A folder of the workspace that came.
     AddFolder(PathBuf),
+    /// A folder in which runs were recorded.
+    FindFolder(PathBuf),
     /// Folders that went.
     RemoveFolder(PathBuf),
     /// New settings.
@@ -132,7 +134,8 @@ impl Host {
                 state.nests = client.nests;
                 state.can_confirm = client.can_confirm;
             }
-            StateChange::AddFolder(path) => state.add_folder(path),
+            StateChange::AddFolder(path) => state.add_folder(path, true),
+            StateChange::FindFolder(path) => state.add_folder(path, false),
             StateChange::RemoveFolder(path) => state.remove_folder(&path),
             StateChange::Config(config) => state.config = config,
             StateChange::Choose(id) => state.chosen = id,
@@ -257,9 +260,11 @@ impl ServerState {
         marks::of_all(self)
     }
 
-    fn add_folder(&mut self, path: PathBuf) {
-        if self.folders.iter().all(|folder| folder.root.path != path) {
-            self.folders.push(Folder::new(path));
+    fn add_folder(&mut self, path: PathBuf, is_of_workspace: bool) {
+        let mut known = self.folders.iter_mut();
+        match known.find(|folder| folder.root.path == path) {
+            Some(folder) => folder.is_of_workspace |= is_of_workspace,
+            None => self.folders.push(Folder::new(path, is_of_workspace)),
         }
     }
 

@@ -37,6 +37,7 @@ mod hints;
 mod host;
 mod hover;
 mod jumps;
+mod labels;
 mod lens;
 mod main_loop;
 mod manual;
@@ -48,6 +49,7 @@ mod outline;
 mod parent;
 mod paths;
 mod permission;
+mod places;
 mod pull;
 #[cfg(test)]
 mod random_edits;

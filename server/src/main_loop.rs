@@ -2,7 +2,7 @@
 
 use crate::{
     consent::Consent,
-    event::{ClientSession, DiskEvent, HostEvent, JobEvent},
+    event::{ClientSession, DiskEvent, DocumentEvent, HostEvent, JobEvent},
     extensions::count,
     facts::FolderFacts,
     host::{ClientTerms, Host, ServerState, StateChange},
@@ -11,6 +11,7 @@ use crate::{
     op_queue::OpQueue,
     outgoing::{AnalysisProgress, Outgoing},
     permission::Permissions,
+    places::{Finder, Places, RunSearch, SearchScope},
     suppressed,
     trust::OwnRuns,
     watch::FolderWatcher,
@@ -38,8 +39,10 @@ pub fn run(
     (permissions, own): (Permissions, OwnRuns),
 ) {
     let can_confirm = tools.confirmer.is_some();
-    let worker = match Worker::start(events.clone(), tools) {
-        Ok(worker) => worker,
+    let threads = Worker::start(events.clone(), tools)
+        .and_then(|worker| Ok((worker, Finder::start(events.clone())?)));
+    let (worker, finder) = match threads {
+        Ok(threads) => threads,
         Err(error) => {
             let text = format!(
                 "cannot start a thread for the analysis: {error}; free some memory and restart the server"
@@ -53,6 +56,7 @@ pub fn run(
         queue: OpQueue::default(),
         watcher: FolderWatcher::new(events.clone()),
         worker,
+        search: RunSearch::new(finder),
         outgoing,
         published: BTreeMap::new(),
         named: BTreeMap::new(),
@@ -87,6 +91,7 @@ struct MainLoop {
     queue: OpQueue,
     watcher: FolderWatcher,
     worker: Worker,
+    search: RunSearch,
     outgoing: UnboundedSender<Outgoing>,
     /// Marks that the client shows now.
     published: BTreeMap<PathBuf, FileMarks>,
@@ -109,7 +114,7 @@ impl MainLoop {
         for _ in 0..MOST_AT_ONCE {
             match next {
                 Some(HostEvent::Document(event)) => {
-                    self.guard(|main| main.host.apply(StateChange::Document(event)));
+                    self.guard(|main| main.change_document(event));
                     next = inbox.try_recv().ok();
                 }
                 other => {
@@ -145,7 +150,7 @@ impl MainLoop {
         match event {
             HostEvent::Start(session) => self.start(session),
             HostEvent::Document(event) => {
-                self.host.apply(StateChange::Document(event));
+                self.change_document(event);
                 self.publish();
             }
             HostEvent::Folders { added, removed } => self.change_folders(added, removed),
@@ -206,27 +211,85 @@ impl MainLoop {
     }
 
     fn change_folders(&mut self, added: Vec<PathBuf>, removed: Vec<PathBuf>) {
-        for folder in removed {
-            self.watcher.forget(&folder);
-            self.queue.drop_folder(&folder);
-            self.named.remove(&folder);
-            self.host.apply(StateChange::RemoveFolder(folder));
-        }
+        removed
+            .into_iter()
+            .for_each(|folder| self.drop_folder(folder));
         for folder in added {
             self.host.apply(StateChange::AddFolder(folder.clone()));
-            let state = self.host.snapshot();
-            let mut folders = state.folders.iter().filter(|one| one.root.path == folder);
-            self.complain(
-                folders
-                    .find_map(|one| one.suppressions.clone().err())
-                    .into_iter()
-                    .collect(),
-            );
-            self.watcher.watch_runs(&folder, &self.runs_of(&folder));
-            self.queue.request(folder);
+            self.tend_folder(folder);
         }
         self.tell_who_may_run();
         self.publish();
+        self.search_again();
+    }
+
+    fn drop_folder(&mut self, folder: PathBuf) {
+        self.watcher.forget(&folder);
+        self.queue.drop_folder(&folder);
+        self.named.remove(&folder);
+        self.host.apply(StateChange::RemoveFolder(folder));
+    }
+
+    /// Begins to watch and to analyse a folder that has come.
+    fn tend_folder(&mut self, folder: PathBuf) {
+        let state = self.host.snapshot();
+        let mut folders = state.folders.iter().filter(|one| one.root.path == folder);
+        self.complain(
+            folders
+                .find_map(|one| one.suppressions.clone().err())
+                .into_iter()
+                .collect(),
+        );
+        self.watcher.watch_runs(&folder, &self.runs_of(&folder));
+        self.queue.request(folder);
+    }
+
+    fn change_document(&mut self, event: DocumentEvent) {
+        let opened = match &event {
+            DocumentEvent::Opened { path, .. } => path.parent().map(Path::to_owned),
+            _ => None,
+        };
+        self.host.apply(StateChange::Document(event));
+        if opened.is_some_and(|folder| self.search.opened.insert(folder)) {
+            self.search_again();
+        }
+    }
+
+    /// Looks again for folders in which runs were recorded.
+    fn search_again(&mut self) {
+        let state = self.host.snapshot();
+        let of_workspace = state.folders.iter().filter(|folder| folder.is_of_workspace);
+        let workspace = of_workspace.map(|folder| folder.root.path.clone());
+        self.search
+            .begin(workspace.collect(), state.config.runs_folder.clone());
+    }
+
+    /// Takes over the result of a search: folders that it does not contain any more are dropped.
+    fn take_places(&mut self, scope: &SearchScope, places: Places) {
+        if !self.search.is_answer(scope) {
+            return;
+        }
+        let state = self.host.snapshot();
+        let found = state.folders.iter().filter(|one| !one.is_of_workspace);
+        let known: BTreeSet<PathBuf> = found.map(|one| one.root.path.clone()).collect();
+        for gone in known.difference(&places.corpora) {
+            self.drop_folder(gone.clone());
+        }
+        for new in places.corpora.difference(&known) {
+            self.host.apply(StateChange::FindFolder(new.clone()));
+            self.tend_folder(new.clone());
+        }
+        let changed = known != places.corpora;
+        for text in self.search.name_cut(&places) {
+            self.tell(Outgoing::Info(text));
+        }
+        if self.watcher.watch_places(places, scope.runs.clone()) {
+            self.search_again();
+        }
+        if changed {
+            self.tell_who_may_run();
+            self.publish();
+        }
     }
 
     /// Handles the user's wish to have an explanation confirmed.
@@ -300,6 +363,7 @@ impl MainLoop {
                 self.watcher.watch_runs(&folder, &self.runs_of(&folder));
                 self.queue.request(folder);
             }
+            self.search_again();
         }
     }
 
@@ -317,6 +381,8 @@ impl MainLoop {
                 self.host.apply(StateChange::SourceOnDisk(path));
                 self.publish();
             }
+            DiskEvent::Tree => self.search_again(),
+            DiskEvent::Places(scope, places) => self.take_places(&scope, places),
             DiskEvent::Suppressions => self.look_at_suppressions(),
             DiskEvent::Found => {
                 let problem = self.watcher.problem().map(str::to_owned);
@@ -333,6 +399,7 @@ impl MainLoop {
                         .apply(StateChange::Watching(Some(problem.clone())));
                 }
                 self.look_at_suppressions();
+                self.search_again();
                 self.folders()
                     .into_iter()
                     .for_each(|folder| self.queue.request(folder));
@@ -495,7 +562,7 @@ impl MainLoop {
                 leisure,
             });
         }
-        let quiescent = self.queue.is_idle();
+        let quiescent = self.queue.is_idle() && !self.search.is_under_way();
         if self.host.snapshot().quiescent != quiescent {
             self.host.apply(StateChange::Quiescent(quiescent));
             self.tell(Outgoing::StatusChanged);

@@ -3,6 +3,7 @@
 use crate::{
     facts::ExplainedFact,
     host::ServerState,
+    labels::label,
     marks::{FollowedFiles, LineSpot},
 };
 use unsnarl_core::{Place, Role};
@@ -12,7 +13,7 @@ use unsnarl_core::{Place, Role};
 pub struct ExplanationSymbol {
     /// Its first line.
     pub name: String,
-    /// The function that it is about.
+    /// The function that it is about, with the folder of the runs if there are several.
     pub function: String,
     /// A line that a person would change, else where it fails.
     pub spot: LineSpot,
@@ -32,7 +33,10 @@ pub fn symbols(state: &ServerState, query: &str) -> Vec<ExplanationSymbol> {
         )
         .then(|| ExplanationSymbol {
             name,
-            function: place.function.clone(),
+            function: match label(state, &root.path) {
+                Some(label) => format!("{} ({label})", place.function),
+                None => place.function.clone(),
+            },
             spot,
         })
     });

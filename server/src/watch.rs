@@ -1,10 +1,13 @@
-//! Watches run folders that may not exist yet, and the source files that carry marks.
+//! Watches run folders that may not exist yet, folders that they may come to, and the source files that carry marks.
 //!
 //! Each folder on the way from the workspace folder to the run folder is watched by itself, so that the
 //! run folder is noticed when it comes, goes and comes again. An event is only a reason to look: what
 //! is there is read from the folder, never from the events.
 
-use crate::event::{DiskEvent, HostEvent};
+use crate::{
+    event::{DiskEvent, HostEvent},
+    places::Places,
+};
 use notify::{
     EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
     event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode},
@@ -21,6 +24,10 @@ struct Targets {
     /// Run folder of each workspace folder.
     runs: BTreeMap<PathBuf, PathBuf>,
     sources: BTreeSet<PathBuf>,
+    /// Folders in which run folders may come.
+    places: Places,
+    /// Relative path of run folders.
+    wanted: PathBuf,
     /// `true` if the last report of the system was a failure.
     is_failing: bool,
 }
@@ -99,6 +106,21 @@ impl FolderWatcher {
         }
     }
 
+    /// Watches folders in which run folders `wanted` may come, instead of the previous ones. Returns whether some are
+    /// new: a run folder that came before the watch was missed.
+    pub fn watch_places(&mut self, places: Places, wanted: PathBuf) -> bool {
+        let is_new = self.with_targets(|targets| {
+            let known = |folder: &PathBuf| {
+                targets.places.tree.contains(folder) || targets.places.ways.contains(folder)
+            };
+            let is_new = !places.tree.iter().chain(&places.ways).all(known);
+            (targets.places, targets.wanted) = (places, wanted);
+            is_new
+        });
+        self.watch_again_what_others_need();
+        is_new
+    }
+
     fn watch_again_what_others_need(&mut self) {
         let folders: BTreeSet<PathBuf> = self.with_targets(|targets| {
             let of_runs = targets.runs.iter().flat_map(|(root, runs)| way(root, runs));
@@ -106,7 +128,11 @@ impl FolderWatcher {
                 .sources
                 .iter()
                 .filter_map(|file| Some(file.parent()?.to_owned()));
-            of_runs.chain(of_sources).collect()
+            let of_places = targets.places.tree.iter().chain(&targets.places.ways);
+            of_runs
+                .chain(of_sources)
+                .chain(of_places.cloned())
+                .collect()
         });
         let unneeded: Vec<PathBuf> = self.watched.difference(&folders).cloned().collect();
         unneeded.iter().for_each(|folder| self.unwatch(folder));
@@ -224,7 +250,7 @@ fn report(
             event
                 .paths
                 .iter()
-                .flat_map(|path| targets.touched(path))
+                .flat_map(|path| targets.touched(path, &event.kind))
                 .collect()
         }
         Ok(_) => Vec::new(),
@@ -263,7 +289,7 @@ fn is_link(path: &Path) -> bool {
 }
 
 impl Targets {
-    fn touched(&self, path: &Path) -> Vec<DiskEvent> {
+    fn touched(&self, path: &Path, kind: &EventKind) -> Vec<DiskEvent> {
         let mut touched = Vec::new();
         for (root, runs) in &self.runs {
             if path.parent() == Some(runs) && crate::runs::is_run_file_name(path) {
@@ -274,10 +300,33 @@ impl Targets {
                 touched.push(DiskEvent::Rewatch(root.clone()));
             }
         }
+        if self.may_lead_to_runs(path, kind) {
+            touched.push(DiskEvent::Tree);
+        }
         if self.sources.contains(path) {
             touched.push(DiskEvent::Source(path.to_owned()));
         }
         touched
+    }
+
+    /// Returns whether a run folder may have come or gone with this path: it is a part of the way to one, or a folder
+    /// in which others may be.
+    fn may_lead_to_runs(&self, path: &Path, kind: &EventKind) -> bool {
+        let Some(above) = path.parent() else {
+            return false;
+        };
+        let is_in_tree = self.places.tree.contains(above);
+        let is_part = (is_in_tree || self.places.ways.contains(above))
+            && self
+                .wanted
+                .iter()
+                .any(|part| Some(part) == path.file_name());
+        let came_or_went = matches!(
+            kind,
+            EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
+        );
+        let is_folder = || self.places.tree.contains(path) || path.is_dir();
+        is_part || is_in_tree && came_or_went && is_folder()
     }
 }
 

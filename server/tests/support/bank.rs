@@ -96,15 +96,27 @@ impl BankWorkspace {
 
     /// Lets any bytes land as a run file.
     pub fn land_bytes(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        fs::create_dir_all(self.runs()).unwrap();
-        let (hidden, place) = (
-            self.runs().join(format!(".{name}.tmp")),
-            self.runs().join(format!("{name}.arrow")),
-        );
-        fs::write(&hidden, bytes).unwrap();
-        fs::rename(&hidden, &place).unwrap();
-        place
+        land_in(&self.path(), name, bytes)
     }
+
+    /// Lets the failing run land that was recorded in a subfolder.
+    pub fn land_failing_below(&self, below: &str, name: &str) -> PathBuf {
+        let mut bytes = Vec::new();
+        write_run(&failing(&self.source()), &mut bytes).unwrap();
+        land_in(&self.path().join(below), name, &bytes)
+    }
+}
+
+fn land_in(recorded_in: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let runs = recorded_in.join(".unsnarl/runs");
+    fs::create_dir_all(&runs).unwrap();
+    let (hidden, place) = (
+        runs.join(format!(".{name}.tmp")),
+        runs.join(format!("{name}.arrow")),
+    );
+    fs::write(&hidden, bytes).unwrap();
+    fs::rename(&hidden, &place).unwrap();
+    place
 }
 
 /// The run in which the deposit is lost.
