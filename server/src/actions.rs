@@ -1,19 +1,16 @@
-//! Code actions about an explanation, offered at the lines that it marks; its fixes at the lines that they edit, too.
+//! Code actions about an explanation, offered at the lines that it marks; its fixes at the lines that they are about, too.
 
 use crate::{
     between,
     edits::{self, FileEdits},
     facts::ExplainedFact,
     host::ServerState,
-    lens::{Offer, offers, suppress},
+    lens::{MORE, Offer, offers, suppress},
     marks::FollowedFiles,
     paths::Root,
 };
 use std::{ops::Range, path::Path, sync::Arc};
-use unsnarl_core::{
-    Explanation,
-    fixes::{Fix, TrialVerdict},
-};
+use unsnarl_core::fixes::{Fix, TrialVerdict};
 
 /// An action that a person may choose.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,26 +32,35 @@ pub enum Doing {
     Command(Offer),
     /// Edits the source.
     Edits(Vec<FileEdits>),
+    /// Lets the user choose among these.
+    More(Vec<OfferedAction>),
     /// No effect at present, for this reason.
     Nothing(&'static str),
 }
 
 impl OfferedAction {
-    /// Returns whether it edits one of these lines (from 0) of a file.
-    fn edits(&self, path: &Path, lines: &Range<usize>) -> bool {
+    /// Returns whether it is about one of these lines (from 0) of a file: edits it, or makes it a part of one step.
+    fn is_about(&self, path: &Path, lines: &Range<usize>) -> bool {
         let Doing::Edits(files) = &self.doing else {
             return false;
         };
-        let mut edits = files
-            .iter()
-            .filter(|file| file.path == path)
-            .flat_map(|file| &file.edits);
-        edits.any(|edit| edit.from.0 < lines.end && lines.start <= edit.to.0)
+        let meets = |from: usize, end: usize| from < lines.end && lines.start < end;
+        let mut here = files.iter().filter(|file| file.path == path);
+        here.any(|file| {
+            let mut edits = file.edits.iter();
+            edits.any(|edit| meets(edit.from.0, edit.to.0 + 1))
+                || file.atomic.iter().any(|step| meets(step.start, step.end))
+        })
     }
 }
 
+/// Number of entries of an explanation in a menu.
+const MOST_ENTRIES: usize = 3;
+/// Characters of a headline that tells several explanations apart.
+const SHORT: usize = 40;
+
 /// The actions of some lines (from 0) of a current file: those of each explanation that marks one of them, then the fixes
-/// of others that edit one.
+/// of others that are about one.
 pub fn actions(state: &ServerState, path: &Path, lines: &Range<usize>) -> Vec<OfferedAction> {
     let is_marked = |(root, explained): &(&Root, &Arc<ExplainedFact>)| {
         let located = FollowedFiles::new(&state.sources, root, explained);
@@ -63,17 +69,58 @@ pub fn actions(state: &ServerState, path: &Path, lines: &Range<usize>) -> Vec<Of
     let (marked, others): (Vec<_>, Vec<_>) = state.selected_first().partition(is_marked);
     let mut actions = Vec::new();
     for (root, explained) in &marked {
-        actions.extend(fixes(state, root, explained));
+        let fixes = fixes(state, root, explained, path);
         let offers = offers(state, explained).into_iter();
         let offers = offers.chain([suppress(state, explained)]);
         let is_one_of_several = marked.len() > 1;
-        actions.extend(offers.map(|offer| action(explained, offer, is_one_of_several)));
+        let offers = offers.map(|offer| action(explained, offer, is_one_of_several));
+        actions.extend(entries(state, explained, fixes, offers.collect()));
     }
     for (root, explained) in others {
-        let fixes = fixes(state, root, explained).into_iter();
-        actions.extend(fixes.filter(|fix| fix.edits(path, lines)));
+        let mut fixes = fixes(state, root, explained, path);
+        fixes.retain(|fix| fix.is_about(path, lines));
+        actions.extend(entries(state, explained, fixes, Vec::new()));
     }
     actions
+}
+
+/// The entries of an explanation in the menu: the best fix and a few commands; the rest is behind the last entry, if the
+/// client can show it.
+fn entries(
+    state: &ServerState,
+    explained: &ExplainedFact,
+    mut fixes: Vec<OfferedAction>,
+    offers: Vec<OfferedAction>,
+) -> Vec<OfferedAction> {
+    let is_short = fixes.len() + offers.len() <= MOST_ENTRIES;
+    if is_short || !state.commands.contains(MORE) {
+        fixes.extend(offers);
+        return fixes;
+    }
+    let others = fixes.split_off(fixes.len().min(1));
+    let mut entries = fixes;
+    let mut rest = offers;
+    let shown = rest.len().min(MOST_ENTRIES - 1 - entries.len());
+    entries.extend(rest.drain(..shown));
+    rest.splice(0..0, others);
+    entries.push(OfferedAction {
+        title: format!(
+            "unsnarl: more ({})",
+            shortened(&explained.explanation.headline)
+        ),
+        explanation: explained.explanation.id.clone(),
+        doing: Doing::More(rest),
+        preferred: false,
+    });
+    entries
+}
+
+/// The beginning of a headline.
+fn shortened(headline: &str) -> String {
+    match headline.char_indices().nth(SHORT) {
+        None => headline.to_owned(),
+        Some((end, _)) => format!("{}…", headline.get(..end).unwrap_or_default().trim_end()),
+    }
 }
 
 /// The question that can be asked about the selected lines.
@@ -87,14 +134,20 @@ pub fn question(state: &ServerState, path: &Path, lines: &Range<usize>) -> Optio
     })
 }
 
-/// The fixes of an explanation; those that cannot be made in the current source have a reason.
-fn fixes(state: &ServerState, root: &Root, explained: &ExplainedFact) -> Vec<OfferedAction> {
+/// The fixes of an explanation; those that cannot be made in the current source have a reason. They are for a menu in
+/// the file `path`.
+fn fixes(
+    state: &ServerState,
+    root: &Root,
+    explained: &ExplainedFact,
+    path: &Path,
+) -> Vec<OfferedAction> {
     let fixes = explained.explanation.fixes.iter().enumerate();
     let mut actions: Vec<OfferedAction> = fixes
         .map(|(at, fix)| {
             let edits = edits::of_fix(state, root, explained, fix);
             OfferedAction {
-                title: title(fix, &explained.explanation),
+                title: title(fix, elsewhere(edits.as_deref().unwrap_or_default(), path)),
                 explanation: explained.explanation.id.clone(),
                 preferred: at == 0 && edits.is_ok(),
                 doing: edits.map_or_else(Doing::Nothing, Doing::Edits),
@@ -107,17 +160,24 @@ fn fixes(state: &ServerState, root: &Root, explained: &ExplainedFact) -> Vec<Off
     actions
 }
 
-/// The title of a fix, with the result of trying it, or with the command that tries it.
-fn title(fix: &Fix, explanation: &Explanation) -> String {
-    let tried = fix.tried.as_ref();
-    if let Some(trial) = tried.filter(|trial| trial.verdict != TrialVerdict::NotTried) {
-        return format!("unsnarl: {} ({})", fix.title, trial.in_words());
-    }
-    format!(
-        "unsnarl: {} (not tried: unsnarl verify {})",
-        fix.title,
-        explanation.name_of(fix)
-    )
+/// The name of the file that the edits change, if it is another one.
+fn elsewhere<'a>(edits: &'a [FileEdits], path: &Path) -> Option<&'a str> {
+    let first = edits.first()?;
+    let is_here = edits.iter().any(|file| file.path == path);
+    first.path.file_name()?.to_str().filter(|_| !is_here)
+}
+
+/// The title of a fix, with the result of trying it in a word or two: the explanation has the whole of it.
+fn title(fix: &Fix, file: Option<&str>) -> String {
+    let file = file.map_or_else(String::new, |file| format!(" in {file}"));
+    let tried = fix.tried.as_ref().map(|trial| (trial.verdict, trial.built));
+    let result = match tried {
+        None | Some((TrialVerdict::NotTried, _)) => "not tried",
+        Some((TrialVerdict::Holds, true)) => "verified",
+        Some((TrialVerdict::Holds, false)) => "tried, no failure",
+        Some((TrialVerdict::DoesNotHold, _)) => "tried, fails",
+    };
+    format!("unsnarl: {} ({result}{file})", fix.title)
 }
 
 fn marks(
@@ -138,7 +198,7 @@ fn marks(
 fn action(explained: &ExplainedFact, offer: Offer, is_one_of_several: bool) -> OfferedAction {
     let doing = offer.title.trim_start_matches("unsnarl: ");
     let about = match is_one_of_several {
-        true => format!(" ({})", explained.explanation.headline),
+        true => format!(" ({})", shortened(&explained.explanation.headline)),
         false => String::new(),
     };
     OfferedAction {

@@ -409,6 +409,7 @@ impl LanguageServer for Backend {
                 context: &params.context,
                 encoding: state.encoding,
                 versioned: state.edits.versioned,
+                shows_applied: state.commands.contains(lens::FIX_APPLIED),
             };
             let mut actions = actions::actions(state, &path, &lines);
             actions.extend(actions::question(state, &path, &lines));

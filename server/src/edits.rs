@@ -10,7 +10,11 @@ use crate::{
     paths::Root,
     text::Text,
 };
-use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ops::{Range, RangeInclusive},
+    path::PathBuf,
+};
 use unsnarl_core::fixes::{FileEdit, Fix, Position};
 
 /// Reason against a fix whose lines have changed.
@@ -30,6 +34,8 @@ pub struct FileEdits {
     pub text: Text,
     /// The edits, ordered by position.
     pub edits: Vec<TextEdit>,
+    /// Lines that the fix makes a part of one atomic step, from 0.
+    pub atomic: Vec<Range<usize>>,
 }
 
 /// A part of a text and its replacement. Lines count from 0, columns are bytes.
@@ -85,15 +91,19 @@ fn in_file(
     };
     let file = edits.first().map_or("", |edit| edit.file.as_str());
     let steps = fix.exclusive.iter().filter(|lines| lines.file == file);
-    for lines in steps {
-        follower.lines(lines.first..=lines.last).ok_or(CHANGED)?;
-    }
+    let atomic: Option<Vec<Range<usize>>> = steps
+        .map(|lines| {
+            let first = follower.lines(lines.first..=lines.last)?;
+            Some(first..first + (lines.last - lines.first) as usize + 1)
+        })
+        .collect();
     let edits: Option<Vec<TextEdit>> = edits.iter().map(|edit| follower.edit(edit)).collect();
     Ok(FileEdits {
         path: found.path.clone(),
         version: document.map(|document| document.version),
         text: now.clone(),
         edits: edits.ok_or(CHANGED)?,
+        atomic: atomic.ok_or(CHANGED)?,
     })
 }
 

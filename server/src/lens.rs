@@ -33,6 +33,13 @@ pub const CONFIRM: &str = "unsnarl.confirm";
 /// A command of clients that have it: asks for the reason, then calls [`SUPPRESS`]. Its argument is the id.
 pub const ASK_SUPPRESS: &str = "unsnarl.askSuppress";
 
+/// A command of clients that have it: lets the user choose among the actions that are not in the menu. Its arguments are
+/// the id of an explanation and the actions.
+pub const MORE: &str = "unsnarl.more";
+/// A command of clients that have it: shows what the fix that was just applied has changed. Its arguments are the fix and
+/// the changed places.
+pub const FIX_APPLIED: &str = "unsnarl.fixApplied";
+
 /// Something to click.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offer {

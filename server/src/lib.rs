@@ -9,6 +9,7 @@
 
 mod actions;
 mod align;
+mod applied;
 mod backend;
 mod beside;
 mod between;

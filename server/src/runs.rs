@@ -127,41 +127,43 @@ impl RunStore {
         self.fixing.keep_only(&ids);
         self.deeper.keep_only(&ids);
         self.confirming.keep_only(&ids, &self.files);
-        if self.add_fixes(root, &mut facts, budget)? {
-            told(self.shown(&facts));
-        }
+        self.add_fixes(root, &mut facts, budget, &mut told)?;
         if self.add_invariants(folder, &mut facts, budget)? {
             told(self.shown(&facts));
         }
         Ok(facts)
     }
 
+    /// Adds the fixes of each explanation and reports them at once: those of the others may take long.
     fn add_fixes(
         &mut self,
         root: &Root,
         facts: &mut FolderFacts,
         budget: &Budget,
-    ) -> Result<bool, Superseded> {
+        told: &mut impl FnMut(FolderFacts),
+    ) -> Result<(), Superseded> {
         let (mut fixing, mut read) = (std::mem::take(&mut self.fixing), BTreeMap::new());
-        let mut is_new = false;
-        for one in &mut facts.explained {
+        for at in 0..facts.explained.len() {
+            let Some(one) = facts.explained.get_mut(at) else {
+                break;
+            };
             if let Some(corpus) = one.evidence.as_ref().and_then(|run| self.corpus_of(run)) {
                 let load = || {
                     let runs = read.entry(corpus.key().clone());
                     runs.or_insert_with(|| self.read_again(corpus, budget))
                         .clone()
                 };
-                let found = fixing.look(root, one, corpus.len(), load, budget);
-                is_new |= found.is_some();
-                *one = found.map_or_else(|| one.clone(), Arc::new);
+                if let Some(found) = fixing.look(root, one, corpus.len(), load, budget) {
+                    *one = Arc::new(found);
+                    told(self.shown(facts));
+                }
             }
             if budget.stop().is_some() {
                 break;
             }
         }
         self.fixing = fixing;
-        give_way(budget)?;
-        Ok(is_new)
+        give_way(budget)
     }
 
     fn add_invariants(

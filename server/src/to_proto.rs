@@ -7,17 +7,19 @@ pub use steps::{document_symbols, next_calls, previous_calls, step_items, step_o
 
 use crate::{
     actions::{Doing, OfferedAction},
+    applied::{self, ChangedPlace},
     edits::{self, FileEdits},
     encoding::Encoding,
     highlights::ObjectAccess,
     hints::Hint,
-    lens::Offer,
+    lens::{self, Offer},
     manual,
     marks::{LineSpot, Mark, Severity},
     outgoing::{AnalysisProgress, Terms},
     symbols::ExplanationSymbol,
     text::Text,
 };
+use serde_json::{Value, json};
 use std::{path::Path, str::FromStr};
 use tower_lsp::{
     UriExt,
@@ -197,6 +199,8 @@ pub struct ActionRequest<'a> {
     pub encoding: Encoding,
     /// `true` if edits may name the version of the document that they are for.
     pub versioned: bool,
+    /// `true` if it shows what a fix has changed.
+    pub shows_applied: bool,
 }
 
 /// Actions, each with the diagnostics of its explanation among those that the client asks about.
@@ -234,13 +238,45 @@ fn code_action(action: OfferedAction, asked: &ActionRequest<'_>) -> CodeAction {
     };
     match action.doing {
         Doing::Command(offer) => proto.command = Some(command(offer)),
-        Doing::Edits(files) => proto.edit = Some(workspace_edit(files, asked)),
+        Doing::Edits(files) => {
+            proto.command = asked
+                .shows_applied
+                .then(|| fix_applied(&proto.title, &files));
+            proto.edit = Some(workspace_edit(files, asked));
+        }
+        Doing::More(rest) => {
+            let rest = rest.into_iter().map(|action| code_action(action, asked));
+            let arguments = vec![json!(action.explanation), json!(rest.collect::<Vec<_>>())];
+            proto.command = Some(command(Offer {
+                title: proto.title.clone(),
+                command: lens::MORE,
+                arguments,
+            }));
+        }
         Doing::Nothing(reason) => {
             let reason = reason.to_owned();
             proto.disabled = Some(CodeActionDisabled { reason });
         }
     }
     proto
+}
+
+/// The command by which a client shows what a fix has changed, after it has made the edits.
+fn fix_applied(title: &str, files: &[FileEdits]) -> Command {
+    let place = |place: ChangedPlace| {
+        let at = Position::new(place.line as u32, 0);
+        let location = Location::new(uri(&place.path)?, Range::new(at, at));
+        Some(json!({ "location": location, "text": place.text }))
+    };
+    let places: Vec<Value> = applied::places(files)
+        .into_iter()
+        .filter_map(place)
+        .collect();
+    command(Offer {
+        title: title.to_owned(),
+        command: lens::FIX_APPLIED,
+        arguments: vec![json!(title), json!(places)],
+    })
 }
 
 /// Edits of several files: with versions for clients that check them.

@@ -45,8 +45,8 @@ async fn quiet(client: &mut Client) {
         .await;
 }
 
-/// The fixes at a line (from 1).
-async fn fixes(client: &mut Client, file: &Path, line: u32, only: Value) -> Vec<Value> {
+/// The actions at a line (from 1).
+async fn actions(client: &mut Client, file: &Path, line: u32, only: Value) -> Vec<Value> {
     let at = json!({ "line": line - 1, "character": 0 });
     let params = json!({
         "textDocument": { "uri": uri(file) },
@@ -54,9 +54,14 @@ async fn fixes(client: &mut Client, file: &Path, line: u32, only: Value) -> Vec<
         "context": { "diagnostics": [], "only": only },
     });
     let actions = client.request("textDocument/codeAction", params).await;
-    let is_fix = |action: &&Value| action.get("command").is_none();
-    let actions = actions.as_array().unwrap();
-    actions.iter().filter(is_fix).cloned().collect()
+    actions.as_array().unwrap().clone()
+}
+
+/// The fixes among them.
+async fn fixes(client: &mut Client, file: &Path, line: u32, only: Value) -> Vec<Value> {
+    let mut actions = actions(client, file, line, only).await;
+    actions.retain(|action| action.get("command").is_none());
+    actions
 }
 
 /// A text with the edits of one file made, columns in bytes.
@@ -98,12 +103,8 @@ async fn a_fix_is_offered_at_the_lines_of_its_explanation() {
     );
     let all = client.request("unsnarl/explanations", Value::Null).await;
     let explanation = &all["explanations"][0];
-    let (title, id) = (&explanation["fixes"][0]["title"], &explanation["id"]);
-    let told = format!(
-        "unsnarl: {} (not tried: unsnarl verify {}:1)",
-        title.as_str().unwrap(),
-        id.as_str().unwrap()
-    );
+    let title = &explanation["fixes"][0]["title"];
+    let told = format!("unsnarl: {} (not tried)", title.as_str().unwrap());
     assert_eq!(first["title"], told);
     let [file] = first["edit"]["documentChanges"]
         .as_array()
@@ -123,11 +124,66 @@ async fn a_fix_is_offered_at_the_lines_of_its_explanation() {
         let there = fixes(&mut client, &source, line, Value::Null).await;
         assert_eq!(there[0]["title"], told, "line {line}, which it edits");
     }
+    let between = fixes(&mut client, &source, READ + 2, Value::Null).await;
+    assert_eq!(
+        between[0]["title"], told,
+        "a line of the step that it makes"
+    );
 
     let elsewhere = fixes(&mut client, &source, 8, Value::Null).await;
     assert_eq!(elsewhere, [] as [Value; 0]);
     let refactorings = fixes(&mut client, &source, READ, json!(["refactor"])).await;
     assert_eq!(refactorings, [] as [Value; 0]);
+    client.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_menu_has_three_entries_and_applying_tells_what_changed() {
+    let workspace = BankWorkspace::new();
+    let source = workspace.source();
+    let mut able = able();
+    let commands = ["showExplanation", "nextStep", "replay", "verify"];
+    let commands = commands.iter().chain(&["more", "fixApplied"]);
+    let commands: Vec<String> = commands.map(|name| format!("unsnarl.{name}")).collect();
+    able["experimental"] = json!({ "unsnarl": { "commands": commands } });
+    let mut client = settled(&workspace, able).await;
+    let offered = actions(&mut client, &source, READ, Value::Null).await;
+    let titles: Vec<&str> = offered
+        .iter()
+        .map(|one| one["title"].as_str().unwrap())
+        .collect();
+    assert_eq!(titles.len(), 3, "{titles:?}");
+    assert_eq!(titles[1], "unsnarl: explain");
+    assert_eq!(
+        titles[2],
+        "unsnarl: more (another thread's update of `balance` was…)"
+    );
+    let rest = offered[2]["command"]["arguments"][1].as_array().unwrap();
+    let rest: Vec<&str> = rest
+        .iter()
+        .map(|one| one["title"].as_str().unwrap())
+        .collect();
+    assert!(rest.contains(&"unsnarl: replay"), "{rest:?}");
+    assert!(
+        rest.contains(&"unsnarl: this is harmless (suppress)"),
+        "{rest:?}"
+    );
+
+    let told = &offered[0]["command"];
+    assert_eq!(told["command"], "unsnarl.fixApplied");
+    let edits = &offered[0]["edit"]["documentChanges"][0]["edits"];
+    let text = edited(SOURCE, edits.as_array().unwrap());
+    let lines: Vec<&str> = text.lines().collect();
+    for place in told["arguments"][1].as_array().unwrap() {
+        let line = place["location"]["range"]["start"]["line"]
+            .as_u64()
+            .unwrap() as usize;
+        let said = place["text"].as_str().unwrap();
+        assert!(
+            said == "(removed)" || lines[line].contains(said),
+            "{place} in {text}"
+        );
+    }
     client.shutdown().await;
 }
 
