@@ -46,7 +46,8 @@ fn main() -> ExitCode {
         _ if has("--list") => println!("neovim: test"),
         _ => {
             return finish(&[
-                with_neovim(|nvim| drive(nvim, "spec.lua")),
+                with_neovim(|nvim| drive(nvim, "spec.lua", Installed::Folder)),
+                with_neovim(|nvim| drive(nvim, "person.lua", Installed::Clone)),
                 with_neovim(latency),
             ]);
         }
@@ -75,13 +76,21 @@ fn finish(parts: &[Option<Output>]) -> ExitCode {
 }
 
 fn latency(nvim: &Path) -> Output {
-    let output = drive(nvim, "latency.lua");
+    let output = drive(nvim, "latency.lua", Installed::Folder);
     report_latency(&output);
     output
 }
 
+/// The way in which the plugin is installed.
+enum Installed {
+    /// By its folder.
+    Folder,
+    /// By the repository, as plugin managers do it.
+    Clone,
+}
+
 /// Runs one Lua file in a Neovim of its own, in a new workspace with one run that is going to land.
-fn drive(nvim: &Path, script: &str) -> Output {
+fn drive(nvim: &Path, script: &str, installed: Installed) -> Output {
     let workspace = BankWorkspace::new();
     let (folder, home) = (workspace.path(), workspace.path().join("home"));
     fs::create_dir(folder.join("prepared")).unwrap();
@@ -103,6 +112,9 @@ fn drive(nvim: &Path, script: &str) -> Output {
     ));
     for folder in ["CONFIG", "DATA", "STATE", "CACHE"] {
         command.env(format!("XDG_{folder}_HOME"), &home);
+    }
+    if let Installed::Clone = installed {
+        command.env("UNSNARL_TEST_CLONE", plugin.join("../.."));
     }
     command
         .current_dir(&folder)

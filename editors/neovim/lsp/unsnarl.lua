@@ -36,12 +36,29 @@ local commands = {
   ['unsnarl.verify'] = function(command)
     require('unsnarl.terminal').verify(command.arguments[1])
   end,
+  ['unsnarl.more'] = function(command, ctx)
+    require('unsnarl.fix').more(command.arguments[2], assert(vim.lsp.get_client_by_id(ctx.client_id)))
+  end,
+  ['unsnarl.fixApplied'] = function(command, ctx)
+    require('unsnarl.fix').applied(command.arguments[1], command.arguments[2], assert(vim.lsp.get_client_by_id(ctx.client_id)))
+  end,
 }
 
 ---@type vim.lsp.Config
 return {
   commands = commands,
-  capabilities = { experimental = { unsnarl = { commands = vim.tbl_keys(commands) } } },
+  handlers = {
+    ['unsnarl/statusChanged'] = function(...)
+      require('unsnarl.progress').on_status_changed(...)
+    end,
+    ['workspace/inlayHint/refresh'] = function(...)
+      return require('unsnarl.hints').on_refresh(...)
+    end,
+    ['textDocument/inlayHint'] = function(...)
+      require('unsnarl.hints').on_hints(...)
+    end,
+  },
+  capabilities = { experimental = { unsnarl = { status = true, commands = vim.tbl_keys(commands) } } },
   cmd = options.cmd,
   filetypes = { 'c', 'cpp' },
   root_dir = root_dir,

@@ -13,13 +13,29 @@ if vim.tbl_get(vim.g, 'unsnarl', 'enabled') ~= false then
   vim.lsp.enable('unsnarl')
 end
 
+local group = vim.api.nvim_create_augroup('unsnarl', {})
+
+-- Neovim itself writes into its log only that a server cannot be started.
+vim.api.nvim_create_autocmd('FileType', {
+  group = group,
+  pattern = { 'c', 'cpp' },
+  callback = function(event)
+    if vim.bo[event.buf].buftype == '' and vim.lsp.is_enabled('unsnarl') then
+      require('unsnarl.binary').check()
+    end
+  end,
+})
+
 vim.api.nvim_create_autocmd('LspAttach', {
-  group = vim.api.nvim_create_augroup('unsnarl', {}),
+  group = group,
   callback = function(event)
     local client = vim.lsp.get_client_by_id(event.data.client_id)
     if client and client.name == 'unsnarl' then
       require('unsnarl.float').install()
       require('unsnarl.hints').attach(event.buf)
+      require('unsnarl.lens').attach(event.buf)
+      require('unsnarl.keys').attach(event.buf)
+      require('unsnarl.progress').install()
     end
   end,
 })
@@ -35,7 +51,7 @@ end, {
 })
 
 -- Offered, not forced: map them as you like, e.g. vim.keymap.set('n', ']u', '<Plug>(unsnarl-next)').
-local names = { 'explain', 'status', 'steps', 'next', 'previous', 'jump', 'dsp', 'select', 'suppress', 'hints', 'confirm', 'record', 'replay', 'verify' }
+local names = { 'explain', 'status', 'steps', 'next', 'previous', 'jump', 'dsp', 'select', 'suppress', 'lens', 'hints', 'confirm', 'record', 'replay', 'verify' }
 vim.list_extend(names, { 'debug', 'debug-next', 'debug-previous', 'debug-failure', 'debug-no-return', 'debug-passing', 'debug-failing' })
 for _, name in ipairs(names) do
   vim.keymap.set('n', ('<Plug>(unsnarl-%s)'):format(name), ('<Cmd>Unsnarl %s<CR>'):format(name))

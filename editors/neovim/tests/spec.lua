@@ -236,7 +236,7 @@ rig.main(function()
   end)
   vim.notify = notify
   holds('status', told or '', '1 run, 1 failing, 1 explanation')
-  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'confirm', 'debug', 'debug-failing', 'debug-failure', 'debug-next', 'debug-no-return', 'debug-passing', 'debug-previous', 'dsp', 'explain', 'hints', 'jump', 'next', 'previous', 'record', 'replay', 'select', 'status', 'steps', 'suppress', 'verify' }))
+  check('completion', vim.deep_equal(vim.fn.getcompletion('Unsnarl ', 'cmdline'), { 'confirm', 'debug', 'debug-failing', 'debug-failure', 'debug-next', 'debug-no-return', 'debug-passing', 'debug-previous', 'dsp', 'explain', 'hints', 'jump', 'lens', 'next', 'previous', 'record', 'replay', 'select', 'status', 'steps', 'suppress', 'verify' }))
 
   debugging()
 

@@ -25,7 +25,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
 ];
 
 /// Parts of the plugin for Neovim that work without its tests.
-const NEOVIM: [&str; 5] = ["doc", "lsp", "lua", "plugin", "README.md"];
+const NEOVIM: [&str; 6] = ["doc", "lsp", "lua", "plugin", "syntax", "README.md"];
 
 /// Builds everything, and fills the tree. The runtime and its header are in the binary.
 pub fn fill(tree: &Path) -> Result<()> {

@@ -3,29 +3,30 @@ local M = {}
 
 local ask = require('unsnarl.request').ask
 
---- Shows lines in a split that goes away with `q`.
----@param lines string[]
-local function show(lines)
-  vim.cmd('botright new')
-  local bufnr = vim.api.nvim_get_current_buf()
-  vim.api.nvim_buf_set_lines(bufnr, 0, -1, true, lines)
-  vim.bo[bufnr].buftype, vim.bo[bufnr].bufhidden, vim.bo[bufnr].swapfile = 'nofile', 'wipe', false
-  vim.bo[bufnr].modifiable, vim.bo[bufnr].filetype = false, 'unsnarl'
-  vim.api.nvim_win_set_height(0, math.min(#lines, math.floor(vim.o.lines / 2)))
-  vim.keymap.set('n', 'q', '<cmd>close<cr>', { buffer = bufnr, desc = 'Close the explanations' })
-end
-
 --- Shows all explanations as text; what there is instead when nothing is explained.
 local function explain()
-  ask('unsnarl/explanations', nil, function(result)
-    local texts = vim.tbl_map(function(explanation)
-      return vim.trim(explanation.text)
-    end, result.explanations)
-    if #texts == 0 then
+  ask('unsnarl/explanations', nil, function(result, client)
+    if #result.explanations == 0 then
       M.run({ 'status' })
       return
     end
-    show(vim.split(table.concat(texts, '\n\n'), '\n'))
+    local scratch = require('unsnarl.scratch')
+    local lines, places = {}, {}
+    for at, explanation in ipairs(result.explanations) do
+      local own = scratch.places(explanation)
+      local text = vim.trim(explanation.text)
+      if type(explanation.label) == 'string' then
+        text = ('Runs of %s:\n%s'):format(explanation.label, text)
+      end
+      for _, line in ipairs(vim.split((at == 1 and '' or '\n') .. text, '\n')) do
+        lines[#lines + 1] = line
+        places[#lines] = own
+      end
+    end
+    local bufnr = scratch.open('unsnarl://explanations', lines)
+    scratch.map_places(bufnr, function(row)
+      return places[row]
+    end, client)
   end)
 end
 
@@ -39,12 +40,6 @@ end
 local function hints()
   local all = require('unsnarl.hints')
   all.enable(not all.are_enabled())
-end
-
---- Runs the program of the selected explanation again, in the background, to confirm it and to try its fixes. From
---- then on that is done for all of the project until Neovim ends.
-local function confirm()
-  ask('workspace/executeCommand', { command = 'unsnarl.confirm' }, function() end)
 end
 
 --- Calls an explanation harmless, once the user has said why; the server writes it down.
@@ -89,7 +84,7 @@ end
 --- The subcommands, declared once: completion and help are made of this.
 ---@type unsnarl.Command[]
 M.all = {
-  { name = 'explain', run = explain, help = 'All explanations in a split; `q` closes it.' },
+  { name = 'explain', run = explain, help = 'All explanations in a split: `<CR>` goes to the place that a line names, `q` closes it.' },
   { name = 'status', run = status, help = 'One line: how many runs were read, and what is wrong.' },
   {
     name = 'steps',
@@ -127,10 +122,15 @@ M.all = {
     run = suppress,
     help = 'Call the selected explanation harmless, with the reason: it is written into .unsnarl-suppressions.toml.',
   },
+  {
+    name = 'lens',
+    run = lazily('unsnarl.lens', 'run'),
+    help = 'Choose among the code lenses of this line: what can be done with its explanation.',
+  },
   { name = 'hints', run = hints, help = 'Show or hide the hints at the ends of lines.' },
   {
     name = 'confirm',
-    run = confirm,
+    run = lazily('unsnarl.confirm', 'run'),
     help = 'Run the program again in the background, to confirm the explanations and to try their fixes; from then on '
       .. 'in this project until Neovim ends.',
   },

@@ -22,7 +22,7 @@ local function find(id)
     local result = response and response.result
     for _, explanation in ipairs(result and result.explanations or {}) do
       if explanation.id == (id or result.selected) then
-        return explanation, client.root_dir
+        return explanation, explanation.folder
       end
     end
   end
@@ -58,7 +58,7 @@ function M.register()
   if dap.adapters[TYPE] then
     return true
   end
-  dap.adapters[TYPE] = { type = 'executable', command = require('unsnarl.options').get().cmd[1], args = { 'dap' } }
+  dap.adapters[TYPE] = { type = 'executable', command = require('unsnarl.binary').path(), args = { 'dap' } }
   local selected = setmetatable({ type = TYPE, request = 'launch', name = 'unsnarl: failing run of the selected explanation' }, {
     -- nvim-dap calls this when the configuration is chosen.
     __call = function(own)

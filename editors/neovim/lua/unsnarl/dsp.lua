@@ -103,8 +103,8 @@ end
 
 ---@param side unsnarl.Side
 local function prepare(side)
-  local bo, wo = vim.bo[side.bufnr], vim.wo[side.winid]
-  bo.buftype, bo.bufhidden, bo.swapfile, bo.filetype = 'nofile', 'wipe', false, 'unsnarl'
+  local wo = vim.wo[side.winid]
+  require('unsnarl.scratch').name(side.bufnr, ('unsnarl://%s/%s'):format(side.passes and 'passes' or 'fails', side.order.run))
   wo.wrap, wo.number, wo.relativenumber, wo.signcolumn, wo.cursorline = false, false, false, 'yes:1', true
   wo.scrollbind, wo.cursorbind, wo.fillchars = true, true, 'eob: '
   wo.winbar = ('%%#%s#%s%%*  %%<%s'):format(

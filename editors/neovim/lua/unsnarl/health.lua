@@ -3,16 +3,18 @@ local M = {}
 
 local health = vim.health
 
----@param executable string
-local function check_binary(executable)
-  local path = vim.fn.exepath(executable)
-  if path == '' then
-    health.error(('`%s` was not found'):format(executable), {
-      'Install it: `cargo install --path cli` in the folder of unsnarl.',
-      "Or say where it is: vim.g.unsnarl = { cmd = { '/path/to/unsnarl', 'lsp' } }",
-    })
-    return
+---@return boolean usable
+local function check_binary()
+  local reason, advice = require('unsnarl.binary').problem()
+  if reason then
+    health.error(reason, advice)
+    return false
   end
+  if type(vim.lsp.config.unsnarl.cmd) == 'function' then
+    health.ok('the server is started by a function of your own')
+    return true
+  end
+  local path = vim.fn.exepath(require('unsnarl.binary').path())
   local found, result = pcall(function()
     return vim.system({ path, '--version' }, { text = true }):wait(5000)
   end)
@@ -21,6 +23,7 @@ local function check_binary(executable)
   else
     health.error(('`%s --version` fails'):format(path), { 'Build and install unsnarl again.' })
   end
+  return true
 end
 
 local function check_options()
@@ -67,16 +70,14 @@ function M.check()
     return
   end
   check_options()
-  local cmd = vim.lsp.config.unsnarl.cmd
-  if type(cmd) == 'table' then
-    check_binary(cmd[1])
-  end
+  local is_usable = check_binary()
 
   health.start('unsnarl: language server')
   local clients = vim.lsp.get_clients({ name = 'unsnarl' })
   if #clients == 0 then
-    local why = vim.lsp.is_enabled('unsnarl') and 'open a C or C++ file first'
-      or "it is not enabled: vim.lsp.enable('unsnarl')"
+    local why = not is_usable and 'the binary is missing, see above; after installing it reload the file with `:edit`'
+      or not vim.lsp.is_enabled('unsnarl') and "it is not enabled: vim.lsp.enable('unsnarl')"
+      or 'open a C or C++ file first'
     health.warn('not running: ' .. why)
   end
   for _, client in ipairs(clients) do

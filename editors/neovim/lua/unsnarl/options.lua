@@ -6,6 +6,8 @@ local M = {}
 ---@field enabled boolean Start it by itself for C and C++.
 ---@field runs_folder string Folder that run files land in, relative to the project.
 ---@field confirm string Run programs again in the background: 'ask' (`:Unsnarl confirm` does it), 'always' or 'never'.
+---@field lenses boolean Show above a cause what can be done with its explanation (`:Unsnarl lens` does it).
+---@field mappings boolean Map the suggested keys in buffers of the server: |unsnarl-mappings|.
 ---@field hints boolean Show steps and invariants at the ends of lines.
 ---@field steps_in_float boolean Show the steps of an explanation in the diagnostic float (Neovim 0.11 draws none).
 
@@ -15,6 +17,8 @@ local defaults = {
   enabled = true,
   runs_folder = '.unsnarl/runs',
   confirm = 'ask',
+  lenses = true,
+  mappings = false,
   hints = true,
   steps_in_float = true,
 }

@@ -1,27 +1,37 @@
 --- Requests to the language server.
 local M = {}
 
---- The client of the current buffer, or any of another buffer.
+--- The client of the current buffer, or any of another buffer; none that is about to end.
 ---@return vim.lsp.Client?
 local function client()
-  local here = vim.lsp.get_clients({ name = 'unsnarl', bufnr = 0 })[1]
-  return here or vim.lsp.get_clients({ name = 'unsnarl' })[1]
+  for _, filter in ipairs({ { name = 'unsnarl', bufnr = 0 }, { name = 'unsnarl' } }) do
+    for _, one in ipairs(vim.lsp.get_clients(filter)) do
+      if not one:is_stopped() then
+        return one
+      end
+    end
+  end
 end
 
 --- Asks, and hands on what is answered; says so when nobody can be asked.
 ---@param method string
 ---@param params table?
 ---@param on_result fun(result: table, client: vim.lsp.Client)
-function M.ask(method, params, on_result)
+---@param on_error fun()?
+function M.ask(method, params, on_result, on_error)
   local server = client()
   if not server then
-    vim.notify('unsnarl is not running: open a C or C++ file, or see :checkhealth unsnarl', vim.log.levels.WARN)
+    local why = require('unsnarl.binary').problem() or 'open a C or C++ file'
+    vim.notify(('unsnarl is not running: %s, or see :checkhealth unsnarl'):format(why), vim.log.levels.WARN)
     return
   end
   ---@diagnostic disable-next-line: param-type-mismatch a method of our own
   server:request(method, params, function(err, result)
     if err then
       vim.notify('unsnarl: ' .. err.message, vim.log.levels.ERROR)
+      if on_error then
+        on_error()
+      end
     else
       on_result(result, server)
     end

@@ -39,7 +39,8 @@ function M.select()
       prompt = 'Show the steps of',
       kind = 'unsnarl.explanation',
       format_item = function(explanation)
-        return (explanation.id == result.selected and '* ' or '  ') .. explanation.headline
+        local of = type(explanation.label) == 'string' and (' (%s)'):format(explanation.label) or ''
+        return (explanation.id == result.selected and '* ' or '  ') .. explanation.headline .. of
       end,
     }, function(explanation)
       if explanation then
