@@ -25,6 +25,8 @@ pub enum SettingKind {
     Switch,
     /// A whole number from 1.
     Number,
+    /// Paths by paths.
+    Paths,
     /// One of these words. Only the user gives it, no project.
     Permission(&'static [&'static str]),
 }
@@ -36,6 +38,7 @@ impl SettingKind {
             Self::Folder | Self::Permission(_) => "string",
             Self::Switch => "boolean",
             Self::Number => "integer",
+            Self::Paths => "object",
         }
     }
 }
@@ -62,6 +65,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: SettingKind::Folder,
         default: ".unsnarl/runs",
         doc: "Folder that run files land in, relative to each workspace folder.",
+    },
+    Setting {
+        name: "sourceMap",
+        kind: SettingKind::Paths,
+        default: "{}",
+        doc: "Places of sources that were recorded elsewhere, in a container for instance: `{ \"/src\": \"/home/me/project\" }` replaces the beginning of paths. A place may be relative to the workspace folder. Without it places are found by the content of sources and programs, and by the ends of paths.",
     },
     Setting {
         name: "stepHints",
@@ -100,6 +109,8 @@ pub const SETTINGS: &[Setting] = &[
 pub struct Config {
     /// `runsFolder`.
     pub runs_folder: PathBuf,
+    /// `sourceMap`.
+    pub source_map: Vec<(PathBuf, PathBuf)>,
     /// `stepHints`.
     pub step_hints: bool,
     /// `invariantHints`.
@@ -116,6 +127,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             runs_folder: PathBuf::from(".unsnarl/runs"),
+            source_map: Vec::new(),
             step_hints: true,
             invariant_hints: true,
             code_lens: true,
@@ -152,6 +164,7 @@ impl Config {
         };
         match name {
             "runsFolder" => self.runs_folder = folder(value)?,
+            "sourceMap" => self.source_map = source_map(value)?,
             "stepHints" => self.step_hints = switch()?,
             "invariantHints" => self.invariant_hints = switch()?,
             "codeLens" => self.code_lens = switch()?,
@@ -185,6 +198,23 @@ fn number(name: &str, value: &Value) -> Result<u64, String> {
     let number = value.as_u64().filter(|number| *number > 0);
     number.ok_or_else(|| {
         format!("the setting unsnarl.{name} is {value}, but has to be a whole number from 1")
+    })
+}
+
+fn source_map(value: &Value) -> Result<Vec<(PathBuf, PathBuf)>, String> {
+    let pair = |(from, to): (&String, &Value)| {
+        let from = Path::new(from);
+        let to = to.as_str().filter(|_| from.is_absolute())?;
+        Some((from.to_owned(), PathBuf::from(to)))
+    };
+    let pairs = value
+        .as_object()
+        .and_then(|all| all.iter().map(pair).collect());
+    pairs.ok_or_else(|| {
+        format!(
+            "the setting unsnarl.sourceMap is {value}, but has to give each beginning of a recorded \
+             path, from /, its place, such as {{ \"/src\": \"/home/me/project\" }}"
+        )
     })
 }
 
@@ -230,6 +260,8 @@ mod tests {
             json!({"runsFolder": "../x"}),
             json!({"runsFolder": "/x"}),
             json!({"a": 1}),
+            json!({"sourceMap": {"/src": 1}}),
+            json!({"sourceMap": {"src": "/w"}}),
             json!({"stepHints": "no"}),
             json!({"memory": 0}),
             json!({"confirm": "yes"}),
@@ -244,7 +276,7 @@ mod tests {
         for setting in SETTINGS {
             let value = match setting.kind {
                 SettingKind::Folder | SettingKind::Permission(_) => json!(setting.default),
-                SettingKind::Switch | SettingKind::Number => {
+                SettingKind::Switch | SettingKind::Number | SettingKind::Paths => {
                     serde_json::from_str(setting.default).unwrap()
                 }
             };

@@ -20,6 +20,9 @@ use unsnarl_core::fixes::{FileEdit, Fix, Position};
 /// Reason against a fix whose lines have changed.
 const CHANGED: &str =
     "the lines changed since the run was recorded: build, record and explain again";
+/// Reason against a fix of a file that is not there.
+const NOT_FOUND: &str =
+    "the source was not found: the setting unsnarl.sourceMap says where the sources are now";
 /// Reason against a fix whose recorded text was never seen.
 const UNSEEN: &str = "the source is not the one that was recorded: build, record and explain again";
 
@@ -80,9 +83,9 @@ fn in_file(
     edits: &[&FileEdit],
 ) -> Result<FileEdits, &'static str> {
     let sources = &state.sources;
+    let found = sources.find(root, recorded).ok_or(NOT_FOUND)?;
     let before = sources.recorded(recorded).ok_or(UNSEEN)?;
-    let found = sources.find(root, recorded).ok_or(UNSEEN)?;
-    let now = sources.current(&found.path).ok_or(UNSEEN)?;
+    let now = sources.current(&found.path).ok_or(NOT_FOUND)?;
     let document = sources.open.get(&found.path);
     let follower = Follower {
         before: &before,

@@ -11,7 +11,10 @@ use crate::{
     suppressed, to_proto,
 };
 use serde::{Deserialize, Serialize};
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tower_lsp::lsp_types::Location;
 use unsnarl_core::{EdgeKind, Explanation, Place};
 
@@ -59,6 +62,9 @@ pub struct ExplanationAndPlaces {
     /// Current places of its sites, in their order.
     #[serde(rename = "siteLocations")]
     pub sites: Vec<Option<Location>>,
+    /// Names of its files that were not found: their places have no location for that reason.
+    #[serde(rename = "notFound")]
+    pub not_found: Vec<String>,
     /// Place of the failure.
     #[serde(rename = "failureLocation")]
     pub failure: Option<Location>,
@@ -112,6 +118,11 @@ impl ExplanationAndPlaces {
             failure: explanation.failure.site.as_ref().and_then(now),
             command: meta.map_or_else(Vec::new, |meta| meta.command.clone()),
             directory: meta.map_or_else(String::new, |meta| meta.directory.clone()),
+            not_found: explained
+                .files()
+                .filter(|(_, recorded)| state.sources.find(root, recorded).is_none())
+                .map(|(file, _)| file.clone())
+                .collect(),
             folder: root.path.clone(),
             label: label(state, &root.path),
             text: unsnarl_core::render::text(&explanation),
@@ -225,6 +236,9 @@ pub struct StatusResult {
     pub memory: MemoryInUse,
     /// Number of marks that are not shown because their line changed.
     pub stale: usize,
+    /// Recorded source files that were not found, by their recorded paths.
+    #[serde(rename = "notFound")]
+    pub not_found: Vec<PathBuf>,
     /// Run files and folders that cannot be used, with the reason.
     pub broken: Vec<Unreadable>,
     /// Run folders that are watched.
@@ -288,6 +302,7 @@ impl StatusResult {
                 limit: state.config.memory,
             },
             stale,
+            not_found: state.not_found().into_iter().collect(),
             broken,
             folders: state
                 .folders
@@ -392,7 +407,22 @@ fn message(status: &StatusResult, watch_problem: Option<&str>, by_folder: &str) 
             count(status.stale, "mark")
         ));
     }
+    if let Some(first) = status.not_found.first() {
+        parts.push(not_found(first, status.not_found.len()));
+    }
     parts.join("; ")
+}
+
+/// Text about recorded files that were not found: one of them, and their number.
+pub fn not_found(one: &Path, number: usize) -> String {
+    let others = match number {
+        0 | 1 => String::new(),
+        _ => format!(" and {}", count(number - 1, "other file")),
+    };
+    format!(
+        "{}{others} not found: the setting unsnarl.sourceMap says where the sources are now",
+        one.display()
+    )
 }
 
 /// A count in words: `1 run`, `2 runs`.

@@ -6,10 +6,10 @@ use crate::{
     encoding::Encoding,
     event::{DocumentEvent, EditAbilities},
     facts::{ExplainedFact, Folder, FolderFacts},
-    follow::Recorded,
+    follow::{Recorded, sha256},
     marks::{self, FileMarks},
     outgoing::Terms,
-    paths::{Root, candidates},
+    paths::{Root, SourceMap, candidates},
     sources::Sources,
     unexplained::UnexplainedFailure,
 };
@@ -18,6 +18,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+use unsnarl_trace::files::read_regular;
 
 /// The state of the server.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +53,8 @@ pub struct ServerState {
     pub quiescent: bool,
     /// The reason for which the folders cannot be watched, if they cannot.
     pub watch_problem: Option<String>,
+    /// Folders of the workspace that sources may be in.
+    pub tree: Arc<BTreeSet<PathBuf>>,
 }
 
 /// The state at one moment.
@@ -89,6 +92,8 @@ pub enum StateChange {
     RemoveFolder(PathBuf),
     /// New settings.
     Config(Config),
+    /// Folders of the workspace that sources may be in.
+    Tree(BTreeSet<PathBuf>),
     /// The explanation that the user selects; `None` is the best one.
     Choose(Option<String>),
     /// An open document.
@@ -137,7 +142,14 @@ impl Host {
             StateChange::AddFolder(path) => state.add_folder(path, true),
             StateChange::FindFolder(path) => state.add_folder(path, false),
             StateChange::RemoveFolder(path) => state.remove_folder(&path),
-            StateChange::Config(config) => state.config = config,
+            StateChange::Config(config) => {
+                state.config = config;
+                state.map_sources();
+            }
+            StateChange::Tree(tree) => {
+                state.tree = Arc::new(tree);
+                state.map_sources();
+            }
             StateChange::Choose(id) => state.chosen = id,
             StateChange::Document(event) => state.change_document(event),
             StateChange::SourceOnDisk(path) => state.source_changed(&path),
@@ -266,6 +278,29 @@ impl ServerState {
             Some(folder) => folder.is_of_workspace |= is_of_workspace,
             None => self.folders.push(Folder::new(path, is_of_workspace)),
         }
+        self.map_sources();
+    }
+
+    /// Tells each folder where sources may be, and looks for them anew if that is elsewhere than before.
+    fn map_sources(&mut self) {
+        let workspace: Vec<PathBuf> = self
+            .folders
+            .iter()
+            .filter(|folder| folder.is_of_workspace)
+            .map(|folder| folder.root.path.clone())
+            .collect();
+        let mut is_new = false;
+        for folder in &mut self.folders {
+            let map = source_map(&folder.root.path, &workspace, &self.config, &self.tree);
+            if *folder.root.map != map {
+                folder.root.map = Arc::new(map);
+                is_new = true;
+            }
+        }
+        if is_new {
+            self.sources.forget_moved();
+            self.load_sources();
+        }
     }
 
     fn remove_folder(&mut self, path: &Path) {
@@ -313,10 +348,25 @@ impl ServerState {
 
     fn load_sources(&mut self) {
         let mut sources = std::mem::take(&mut self.sources);
+        for (root, explained) in self.explained() {
+            note_moved_program(&mut sources, root, explained);
+        }
+        for (root, recorded) in self.recorded() {
+            sources.load(root, recorded);
+        }
+        // Once more for those that were read before it was known where their folder is now.
         for (root, recorded) in self.recorded() {
             sources.load(root, recorded);
         }
         self.sources = sources;
+    }
+
+    /// Recorded files that are nowhere to be found, by their recorded paths.
+    pub fn not_found(&self) -> BTreeSet<PathBuf> {
+        let lost = self.recorded().filter(|(root, recorded)| {
+            !recorded.lines.is_empty() && self.sources.find(root, recorded).is_none()
+        });
+        lost.map(|(_, recorded)| recorded.origin.clone()).collect()
     }
 
     /// Reads the suppressions of each folder.
@@ -345,5 +395,53 @@ impl ServerState {
         let mut sources = std::mem::take(&mut self.sources);
         sources.keep_only(self.recorded());
         self.sources = sources;
+    }
+}
+
+/// The places of sources for runs of a folder.
+fn source_map(
+    folder: &Path,
+    workspace: &[PathBuf],
+    config: &Config,
+    tree: &Arc<BTreeSet<PathBuf>>,
+) -> SourceMap {
+    let own = workspace.iter().find(|root| folder.starts_with(root));
+    let up_to_own = folder
+        .ancestors()
+        .skip(1)
+        .take_while(|above| own.is_some_and(|own| above.starts_with(own)));
+    let mut above: Vec<PathBuf> = up_to_own.map(Path::to_owned).collect();
+    let others = workspace.iter().filter(|root| *root != folder);
+    above.extend(others.filter(|root| Some(*root) != own).cloned());
+    let base = own.or(workspace.first()).map_or(folder, PathBuf::as_path);
+    let set = config.source_map.iter();
+    SourceMap {
+        set: set
+            .map(|(from, to)| (from.clone(), base.join(to)))
+            .collect(),
+        above,
+        folders: tree.clone(),
+    }
+}
+
+/// Bytes of a program up to which it is compared with the recorded one.
+const MAX_PROGRAM_BYTES: u64 = 64 << 20;
+
+/// Notes a folder that has moved, if the recorded program is elsewhere, unchanged.
+fn note_moved_program(sources: &mut Sources, root: &Root, explained: &ExplainedFact) {
+    let Some(run) = &explained.evidence else {
+        return;
+    };
+    let program = Path::new(&run.meta.directory).join(&run.meta.program);
+    if run.meta.build_id.is_empty() || program.exists() || !sources.is_first_search(root, &program)
+    {
+        return;
+    }
+    let found = candidates(root, &program).into_iter().find(|path| {
+        let bytes = read_regular(path, MAX_PROGRAM_BYTES);
+        bytes.is_ok_and(|bytes| sha256(&bytes) == run.meta.build_id)
+    });
+    if let Some(found) = found {
+        sources.add_moved(root, &program, &found);
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     marks::FileMarks,
     op_queue::OpQueue,
     outgoing::{AnalysisProgress, Outgoing},
+    paths::SourceMap,
     permission::Permissions,
     places::{Finder, Places, RunSearch, SearchScope},
     suppressed,
@@ -279,7 +280,8 @@ impl MainLoop {
             self.host.apply(StateChange::FindFolder(new.clone()));
             self.tend_folder(new.clone());
         }
-        let changed = known != places.corpora;
+        let changed = known != places.corpora || *state.tree != places.tree;
+        self.host.apply(StateChange::Tree(places.tree.clone()));
         for text in self.search.name_cut(&places) {
             self.tell(Outgoing::Info(text));
         }
@@ -547,6 +549,7 @@ impl MainLoop {
             let folders = folders
                 .into_iter()
                 .map(|root| WatchedFolder {
+                    map: self.map_of(&root),
                     runs: self.runs_of(&root),
                     may_run: self.consent.may_run(&root),
                     trust: self.consent.trust(&root),
@@ -576,6 +579,14 @@ impl MainLoop {
             .iter()
             .map(|folder| folder.root.path.clone())
             .collect()
+    }
+
+    /// Places of sources for the runs of a folder.
+    fn map_of(&self, folder: &Path) -> Arc<SourceMap> {
+        let state = self.host.snapshot();
+        let mut folders = state.folders.iter();
+        let found = folders.find(|one| one.root.path == folder);
+        found.map_or_else(Arc::default, |one| one.root.map.clone())
     }
 
     fn runs_of(&self, folder: &Path) -> PathBuf {

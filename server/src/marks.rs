@@ -83,7 +83,7 @@ pub fn of_all(state: &ServerState) -> (BTreeMap<PathBuf, FileMarks>, usize) {
         let located = FollowedFiles::new(&state.sources, root, explained);
         for draft in drafts(explained) {
             let Some(spot) = located.all_of(&explained.explanation, draft.place) else {
-                stale += usize::from(draft.place.line > 0);
+                stale += usize::from(located.has_changed(draft.place));
                 continue;
             };
             let mark = located.mark(explained, draft, spot);
@@ -100,7 +100,7 @@ pub fn of_all(state: &ServerState) -> (BTreeMap<PathBuf, FileMarks>, usize) {
         };
         let located = FollowedFiles::of_files(&state.sources, root, unexplained.files());
         match located.spot(place) {
-            None => stale += usize::from(place.line > 0),
+            None => stale += usize::from(located.has_changed(place)),
             Some(spot) => {
                 let file = files.entry(spot.path.clone()).or_default();
                 file.marks.push(of_unexplained(unexplained, spot));
@@ -161,6 +161,11 @@ impl<'a> FollowedFiles<'a> {
             sources,
             files: files.filter_map(find).collect(),
         }
+    }
+
+    /// Returns whether a place without a spot is in a file that was found, but is not as it was recorded.
+    fn has_changed(&self, place: &Place) -> bool {
+        place.line > 0 && self.files.contains_key(place.file.as_str())
     }
 
     /// The current spot of a recorded place; `None` when it is not certain.

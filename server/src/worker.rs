@@ -6,7 +6,7 @@ use crate::{
     confirmer::{Confirmation, Confirmer, NoAnswer},
     event::{HostEvent, JobEvent},
     facts::FolderFacts,
-    paths::Root,
+    paths::{Root, SourceMap},
     runs::{RunStore, Superseded},
     trust::Trust,
 };
@@ -55,6 +55,8 @@ pub struct WatchedFolder {
     pub root: PathBuf,
     /// Its run folder.
     pub runs: PathBuf,
+    /// Places of sources elsewhere.
+    pub map: Arc<SourceMap>,
     /// `true` if its programs may be run again.
     pub may_run: bool,
     /// The programs that may be executed then.
@@ -214,7 +216,10 @@ impl WorkerState<'_> {
         let new = || RunStore::new(self.tools.compiling.clone());
         let mut store = store.unwrap_or_else(new);
         let at = FolderPlace {
-            root: Root::new(folder.root.clone()),
+            root: Root {
+                map: folder.map.clone(),
+                ..Root::new(folder.root.clone())
+            },
             runs: &folder.runs,
             room: job.room,
         };
@@ -328,6 +333,7 @@ mod tests {
                     },
                     root: folder.path().to_owned(),
                     runs: runs.clone(),
+                    map: Arc::default(),
                     may_run: false,
                 }],
                 room: u64::MAX,

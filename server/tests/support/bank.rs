@@ -227,7 +227,8 @@ fn run(source: &Path, parts: &[&str]) -> Run {
     run
 }
 
-fn sha256(text: &str) -> String {
+/// SHA-256 of a text, as run files write it.
+pub fn sha256(text: &str) -> String {
     Sha256::digest(text)
         .iter()
         .map(|byte| format!("{byte:02x}"))

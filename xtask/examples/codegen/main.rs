@@ -71,7 +71,9 @@ fn with_settings(manifest: &str) -> Result<String> {
 fn property(setting: &Setting) -> Result<String> {
     let default = match setting.kind {
         SettingKind::Folder | SettingKind::Permission(_) => serde_json::to_string(setting.default)?,
-        SettingKind::Switch | SettingKind::Number => setting.default.to_owned(),
+        SettingKind::Switch | SettingKind::Number | SettingKind::Paths => {
+            setting.default.to_owned()
+        }
     };
     let (words, scope) = match setting.kind {
         SettingKind::Permission(words) => (

@@ -20,7 +20,9 @@ function M.quickfix()
         local item = vim.lsp.util.locations_to_items({ location }, client.offset_encoding)[1]
         items[#items + 1] = vim.tbl_extend('force', item, { text = text })
       else
-        items[#items + 1] = { text = text .. ' (the line changed since the run)', valid = 0 }
+        local is_lost = vim.tbl_contains(explanation.notFound or {}, step.place.file)
+        local why = is_lost and 'its file was not found: see the setting sourceMap' or 'the line changed since the run'
+        items[#items + 1] = { text = ('%s (%s)'):format(text, why), valid = 0 }
       end
     end
     vim.fn.setqflist({}, ' ', { title = explanation.headline, items = items })
