@@ -6,10 +6,11 @@ use crate::{
     encoding::Encoding,
     event::{DocumentEvent, EditAbilities},
     facts::{ExplainedFact, Folder, FolderFacts},
-    follow::{Recorded, sha256},
+    follow::Recorded,
     marks::{self, FileMarks},
+    moved,
     outgoing::Terms,
-    paths::{Root, SourceMap, candidates},
+    paths::{Root, candidates},
     sources::Sources,
     unexplained::UnexplainedFailure,
 };
@@ -18,7 +19,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use unsnarl_trace::files::read_regular;
 
 /// The state of the server.
 #[derive(Clone, Debug, Default)]
@@ -291,7 +291,7 @@ impl ServerState {
             .collect();
         let mut is_new = false;
         for folder in &mut self.folders {
-            let map = source_map(&folder.root.path, &workspace, &self.config, &self.tree);
+            let map = moved::source_map(&folder.root.path, &workspace, &self.config, &self.tree);
             if *folder.root.map != map {
                 folder.root.map = Arc::new(map);
                 is_new = true;
@@ -349,7 +349,7 @@ impl ServerState {
     fn load_sources(&mut self) {
         let mut sources = std::mem::take(&mut self.sources);
         for (root, explained) in self.explained() {
-            note_moved_program(&mut sources, root, explained);
+            moved::note_program(&mut sources, root, explained);
         }
         for (root, recorded) in self.recorded() {
             sources.load(root, recorded);
@@ -395,53 +395,5 @@ impl ServerState {
         let mut sources = std::mem::take(&mut self.sources);
         sources.keep_only(self.recorded());
         self.sources = sources;
-    }
-}
-
-/// The places of sources for runs of a folder.
-fn source_map(
-    folder: &Path,
-    workspace: &[PathBuf],
-    config: &Config,
-    tree: &Arc<BTreeSet<PathBuf>>,
-) -> SourceMap {
-    let own = workspace.iter().find(|root| folder.starts_with(root));
-    let up_to_own = folder
-        .ancestors()
-        .skip(1)
-        .take_while(|above| own.is_some_and(|own| above.starts_with(own)));
-    let mut above: Vec<PathBuf> = up_to_own.map(Path::to_owned).collect();
-    let others = workspace.iter().filter(|root| *root != folder);
-    above.extend(others.filter(|root| Some(*root) != own).cloned());
-    let base = own.or(workspace.first()).map_or(folder, PathBuf::as_path);
-    let set = config.source_map.iter();
-    SourceMap {
-        set: set
-            .map(|(from, to)| (from.clone(), base.join(to)))
-            .collect(),
-        above,
-        folders: tree.clone(),
-    }
-}
-
-/// Bytes of a program up to which it is compared with the recorded one.
-const MAX_PROGRAM_BYTES: u64 = 64 << 20;
-
-/// Notes a folder that has moved, if the recorded program is elsewhere, unchanged.
-fn note_moved_program(sources: &mut Sources, root: &Root, explained: &ExplainedFact) {
-    let Some(run) = &explained.evidence else {
-        return;
-    };
-    let program = Path::new(&run.meta.directory).join(&run.meta.program);
-    if run.meta.build_id.is_empty() || program.exists() || !sources.is_first_search(root, &program)
-    {
-        return;
-    }
-    let found = candidates(root, &program).into_iter().find(|path| {
-        let bytes = read_regular(path, MAX_PROGRAM_BYTES);
-        bytes.is_ok_and(|bytes| sha256(&bytes) == run.meta.build_id)
-    });
-    if let Some(found) = found {
-        sources.add_moved(root, &program, &found);
     }
 }

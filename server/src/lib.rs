@@ -43,6 +43,7 @@ mod lens;
 mod main_loop;
 mod manual;
 mod marks;
+mod moved;
 mod op_queue;
 mod origins;
 mod outgoing;

@@ -1,8 +1,10 @@
 //! The loop that owns the state: one event at a time, nothing waits in it.
 
+mod folders;
+
 use crate::{
     consent::Consent,
-    event::{ClientSession, DiskEvent, DocumentEvent, HostEvent, JobEvent},
+    event::{ClientSession, DiskEvent, HostEvent, JobEvent},
     extensions::count,
     facts::FolderFacts,
     host::{ClientTerms, Host, ServerState, StateChange},
@@ -12,7 +14,7 @@ use crate::{
     outgoing::{AnalysisProgress, Outgoing},
     paths::SourceMap,
     permission::Permissions,
-    places::{Finder, Places, RunSearch, SearchScope},
+    places::{Finder, RunSearch},
     suppressed,
     trust::OwnRuns,
     watch::FolderWatcher,
@@ -222,76 +224,6 @@ impl MainLoop {
         self.tell_who_may_run();
         self.publish();
         self.search_again();
-    }
-
-    fn drop_folder(&mut self, folder: PathBuf) {
-        self.watcher.forget(&folder);
-        self.queue.drop_folder(&folder);
-        self.named.remove(&folder);
-        self.host.apply(StateChange::RemoveFolder(folder));
-    }
-
-    /// Begins to watch and to analyse a folder that has come.
-    fn tend_folder(&mut self, folder: PathBuf) {
-        let state = self.host.snapshot();
-        let mut folders = state.folders.iter().filter(|one| one.root.path == folder);
-        self.complain(
-            folders
-                .find_map(|one| one.suppressions.clone().err())
-                .into_iter()
-                .collect(),
-        );
-        self.watcher.watch_runs(&folder, &self.runs_of(&folder));
-        self.queue.request(folder);
-    }
-
-    fn change_document(&mut self, event: DocumentEvent) {
-        let opened = match &event {
-            DocumentEvent::Opened { path, .. } => path.parent().map(Path::to_owned),
-            _ => None,
-        };
-        self.host.apply(StateChange::Document(event));
-        if opened.is_some_and(|folder| self.search.opened.insert(folder)) {
-            self.search_again();
-        }
-    }
-
-    /// Looks again for folders in which runs were recorded.
-    fn search_again(&mut self) {
-        let state = self.host.snapshot();
-        let of_workspace = state.folders.iter().filter(|folder| folder.is_of_workspace);
-        let workspace = of_workspace.map(|folder| folder.root.path.clone());
-        self.search
-            .begin(workspace.collect(), state.config.runs_folder.clone());
-    }
-
-    /// Takes over the result of a search: folders that it does not contain any more are dropped.
-    fn take_places(&mut self, scope: &SearchScope, places: Places) {
-        if !self.search.is_answer(scope) {
-            return;
-        }
-        let state = self.host.snapshot();
-        let found = state.folders.iter().filter(|one| !one.is_of_workspace);
-        let known: BTreeSet<PathBuf> = found.map(|one| one.root.path.clone()).collect();
-        for gone in known.difference(&places.corpora) {
-            self.drop_folder(gone.clone());
-        }
-        for new in places.corpora.difference(&known) {
-            self.host.apply(StateChange::FindFolder(new.clone()));
-            self.tend_folder(new.clone());
-        }
-        let changed = known != places.corpora || *state.tree != places.tree;
-        self.host.apply(StateChange::Tree(places.tree.clone()));
-        for text in self.search.name_cut(&places) {
-            self.tell(Outgoing::Info(text));
-        }
-        if self.watcher.watch_places(places, scope.runs.clone()) {
-            self.search_again();
-        }
-        if changed {
-            self.tell_who_may_run();
-            self.publish();
-        }
     }
 
     /// Handles the user's wish to have an explanation confirmed.

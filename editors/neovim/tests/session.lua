@@ -132,10 +132,26 @@ local function fix(line)
   vim.cmd('write')
 end
 
+--- Executes a subcommand and waits until a message says how it has ended.
+---@param name string
+---@param ending string
+local function ends_with(name, ending)
+  local said, notify = {}, vim.notify
+  vim.notify = function(text)
+    said[#said + 1] = text
+  end
+  vim.cmd('Unsnarl ' .. name)
+  wait(name .. ' says how it has ended', function()
+    return table.concat(said, '\n'):find(ending)
+  end)
+  check('in one message', #said == 1, said)
+  vim.notify = notify
+end
+
 --- Has the program run again, until the server says what that has shown.
 ---@param client vim.lsp.Client
 local function confirmed(client)
-  vim.cmd('Unsnarl confirm')
+  ends_with('confirm', '^unsnarl: confirmed by running it again, no failure with its fix$')
   local text
   wait('the program is run again', function()
     local reply = client:request_sync('unsnarl/explanations', nil, 5000)
@@ -173,4 +189,5 @@ rig.main(function()
   confirmed(client)
   both_orders(read, between)
   fix(read)
+  ends_with('record', '^unsnarl: recorded: some runs fail; now there are %d+ runs')
 end)
