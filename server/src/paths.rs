@@ -113,7 +113,7 @@ pub fn common_end(one: &Path, other: &Path) -> usize {
         .count()
 }
 
-/// What is left of two paths of the same file without their common end: the beginning that has moved, and its new place.
+/// Two paths of the same file without their common end: the beginning that has moved, and its new place.
 pub fn moved(from: &Path, to: &Path) -> Option<(PathBuf, PathBuf)> {
     let common = common_end(from, to);
     let beginning = |path: &Path| path.ancestors().nth(common).map(Path::to_owned);
