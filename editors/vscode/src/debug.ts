@@ -47,12 +47,11 @@ async function resolve(
 }
 
 /** What a configuration says of an explanation. */
-function about(explanation: Explanation): { run: string; explanation: string; cwd?: string } {
+function about(explanation: Explanation): { run: string; explanation: string; cwd: string } {
   const folder = workspaceFolderOf(explanation) ?? vscode.workspace.workspaceFolders?.[0];
   const runs = vscode.workspace.getConfiguration('unsnarl', folder).get<string>('runsFolder') || '.unsnarl/runs';
   const name = explanation.run || (explanation.runs[0] ?? '');
-  const run = { run: `${runs}/${name}.arrow`, explanation: explanation.id };
-  return folder === undefined ? run : { ...run, cwd: folder.uri.fsPath };
+  return { run: `${runs}/${name}.arrow`, explanation: explanation.id, cwd: explanation.folder };
 }
 
 async function find(server: Server, id: string | undefined): Promise<Explanation | undefined> {

@@ -1,11 +1,50 @@
 // Applying a fix: the server's quick fix, from wherever one reads about it.
 import * as vscode from 'vscode';
+import { type CodeAction, type Location } from 'vscode-languageclient/node';
 import { type Explanation, type Fix } from './protocol';
 import { idOf } from './schedule';
 import { type Server } from './server';
 
 export function fixes(server: Server): vscode.Disposable {
-  return vscode.commands.registerCommand('unsnarl.applyFix', (argument?: unknown) => apply(server, argument));
+  return vscode.Disposable.from(
+    vscode.commands.registerCommand('unsnarl.applyFix', (argument?: unknown) => apply(server, argument)),
+    vscode.commands.registerCommand('unsnarl.more', (_id: string, actions: CodeAction[]) => more(server, actions)),
+    vscode.commands.registerCommand('unsnarl.fixApplied', applied),
+  );
+}
+
+/** Lets the user choose among the actions that are not in the menu. */
+async function more(server: Server, ofProtocol: CodeAction[]): Promise<void> {
+  const actions = await server.actions(ofProtocol);
+  const items = actions.map((action) => ({ label: action.title, description: action.disabled?.reason ?? '', action }));
+  const item = await vscode.window.showQuickPick(items, { placeHolder: 'unsnarl' });
+  if (item !== undefined && item.action.disabled === undefined) {
+    await execute(item.action);
+  }
+}
+
+/** Does what an action says: its edit first. */
+async function execute({ edit, command }: vscode.CodeAction): Promise<boolean> {
+  const isEdited = edit === undefined || (await vscode.workspace.applyEdit(edit));
+  if (isEdited && command !== undefined) {
+    await vscode.commands.executeCommand(command.command, ...(command.arguments ?? []));
+  }
+  return isEdited;
+}
+
+/** Says that a fix was applied, and shows its places if the user wants to see them. */
+function applied(title: string, places: { location: Location; text: string }[]): void {
+  const show = places.length === 1 ? 'Show the Change' : `Show the ${places.length} Changes`;
+  const told = `unsnarl: ${title.replaceAll('`', '')}: applied. Build and record again to see that it holds.`;
+  void vscode.window.showInformationMessage(told, show).then(async (choice) => {
+    const [first] = places;
+    if (choice !== undefined && first !== undefined) {
+      const at = places.map(({ location: { uri, range } }) => new vscode.Location(vscode.Uri.parse(uri), new vscode.Position(range.start.line, range.start.character)));
+      const begin = at[0] as vscode.Location;
+      await vscode.window.showTextDocument(begin.uri, { viewColumn: vscode.ViewColumn.One });
+      await vscode.commands.executeCommand('editor.action.goToLocations', begin.uri, begin.range.start, at, 'peek', 'The fix has no changes.');
+    }
+  });
 }
 
 /** Which fix a node of the tree is about. Its number is its place, from 1, where the server names none. */
@@ -26,24 +65,23 @@ async function apply(server: Server, argument: unknown): Promise<void> {
     void vscode.window.showInformationMessage('unsnarl: there is no fix to apply.');
     return;
   }
-  const action = await find(explanation, title);
+  const action = await find(server, explanation, title);
   if (action?.edit === undefined) {
     const why = action?.disabled?.reason ?? 'its lines are not as they were when the program was recorded';
     void vscode.window.showWarningMessage(`unsnarl: the fix cannot be applied: ${why}.`);
     return;
   }
   const [uri, edits] = action.edit.entries()[0] ?? [];
-  if ((await vscode.workspace.applyEdit(action.edit)) && uri !== undefined) {
+  if ((await execute(action)) && uri !== undefined) {
     const editor = await vscode.window.showTextDocument(uri, { viewColumn: vscode.ViewColumn.One });
     const start = edits?.[0]?.range.start ?? new vscode.Position(0, 0);
     editor.selection = new vscode.Selection(start, start);
     editor.revealRange(new vscode.Range(start, start), vscode.TextEditorRevealType.InCenter);
-    void vscode.window.setStatusBarMessage('unsnarl: the fix is applied; build and record again to see that it holds', 10000);
   }
 }
 
 /** The server offers its fixes at the lines that the explanation marks. */
-async function find(explanation: Explanation, title: string): Promise<vscode.CodeAction | undefined> {
+async function find(server: Server, explanation: Explanation, title: string): Promise<vscode.CodeAction | undefined> {
   for (const location of explanation.stepLocations) {
     if (location !== null) {
       const { line, character } = location.range.start;
@@ -51,7 +89,9 @@ async function find(explanation: Explanation, title: string): Promise<vscode.Cod
       await vscode.workspace.openTextDocument(uri);
       const at = new vscode.Range(line, character, line, character);
       const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', uri, at, 'quickfix');
-      const action = actions.find((one) => one.title.startsWith(`unsnarl: ${title} `));
+      const hidden = actions.filter((one) => one.command?.command === 'unsnarl.more').map((one) => one.command?.arguments?.[1] as CodeAction[]);
+      const all = [...actions, ...(await server.actions(hidden.flat()))];
+      const action = all.find((one) => one.title.startsWith(`unsnarl: ${title} `));
       if (action !== undefined) {
         return action;
       }

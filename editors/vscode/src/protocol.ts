@@ -45,6 +45,12 @@ export interface Explanation {
   command: string[];
   /** The folder that it ran in. */
   directory: string;
+  /** The folder with `.unsnarl`, where commands about its runs belong. */
+  folder: string;
+  /** Name of that folder, if the workspace has runs of several. */
+  label: string | null;
+  /** Names of its files that were not found. */
+  notFound: string[];
   stepLocations: (Location | null)[];
   failureLocation: Location | null;
 }

@@ -73,7 +73,7 @@ async function replay(server: Server, argument: unknown): Promise<void> {
     void vscode.window.showInformationMessage('unsnarl: no failing run was recorded yet.');
     return;
   }
-  await inTerminal('replay', `replay ${quoted(run)}`, explanation && folderOf(explanation));
+  await inTerminal('replay', `replay ${quoted(run)}`, explanation?.folder);
 }
 
 /** Tries the fix of an explanation: by its id, a node of the tree, or the selected one. */
@@ -84,7 +84,7 @@ async function verify(server: Server, argument: unknown): Promise<void> {
     return;
   }
   const at = fixOf(argument)?.number;
-  const status = await inTerminal('verify', `verify ${quoted(explanation.id)}${at === undefined ? '' : `:${at}`}`, folderOf(explanation));
+  const status = await inTerminal('verify', `verify ${quoted(explanation.id)}${at === undefined ? '' : `:${at}`}`, explanation.folder);
   if (status === 0) {
     const apply = 'Apply the Fix';
     const choice = await vscode.window.showInformationMessage('unsnarl: the fix holds; the terminal says in which schedules.', apply);
@@ -108,10 +108,6 @@ async function about(server: Server, argument: unknown): Promise<Explanation | u
 export function workspaceFolderOf(explanation: Explanation): vscode.WorkspaceFolder | undefined {
   const location = explanation.stepLocations.find((one) => one !== null) ?? explanation.failureLocation;
   return location ? vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(location.uri)) : undefined;
-}
-
-function folderOf(explanation: Explanation): string | undefined {
-  return workspaceFolderOf(explanation)?.uri.fsPath;
 }
 
 /** Runs unsnarl where the user can read along. Its exit status, once it has ended; none if the token has ended it. */

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import {
   type ClientCapabilities,
+  type CodeAction,
   type FeatureState,
   LanguageClient,
   type LanguageClientOptions,
@@ -13,7 +14,7 @@ import {
 import { type Explanation, type Explanations, type Jump, type JumpParams, type Schedule, type Status } from './protocol';
 
 /** Commands that the server may offer because this extension has them. */
-const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.askSuppress'];
+const COMMANDS = ['unsnarl.showExplanation', 'unsnarl.nextStep', 'unsnarl.askSuppress', 'unsnarl.more', 'unsnarl.fixApplied'];
 /** Those that run the program. */
 const RUNNING = ['unsnarl.replay', 'unsnarl.debugRun', 'unsnarl.verify'];
 
@@ -128,6 +129,12 @@ export class Server implements vscode.Disposable {
   async select(explanation: string): Promise<void> {
     await this.ask('unsnarl/select', { explanation });
     this.changes.fire();
+  }
+
+  /** Code actions as the editor has them, from those of the protocol. */
+  async actions(ofProtocol: CodeAction[]): Promise<vscode.CodeAction[]> {
+    const all = (await this.client?.protocol2CodeConverter.asCodeActionResult(ofProtocol)) ?? [];
+    return all.filter((one): one is vscode.CodeAction => one instanceof vscode.CodeAction);
   }
 
   showLog(): void {

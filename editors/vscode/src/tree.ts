@@ -66,7 +66,10 @@ export class Tree implements vscode.TreeDataProvider<Node> {
     item.iconPath = new vscode.ThemeIcon(step.note === '' ? 'circle-small' : 'arrow-left');
     item.command = this.open(explanation.stepLocations[at] ?? null);
     if (item.command === undefined) {
-      item.tooltip = 'The line has changed since the run.';
+      const isThere = !explanation.notFound.includes(step.place.file);
+      item.tooltip = isThere
+        ? 'The line has changed since the run.'
+        : `${step.place.file} was not found; the setting "unsnarl.sourceMap" can say where it is.`;
     }
     return item;
   }
@@ -92,7 +95,7 @@ function explanationItem({ explanation, selected }: Top): vscode.TreeItem {
   const item = new vscode.TreeItem(plain(explanation.headline), state);
   item.id = explanation.id;
   item.contextValue = 'explanation';
-  item.description = tally(explanation);
+  item.description = explanation.label === null ? tally(explanation) : `${explanation.label}: ${tally(explanation)}`;
   item.tooltip = new vscode.MarkdownString().appendCodeblock(explanation.text, 'text');
   item.iconPath = new vscode.ThemeIcon(selected ? 'target' : 'bug');
   item.command = { title: 'Show Explanation', command: 'unsnarl.showExplanation', arguments: [explanation.id] };
