@@ -305,6 +305,9 @@ pub struct Explain {
     /// Engine dsp: what the solver may do
     #[command(flatten)]
     pub solver: SolverLimits,
+    /// Explain the runs of older builds, too, of which a newer one was recorded
+    #[arg(long)]
+    pub all_builds: bool,
     /// Execute nothing; then nothing is confirmed
     #[arg(long)]
     pub no_run: bool,

@@ -53,6 +53,9 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
         );
     }
     name_lacks(&loaded);
+    if !arguments.all_builds {
+        name_outdated(loaded.leave_outdated());
+    }
     let sources = BuildSources::of(&loaded);
     let corpora = loaded.summarize(&budget.percent(SUMMARIZING));
     name_left_out(&loaded);
@@ -202,6 +205,18 @@ pub fn name_left_out(loaded: &Loaded) {
             left_out.time, left_out.all
         ));
     }
+}
+
+/// Names failing runs that say nothing about the newest build.
+fn name_outdated(failing: usize) {
+    let runs = match failing {
+        0 => return,
+        1 => "1 failing run of an older build is".to_owned(),
+        many => format!("{many} failing runs of older builds are"),
+    };
+    message::note(&format!(
+        "{runs} left out, since a newer build was recorded\n  next: --all-builds explains them, too"
+    ));
 }
 
 /// Names data that traces of other tools lack.

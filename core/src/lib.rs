@@ -10,6 +10,7 @@
 pub mod beside;
 pub mod between;
 pub mod budget;
+pub mod builds;
 pub mod callers;
 pub mod claims;
 pub mod corpus;

@@ -6,10 +6,12 @@ use self::fitting::fitting;
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
-use unsnarl_core::{Budget, Corpora, RunSummary};
+use unsnarl_core::{Budget, Corpora, CorpusKey, RunSummary, builds};
 use unsnarl_trace::{Outcome, Run, RunFile, RunFolder, read_run};
 
 /// Default folder for runs.
@@ -36,6 +38,8 @@ pub struct LeftOut {
 pub struct Loaded {
     /// Name (what `replay` takes) and run.
     pub runs: Vec<(String, Arc<Run>)>,
+    /// Times of their files, by name, of those that lie in a folder.
+    pub written: HashMap<String, SystemTime>,
     /// File and what is wrong with it.
     pub broken: Vec<(String, String)>,
     /// The folder that they lie in.
@@ -88,6 +92,28 @@ impl Loaded {
             Some((at, RunSummary::new(name.clone(), run.clone())))
         };
         runs.par_iter().filter_map(summary).collect()
+    }
+
+    /// Lets go of the runs of builds of which a newer one was recorded; the number of those that fail.
+    pub fn leave_outdated(&mut self) -> usize {
+        let keys: Vec<CorpusKey> = self
+            .runs
+            .iter()
+            .map(|(_, run)| CorpusKey::of(run))
+            .collect();
+        let times = self.runs.iter().map(|(name, _)| self.written.get(name));
+        let runs = keys.iter().zip(times);
+        let old = builds::outdated(runs.filter_map(|(key, time)| Some((key, *time?))));
+        let is_old: Vec<bool> = keys.iter().map(|key| old.contains(key)).collect();
+        let (old, new): (Vec<_>, Vec<_>) = std::mem::take(&mut self.runs)
+            .into_iter()
+            .zip(is_old)
+            .partition(|(_, is_old)| *is_old);
+        self.runs = new.into_iter().map(|(run, _)| run).collect();
+        let failing = old
+            .iter()
+            .filter(|((_, run), _)| run.meta.outcome.is_failure());
+        failing.count()
     }
 
     /// Takes a file in that was read.
@@ -186,6 +212,7 @@ fn in_folder(
             None => file.name.clone(),
             Some(_) => file.path.display().to_string(),
         };
+        loaded.written.insert(name.clone(), file.modified);
         loaded.take((&file.path, name), read);
     }
     Ok(())

@@ -13,7 +13,6 @@ mod applied;
 mod backend;
 mod beside;
 mod between;
-mod builds;
 mod cache;
 mod chain;
 mod compiling;

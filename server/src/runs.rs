@@ -1,7 +1,6 @@
 //! The run files of one workspace folder: read once each, kept as summaries, forgotten when they go.
 
 use crate::{
-    builds,
     compiling::Compiling,
     confirming::Confirming,
     deeper::Deeper,
@@ -22,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use unsnarl_core::{Budget, Corpora, Corpus, CorpusKey, RunSummary, StopReason, explain};
+use unsnarl_core::{Budget, Corpora, Corpus, CorpusKey, RunSummary, StopReason, builds, explain};
 use unsnarl_trace::{
     Run,
     folder::{RunFile, run_file},
@@ -234,7 +233,11 @@ impl RunStore {
     }
 
     fn explain(&self, budget: &Budget) -> Result<ComparedAnswers, Superseded> {
-        let old = builds::outdated(&self.corpora, &self.files);
+        let runs = self.files.iter().filter_map(|file| {
+            let corpus = self.corpora.of_run(&file.name)?;
+            Some((corpus.key(), file.modified))
+        });
+        let old = builds::outdated(runs);
         let mut answers = ComparedAnswers::default();
         for corpus in self.corpora.iter() {
             if old.contains(corpus.key()) {
