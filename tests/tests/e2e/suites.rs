@@ -289,7 +289,7 @@ fn other_frameworks_are_listed_and_their_cases_selected() -> Result<()> {
         workspace.write("t.cpp", &text.replace('@', COUNT))?;
         let build = ["c++", "-g", "-pthread", "t.cpp", "-o", "ut"];
         workspace.unsnarl(&build)?.exits(0)?;
-        let tested = unsnarl(&workspace, "test --seed 3 -- ./ut")?.exits(1)?;
+        let tested = unsnarl(&workspace, "test -n 30 --seed 3 -- ./ut")?.exits(1)?;
         let failed = line(&tested, case)?;
         ensure!(
             failed.starts_with("FAIL") && failed.contains("t.cpp:"),
