@@ -85,6 +85,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "Show at the ends of lines what had to hold from there on for the selected failure to come.",
     },
     Setting {
+        name: "fixMarks",
+        kind: SettingKind::Switch,
+        default: "true",
+        doc: "Mark the lines that a fix changes, too, where nothing else marks them.",
+    },
+    Setting {
         name: "codeLens",
         kind: SettingKind::Switch,
         default: "true",
@@ -115,6 +121,8 @@ pub struct Config {
     pub step_hints: bool,
     /// `invariantHints`.
     pub invariant_hints: bool,
+    /// `fixMarks`.
+    pub fix_marks: bool,
     /// `codeLens`.
     pub code_lens: bool,
     /// `confirm`.
@@ -130,6 +138,7 @@ impl Default for Config {
             source_map: Vec::new(),
             step_hints: true,
             invariant_hints: true,
+            fix_marks: true,
             code_lens: true,
             confirm: MayRun::Ask,
             memory: 2048,
@@ -167,6 +176,7 @@ impl Config {
             "sourceMap" => self.source_map = source_map(value)?,
             "stepHints" => self.step_hints = switch()?,
             "invariantHints" => self.invariant_hints = switch()?,
+            "fixMarks" => self.fix_marks = switch()?,
             "codeLens" => self.code_lens = switch()?,
             "confirm" => self.confirm = may_run(value)?,
             "memory" => self.memory = number(name, value)?,

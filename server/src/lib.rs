@@ -27,6 +27,7 @@ mod encoding;
 mod event;
 mod extensions;
 mod facts;
+mod fix_marks;
 mod fixing;
 mod follow;
 mod framing;

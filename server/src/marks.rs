@@ -5,6 +5,7 @@
 
 use crate::{
     facts::ExplainedFact,
+    fix_marks,
     follow::{LineMap, Recorded},
     host::ServerState,
     paths::Root,
@@ -92,6 +93,15 @@ pub fn of_all(state: &ServerState) -> (BTreeMap<PathBuf, FileMarks>, usize) {
                 .or_default()
                 .marks
                 .push(mark);
+        }
+        for mark in fix_marks::of(state, root, explained) {
+            let file = files.entry(mark.spot.path.clone()).or_default();
+            let is_same = |known: &Mark| {
+                known.spot.line == mark.spot.line && known.explanation == mark.explanation
+            };
+            if !file.marks.iter().any(is_same) {
+                file.marks.push(mark);
+            }
         }
     }
     for (root, unexplained) in state.unexplained() {
@@ -279,7 +289,7 @@ fn expression(found: &Found, current: &Text, place: &Place, line: usize) -> Opti
 }
 
 /// The code of a line: without the space around it and without a comment at its end.
-fn code(line: &str) -> Range<usize> {
+pub fn code(line: &str) -> Range<usize> {
     let start = line.len() - line.trim_start().len();
     let comment = line
         .find("//")

@@ -91,6 +91,34 @@ fn is_one_section(text: &str) -> bool {
 }
 
 #[tokio::test]
+async fn the_lines_that_a_fix_changes_are_marked() {
+    let workspace = BankWorkspace::new();
+    let source = workspace.source();
+    workspace.land_failing("failed-random-1");
+    workspace.land_passing("passed-random-2");
+    let mut client = Client::start_able(&workspace.path(), able()).await;
+    quiet(&mut client).await;
+    let before = client.last_diagnostics(&source).unwrap();
+    let settings = json!({ "settings": { "unsnarl": { "fixMarks": true } } });
+    client
+        .notify("workspace/didChangeConfiguration", settings)
+        .await;
+    let after = client.diagnostics(&source).await;
+    let line = |diagnostic: &Value| diagnostic["range"]["start"]["line"].as_u64().unwrap() as u32;
+    let new: Vec<&Value> = after.iter().filter(|one| !before.contains(one)).collect();
+    assert!(!new.is_empty(), "{after:#?}");
+    for mark in new {
+        let told = mark["message"].as_str().unwrap();
+        assert!(told.starts_with("a fix changes this line: "), "{told}");
+        assert_eq!(mark["severity"], 4, "a hint");
+        assert!(before.iter().all(|one| line(one) != line(mark)), "{mark}");
+        let there = fixes(&mut client, &source, line(mark) + 1, Value::Null).await;
+        assert!(!there.is_empty(), "{mark}");
+    }
+    client.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_fix_is_offered_at_the_lines_of_its_explanation() {
     let workspace = BankWorkspace::new();
     let source = workspace.source();

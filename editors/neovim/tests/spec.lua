@@ -6,11 +6,15 @@ local check, wait = rig.check, rig.wait
 local HEADLINE = "another thread's update of `balance` was lost"
 local ERROR, HINT = vim.diagnostic.severity.ERROR, vim.diagnostic.severity.HINT
 
---- Line (from 1) and severity of every diagnostic of the buffer, in order.
+--- Line (from 1) and severity of every diagnostic of the buffer that is about the failure, in order: those of a fix come
+--- when it does.
 local function marks()
-  local all = vim.tbl_map(function(d)
-    return { d.lnum + 1, d.severity }
+  local all = vim.tbl_filter(function(d)
+    return not vim.startswith(d.message, 'a fix changes this line')
   end, vim.diagnostic.get(0))
+  all = vim.tbl_map(function(d)
+    return { d.lnum + 1, d.severity }
+  end, all)
   table.sort(all, function(a, b)
     return a[1] < b[1]
   end)

@@ -70,6 +70,12 @@ impl Client {
 
     /// Starts a server in the same way, and also returns its answer to `initialize`.
     pub async fn introduced(params: Value, setup: Setup) -> (Client, Value) {
+        let mut params = params;
+        // They come when the fixes do; what comes when is asserted of the other marks.
+        let fix_marks = &mut params["initializationOptions"]["fixMarks"];
+        if fix_marks.is_null() {
+            *fix_marks = json!(false);
+        }
         let (ours, theirs) = duplex(1 << 20);
         let (input, output) = split(theirs);
         let (from_server, to_server) = split(ours);
