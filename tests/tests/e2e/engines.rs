@@ -173,6 +173,10 @@ fn no_passing_run_is_said_and_those_of_another_build_are_no_help() -> Result<()>
     workspace.record(&["-n", "20", "--strategy", "sequential"], "./lost_counter")?;
     workspace
         .unsnarl(&["explain", "--engine", "pairs"])?
+        .exits(0)?
+        .says(&["of older builds are left out"])?;
+    workspace
+        .unsnarl(&["explain", "--all-builds", "--engine", "pairs"])?
         .exits(3)?
         .says(&["of another build of the program and cannot be compared"])?;
     Ok(())
