@@ -38,12 +38,21 @@ fn told(workspace: &Workspace, level: &str) -> Result<(Value, Run)> {
 }
 
 /// Every kernel is explained at every level, more is kept at higher ones, and the bug shows at some level.
+/// Every other kernel; all of them under [`matrix`].
 #[test]
 fn the_bugs_of_the_kernels_show() -> Result<()> {
-    for name in TestProgram::kernels()? {
-        bug_shows(&name).with_context(|| name.clone())?;
+    let mut kernels = TestProgram::kernels()?.into_iter().step_by(2);
+    kernels.try_for_each(|name| bug_shows(&name).with_context(|| name.clone()))
+}
+
+mod matrix {
+    use super::*;
+
+    #[test]
+    fn the_bugs_of_all_kernels_show() -> Result<()> {
+        let mut kernels = TestProgram::kernels()?.into_iter();
+        kernels.try_for_each(|name| bug_shows(&name).with_context(|| name.clone()))
     }
-    Ok(())
 }
 
 fn bug_shows(name: &str) -> Result<()> {
