@@ -184,7 +184,7 @@ impl OutputBody {
         }
     }
 
-    /// What the program has printed, in either way.
+    /// Output of the program, in either way.
     pub fn program(output: String) -> OutputBody {
         OutputBody {
             category: "stdout",

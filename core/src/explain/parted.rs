@@ -7,7 +7,8 @@ use crate::{
     explanation::Explanation,
     orders::{Locks, Section},
 };
-use unsnarl_trace::{EventId, LocationId, Run, ThreadId};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{EventId, LocationId, Run, SiteId, StackId, ThreadId};
 
 /// Files and lines of the calls that led to an acquisition, outermost first.
 type Path = Vec<(String, u32)>;
@@ -53,43 +54,43 @@ impl PartedSections {
     }
 
     /// Returns whether another thread's section comes between a thread's two, anywhere in the run. Linear in the run, and in
-    /// the sections of these lines for each of them.
+    /// its threads for each section.
     pub fn are_in(&self, run: &Run) -> bool {
         let locks = Locks::new(run, &mut Vec::new());
-        let at = |path: &Path| -> Vec<&Section> {
-            let here = locks.sections().iter();
-            here.filter(|section| is_at(run, section.acquired, path))
-                .collect()
-        };
-        let (firsts, remotes, seconds) = (at(&self.first), at(&self.remote), at(&self.second));
-        seconds.iter().any(|second| {
-            let before = last_before(locks.sections(), second);
-            let first = before.filter(|before| firsts.contains(before));
-            first.is_some_and(|first| {
-                let mut between = remotes.iter().filter(|remote| remote.lock == second.lock);
-                between.any(|remote| {
-                    remote.thread != second.thread
-                        && (first.acquired..second.acquired).contains(&remote.acquired)
-                })
-            })
-        })
+        let mut paths: FxHashMap<(SiteId, StackId), [bool; 3]> = FxHashMap::default();
+        // A thread's last section of a lock, if it is the first of the two, and its last one that comes between others'.
+        let mut firsts: FxHashMap<(LocationId, ThreadId), EventId> = FxHashMap::default();
+        let mut remotes: FxHashMap<LocationId, Vec<(ThreadId, EventId)>> = FxHashMap::default();
+        for section in locks.sections() {
+            let event = run.events.event(section.acquired);
+            let [is_first, is_remote, is_second] = *paths
+                .entry((event.site, event.stack))
+                .or_insert_with(|| self.are_at(run, section.acquired));
+            let key = (section.lock, section.thread);
+            let between = remotes.entry(section.lock).or_default();
+            if let Some(first) = firsts.remove(&key).filter(|_| is_second)
+                && between
+                    .iter()
+                    .any(|(thread, at)| *thread != section.thread && *at > first)
+            {
+                return true;
+            }
+            if is_first {
+                firsts.insert(key, section.acquired);
+            }
+            if is_remote {
+                between.retain(|(thread, _)| *thread != section.thread);
+                between.push((section.thread, section.acquired));
+            }
+        }
+        false
     }
-}
 
-/// The section of the same lock that the thread had last.
-fn last_before<'s>(sections: &'s [Section], section: &Section) -> Option<&'s Section> {
-    let of = |one: &Section| -> (LocationId, ThreadId) { (one.lock, one.thread) };
-    let before = sections
-        .iter()
-        .filter(|one| of(one) == of(section) && one.acquired < section.acquired);
-    before.max_by_key(|one| one.acquired)
-}
-
-fn is_at(run: &Run, row: EventId, path: &Path) -> bool {
-    let site = run.meta.site(run.events.event(row).site);
-    let innermost = path.last();
-    innermost.is_some_and(|(file, line)| (file, *line) == (&site.file, site.line))
-        && self::path(run, row) == *path
+    /// Returns for each of the three whether an acquisition is of it.
+    fn are_at(&self, run: &Run, row: EventId) -> [bool; 3] {
+        let path = path(run, row);
+        [&self.first, &self.remote, &self.second].map(|one| *one == path)
+    }
 }
 
 fn path(run: &Run, row: EventId) -> Path {

@@ -12,7 +12,7 @@ use crate::{
     orders::Orders,
 };
 use std::collections::BTreeSet;
-use subjects::{Asked, Subject};
+use subjects::{Asked, LineSubject};
 use unsnarl_trace::{EventId, EventKind, OrderMode, Run, SiteRow};
 
 /// Text for a place in an editor: plain sentences with code in backticks, the most important first.
@@ -75,8 +75,8 @@ pub fn hover(
 }
 
 /// The other data and locks of the line: in full if it is one, by name if they are many.
-fn also_here(run: &Run, orders: &Orders, others: &[Subject]) -> Option<String> {
-    let named: Vec<&Subject> = others.iter().filter(|one| one.is_named()).collect();
+fn also_here(run: &Run, orders: &Orders, others: &[LineSubject]) -> Option<String> {
+    let named: Vec<&LineSubject> = others.iter().filter(|one| one.is_named()).collect();
     if let [one] = named.as_slice() {
         return Some(subjects::what_ran(run, orders, one));
     }

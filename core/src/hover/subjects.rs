@@ -3,11 +3,11 @@
 use super::{MOST_NAMED, listed, value_of};
 use crate::{facts, orders::Orders};
 use std::{cmp::Reverse, collections::BTreeMap};
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, Value};
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value};
 
 /// One variable, lock or other thing with the events at it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Subject {
+pub(super) struct LineSubject {
     /// Name in the source, or words for what has none; empty for events at no data.
     pub name: String,
     /// The events, in order.
@@ -35,7 +35,7 @@ struct Rank {
     writers: usize,
 }
 
-impl Subject {
+impl LineSubject {
     /// The event to tell: the last one among the steps of an explanation, else the last one of all.
     pub fn row(&self, steps: &[EventId]) -> Option<EventId> {
         let told = self.rows.iter().rev().find(|row| steps.contains(row));
@@ -56,31 +56,50 @@ impl Subject {
 
 /// The subjects of these rows, the most important first: the word that is asked about, the data of an explanation, then what threads share. What only one
 /// thread uses is left out beside others, and so is what has no name in the source.
-pub(super) fn of(run: &Run, orders: &Orders, rows: &[EventId], asked: Asked<'_>) -> Vec<Subject> {
-    let mut named: BTreeMap<String, Vec<EventId>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| is_named(run, **row)) {
-        let name = facts::variable(run, &run.events.event(*row));
-        named.entry(name).or_default().push(*row);
+pub(super) fn of(
+    run: &Run,
+    orders: &Orders,
+    rows: &[EventId],
+    asked: Asked<'_>,
+) -> Vec<LineSubject> {
+    // A line in a loop has many events of few kinds, and each kind has one name.
+    let mut alike: BTreeMap<(LocationId, SiteId, &str), Vec<EventId>> = BTreeMap::new();
+    for row in rows {
+        let event = run.events.event(*row);
+        let kind = (event.location, event.site, event.kind.name());
+        alike.entry(kind).or_default().push(*row);
     }
-    let subjects = named.into_iter().map(|(name, rows)| Subject {
-        rank: rank(run, orders, (&name, &rows), asked),
-        name,
-        rows,
+    let mut named: BTreeMap<String, (bool, Vec<EventId>)> = BTreeMap::new();
+    for rows in alike.into_values() {
+        let first = rows.first().map(|row| run.events.event(*row));
+        if let Some(first) = first.filter(|first| is_told(run, first)) {
+            let entry = named.entry(facts::variable(run, &first)).or_default();
+            entry.0 |= facts::named(run, &first).is_some();
+            entry.1.extend(rows);
+        }
+    }
+    let subjects = named.into_iter().map(|(name, (is_named, mut rows))| {
+        rows.sort_unstable();
+        LineSubject {
+            rank: rank(run, orders, (&name, is_named), &rows, asked),
+            name,
+            rows,
+        }
     });
-    let mut subjects: Vec<Subject> = subjects.collect();
+    let mut subjects: Vec<LineSubject> = subjects.collect();
     subjects.sort_by_key(|one| (Reverse(one.rank), Reverse(one.rows.last().copied())));
-    let matters = |one: &Subject| one.rank.is_asked || one.rank.is_shared || one.rank.is_no_access;
+    let matters =
+        |one: &LineSubject| one.rank.is_asked || one.rank.is_shared || one.rank.is_no_access;
     if subjects.iter().any(matters) {
         subjects.retain(matters);
     }
     subjects
 }
 
-/// Returns whether the source has a name for what the row is about. Variables that a compiler makes begin with two
-/// underscores.
-fn is_named(run: &Run, row: EventId) -> bool {
-    let event = run.events.event(row);
-    let own = || facts::named(run, &event);
+/// Returns whether the source has a name for what the event is about, if it is an access. Variables that a compiler makes
+/// begin with two underscores.
+fn is_told(run: &Run, event: &Event) -> bool {
+    let own = || facts::named(run, event);
     !event.kind.is_access()
         || facts::is_named(run.location(event.location)) && own().is_none_or(|name| is_own(&name))
 }
@@ -92,7 +111,13 @@ fn is_own(name: &str) -> bool {
     !is_frame && !name.starts_with("__") && !name.contains("::__")
 }
 
-fn rank(run: &Run, orders: &Orders, (name, rows): (&str, &[EventId]), asked: Asked<'_>) -> Rank {
+fn rank(
+    run: &Run,
+    orders: &Orders,
+    (name, is_named): (&str, bool),
+    rows: &[EventId],
+    asked: Asked<'_>,
+) -> Rank {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut parts = name.split(|c| !is_word(c));
     let kinds = || rows.iter().map(|row| run.events.kind(*row));
@@ -111,16 +136,14 @@ fn rank(run: &Run, orders: &Orders, (name, rows): (&str, &[EventId]), asked: Ask
         is_step: rows.iter().any(|row| asked.steps.contains(row)),
         is_shared: kinds().any(EventKind::is_access) && rows.iter().any(is_shared),
         is_no_access: !kinds().any(EventKind::is_access),
-        is_named: rows
-            .iter()
-            .any(|row| facts::named(run, &run.events.event(*row)).is_some()),
+        is_named,
         writers: writers.len(),
     }
 }
 
 /// The deeds of the threads: `` `balance`: main.1 read 300 and wrote 500; main.2 wrote 250. `` Threads that did the same share a
 /// clause.
-pub(super) fn what_ran(run: &Run, orders: &Orders, subject: &Subject) -> String {
+pub(super) fn what_ran(run: &Run, orders: &Orders, subject: &LineSubject) -> String {
     let mut threads: Vec<(ThreadId, Vec<EventId>)> = Vec::new();
     for row in &subject.rows {
         let thread = run.events.event(*row).thread;
