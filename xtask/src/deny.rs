@@ -7,7 +7,7 @@ use crate::{
 use anyhow::Result;
 
 /// Seconds for the database of advisories: without network some machines wait for minutes.
-const PATIENCE: &str = "60";
+const PATIENCE: &str = "20";
 
 /// Checks all of it; advisories only where their database can be had, which is reported.
 pub fn run() -> Result<()> {

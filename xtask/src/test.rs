@@ -3,7 +3,7 @@
 use crate::{
     book, deny, gate, miri,
     setup::{self, MissingTool, Scope},
-    shell::{self, cargo, run as shell_run},
+    shell::{self, cargo, command, run as shell_run},
 };
 use anyhow::{Result, bail};
 use std::process::Command;
@@ -13,6 +13,7 @@ pub fn run(extent: TestExtent, answer: MissingTool) -> Result<()> {
     if extent == TestExtent::Quick {
         setup::run(Scope::Demo, answer)?;
         checks()?;
+        codegen(true)?;
         return shell_run(with_tools(runner(extent), extent)?);
     }
     setup::run(Scope::Tests, answer)?;
@@ -20,14 +21,14 @@ pub fn run(extent: TestExtent, answer: MissingTool) -> Result<()> {
     deny::run()?;
     book::run()?;
     setup::vscode::package_extension()?;
-    shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
+    codegen(true)?;
     let documentation = cargo(&["test", "--workspace", "--doc"]);
     shell_run(with_tools(documentation, extent)?)?;
     miri::run()?;
     shell_run(with_tools(runner(extent), extent)?)
 }
 
-/// Format, lints, the gate and the generated files.
+/// Format, lints and the gate.
 fn checks() -> Result<()> {
     shell_run(cargo(&["fmt", "--all", "--check"]))?;
     shell_run(cargo(&[
@@ -49,8 +50,7 @@ fn checks() -> Result<()> {
         "-D",
         "warnings",
     ]))?;
-    gate::run()?;
-    codegen(true)
+    gate::run()
 }
 
 /// The set of tests to run, by a profile of its name in `.config/nextest.toml`.
@@ -126,20 +126,13 @@ fn with_tools(mut command: Command, extent: TestExtent) -> Result<Command> {
     Ok(command)
 }
 
-/// Writes what is made from declarations, or says what is out of date.
+/// Builds the workspace and writes what is made from declarations, or says what is out of date. All targets are built,
+/// as for the tests: for the generator alone cargo would unite fewer features, and build half of the crates again.
 pub fn codegen(check: bool) -> Result<()> {
-    let mut generator = cargo(&[
-        "run",
-        "--quiet",
-        "--package",
-        "xtask",
-        "--example",
-        "codegen",
-        "--",
-    ]);
-    if check {
-        generator.arg("--check");
-    }
+    shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
+    let program = shell::target()?.join("debug/examples/codegen");
+    let arguments: &[&str] = if check { &["--check"] } else { &[] };
+    let generator = command(program, arguments);
     match shell_run(with_tools(generator, TestExtent::Default)?) {
         Err(_) if check => bail!("generated files are out of date: run `cargo xtask codegen`"),
         other => other,
