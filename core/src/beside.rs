@@ -2,7 +2,7 @@
 
 use crate::{
     explanation::{Absent, Explanation, Step},
-    facts,
+    facts::{self, ToldValue},
 };
 use std::{
     cmp::Reverse,
@@ -122,17 +122,15 @@ fn done(absent: &Absent, run: &Run, before: Option<EventId>) -> Option<(EventId,
     let (row, event) =
         rows.max_by_key(|(row, event)| (facts::verb(event.kind) == "writes", row.0))?;
     let verb = facts::verb(event.kind);
-    let value = facts::value(
-        event.value,
-        event.size,
-        facts::mentions_null(&absent.place.text),
-    );
+    let is_pointer = facts::mentions_null(&absent.place.text);
+    let value = facts::value(run, &event, is_pointer);
     let step = Step {
         thread: facts::thread_name(run, event.thread),
         place: absent.place.clone(),
         access: event.kind.name().to_owned(),
         location: run.location(event.location).to_owned(),
-        effect: value.map_or_else(|| verb.to_owned(), |value| format!("{verb} {value}")),
+        effect: said(verb, value.as_ref()),
+        value,
         note: String::new(),
         event: row.0,
         via: Vec::new(),
@@ -162,13 +160,19 @@ fn as_taken(step: &Step, run: &Run, row: EventId) -> Step {
     };
     let event = run.events.event(row);
     let verb = facts::verb(event.kind);
-    let pointer = step.effect.ends_with("NULL") || step.effect.ends_with("a pointer");
-    match facts::value(event.value, event.size, pointer) {
-        Some(value) if is_access(verb) => taken.effect = format!("{verb} {value}"),
-        _ => taken.effect = renamed(&step.effect, verb),
-    }
+    let pointer = step.value.as_ref().is_some_and(ToldValue::is_pointer);
+    taken.value = facts::value(run, &event, pointer).filter(|_| is_access(verb));
+    taken.effect = match &taken.value {
+        Some(value) => said(verb, Some(value)),
+        None => renamed(&step.effect, verb),
+    };
     taken.access = event.kind.name().to_owned();
     taken
+}
+
+/// An access in words: `reads 300`.
+fn said(verb: &str, value: Option<&ToldValue>) -> String {
+    value.map_or_else(|| verb.to_owned(), |value| format!("{verb} {value}"))
 }
 
 /// Effect with another verb: `waits for a` becomes `locks a`. A value is dropped, since it belongs to another

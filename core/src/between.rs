@@ -206,7 +206,7 @@ fn crossing(run: &Run, passage: &Passage) -> Option<(u8, String)> {
 fn done(run: &Run, event: &Event) -> String {
     let who = facts::thread_in_words(run, event.thread);
     let (verb, variable) = (facts::verb(event.kind), facts::variable(run, event));
-    let value = facts::value(event.value, event.size, false);
+    let value = facts::value(run, event, false);
     let value = value.map_or(String::new(), |value| format!(" = {value}"));
     let place = short(&facts::place(run, event.site));
     format!("{who} {verb} {variable}{value} at {place}")

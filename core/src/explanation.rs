@@ -5,9 +5,11 @@ use crate::{
     diagnosis::{
         Counterexample, CurvePoint, DecisiveStep, Evidence, ExperimentProgress, Ochiai, PassedOver,
     },
+    facts::{self, ToldValue},
     fixes::Fix,
 };
 use serde::{Deserialize, Serialize};
+use unsnarl_trace::EventKind;
 
 /// The class of a bug.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -136,6 +138,9 @@ pub struct Step {
     pub location: String,
     /// Effect in words: `reads 300`.
     pub effect: String,
+    /// The value that it read or wrote, as it stands in `effect`; an update's is both: `3 to 4`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<ToldValue>,
     /// Remark, e.g. `in between`; empty when there is none.
     pub note: String,
     /// Row of its event in the run.
@@ -144,6 +149,20 @@ pub struct Step {
     /// function is called from several places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<Place>,
+}
+
+impl Step {
+    /// Verb of an access: `reads`, `writes`, `updates`. None of a step that accesses no data.
+    pub fn verb(&self) -> Option<&'static str> {
+        let kind = EventKind::from_name(&self.access);
+        kind.filter(|kind| kind.is_access()).map(facts::verb)
+    }
+
+    /// Takes another effect, which has no value.
+    pub fn does(&mut self, effect: impl Into<String>) {
+        self.effect = effect.into();
+        self.value = None;
+    }
 }
 
 /// A step of passing runs that the failing run lacks.

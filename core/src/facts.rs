@@ -1,6 +1,9 @@
 //! Wording of facts that explanations and hovers share: places, threads, variables, values.
 
 mod call;
+mod told;
+
+pub use told::{ToldValue, ValueKind, bits_in_words, value};
 
 use crate::explanation::Place;
 use unsnarl_trace::{
@@ -485,16 +488,6 @@ pub fn mentions_null(text: &str) -> bool {
     text.contains("NULL") || text.contains("nullptr")
 }
 
-/// A value in words: `300`, `-1`, `NULL`, `a pointer`. None when it was not recorded.
-pub fn value(value: Option<Value>, size: u32, pointer: bool) -> Option<String> {
-    match value? {
-        Value::Bits(0) if pointer => Some("NULL".to_owned()),
-        // More digits than a double holds mean nothing to people; they may be an address.
-        Value::Bits(bits) => Some(number(bits, size)).filter(|text| text.len() < 17),
-        Value::Address(_) => Some("a pointer".to_owned()),
-    }
-}
-
 /// Returns whether a value consists of the bytes that the runtime fills freed memory with.
 pub fn is_left_by_free(value: Option<Value>, size: u32) -> bool {
     let Some(Value::Bits(bits)) = value else {
@@ -503,21 +496,6 @@ pub fn is_left_by_free(value: Option<Value>, size: u32) -> bool {
     let bytes = bits.to_le_bytes();
     let read = bytes.get(..size as usize).unwrap_or(&bytes);
     !read.is_empty() && read.iter().all(|byte| *byte == FREED)
-}
-
-/// Formats a number; small negative numbers are more likely than unsigned ones near the top of their range.
-fn number(bits: u64, size: u32) -> String {
-    let signed = match size {
-        1 => i64::from(bits as i8),
-        2 => i64::from(bits as i16),
-        4 => i64::from(bits as i32),
-        _ => bits as i64,
-    };
-    if (-1_000_000..0).contains(&signed) {
-        signed.to_string()
-    } else {
-        bits.to_string()
-    }
 }
 
 /// Returns whether this event is an access to the location.
@@ -688,22 +666,5 @@ mod tests {
             without_lambdas("if (x) { a->b = 1; }"),
             "if (x) { a->b = 1; }"
         );
-    }
-
-    #[test]
-    fn values_in_words() {
-        assert_eq!(
-            value(Some(Value::Bits(0)), 8, true).as_deref(),
-            Some("NULL")
-        );
-        assert_eq!(
-            value(Some(Value::Bits(0xffff_ffff)), 4, false).as_deref(),
-            Some("-1")
-        );
-        assert_eq!(
-            value(Some(Value::Bits(300)), 8, false).as_deref(),
-            Some("300")
-        );
-        assert_eq!(value(None, 8, false), None);
     }
 }

@@ -7,7 +7,12 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 use tower_lsp::lsp_types::Location;
-use unsnarl_core::{Explanation, Place, Step, beside::Passing, facts::short, render};
+use unsnarl_core::{
+    Explanation, Place, Step,
+    beside::Passing,
+    facts::{ToldValue, short},
+    render,
+};
 
 /// Parameters of `unsnarl/schedule`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -82,6 +87,12 @@ pub struct TakenStep {
     pub variable: String,
     /// Its effect: `reads 300`.
     pub effect: String,
+    /// The value in the effect.
+    #[serde(skip)]
+    pub value: Option<ToldValue>,
+    /// Returns whether it writes the variable.
+    #[serde(skip)]
+    pub writes: bool,
     /// Remark, e.g. `in between`; empty when there is none.
     pub note: String,
 }
@@ -255,6 +266,8 @@ impl<'a> Sides<'a> {
             access: step.access.clone(),
             variable: self.name(step, at),
             effect: step.effect.clone(),
+            value: step.value.clone(),
+            writes: step.verb().is_some_and(|verb| verb != "reads"),
             note: step.note.clone(),
         }
     }
@@ -318,9 +331,9 @@ impl<'a> Sides<'a> {
 
     /// The effect of a step without the value, which differs from run to run.
     fn did(&self, step: &Step, at: usize) -> String {
-        match value(step) {
-            Some((verb, _)) => format!("{verb} `{}`", self.name(step, at)),
-            None => step.effect.clone(),
+        match (step.verb(), &step.value) {
+            (Some(verb), Some(_)) => format!("{verb} `{}`", self.name(step, at)),
+            _ => step.effect.clone(),
         }
     }
 }
@@ -342,28 +355,13 @@ fn is_lock(step: &Step) -> bool {
         .any(|word| step.access.contains(word))
 }
 
-/// The verb and the value of an access.
-fn value(step: &Step) -> Option<(&str, &str)> {
-    effect(&step.effect)
-}
-
-fn effect(effect: &str) -> Option<(&str, &str)> {
-    let (verb, value) = effect.split_once(' ')?;
-    let value = value.split_once(", ").map_or(value, |(value, _)| value);
-    // The failing step names its variable itself.
-    let value = value.rsplit_once(" = ").map_or(value, |(_, value)| value);
-    ["reads", "writes", "updates"]
-        .contains(&verb)
-        .then_some((verb, value))
-}
-
 fn values(failing: &Order, passing: Option<&Order>) -> Vec<VariableValues> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut all: Vec<VariableValues> = Vec::new();
     let orders = [Some(failing), passing].into_iter().flatten().enumerate();
     for (side, order) in orders {
         for step in order.steps.iter().filter(|step| !step.variable.is_empty()) {
-            let Some((verb, value)) = effect(&step.effect) else {
+            let Some(value) = &step.value else {
                 continue;
             };
             let at = *places.entry(&step.variable).or_insert(all.len());
@@ -379,8 +377,8 @@ fn values(failing: &Order, passing: Option<&Order>) -> Vec<VariableValues> {
             };
             let seen = StepValue {
                 step: step.number,
-                value: value.to_owned(),
-                writes: verb != "reads",
+                value: value.text.clone(),
+                writes: step.writes,
             };
             match side {
                 0 => values.failing.push(seen),

@@ -10,12 +10,12 @@ use unsnarl_trace::{Event, EventId, Location, Run};
 /// A step as one sentence: `main.2 reads balance = 300, in between`.
 pub fn step(explained: &ExplainedFact, step: &Step) -> String {
     let name = name(explained, step);
-    let did = match step.effect.split_once(' ') {
+    let did = match (step.verb(), &step.value) {
         _ if name.is_empty() || step.effect.contains(&name) => step.effect.clone(),
-        Some((verb @ ("reads" | "writes"), value)) if value.starts_with("a ") => {
-            format!("{verb} {name} ({value})")
+        (Some(verb @ ("reads" | "writes")), Some(value)) if value.is_known() => {
+            format!("{verb} {name} = {value}")
         }
-        Some((verb @ ("reads" | "writes"), value)) => format!("{verb} {name} = {value}"),
+        (Some(verb @ ("reads" | "writes")), Some(value)) => format!("{verb} {name} ({value})"),
         _ => format!("{} ({name})", step.effect),
     };
     let note = if step.note.is_empty() {

@@ -9,7 +9,7 @@ use crate::{
     callers::{comes_again, common_sites},
     claims::{Claim, line},
     explanation::{BugKind, Explanation, Region, Role},
-    facts,
+    facts::{self, ToldValue},
     orders::Section,
     pairs::Triple,
 };
@@ -90,7 +90,7 @@ fn detail(view: &View, triple: &Triple, name: &str) -> String {
     let who = view.words(triple.first);
     let (first, second) = (view.place(triple.first), view.place(triple.second));
     let begin = format!("{who} {}", did_to(view, triple.first, name));
-    let value = |row: EventId| view.value(row).filter(|value| value != "a pointer");
+    let value = |row: EventId| view.value(row).filter(ToldValue::is_known);
     let end = match (is_lost_update(view, triple), value(triple.second)) {
         (true, Some(value)) => format!("and wrote {value}"),
         (true, None) => "and wrote it back".to_owned(),
@@ -128,7 +128,7 @@ fn did(view: &View, row: EventId) -> String {
         true => "read",
         false => "wrote",
     };
-    let value = view.read_value(row).filter(|value| value != "a pointer");
+    let value = view.read_value(row).filter(ToldValue::is_known);
     match (view.update_in_words(row), value) {
         (Some(update), _) => format!("updated it {update}"),
         (None, Some(value)) => format!("{verb} {value}"),
@@ -138,21 +138,17 @@ fn did(view: &View, row: EventId) -> String {
 
 /// The interfering access in words: its write, unless only its read matters.
 fn did_remote(view: &View, triple: &Triple) -> String {
-    let value = view
-        .value(triple.remote)
-        .filter(|value| value != "a pointer");
+    let value = view.value(triple.remote).filter(ToldValue::is_known);
     let verb = match view.event(triple.remote).kind.writes() {
         true => "wrote",
         false => "read",
     };
-    format!("{verb} {}", value.as_deref().unwrap_or("it"))
+    value.map_or_else(|| format!("{verb} it"), |value| format!("{verb} {value}"))
 }
 
 /// The lost value as a clause: `500 is lost`.
 fn lost(view: &View, triple: &Triple) -> String {
-    let gone = view
-        .value(triple.remote)
-        .filter(|value| value != "a pointer");
+    let gone = view.value(triple.remote).filter(ToldValue::is_known);
     let is_same = view.event(triple.remote).value == view.event(triple.second).value;
     match gone {
         _ if !is_lost_update(view, triple) || is_same_value(view, triple) => String::new(),

@@ -29,7 +29,7 @@ pub(super) fn explain_circle(view: &View, circle: &[CycleThread]) -> Explanation
         tell_keeper(&mut draft, keeper);
         let request = request(view, waiting);
         let mut step = view.step(request, "for ever");
-        step.effect = wait_effect(view, waiting);
+        step.does(wait_effect(view, waiting));
         draft.add(step);
         draft.mark(request, Role::Cause);
     }

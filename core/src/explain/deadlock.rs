@@ -176,7 +176,7 @@ fn stuck_alone(view: &View, stuck: &WaitingThread, waiting: &[WaitingThread]) ->
 fn add_wait(view: &View, draft: &mut Draft, waiting: &WaitingThread) {
     let request = request(view, waiting);
     let mut step = view.step(request, "for ever");
-    step.effect = wait_effect(view, waiting);
+    step.does(wait_effect(view, waiting));
     draft.add(step);
     draft.mark(request, Role::Cause);
 }

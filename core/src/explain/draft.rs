@@ -142,7 +142,10 @@ impl<'v, 'a> Draft<'v, 'a> {
             .iter_mut()
             .find(|known| known.event == step.event);
         match last {
-            Some(known) => known.effect = step.effect,
+            Some(known) => {
+                known.effect = step.effect;
+                known.value = step.value;
+            }
             None => self.explanation.steps.push(step.clone()),
         }
         let event = EventId(step.event);

@@ -174,7 +174,7 @@ fn explain(
         tell_others(view, &mut draft, waiter, waiters);
     }
     let mut step = view.step(wait, "for ever");
-    step.effect = format!("waits for {condition}");
+    step.does(format!("waits for {condition}"));
     draft.add(step);
     draft.mark(wait, Role::Cause);
     draft.finish()
@@ -257,7 +257,7 @@ fn tell_others(view: &View, draft: &mut Draft, waiter: &WaitingThread, waiters: 
             draft.step(read, "");
         }
         let mut step = view.step(wait, "for ever");
-        step.effect = format!("waits for {}", object_name(view, wait));
+        step.does(format!("waits for {}", object_name(view, wait)));
         draft.add(step);
         draft.mark(wait, Role::Cause);
     }
@@ -286,7 +286,7 @@ fn tell_stolen(view: &View, draft: &mut Draft, stolen: &Stolen, condition: &str)
     draft.mark(signal, Role::Interference);
     if let Some(waits_again) = waits_again {
         let mut again = view.step(waits_again, "for ever");
-        again.effect = format!("waits for {condition}");
+        again.does(format!("waits for {condition}"));
         draft.add(again);
         draft.mark(waits_again, Role::Cause);
     }

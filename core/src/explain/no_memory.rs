@@ -30,7 +30,7 @@ pub(super) fn no_memory(view: &View, alloc: EventId) -> Explanation {
     draft.set().remark = "This does not depend on the order of the threads.".to_owned();
     draft.set().caveats.clear();
     let mut step = view.step(alloc, "");
-    step.effect = "gets no memory".to_owned();
+    step.does("gets no memory");
     draft.add(step);
     draft.mark(alloc, Role::Cause);
     draft.fail();

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     claims::{Claim, Operation, line},
     explanation::{BugKind, Explanation, Place, Role},
-    facts,
+    facts::{self, ValueKind},
     pairs::{AccessClass, CoupledPairs, PairKey},
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId};
@@ -102,7 +102,8 @@ fn last_use_before(view: &View, early: EventId, late: EventId) -> Option<EventId
 }
 
 fn is_reset(view: &View, row: EventId) -> bool {
-    matches!(view.value(row).as_deref(), Some("NULL"))
+    view.value(row)
+        .is_some_and(|value| value.kind == ValueKind::Null)
 }
 
 fn headline(view: &View, early: EventId, late: EventId, name: &str) -> String {

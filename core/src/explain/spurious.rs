@@ -52,7 +52,7 @@ pub(super) fn unchecked(view: &View, check: EventId, wake: EventId) -> Explanati
         None => "without a signal",
     };
     let mut step = view.step(wake, note);
-    step.effect = "wakes up".to_owned();
+    step.does("wakes up");
     draft.add(step);
     draft.mark(check, Role::Cause);
     draft.mark(wake, Role::Cause);

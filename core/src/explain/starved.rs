@@ -104,7 +104,7 @@ fn told(view: &View, starved: &[Starved<'_>]) -> Explanation {
     for one in starved {
         let request = request(view, one.waiting);
         let mut step = view.step(request, "for ever");
-        step.effect = wait_effect(view, one.waiting);
+        step.does(wait_effect(view, one.waiting));
         draft.add(step);
         draft.mark(request, Role::Cause);
     }

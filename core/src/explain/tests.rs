@@ -166,7 +166,7 @@ fn table_cleared_too_early() {
             error: `table` was cleared while consume (main.1) still used it
               main set table = NULL at test.c:55 before consume (main.1) read it at line 34.
 
-               main.1  test.c:34  for (int i = 0; i < table->used; i++)  reads a pointer
+               main.1  test.c:34  for (int i = 0; i < table->used; i++)  reads &block
                main    test.c:55  table = NULL;                          writes NULL        <- too early
                main.1  test.c:34  for (int i = 0; i < table->used; i++)  reads NULL, fails
 

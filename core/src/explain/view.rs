@@ -6,7 +6,8 @@ use crate::{
     claims::{Operation, Visit},
     corpus::{Corpus, RunSummary},
     explanation::{FailurePlace, Place, Role, SiteMark, Step},
-    facts, failed,
+    facts::{self, ToldValue, ValueKind},
+    failed,
     mining::trace::line_hash,
     orders::{HappensBefore, Orders},
     pairs::{AccessClass, AccessKey, RunPairs, Triple, TripleKey},
@@ -149,16 +150,16 @@ impl<'a> View<'a> {
     }
 
     /// The value that a row read or wrote, in words.
-    pub fn value(&self, row: EventId) -> Option<String> {
+    pub fn value(&self, row: EventId) -> Option<ToldValue> {
         let event = self.event(row);
         let pointer = facts::holds_pointers(&self.run, self.orders.accesses().of(event.location))
             || event.size == 8 && facts::mentions_null(&self.run.meta.site(event.site).text);
         if facts::is_left_by_free(event.value, event.size) && self.is_freed(row) {
-            return Some("freed memory".to_owned());
+            return Some(ToldValue::new("freed memory", ValueKind::Freed));
         }
-        let value = facts::value(event.value, event.size, pointer)?;
+        let value = facts::value(&self.run, &event, pointer)?;
         Some(match facts::measure(self.run.location(event.location)) {
-            Some(what) => format!("{what} {value}"),
+            Some(what) => ToldValue::new(format!("{what} {value}"), value.kind),
             None => value,
         })
     }
@@ -192,23 +193,20 @@ impl<'a> View<'a> {
     }
 
     /// Text ` = 300`; ` of length 3` where the number is only a part of the variable that is named.
-    fn is_value(&self, row: EventId, value: Option<String>) -> String {
+    fn is_value(&self, row: EventId, value: Option<ToldValue>) -> String {
         let measure = facts::measure(self.run.location(self.event(row).location));
-        match value {
-            Some(value) if value != "a pointer" && measure.is_some() => format!(" of {value}"),
-            Some(value) if value != "a pointer" => format!(" = {value}"),
-            _ => String::new(),
+        match (value.filter(ToldValue::is_known), measure) {
+            (Some(value), Some(_)) => format!(" of {value}"),
+            (Some(value), None) => format!(" = {value}"),
+            (None, _) => String::new(),
         }
     }
 
     /// The value that a row read, in words.
-    pub fn read_value(&self, row: EventId) -> Option<String> {
+    pub fn read_value(&self, row: EventId) -> Option<ToldValue> {
         let event = self.event(row);
         match event.kind {
-            EventKind::Rmw => {
-                let old = event.old.map(unsnarl_trace::Value::Bits);
-                facts::value(old, event.size, false)
-            }
+            EventKind::Rmw => facts::bits_in_words(event.old?, event.size),
             _ => self.value(row),
         }
     }
@@ -251,34 +249,48 @@ impl<'a> View<'a> {
     /// Effect of a row in words: `reads 300`, `writes NULL`, `updates 3 to 4`.
     pub fn effect(&self, row: EventId) -> String {
         let event = self.event(row);
-        let verb = facts::verb(event.kind);
         if !event.kind.is_access() {
-            if event.kind == EventKind::Free {
-                return "frees the block".to_owned();
-            }
-            let unheard = event.kind == EventKind::Broadcast
-                && event.value == Some(unsnarl_trace::Value::Bits(0));
-            let verb = if unheard { "signals" } else { verb };
-            let object = facts::variable(&self.run, &event);
-            if let (EventKind::Fork | EventKind::Join, Some(thread)) =
-                (event.kind, crate::orders::other_thread(event.value))
-            {
-                return format!("{verb} {}", facts::thread_name(&self.run, ThreadId(thread)));
-            }
-            return if object.is_empty() {
-                verb.to_owned()
-            } else {
-                format!("{verb} {object}")
-            };
+            return self.synchronization(&event);
         }
-        match (self.value(row), event.old) {
-            (Some(new), Some(old)) if event.kind == EventKind::Rmw => {
-                let old = facts::value(Some(unsnarl_trace::Value::Bits(old)), event.size, false);
-                format!("{verb} {} to {new}", old.unwrap_or_default())
-            }
-            (Some(value), _) => format!("{verb} {value}"),
-            (None, _) => verb.to_owned(),
+        let verb = facts::verb(event.kind);
+        self.effect_value(row)
+            .map_or_else(|| verb.to_owned(), |value| format!("{verb} {value}"))
+    }
+
+    /// The value in the effect of an access; of an update both: `3 to 4`.
+    fn effect_value(&self, row: EventId) -> Option<ToldValue> {
+        let event = self.event(row);
+        if !event.kind.is_access() {
+            return None;
         }
+        let new = self.value(row)?;
+        Some(match (event.kind, event.old) {
+            (EventKind::Rmw, Some(old)) => {
+                let old = facts::bits_in_words(old, event.size);
+                let old = old.map_or(String::new(), |old| old.text);
+                ToldValue::new(format!("{old} to {new}"), new.kind)
+            }
+            _ => new,
+        })
+    }
+
+    /// Effect of an event that accesses no data: `locks account.lock`, `creates main.1`.
+    fn synchronization(&self, event: &Event) -> String {
+        let unheard = event.kind == EventKind::Broadcast
+            && event.value == Some(unsnarl_trace::Value::Bits(0));
+        let verb = if unheard {
+            "signals"
+        } else {
+            facts::verb(event.kind)
+        };
+        let object = match (event.kind, crate::orders::other_thread(event.value)) {
+            (EventKind::Free, _) => return "frees the block".to_owned(),
+            (EventKind::Fork | EventKind::Join, Some(thread)) => {
+                facts::thread_name(&self.run, ThreadId(thread))
+            }
+            _ => facts::variable(&self.run, event),
+        };
+        format!("{verb} {object}").trim_end().to_owned()
     }
 
     /// Returns whether `a` comes before `b` in every schedule, by the creation and joining of threads.
@@ -323,6 +335,7 @@ impl<'a> View<'a> {
             access: event.kind.name().to_owned(),
             location: self.run.location(event.location).to_owned(),
             effect: self.effect(row),
+            value: self.effect_value(row),
             note,
             event: row.0,
             via: Vec::new(),
@@ -403,6 +416,7 @@ impl<'a> View<'a> {
             access: "failure".to_owned(),
             location: String::new(),
             effect: ends.clone(),
+            value: None,
             note: String::new(),
             event: self.failure.0,
             via: Vec::new(),
@@ -421,8 +435,9 @@ impl<'a> View<'a> {
             // The value of the pointer is uninformative.
             if self.summary.failure_kind == Some(FailureKind::DoubleFree) {
                 step.effect = format!("frees it again, {ends}");
-            } else if self.value(read).is_some_and(|value| value != "a pointer") {
+            } else if self.value(read).is_some_and(|value| value.is_known()) {
                 step.effect = format!("{}, {ends}", self.read_in_words(read, told));
+                step.value = self.effect_value(read);
             }
             step.access = self.event(read).kind.name().to_owned();
             step.location = self.run.location(self.event(read).location).to_owned();

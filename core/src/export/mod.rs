@@ -28,7 +28,7 @@ fn deed(run: &Run, event: &Event) -> String {
         _ => facts::variable(run, event),
     };
     let value = match event.kind.is_access() {
-        true => facts::value(event.value, event.size, false),
+        true => facts::value(run, event, false),
         false => None,
     };
     let said = match (event.kind, object.as_str()) {

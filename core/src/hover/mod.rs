@@ -7,7 +7,7 @@ mod tests;
 
 use crate::{
     callers::Callers,
-    facts::{self, short},
+    facts::{self, ToldValue, short},
     guarded,
     orders::Orders,
 };
@@ -176,8 +176,8 @@ fn is_told(kind: EventKind) -> bool {
 }
 
 /// A value in words, as far as it was recorded.
-fn value_of(run: &Run, orders: &Orders, row: EventId) -> Option<String> {
+fn value_of(run: &Run, orders: &Orders, row: EventId) -> Option<ToldValue> {
     let event = run.events.event(row);
     let pointer = facts::holds_pointers(run, orders.accesses().of(event.location));
-    facts::value(event.value, event.size, pointer)
+    facts::value(run, &event, pointer)
 }

@@ -218,8 +218,9 @@ fn deed(run: &Run, orders: &Orders, row: EventId) -> String {
         let thread = event.other_thread();
         thread.map_or(String::new(), |thread| facts::thread_name(run, thread))
     };
-    let old = event.old.map(Value::Bits);
-    let old = facts::value(old, event.size, false);
+    let old = event
+        .old
+        .and_then(|old| facts::bits_in_words(old, event.size));
     match event.kind {
         EventKind::Rmw => match old {
             Some(old) => format!("updated {old} to{value}"),

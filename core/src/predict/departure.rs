@@ -3,7 +3,7 @@
 //! A predicted order assumes that moving events changes no thread's path. When an execution of the schedule
 //! shows that it did, the anomaly was not real, and the value that differed is the reason.
 
-use crate::facts::{place, short, thread_in_words, value, variable};
+use crate::facts::{bits_in_words, place, short, thread_in_words, value, variable};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{Event, EventId, EventKind, IndexVec, Run, SiteId, ThreadId};
 
@@ -68,7 +68,7 @@ impl Departure {
         match rows {
             Some((old, new)) => {
                 let thread = thread_in_words(recorded, old.thread);
-                let values = values(&old, &new);
+                let values = values((recorded, &old), (tried, &new));
                 format!(
                     "the read of `{}` at {} decides what {thread} does: {values}{missing}{instead}",
                     variable(recorded, &old),
@@ -81,10 +81,10 @@ impl Departure {
 }
 
 /// Text such as `it found 0, not 1, and `, as far as the values are known and informative.
-fn values(old: &Event, new: &Event) -> String {
-    let word = |event: &Event| match (event.kind, event.old) {
-        (EventKind::Rmw, Some(bits)) => Some(bits.to_string()),
-        _ => value(event.value, event.size, event.size == 8),
+fn values(old: (&Run, &Event), new: (&Run, &Event)) -> String {
+    let word = |(run, event): (&Run, &Event)| match (event.kind, event.old) {
+        (EventKind::Rmw, Some(bits)) => bits_in_words(bits, event.size),
+        _ => value(run, event, event.size == 8),
     };
     match (word(old), word(new)) {
         (Some(old), Some(new)) if old != new => format!("it found {new}, not {old}, and "),

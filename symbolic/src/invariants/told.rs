@@ -6,7 +6,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use unsnarl_core::{
     explanation::{InvariantMark, Place},
-    facts::{location_in_words, thread_in_words, thread_name, value, variable, without_function},
+    facts::{
+        ToldValue, location_in_words, thread_in_words, thread_name, value, variable,
+        without_function,
+    },
 };
 use unsnarl_trace::{EventId, EventKind, Location, Run, ThreadId};
 
@@ -348,7 +351,7 @@ fn value_of(explanation: &PathExplanation, run: &Run, statement: &Statement) -> 
     // The event has the value written, not the value read before.
     let is_update = event.is_some_and(|event| event.kind == EventKind::Rmw);
     let event = event.filter(|_| !is_update || statement.recorded.is_none());
-    let said = event.and_then(|event| value(event.value, event.size, false));
+    let said = event.and_then(|event| value(run, &event, false));
     let modelled = || {
         let made = statement
             .makes
@@ -358,7 +361,9 @@ fn value_of(explanation: &PathExplanation, run: &Run, statement: &Statement) -> 
             .recorded
             .map(|bits| explanation.number(bits, width))
     };
-    said.filter(|said| said != "a pointer").or_else(modelled)
+    said.filter(ToldValue::is_known)
+        .map(|said| said.text)
+        .or_else(modelled)
 }
 
 fn held(explanation: &PathExplanation, run: &Run, lines: &[ToldLine]) -> Vec<ToldInvariant> {

@@ -7,6 +7,7 @@ use crate::{
     Budget,
     budget::Poll,
     explain::view::View,
+    facts::ValueKind,
     pairs::{PairKey, Triple, TripleKey, triples},
 };
 use rustc_hash::FxHashSet;
@@ -185,5 +186,6 @@ fn is_updated(view: &View, read: EventId) -> bool {
 
 /// Returns whether the row sets a pointer to NULL.
 fn tears_down(view: &View, row: EventId) -> bool {
-    view.value(row).as_deref() == Some("NULL")
+    view.value(row)
+        .is_some_and(|value| value.kind == ValueKind::Null)
 }

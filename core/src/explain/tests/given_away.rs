@@ -490,20 +490,20 @@ fn a_flag_that_comes_with_a_pointer_is_blamed_before_the_pointer() {
         &[fine.as_str(); 6],
         &[&fails],
         expect![[r#"
-        error: `ready` was changed before `the heap block from l.c:18` was set
-          instance (main.1) set ready = 1 at test.c:19, instance (main.2) read it at line 15 and then the
-            heap block from l.c:18 = NULL at line 31;
-          main.1 sets the heap block from l.c:18 only at line 9.
+            error: `ready` was changed before `the heap block from l.c:18` was set
+              instance (main.1) set ready = 1 at test.c:19, instance (main.2) read it at line 15 and then the
+                heap block from l.c:18 = NULL at line 31;
+              main.1 sets the heap block from l.c:18 only at line 9.
 
-           main.1  test.c:19  ready.store(true);  writes 1          <- too early
-           main.2  test.c:15  if (!ready.load())  reads 1
-           main.2  test.c:31  return point_;      reads NULL        not set yet
-           main.1  test.c:9   point_ = p;         writes a pointer
-           main.2  test.c:32                      fails
+               main.1  test.c:19  ready.store(true);  writes 1       <- too early
+               main.2  test.c:15  if (!ready.load())  reads 1
+               main.2  test.c:31  return point_;      reads NULL     not set yet
+               main.1  test.c:9   point_ = p;         writes &point
+               main.2  test.c:32                      fails
 
-          In all 6 passing runs line 9 ran before line 31.
-          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
-    "#]],
+              In all 6 passing runs line 9 ran before line 31.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
     );
 }
 

@@ -55,7 +55,7 @@ pub(super) fn value_of(run: &Run, event: &Event) -> Option<String> {
             || others.any(|(_, other)| matches!(other.value, Some(Value::Address(_))))
     };
     let is_pointer = event.value == Some(Value::Bits(0)) && event.size == 8 && is_pointer();
-    facts::value(event.value, event.size, is_pointer)
+    facts::value(run, event, is_pointer).map(|value| value.text)
 }
 
 fn does(kind: EventKind) -> Does {
