@@ -1,6 +1,9 @@
 //! Instances of what an explanation blames, in any run: whether a run has it, and what of that does no harm.
 
-use super::turned::{Blamed, blamed, half, missing};
+use super::{
+    interruption::Interruption,
+    turned::{Blamed, blamed, missing},
+};
 use crate::{
     claims::Claim,
     explanation::{Absent, BugKind, Explanation, Step},
@@ -40,7 +43,9 @@ impl Harmless {
         let blamed = blamed(explanation);
         let early = missing(explanation).zip(blamed.last());
         let wanted = orders(&blamed);
-        let is_one = wanted.len() == 1 && interruption(explanation).is_none();
+        let is_one = wanted.len() == 1
+            && overlap(explanation).is_none()
+            && Interruption::of(explanation).is_none();
         let mut harmless = Harmless::default();
         for run in passed {
             if let Some((absent, reader)) = &early {
@@ -56,8 +61,8 @@ impl Harmless {
     }
 }
 
-/// Returns whether a run has what is blamed somewhere, between any threads: the interruption that the explanation claims, or
-/// all blamed accesses in order. None when the explanation blames nothing that a run could have: events that never
+/// Returns whether a run has what is blamed somewhere, between any threads: the interruption, or all blamed accesses in
+/// order. None when the explanation blames nothing that a run could have: events that never
 /// happened, or no accesses at all. Linear in the run, apart from [`Claim::Overlap`].
 pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
     bears_out_but(explanation, run, &Harmless::default())
@@ -88,12 +93,10 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
         let early = too_early(run, reader.step, &absent);
         return Some(early.iter().any(|visit| !harmless.reads.contains(visit)));
     }
-    if let (Some(absent), Some(reader)) = (half(explanation), blamed.last())
-        && too_early(run, reader.step, &absent).is_empty()
-    {
-        return Some(false);
+    if let Some(interruption) = Interruption::of(explanation) {
+        return Some(interruption.is_in(run));
     }
-    if let Some(claim) = interruption(explanation) {
+    if let Some(claim) = overlap(explanation) {
         return Some(claim.is_had(&Trace::new(run, &Accesses::new(run))));
     }
     if let (BugKind::UseAfterFree, [free, used]) = (explanation.kind, &blamed[..]) {
@@ -126,10 +129,10 @@ fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
     })
 }
 
-/// The interruption that an explanation claims.
-fn interruption(explanation: &Explanation) -> Option<&Claim> {
+/// The steps that overlap, if an explanation claims that.
+fn overlap(explanation: &Explanation) -> Option<&Claim> {
     let mut claims = explanation.claims.iter().map(|counted| &counted.claim);
-    claims.find(|claim| matches!(claim, Claim::Between { .. } | Claim::Overlap { .. }))
+    claims.find(|claim| matches!(claim, Claim::Overlap { .. }))
 }
 
 /// Successive blamed accesses of a variable by two threads.

@@ -42,7 +42,7 @@ pub fn intervention(explanation: &Explanation, run: &Run) -> Option<Intervention
         return too_late(run, &blamed, absent);
     }
     if let Some(absent) = half(explanation) {
-        return half_done(run, &blamed, absent);
+        return half_done(run, &blamed, absent.clone());
     }
     match region(explanation, &blamed, run) {
         Some((first, between, last)) => interrupted(run, first, &between, last),

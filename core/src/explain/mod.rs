@@ -16,6 +16,7 @@ mod found;
 mod guards;
 mod handovers;
 mod instances;
+mod interruption;
 mod intervention;
 mod late_entry;
 mod locking;

@@ -208,11 +208,11 @@ pub(super) fn missing(explanation: &Explanation) -> Option<Absent> {
 }
 
 /// The write that, according to the explanation, belongs to another one and had not come when both were read.
-pub(super) fn half(explanation: &Explanation) -> Option<Absent> {
+pub(super) fn half(explanation: &Explanation) -> Option<&Absent> {
     let is_couple = explanation.kind == BugKind::MultiVariableAtomicityViolation;
     let mark = never_came(explanation).filter(|mark| is_couple && mark.role == Role::Cause)?;
     let mut who = explanation.absent.iter();
-    who.find(|one| one.place == mark.place).cloned()
+    who.find(|one| one.place == mark.place)
 }
 
 /// The order for a read that came before a write which the failing run never reached.

@@ -147,7 +147,10 @@ impl TriedStory {
     pub fn is_settled(&self) -> bool {
         const ENOUGH: f64 = 0.7;
         let evidence = self.experiment.evidence;
-        let is_open = self.is_symptom || self.is_use_after_free || self.spans_visits;
+        // An order that the program also survives may be half of an interruption.
+        let may_be_half = !self.is_interruption && evidence.with.fails < evidence.with.of;
+        let is_open =
+            self.is_symptom || self.is_use_after_free || self.spans_visits || may_be_half;
         evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !is_open
     }
 

@@ -1,0 +1,284 @@
+//! The interruption that an explanation blames, looked for in any run: two accesses that belong together, and others of
+//! another thread between them.
+
+use super::turned::{Blamed, blamed, half};
+use crate::explanation::{BugKind, Explanation, Role, Step};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{Event, LocationId, Run, ThreadId};
+
+/// An access by its line and kind. Accesses of one variable have one number: in a run they are of one location.
+struct InterruptedAccess<'a> {
+    file: &'a str,
+    line: u32,
+    /// Kind of the access; that of any write where the explained run never came to it.
+    kind: Option<&'a str>,
+    variable: usize,
+}
+
+/// Accesses of one thread that belong together, and those of another thread that come between.
+pub(super) struct Interruption<'a> {
+    first: InterruptedAccess<'a>,
+    second: InterruptedAccess<'a>,
+    between: Vec<InterruptedAccess<'a>>,
+    /// The second one comes too late, or never: the others are enough.
+    is_half: bool,
+}
+
+/// How far another thread has come since the first access, and the locations of the variables.
+#[derive(Clone, Default)]
+struct Interrupting {
+    done: Vec<bool>,
+    locations: Vec<Option<LocationId>>,
+}
+
+/// A first access that no second one has followed yet.
+struct OpenStep {
+    locations: Vec<Option<LocationId>>,
+    others: FxHashMap<ThreadId, Interrupting>,
+}
+
+impl<'a> Interruption<'a> {
+    /// The one that an explanation blames. None where the steps of two threads overlap in another way.
+    pub fn of(explanation: &'a Explanation) -> Option<Interruption<'a>> {
+        let is_region = matches!(
+            explanation.kind,
+            BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
+        );
+        let blamed = blamed(explanation);
+        let first = blamed
+            .iter()
+            .find(|one| one.role == Role::Cause && is_region)?;
+        let late = half(explanation);
+        let last = blamed.iter().rev().find(|one| one.role == Role::Cause)?;
+        let is_between = |one: &&Blamed<'_>| one.role == Role::Interference;
+        let between: Vec<&Blamed<'_>> = blamed.iter().filter(is_between).collect();
+        let other = &between.first()?.step.thread;
+        let is_inside = between.iter().all(|one| {
+            one.row > first.row
+                && (late.is_some() || one.row < last.row)
+                && one.step.thread == *other
+        });
+        let is_own = last.step.thread == first.step.thread && *other != first.step.thread;
+        let ends = late.is_some() || last.row > first.row;
+        if !is_inside || !is_own || !ends {
+            return None;
+        }
+        let mut variables: Vec<&str> = Vec::new();
+        let mut access = |step: &'a Step| InterruptedAccess::new(step, &mut variables);
+        let (first, second) = (access(first.step), access(last.step));
+        let between: Vec<InterruptedAccess<'_>> =
+            between.into_iter().map(|one| access(one.step)).collect();
+        let second = match late {
+            Some(absent) => InterruptedAccess {
+                file: &absent.place.file,
+                line: absent.place.line,
+                kind: None,
+                // What the last reader needs.
+                variable: between.last()?.variable,
+            },
+            None => second,
+        };
+        Some(Interruption {
+            first,
+            second,
+            between,
+            is_half: late.is_some(),
+        })
+    }
+
+    /// Returns whether a run has it anywhere, between any two threads. Linear in the run, and in its threads for each access
+    /// that comes between.
+    pub fn is_in(&self, run: &Run) -> bool {
+        let mut open: FxHashMap<ThreadId, OpenStep> = FxHashMap::default();
+        for (_, event) in run
+            .events
+            .iter()
+            .filter(|(_, event)| event.kind.is_access())
+        {
+            if self.second.is_at(run, &event) {
+                let step = open.remove(&event.thread);
+                if step.is_some_and(|step| self.is_interrupted(&step, event.location)) {
+                    return true;
+                }
+            }
+            if self.is_between(run, &event, &mut open) && self.is_half {
+                return true;
+            }
+            if self.first.is_at(run, &event) {
+                open.insert(event.thread, self.begun(event.location));
+            }
+        }
+        false
+    }
+
+    fn begun(&self, location: LocationId) -> OpenStep {
+        let ends = [&self.first, &self.second];
+        let all = self.between.iter().chain(ends).map(|one| one.variable + 1);
+        let mut locations = vec![None; all.max().unwrap_or(0)];
+        set(&mut locations, self.first.variable, location);
+        OpenStep {
+            locations,
+            others: FxHashMap::default(),
+        }
+    }
+
+    /// Notes an access for all the steps that it comes between; returns whether it was the last one for any of them.
+    fn is_between(
+        &self,
+        run: &Run,
+        event: &Event,
+        open: &mut FxHashMap<ThreadId, OpenStep>,
+    ) -> bool {
+        let mut is_whole = false;
+        for (at, access) in self.between.iter().enumerate() {
+            if !access.is_at(run, event) {
+                continue;
+            }
+            let others = open
+                .iter_mut()
+                .filter(|(thread, _)| **thread != event.thread);
+            for (_, step) in others {
+                let known = &step.locations;
+                let by = step
+                    .others
+                    .entry(event.thread)
+                    .or_insert_with(|| Interrupting {
+                        done: vec![false; self.between.len()],
+                        locations: known.clone(),
+                    });
+                if set(&mut by.locations, access.variable, event.location)
+                    && let Some(done) = by.done.get_mut(at)
+                {
+                    *done = true;
+                }
+                is_whole |= by.done.iter().all(|done| *done);
+            }
+        }
+        is_whole
+    }
+
+    /// Returns whether another thread did all of it, where the second access is at this location.
+    fn is_interrupted(&self, step: &OpenStep, location: LocationId) -> bool {
+        let is_here = |by: &Interrupting| {
+            let known = by.locations.get(self.second.variable).copied().flatten();
+            by.done.iter().all(|done| *done) && known.is_none_or(|known| known == location)
+        };
+        step.others.values().any(is_here)
+    }
+}
+
+/// Sets the location of a variable, unless it is known to be another one.
+fn set(locations: &mut [Option<LocationId>], variable: usize, location: LocationId) -> bool {
+    let Some(known) = locations.get_mut(variable) else {
+        return false;
+    };
+    *known.get_or_insert(location) == location
+}
+
+impl<'a> InterruptedAccess<'a> {
+    fn new(step: &'a Step, variables: &mut Vec<&'a str>) -> InterruptedAccess<'a> {
+        let name = step.location.as_str();
+        let known = variables.iter().position(|other| *other == name);
+        let variable = known.unwrap_or_else(|| {
+            variables.push(name);
+            variables.len() - 1
+        });
+        InterruptedAccess {
+            file: &step.place.file,
+            line: step.place.line,
+            kind: Some(&step.access),
+            variable,
+        }
+    }
+
+    fn is_at(&self, run: &Run, event: &Event) -> bool {
+        let site = run.meta.site(event.site);
+        site.line == self.line
+            && site.file == self.file
+            && match self.kind {
+                Some(kind) => event.kind.name() == kind,
+                None => event.kind.writes(),
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InterruptedAccess, Interruption};
+    use crate::fixture::run;
+
+    const BEGIN: &str = "main fork main.1 @1\nmain fork main.2 @2\n";
+
+    fn access(line: u32, kind: Option<&str>, variable: usize) -> InterruptedAccess<'_> {
+        InterruptedAccess {
+            file: "test.c",
+            line,
+            kind,
+            variable,
+        }
+    }
+
+    fn has(interruption: &Interruption<'_>, parts: &[&str]) -> bool {
+        interruption.is_in(&run(&[&[BEGIN], parts].concat().concat()))
+    }
+
+    const LOOK: &str = "main.1 R slot[3].name =1 @10\n";
+    const EVICT: &str = "main.2 R slot[3].refs =0 @30\nmain.2 W slot[3].name =0 @31\n";
+    const TAKE: &str = "main.1 W slot[3].refs =1 @20\n";
+
+    /// A slot that is evicted between the look at it and its use.
+    fn evicted() -> Interruption<'static> {
+        Interruption {
+            first: access(10, Some("read"), 0),
+            second: access(20, Some("write"), 1),
+            between: vec![access(31, Some("write"), 0), access(30, Some("read"), 1)],
+            is_half: false,
+        }
+    }
+
+    #[test]
+    fn all_of_it_has_to_come_between() {
+        assert!(has(&evicted(), &[LOOK, EVICT, TAKE]));
+        assert!(!has(&evicted(), &[EVICT, LOOK, TAKE]));
+        assert!(!has(&evicted(), &[LOOK, TAKE, EVICT]));
+        let read = "main.2 R slot[3].refs =0 @30\n";
+        assert!(!has(&evicted(), &[LOOK, read, TAKE]));
+    }
+
+    #[test]
+    fn others_may_write_the_variables_in_between() {
+        let again = "main.2 W slot[3].name =9 @51\nmain.2 W slot[3].refs =0 @52\n";
+        assert!(has(&evicted(), &[LOOK, EVICT, again, TAKE]));
+    }
+
+    #[test]
+    fn accesses_of_one_variable_are_of_one_location() {
+        let other = EVICT.replace("slot[3].name", "slot[4].name");
+        assert!(!has(&evicted(), &[LOOK, &other, TAKE]));
+        let other = EVICT.replace("slot[3].refs", "slot[4].refs");
+        assert!(!has(&evicted(), &[LOOK, &other, TAKE]));
+    }
+
+    #[test]
+    fn only_the_last_first_access_counts() {
+        let next = "main.1 R slot[4].name =1 @10\n";
+        assert!(!has(&evicted(), &[LOOK, EVICT, next, TAKE]));
+    }
+
+    /// The change that is not seen comes late in the second round.
+    #[test]
+    fn what_comes_late_may_have_come_in_a_round_before() {
+        let torn = Interruption {
+            first: access(16, Some("write"), 0),
+            second: access(6, None, 1),
+            between: vec![access(20, Some("read"), 0), access(24, Some("read"), 1)],
+            is_half: true,
+        };
+        let (len, top) = ("main.1 W len =1 @16\n", "main.1 W top =1 @6\n");
+        let look = "main.2 R len =1 @20\nmain.2 R top =1 @24\n";
+        assert!(has(&torn, &[len, look]));
+        assert!(has(&torn, &[len, top, len, look]));
+        assert!(has(&torn, &[len, look, top]));
+        assert!(!has(&torn, &[len, top, look, len]));
+    }
+}
