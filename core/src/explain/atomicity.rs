@@ -197,6 +197,9 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
             lock_name(view, section)
         );
     }
+    if let Some(section) = everywhere.filter(|section| section.shared) {
+        return only_read(&lock_name(view, section));
+    }
     let races = view.orders.is_race(triple.first, triple.remote)
         || view.orders.is_race(triple.remote, triple.second);
     let is_atomic = |row: &EventId| view.event(*row).kind.is_atomic();
@@ -219,6 +222,11 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Sentence about a lock that all hold, but only for reading.
+fn only_read(lock: &str) -> String {
+    format!("All of these accesses hold `{lock}`, but for reading only, which lets others in.")
 }
 
 /// Sentence about a lock that a thread releases between two accesses that it guards.

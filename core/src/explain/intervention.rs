@@ -39,23 +39,47 @@ pub fn intervention(explanation: &Explanation, run: &Run) -> Option<Intervention
         _ => {}
     }
     if let Some(absent) = missing(explanation) {
-        return too_late(run, &blamed, absent);
+        let unseen = unseen(explanation, run, &blamed);
+        return too_late(run, &blamed, absent, unseen);
     }
     if let Some(absent) = half(explanation) {
         return half_done(run, &blamed, absent.clone());
     }
     match region(explanation, &blamed, run) {
         Some((first, between, last)) => interrupted(run, first, &between, last),
-        None => swapped(run, &blamed),
+        None => {
+            let mut swapped = swapped(run, &blamed)?;
+            swapped.without.extend(unseen(explanation, run, &blamed));
+            Some(swapped)
+        }
     }
 }
 
+/// The order in which a thread looks before it could see what another one announced too early: then it goes another way.
+fn unseen(explanation: &Explanation, run: &Run, blamed: &[Blamed<'_>]) -> Option<Vec<EventId>> {
+    let announced = blamed.first().filter(|one| one.role == Role::Cause)?;
+    let reads = |one: &&Blamed<'_>| one.role == Role::Interference && one.row > announced.row;
+    let reader = blamed.iter().find(reads)?;
+    let saw = explanation.steps.iter().find(|step| {
+        step.thread == reader.step.thread
+            && step.location == announced.step.location
+            && (announced.row.0..reader.row.0).contains(&step.event)
+    })?;
+    let first = outermost(run, update_begins(run, announced.row))?;
+    (reader.step.thread != announced.step.thread).then(|| vec![EventId(saw.event), first])
+}
+
 /// The intervention for a read that came before a write which the failing run never reached.
-fn too_late(run: &Run, blamed: &[Blamed<'_>], absent: Absent) -> Option<Intervention> {
+fn too_late(
+    run: &Run,
+    blamed: &[Blamed<'_>],
+    absent: Absent,
+    unseen: Option<Vec<EventId>>,
+) -> Option<Intervention> {
     let reader = blamed.last()?.row;
     Some(Intervention {
         with: vec![reader],
-        without: Vec::new(),
+        without: unseen.into_iter().collect(),
         complete: reader,
         absent: Some(absent),
         after_absent: entries(run, outermost(run, reader)?),

@@ -1,7 +1,7 @@
 //! Fixes that hold a lock for longer, ordered from the smallest change to a new mutex.
 
 use super::{
-    FixInput, atomic, lacking,
+    FixInput, atomic, exclusively, lacking,
     model::Fix,
     mutexes, other_lock, places, rejoin, right,
     seen::{self, RunEvidence},
@@ -54,7 +54,8 @@ pub(super) fn held(case: &FixInput<'_>, is_last: bool, refused: &mut Vec<EditRef
             Err(why) => refused.push(why),
         }
     };
-    for fix in other_lock::instead(case, &seen) {
+    let other = other_lock::instead(case, &seen).into_iter();
+    for fix in other.chain(exclusively::exclusively(case)) {
         tried(fix, refused);
     }
     other_lock::forget(case.files, &mut seen);

@@ -9,6 +9,7 @@ mod asserted;
 mod atomic;
 pub mod constraint;
 mod deadlock;
+mod exclusively;
 mod gaps;
 mod invocation;
 mod lacking;

@@ -32,6 +32,8 @@ pub enum FixKind {
     AtomicUpdate,
     /// Acquires the lock that guards the data instead of another one.
     OtherLock,
+    /// Acquires a lock for writing that was acquired for reading only.
+    ForWriting,
 }
 
 /// A place in a text.

@@ -194,7 +194,7 @@ pub(super) fn offered_of(runs: &[(&str, &str)], text: &str) -> Offered {
 }
 
 /// The fixes offered for the first explanation of runs of a program of several files.
-fn offered_for(runs: &[(&str, &str)], sources: &[(&str, &str)]) -> Offered {
+pub(super) fn offered_for(runs: &[(&str, &str)], sources: &[(&str, &str)]) -> Offered {
     let mut corpora = Corpora::default();
     let runs: Vec<(String, Arc<Run>)> = runs
         .iter()

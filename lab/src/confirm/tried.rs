@@ -149,8 +149,7 @@ impl TriedStory {
         let evidence = self.experiment.evidence;
         // An order that the program also survives may be half of an interruption.
         let may_be_half = !self.is_interruption && evidence.with.fails < evidence.with.of;
-        let is_open =
-            self.is_symptom || self.is_use_after_free || self.spans_visits || may_be_half;
+        let is_open = self.is_symptom || self.is_use_after_free || self.spans_visits || may_be_half;
         evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !is_open
     }
 

@@ -1,0 +1,298 @@
+//! Acquires a lock for writing where a section that holds it for reading only writes: others that read are let in beside
+//! it.
+
+use super::{
+    Files, FixInput,
+    atomic::Changes,
+    model::{Fix, FixKind, GuardedLines},
+    mutexes::lock_name,
+    places,
+    sections::{EditRegion, RegionStatement},
+    seen::{self, At, frames},
+    text::{
+        EditRefusal,
+        change::Change,
+        locks::{self, last_name},
+        source::{ParsedSource, children, descendants, lines},
+    },
+};
+use crate::{
+    facts::{family, in_block},
+    orders::{Locks, Section},
+};
+use std::collections::BTreeSet;
+use tree_sitter::Node;
+use unsnarl_trace::{EventId, Run};
+
+/// The guard that lets others in, and the one that does not.
+const SHARED: &str = "shared_lock";
+const EXCLUSIVE: &str = "unique_lock";
+
+/// A section for reading only in which blamed data is written.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct WritingReader {
+    /// The places that lead to its acquisition, innermost first.
+    acquired: Vec<At>,
+    /// Family of the lock.
+    lock: String,
+}
+
+/// Fixes of that kind for the blamed data.
+pub(super) fn exclusively(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
+    let data = places::families(case.explanation);
+    let mut found = BTreeSet::new();
+    for run in seen::within_bounds(case.runs) {
+        writing_readers(run, &data, &mut found);
+    }
+    let refused =
+        |lock: &str, why: String| format!("taking `{}` for writing: {why}", in_block(lock));
+    let fixes = found.into_iter();
+    fixes
+        .map(|one| for_writing(case.files, &one).map_err(|why| refused(&one.lock, why)))
+        .collect()
+}
+
+/// The sections of a run. Linear in the run.
+fn writing_readers(run: &Run, data: &BTreeSet<String>, found: &mut BTreeSet<WritingReader>) {
+    let locks = Locks::new(run, &mut Vec::new());
+    let shared: Vec<&Section> = locks
+        .sections()
+        .iter()
+        .filter(|section| section.shared)
+        .collect();
+    if shared.is_empty() {
+        return;
+    }
+    let mut known: BTreeSet<EventId> = BTreeSet::new();
+    for (row, event) in seen::shared(run, data) {
+        if !event.kind.writes() || event.kind.is_atomic() {
+            continue;
+        }
+        for section in locks.held_at(event.thread, row) {
+            if section.shared && known.insert(section.acquired) {
+                found.insert(WritingReader {
+                    acquired: frames(run, section.acquired),
+                    lock: family(&lock_name(run, section.acquired)),
+                });
+            }
+        }
+    }
+}
+
+fn for_writing(files: &Files<'_>, reader: &WritingReader) -> Result<Fix, EditRefusal> {
+    let own = reader.acquired.iter();
+    let mut own = own.filter_map(|at| Some((at, files.get(&at.file).ok()?)));
+    let not_found = || "no line that acquires it for reading is understood".to_owned();
+    let (at, changed) = own
+        .find_map(|(at, source)| Some((at, changed(source, at.line, &reader.lock)?)))
+        .ok_or_else(not_found)?;
+    let edits = files.edits(&Changes::from([(at.file.clone(), changed.changes)]))?;
+    let lock = in_block(&reader.lock);
+    let lines = GuardedLines {
+        file: at.file.clone(),
+        first: at.line,
+        last: changed.last,
+        function: at.function.clone(),
+    };
+    Ok(Fix {
+        exclusive: vec![lines.clone()],
+        regions: vec![EditRegion {
+            parts: vec![RegionStatement {
+                first: lines.first,
+                last: lines.last,
+                is_loop: true,
+            }],
+            lines,
+            opens: true,
+            is_scoped: changed.is_scoped,
+            for_writing: true,
+        }],
+        lock: Some(reader.lock.clone()),
+        ..Fix::edit(
+            FixKind::ForWriting,
+            format!("take `{lock}` for writing on line {}", at.line),
+            edits,
+            format!("others that only read wait at line {}, too", at.line),
+        )
+    })
+}
+
+/// A line that acquires a lock for writing now.
+struct ChangedLine {
+    changes: Vec<Change>,
+    /// The last line on which the lock is held.
+    last: u32,
+    /// An object holds it until the end of its scope.
+    is_scoped: bool,
+}
+
+fn changed(source: &ParsedSource, line: u32, lock: &str) -> Option<ChangedLine> {
+    let function = source.function(line)?;
+    let on_line = descendants(function).into_iter();
+    let mut on_line = on_line.filter(|node| *lines(*node).start() == line);
+    on_line.find_map(|node| {
+        guard(source, node, lock)
+            .or_else(|| call(source, function, node))
+            .or_else(|| method(source, function, node))
+    })
+}
+
+/// The guard that a declaration makes, of the other class: `std::shared_lock<std::shared_mutex> lock(m)`, or of a class
+/// that has another name in the program, which is left to the compiler to tell.
+fn guard(source: &ParsedSource, node: Node<'_>, lock: &str) -> Option<ChangedLine> {
+    let class = (node.kind() == "declaration")
+        .then(|| node.child_by_field_name("type"))
+        .flatten()?;
+    let name = source.str(class);
+    let is_given = source
+        .slice(class.end_byte(), node.end_byte())
+        .contains(last_name(lock));
+    let text = match name.contains(SHARED) {
+        true => name.replace(SHARED, EXCLUSIVE),
+        false => format!("std::{EXCLUSIVE}"),
+    };
+    let scope = node.parent().filter(|_| is_given)?;
+    Some(ChangedLine {
+        changes: vec![Change {
+            start: class.start_byte(),
+            end: class.end_byte(),
+            text,
+        }],
+        last: *lines(scope).end(),
+        is_scoped: true,
+    })
+}
+
+/// The call of the other function: `pthread_rwlock_wrlock(&m)`.
+fn call(source: &ParsedSource, function: Node<'_>, node: Node<'_>) -> Option<ChangedLine> {
+    let called = called(node, "identifier")?;
+    let argument = children(node.child_by_field_name("arguments")?);
+    let object = source.str(*argument.first()?);
+    let gives = |other: &Node<'_>| {
+        let releases = locks::operation(source, *other);
+        let same = releases.is_some_and(|found| found.what == locks::LockOperation::Unlock);
+        same && source.str(*other).contains(object)
+    };
+    (source.str(called) == "pthread_rwlock_rdlock").then(|| ChangedLine {
+        changes: vec![renamed(called, "pthread_rwlock_wrlock")],
+        last: last_of(function, gives),
+        is_scoped: false,
+    })
+}
+
+/// The call of the other members: `m.lock()`, and `m.unlock()` in the same function.
+fn method(source: &ParsedSource, function: Node<'_>, node: Node<'_>) -> Option<ChangedLine> {
+    let (field, owner) = member(source, node, "lock_shared")?;
+    let own = descendants(function).into_iter();
+    let releases: Vec<Node<'_>> = own
+        .filter_map(|call| member(source, call, "unlock_shared"))
+        .filter(|(_, other)| *other == owner)
+        .map(|(field, _)| field)
+        .collect();
+    let last = releases.iter().map(|field| *lines(*field).end()).max();
+    let mut changes = vec![renamed(field, "lock")];
+    changes.extend(releases.into_iter().map(|field| renamed(field, "unlock")));
+    Some(ChangedLine {
+        changes,
+        last: last.unwrap_or(*lines(function).end()),
+        is_scoped: false,
+    })
+}
+
+/// The name in a call of this member, and the object.
+fn member<'t>(source: &ParsedSource, call: Node<'t>, name: &str) -> Option<(Node<'t>, String)> {
+    let callee = called(call, "field_expression")?;
+    let field = callee.child_by_field_name("field")?;
+    let owner = source.str(callee.child_by_field_name("argument")?);
+    (source.str(field) == name).then_some((field, owner.to_owned()))
+}
+
+/// The called function of a call, if it is given in this form.
+fn called<'t>(node: Node<'t>, form: &str) -> Option<Node<'t>> {
+    let callee = (node.kind() == "call_expression")
+        .then(|| node.child_by_field_name("function"))
+        .flatten()?;
+    (callee.kind() == form).then_some(callee)
+}
+
+fn renamed(node: Node<'_>, name: &str) -> Change {
+    Change {
+        start: node.start_byte(),
+        end: node.end_byte(),
+        text: name.to_owned(),
+    }
+}
+
+/// The last line of a function with such a node; that of its end without any.
+fn last_of(function: Node<'_>, is_it: impl Fn(&Node<'_>) -> bool) -> u32 {
+    let own = descendants(function).into_iter().filter(is_it);
+    own.map(|node| *lines(node).end())
+        .max()
+        .unwrap_or(*lines(function).end())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixes::{
+        FixKind, apply,
+        tests::{offered_for, offered_of},
+    };
+
+    /// A run in which another thread comes between the read and the write of line 6, with the lock held for reading.
+    const FAILED: &str = "main fork main.1 @30 main\nmain fork main.2 @31 main\n\
+        main.1 shared-lock lock @5 extend\nmain.1 R used =0 @6 extend\n\
+        main.2 shared-lock lock @5 extend\nmain.2 R used =0 @6 extend\nmain.2 W used =1 @6 extend\nmain.2 shared-unlock lock @7 extend\n\
+        main.1 W used =1 @6 extend\nmain.1 shared-unlock lock @7 extend\n\
+        main join main.1 @32 main\nmain join main.2 @32 main\nmain R used =1 @33 main\nmain fails @33 main assertion `used == 2` failed\n";
+
+    #[test]
+    fn a_section_that_writes_is_made_for_writing() {
+        let text = "static pthread_rwlock_t lock;\nstatic int used;\nvoid extend(void)\n{\n    pthread_rwlock_rdlock(&lock);\n    used++;\n    pthread_rwlock_unlock(&lock);\n}\n";
+        let offered = offered_of(&[("failed-1", FAILED)], text);
+        let fix = offered.fixes.first().unwrap();
+        assert_eq!(fix.kind, FixKind::ForWriting, "{offered:?}");
+        assert_eq!(fix.title, "take `lock` for writing on line 5");
+        let expected = text.replace("rdlock", "wrlock");
+        assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
+    }
+
+    #[test]
+    fn guards_are_of_the_other_class() {
+        let check = |line: &str, end: &str, expected: &str, other_end: &str| {
+            let text = |line: &str, end: &str| {
+                format!(
+                    "std::shared_mutex lock;\nint used;\nvoid extend()\n{{\n    {line}\n    used++;\n    {end}\n}}\n"
+                )
+            };
+            let own = text(line, end);
+            let offered = offered_for(
+                &[("failed-1", &FAILED.replace('@', "@test.cc:"))],
+                &[("test.cc", &own)],
+            );
+            let fix = offered.fixes.first().unwrap();
+            assert_eq!(
+                apply(&own, "test.cc", &fix.edits),
+                Some(text(expected, other_end)),
+                "{offered:?}"
+            );
+        };
+        check(
+            "std::shared_lock<std::shared_mutex> held(lock);",
+            "",
+            "std::unique_lock<std::shared_mutex> held(lock);",
+            "",
+        );
+        check(
+            "Reading held(lock);",
+            "",
+            "std::unique_lock held(lock);",
+            "",
+        );
+        check(
+            "lock.lock_shared();",
+            "lock.unlock_shared();",
+            "lock.lock();",
+            "lock.unlock();",
+        );
+    }
+}
