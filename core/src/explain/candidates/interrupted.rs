@@ -7,7 +7,7 @@ use crate::{
     Budget,
     budget::Poll,
     explain::view::View,
-    facts::ValueKind,
+    facts::{self, ValueKind},
     pairs::{PairKey, Triple, TripleKey, triples},
 };
 use rustc_hash::FxHashSet;
@@ -51,7 +51,7 @@ pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
         );
         let rows = [triple.first, triple.remote, triple.second];
         let atomic = rows.iter().all(|row| view.event(*row).kind.is_atomic());
-        one.is_usual = atomic && usual(runs, counts.passing());
+        one.is_usual = atomic && usual(runs, counts.passing()) || is_noticed(view, &triple);
         add(&mut found, one);
     });
     keep_best(found)
@@ -95,6 +95,20 @@ fn harmless(view: &View, triple: &Triple, runs: u32) -> u32 {
         (false, true) => NOT_NEW / 4,
         _ => 0,
     }
+}
+
+/// Returns whether the thread looks for the change by itself: `if (seen != generation)` compares what it read before with
+/// what it reads now, and the two differ.
+fn is_noticed(view: &View, triple: &Triple) -> bool {
+    let (first, second) = (view.event(triple.first), view.event(triple.second));
+    let only_reads = |kind: EventKind| kind.reads() && !kind.writes();
+    let (then, now) = (view.place(triple.first), view.place(triple.second));
+    only_reads(first.kind)
+        && only_reads(second.kind)
+        && first.value.is_some()
+        && first.value != second.value
+        && ["==", "!="].iter().any(|compares| now.text.contains(compares))
+        && facts::carries(&then.text, &now.text)
 }
 
 /// Returns whether the thread waits for another one between two reads of a variable, and so expects a change.
