@@ -20,9 +20,9 @@ use std::{
 use unsnarl_trace::{EventId, EventKind, LocationId, Outcome, Run, ThreadId, Value};
 
 /// A thread that waits on a condition when no thread can go on.
-struct StuckWaiter {
-    thread: ThreadId,
-    waited: EventId,
+pub(super) struct StuckWaiter {
+    pub thread: ThreadId,
+    pub waited: EventId,
     /// The mutex that the wait released.
     mutex: LocationId,
 }
@@ -87,7 +87,7 @@ impl MissingSignal {
 }
 
 /// The threads that wait on conditions when all of a run's threads wait.
-fn stuck(run: &Arc<Run>) -> Vec<StuckWaiter> {
+pub(super) fn stuck(run: &Arc<Run>) -> Vec<StuckWaiter> {
     if run.meta.outcome != Outcome::Deadlocked {
         return Vec::new();
     }

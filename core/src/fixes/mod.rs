@@ -38,6 +38,7 @@ pub mod trial;
 mod turns;
 mod wait;
 mod waits_for;
+mod wake_all;
 #[cfg(test)]
 mod wrapper_tests;
 
@@ -115,7 +116,10 @@ pub fn offer(
             refused.push("which lines belong together is not known".to_owned());
         }
     }
-    if let Some(fix) = missed::signal(&case) {
+    let signals = wake_all::wake_all(&case)
+        .into_iter()
+        .chain(missed::signal(&case));
+    for fix in signals {
         let refused = &mut offered.refused;
         offered.fixes.extend(keep(fix, refused));
     }

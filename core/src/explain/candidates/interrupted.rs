@@ -107,7 +107,9 @@ fn is_noticed(view: &View, triple: &Triple) -> bool {
         && only_reads(second.kind)
         && first.value.is_some()
         && first.value != second.value
-        && ["==", "!="].iter().any(|compares| now.text.contains(compares))
+        && ["==", "!="]
+            .iter()
+            .any(|compares| now.text.contains(compares))
         && facts::carries(&then.text, &now.text)
 }
 
