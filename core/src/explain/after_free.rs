@@ -5,6 +5,7 @@ use super::{
     draft::Draft,
     handovers::handovers,
     order::Publication,
+    pointee::used_block,
     view::View,
 };
 use crate::claims::line;
@@ -13,7 +14,8 @@ use unsnarl_trace::{EventId, EventKind};
 
 /// Explains a use of a block after it was freed.
 pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanation {
-    let name = view.variable(used);
+    let pointer = pointer_read(view, used);
+    let name = used_block(view, used, pointer);
     let again = matches!(view.event(used).kind, EventKind::Free | EventKind::Failure);
     let headline = match again {
         true => format!("{} freed a block that was freed before", view.words(used)),
@@ -43,7 +45,7 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
             None => "Nothing orders the two.".to_owned(),
         };
     }
-    if let Some(pointer) = pointer_read(view, used) {
+    if let Some(pointer) = pointer {
         draft.step(pointer, "");
     }
     draft.step(free, "too early");

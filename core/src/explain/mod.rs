@@ -27,6 +27,7 @@ mod no_memory;
 mod order;
 mod parted;
 mod parts;
+mod pointee;
 mod proposers;
 mod refused;
 mod sequential;

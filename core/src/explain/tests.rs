@@ -442,7 +442,7 @@ fn use_after_free() {
         &[],
         &[text],
         expect![[r#"
-            error: `job->size` was freed while worker (main.1) still used it
+            error: `*job` was freed while worker (main.1) still used it
               main freed it at test.c:40 before worker (main.1) read it at line 31.
 
                main    test.c:40  free(job);       frees the block  <- too early
@@ -473,17 +473,17 @@ fn a_signal_to_a_condition_in_a_freed_block() {
         &[],
         &[text],
         expect![[r#"
-        error: `r->cv` was freed while serve (main.1) still used it
-          ask (main) freed it at test.c:25 before serve (main.1) used it at line 32.
+            error: `*r` was freed while serve (main.1) still used it
+              ask (main) freed it at test.c:25 before serve (main.1) used it at line 32.
 
-           main    test.c:25  delete r;            frees the block  <- too early
-           main.1  test.c:32  r->cv.notify_one();  signals r->cv    after it was freed
-           main.1  test.c:32                       fails
+               main    test.c:25  delete r;            frees the block  <- too early
+               main.1  test.c:32  r->cv.notify_one();  signals r->cv    after it was freed
+               main.1  test.c:32                       fails
 
-          Nothing orders the two.
-          Possible: the recorded runs do not settle it. Fails so in failed-0.
-          Note: There is no passing run to compare with.
-    "#]],
+              Nothing orders the two.
+              Possible: the recorded runs do not settle it. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
     );
 }
 

@@ -617,16 +617,16 @@ fn a_block_is_freed_by_a_thread_that_was_let_go_too_early() {
         &[],
         &[text],
         expect![[r#"
-        error: `s->bytes` was freed while pump (main.1) still used it
-          open (main) freed it at test.c:25 before pump (main.1) read it at line 34.
+            error: `*s` was freed while pump (main.1) still used it
+              open (main) freed it at test.c:25 before pump (main.1) read it at line 34.
 
-           main    test.c:25  free(s);            frees the block  <- too early
-           main.1  test.c:34  total += s->bytes;  reads 7          after it was freed
-           main.1  test.c:34                      fails
+               main    test.c:25  free(s);            frees the block  <- too early
+               main.1  test.c:34  total += s->bytes;  reads 7          after it was freed
+               main.1  test.c:34                      fails
 
-          main.1 posts `done` at line 33, before this use: main takes a unit of it at line 24, and goes on.
-          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
-          Note: There is no passing run to compare with.
-    "#]],
+              main.1 posts `done` at line 33, before this use: main takes a unit of it at line 24, and goes on.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
     );
 }

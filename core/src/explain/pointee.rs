@@ -1,0 +1,93 @@
+//! The name of a block that a thread uses through a pointer: by the pointer, since the member that is used is not the block.
+
+use super::view::View;
+use crate::facts;
+use unsnarl_trace::EventId;
+
+/// The block that an access uses, in words: `*job` where the line has `job->steps`, or where the thread has read the pointer
+/// `job` at `pointer`; otherwise by its allocation.
+pub(super) fn used_block(view: &View, used: EventId, pointer: Option<EventId>) -> String {
+    let place = view.place(used);
+    let read = || pointer.and_then(|row| pointer_variable(view, row));
+    let block = || {
+        let block = view.run.block(view.event(used).location);
+        facts::in_block(block)
+    };
+    let location = view.run.location(view.event(used).location);
+    let member = location.rsplit(['.', ')']).next().unwrap_or("");
+    let by_text = only_pointer(&place.text, member).map(str::to_owned);
+    by_text
+        .or_else(read)
+        .map_or_else(block, |name| format!("*{name}"))
+}
+
+/// The pointer variable that a row reads; none where it is a part of a container.
+fn pointer_variable(view: &View, row: EventId) -> Option<String> {
+    const SMART: [&str; 2] = ["_M_head_impl", "_M_ptr"];
+    let name = view.run.location(view.event(row).location);
+    let is_plain = !name.contains("_M_") || SMART.iter().any(|end| name.ends_with(end));
+    let variable = view.variable(row);
+    let is_name = facts::is_named(&variable) && !variable.contains(' ') && !variable.ends_with(']');
+    (is_plain && is_name).then_some(variable)
+}
+
+/// The pointer through which a line uses a member: `conn` of `conn->buf->len++` for `buf`. Of another member that of all
+/// pointers in the line that they lead to, if that is one: `conn->buf`.
+fn only_pointer<'t>(text: &'t str, member: &str) -> Option<&'t str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let arrows = text.match_indices("->");
+    let all = arrows.filter_map(|(at, arrow)| {
+        let behind = text.get(at + arrow.len()..)?;
+        let end = behind.find(|c| !is_word(c)).unwrap_or(behind.len());
+        Some((operand(text.get(..at)?)?, behind.get(..end)?))
+    });
+    let all: Vec<(&str, &str)> = all.collect();
+    let to_member = all.iter().filter(|(_, name)| *name == member);
+    let to_member: Vec<&str> = to_member.map(|(pointer, _)| *pointer).collect();
+    let pointers = match to_member.is_empty() {
+        true => all.iter().map(|(pointer, _)| *pointer).collect(),
+        false => to_member,
+    };
+    let own = pointers
+        .iter()
+        .copied()
+        .max_by_key(|pointer| pointer.len())?;
+    let leads_there = |pointer: &&str| own.starts_with(pointer);
+    pointers.iter().all(leads_there).then_some(own)
+}
+
+/// The name or the path of members at the end of a text.
+fn operand(before: &str) -> Option<&str> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '>';
+    let mut start = before.len();
+    for (at, c) in before.char_indices().rev() {
+        let is_arrow = c == '-' && before.get(at + 1..at + 2) == Some(">");
+        if !is_part(c) && !is_arrow {
+            break;
+        }
+        start = at;
+    }
+    let own = before.get(start..)?.trim_start_matches('>');
+    own.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        .then_some(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::only_pointer;
+
+    #[test]
+    fn a_block_is_named_by_the_pointer_to_it() {
+        let check = |text, expected| assert_eq!(only_pointer(text, ""), expected, "{text}");
+        check("steps_done += job->steps;", Some("job"));
+        check("o->on_event(e);", Some("o"));
+        check("conn->buf->len++;", Some("conn->buf"));
+        check("if (self->used && self->size > 2)", Some("self"));
+        check("a->next = b->next;", None);
+        check("++words_[w];", None);
+        check("x > y->z", Some("y"));
+        check("items[i]->n", None);
+        assert_eq!(only_pointer("conn->buf->len++;", "buf"), Some("conn"));
+        assert_eq!(only_pointer("a->next = b->prev;", "prev"), Some("b"));
+    }
+}
