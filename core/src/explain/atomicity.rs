@@ -93,7 +93,7 @@ fn detail(view: &View, triple: &Triple, name: &str) -> String {
     let value = |row: EventId| view.value(row).filter(ToldValue::is_known);
     let end = match (is_lost_update(view, triple), value(triple.second)) {
         (true, Some(value)) => format!("and wrote {value}"),
-        (true, None) => "and wrote it back".to_owned(),
+        (true, None) => "and wrote it".to_owned(),
         (false, _) => format!("and {}", did(view, triple.second)),
     };
     let places = if (&first.file, first.line) == (&second.file, second.line) {

@@ -56,7 +56,7 @@ use causes::ToldExplanation;
 pub use guards::guarding;
 pub use instances::{Harmless, bears_out, bears_out_but, set_apart};
 pub use intervention::{Intervention, intervention};
-pub use parted::PartedSections;
+pub use parted::{PartedSections, is_under_one_lock};
 pub use parts::{SplitStory, parts};
 pub use proposers::{Failing, Material, ORDERS, Proposals, Proposer, Proposers};
 use proposers::{name_orders, write};

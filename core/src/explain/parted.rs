@@ -8,6 +8,7 @@ use crate::{
     orders::{Locks, Section},
 };
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, LocationId, Run, SiteId, StackId, ThreadId};
 
 /// Files and lines of the calls that led to an acquisition, outermost first.
@@ -91,6 +92,19 @@ impl PartedSections {
         let path = path(run, row);
         [&self.first, &self.remote, &self.second].map(|one| *one == path)
     }
+}
+
+/// Returns whether all blamed accesses are in sections of one lock. Linear in the run.
+pub fn is_under_one_lock(explanation: &Explanation, run: &Run) -> bool {
+    let locks = Locks::new(run, &mut Vec::new());
+    let held = blamed(explanation).into_iter().map(|one| {
+        let event = run.events.get(one.row)?;
+        let held = locks.held_at(event.thread, one.row);
+        Some(held.map(|section| section.lock).collect())
+    });
+    let all: Option<Vec<BTreeSet<LocationId>>> = held.collect();
+    let common = all.unwrap_or_default().into_iter().reduce(|a, b| &a & &b);
+    common.is_some_and(|common| !common.is_empty())
 }
 
 fn path(run: &Run, row: EventId) -> Path {

@@ -57,9 +57,18 @@ pub(super) fn ordered(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
         (None, Some((name, own)), _) => fixes.push(set(case, &name, &own, late)),
         (None, None, Some((name, created))) => {
             let unknown = || {
+                let at = &early.place;
+                let file = |file: &str| match at.file == created.file {
+                    true => String::new(),
+                    false => format!(" of {}", basename(file)),
+                };
                 format!(
-                    "{} created {name} on line {}, and its handle is not known on line {}",
-                    created.function, created.line, early.place.line
+                    "{} created {name} on line {}{}, and its handle is not known on line {}{}",
+                    created.function,
+                    created.line,
+                    file(&created.file),
+                    at.line,
+                    file(&at.file)
                 )
             };
             let sooner = joined_sooner(case, &name, &frames);

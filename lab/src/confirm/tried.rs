@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use unsnarl_core::{
     BugKind, Explanation, Role, SiteMark,
     diagnosis::DecisiveStep,
-    explain::{ends_in_the_check, spans_visits},
+    explain::{ends_in_the_check, is_under_one_lock, spans_visits},
 };
 use unsnarl_trace::{EventId, Run};
 
@@ -62,6 +62,8 @@ pub(super) struct TriedStory {
     spans: bool,
     /// One of its own steps decides.
     decides: bool,
+    /// All that it blames is done with one lock held: each order of that is one that the program allows.
+    is_under_one_lock: bool,
     /// The locations that it blames accesses of.
     locations: BTreeSet<String>,
 }
@@ -87,6 +89,7 @@ impl TriedStory {
         let own = |row: EventId| row == complete || orders.with.contains(&row);
         TriedStory {
             locations: blamed_locations(explanation),
+            is_under_one_lock: is_under_one_lock(explanation, run),
             decides: steps.clone().any(|step| own(EventId(step.event))),
             ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
             is_interruption: matches!(
@@ -147,8 +150,9 @@ impl TriedStory {
     pub fn is_settled(&self) -> bool {
         const ENOUGH: f64 = 0.7;
         let evidence = self.experiment.evidence;
-        // An order that the program also survives may be half of an interruption.
-        let may_be_half = !self.is_interruption && evidence.with.fails < evidence.with.of;
+        // An order that the program also survives may be half of an interruption, and so may one that a lock allows.
+        let survives = evidence.with.fails < evidence.with.of;
+        let may_be_half = !self.is_interruption && (survives || self.is_under_one_lock);
         let is_open = self.is_symptom || self.is_use_after_free || self.spans_visits || may_be_half;
         evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !is_open
     }

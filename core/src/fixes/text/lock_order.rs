@@ -134,7 +134,8 @@ fn both<'t>(
     held: u32,
     wanted: u32,
 ) -> Result<(Range<'t>, Node<'t>, Node<'t>), EditRefusal> {
-    let apart = || format!("the locks of lines {held} and {wanted} are not taken in one block");
+    let apart =
+        || format!("lines {held} and {wanted} are not two statements of one block that lock");
     let function = source.function(held).ok_or_else(apart)?;
     let at = range(function, held.min(wanted), held.max(wanted))?;
     let (Some(&first), Some(&second)) = (at.list.get(at.first), at.list.get(at.last)) else {

@@ -416,7 +416,7 @@ int f(void)
 }
 ",
         expect![[r#"
-            refused: `last`, called on line 11, calls `size`, which takes the lock itself on line 3
+            refused: `last`, called on line 11, calls `size`, which takes `m` on line 3, which may be the same lock
         "#]],
     );
     check(

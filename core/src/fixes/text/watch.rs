@@ -183,12 +183,16 @@ impl<'s> FileFunctions<'s> {
             ));
         }
         if is_new && let Some(at) = self.leads_to(name, &self.locking) {
+            // Objects of one class have locks of one name.
+            let lock = last_name(&self.mutex);
+            let takes = |at| format!("takes `{lock}` on line {at}, which may be the same lock");
             return Err(match at {
                 (function, at) if function == name => {
-                    format!("`{name}`, called on line {line}, takes the lock itself on line {at}")
+                    format!("`{name}`, called on line {line}, {}", takes(at))
                 }
                 (function, at) => format!(
-                    "`{name}`, called on line {line}, calls `{function}`, which takes the lock itself on line {at}"
+                    "`{name}`, called on line {line}, calls `{function}`, which {}",
+                    takes(at)
                 ),
             });
         }
