@@ -6,10 +6,11 @@ use super::{
     atomic::Changes,
     model::{Fix, FixKind},
     seen::{At, frames},
-    text::{EditRefusal, move_behind},
+    text::{EditRefusal, locks::last_name, move_behind},
 };
 use crate::{
-    explanation::{BugKind, Role, SiteMark, Step},
+    explain::is_under_one_lock,
+    explanation::{BugKind, Place, Role, SiteMark, Step},
     facts,
 };
 use std::collections::BTreeSet;
@@ -22,6 +23,9 @@ pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> 
     let [one, other] = causes.as_slice() else {
         return None;
     };
+    if let Some(store) = seen_first(case, one) {
+        return Some(behind(case, store, other));
+    }
     let is_early =
         |mark: &&&SiteMark| step(case, mark).is_some_and(|step| step.note == "too early");
     let early = *[one, other].into_iter().find(is_early)?;
@@ -37,16 +41,35 @@ pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> 
     Some(behind(case, store, setter))
 }
 
+/// The first of two changes, of which another thread saw this one and not the other, if it looked at this one first: what
+/// it read there told it that the other one had come.
+fn seen_first<'c>(case: &FixInput<'c>, first: &SiteMark) -> Option<&'c Step> {
+    let explanation = case.explanation;
+    let store = step(case, first)
+        .filter(|_| explanation.kind == BugKind::MultiVariableAtomicityViolation)?;
+    let others = explanation.sites.iter();
+    let others = others.filter(|mark| mark.role == Role::Interference);
+    let looks: Option<Vec<&Step>> = others.map(|mark| step(case, mark)).collect();
+    let looks = looks.filter(|all| all.iter().all(|look| look.access.ends_with("read")))?;
+    let first_look = looks.iter().min_by_key(|look| look.event)?;
+    (first_look.location == store.location).then_some(store)
+}
+
 fn behind(case: &FixInput<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, EditRefusal> {
-    let at = &store.place;
-    let line = line_of(case, setter, store)
-        .ok_or_else(|| format!("what is set late is not set in {}", at.function))?;
-    let last = all_set(case, store, line);
-    let mut fix =
-        moved(case, &at.file, at.line, last).or_else(|_| moved(case, &at.file, at.line, line))?;
+    let (at, line) = meeting(case, setter, store)
+        .ok_or_else(|| format!("what is set late is not set in {}", store.place.function))?;
+    let last = match at.function == store.place.function {
+        true => all_set(case, store, line),
+        false => line,
+    };
+    let stored = (at.function != store.place.function).then(|| last_name(&store.location));
+    let mut fix = moved(case, &at.file, (at.line, last), stored)
+        .or_else(|_| moved(case, &at.file, (at.line, line), stored))?;
     // Runs do not show this: they see the stores in the order of the program.
     let stored = case.run.events.get(EventId(store.event));
-    if !stored.is_some_and(|event| event.kind.is_atomic()) {
+    let is_ordered = stored.is_some_and(|event| event.kind.is_atomic())
+        || is_under_one_lock(case.explanation, case.run);
+    if !is_ordered {
         fix.assumes.push(format!(
             "`{}` is atomic, or becomes so: compilers and other machines may change the order of plain stores",
             store.location
@@ -67,11 +90,16 @@ pub(super) fn change_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal
             "the change and the attempt are in different functions".to_owned()
         ));
     }
-    Some(moved(case, &of.file, of.line, at.line))
+    Some(moved(case, &of.file, (of.line, at.line), None))
 }
 
-fn moved(case: &FixInput<'_>, file: &str, early: u32, after: u32) -> Result<Fix, EditRefusal> {
-    let changes = move_behind::set_behind(case.files.get(file)?, early, after)?;
+fn moved(
+    case: &FixInput<'_>,
+    file: &str,
+    (early, after): (u32, u32),
+    stored: Option<&str>,
+) -> Result<Fix, EditRefusal> {
+    let changes = move_behind::set_behind(case.files.get(file)?, early, after, stored)?;
     let edits = case
         .files
         .edits(&Changes::from([(file.to_owned(), changes)]))?;
@@ -94,22 +122,34 @@ fn step<'c>(case: &FixInput<'c>, mark: &SiteMark) -> Option<&'c Step> {
     case.explanation.steps.get(at as usize)
 }
 
-/// The line of the store's function that sets the late data, or calls a function that does.
-fn line_of(case: &FixInput<'_>, setter: &SiteMark, store: &Step) -> Option<u32> {
-    let own = |at: &At| (&at.function, &at.file) == (&store.place.function, &store.place.file);
-    let within = |run: &Run, row: EventId| frames(run, row).into_iter().find(|at| own(at));
-    if let Some(step) = step(case, setter) {
-        return within(case.run, EventId(step.event)).map(|at| at.line);
-    }
-    let place = &setter.place;
-    let mut found = case.runs.iter().flat_map(|(_, run)| {
+/// The line that stores, or calls a function that does, and the line of the same function that sets the late data, or calls
+/// one that does: of the innermost function that leads to both.
+fn meeting(case: &FixInput<'_>, setter: &SiteMark, store: &Step) -> Option<(At, u32)> {
+    let stores = frames(case.run, EventId(store.event));
+    let sets = match step(case, setter) {
+        Some(step) => vec![frames(case.run, EventId(step.event))],
+        None => all_frames(case, &setter.place),
+    };
+    stores.into_iter().find_map(|at| {
+        let is_here = |one: &&At| {
+            (&one.function, &one.file) == (&at.function, &at.file) && one.line != at.line
+        };
+        let line = sets.iter().find_map(|set| set.iter().find(is_here))?.line;
+        Some((at, line))
+    })
+}
+
+/// The places that lead to writes of a line in any run.
+fn all_frames(case: &FixInput<'_>, place: &Place) -> Vec<Vec<At>> {
+    let found = case.runs.iter().flat_map(|(_, run)| {
         let rows = run.events.iter().filter(|(_, event)| {
             let site = run.meta.site(event.site);
             event.kind.writes() && (&site.file, site.line) == (&place.file, place.line)
         });
-        rows.filter_map(|(row, _)| within(run, row))
+        rows.map(|(row, _)| frames(run, row))
     });
-    found.next().map(|at| at.line)
+    let all: BTreeSet<Vec<At>> = found.collect();
+    all.into_iter().collect()
 }
 
 /// The last line of the store's function, from `line` on, that sets what other threads read after they have read what was
@@ -145,4 +185,43 @@ fn read_after<'r>(run: &'r Run, store: &Step) -> Vec<&'r str> {
         }
     }
     read
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixes::{FixKind, apply, tests::offered_of};
+
+    /// A state that is announced by one function, before another one sets what belongs to it.
+    #[test]
+    fn a_call_that_announces_comes_after_the_call_that_sets() {
+        let text = "static pthread_mutex_t m;\nstatic int state, size;\nvoid enter(void)\n{\n    pthread_mutex_lock(&m);\n    state = 2;\n    pthread_mutex_unlock(&m);\n}\nvoid negotiate(void)\n{\n    pthread_mutex_lock(&m);\n    size = 9;\n    pthread_mutex_unlock(&m);\n}\nvoid on_ack(void)\n{\n    enter();\n    negotiate();\n}\nvoid send(void)\n{\n    pthread_mutex_lock(&m);\n    if (state == 2)\n        used = size;\n    pthread_mutex_unlock(&m);\n}\n";
+        let enters = "main.1 lock m via=17@on_ack @5 enter\nmain.1 W state =2 via=17@on_ack @6 enter\nmain.1 unlock m via=17@on_ack @7 enter\n";
+        let sets = "main.1 lock m via=18@on_ack @11 negotiate\nmain.1 W size =9 via=18@on_ack @12 negotiate\nmain.1 unlock m via=18@on_ack @13 negotiate\n";
+        let sends = |size: u32| {
+            format!(
+                "main.2 lock m @22 send\nmain.2 R state =2 @23 send\nmain.2 R size ={size} @24 send\nmain.2 W used ={size} @24 send\nmain.2 unlock m @25 send\n"
+            )
+        };
+        let begin = "main fork main.1 @30 main\nmain fork main.2 @31 main\n";
+        let end = "main join main.1 @32 main\nmain join main.2 @33 main\n";
+        let failed = format!(
+            "{begin}{enters}{}{sets}{end}main R used =0 @34 main\nmain fails @34 main assertion `used == 9` failed\n",
+            sends(0)
+        );
+        let passed = format!(
+            "{begin}{enters}{sets}{}{end}main R used =9 @34 main\n",
+            sends(9)
+        );
+        let passing = ["p1", "p2", "p3", "p4", "p5", "p6"].map(|name| (name, passed.as_str()));
+        let all = [&[("failed-1", failed.as_str())][..], &passing].concat();
+        let offered = offered_of(&all, text);
+        let fix = offered.fixes.first().unwrap();
+        assert_eq!(fix.kind, FixKind::MoveBehind, "{offered:?}");
+        let expected = text.replace(
+            "    enter();\n    negotiate();",
+            "    negotiate();\n    enter();",
+        );
+        assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
+        assert!(fix.assumes.is_empty(), "{:?}", fix.assumes);
+    }
 }

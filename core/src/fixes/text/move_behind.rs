@@ -11,7 +11,8 @@ use super::{
 use tree_sitter::Node;
 use unsnarl_trace::{EventKind, kinds::LibraryFunction};
 
-/// Moves the statement of line `early` after that of line `after`, which stands below it in the same block.
+/// Moves the statement of line `early` after that of line `after`, which stands below it in the same block. `stored` is the
+/// variable that a call on that line sets, as runs show it.
 ///
 /// # Errors
 /// An error when the two are not in one block, or a statement between them leaves, locks, or uses a moved name.
@@ -19,6 +20,7 @@ pub fn set_behind(
     source: &ParsedSource,
     early: u32,
     after: u32,
+    stored: Option<&str>,
 ) -> Result<Vec<Change>, EditRefusal> {
     let (function, setting) = at(source, early)?;
     let (other, behind) = at(source, after)?;
@@ -32,8 +34,12 @@ pub fn set_behind(
     if function != other || what.parent() != anchor.parent() || !is_below || !is_plain {
         return Err(apart());
     }
-    let target =
-        target(source, what).ok_or_else(|| format!("what line {early} sets is not seen"))?;
+    let is_call = children(what)
+        .first()
+        .is_some_and(|node| node.kind() == "call_expression");
+    let target = target(source, what)
+        .or(stored.filter(|_| is_call))
+        .ok_or_else(|| format!("what line {early} sets is not seen"))?;
     let passed = setting.list.iter();
     let passed =
         passed.filter(|node| (what.end_byte()..=anchor.start_byte()).contains(&node.start_byte()));
@@ -163,7 +169,7 @@ mod tests {
         let (early, after) = (line("/*1*/"), line("/*2*/"));
         let plain = text.replace(" /*1*/", "").replace(" /*2*/", "");
         let source = ParsedSource::parse(file, &plain).unwrap();
-        expected.assert_eq(&match set_behind(&source, early, after) {
+        expected.assert_eq(&match set_behind(&source, early, after, None) {
             Ok(changes) => apply(&plain, &changes).unwrap(),
             Err(why) => format!("refused: {why}\n"),
         });
