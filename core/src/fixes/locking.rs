@@ -21,7 +21,7 @@ const MOST: usize = 3;
 /// kind of fix is offered.
 pub(super) fn held(case: &FixInput<'_>, is_last: bool, refused: &mut Vec<EditRefusal>) -> Vec<Fix> {
     let blamed = places::families(case.explanation);
-    let wanted = || places::wanted(case.explanation, case.run);
+    let wanted = || places::wanted(case);
     let known = match case.explanation.kind {
         // The check and the wait are atomic already.
         BugKind::LostWakeup => None,

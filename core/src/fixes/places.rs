@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     callers::parting,
-    explanation::{BugKind, Explanation, Role, SiteMark, Step},
+    explanation::{BugKind, Explanation, Place, Role, SiteMark, Step},
     facts::family,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,8 @@ fn matters(mark: &SiteMark) -> bool {
 }
 
 /// The lines that should be atomic, if the explanation is of that kind.
-pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<WantedLines> {
+pub(super) fn wanted(case: &FixInput<'_>) -> Option<WantedLines> {
+    let (explanation, run) = (case.explanation, case.run);
     let causes: Vec<&SiteMark> = explanation
         .sites
         .iter()
@@ -96,7 +97,7 @@ pub(super) fn wanted(explanation: &Explanation, run: &Run) -> Option<WantedLines
             first: region.first,
             last: region.last,
         },
-        None => together(&causes)?,
+        None => together(&causes).or_else(|| half_done(case, &causes))?,
     };
     let mut places = vec![region];
     places.extend(interfering(explanation, run, &places));
@@ -236,6 +237,52 @@ fn together(causes: &[&SiteMark]) -> Option<FunctionLines> {
         first: one.place.line.min(other.place.line),
         last: one.place.line.max(other.place.line),
     })
+}
+
+/// Two changes of one thread, the second of which had not come, as lines of the function that leads to both.
+fn half_done(case: &FixInput<'_>, causes: &[&SiteMark]) -> Option<FunctionLines> {
+    let is_couple = case.explanation.kind == BugKind::MultiVariableAtomicityViolation;
+    let [first, late] = causes else {
+        return None;
+    };
+    let at = first.step.filter(|_| is_couple)?.checked_sub(1)?;
+    let store = case.explanation.steps.get(at as usize)?;
+    let (at, line) = meeting(case, store, late)?;
+    Some(FunctionLines {
+        first: at.line.min(line),
+        last: at.line.max(line),
+        ..FunctionLines::of(&at)
+    })
+}
+
+/// The line that stores, or calls a function that does, and the line of the same function that sets the late data, or calls
+/// one that does: of the innermost function that leads to both.
+pub(super) fn meeting(case: &FixInput<'_>, store: &Step, setter: &SiteMark) -> Option<(At, u32)> {
+    let stores = frames(case.run, EventId(store.event));
+    let sets = match step_row(case.explanation, setter) {
+        Some(row) => vec![frames(case.run, row)],
+        None => all_frames(case, &setter.place),
+    };
+    stores.into_iter().find_map(|at| {
+        let is_here = |one: &&At| {
+            (&one.function, &one.file) == (&at.function, &at.file) && one.line != at.line
+        };
+        let line = sets.iter().find_map(|set| set.iter().find(is_here))?.line;
+        Some((at, line))
+    })
+}
+
+/// The places that lead to writes of a line in any run.
+fn all_frames(case: &FixInput<'_>, place: &Place) -> Vec<Vec<At>> {
+    let found = case.runs.iter().flat_map(|(_, run)| {
+        let rows = run.events.iter().filter(|(_, event)| {
+            let site = run.meta.site(event.site);
+            event.kind.writes() && (&site.file, site.line) == (&place.file, place.line)
+        });
+        rows.map(|(row, _)| frames(run, row))
+    });
+    let all: BTreeSet<Vec<At>> = found.collect();
+    all.into_iter().collect()
 }
 
 /// Lines of the other thread's accesses to the data, from its first step to its last one.

@@ -5,12 +5,12 @@ use super::{
     FixInput,
     atomic::Changes,
     model::{Fix, FixKind},
-    seen::{At, frames},
+    places::meeting,
     text::{EditRefusal, locks::last_name, move_behind},
 };
 use crate::{
     explain::is_under_one_lock,
-    explanation::{BugKind, Place, Role, SiteMark, Step},
+    explanation::{BugKind, Role, SiteMark, Step},
     facts,
 };
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ fn seen_first<'c>(case: &FixInput<'c>, first: &SiteMark) -> Option<&'c Step> {
 }
 
 fn behind(case: &FixInput<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, EditRefusal> {
-    let (at, line) = meeting(case, setter, store)
+    let (at, line) = meeting(case, store, setter)
         .ok_or_else(|| format!("what is set late is not set in {}", store.place.function))?;
     let last = match at.function == store.place.function {
         true => all_set(case, store, line),
@@ -120,36 +120,6 @@ fn causes<'c>(case: &FixInput<'c>) -> impl Iterator<Item = &'c SiteMark> {
 fn step<'c>(case: &FixInput<'c>, mark: &SiteMark) -> Option<&'c Step> {
     let at = mark.step?.checked_sub(1)?;
     case.explanation.steps.get(at as usize)
-}
-
-/// The line that stores, or calls a function that does, and the line of the same function that sets the late data, or calls
-/// one that does: of the innermost function that leads to both.
-fn meeting(case: &FixInput<'_>, setter: &SiteMark, store: &Step) -> Option<(At, u32)> {
-    let stores = frames(case.run, EventId(store.event));
-    let sets = match step(case, setter) {
-        Some(step) => vec![frames(case.run, EventId(step.event))],
-        None => all_frames(case, &setter.place),
-    };
-    stores.into_iter().find_map(|at| {
-        let is_here = |one: &&At| {
-            (&one.function, &one.file) == (&at.function, &at.file) && one.line != at.line
-        };
-        let line = sets.iter().find_map(|set| set.iter().find(is_here))?.line;
-        Some((at, line))
-    })
-}
-
-/// The places that lead to writes of a line in any run.
-fn all_frames(case: &FixInput<'_>, place: &Place) -> Vec<Vec<At>> {
-    let found = case.runs.iter().flat_map(|(_, run)| {
-        let rows = run.events.iter().filter(|(_, event)| {
-            let site = run.meta.site(event.site);
-            event.kind.writes() && (&site.file, site.line) == (&place.file, place.line)
-        });
-        rows.map(|(row, _)| frames(run, row))
-    });
-    let all: BTreeSet<Vec<At>> = found.collect();
-    all.into_iter().collect()
 }
 
 /// The last line of the store's function, from `line` on, that sets what other threads read after they have read what was
