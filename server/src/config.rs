@@ -27,6 +27,8 @@ pub enum SettingKind {
     Number,
     /// Paths by paths.
     Paths,
+    /// A command of the shell, which clients execute when the user asks for it.
+    Command,
     /// One of these words. Only the user gives it, no project.
     Permission(&'static [&'static str]),
 }
@@ -35,7 +37,7 @@ impl SettingKind {
     /// Its type in JSON schemas.
     pub fn json_type(self) -> &'static str {
         match self {
-            Self::Folder | Self::Permission(_) => "string",
+            Self::Folder | Self::Command | Self::Permission(_) => "string",
             Self::Switch => "boolean",
             Self::Number => "integer",
             Self::Paths => "object",
@@ -95,6 +97,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: SettingKind::Switch,
         default: "true",
         doc: "Show above a cause what can be done with its explanation.",
+    },
+    Setting {
+        name: "buildCommand",
+        kind: SettingKind::Command,
+        default: "",
+        doc: "Command that builds the program, such as `make` or `cmake --build build`. Verify builds a copy of the folder with the fix by it, and tries what it made; without it the program is tried as it is, in the schedules that the fix allows.",
     },
     Setting {
         name: "confirm",
@@ -178,6 +186,8 @@ impl Config {
             "invariantHints" => self.invariant_hints = switch()?,
             "fixMarks" => self.fix_marks = switch()?,
             "codeLens" => self.code_lens = switch()?,
+            // Clients read it, when the user asks them to verify a fix.
+            "buildCommand" => command(value)?,
             "confirm" => self.confirm = may_run(value)?,
             "memory" => self.memory = number(name, value)?,
             unknown => {
@@ -190,6 +200,15 @@ impl Config {
         }
         Ok(())
     }
+}
+
+fn command(value: &Value) -> Result<(), String> {
+    let is_text = value.is_string().then_some(());
+    is_text.ok_or_else(|| {
+        format!(
+            "the setting unsnarl.buildCommand is {value}, but has to be a command, such as \"make\""
+        )
+    })
 }
 
 fn may_run(value: &Value) -> Result<MayRun, String> {
@@ -285,7 +304,9 @@ mod tests {
     fn declared_defaults_are_the_defaults() {
         for setting in SETTINGS {
             let value = match setting.kind {
-                SettingKind::Folder | SettingKind::Permission(_) => json!(setting.default),
+                SettingKind::Folder | SettingKind::Command | SettingKind::Permission(_) => {
+                    json!(setting.default)
+                }
                 SettingKind::Switch | SettingKind::Number | SettingKind::Paths => {
                     serde_json::from_str(setting.default).unwrap()
                 }

@@ -8,6 +8,7 @@ import { type Server } from './server';
 export function fixes(server: Server): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.commands.registerCommand('unsnarl.applyFix', (argument?: unknown) => apply(server, argument)),
+    vscode.commands.registerCommand('unsnarl.previewFix', (argument?: unknown) => preview(server, argument)),
     vscode.commands.registerCommand('unsnarl.more', (_id: string, actions: CodeAction[]) => more(server, actions)),
     vscode.commands.registerCommand('unsnarl.fixApplied', applied),
   );
@@ -35,7 +36,7 @@ async function execute({ edit, command }: vscode.CodeAction): Promise<boolean> {
 /** Says that a fix was applied, and shows its places if the user wants to see them. */
 function applied(title: string, places: { location: Location; text: string }[]): void {
   const show = places.length === 1 ? 'Show the Change' : `Show the ${places.length} Changes`;
-  const told = `unsnarl: ${title.replaceAll('`', '')}: applied. Build and record again to see that it holds.`;
+  const told = `${title.replaceAll('`', '')}: applied. Build and record again to see that it holds.`;
   void vscode.window.showInformationMessage(told, show).then(async (choice) => {
     const [first] = places;
     if (choice !== undefined && first !== undefined) {
@@ -56,19 +57,44 @@ export function fixOf(argument: unknown): { title: string; number: number } | un
   return { title: fix.title, number: fix.number ?? at + 1 };
 }
 
-/** Edits the source and shows where; of an explanation's fixes the first, unless a node of the tree names one. */
-async function apply(server: Server, argument: unknown): Promise<void> {
+/** The action of a fix that can be applied: of an explanation's fixes the first, unless a node of the tree names one. */
+async function wanted(server: Server, argument: unknown): Promise<(vscode.CodeAction & { edit: vscode.WorkspaceEdit }) | undefined> {
   const { explanations, selected } = await server.explanations();
   const explanation = explanations.find((one) => one.id === (idOf(argument) ?? selected));
   const title = fixOf(argument)?.title ?? explanation?.fixes?.[0]?.title;
   if (explanation === undefined || title === undefined) {
     void vscode.window.showInformationMessage('unsnarl: there is no fix to apply.');
-    return;
+    return undefined;
   }
   const action = await find(server, explanation, title);
   if (action?.edit === undefined) {
     const why = action?.disabled?.reason ?? 'its lines are not as they were when the program was recorded';
     void vscode.window.showWarningMessage(`unsnarl: the fix cannot be applied: ${why}.`);
+    return undefined;
+  }
+  return { ...action, edit: action.edit };
+}
+
+/** Shows what a fix would change, in the refactor preview: nothing is changed before the user says so there. */
+async function preview(server: Server, argument: unknown): Promise<void> {
+  const action = await wanted(server, argument);
+  if (action === undefined) {
+    return;
+  }
+  const label = action.title.replaceAll('`', '');
+  const edit = new vscode.WorkspaceEdit();
+  for (const [uri, changes] of action.edit.entries()) {
+    for (const { range, newText } of changes) {
+      edit.replace(uri, range, newText, { needsConfirmation: true, label });
+    }
+  }
+  await execute({ ...action, edit });
+}
+
+/** Edits the source and shows where. */
+async function apply(server: Server, argument: unknown): Promise<void> {
+  const action = await wanted(server, argument);
+  if (action === undefined) {
     return;
   }
   const [uri, edits] = action.edit.entries()[0] ?? [];

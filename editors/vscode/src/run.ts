@@ -84,7 +84,9 @@ async function verify(server: Server, argument: unknown): Promise<void> {
     return;
   }
   const at = fixOf(argument)?.number;
-  const status = await inTerminal('verify', `verify ${quoted(explanation.id)}${at === undefined ? '' : `:${at}`}`, explanation.folder);
+  const build = vscode.workspace.getConfiguration('unsnarl', workspaceFolderOf(explanation)).get<string>('buildCommand', '');
+  const words = `verify ${quoted(explanation.id)}${at === undefined ? '' : `:${at}`}${build === '' ? '' : ` --build ${quoted(build)}`}`;
+  const status = await inTerminal('verify', words, explanation.folder);
   if (status === 0) {
     const apply = 'Apply the Fix';
     const choice = await vscode.window.showInformationMessage('unsnarl: the fix holds; the terminal says in which schedules.', apply);

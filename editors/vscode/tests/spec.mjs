@@ -128,6 +128,12 @@ await main(options, async (page, shot) => {
   await page.locator('.view-line').first().click();
   await page.keyboard.press('Control+Z');
   await until('and taken back', async () => !(await isChanged()));
+  await command(page, 'unsnarl: Preview the Fix');
+  const preview = page.locator('.bulk-edit-panel');
+  await until('its changes are listed before they are made', async () => (await preview.locator('.monaco-list-row').count()) > 0);
+  check('and none of them is made', !(await isChanged()));
+  await shot('preview');
+  await preview.locator('.monaco-button', { hasText: 'Discard' }).first().click();
   const was = await line(page);
   await frame.locator('button.action', { hasText: 'Apply the fix' }).click();
   await until('the view applies it, too', isChanged);

@@ -70,7 +70,9 @@ fn with_settings(manifest: &str) -> Result<String> {
 
 fn property(setting: &Setting) -> Result<String> {
     let default = match setting.kind {
-        SettingKind::Folder | SettingKind::Permission(_) => serde_json::to_string(setting.default)?,
+        SettingKind::Folder | SettingKind::Command | SettingKind::Permission(_) => {
+            serde_json::to_string(setting.default)?
+        }
         SettingKind::Switch | SettingKind::Number | SettingKind::Paths => {
             setting.default.to_owned()
         }

@@ -86,9 +86,14 @@ end
 --- Tries the fix of an explanation, without an id that of the selected one, and says what came of it.
 ---@param id string?
 function M.verify(id)
-  find(id, function(explanation)
+  find(id, function(explanation, client)
     progress.say('trying the fix ...')
-    run({ 'verify', explanation.id }, explanation.folder, function(status)
+    local words = { 'verify', explanation.id }
+    local build = vim.tbl_get(client.settings or {}, 'unsnarl', 'buildCommand') or ''
+    if build ~= '' then
+      vim.list_extend(words, { '--build', build })
+    end
+    run(words, explanation.folder, function(status)
       if status == 0 then
         vim.notify('unsnarl: the fix holds; the terminal says in which schedules')
       elseif status == 1 then
