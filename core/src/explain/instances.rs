@@ -16,7 +16,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
-use unsnarl_trace::{EventId, LocationId, Run, ThreadId};
+use unsnarl_trace::{EventId, Location, LocationId, Run, ThreadId};
 
 /// A line with the kind of access.
 type LineAndKind<'a> = (&'a str, u32, &'a str);
@@ -116,16 +116,18 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
     Some(wanted.is_empty())
 }
 
-/// Returns whether a thread does at the one line what it does in a block that another thread has freed at the other.
+/// Returns whether a thread uses a block, as the one that is used, that another thread has freed at the line. Which use comes
+/// first after that is chance.
 fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
+    let family = facts::family(Location::of(&used.location).block());
     let mut freed: FxHashMap<&str, ThreadId> = FxHashMap::default();
     run.events.iter().any(|(row, event)| {
-        let (key_here, block) = (key_of(run, row), run.block(event.location));
+        let block = run.block(event.location);
         let by = freed.get(block).copied();
-        if key_here == Some(key(free)) && !block.is_empty() {
-            freed.entry(block).or_insert(event.thread);
+        if by.is_none() && key_of(run, row) == Some(key(free)) && facts::family(block) == family {
+            freed.insert(block, event.thread);
         }
-        key_here == Some(key(used)) && by.is_some_and(|by| by != event.thread)
+        by.is_some_and(|by| by != event.thread)
     })
 }
 
