@@ -340,6 +340,13 @@ pub fn expression(text: &str, path: &str, writes: bool) -> Option<String> {
     if let Some(field) = last_field(path) {
         candidates.retain(|(expression, _)| last_field(expression) == Some(field));
     }
+    let mut read = candidates.iter().filter(|c| !is_only_assigned(text, c.1));
+    let first = read.next();
+    let is_one = read.all(|(expression, _)| first.is_some_and(|first| first.0 == *expression));
+    // Nothing tells which of several is read.
+    if !writes && !is_one && (path.is_empty() || path.starts_with('+')) {
+        return None;
+    }
     let chosen = if writes {
         candidates
             .iter()
