@@ -24,7 +24,7 @@ pub(super) struct Interruption<'a> {
     is_half: bool,
 }
 
-/// How far another thread has come since the first access, and the locations of the variables.
+/// Progress of another thread since the first access, and the locations of the variables.
 #[derive(Clone, Default)]
 struct Interrupting {
     done: Vec<bool>,

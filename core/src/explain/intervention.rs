@@ -4,6 +4,7 @@
 use super::begins;
 use super::turned::{Blamed, blamed, half, missing, outermost, region, thread, update_begins};
 use crate::explanation::{Absent, BugKind, Explanation, Role};
+use crate::facts::ValueKind;
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
 /// Orders of events of one failing run, each imposed while everything else is drawn at random.
@@ -55,9 +56,17 @@ pub fn intervention(explanation: &Explanation, run: &Run) -> Option<Intervention
     }
 }
 
-/// The order in which a thread looks before it could see what another one announced too early: then it goes another way.
+/// The order in which a thread looks before it could see the pointer that another one announced too early: then it does not
+/// come to what is behind it.
 fn unseen(explanation: &Explanation, run: &Run, blamed: &[Blamed<'_>]) -> Option<Vec<EventId>> {
-    let announced = blamed.first().filter(|one| one.role == Role::Cause)?;
+    let is_pointer = |one: &&Blamed<'_>| {
+        let value = one.step.value.as_ref();
+        value.is_some_and(|value| value.kind == ValueKind::Address)
+    };
+    let announced = blamed
+        .first()
+        .filter(|one| one.role == Role::Cause)
+        .filter(is_pointer)?;
     let reads = |one: &&Blamed<'_>| one.role == Role::Interference && one.row > announced.row;
     let reader = blamed.iter().find(reads)?;
     let saw = explanation.steps.iter().find(|step| {

@@ -25,7 +25,7 @@ pub enum ValueKind {
     Address,
     /// An address of which nothing is known that a person could use.
     Unknown,
-    /// What was left in memory that was freed before.
+    /// The bytes that are left in memory that was freed before.
     Freed,
 }
 
