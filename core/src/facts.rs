@@ -177,6 +177,13 @@ pub fn own_part(name: &str) -> &str {
     }
 }
 
+/// Returns whether a location is no part of a container of the C++ library: one of the program's own variables, or what its
+/// smart pointers hold.
+pub fn is_in_no_container(name: &str) -> bool {
+    const SMART: [&str; 2] = ["_M_head_impl", "_M_ptr"];
+    own_part(name) == name || SMART.iter().any(|end| name.ends_with(end))
+}
+
 /// The quantity that an internal member of a type of the C++ library holds: of such a member's name [`own_part`] leaves only
 /// the variable.
 pub fn measure(name: &str) -> Option<&'static str> {

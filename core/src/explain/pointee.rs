@@ -23,9 +23,7 @@ pub(super) fn used_block(view: &View, used: EventId, pointer: Option<EventId>) -
 
 /// The pointer variable that a row reads; none where it is a part of a container.
 fn pointer_variable(view: &View, row: EventId) -> Option<String> {
-    const SMART: [&str; 2] = ["_M_head_impl", "_M_ptr"];
-    let name = view.run.location(view.event(row).location);
-    let is_plain = !name.contains("_M_") || SMART.iter().any(|end| name.ends_with(end));
+    let is_plain = facts::is_in_no_container(view.run.location(view.event(row).location));
     let variable = view.variable(row);
     let is_name = facts::is_named(&variable) && !variable.contains(' ') && !variable.ends_with(']');
     (is_plain && is_name).then_some(variable)

@@ -148,7 +148,6 @@ pub(super) const OURS: &[(&str, &[&str])] = &[
             "core/src/facts.rs",
             "symbolic/src/walk/paths.rs",
             "recorder/src/assemble/moved.rs",
-            "server/src/words.rs",
         ],
     ),
     (
@@ -156,9 +155,7 @@ pub(super) const OURS: &[(&str, &[&str])] = &[
         &[
             "cli/src/pin/trial.rs",
             "core/src/beside.rs",
-            "core/src/explain/atomicity.rs",
             "core/src/explain/sequential.rs",
-            "core/src/explain/view.rs",
             "core/src/fixes/deadlock.rs",
             "core/src/fixes/publish.rs",
             "core/src/fixes/wait.rs",
