@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{permission::Trusting, test::TestArguments};
+use crate::{permission::Trusting, shard::ShardOption, test::TestArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use unsnarl_core::{findings::Engine, pairs::Procedure};
@@ -165,6 +165,13 @@ pub struct RecordArguments {
     /// Seed of the first run; the same seed gives the same runs [default: a new one]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
+    /// The part of the campaign to record, where several machines share it: I/N, with I from 1 to N; or auto
+    ///
+    /// All parts are given the same options, --seed included; -n is the number of runs of all together. auto takes I and N
+    /// from the variables of Bazel, GoogleTest, GitLab, CircleCI, Buildkite, Azure Pipelines or a Slurm array, and tells
+    /// from which; auto/N from those that lack the number N, as indexed jobs of Kubernetes do (docs/recording.md).
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<ShardOption>,
     /// Kinds of events that may happen although nothing in the program says so; `none`, or some of the others
     ///
     /// spurious-wakeups: a wait on a condition variable ends by itself. failing-tries: a weak

@@ -34,6 +34,7 @@ mod propose;
 mod record;
 mod replay;
 mod sarif;
+mod shard;
 mod suppress;
 mod suppressions;
 mod test;

@@ -4,8 +4,9 @@ use crate::{
     arguments::{Chance, CoverageFormat, RecordArguments},
     child::{self, Subject},
     message,
+    shard::{self, ChosenShard},
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     ffi::{OsStr, OsString},
@@ -38,6 +39,8 @@ pub fn run(arguments: RecordArguments) -> Result<ExitCode> {
     let coverage = arguments.coverage;
     let directory = std::env::current_dir().context("the current folder cannot be found")?;
     let stop = stop_flag()?;
+    let shard = arguments.shard.map(shard::choose).transpose()?;
+    check_seed(&arguments)?;
     let Subject { mut target, parent } = child::find(&arguments, &directory, &stop)?;
     recall(&mut target, &arguments.out);
     target
@@ -49,7 +52,7 @@ pub fn run(arguments: RecordArguments) -> Result<ExitCode> {
     }
     let permit = permitted(&target, parent.as_ref(), &arguments.command, &directory);
     let child = arguments.record_child.clone();
-    let recording = recording(arguments, directory, permit, parent);
+    let recording = recording(arguments, directory, permit, parent, shard);
     let begin = Instant::now();
     let bar = bar(&recording);
     let result = record(&recording, &target.program, &stop, |seen| {
@@ -62,6 +65,18 @@ pub fn run(arguments: RecordArguments) -> Result<ExitCode> {
         print_coverage(&summary.coverage, how)?;
     }
     Ok(ExitCode::from(whole_status(&summary)))
+}
+
+/// Refuses shards of different campaigns: without a seed each machine would draw one.
+fn check_seed(arguments: &RecordArguments) -> Result<()> {
+    let draws = !matches!(arguments.strategy, Strategy::Exhaustive(_));
+    if draws && arguments.shard.is_some() && arguments.seed.is_none() {
+        bail!(
+            "shards need the seed that they have in common\n  next: say --seed S, with the same number on all machines, \
+             such as that of the pipeline"
+        );
+    }
+    Ok(())
 }
 
 /// Makes sources that were saved after the build be read as in the last runs of this build: names before and after
@@ -147,6 +162,7 @@ fn recording(
     directory: PathBuf,
     permit: Permit,
     parent: Option<ParentProgram>,
+    shard: Option<ChosenShard>,
 ) -> Recording {
     let chances = chances(&arguments);
     // A search ends by itself, and a schedule without choices is always the same.
@@ -157,6 +173,7 @@ fn recording(
     };
     let runs = arguments.runs.or(usual);
     let goal = Goal::of(runs, arguments.until_failing);
+    let (shard, hidden) = shard.map(|chosen| (chosen.shard, chosen.hidden)).unzip();
     Recording {
         job: Job {
             permit,
@@ -183,16 +200,19 @@ fn recording(
                 expected_exits: arguments.expect_exit,
                 allow_use_after_free: arguments.allow_use_after_free,
             },
-            starter: Starter::with_crew(crew(arguments.jobs)).with_company(Company {
-                driver: arguments.driver,
-                time: arguments.time,
-                text: arguments.stop_when.map(String::into_bytes),
-            }),
+            starter: Starter::with_crew(crew(arguments.jobs))
+                .with_company(Company {
+                    driver: arguments.driver,
+                    time: arguments.time,
+                    text: arguments.stop_when.map(String::into_bytes),
+                })
+                .with_environment(hidden.unwrap_or_default()),
         },
         strategy: arguments.strategy,
         chances,
         seed: arguments.seed.unwrap_or_else(new_seed),
-        goal,
+        shard,
+        goal: shard.map_or(goal, |shard| goal.of_shard(shard)),
         keep_passing: arguments.keep_passing,
         minimize: arguments.minimize,
         filter: !arguments.no_filter,
@@ -293,7 +313,9 @@ fn report(recording: &Recording, child: Option<&OsStr>, summary: &Summary, time:
         Some(_) => String::new(),
         None => format!(", seed {}", recording.seed),
     };
-    errln!("{}, {rate:.0} runs/s{seed}", counts(tally));
+    let shard = recording.shard;
+    let shard = shard.map_or_else(String::new, |shard| format!(", shard {shard}"));
+    errln!("{}, {rate:.0} runs/s{seed}{shard}", counts(tally));
     if tally.repeated > 0 {
         message::note(&format!(
             "{} runs were not kept: their conflicting steps came in the same order as in one that was",
@@ -358,6 +380,9 @@ fn report(recording: &Recording, child: Option<&OsStr>, summary: &Summary, time:
             "ended after {} runs with fewer failing ones than wanted (-n sets how many are tried)",
             tally.runs
         )),
+        CampaignEnd::Enough | CampaignEnd::Exhausted if tally.runs == 0 => {
+            message::note("there are fewer runs than shards: this one has none");
+        }
         CampaignEnd::Enough | CampaignEnd::Exhausted => {}
     }
     if let Some(search) = &summary.search {
@@ -365,7 +390,7 @@ fn report(recording: &Recording, child: Option<&OsStr>, summary: &Summary, time:
     }
     if status(tally) == crate::UNUSABLE {
         message::error("no run was recorded to its end; the messages above say why");
-    } else {
+    } else if tally.runs > 0 {
         errln!("runs are in {}", recording.out.display());
         if let Some(next) = next(recording, child, summary) {
             errln!("  next: {next}");

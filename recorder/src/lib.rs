@@ -7,6 +7,7 @@
 //! * [`record`] runs a program many times and keeps the runs; [`replay`] runs it again with the
 //!   schedule of a run and compares.
 //! * [`permit`] decides whether a program may be executed; launching demands its word.
+//! * [`shard`] divides a campaign, or a suite, among machines.
 //! * [`suite`] finds the cases of test programs and records each by itself.
 //! * [`program`] reads the program model out of what the compiler says.
 //! * [`proposal`] runs it by a schedule that somebody proposes.
@@ -24,6 +25,7 @@ pub mod proposal;
 pub mod record;
 pub mod replay;
 pub mod runtime_library;
+pub mod shard;
 pub mod suite;
 pub mod target;
 pub mod wrapper;

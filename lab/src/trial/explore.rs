@@ -156,6 +156,7 @@ fn campaign(
         strategy,
         chances,
         seed: 1,
+        shard: None,
         goal: Goal::of(Some(runs), None),
         keep_passing: 0,
         filter: true,

@@ -230,13 +230,12 @@ impl<'a> Campaign<'a> {
             let read = match self.make(&attempt, planner, ahead, stop) {
                 // A stray write of this schedule says nothing about the next one.
                 Err(error @ RecordError::Spoiled(_)) if !stop.load(Ordering::Relaxed) => {
-                    self.summary.tally.count(Outcome::CutShort);
-                    let problems = vec![error.to_string()];
-                    self.put_in_line(
-                        CountedRun::lost(self.summary.tally, problems),
-                        crew,
-                        watcher,
-                    )?;
+                    if planner.owns(0) {
+                        self.summary.tally.count(Outcome::CutShort);
+                        let problems = vec![error.to_string()];
+                        let counted = CountedRun::lost(self.summary.tally, problems);
+                        self.put_in_line(counted, crew, watcher)?;
+                    }
                     planner.lost();
                     continue;
                 }
@@ -265,9 +264,19 @@ impl<'a> Campaign<'a> {
         stop: &AtomicBool,
         watcher: Watcher<'_>,
     ) -> Result<Option<CampaignEnd>, RecordError> {
-        self.learn(&seen);
+        self.learn(&seen, planner);
         if seen.made.finished.stopped || stop.load(Ordering::Relaxed) {
             return Ok(Some(CampaignEnd::Stopped));
+        }
+        if self.summary.tally.runs == 0 && seen.end != End::Assumption {
+            refuse_empty(&seen)?;
+        }
+        if !planner.owns(0) {
+            // Runs that pass places over say nothing about the length of the others.
+            if seen.quiet == 0 {
+                planner.observe(&seen)?;
+            }
+            return Ok(None);
         }
         if seen.end == End::Assumption {
             // Its steps show the search which other orders there are.
@@ -276,9 +285,6 @@ impl<'a> Campaign<'a> {
             let counted = CountedRun::lost(self.summary.tally, Vec::new());
             self.put_in_line(counted, crew, watcher)?;
             return Ok(None);
-        }
-        if self.summary.tally.runs == 0 {
-            refuse_empty(&seen)?;
         }
         let waits = seen.ended.outcome == Outcome::CutShort && seen.made.finished.waits_outside;
         if waits || cuts_every_run_short(seen.end) {
@@ -291,7 +297,6 @@ impl<'a> Campaign<'a> {
             return Ok(None);
         }
         self.note_exit(&seen);
-        // Runs that pass places over say nothing about the length of the others.
         if seen.quiet == 0 && !planner.observe(&seen)? {
             return Ok(None);
         }
@@ -300,9 +305,9 @@ impl<'a> Campaign<'a> {
         Ok(None)
     }
 
-    fn learn(&mut self, seen: &MadeRun<'_>) {
+    fn learn(&mut self, seen: &MadeRun<'_>, planner: &Planner) {
         self.largest = self.largest.max(seen.digest.events);
-        if self.recording.filter {
+        if self.recording.filter && planner.learns_from_last() {
             let steps = (seen.quiet > 0).then_some(seen.steps);
             self.filter.add(&seen.digest, &self.places, steps);
         }
@@ -318,8 +323,8 @@ impl<'a> Campaign<'a> {
     ) -> Result<ReadLog, RecordError> {
         let most = ahead.most(self.largest, self.room);
         // The first run shows whether others make sense.
-        let is_first = self.summary.tally.runs == 0;
-        if most > 0 && !is_first && planner.can_foresee() && !self.solitude.is_for_good() {
+        if most > 0 && !planner.is_first() && planner.can_foresee() && !self.solitude.is_for_good()
+        {
             let later = self.foreseen(planner, most);
             match ahead.take(attempt, later, stop) {
                 Err(RecordError::Launch(LaunchError::Alone(why))) => {
@@ -364,11 +369,13 @@ impl<'a> Campaign<'a> {
         let seeks = self.seeks_passing(&self.summary.tally);
         self.summary.tally.sought += u64::from(seeks);
         let attempt = planner.next_attempt(seeks);
-        attempt.map(|attempt| self.filtered(attempt, 0))
+        attempt.map(|attempt| self.filtered(attempt, planner))
     }
 
     fn seeks_passing(&self, tally: &CampaignTally) -> bool {
-        self.recording.keep_passing > 0 && self.goal.seeks_passing(tally)
+        // What a divided campaign tries with a number of runs does not depend on what it has found.
+        let may_seek = self.recording.shard.is_none() || self.goal.failing.is_some();
+        may_seek && self.recording.keep_passing > 0 && self.goal.seeks_passing(tally)
     }
 
     /// Attempts of the runs after the next one, `most` at most, if none of the runs before them shows anything new.
@@ -376,24 +383,23 @@ impl<'a> Campaign<'a> {
         let mut tally = self.summary.tally;
         let mut all = Vec::new();
         for ahead in 0..most as u64 {
-            tally.runs += 1;
+            tally.runs += u64::from(planner.owns(ahead));
             if self.goal.reached(&tally).is_some() {
                 break;
             }
             let seeks = self.seeks_passing(&tally);
             tally.sought += u64::from(seeks);
             let attempt = planner.foreseen(ahead, seeks);
-            all.extend(attempt.map(|attempt| self.filtered(attempt, ahead + 1)));
+            all.extend(attempt.map(|attempt| self.filtered(attempt, planner)));
         }
         all
     }
 
-    /// The attempt of the run that comes so many after the next one, with the places that it passes over if it is its
-    /// turn to.
-    fn filtered(&self, attempt: RunPlan, ahead: u64) -> RunPlan {
+    /// The attempt, with the places that it passes over if it is its turn to.
+    fn filtered(&self, attempt: RunPlan, planner: &Planner) -> RunPlan {
         let draws = matches!(attempt.strategy, RawStrategy::Random | RawStrategy::Pct);
         let quiet = match self.recording.filter && draws && attempt.prefix.is_empty() {
-            true => self.filter.at(ahead),
+            true => self.filter.at(planner.number_of(&attempt)),
             false => &[],
         };
         let steps = self

@@ -13,10 +13,13 @@ const ENOUGH_RUNS: u64 = 16;
 /// Number of runs in a row that pass places over, and then as many that do not: a round of the portfolio.
 const ROUND: u64 = 8;
 
+/// Number of the first runs of a campaign from which a divided one learns: to the end of the first round that passes places
+/// over, whose length has to be known, too.
+pub(super) const LEARNED_FROM: u64 = ENOUGH_RUNS + ROUND;
+
 /// The places that the runs of a campaign have shown so far.
 #[derive(Default)]
 pub(super) struct Filter {
-    runs: u64,
     /// Places in the program, by their distance from its start.
     seen: FxHashSet<u32>,
     meet: FxHashSet<u32>,
@@ -27,11 +30,10 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// The places that a run passes over, so many after the next one, as far as the runs before it show nothing new;
-    /// empty when it passes over none.
-    pub fn at(&self, ahead: u64) -> &[u32] {
-        let runs = self.runs + ahead;
-        if runs < ENOUGH_RUNS || runs / ROUND % 2 == 1 {
+    /// The places that the run with this number passes over, as far as the runs before it show nothing new; empty when it
+    /// passes over none.
+    pub fn at(&self, number: u64) -> &[u32] {
+        if number < ENOUGH_RUNS || number / ROUND % 2 == 1 {
             return &[];
         }
         &self.quiet
@@ -44,7 +46,6 @@ impl Filter {
 
     /// Learns from a run; `quiet_steps` is the number of its steps, if it passed places over.
     pub fn add(&mut self, digest: &Digest, places: &CampaignPlaces, quiet_steps: Option<u64>) {
-        self.runs += 1;
         quiet_steps
             .into_iter()
             .for_each(|steps| self.length.measure(steps));
@@ -78,17 +79,10 @@ mod tests {
         filter.meet.insert(2);
         filter.list();
         let passes: Vec<bool> = (0..48)
-            .map(|runs| {
-                filter.runs = runs;
-                !filter.at(0).is_empty()
-            })
+            .map(|number| !filter.at(number).is_empty())
             .collect();
         assert!(!passes[..16].contains(&true));
         assert_eq!(passes[16..].iter().filter(|passes| **passes).count(), 16);
-        filter.runs = 16;
-        assert_eq!(filter.at(0), [1]);
-        filter.runs = 14;
-        assert!(filter.at(1).is_empty());
-        assert_eq!(filter.at(2), [1]);
+        assert_eq!(filter.at(16), [1]);
     }
 }

@@ -1,6 +1,7 @@
 //! The goal of a campaign, and its end.
 
 use super::CampaignTally;
+use crate::shard::Shard;
 
 /// The goal of a campaign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +59,14 @@ impl Goal {
             failing,
             passing: WANTED_PASSING,
             ends_without_choice: false,
+        }
+    }
+
+    /// The same for one shard, which makes its part of the runs.
+    pub fn of_shard(self, shard: Shard) -> Goal {
+        Goal {
+            runs: shard.size(self.runs),
+            ..self
         }
     }
 

@@ -5,6 +5,7 @@ use crate::{
     launch::{Output, Starter, parent::ParentProgram},
     log::Limits,
     permit::Permit,
+    shard::Shard,
 };
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use unsnarl_trace::{Chances, Criteria};
@@ -59,6 +60,9 @@ pub struct Recording {
     pub chances: Chances,
     /// Seed of the first run; the n-th after it has seed + n.
     pub seed: u64,
+    /// The part of the campaign to record, if it is divided. Then its runs depend on no other ones than the first,
+    /// which every part makes, so that each run is the same whatever part it belongs to.
+    pub shard: Option<Shard>,
     /// The goal, which ends the campaign.
     pub goal: Goal,
     /// Upper bound for the passing runs that are kept. Those that are not kept count all the same.

@@ -3,11 +3,12 @@
 use super::{
     RecordError, Recording, RunPlan, checks,
     exhaustive::{Exhaustive, SearchProgress, StateFile},
+    filter,
     length::Length,
     seen::MadeRun,
     strategy::Strategy,
 };
-use crate::assemble::ProgramDebugInfo;
+use crate::{assemble::ProgramDebugInfo, shard::Shard};
 use unsnarl_trace::{
     Chances,
     raw::{RawMode, RawStrategy},
@@ -46,9 +47,20 @@ pub struct Planner {
     strategy: Strategy,
     seed: u64,
     chances: Chances,
+    /// Runs that were planned.
     made: u64,
+    /// The part of the campaign to make, if it is divided.
+    part: Option<CampaignPart>,
     length: Length<MEASURED>,
     search: Option<Exhaustive>,
+}
+
+/// A shard with the runs that every shard makes first: what is learned from them is the same everywhere.
+#[derive(Clone, Copy, Debug)]
+struct CampaignPart {
+    shard: Shard,
+    /// Number of the campaign's first runs from which later ones are planned.
+    first: u64,
 }
 
 /// Number of runs from which PCT's k is measured.
@@ -65,9 +77,15 @@ impl Planner {
         let job = &recording.job;
         let chances = checks::chances(recording, program)?;
         let mut planner = Planner::new(recording.strategy, recording.seed, chances);
+        planner.part = recording.shard.map(|shard| CampaignPart {
+            shard,
+            first: learned_from(recording),
+        });
         if let Strategy::Exhaustive(bound) = recording.strategy {
-            let file = StateFile::of(&recording.out, job, program.build_id(), chances)?;
-            planner.search = Some(Exhaustive::begin(bound, Some(file))?);
+            let folder = &recording.out;
+            let shard = recording.shard.map(|shard| (shard, bound));
+            let file = StateFile::of(folder, job, program.build_id(), chances, shard)?;
+            planner.search = Some(Exhaustive::begin(bound, Some(file), recording.shard)?);
         }
         Ok(planner)
     }
@@ -78,6 +96,7 @@ impl Planner {
             seed,
             chances,
             made: 0,
+            part: None,
             length: Length::default(),
             search: None,
         }
@@ -97,6 +116,39 @@ impl Planner {
         Some(attempt)
     }
 
+    /// Number, in the whole campaign, of the run that is planned after so many others.
+    fn number(&self, planned: u64) -> u64 {
+        match self.part {
+            Some(CampaignPart { shard, first }) if planned >= first => {
+                shard.number(shard.size(first) + planned - first)
+            }
+            _ => planned,
+        }
+    }
+
+    /// Number of an attempt in the whole campaign.
+    pub fn number_of(&self, attempt: &RunPlan) -> u64 {
+        attempt.seed.wrapping_sub(self.seed)
+    }
+
+    /// Returns whether no run was made before the one of the last attempt.
+    pub fn is_first(&self) -> bool {
+        self.made <= 1
+    }
+
+    /// Returns whether the run counts that comes so many after that of the last attempt: it belongs to the shard, if the
+    /// campaign is divided. A search decides by itself.
+    pub fn owns(&self, ahead: u64) -> bool {
+        let planned = self.made.saturating_sub(1) + ahead;
+        let is_own = |part: CampaignPart| part.shard.owns(self.number(planned));
+        self.search.is_some() || self.part.is_none_or(is_own)
+    }
+
+    /// Returns whether later runs are planned by what the one of the last attempt has shown.
+    pub fn learns_from_last(&self) -> bool {
+        self.part.is_none_or(|part| self.made <= part.first)
+    }
+
     /// Returns whether the attempts of later runs can be known in advance.
     pub fn can_foresee(&self) -> bool {
         self.search.is_none()
@@ -110,8 +162,11 @@ impl Planner {
     }
 
     /// Strategies that do not draw keep to themselves.
-    fn attempt(&self, number: u64, is_to_pass: bool) -> RunPlan {
+    fn attempt(&self, planned: u64, is_to_pass: bool) -> RunPlan {
         use Strategy::{Pct, Portfolio, Random};
+        let number = self.number(planned);
+        // What every shard learns from is the same in all of them.
+        let is_to_pass = is_to_pass && self.part.is_none_or(|part| planned >= part.first);
         let draws = matches!(self.strategy, Portfolio | Pct(_) | Random(_));
         RunPlan {
             chances: self.chances,
@@ -176,7 +231,9 @@ impl Planner {
     /// Learns from a run how long they are. Whether the run counts: a search makes some again for the sake of what
     /// follows.
     pub fn observe(&mut self, seen: &MadeRun<'_>) -> Result<bool, RecordError> {
-        self.length.measure(seen.steps);
+        if self.learns_from_last() {
+            self.length.measure(seen.steps);
+        }
         match &mut self.search {
             Some(search) => search.observe(seen),
             None => Ok(true),
@@ -197,6 +254,16 @@ impl Planner {
             Some(search) => search.leave().map(|()| Some(search.progress())),
             None => Ok(None),
         }
+    }
+}
+
+/// Number of a divided campaign's first runs from which the later ones are planned.
+fn learned_from(recording: &Recording) -> u64 {
+    use Strategy::{Pct, Portfolio, Random};
+    match (recording.strategy, recording.filter) {
+        (Portfolio | Pct(_) | Random(_), true) => filter::LEARNED_FROM,
+        (Portfolio | Pct(_), false) => MEASURED as u64,
+        _ => 0,
     }
 }
 

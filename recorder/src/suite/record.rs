@@ -69,6 +69,7 @@ impl<'s> CasePlan<'s> {
             strategy: settings.strategy,
             chances: settings.chances,
             seed: settings.seed,
+            shard: None,
             goal: Goal::first_failure(settings.runs),
             keep_passing: 0,
             filter: true,

@@ -46,6 +46,7 @@ fn recording(job: Job, runs: u64, out: &str) -> Recording {
         strategy: Strategy::Portfolio,
         chances: Chances::default(),
         seed: 3,
+        shard: None,
         goal: Goal::of(Some(runs), None),
         keep_passing: u64::MAX,
         filter: true,

@@ -67,6 +67,7 @@ mod saved_sources;
 mod schedules;
 mod scripts;
 mod servers;
+mod shards;
 mod side_by_side;
 mod spurious;
 mod suites;

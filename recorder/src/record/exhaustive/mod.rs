@@ -3,8 +3,10 @@
 //!
 //! Choices other than threads are explored as well; an unusual outcome counts as a preemption, and so
 //! does going on in spite of having given way. The smaller bounds are explored again on the way to a larger one,
-//! since what they showed is needed to know what to try; those runs are not counted again.
+//! since what they showed is needed to know what to try; those runs are not counted again. A shard explores its part of
+//! the largest bound only, since a schedule could belong to another shard within another bound.
 
+mod division;
 pub mod path;
 mod races;
 pub mod search;
@@ -19,6 +21,8 @@ mod machine;
 mod tests;
 
 use super::{RecordError, seen::MadeRun};
+use crate::shard::Shard;
+use path::ExecutedPath;
 use rustc_hash::FxHasher;
 use search::BoundedSearch;
 use state::{FinishedBound, SearchState};
@@ -40,6 +44,8 @@ const STORE_EVERY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Exhaustive {
     most: u32,
+    /// The shard to explore, if the tree is divided.
+    shard: Option<Shard>,
     state: SearchState,
     file: Option<StateFile>,
     stored: Instant,
@@ -48,15 +54,20 @@ pub struct Exhaustive {
 }
 
 impl Exhaustive {
-    /// Begins a search up to the bound `most`, or continues the one that the file holds.
-    pub fn begin(most: u32, file: Option<StateFile>) -> Result<Exhaustive, RecordError> {
+    /// Begins a search up to the bound `most`, or continues the one that the file holds. A shard explores its part only.
+    pub fn begin(
+        most: u32,
+        file: Option<StateFile>,
+        shard: Option<Shard>,
+    ) -> Result<Exhaustive, RecordError> {
         let stored = match &file {
             Some(file) => file.load()?,
             None => None,
         };
         Ok(Exhaustive {
             most,
-            state: stored.unwrap_or_else(SearchState::new),
+            shard,
+            state: stored.unwrap_or_else(|| SearchState::new(shard.map(|_| most))),
             file,
             stored: Instant::now(),
             is_over: false,
@@ -72,7 +83,11 @@ impl Exhaustive {
     /// Learns from the run of the prefix; returns whether it was not yet made within a smaller bound.
     pub fn observe(&mut self, seen: &MadeRun<'_>) -> Result<bool, RecordError> {
         let choices: Vec<u16> = seen.made.log()?.choices().collect();
-        let is_new = self.state.made.insert(hash(&choices));
+        let is_own = match (&self.state.division, self.shard) {
+            (Some(division), Some(shard)) => division.is_own(shard),
+            _ => true,
+        };
+        let is_new = is_own && self.state.made.insert(hash(&choices));
         if is_new {
             self.state.runs += 1;
             self.state.failing += u64::from(seen.ended.outcome.is_failure());
@@ -82,24 +97,41 @@ impl Exhaustive {
         };
         self.state.unlogged |= details.unlogged;
         match steps::path(&details) {
-            Ok(path) => self.state.search.learn(&path),
+            Ok(path) => self.learn(&path),
             Err(why) => {
                 self.unsearchable = Some(why);
                 self.is_over = true;
             }
         }
-        self.turn_to_next_bound();
+        self.turn();
         self.store_now_and_then()?;
         Ok(is_new)
     }
 
     /// Notes that the run of the prefix left nothing to learn from.
     pub fn lost(&mut self) {
-        self.state.search.skip();
-        self.turn_to_next_bound();
+        let SearchState {
+            search, division, ..
+        } = &mut self.state;
+        match (division, self.shard) {
+            (Some(division), Some(shard)) => division.skip(search, shard),
+            _ => search.skip(),
+        }
+        self.turn();
     }
 
-    fn turn_to_next_bound(&mut self) {
+    fn learn(&mut self, path: &ExecutedPath) {
+        let SearchState {
+            search, division, ..
+        } = &mut self.state;
+        match (division, self.shard) {
+            (Some(division), Some(shard)) => division.learn(search, path, shard),
+            _ => search.learn(path),
+        }
+    }
+
+    /// Turns to the next bound, if this one is finished and there is one.
+    fn turn(&mut self) {
         let SearchState {
             search, finished, ..
         } = &mut self.state;
@@ -151,11 +183,15 @@ impl Exhaustive {
                 .iter()
                 .map(|finished| (finished.bound, finished.schedules))
                 .collect(),
-            current: (!self.is_over).then(|| (search.bound, search.explored, search.share())),
-            is_complete: self.is_over && self.unsearchable.is_none() && !search.is_cut,
+            current: (!self.is_over).then(|| (search.bound, search.explored, self.state.share())),
+            is_complete: self.is_over
+                && self.shard.is_none()
+                && self.unsearchable.is_none()
+                && !search.is_cut,
             strayed: search.strayed,
             unlogged: self.state.unlogged,
             unsearchable: self.unsearchable,
+            shard: self.shard,
             runs: self.state.runs,
             failing: self.state.failing,
         }
@@ -175,7 +211,7 @@ pub struct SearchProgress {
     pub finished: Vec<(u32, u64)>,
     /// The bound that is being explored, the number of schedules so far, and an estimate of the explored part.
     pub current: Option<(u32, u64, ExploredShare)>,
-    /// `true` if no bound was in the way: there is no other order of dependent steps.
+    /// `true` if no bound was in the way: there is no other order of dependent steps. A shard alone cannot know that.
     pub is_complete: bool,
     /// Schedules that the program did not follow.
     pub strayed: u64,
@@ -183,6 +219,8 @@ pub struct SearchProgress {
     pub unlogged: u32,
     /// The reason for which the search was given up.
     pub unsearchable: Option<Unsearchable>,
+    /// The shard that was explored, if the tree was divided.
+    pub shard: Option<Shard>,
     /// Number of runs so far, including those of interrupted searches before.
     pub runs: u64,
     /// Number of failing runs among them.
@@ -221,6 +259,9 @@ impl fmt::Display for SearchProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(why) = self.unsearchable {
             return write!(f, "the program cannot be searched exhaustively: {why}");
+        }
+        if let Some(shard) = self.shard {
+            write!(f, "shard {shard}: ")?;
         }
         if self.strayed > 0 {
             write!(

@@ -65,6 +65,9 @@ pub struct BoundedSearch {
     pub bound: u32,
     /// The path that is explored next: its choices are the prefix to follow.
     pub nodes: Vec<ExploredChoice>,
+    /// Number of the first choices that are not to be changed.
+    #[serde(default)]
+    pub fixed: usize,
     /// Number of schedules that were explored.
     pub explored: u64,
     /// Number of options that were explored to the end and of schedules that these took, for each number of remaining
@@ -85,6 +88,28 @@ impl BoundedSearch {
             bound,
             ..BoundedSearch::default()
         }
+    }
+
+    /// Goes on with the schedules that begin with these choices.
+    pub fn begin_at(&mut self, nodes: Vec<ExploredChoice>) {
+        self.fixed = nodes.len();
+        self.nodes = nodes;
+        self.is_done = false;
+    }
+
+    /// The choices of the run that followed the prefix, up to where it shows nothing new; `None` if it strayed. The
+    /// schedule counts if it `is_own`, and nothing else is tried.
+    pub fn whole_path(&mut self, path: &ExecutedPath, is_own: bool) -> Option<Vec<ExploredChoice>> {
+        self.explored += u64::from(is_own);
+        self.is_done = true;
+        if !self.follows(path) {
+            self.strayed += 1;
+            return None;
+        }
+        let known = self.nodes.len();
+        self.extend(path);
+        self.cut_covered(path, known);
+        Some(std::mem::take(&mut self.nodes))
     }
 
     /// The choices to follow in the next run.
@@ -213,7 +238,8 @@ impl BoundedSearch {
 
     /// Goes on to the next prefix within the bound; `path` is that of the last run, as far as it is known.
     fn advance(&mut self, path: &ExecutedPath) {
-        while let Some(last) = self.nodes.len().checked_sub(1) {
+        while self.nodes.len() > self.fixed {
+            let last = self.nodes.len() - 1;
             let Some(node) = self.nodes.last_mut() else {
                 break;
             };

@@ -17,6 +17,19 @@ pub struct ExploredShare {
     pub high: f64,
 }
 
+impl ExploredShare {
+    /// The share of a part that is divided into units, by their number and that of those that have not begun; nothing as
+    /// long as they are not known.
+    pub(super) fn of_units(units: Option<(u64, u64)>) -> ExploredShare {
+        let (all, waiting) = units.unwrap_or((1, 1));
+        let part = |begun: u64| begun as f64 / all.max(1) as f64;
+        ExploredShare {
+            low: part(all.saturating_sub(waiting + 1)),
+            high: part(all - waiting.min(all)),
+        }
+    }
+}
+
 impl BoundedSearch {
     /// Estimates the part of the schedules within the bound that has been explored.
     pub fn share(&self) -> ExploredShare {

@@ -1,7 +1,10 @@
 //! State of a search, stored beside the runs: the same command continues where it was interrupted.
 
-use super::search::BoundedSearch;
-use crate::record::{Job, RecordError, input_hash};
+use super::{division::Division, search::BoundedSearch, share::ExploredShare};
+use crate::{
+    record::{Job, RecordError, input_hash},
+    shard::Shard,
+};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -32,6 +35,9 @@ pub struct SearchState {
     pub finished: Vec<FinishedBound>,
     /// The bound that is being explored.
     pub search: BoundedSearch,
+    /// Its units, if the tree is divided.
+    #[serde(default)]
+    pub division: Option<Division>,
     /// Number of runs so far, each schedule once.
     pub runs: u64,
     /// Number of failing runs among them.
@@ -43,11 +49,21 @@ pub struct SearchState {
 }
 
 impl SearchState {
-    /// The state before the first run.
-    pub fn new() -> SearchState {
+    /// The state before the first run; with a bound, that of a shard, which explores its part within this bound.
+    pub fn new(of_shard: Option<u32>) -> SearchState {
         SearchState {
             format: FORMAT,
+            search: BoundedSearch::new(of_shard.unwrap_or(0)),
+            division: of_shard.map(|_| Division::new()),
             ..SearchState::default()
+        }
+    }
+
+    /// Estimates the explored part of what is to be explored within the bound.
+    pub fn share(&self) -> ExploredShare {
+        match self.division.as_ref().map(Division::left) {
+            Some(left) => ExploredShare::of_units(left),
+            None => self.search.share(),
         }
     }
 }
@@ -58,12 +74,13 @@ pub struct StateFile(PathBuf);
 
 impl StateFile {
     /// The file for this job in the folder of runs: another build, command, input or kind of choices is
-    /// another search.
+    /// another search, and so is another shard, or its part within another bound.
     pub fn of(
         folder: &Path,
         job: &Job,
         build_id: &str,
         chances: Chances,
+        shard: Option<(Shard, u32)>,
     ) -> Result<StateFile, RecordError> {
         let mut hash = Sha256::new();
         hash.update(build_id);
@@ -76,6 +93,9 @@ impl StateFile {
         hash.update(format!("{chances:?} {:?}", job.limits));
         if !job.criteria.is_usual() {
             hash.update(format!("{:?}", job.criteria));
+        }
+        if let Some((shard, bound)) = shard {
+            hash.update(format!("shard {shard} within {bound}"));
         }
         let key: String = hash
             .finalize()

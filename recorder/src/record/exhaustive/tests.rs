@@ -1,9 +1,11 @@
 //! Comparison of the search with an enumeration without reduction.
 
 use super::{
+    division::Division,
     machine::{ModelledProgram, OrderClass, ScriptStep, enumerate, execute, explore},
     search::BoundedSearch,
 };
+use crate::shard::Shard;
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use std::collections::BTreeSet;
 
@@ -61,6 +63,81 @@ proptest! {
             prop_assert_eq!(enumerate(&program, 20).0, found);
         }
     }
+}
+
+/// Schedules that a shard has explored, and what they show.
+#[derive(Default)]
+struct ExploredPart {
+    schedules: Vec<Vec<u16>>,
+    classes: BTreeSet<OrderClass>,
+    made: usize,
+}
+
+fn explore_part(program: &ModelledProgram, bound: u32, shard: Shard) -> ExploredPart {
+    let (mut search, mut division) = (BoundedSearch::new(bound), Division::new());
+    let mut part = ExploredPart::default();
+    while !search.is_done {
+        let (path, class) = execute(program, &search.prefix());
+        part.made += 1;
+        if division.is_own(shard) {
+            let chosen = path.choices.iter().map(|choice| choice.chosen);
+            part.schedules.push(chosen.collect());
+            part.classes.insert(class);
+        }
+        division.learn(&mut search, &path, shard);
+    }
+    assert_eq!(search.explored as usize, part.schedules.len());
+    part
+}
+
+fn explore_parts(program: &ModelledProgram, bound: u32, count: u64) -> Vec<ExploredPart> {
+    let shards = (0..count).filter_map(|index| Shard::at(index, count));
+    shards
+        .map(|shard| explore_part(program, bound, shard))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn the_shards_together_miss_nothing(program in programs(), bound in 0u32..4, count in 1u64..5) {
+        let parts = explore_parts(&program, bound, count);
+        let (all, _) = enumerate(&program, bound);
+        let found = parts.iter().flat_map(|part| &part.classes).cloned().collect();
+        prop_assert_eq!(all.difference(&found).next(), None);
+    }
+
+    #[test]
+    fn each_schedule_belongs_to_one_shard(program in programs(), bound in 0u32..4, count in 2u64..5) {
+        let whole: BTreeSet<_> = explore_parts(&program, bound, 1).remove(0).schedules.into_iter().collect();
+        let parts = explore_parts(&program, bound, count);
+        let schedules: Vec<_> = parts.iter().flat_map(|part| &part.schedules).cloned().collect();
+        let different: BTreeSet<_> = schedules.iter().cloned().collect();
+        prop_assert_eq!(different.len(), schedules.len());
+        prop_assert_eq!(different, whole);
+    }
+}
+
+/// Shares of the work: of a large tree no shard has much more than its part.
+#[test]
+fn shares_are_even() {
+    use ScriptStep::{Lock, Read, Unlock, Write};
+    let thread = vec![
+        Lock(0),
+        Write(0),
+        Unlock(0),
+        Read(1),
+        Write(1),
+        Read(0),
+        Write(0),
+    ];
+    let program = vec![thread; 3];
+    let (_, whole) = explore(&program, 3);
+    let parts = explore_parts(&program, 3, 4);
+    let own: Vec<usize> = parts.iter().map(|part| part.schedules.len()).collect();
+    let made: Vec<usize> = parts.iter().map(|part| part.made).collect();
+    assert_eq!((whole, own), (2475, vec![441, 605, 688, 741]));
+    assert_eq!(made, [442, 607, 689, 743]);
 }
 
 fn explore_and_tell(program: &ModelledProgram, bound: u32) -> (BTreeSet<OrderClass>, bool) {

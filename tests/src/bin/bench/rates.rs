@@ -162,6 +162,7 @@ fn campaign(
         strategy: Strategy::Random(1),
         chances: Chances::default(),
         seed: 1,
+        shard: None,
         goal: Goal::of(Some(RUNS), None),
         keep_passing: u64::MAX,
         filter: true,

@@ -163,6 +163,7 @@ fn recording(folder: &Path, program: &RecordedProgram, goal: Goal) -> Result<Rec
         strategy: Strategy::Portfolio,
         chances: Chances::default(),
         seed: SEED,
+        shard: None,
         goal,
         keep_passing: 100,
         filter: true,
