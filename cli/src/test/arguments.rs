@@ -1,6 +1,9 @@
 //! The arguments of `unsnarl test`.
 
-use crate::arguments::{bytes, duration};
+use crate::{
+    arguments::{bytes, duration},
+    shard::ShardOption,
+};
 use clap::{Args, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use unsnarl_lab::load;
@@ -49,6 +52,10 @@ pub struct TestArguments {
     /// Seed of the first run of each case; the same seed gives the same runs [default: a new one]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
+    /// The part of the cases to record, where several machines share them: I/N, with I from 1 to N; or auto, or auto/N, as
+    /// for record
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<ShardOption>,
     /// Exit statuses of a run that passes; all others are failures [default: 0]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub expect_exit: Vec<u8>,

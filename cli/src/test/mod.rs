@@ -8,7 +8,7 @@ mod text;
 
 pub use arguments::TestArguments;
 
-use crate::{message, record};
+use crate::{message, record, shard};
 use anyhow::{Context, Result, bail};
 use arguments::TestFormat;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -33,7 +33,14 @@ use unsnarl_trace::{Chances, Criteria};
 /// Records the test cases of a program or a build folder.
 pub fn run(arguments: TestArguments) -> Result<ExitCode> {
     let directory = std::env::current_dir().context("the current folder cannot be found")?;
+    let shard = arguments.shard.map(shard::choose).transpose()?;
     let mut suite = choose::suite(&arguments, &directory)?;
+    if let Some(chosen) = shard {
+        suite.keep_shard(chosen.shard, &chosen.hidden);
+        if suite.cases.is_empty() {
+            message::note("there are fewer cases than shards: this one has none");
+        }
+    }
     let mut known = ExecutedFunctions::read(&arguments.out);
     if arguments.changed {
         let count = known.put_changed_first(&mut suite);

@@ -1,7 +1,7 @@
 //! Test cases, as they are found before anything is recorded.
 
 use super::pattern::matches;
-use crate::{assemble::ProgramDebugInfo, launch::Given};
+use crate::{assemble::ProgramDebugInfo, launch::Given, shard::Shard};
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 /// The cases of one or several test programs, in the order in which they were listed.
@@ -49,6 +49,16 @@ impl Suite {
             |case: &TestCase| patterns.iter().any(|pattern| matches(pattern, &case.name));
         if !patterns.is_empty() {
             self.cases.retain(is_wanted);
+        }
+    }
+
+    /// Keeps the cases of a shard. The variables that told it are not for the programs.
+    pub fn keep_shard(&mut self, shard: Shard, hidden: &Given) {
+        let mut numbers = 0..;
+        self.cases
+            .retain(|_| numbers.next().is_some_and(|number| shard.owns(number)));
+        for case in &mut self.cases {
+            case.environment.extend(hidden.clone());
         }
     }
 

@@ -6,7 +6,10 @@ use super::{
     listing::{self, Listing},
     meson,
 };
-use crate::{assemble::ProgramDebugInfo, launch::Given, target, wrapper::build::BuildKind};
+use crate::{
+    assemble::ProgramDebugInfo, launch::Given, shard::SHARDING_OF_TESTS, target,
+    wrapper::build::BuildKind,
+};
 use std::{
     collections::HashMap,
     ffi::{OsStr, OsString},
@@ -138,6 +141,9 @@ fn cases_of(
     let case = |listed: ListedCase| {
         let mut case = whole(command, ready.clone());
         case.command.extend(framework.selection(&listed.name));
+        // It would count the one selected case as the first shard's, and pass in all others.
+        let hidden = SHARDING_OF_TESTS.iter().map(|name| (name.into(), None));
+        case.environment.extend(hidden);
         case.state = match framework.obstacle() {
             _ if listed.is_disabled => CaseState::Disabled,
             Some(obstacle) => not_recordable(obstacle),

@@ -145,20 +145,47 @@ fn tap_has_a_line_for_each_case_and_the_values_of_the_check() -> Result<()> {
     Ok(())
 }
 
+/// The lines about cases, sorted and without their times.
+fn case_lines(tested: &Finished) -> Vec<String> {
+    let plain = |line: &str| line.rsplit_once(", ").map(|(line, _)| line.to_owned());
+    let mut lines: Vec<String> = tested.stdout.lines().filter_map(plain).collect();
+    lines.sort();
+    lines
+}
+
 #[test]
 fn the_same_seed_gives_the_same_results_however_many_are_recorded_at_a_time() -> Result<()> {
     let workspace = suite()?;
     let counts = |jobs: &str| -> Result<Vec<String>> {
         let words = format!("test --seed 11 -n 40 --out runs{jobs} -j {jobs} -- ./ut");
         let tested = unsnarl(&workspace, &words)?;
-        // Times are others.
-        let plain = |line: &str| line.rsplit_once(", ").map(|(line, _)| line.to_owned());
-        let mut lines: Vec<String> = tested.stdout.lines().filter_map(plain).collect();
-        lines.sort();
-        Ok(lines)
+        Ok(case_lines(&tested))
     };
     let (one, two) = (counts("1")?, counts("2")?);
     ensure!(one == two && one.len() > 8, "{one:#?}\n{two:#?}");
+    check_shards(&workspace)
+}
+
+/// Each case is recorded in one of the shards, as it is in the whole; a program that would divide the cases once more is
+/// kept from it.
+fn check_shards(workspace: &Workspace) -> Result<()> {
+    let words = "test --seed 11 -n 5 -- ./ut Begins UnderItsLock Atomically One Some/";
+    let whole = case_lines(&unsnarl(workspace, words)?.exits(0)?);
+    let shard = |number: usize| -> Result<Vec<String>> {
+        let words = words.replace("--seed", "--shard auto --seed");
+        let words: Vec<&str> = words.split(' ').collect();
+        let mut command = workspace.unsnarl_command(&words)?;
+        command.env("GTEST_TOTAL_SHARDS", "3");
+        command.env("GTEST_SHARD_INDEX", number.to_string());
+        let tested = Finished::of(command)?;
+        ensure!(tested.stderr.contains("(GoogleTest)"), "{tested}");
+        Ok(case_lines(&tested))
+    };
+    let parts = [shard(0)?, shard(1)?, shard(2)?];
+    ensure!(parts.iter().all(|part| part.len() >= 2), "{parts:#?}");
+    let mut all = parts.concat();
+    all.sort();
+    ensure!(all == whole, "{all:#?}\n{whole:#?}");
     Ok(())
 }
 
