@@ -250,6 +250,10 @@ pub struct RecordArguments {
     /// Print which places that share data met in which order, over all runs
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub coverage: Option<CoverageFormat>,
+    /// Write a summary beside each run that is kept, for queries over many runs (docs/fleet.md); takes the program
+    /// unsnarl-fleet
+    #[arg(long)]
+    pub summaries: bool,
     /// Show what the program prints
     #[arg(long)]
     pub show_output: bool,

@@ -35,6 +35,7 @@ mod record;
 mod replay;
 mod sarif;
 mod shard;
+mod summaries;
 mod suppress;
 mod suppressions;
 mod test;

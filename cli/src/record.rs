@@ -5,6 +5,7 @@ use crate::{
     child::{self, Subject},
     message,
     shard::{self, ChosenShard},
+    summaries::Summarizer,
 };
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -52,19 +53,33 @@ pub fn run(arguments: RecordArguments) -> Result<ExitCode> {
     }
     let permit = permitted(&target, parent.as_ref(), &arguments.command, &directory);
     let child = arguments.record_child.clone();
+    let mut summarizer = arguments.summaries.then(Summarizer::start).transpose()?;
     let recording = recording(arguments, directory, permit, parent, shard);
     let begin = Instant::now();
     let bar = bar(&recording);
     let result = record(&recording, &target.program, &stop, |seen| {
-        show(&bar, recording.goal, seen)
+        show(&bar, recording.goal, seen);
+        if let (Some(summarizer), Some(file)) = (&mut summarizer, seen.file) {
+            summarizer.hand_over(file);
+        }
     });
     bar.finish_and_clear();
     let summary = result?;
+    if let Some(summarizer) = summarizer {
+        summarize_rest(summarizer, &summary);
+    }
     report(&recording, child.as_deref(), &summary, begin.elapsed());
     if let Some(how) = coverage {
         print_coverage(&summary.coverage, how)?;
     }
     Ok(ExitCode::from(whole_status(&summary)))
+}
+
+/// Hands over the runs that were made after the campaign, and waits for all summaries.
+fn summarize_rest(mut summarizer: Summarizer, summary: &Summary) {
+    let made = summary.minimized.iter().filter_map(|run| run.to.as_ref());
+    made.for_each(|(file, _)| summarizer.hand_over(file));
+    summarizer.finish();
 }
 
 /// Refuses shards of different campaigns: without a seed each machine would draw one.

@@ -21,14 +21,15 @@ impl FromStr for ShardOption {
     type Err = ShardError;
 
     fn from_str(text: &str) -> Result<ShardOption, ShardError> {
-        let Some(rest) = text.strip_prefix("auto") else {
-            return text.parse().map(ShardOption::Named);
+        let (name, count) = match text.split_once('/') {
+            Some((name, count)) => (name, Some(count.parse())),
+            None => (text, None),
         };
-        let count = rest.strip_prefix('/').and_then(|count| count.parse().ok());
-        match (rest, count) {
-            ("", _) => Ok(ShardOption::Auto(None)),
-            (_, Some(1..)) => Ok(ShardOption::Auto(count)),
-            _ => Err(ShardError(text.to_owned())),
+        match (name, count) {
+            ("auto", None) => Ok(ShardOption::Auto(None)),
+            ("auto", Some(Ok(count @ 1..))) => Ok(ShardOption::Auto(Some(count))),
+            ("auto", Some(_)) => Err(ShardError(text.to_owned())),
+            _ => text.parse().map(ShardOption::Named),
         }
     }
 }

@@ -49,6 +49,15 @@ const SYMBOLIC: &[&str] = &[
 /// Crates below `unsnarl-runtime`.
 const RUNTIME: &[&str] = &["unsnarl-runtime unsnarl-trace libc"];
 
+/// Crates for fleets, which the `unsnarl` that people install does without.
+const FLEET: [&str; 5] = [
+    "unsnarl-fleet",
+    "parquet",
+    "object_store",
+    "datafusion",
+    "ballista",
+];
+
 /// Runs all gates.
 pub fn run() -> Result<()> {
     dependencies("unsnarl-order", &[CORE])?;
@@ -56,12 +65,13 @@ pub fn run() -> Result<()> {
     dependencies("unsnarl-symbolic", &[SYMBOLIC, CORE])?;
     dependencies("unsnarl-runtime", &[RUNTIME])?;
     solver()?;
+    fleet()?;
     ban_list_works()?;
     language::check()?;
     type_names()?;
     prose::check()?;
     eprintln!(
-        "gate: order, core, symbolic and runtime depend on nothing else, symbolic alone calls the solver, core's ban list \
+        "gate: order, core, symbolic and runtime depend on nothing else, symbolic alone calls the solver, unsnarl links nothing of a fleet, core's ban list \
          works, doc comments say what items are, type names are unique within their crate, no text is read back"
     );
     Ok(())
@@ -104,6 +114,18 @@ fn dependencies(package: &str, allowed: &[&[&str]]) -> Result<()> {
         strange.join(", "),
         strange.first().unwrap_or(&"")
     )
+}
+
+/// Refuses crates for fleets below the `unsnarl` that people install.
+fn fleet() -> Result<()> {
+    let tree = "tree --package unsnarl --edges normal --prefix none --format {p}";
+    let tree = shell::output(cargo(&tree.split(' ').collect::<Vec<_>>()))?;
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    let found: BTreeSet<&str> = names.filter(|name| FLEET.contains(name)).collect();
+    match found.first() {
+        None => Ok(()),
+        Some(name) => bail!("unsnarl depends on {name}, which is for unsnarl-fleet only"),
+    }
 }
 
 /// Refuses a crate that calls the solver by itself: `unsnarl-symbolic` alone does.

@@ -29,6 +29,7 @@ mod exactness;
 mod exports;
 mod filter;
 mod fixes;
+mod fleet;
 mod formats;
 mod frameworks;
 mod free_mode;
