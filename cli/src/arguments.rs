@@ -91,6 +91,11 @@ pub enum Command {
     /// It is written into .unsnarl-suppressions.toml, which can be committed, and known again by what its lines say
     /// (docs/formats.md). Exit status: 0 written, 2 usage, or no such finding.
     Suppress(Suppress),
+    /// Print the causes of failures over all builds, with the number of runs and an example
+    ///
+    /// Nothing is executed. A cause is the same in another build while its functions and variables have the same names
+    /// (docs/fleet.md). Exit status: 0 nothing failed, 1 runs failed, 2 usage or broken input.
+    Report(ReportArguments),
     /// Serve an editor (the language server)
     Lsp(Lsp),
     /// Serve an editor that debugs a recorded run (the debug adapter, docs/debugging.md)
@@ -124,6 +129,22 @@ pub struct DapArguments {
     /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,
+}
+
+/// `unsnarl report`
+#[derive(Args, Debug)]
+pub struct ReportArguments {
+    /// The runs: a folder of runs, or a project with .unsnarl/runs [default: .]
+    pub place: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    /// Time for the analysis: seconds, or with a unit as in 500ms, 10s, 2m
+    #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
+    pub budget: Duration,
+    /// Megabytes that the runs may take, the shortest failing and passing ones first
+    #[arg(long, value_name = "MB", default_value_t = load::MEMORY, value_parser = clap::value_parser!(u64).range(1..))]
+    pub memory: u64,
 }
 
 /// `unsnarl doctor`
@@ -453,6 +474,17 @@ pub enum OutputFormat {
     Text,
     /// For programs (docs/explain-json.md)
     Json,
+}
+
+/// The output format of causes over all builds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ReportFormat {
+    /// For reading
+    Text,
+    /// For programs (docs/fleet.md)
+    Json,
+    /// A page for a browser, complete in itself
+    Html,
 }
 
 /// The output format of explanations.

@@ -33,6 +33,7 @@ mod predict;
 mod propose;
 mod record;
 mod replay;
+mod report;
 mod sarif;
 mod shard;
 mod summaries;
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Suppress(arguments) => suppress::run(&arguments),
         Command::Lsp(_) => lsp::run(),
         Command::Dap(arguments) => dap::run(arguments.trusting),

@@ -12,6 +12,7 @@ pub mod between;
 pub mod budget;
 pub mod builds;
 pub mod callers;
+pub mod causes;
 pub mod claims;
 pub mod corpus;
 pub mod diagnosis;

@@ -160,7 +160,7 @@ fn sites(explanation: &Explanation) -> BTreeSet<SuppressedSite> {
 }
 
 /// A location without line numbers, which name heap blocks by the line that allocated them.
-fn without_lines(location: &str) -> String {
+pub(crate) fn without_lines(location: &str) -> String {
     match Location::of(location) {
         Location::Heap { path, .. } => format!("heap{path}"),
         _ => location.to_owned(),

@@ -1,7 +1,10 @@
 //! Explanations as one self-contained page: no network, no script, light and dark.
 
 mod board;
+mod causes;
 mod curve;
+
+pub use causes::causes;
 
 use super::{certainty, decided, elsewhere, failure, runs};
 use crate::{
@@ -26,6 +29,11 @@ pub struct ReportSection<'a> {
 
 /// Renders the page.
 pub fn html(sections: &[ReportSection<'_>]) -> String {
+    let body = html! { @for section in sections { (self::section(section)) } };
+    page("unsnarl: why the failing runs fail", &body)
+}
+
+fn page(title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -33,12 +41,10 @@ pub fn html(sections: &[ReportSection<'_>]) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                title { "unsnarl: why the failing runs fail" }
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
-            body {
-                @for section in sections { (self::section(section)) }
-            }
+            body { (body) }
         }
     };
     page.into_string()

@@ -19,7 +19,7 @@ pub const MOST_COLUMN: usize = 1000;
 pub use dot::dot;
 pub(crate) use dot::quoted;
 pub use fix::{cost, fix, name_of_fix, not_fixed};
-pub use html::{ReportSection, html};
+pub use html::{ReportSection, causes, html};
 pub use lanes::lanes;
 pub use lines::lines;
 pub use markdown::markdown;

@@ -155,6 +155,7 @@ fn the_queries_of_the_page_answer_about_recorded_programs() -> Result<()> {
     };
     ensure!(unseen.iter().any(is_last), "{unseen:#?}");
     check_first(&workspace, first)?;
+    check_causes(&workspace)?;
     for row in growth {
         ensure!(number(row, "total")? >= number(row, "fresh")? && number(row, "fresh")? > 5);
     }
@@ -204,6 +205,47 @@ fn check_first(workspace: &Workspace, first: &Rows) -> Result<()> {
                 .join("runs")
                 .join(text(row, "file")?)
                 .is_file()
+        );
+    }
+    Ok(())
+}
+
+/// A cause has one id in both builds, and its example is there to replay.
+fn check_causes(workspace: &Workspace) -> Result<()> {
+    let report = |format| {
+        workspace
+            .unsnarl(&["report", "runs", "--format", format])?
+            .exits(1)
+    };
+    let document: serde_json::Value = serde_json::from_str(&report("json")?.stdout)?;
+    let causes = document
+        .get("causes")
+        .and_then(|causes| causes.as_array())
+        .context("no causes")?;
+    let builds = |kind: &str| {
+        let cause = causes
+            .iter()
+            .find(|cause| cause.get("kind").is_some_and(|own| own == kind));
+        cause.and_then(|cause| Some(cause.get("builds")?.as_array()?.len()))
+    };
+    ensure!(causes.len() == 2, "{document:#}");
+    ensure!(
+        builds("atomicity-violation") == Some(2) && builds("deadlock") == Some(1),
+        "{document:#}"
+    );
+    for cause in causes {
+        let example = cause
+            .get("example")
+            .and_then(|it| it.as_str())
+            .context("no example")?;
+        workspace.unsnarl(&["replay", example])?.exits(0)?;
+        let signature = cause
+            .get("signature")
+            .and_then(|it| it.as_str())
+            .context("no signature")?;
+        ensure!(
+            report("html")?.stdout.contains(signature)
+                && report("text")?.stdout.contains(signature)
         );
     }
     Ok(())
