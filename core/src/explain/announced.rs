@@ -123,6 +123,21 @@ pub(super) fn gives_away(view: &View, given: &Publication, needs: &Needs) -> boo
     is_too_early(view, given, needs) && stands_above(view, given.store, needs).is_some()
 }
 
+/// Returns whether a read only belongs to an update of the variable, as in `sent += size;` or `list.push_back(n);`: the thread
+/// goes on without having learned anything from it.
+fn only_counts(view: &View, read: EventId) -> bool {
+    let event = view.event(read);
+    let place = view.place(read);
+    let after = view.orders.accesses().after(event.location, read);
+    let own = after.iter().find(|row| view.thread(**row) == event.thread);
+    let updates = own.is_some_and(|&row| {
+        let at = view.place(row);
+        view.event(row).kind == EventKind::Write && (&at.file, at.line) == (&place.file, place.line)
+    });
+    let is_in_container = !facts::is_in_no_container(view.run.location(event.location));
+    event.kind == EventKind::Read && updates && (is_in_container || !place.text.contains('('))
+}
+
 /// Returns whether the thread had not reached the setter when the reader looked, which had gone on by the
 /// announcement.
 fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
@@ -138,6 +153,7 @@ fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
     };
     needs.by.is_none_or(|who| who == by)
         && is_other
+        && !only_counts(view, given.load)
         && end_of(view, by) > needs.reader
         && !has_come(view, given.store, needs)
         && is_outdated()
