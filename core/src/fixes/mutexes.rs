@@ -226,8 +226,10 @@ pub(super) fn object_at(
         }
         return Ok(lock.to_owned());
     }
-    sibling(source, function, line, name)?
-        .ok_or_else(|| format!("nothing on line {line} names the lock `{lock}`"))
+    sibling(source, function, line, name)?.ok_or_else(|| {
+        let lock = facts::in_block(lock);
+        format!("nothing on line {line} names the lock `{lock}`")
+    })
 }
 
 /// Name of the lock in another function of the same class, where it is a member of both.

@@ -41,6 +41,14 @@ impl Failures {
         }
     }
 
+    /// The same where the failures of other explanations, which blame the same data, are of this bug as well: a fix that
+    /// leaves them does not hold.
+    pub fn and_akin(mut self, akin: &[FailurePlace]) -> Failures {
+        self.others.retain(|place| !akin.contains(place));
+        self.own.extend_from_slice(akin);
+        self
+    }
+
     /// Is it the failure of another bug? What nobody has seen before is not: it may come of the fix. In an edited
     /// program (`is_edited`) lines are others.
     fn is_other(&self, place: &FailurePlace, is_edited: bool) -> bool {

@@ -12,11 +12,13 @@ use self::built::Building;
 use crate::{Executing, build_command::build_command, offer, permission, sources};
 use anyhow::{Context, Result, bail};
 use std::{
+    collections::BTreeSet,
     path::Path,
     time::{Duration, Instant},
 };
 use unsnarl_core::{
-    Corpus, Explanation,
+    Corpus, Explanation, FailurePlace, Role,
+    facts::family,
     fixes::{self, Fix, FixKind, Trial, TrialVerdict, constraint},
 };
 use unsnarl_recorder::{permit::ExecutionInputs, record::Observed, target};
@@ -42,13 +44,15 @@ pub fn try_fixes(
         return;
     };
     let begin = Instant::now();
-    match explored(corpus, explanations, &name, with, time) {
+    let akin = all_akin(explanations);
+    match explored(corpus, (explanations, &akin), &name, with, time) {
         Ok(trials) => {
             let without = failing_without(explanations, &trials);
             note(explanations, trials.into_iter().map(|(trial, _)| trial));
             let left = time.saturating_sub(begin.elapsed());
-            for (explanation, without) in explanations.iter_mut().zip(without) {
-                build_fixes(corpus, explanation, without, with, begin + left);
+            for ((explanation, without), akin) in explanations.iter_mut().zip(without).zip(akin) {
+                let failures = Failures::of(corpus, explanation).and_akin(&akin);
+                build_fixes((corpus, failures), explanation, without, with, begin + left);
                 drop_refuted(explanation, |_| true);
             }
             drop_guesses(explanations);
@@ -69,6 +73,30 @@ pub fn try_fixes(
     }
 }
 
+/// For each explanation the failures of others that blame an access to the same variable.
+fn all_akin(explanations: &[Explanation]) -> Vec<Vec<FailurePlace>> {
+    let data: Vec<BTreeSet<String>> = explanations.iter().map(blamed_data).collect();
+    let own = explanations.iter().zip(&data);
+    let akin = own.map(|(one, of_one)| {
+        let others = explanations.iter().zip(&data);
+        let others =
+            others.filter(|(other, of_other)| other.id != one.id && !of_one.is_disjoint(of_other));
+        others
+            .flat_map(|(other, _)| std::iter::once(&other.failure).chain(&other.also_fails))
+            .cloned()
+            .collect()
+    });
+    akin.collect()
+}
+
+/// Families of the locations that an explanation blames accesses of.
+fn blamed_data(explanation: &Explanation) -> BTreeSet<String> {
+    let sites = explanation.sites.iter();
+    let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let named = blamed.filter(|mark| !mark.location.is_empty());
+    named.map(|mark| family(&mark.location)).collect()
+}
+
 /// For each explanation how often the program as it is failed.
 fn failing_without(explanations: &[Explanation], trials: &[(Trial, u64)]) -> Vec<u64> {
     let mut trials = trials.iter();
@@ -81,7 +109,7 @@ fn failing_without(explanations: &[Explanation], trials: &[(Trial, u64)]) -> Vec
 
 /// Builds the fixes of an explanation one after the other until one holds. Where it is not known how, nothing changes.
 fn build_fixes(
-    corpus: &Corpus,
+    (corpus, failures): (&Corpus, Failures),
     explanation: &mut Explanation,
     without: u64,
     with: &Executing<'_>,
@@ -92,7 +120,6 @@ fn build_fixes(
     let Some((_, run)) = runs.iter().find(|(name, _)| *name == explanation.run) else {
         return;
     };
-    let failures = Failures::of(corpus, explanation);
     let mut held = false;
     for fix in &mut explanation.fixes {
         let time = TIME.min(end.saturating_duration_since(Instant::now()));
@@ -130,19 +157,20 @@ pub fn leave_out(explanations: &mut [Explanation], reason: &str) {
 /// A trial for each fix of each explanation, in their order, with how often the program as it is failed.
 fn explored(
     corpus: &Corpus,
-    explanations: &[Explanation],
+    (explanations, akin): (&[Explanation], &[Vec<FailurePlace>]),
     name: &str,
     with: &Executing<'_>,
     time: Duration,
 ) -> Result<Vec<(Trial, u64)>> {
-    let fixes: Vec<(&Explanation, usize)> = explanations
+    let of_all: Vec<((&Explanation, &Vec<FailurePlace>), usize)> = explanations
         .iter()
-        .flat_map(|one| (0..one.fixes.len()).map(move |at| (one, at)))
+        .zip(akin)
+        .flat_map(|both| (0..both.0.fixes.len()).map(move |at| (both, at)))
         .collect();
     let mut cases: Vec<FixCase<'_>> = Vec::new();
-    for (one, at) in &fixes {
+    for ((one, akin), at) in &of_all {
         let fix = one.fixes.get(*at).context("a fix is gone")?;
-        let failures = Failures::of(corpus, one);
+        let failures = Failures::of(corpus, one).and_akin(akin);
         cases.push(match constraint::is_order(fix) {
             true => FixCase::constraint(fix, failures),
             false => FixCase::without(fix, failures),
@@ -150,7 +178,7 @@ fn explored(
     }
     let searched = search(name, &mut cases, with, time)?;
     let build = build_command(&run_named(name, with)?.meta);
-    let trials = cases.iter().zip(&fixes).map(|(case, (one, at))| {
+    let trials = cases.iter().zip(&of_all).map(|(case, ((one, _), at))| {
         let trial = match case.is_without() {
             true => Trial::not_run(only_built(one, *at, &build)),
             false => case.trial(&searched),

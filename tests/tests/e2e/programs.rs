@@ -81,7 +81,7 @@ programs! {
         block_manager block_pool bounded_queue c11_atomics cache_refcount chunk_buffer circular_list
         counted_close
         closing_service connection_slots corner_shop cpp_cache cpp_listeners cpp_string_buffer cpp_weak_session crasher
-        critical_turn dealt_numbers epoch_config fft_timing file_scanner freed_request idle_workers left_barrier
+        critical_turn day_book dealt_numbers epoch_config fft_timing file_scanner freed_request idle_workers left_barrier
         linked_list lock_order log_buffer log_rotation lost_counter lost_stop lost_wakeup merge_sort
         message_pane missing_join object_cache one_barrier optimistic_retry polite_transfer pool_shutdown
         price_table proc_info proc_sweep property_cache publication queue_pointer resume_file
