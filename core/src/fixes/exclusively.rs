@@ -12,8 +12,11 @@ use super::{
     text::{
         EditRefusal,
         change::Change,
-        locks::{self, last_name},
-        source::{ParsedSource, children, descendants, lines},
+        locks::{
+            EXCLUSIVE, LockOperation, SHARED, callee_name, calls, exclusive_call, last_name,
+            operation,
+        },
+        source::{ParsedSource, descendants, lines},
     },
 };
 use crate::{
@@ -23,10 +26,6 @@ use crate::{
 use std::collections::BTreeSet;
 use tree_sitter::Node;
 use unsnarl_trace::{EventId, Run};
-
-/// The guard that lets others in, and the one that does not.
-const SHARED: &str = "shared_lock";
-const EXCLUSIVE: &str = "unique_lock";
 
 /// A section for reading only in which blamed data is written.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -153,11 +152,7 @@ fn guard(source: &ParsedSource, node: Node<'_>, lock: &str) -> Option<ChangedLin
     };
     let scope = node.parent().filter(|_| is_given)?;
     Some(ChangedLine {
-        changes: vec![Change {
-            start: class.start_byte(),
-            end: class.end_byte(),
-            text,
-        }],
+        changes: vec![Change::of(class, text)],
         last: *lines(scope).end(),
         is_scoped: true,
     })
@@ -165,16 +160,16 @@ fn guard(source: &ParsedSource, node: Node<'_>, lock: &str) -> Option<ChangedLin
 
 /// The call of the other function: `pthread_rwlock_wrlock(&m)`.
 fn call(source: &ParsedSource, function: Node<'_>, node: Node<'_>) -> Option<ChangedLine> {
-    let called = called(node, "identifier")?;
-    let argument = children(node.child_by_field_name("arguments")?);
-    let object = source.str(*argument.first()?);
+    let change = exclusive_call(source, node)?;
+    let taken = operation(source, node)?;
     let gives = |other: &Node<'_>| {
-        let releases = locks::operation(source, *other);
-        let same = releases.is_some_and(|found| found.what == locks::LockOperation::Unlock);
-        same && source.str(*other).contains(object)
+        let releases = operation(source, *other);
+        releases.is_some_and(|found| {
+            found.what == LockOperation::Unlock && found.object == taken.object
+        })
     };
-    (source.str(called) == "pthread_rwlock_rdlock").then(|| ChangedLine {
-        changes: vec![renamed(called, "pthread_rwlock_wrlock")],
+    Some(ChangedLine {
+        changes: vec![change],
         last: last_of(function, gives),
         is_scoped: false,
     })
@@ -182,45 +177,30 @@ fn call(source: &ParsedSource, function: Node<'_>, node: Node<'_>) -> Option<Cha
 
 /// The call of the other members: `m.lock()`, and `m.unlock()` in the same function.
 fn method(source: &ParsedSource, function: Node<'_>, node: Node<'_>) -> Option<ChangedLine> {
-    let (field, owner) = member(source, node, "lock_shared")?;
-    let own = descendants(function).into_iter();
-    let releases: Vec<Node<'_>> = own
-        .filter_map(|call| member(source, call, "unlock_shared"))
-        .filter(|(_, other)| *other == owner)
-        .map(|(field, _)| field)
-        .collect();
-    let last = releases.iter().map(|field| *lines(*field).end()).max();
-    let mut changes = vec![renamed(field, "lock")];
-    changes.extend(releases.into_iter().map(|field| renamed(field, "unlock")));
+    let (name, owner) = member(source, node, "lock_shared")?;
+    let is_own = |call: &Node<'_>| {
+        member(source, *call, "unlock_shared").is_some_and(|(_, other)| other == owner)
+    };
+    let own = calls(function).filter(is_own);
+    let releases = own.filter_map(callee_name);
+    let mut changes = vec![Change::of(name, "lock")];
+    changes.extend(releases.map(|name| Change::of(name, "unlock")));
     Some(ChangedLine {
         changes,
-        last: last.unwrap_or(*lines(function).end()),
+        last: last_of(function, is_own),
         is_scoped: false,
     })
 }
 
 /// The name in a call of this member, and the object.
-fn member<'t>(source: &ParsedSource, call: Node<'t>, name: &str) -> Option<(Node<'t>, String)> {
-    let callee = called(call, "field_expression")?;
-    let field = callee.child_by_field_name("field")?;
-    let owner = source.str(callee.child_by_field_name("argument")?);
-    (source.str(field) == name).then_some((field, owner.to_owned()))
-}
-
-/// The called function of a call, if it is given in this form.
-fn called<'t>(node: Node<'t>, form: &str) -> Option<Node<'t>> {
-    let callee = (node.kind() == "call_expression")
-        .then(|| node.child_by_field_name("function"))
-        .flatten()?;
-    (callee.kind() == form).then_some(callee)
-}
-
-fn renamed(node: Node<'_>, name: &str) -> Change {
-    Change {
-        start: node.start_byte(),
-        end: node.end_byte(),
-        text: name.to_owned(),
-    }
+fn member<'t, 's>(
+    source: &'s ParsedSource,
+    call: Node<'t>,
+    name: &str,
+) -> Option<(Node<'t>, &'s str)> {
+    let own = callee_name(call).filter(|own| source.str(*own) == name)?;
+    let owner = call.child_by_field_name("function")?;
+    Some((own, source.str(owner.child_by_field_name("argument")?)))
 }
 
 /// The last line of a function with such a node; that of its end without any.

@@ -10,11 +10,11 @@ use super::{
     text::{
         EditRefusal,
         change::Change,
-        source::{ParsedSource, descendants, lines},
+        locks::{callee, callee_name, calls},
+        source::{ParsedSource, lines},
     },
 };
 use std::collections::BTreeSet;
-use tree_sitter::Node;
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
 /// Functions and members that wake one thread, with those that wake all.
@@ -79,25 +79,11 @@ fn changed(case: &FixInput<'_>, run: &Run, row: EventId) -> Option<(At, Change)>
 }
 
 fn on_line(source: &ParsedSource, line: u32) -> Option<Change> {
-    let own = descendants(source.function(line)?).into_iter();
-    let mut own = own.filter(|node| lines(*node).contains(&line));
+    let mut own = calls(source.function(line)?).filter(|node| lines(*node).contains(&line));
     own.find_map(|node| {
-        let name = name_of(node)?;
-        let (_, all) = CALLS.iter().find(|(one, _)| source.str(name) == *one)?;
-        Some(Change {
-            start: name.start_byte(),
-            end: name.end_byte(),
-            text: (*all).to_owned(),
-        })
+        let (_, all) = CALLS.iter().find(|(one, _)| callee(source, node) == *one)?;
+        Some(Change::of(callee_name(node)?, *all))
     })
-}
-
-/// The name of the function or the member that a call calls.
-fn name_of(node: Node<'_>) -> Option<Node<'_>> {
-    let callee = (node.kind() == "call_expression")
-        .then(|| node.child_by_field_name("function"))
-        .flatten()?;
-    Some(callee.child_by_field_name("field").unwrap_or(callee))
 }
 
 #[cfg(test)]

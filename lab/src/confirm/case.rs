@@ -4,7 +4,7 @@ use super::{attempt::is_whole, decide::Decision, directed::Directed};
 use crate::dsp::{ExecutedProjection, Executor};
 use unsnarl_core::{
     BugKind, Certainty, Execution, Explanation, Role, Tally, Verdict,
-    diagnosis::FailingShare,
+    diagnosis::{Evidence, FailingShare},
     explain::{ORDERS, Proposers, Turn, counted},
     facts::{basename, short},
 };
@@ -167,6 +167,11 @@ impl Case<'_, '_> {
         self.explanation.confirmed = Some(self.tally);
         self.explanation.decisive = self.decision.steps;
         self.explanation.curve = self.decision.curve;
+        let refuted = refuted(self.explanation);
+        let (verdict, reason) = match &refuted {
+            Some(why) => (Verdict::Refuted, why.as_str()),
+            None => (verdict, reason),
+        };
         let (reason, next) = reason.split_once("\n  next: ").unwrap_or((reason, ""));
         Execution {
             verdict,
@@ -228,18 +233,33 @@ fn interfering(explanation: &Explanation) -> String {
     )
 }
 
+/// The reason why it cannot be the cause: schedules with it fail no more often than those without it, which mostly fail. A
+/// circle of waits is what it is.
+fn refuted(explanation: &Explanation) -> Option<String> {
+    const MOSTLY: f64 = 0.5;
+    let is_open = explanation.kind != BugKind::Deadlock;
+    let evidence = explanation.evidence.filter(|_| is_open)?;
+    let contradicts = evidence.effect() <= 0.0 && evidence.without.value() >= MOSTLY;
+    contradicts.then(|| shares(evidence))
+}
+
+/// `8 of 8 schedules with it fail, and 2 of 8 without it`
+fn shares(evidence: Evidence) -> String {
+    let share = |share: FailingShare| format!("{} of {}", share.fails, share.of);
+    format!(
+        "{} schedules with it fail, and {} without it",
+        share(evidence.with),
+        share(evidence.without)
+    )
+}
+
 /// Returns the reason why an order that passes is not enough: schedules drawn at random fail about as often without
 /// what is blamed, or none could be drawn. A circle of waits needs none.
 fn contradicts(explanation: &Explanation) -> Option<String> {
-    let share = |share: FailingShare| format!("{} of {}", share.fails, share.of);
     match explanation.evidence {
         _ if explanation.kind == BugKind::Deadlock => None,
         Some(evidence) if evidence.is_cause() => None,
-        Some(evidence) => Some(format!(
-            "{} schedules with it fail, and {} without it",
-            share(evidence.with),
-            share(evidence.without)
-        )),
+        Some(evidence) => Some(shares(evidence)),
         None if explanation.progress.is_some() => {
             Some("the time was over before schedules were drawn with it and without it".to_owned())
         }

@@ -19,7 +19,7 @@ use crate::{
 use anyhow::{Result, anyhow};
 use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
-    Budget, Certainty, Execution, Explanation, Place, Role, RunSummary, SiteMark, Tally, Verdict,
+    Budget, Certainty, Execution, Explanation, Place, RunSummary, SiteMark, Tally, Verdict,
     diagnosis::Shows,
     explain::{Proposers, Turn, bears_out, never_came},
 };
@@ -396,7 +396,7 @@ fn is_without(explanation: &Explanation, run: &Run) -> bool {
 
 /// Does a run write there before it comes to the last of the explanation's steps that is blamed?
 fn writes_before(run: &Run, mark: &SiteMark, explanation: &Explanation) -> bool {
-    let is_blamed = |mark: &&SiteMark| matches!(mark.role, Role::Cause | Role::Interference);
+    let is_blamed = |mark: &&SiteMark| mark.role.is_blamed();
     let marks = explanation.sites.iter().filter(is_blamed);
     let Some(last) = marks
         .filter(|mark| mark.step.is_some())

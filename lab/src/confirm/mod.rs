@@ -28,8 +28,7 @@ use self::judge::Judge;
 use crate::Executing;
 use std::time::Duration;
 use unsnarl_core::{
-    Budget, BugKind, Certainty, Execution, Explanation, Verdict,
-    diagnosis::Evidence,
+    Budget, Certainty, Execution, Explanation, Verdict,
     explain::{Proposers, by_statistic, in_order, in_order_of_statistic, set_apart},
 };
 
@@ -54,7 +53,6 @@ pub fn confirm(
             counterexamples,
         };
         judge.judge(explanation);
-        refute(explanation);
         if verdict(explanation) == Some(Verdict::Confirmed) {
             explanation.certainty = Certainty::Confirmed;
             known.push(explanation.id.clone());
@@ -71,24 +69,6 @@ pub fn confirm(
     in_order(explanations);
     rank_unexecuted(proposers, explanations, &Budget::lasting(COUNTING));
     refuted
-}
-
-/// Refutes an explanation that experiments contradict: the program fails no more often with what is blamed, and mostly without
-/// it. A circle of waits is what it is.
-fn refute(explanation: &mut Explanation) {
-    const MOSTLY: f64 = 0.5;
-    let contradicts =
-        |evidence: &Evidence| evidence.effect() <= 0.0 && evidence.without.value() >= MOSTLY;
-    let is_open = explanation.kind != BugKind::Deadlock;
-    let evidence = explanation.evidence.filter(|it| is_open && contradicts(it));
-    if let (Some(evidence), Some(executed)) = (evidence, &mut explanation.executed) {
-        let (with, without) = (evidence.with, evidence.without);
-        executed.verdict = Verdict::Refuted;
-        executed.reason = format!(
-            "{} of {} schedules with it fail, and {} of {} without it",
-            with.fails, with.of, without.fails, without.of
-        );
-    }
 }
 
 /// Tells of each explanation of which nothing could be executed what the statistic over its runs speaks for most, and puts

@@ -4,7 +4,7 @@ use super::{experiment::Experiments, tried::TriedStory};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use unsnarl_core::{
-    Budget, Explanation, Role,
+    Budget, Explanation,
     diagnosis::{Evidence, PassedOver},
 };
 use unsnarl_trace::EventId;
@@ -66,8 +66,7 @@ pub(super) fn instead_of(told: &mut Explanation, known: Explanation) {
 }
 
 fn lines(explanation: &Explanation) -> Lines {
-    let marks = explanation.sites.iter();
-    let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let blamed = explanation.blamed();
     let lines = blamed.map(|mark| (mark.place.file.clone(), mark.place.line));
     lines.collect()
 }

@@ -3,7 +3,7 @@
 use super::{decide::Decision, experiment::Experiment};
 use std::collections::BTreeSet;
 use unsnarl_core::{
-    BugKind, Explanation, Role, SiteMark,
+    BugKind, Explanation, SiteMark,
     diagnosis::DecisiveStep,
     explain::{ends_in_the_check, is_under_one_lock, spans_visits},
 };
@@ -23,8 +23,7 @@ fn ends_with_a_look(kind: BugKind) -> bool {
 
 /// The locations of the accesses that an explanation blames.
 fn blamed_locations(explanation: &Explanation) -> BTreeSet<String> {
-    let sites = explanation.sites.iter();
-    let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let blamed = explanation.blamed();
     blamed.map(|mark| mark.location.clone()).collect()
 }
 
@@ -32,8 +31,7 @@ fn blamed_locations(explanation: &Explanation) -> BTreeSet<String> {
 /// the interruption is, and says less.
 pub(super) fn is_half_of(order: &Explanation, interruption: &Explanation) -> bool {
     let accesses = |explanation: &Explanation| -> BTreeSet<(String, String, u32)> {
-        let sites = explanation.sites.iter();
-        let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+        let blamed = explanation.blamed();
         let at = |mark: &SiteMark| {
             let place = &mark.place;
             (mark.location.clone(), place.file.clone(), place.line)

@@ -15,6 +15,15 @@ pub struct Change {
 }
 
 impl Change {
+    /// Replaces a node.
+    pub fn of(node: Node<'_>, text: impl Into<String>) -> Change {
+        Change {
+            start: node.start_byte(),
+            end: node.end_byte(),
+            text: text.into(),
+        }
+    }
+
     /// Makes an insertion.
     pub fn insert(at: usize, text: String) -> Change {
         Change {

@@ -7,7 +7,8 @@ use super::{
     flow::{FlowWalk, MutexState},
     guard,
     locks::{
-        LockCallText, LockOperation, LockStyle, Mutex, callee, calls, guarded, operation, same,
+        LockCallText, LockOperation, LockStyle, Mutex, callee, calls, exclusive_call, guarded,
+        operation, same,
     },
     source::{ParsedSource, Range, bodies, children, descendants, lines, range, statements},
     watch::FileFunctions,
@@ -228,25 +229,15 @@ pub fn goes_round(node: Node<'_>) -> bool {
 
 /// Turns a reader's section that takes in a writer's into a writer's.
 fn for_writing(source: &ParsedSource, mutex: &Mutex, at: &Range<'_>) -> Option<Change> {
-    let callee = |node: &Node<'_>, name: &str| {
-        let found = operation(source, *node).filter(|found| same(&found.object, &mutex.object));
-        let callee = found.and_then(|_| node.child_by_field_name("function"));
-        callee
-            .filter(|callee| source.str(*callee) == name)
-            .map(|callee| callee.byte_range())
+    let is_own = |node: &Node<'_>| {
+        let found = operation(source, *node);
+        found.is_some_and(|found| same(&found.object, &mutex.object))
     };
     let (first, rest) = at.statements().split_first()?;
     let mut rest = rest.iter().flat_map(|node| descendants(*node));
-    rest.find(|node| callee(node, "pthread_rwlock_wrlock").is_some())?;
-    let begins = descendants(*first);
-    let place = begins
-        .iter()
-        .find_map(|node| callee(node, "pthread_rwlock_rdlock"))?;
-    Some(Change {
-        start: place.start,
-        end: place.end,
-        text: "pthread_rwlock_wrlock".to_owned(),
-    })
+    rest.find(|node| is_own(node) && callee(source, *node) == "pthread_rwlock_wrlock")?;
+    let mut begins = descendants(*first).into_iter().filter(is_own);
+    begins.find_map(|node| exclusive_call(source, node))
 }
 
 /// Inserts lock and unlock, in braces where the statement stands alone.

@@ -1,6 +1,9 @@
 //! Statements that lock a mutex, and the style of locking in a file.
 
-use super::source::{ParsedSource, children, descendants};
+use super::{
+    change::Change,
+    source::{ParsedSource, children, descendants},
+};
 use std::collections::BTreeSet;
 use tree_sitter::Node;
 
@@ -126,6 +129,17 @@ const CALLS: [(&str, LockStyle, LockOperation); 10] = [
 
 /// Class templates whose objects hold a mutex during their lifetime.
 const GUARDS: [&str; 4] = ["lock_guard", "scoped_lock", "unique_lock", "shared_lock"];
+
+/// The guard that lets others in, and the one that does not.
+pub const SHARED: &str = "shared_lock";
+/// See [`SHARED`].
+pub const EXCLUSIVE: &str = "unique_lock";
+
+/// The change of a call that acquires a lock for reading only, so that it does for writing: `pthread_rwlock_wrlock(&m)`.
+pub fn exclusive_call(source: &ParsedSource, call: Node<'_>) -> Option<Change> {
+    let name = callee_name(call).filter(|name| source.str(*name) == "pthread_rwlock_rdlock")?;
+    Some(Change::of(name, "pthread_rwlock_wrlock"))
+}
 
 impl Mutex {
     /// The statement that acquires it.
@@ -347,7 +361,7 @@ impl Guard<'_> {
             source.slice(last.end_byte(), end)
         );
         // A guard that only reads becomes one that writes.
-        text.replace("shared_lock", "unique_lock")
+        text.replace(SHARED, EXCLUSIVE)
     }
 }
 
@@ -425,9 +439,12 @@ pub fn calls<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
 
 /// The name of the function that a call calls: `f` of `f(x)`, `get` of `list.get(i)`.
 pub fn callee<'s>(source: &'s ParsedSource, call: Node<'_>) -> &'s str {
-    let Some(function) = call.child_by_field_name("function") else {
-        return "";
-    };
+    callee_name(call).map_or("", |name| source.str(name))
+}
+
+/// That name in the text; none of what is no call.
+pub fn callee_name(call: Node<'_>) -> Option<Node<'_>> {
+    let function = call.child_by_field_name("function")?;
     let mut named = function
         .child_by_field_name("field")
         .or_else(|| function.child_by_field_name("name"))
@@ -438,7 +455,7 @@ pub fn callee<'s>(source: &'s ParsedSource, call: Node<'_>) -> &'s str {
     {
         named = inner;
     }
-    source.str(named)
+    Some(named)
 }
 
 /// The last part of an object's name: `lock` of `queue->lock`.
