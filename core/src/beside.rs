@@ -8,7 +8,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
 };
-use unsnarl_trace::{Event, EventId, Run};
+use unsnarl_trace::{Event, EventId, EventKind, Run};
 
 /// The steps of an explanation in a run that passed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -161,10 +161,10 @@ fn as_taken(step: &Step, run: &Run, row: EventId) -> Step {
     let event = run.events.event(row);
     let verb = facts::verb(event.kind);
     let pointer = step.value.as_ref().is_some_and(ToldValue::is_pointer);
-    taken.value = facts::value(run, &event, pointer).filter(|_| is_access(verb));
+    taken.value = facts::value(run, &event, pointer).filter(|_| event.kind.is_access());
     taken.effect = match &taken.value {
         Some(value) => said(verb, Some(value)),
-        None => renamed(&step.effect, verb),
+        None => renamed(&step.effect, event.kind),
     };
     taken.access = event.kind.name().to_owned();
     taken
@@ -177,18 +177,14 @@ fn said(verb: &str, value: Option<&ToldValue>) -> String {
 
 /// Effect with another verb: `waits for a` becomes `locks a`. A value is dropped, since it belongs to another
 /// run.
-fn renamed(effect: &str, verb: &str) -> String {
+fn renamed(effect: &str, kind: EventKind) -> String {
+    let verb = facts::verb(kind);
     let waited = effect.strip_prefix("waits for ");
     match waited.filter(|_| verb == "locks") {
         Some(lock) => format!("locks {lock}"),
-        None if effect.starts_with(verb) && !is_access(verb) => effect.to_owned(),
+        None if effect.starts_with(verb) && !kind.is_access() => effect.to_owned(),
         None => verb.to_owned(),
     }
-}
-
-/// Returns whether a verb is that of an access, which alone has a value.
-fn is_access(verb: &str) -> bool {
-    ["reads", "writes", "updates"].contains(&verb)
 }
 
 /// Key by which a step is found again.

@@ -1,7 +1,7 @@
 //! Causes of failures over several builds: explanations of different builds that name the same cause.
 
 use crate::{
-    explanation::{BugKind, Explanation, Role},
+    explanation::{BugKind, Explanation},
     facts::family,
     pairs::Fnv,
     suppressions::without_lines,
@@ -15,8 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn cause_signature(explanation: &Explanation) -> String {
     let mut hash = Fnv::default();
     hash.text(explanation.kind.word());
-    let marks = explanation.sites.iter();
-    let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let blamed = explanation.blamed();
     let steps: BTreeSet<[String; 3]> = blamed
         .map(|mark| {
             let variable = family(&without_lines(&mark.location));
@@ -95,5 +94,41 @@ impl Causes {
         let mut causes: Vec<Cause> = self.by_signature.into_values().collect();
         causes.sort_by(|a, b| (b.runs, &a.signature).cmp(&(a.runs, &b.signature)));
         causes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cause_signature;
+    use crate::{Budget, explain, fixture::corpus};
+
+    /// The signature of a lost update, in a build whose lines are so much further down and where names are others.
+    fn signature(shift: u32, variable: &str, function: &str) -> String {
+        let run = |middle: [&str; 2]| {
+            let [read, write] = [10 + shift, 11 + shift];
+            let other = |old: u32| {
+                format!(
+                    "main.2 R {variable} ={old} @{read} {function}\nmain.2 W {variable} ={} @{write} {function}\n",
+                    old + 1
+                )
+            };
+            let [inside, after] = middle.map(|old| old.parse().map_or(String::new(), other));
+            format!(
+                "main fork main.1 @40\nmain fork main.2 @41\nmain.1 R {variable} =0 @{read} {function}\n{inside}main.1 W {variable} =1 @{write} {function}\n{after}"
+            )
+        };
+        let fine = run(["", "1"]) + &format!("main R {variable} =2 @44 main\n");
+        let lost =
+            run(["0", ""]) + &format!("main R {variable} =1 @44 main\nmain fails @44 main\n");
+        let found = explain(&corpus(&[fine.as_str(); 6], &[&lost]), &Budget::unlimited());
+        cause_signature(found.findings.first().unwrap())
+    }
+
+    #[test]
+    fn lines_do_not_count_but_names_do() {
+        let own = signature(0, "n", "add");
+        assert_eq!(signature(7, "n", "add"), own);
+        assert_ne!(signature(0, "m", "add"), own);
+        assert_ne!(signature(0, "n", "put"), own);
     }
 }

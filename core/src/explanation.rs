@@ -5,7 +5,7 @@ use crate::{
     diagnosis::{
         Counterexample, CurvePoint, DecisiveStep, Evidence, ExperimentProgress, Ochiai, PassedOver,
     },
-    facts::{self, ToldValue},
+    facts::ToldValue,
     fixes::Fix,
 };
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,13 @@ pub enum Role {
     Failure,
 }
 
+impl Role {
+    /// Returns whether a site is one of those that an explanation blames: a cause, or what interferes.
+    pub fn is_blamed(self) -> bool {
+        matches!(self, Role::Cause | Role::Interference)
+    }
+}
+
 /// One marked site.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteMark {
@@ -151,11 +158,17 @@ pub struct Step {
     pub via: Vec<Place>,
 }
 
+impl Explanation {
+    /// The sites that it blames: causes, and what interferes.
+    pub fn blamed(&self) -> impl Iterator<Item = &SiteMark> {
+        self.sites.iter().filter(|mark| mark.role.is_blamed())
+    }
+}
+
 impl Step {
-    /// Verb of an access: `reads`, `writes`, `updates`. None of a step that accesses no data.
-    pub fn verb(&self) -> Option<&'static str> {
-        let kind = EventKind::from_name(&self.access);
-        kind.filter(|kind| kind.is_access()).map(facts::verb)
+    /// Kind of an access; none of a step that accesses no data.
+    pub fn access_kind(&self) -> Option<EventKind> {
+        EventKind::from_name(&self.access).filter(|kind| kind.is_access())
     }
 
     /// Takes another effect, which has no value.

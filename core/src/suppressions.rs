@@ -5,7 +5,7 @@
 //! and columns are left out, so edits elsewhere change nothing; an edit of such a line brings the finding
 //! back.
 
-use crate::explanation::{BugKind, Explanation, Role};
+use crate::explanation::{BugKind, Explanation};
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeSet;
 use toml::Spanned;
@@ -148,8 +148,7 @@ impl Suppressions {
 
 /// Sites by which a finding is recognized: the blamed lines and those that interfered.
 fn sites(explanation: &Explanation) -> BTreeSet<SuppressedSite> {
-    let marks = explanation.sites.iter();
-    let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let blamed = explanation.blamed();
     let sites = blamed.map(|mark| SuppressedSite {
         function: mark.place.function.clone(),
         text: mark.place.text.clone(),

@@ -10,9 +10,11 @@ use tower_lsp::lsp_types::Location;
 use unsnarl_core::{
     Explanation, Place, Step,
     beside::Passing,
-    facts::{ToldValue, short},
+    facts::{ToldValue, short, verb},
     render,
 };
+
+use unsnarl_trace::EventKind;
 
 /// Parameters of `unsnarl/schedule`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -267,7 +269,7 @@ impl<'a> Sides<'a> {
             variable: self.name(step, at),
             effect: step.effect.clone(),
             value: step.value.clone(),
-            writes: step.verb().is_some_and(|verb| verb != "reads"),
+            writes: step.access_kind().is_some_and(EventKind::writes),
             note: step.note.clone(),
         }
     }
@@ -331,8 +333,8 @@ impl<'a> Sides<'a> {
 
     /// The effect of a step without the value, which differs from run to run.
     fn did(&self, step: &Step, at: usize) -> String {
-        match (step.verb(), &step.value) {
-            (Some(verb), Some(_)) => format!("{verb} `{}`", self.name(step, at)),
+        match (step.access_kind(), &step.value) {
+            (Some(kind), Some(_)) => format!("{} `{}`", verb(kind), self.name(step, at)),
             _ => step.effect.clone(),
         }
     }

@@ -3,19 +3,19 @@
 use crate::facts::ExplainedFact;
 use unsnarl_core::{
     Place, SiteMark, Step,
-    facts::{own_part, variable},
+    facts::{own_part, variable, verb},
 };
-use unsnarl_trace::{Event, EventId, Location, Run};
+use unsnarl_trace::{Event, EventId, EventKind, Location, Run};
 
 /// A step as one sentence: `main.2 reads balance = 300, in between`.
 pub fn step(explained: &ExplainedFact, step: &Step) -> String {
     let name = name(explained, step);
-    let did = match (step.verb(), &step.value) {
+    // An update's two values need no variable before them.
+    let one_value = step.access_kind().filter(|kind| *kind != EventKind::Rmw);
+    let did = match (one_value.map(verb), &step.value) {
         _ if name.is_empty() || step.effect.contains(&name) => step.effect.clone(),
-        (Some(verb @ ("reads" | "writes")), Some(value)) if value.is_known() => {
-            format!("{verb} {name} = {value}")
-        }
-        (Some(verb @ ("reads" | "writes")), Some(value)) => format!("{verb} {name} ({value})"),
+        (Some(verb), Some(value)) if value.is_known() => format!("{verb} {name} = {value}"),
+        (Some(verb), Some(value)) => format!("{verb} {name} ({value})"),
         _ => format!("{} ({name})", step.effect),
     };
     let note = if step.note.is_empty() {

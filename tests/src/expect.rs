@@ -22,7 +22,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
 };
-use unsnarl_core::{BugKind, Explanation, Role};
+use unsnarl_core::{BugKind, Explanation};
 
 /// The part whose lines may be blamed, but need not.
 const ALSO: &str = "also";
@@ -152,7 +152,7 @@ fn line_of(quotation: &str, source: &str) -> Result<u32> {
 fn blamed_lines(explanation: &Explanation, file: &Path) -> Result<BTreeSet<u32>> {
     let mut lines = BTreeSet::new();
     for site in &explanation.sites {
-        if !matches!(site.role, Role::Cause | Role::Interference) {
+        if !site.role.is_blamed() {
             continue;
         }
         let same = Path::new(&site.place.file).file_name() == file.file_name();

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     corpus::RunSummary,
-    explanation::{BugKind, Explanation, FailurePlace, Role, SiteMark},
+    explanation::{BugKind, Explanation, FailurePlace, SiteMark},
     facts::family,
     pairs::{AccessClass, AccessKey, PairKey, TripleKey},
 };
@@ -97,8 +97,7 @@ pub(super) struct ToldExplanation {
 impl ToldExplanation {
     /// A story from one run.
     pub fn new(explanation: Explanation, cost: u32, place: String) -> ToldExplanation {
-        let marks = explanation.sites.iter();
-        let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+        let blamed = explanation.blamed();
         let blamed = blamed.cloned().collect();
         ToldExplanation {
             explanation,

@@ -292,7 +292,7 @@ fn id(explanation: &Explanation) -> String {
     let causes = explanation
         .sites
         .iter()
-        .filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+        .filter(|mark| mark.role.is_blamed());
     for mark in causes {
         hash.text(basename(&mark.place.file));
         hash.text(&mark.place.function);

@@ -196,7 +196,7 @@ fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Budget, Role, explain, explain::Proposers, fixture::corpus};
+    use crate::{Budget, explain, explain::Proposers, fixture::corpus};
 
     /// The last task of a queue: its owner looks whether others have taken it (line 27) and takes it (line 29), another thread
     /// looks whether it is there (line 38) and takes it (line 40). The owner looks again before the other one has taken it.
@@ -228,8 +228,7 @@ mod tests {
         let told = stories
             .find(|story| story.headline.contains("`bottom` and `top`"))
             .unwrap();
-        let sites = told.sites.iter();
-        let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+        let blamed = told.blamed();
         let steps = blamed.map(|mark| &told.steps[mark.step.unwrap() as usize - 1]);
         let mut rows: Vec<(u32, u32)> = steps.map(|step| (step.event, step.place.line)).collect();
         rows.sort_unstable();

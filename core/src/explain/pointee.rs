@@ -24,9 +24,9 @@ pub(super) fn used_block(view: &View, used: EventId, pointer: Option<EventId>) -
 /// The pointer variable that a row reads; none where it is a part of a container.
 fn pointer_variable(view: &View, row: EventId) -> Option<String> {
     let is_plain = facts::is_in_no_container(view.run.location(view.event(row).location));
-    let variable = view.variable(row);
-    let is_name = facts::is_named(&variable) && !variable.contains(' ') && !variable.ends_with(']');
-    (is_plain && is_name).then_some(variable)
+    let name = view.named(row).filter(|_| is_plain)?;
+    // One of an array's has no name that says which.
+    (facts::is_named(&name) && !name.ends_with(']')).then_some(name)
 }
 
 /// The pointer through which a line uses a member: `conn` of `conn->buf->len++` for `buf`. Of another member that of all

@@ -94,8 +94,7 @@ pub(super) struct Blamed<'a> {
 }
 
 pub(super) fn blamed(explanation: &Explanation) -> Vec<Blamed<'_>> {
-    let marks = explanation.sites.iter();
-    let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let blamed = explanation.blamed();
     let rows = blamed.filter_map(|mark| {
         let at = mark.step?.checked_sub(1)?;
         let step = explanation.steps.get(at as usize)?;
@@ -193,7 +192,7 @@ pub(super) fn update_begins(run: &Run, row: EventId) -> EventId {
 pub fn never_came(explanation: &Explanation) -> Option<&SiteMark> {
     let mut marks = explanation.sites.iter();
     marks.find(|mark| {
-        let is_blamed = matches!(mark.role, Role::Cause | Role::Interference);
+        let is_blamed = mark.role.is_blamed();
         mark.step.is_none() && is_blamed && mark.thread.is_empty() && mark.place.line != 0
     })
 }

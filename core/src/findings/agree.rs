@@ -123,7 +123,7 @@ fn is_at(site: &FoundSite, mark: &SiteMark) -> bool {
 
 fn blamed(explanation: &Explanation) -> impl Iterator<Item = &SiteMark> {
     let marks = explanation.sites.iter();
-    marks.filter(|site| matches!(site.role, Role::Cause | Role::Interference))
+    marks.filter(|site| site.role.is_blamed())
 }
 
 fn line(place: &Place) -> (&str, u32) {

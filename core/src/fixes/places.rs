@@ -74,8 +74,7 @@ fn matters(mark: &SiteMark) -> bool {
         "atomic-write",
         "free",
     ];
-    matches!(mark.role, Role::Cause | Role::Interference)
-        && accesses.contains(&mark.access.as_str())
+    mark.role.is_blamed() && accesses.contains(&mark.access.as_str())
 }
 
 /// The lines that should be atomic, if the explanation is of that kind.

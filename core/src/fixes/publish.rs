@@ -50,9 +50,13 @@ fn seen_first<'c>(case: &FixInput<'c>, first: &SiteMark) -> Option<&'c Step> {
     let others = explanation.sites.iter();
     let others = others.filter(|mark| mark.role == Role::Interference);
     let looks: Option<Vec<&Step>> = others.map(|mark| step(case, mark)).collect();
-    let looks = looks.filter(|all| all.iter().all(|look| look.access.ends_with("read")))?;
+    let looks = looks.filter(|all| all.iter().all(|look| only_reads(look)))?;
     let first_look = looks.iter().min_by_key(|look| look.event)?;
     (first_look.location == store.location).then_some(store)
+}
+
+fn only_reads(look: &Step) -> bool {
+    look.access_kind().is_some_and(|kind| !kind.writes())
 }
 
 fn behind(case: &FixInput<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, EditRefusal> {

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 use unsnarl_core::{
-    Corpus, Explanation, FailurePlace, Role,
+    Corpus, Explanation, FailurePlace,
     facts::family,
     fixes::{self, Fix, FixKind, Trial, TrialVerdict, constraint},
 };
@@ -91,8 +91,7 @@ fn all_akin(explanations: &[Explanation]) -> Vec<Vec<FailurePlace>> {
 
 /// Families of the locations that an explanation blames accesses of.
 fn blamed_data(explanation: &Explanation) -> BTreeSet<String> {
-    let sites = explanation.sites.iter();
-    let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let blamed = explanation.blamed();
     let named = blamed.filter(|mark| !mark.location.is_empty());
     named.map(|mark| family(&mark.location)).collect()
 }

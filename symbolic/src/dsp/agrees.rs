@@ -2,13 +2,12 @@
 
 use super::Dsp;
 use std::collections::BTreeSet;
-use unsnarl_core::explanation::{Explanation, Place, Role};
+use unsnarl_core::explanation::{Explanation, Place};
 
 /// Returns whether a projection blames the same as an explanation: two operations of different threads on
 /// blamed lines that are flipped, or of which one takes the other's value in only one of the orders.
 pub fn projection_agrees(dsp: &Dsp, explanation: &Explanation) -> bool {
-    let marks = explanation.sites.iter();
-    let blamed = marks.filter(|site| matches!(site.role, Role::Cause | Role::Interference));
+    let blamed = explanation.blamed();
     let lines: BTreeSet<(&str, u32)> = blamed.map(|mark| line(&mark.place)).collect();
     let flows = dsp
         .flows

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 use unsnarl_core::{
-    Budget, Corpus, CorpusKey, Explanation, Role, RunSummary,
+    Budget, Corpus, CorpusKey, Explanation, RunSummary,
     explain::{Failing, Material, Proposers, explain},
 };
 use unsnarl_trace::Run;
@@ -84,8 +84,7 @@ impl<F: Fn(&Failing<'_>) -> Vec<Explanation>> Proposer for Stub<F> {
 
 /// The lines that an explanation blames, in the order of their steps.
 fn lines(explanation: &Explanation) -> Vec<u32> {
-    let marks = explanation.sites.iter();
-    let blamed = marks.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let blamed = explanation.blamed();
     let steps = blamed.filter_map(|mark| explanation.steps.get(mark.step? as usize - 1));
     let steps: BTreeSet<(u32, u32)> = steps.map(|step| (step.event, step.place.line)).collect();
     steps.into_iter().map(|(_, line)| line).collect()

@@ -1,6 +1,6 @@
 //! Tests of two changes that belong together, of which a thread saw one.
 
-use crate::{Budget, BugKind, Explanation, Role, explain, fixture::corpus};
+use crate::{Budget, BugKind, Explanation, explain, fixture::corpus};
 use std::collections::BTreeSet;
 
 const BEGIN: &str = "main fork main.1 @40\nmain fork main.2 @41\n";
@@ -37,8 +37,7 @@ fn told(is_one: bool) -> Explanation {
 fn a_look_in_one_section_needs_both_changes() {
     let told = told(true);
     assert_eq!(told.kind, BugKind::MultiVariableAtomicityViolation);
-    let sites = told.sites.iter();
-    let blamed = sites.filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let blamed = told.blamed();
     let lines: BTreeSet<u32> = blamed.map(|mark| mark.place.line).collect();
     assert_eq!(lines, BTreeSet::from([6, 9, 21, 23]));
 }

@@ -85,7 +85,7 @@ pub fn in_short(told: Option<&Explanation>) -> String {
     let Some(told) = told else {
         return "nothing".to_owned();
     };
-    let blamed = |role: Role| matches!(role, Role::Cause | Role::Interference);
+    let blamed = |role: Role| role.is_blamed();
     let sites = told.sites.iter().filter(|site| blamed(site.role));
     let mut lines: Vec<u32> = sites.map(|site| site.place.line).collect();
     lines.sort_unstable();

@@ -131,7 +131,7 @@ fn explain(
 }
 
 fn told(mutant: &Mutant, fate: Fate, first: &Explanation) -> JudgedExplanation {
-    let blamed = |role: Role| matches!(role, Role::Cause | Role::Interference);
+    let blamed = |role: Role| role.is_blamed();
     let sites = first.sites.iter().filter(|site| blamed(site.role));
     let mut lines: Vec<u32> = sites.map(|site| site.place.line).collect();
     if first.kind == BugKind::Sequential {
