@@ -306,10 +306,14 @@ pub fn are_elements(one: &str, other: &str) -> bool {
 /// frames without a variable has no such name.
 pub fn is_named(location: &str) -> bool {
     let inner = Location::variable(location);
+    // C leaves such names to its library.
+    let is_reserved = |name: &str| {
+        let rest = name.strip_prefix('_').unwrap_or("");
+        rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase())
+    };
     let is_internal = |name: &str| {
-        ["std::", "__", "stack-", "memory(", "vtable", "{"]
-            .iter()
-            .any(|start| name.starts_with(start))
+        let starts = ["std::", "stack-", "memory(", "vtable", "{"];
+        is_reserved(name) || starts.iter().any(|start| name.starts_with(start))
     };
     let own = location.split_once(':').map_or(location, |(_, rest)| rest);
     !location.is_empty() && !location.starts_with('.') && !is_internal(inner) && !is_internal(own)

@@ -1,6 +1,6 @@
 //! Values in words.
 
-use super::{basename, is_named, own_part};
+use super::{basename, is_named, own_part, without_function};
 use serde::{Deserialize, Serialize};
 use unsnarl_trace::{Event, Location, LocationId, Run, SiteId, Value};
 
@@ -103,7 +103,10 @@ fn address(run: &Run, place: LocationId, site: SiteId) -> ToldValue {
             allocation, path, ..
         } => inside(path, &allocated(allocation, &run.meta.site(site).file)),
         _ if !is_named(name) => return ToldValue::new("a pointer", ValueKind::Unknown),
-        _ => format!("&{}", own_part(Location::variable(name))),
+        _ => {
+            let name = without_function(run, Location::variable(name));
+            format!("&{}", own_part(name))
+        }
     };
     ToldValue::new(text, ValueKind::Address)
 }
@@ -163,10 +166,12 @@ mod tests {
                 "an address in a block from a.c:20",
             ),
             ("&std::cout", "a pointer"),
+            ("&libc.so.6:_IO_2_1_stderr_", "a pointer"),
+            ("&put::buffer", "&buffer"),
             ("0", "NULL"),
         ];
         for (pointee, expected) in all {
-            let run = fixture::run(&format!("main W p ={pointee} @p.c:1"));
+            let run = fixture::run(&format!("main W p ={pointee} @p.c:1 put"));
             let told = run
                 .events
                 .iter()
