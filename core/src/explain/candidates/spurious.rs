@@ -26,10 +26,9 @@ pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId>
     let thread = view.thread(wake);
     let wait = begins::wait(&view.run, wake, view.own_before(wake))?;
     let check = last_check(view, wait)?;
-    let end = EventId(u32::MAX);
-    let own = view.rows.before(thread, end).iter().copied();
+    let own = view.rows.after(thread, wake).iter().copied();
     let ends = |row: &EventId| matches!(view.event(*row).kind, EventKind::Unlock | EventKind::Wait);
-    let behind = own.filter(|row| *row > wake).take_while(|row| !ends(row));
+    let behind = own.take_while(|row| !ends(row));
     let behind: Vec<EventId> = behind.filter(|row| view.event(*row).kind.reads()).collect();
     let is_at = |row: EventId, other: EventId| {
         let (now, then) = (view.place(row), view.place(other));
@@ -112,10 +111,10 @@ fn last_read(view: &View, wait: EventId) -> Option<EventId> {
 }
 
 /// Returns whether the wait flowed into the failure, as far as data shows.
-fn matters(view: &View, wake: EventId) -> bool {
+pub(super) fn matters(view: &View, wake: EventId) -> bool {
     let thread = view.thread(wake);
-    let all = view.rows.before(thread, EventId(u32::MAX)).iter();
-    let mut writes = all.filter(|row| **row > wake && view.event(**row).kind.writes());
+    let later = view.rows.after(thread, wake).iter();
+    let mut writes = later.filter(|row| view.event(**row).kind.writes());
     view.failed.is_none_or(|failed| failed == thread)
         || writes.any(|&row| distance(view, &[row]) < UNRELATED)
 }

@@ -2,8 +2,8 @@
 //! consumed the signalled object by then.
 
 use super::{
-    Candidate, Story, candidate,
-    spurious::{looks, next_look, not_looked_at_again, spurious},
+    Candidate, PER_STEP, Story, candidate,
+    spurious::{looks, matters, next_look, not_looked_at_again, spurious},
 };
 use crate::{
     explain::{begins, handovers::signals, view::View},
@@ -32,35 +32,35 @@ impl Woken {
     }
 
     /// Returns whether a story is about a read of the thread after the wait, before it releases the lock.
-    /// Missing data there are no cause: the thread should not have got there.
+    /// Data that are missing there, or come later, are no cause: the thread should not have got there.
     pub fn explains(&self, view: &View, other: &Candidate) -> bool {
-        let Story::Missing { reader, .. } = other.story else {
+        let (Story::Missing { reader, .. } | Story::Order { early: reader, .. }) = other.story
+        else {
             return false;
         };
         let thread = view.thread(self.wake);
         let since = view.rows.before(thread, reader).iter().rev();
         let mut since = since.take_while(|row| **row > self.wake);
-        let is_behind = reader > self.wake && view.thread(reader) == thread;
+        let is_behind =
+            reader > self.wake && view.thread(reader) == thread && view.event(reader).kind.reads();
         is_behind && !since.any(|row| view.event(*row).kind == EventKind::Unlock)
     }
 }
 
-/// The last waits of the failing thread that ended this way.
+/// The last waits of the failing thread that ended this way, and of threads whose later writes flowed into the failure.
 fn woken_in_vain(view: &View) -> Vec<Woken> {
     const MOST: usize = 8;
-    let Some(failed) = view.failed else {
-        return Vec::new();
-    };
-    let own = view.rows.before(failed, view.failure).iter().rev().copied();
-    let wakes = own.filter(|&row| {
+    let wakes = view.run.events.iter().map(|(row, _)| row);
+    let wakes = wakes.filter(|&row| {
         let event = view.event(row);
-        event.kind == EventKind::Wake && event.value == Some(Value::Bits(0))
+        row < view.failure && event.kind == EventKind::Wake && event.value == Some(Value::Bits(0))
     });
-    let stories = wakes.take(MOST).filter_map(|wake| {
-        let story = in_vain(view, wake)?;
+    let wakes: Vec<EventId> = wakes.collect();
+    let stories = wakes.into_iter().rev().filter_map(|wake| {
+        let story = in_vain(view, wake).filter(|_| matters(view, wake))?;
         Some(Woken { story, wake })
     });
-    stories.collect()
+    stories.take(MOST).collect()
 }
 
 /// The check before a wait, with the write in between by which another thread invalidated it; or without a
@@ -109,5 +109,8 @@ fn taken(
     let counts = view.corpus.counts();
     let new = counts.passing() > 0 && counts.triple_runs(view.triple_key(&triple)) == 0;
     let story = Story::Atomicity(triple);
-    is_third.then(|| candidate(view, story, &[second, remote], 0, new))
+    let found = candidate(view, story, &[second, remote], 0, new);
+    // What it sees after that may be anything: the wait comes before all of it.
+    let cost = found.cost.min(PER_STEP);
+    is_third.then_some(Candidate { cost, ..found })
 }

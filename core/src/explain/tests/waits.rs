@@ -451,6 +451,49 @@ fn an_item_is_taken_before_the_woken_thread_has_the_lock() {
     );
 }
 
+/// The woken thread goes on with what is no longer there, and another one notices it at the end.
+#[test]
+fn a_thread_that_woke_up_in_vain_need_not_be_the_one_that_fails() {
+    let takes = |slot: u32, items: u32| {
+        let then = [
+            format!("R slot ={slot} @37 take"),
+            format!("W sum ={slot} @37 take"),
+            format!("R items ={items} @38 take"),
+            format!("W items ={} @38 take", items.wrapping_sub(1)),
+            "unlock m @40 take".to_owned(),
+        ];
+        let own = then.map(|what| format!("\nmain.1 {what}")).concat();
+        format!("{own}\nmain R sum ={slot} @50 main")
+    };
+    let puts = PUTS.replace(
+        "main.2 W items",
+        "main.2 W slot =7 @20 put \"slot = 7;\"\n    main.2 W items",
+    );
+    let steals = STEALS.replace(
+        "main.3 W items",
+        "main.3 W slot =0 @38 thief \"slot = 0;\"\n    main.3 W items",
+    );
+    let refills =
+        "\nmain.2 lock m @19 put\nmain.2 W slot =8 @20 put \"slot = 8;\"\nmain.2 unlock m @21 put";
+    let fine = [WAITS, &puts, SIGNALS, WAKES, &takes(7, 1)].concat();
+    let fails = "\nmain fails @50 assertion `sum == 7` failed";
+    let fails = [
+        WAITS,
+        &puts,
+        SIGNALS,
+        &steals,
+        WAKES,
+        &takes(0, 0),
+        refills,
+        fails,
+    ]
+    .concat();
+    let corpus = corpus(&[fine.as_str(); 6], &[&fails]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    let headline = "take (main.1) did not look at `items` again after it had waited";
+    assert_eq!(told[0].headline, headline);
+}
+
 /// The thread has checked on the failing line before, in an earlier iteration, data that others have changed
 /// since.
 #[test]
