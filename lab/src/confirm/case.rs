@@ -207,6 +207,11 @@ pub(super) fn is_guard(explanation: &Explanation) -> bool {
     explanation.passed_over.iter().any(|other| other.follows)
 }
 
+/// Returns whether schedules were drawn with it and without it that show it to be a cause.
+pub(super) fn is_cause(explanation: &Explanation) -> bool {
+    explanation.evidence.is_some_and(Evidence::is_cause)
+}
+
 /// `lines 46 to 54`, with the file where steps of another one are blamed: `lines 11 to 12 of main.c`.
 pub(super) fn piece(explanation: &Explanation) -> String {
     let Some(region) = &explanation.region else {

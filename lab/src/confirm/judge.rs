@@ -2,7 +2,7 @@
 
 use super::{
     attempt::is_whole,
-    case::{Case, PassedOrder, is_guard, piece, waits},
+    case::{Case, PassedOrder, is_cause, is_guard, piece, waits},
     choose::{choose, untried},
     counterexamples::Counterexamples,
     decide::{Decision, decide},
@@ -106,7 +106,9 @@ impl<'a> Judge<'a> {
         let is_guard = is_guard(case.explanation);
         if let Some(passed) = directed.passes {
             // Nothing says that what is blamed flowed into the failure: another story may be borne out better.
-            let is_beside = case.explanation.certainty == Certainty::Possible && !is_guard;
+            let is_beside = case.explanation.certainty == Certainty::Possible
+                && !is_guard
+                && !is_cause(case.explanation);
             return match is_beside && !waits(case.explanation) {
                 true => self.unless_overruled(case, passed, halt, budget),
                 false => Ok(case.passes(passed.0, passed.1, passed.2)),
@@ -114,7 +116,7 @@ impl<'a> Judge<'a> {
         }
         // Who waits for what at the end is no matter of interpretation.
         // One schedule speaks against no thirty.
-        let is_open = !waits(case.explanation) && !is_guard;
+        let is_open = !waits(case.explanation) && !is_guard && !is_cause(case.explanation);
         if is_open
             && (directed.is_against() || directed.undecided.is_some())
             && let Some((other, passes, of)) = self.retell(&mut case, budget)?
@@ -351,7 +353,8 @@ impl<'a> Judge<'a> {
         let is_settled =
             projection.unconfirmed.is_none() && projection.confirmed.is_some_and(is_whole);
         let agrees = |one: &Explanation| projection_agrees(&projection.dsp, one);
-        let is_open = !waits(case.explanation) && !is_guard(case.explanation);
+        let is_open =
+            !waits(case.explanation) && !is_guard(case.explanation) && !is_cause(case.explanation);
         if is_settled && is_open && !agrees(case.explanation) {
             let mut others = self.proposers.nearly(case.explanation, budget).into_iter();
             if let Some(other) = others.find(agrees) {

@@ -196,7 +196,12 @@ impl TriedStory {
         let more = own.effect() - known.effect();
         let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
         let replaces_symptom = other.is_symptom && !self.is_symptom && is_earlier;
-        let explains_all = own.is_necessary() && !known.is_necessary() && more > 0.0;
+        // The program fails without the other one as well: that may be one of several things which come of this.
+        let least = match self.is_interruption && own.is_cause() {
+            true => -BETTER,
+            false => 0.0,
+        };
+        let explains_all = own.is_necessary() && !known.is_necessary() && more > least;
         let is_cause = self.is_interruption && own.is_necessary() || more > -BETTER / 2.0;
         let says_less = self.is_symptom && !other.is_symptom && known.is_necessary();
         let is_nearer = self.is_nearer_than(other) && known.is_necessary();
