@@ -195,6 +195,13 @@ fn failure_place(run: &RunSummary) -> String {
     format!("{} {kind} {place}", run.outcome.name())
 }
 
+/// Explains one failing run of a corpus by itself, by the order of its steps; `None` when that tells nothing of it.
+#[must_use]
+pub fn told_of(corpus: &Corpus, run: &str, budget: &Budget) -> Option<Explanation> {
+    let run = corpus.failing().find(|one| one.name == run)?;
+    tell(corpus, run, budget).map(|told| told.explanation)
+}
+
 /// Finds the story of one failing run.
 fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<ToldExplanation> {
     let _scope = RunScope::enter(&run.name);

@@ -4,25 +4,32 @@ use crate::{
     diagnosis::Ochiai,
     explanation::{BugKind, Certainty, Explanation},
 };
+use std::cmp::Reverse;
 
 /// Number of runs of a likely explanation, per run of a surer one, from which on the surer one does not come
 /// first.
 const MANY: usize = 10;
 
 /// Orders explanations after their execution, keeping the order of equals: surer ones come first, but not
-/// before a likely one that explains many times as many runs.
+/// before a likely one that explains many times as many runs; of equally sure ones those of more runs.
 pub fn in_order(explanations: &mut [Explanation]) {
     let likely = explanations
         .iter()
         .filter(|one| one.certainty == Certainty::Likely);
-    let most = likely.map(|one| one.runs.len()).max().unwrap_or(0);
+    let most = likely.map(explained).max().unwrap_or(0);
     explanations.sort_by_key(|one| {
-        let is_marginal = one.certainty == Certainty::Confirmed && one.runs.len() * MANY <= most;
-        match is_marginal {
+        let is_marginal = one.certainty == Certainty::Confirmed && explained(one) * MANY <= most;
+        let (certainty, is_last) = match is_marginal {
             true => (Certainty::Likely, true),
             false => (one.certainty, false),
-        }
+        };
+        (certainty, is_last, Reverse(explained(one)))
     });
+}
+
+/// The number of runs that fail as an explanation says.
+fn explained(explanation: &Explanation) -> usize {
+    explanation.runs.len() - explanation.runs_without.len()
 }
 
 /// Sets [`Explanation::rank`] of explanations of one corpus that are ordered, best first: the difference that
@@ -52,7 +59,7 @@ impl Weight {
         Weight {
             depends_on_order: explanation.kind != BugKind::Sequential,
             certainty: explanation.certainty,
-            runs: explanation.runs.len() - explanation.runs_without.len(),
+            runs: explained(explanation),
             engines: explanation.engines.len(),
             ochiai: explanation.ochiai,
         }

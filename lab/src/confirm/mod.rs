@@ -1,6 +1,7 @@
 //! Explanations are confirmed by running: the failing run again and again, and an order in which what is blamed comes
 //! the other way round. What fails in that order as well is refuted.
 
+mod apart;
 mod attempt;
 mod case;
 mod choose;
@@ -24,9 +25,9 @@ pub use decide::decisive_steps;
 pub use time::{DEFAULT as DEFAULT_TIME, TimeShare};
 pub(crate) use {samples::policy, time::within};
 
-use self::judge::Judge;
+use self::{apart::told_apart, judge::Judge};
 use crate::Executing;
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 use unsnarl_core::{
     Budget, Certainty, Execution, Explanation, Verdict,
     explain::{Proposers, by_statistic, in_order, in_order_of_statistic, set_apart},
@@ -44,7 +45,9 @@ pub fn confirm(
     (time, counterexamples): (&mut TimeShare, &Counterexamples),
 ) -> Vec<Explanation> {
     let mut known: Vec<String> = Vec::new();
-    for explanation in explanations.iter_mut() {
+    let mut left: VecDeque<Explanation> = std::mem::take(explanations).into();
+    let mut all = Vec::new();
+    while let Some(mut explanation) = left.pop_front() {
         let judge = Judge {
             proposers,
             with,
@@ -52,13 +55,20 @@ pub fn confirm(
             known: &known,
             counterexamples,
         };
-        judge.judge(explanation);
-        if verdict(explanation) == Some(Verdict::Confirmed) {
+        judge.judge(&mut explanation);
+        if verdict(&explanation) == Some(Verdict::Confirmed) {
             explanation.certainty = Certainty::Confirmed;
             known.push(explanation.id.clone());
         }
+        let runs = &with.loaded.runs;
+        set_apart(&mut explanation, runs);
+        let counting = Budget::lasting(COUNTING);
+        if let Some(other) = told_apart(&mut explanation, proposers, runs, &counting) {
+            time.one_more();
+            left.push_back(other);
+        }
+        all.push(explanation);
     }
-    let all = std::mem::take(explanations);
     let (refuted, kept): (Vec<Explanation>, Vec<Explanation>) = all
         .into_iter()
         .partition(|one| verdict(one) == Some(Verdict::Refuted));

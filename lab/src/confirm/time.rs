@@ -26,6 +26,11 @@ impl TimeShare {
         }
     }
 
+    /// Leaves a share for one more explanation.
+    pub fn one_more(&mut self) {
+        self.left += 1;
+    }
+
     /// The time of the next explanation: an equal share of what is left.
     pub fn take(&mut self) -> Duration {
         let left = self.deadline.map_or(Duration::MAX, |deadline| {
