@@ -125,7 +125,7 @@ pub(super) fn gives_away(view: &View, given: &Publication, needs: &Needs) -> boo
 
 /// Returns whether a read only belongs to an update of the variable, as in `sent += size;` or `list.push_back(n);`: the thread
 /// goes on without having learned anything from it.
-fn only_counts(view: &View, read: EventId) -> bool {
+pub(super) fn only_counts(view: &View, read: EventId) -> bool {
     let event = view.event(read);
     let place = view.place(read);
     let after = view.orders.accesses().after(event.location, read);

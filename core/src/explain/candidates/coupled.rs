@@ -4,12 +4,12 @@ use super::{Candidate, Story, UNRELATED, add, apart, candidate, distance, keep_b
 use crate::{
     Budget,
     budget::Poll,
-    explain::view::View,
+    explain::{announced::only_counts, begins, view::View},
     facts,
     orders::{Dependency, DependencyKind},
     pairs::{CoupledPairs, seen_couples},
 };
-use unsnarl_trace::{Event, EventKind, Value};
+use unsnarl_trace::{EventId, EventKind, Value};
 
 /// Couples as in Test Procedure III. A couple that passing runs also have is weak evidence, but may be the
 /// cause with other values.
@@ -79,22 +79,30 @@ fn has_tally(view: &View, couple: &CoupledPairs) -> bool {
 fn is_tally(view: &View, d: &Dependency) -> bool {
     let threads = [view.thread(d.head), view.thread(d.tail)];
     let all = view.orders.accesses().of(d.location).iter();
-    let mut own = all
-        .map(|row| view.event(*row))
-        .filter(|event| threads.contains(&event.thread));
-    let Some(way) = own.clone().next().and_then(|event| counts_up(&event)) else {
+    let mut own = all.filter(|row| threads.contains(&view.thread(**row)));
+    let Some(way) = own.clone().find_map(|row| counts_up(view, *row)) else {
         return false;
     };
-    own.all(|event| counts_up(&event) == Some(way))
+    own.all(|row| only_counts(view, *row) || counts_up(view, *row) == Some(way))
 }
 
-/// Returns whether an atomic step increases a value; `None` for one that does not change it and for other accesses.
-fn counts_up(event: &Event) -> Option<bool> {
-    let (Some(Value::Bits(new)), Some(old)) = (event.value, event.old) else {
-        return None;
+/// Returns whether an update increases a value; `None` for one that does not change it and for other accesses.
+fn counts_up(view: &View, row: EventId) -> Option<bool> {
+    let event = view.event(row);
+    let read = begins::update(&view.run, row, view.own_before(row))?;
+    let old = match event.kind {
+        EventKind::Rmw => event.old,
+        _ => bits(view.event(read).value),
     };
-    let change = new.wrapping_sub(old) as i64;
-    (event.kind == EventKind::Rmw && change != 0).then_some(change > 0)
+    let change = bits(event.value)?.wrapping_sub(old?) as i64;
+    (change != 0).then_some(change > 0)
+}
+
+fn bits(value: Option<Value>) -> Option<u64> {
+    match value {
+        Some(Value::Bits(bits)) => Some(bits),
+        _ => None,
+    }
 }
 
 /// Returns whether the interruption on the first of the two locations explains the failure alone. The second

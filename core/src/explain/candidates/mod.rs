@@ -3,6 +3,7 @@
 mod announced;
 mod coupled;
 mod freed;
+mod hidden;
 mod interrupted;
 mod missing;
 mod no_memory;
@@ -22,6 +23,7 @@ use crate::{
 use announced::announced;
 use coupled::{coupled, is_told_by_one};
 use freed::after_free;
+use hidden::hidden;
 use interrupted::{interrupted, pairs_of};
 use missing::{is_half, missing, seldom, uncounted, unset_sibling};
 use no_memory::no_memory;
@@ -136,6 +138,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
             .filter(|one| !is_half(one, &couples)),
     );
     found.extend(couples);
+    found.extend(hidden(view, budget));
     found.extend(announced(view, budget));
     found.extend(refused(view));
     found.extend(half_way(view));
