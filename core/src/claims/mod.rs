@@ -10,13 +10,14 @@ mod tests;
 mod words;
 
 use crate::{
-    corpus::Corpus,
+    corpus::{Corpus, RunSummary},
     explanation::Place,
     mining::{Trace, trace::line_hash},
-    pairs::AccessClass,
+    pairs::{AccessClass, Fnv},
 };
 use between::Thirds;
 use serde::{Deserialize, Serialize};
+use unsnarl_trace::Location;
 pub use words::{in_runs, line};
 
 /// An access as sentences name it: a line of the source with the kind of access.
@@ -215,6 +216,39 @@ impl Claim {
     /// counts.
     pub fn times_read_from(run: &Trace, write: &Operation, read: &Operation) -> u32 {
         holds::reads_from(run, write, read)
+    }
+
+    /// Returns whether its sentence means the same in every passing run. One that names lines leaves out the location: a heap
+    /// block has another name where another thread allocates it, and of one line with itself it does not say which
+    /// location the visits have to share.
+    pub fn is_comparable(&self, corpus: &Corpus) -> bool {
+        let (early, late, location) = match self {
+            Claim::Before {
+                early,
+                late,
+                location,
+                ..
+            }
+            | Claim::After {
+                early,
+                late,
+                location,
+            }
+            | Claim::BeforeBy {
+                early,
+                late,
+                location,
+                ..
+            } => (early, late, location),
+            _ => return true,
+        };
+        let known = |run: &RunSummary| {
+            let name = Fnv::of(location);
+            let mut kinds = run.accesses.kinds.iter();
+            kinds.any(|kind| kind.location == name)
+        };
+        let is_block = Location::of(location).is_on_heap();
+        early.line() != late.line() && (!is_block || corpus.passing().all(known))
     }
 
     /// Counts the passing runs in which the claim holds.

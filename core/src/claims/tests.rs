@@ -173,6 +173,32 @@ fn check(claim: &Claim, passing: &[&str], expected: &Expect) {
     expected.assert_eq(&said);
 }
 
+/// A sentence about lines leaves out which block they are at.
+#[test]
+fn a_block_that_runs_name_otherwise_is_not_counted() {
+    let claim = |location: &str, late| Claim::Before {
+        early: at(14, AccessClass::Write),
+        late: at(late, AccessClass::Read),
+        location: location.into(),
+        visit: None,
+    };
+    let runs = |block: &str| {
+        let run = |by: &str| {
+            let block = block.replace("BY", by);
+            run(&format!(
+                "{by} W `{block}` =1 @14\nmain.2 R `{block}` =1 @38"
+            ))
+        };
+        corpus(&["main.1", "main.2"].map(run), &[])
+    };
+    let block = "heap(a.c:9 by BY #0)";
+    let known = block.replace("BY", "main.1");
+    assert!(!claim(&known, 38).is_comparable(&runs(block)));
+    assert!(claim(&known, 38).is_comparable(&runs(&known)));
+    assert!(claim("window", 38).is_comparable(&runs("window")));
+    assert!(!claim("window", 14).is_comparable(&runs("window")));
+}
+
 const READS_FIRST: &str = "main.1 R x =0 @61\nmain.1 W x =1 @62\nmain.2 W x =2 @75";
 const WRITES_FIRST: &str = "main.2 W x =2 @75\nmain.1 R x =2 @61\nmain.1 W x =3 @62";
 const BETWEEN: &str = "main.1 R x =0 @61\nmain.2 W x =2 @75\nmain.1 W x =1 @62";

@@ -82,7 +82,8 @@ impl<'v, 'a> Draft<'v, 'a> {
     /// that yields a sentence stays.
     pub fn contrast(&mut self, claim: Claim, here: bool, says: impl Fn(&Counted) -> bool) {
         let is_here = claim.holds(&self.view.summary.accesses);
-        if is_here != here || !self.explanation.contrast.is_empty() {
+        let is_said = !self.explanation.contrast.is_empty();
+        if is_here != here || is_said || !claim.is_comparable(self.view.corpus) {
             return;
         }
         let counted = claim.count(self.view.corpus);
