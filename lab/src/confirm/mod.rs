@@ -1,6 +1,7 @@
 //! Explanations are confirmed by running: the failing run again and again, and an order in which what is blamed comes
 //! the other way round. What fails in that order as well is refuted.
 
+mod absorbed;
 mod apart;
 mod attempt;
 mod case;
@@ -16,6 +17,8 @@ mod time;
 mod tried;
 
 #[cfg(test)]
+mod apart_tests;
+#[cfg(test)]
 mod choose_tests;
 #[cfg(test)]
 mod freed_tests;
@@ -25,7 +28,7 @@ pub use decide::decisive_steps;
 pub use time::{DEFAULT as DEFAULT_TIME, TimeShare};
 pub(crate) use {samples::policy, time::within};
 
-use self::{apart::told_apart, judge::Judge};
+use self::{absorbed::absorbed, apart::told_apart, judge::Judge};
 use crate::Executing;
 use std::{collections::VecDeque, time::Duration};
 use unsnarl_core::{
@@ -72,11 +75,12 @@ pub fn confirm(
     let (refuted, kept): (Vec<Explanation>, Vec<Explanation>) = all
         .into_iter()
         .partition(|one| verdict(one) == Some(Verdict::Refuted));
-    *explanations = merged(kept);
-    for explanation in explanations.iter_mut() {
+    let mut kept = merged(kept);
+    for explanation in &mut kept {
         set_apart(explanation, &with.loaded.runs);
     }
-    in_order(explanations);
+    in_order(&mut kept);
+    *explanations = absorbed(kept, &with.loaded.runs);
     rank_unexecuted(proposers, explanations, &Budget::lasting(COUNTING));
     refuted
 }

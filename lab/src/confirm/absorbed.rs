@@ -1,0 +1,76 @@
+//! Explanations whose runs all have what another one blames: they tell another part of the same cause.
+
+use std::sync::Arc;
+use unsnarl_core::{
+    Certainty, Explanation, corpus::failure_place, diagnosis::Evidence, explain::bears_out,
+};
+use unsnarl_trace::{Outcome, Run};
+
+/// The chance from which on it does not count as one that all of an explanation's runs have something.
+const CHANCE: f64 = 0.001;
+
+/// Tells explanations of fewer runs no more where one of more runs covers them: nothing fails without it, and their runs
+/// all have it, which so many runs seldom have where it has nothing to do with the failure. Linear in the runs for each
+/// explanation.
+pub(super) fn absorbed(
+    explanations: Vec<Explanation>,
+    runs: &[(String, Arc<Run>)],
+) -> Vec<Explanation> {
+    let mut kept: Vec<Explanation> = Vec::new();
+    for one in explanations {
+        match kept.iter_mut().find(|known| covers(known, &one, runs)) {
+            Some(known) => take(known, one, runs),
+            None => kept.push(one),
+        }
+    }
+    kept
+}
+
+fn covers(known: &Explanation, other: &Explanation, runs: &[(String, Arc<Run>)]) -> bool {
+    let is_cause = known.certainty == Certainty::Confirmed
+        && known.evidence.is_some_and(Evidence::is_cause)
+        && known.kind.is_order();
+    let has = |run: &Run| bears_out(known, run) == Some(true);
+    let own = |name: &String| other.runs.binary_search(name).is_ok();
+    let mut others = runs.iter().filter(|(name, _)| own(name));
+    is_cause
+        && other.kind.is_order()
+        && others.all(|(_, run)| has(run))
+        && chance(runs, has, other.runs.len()) < CHANCE
+}
+
+/// The chance that so many runs have something, if it is as frequent in them as in those that pass.
+fn chance(runs: &[(String, Arc<Run>)], has: impl Fn(&Run) -> bool, of: usize) -> f64 {
+    let passed = runs
+        .iter()
+        .filter(|(_, run)| run.meta.outcome == Outcome::Passed);
+    let (mut with, mut all) = (0_u32, 0_u32);
+    for (_, run) in passed {
+        all += 1;
+        with += u32::from(has(run));
+    }
+    let share = f64::from(with + 1) / f64::from(all + 2);
+    share.powi(i32::try_from(of).unwrap_or(i32::MAX))
+}
+
+/// Takes over the runs of another explanation.
+fn take(known: &mut Explanation, other: Explanation, runs: &[(String, Arc<Run>)]) {
+    known.runs.extend(other.runs);
+    known.runs.sort();
+    known.runs.dedup();
+    fails_at(known, runs);
+}
+
+/// Notes where else an explanation's runs fail.
+pub(super) fn fails_at(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
+    let own = runs
+        .iter()
+        .filter(|(name, _)| explanation.runs.binary_search(name).is_ok());
+    let mut others = Vec::new();
+    for failure in own.filter_map(|(_, run)| failure_place(run)) {
+        if failure != explanation.failure && !others.contains(&failure) {
+            others.push(failure);
+        }
+    }
+    explanation.also_fails = others;
+}
