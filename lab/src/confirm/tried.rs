@@ -7,7 +7,7 @@ use unsnarl_core::{
     diagnosis::DecisiveStep,
     explain::{ends_in_the_check, is_under_one_lock, spans_visits},
 };
-use unsnarl_trace::{EventId, Run};
+use unsnarl_trace::{EventId, Run, ThreadId};
 
 /// Least lead in effect that another story needs to be told instead: two standard deviations of the difference of two
 /// shares near 85 % of 30 samples.
@@ -50,6 +50,8 @@ pub(super) struct TriedStory {
     ends_at: Option<(String, u32)>,
     /// Steps that belong together were interrupted.
     is_interruption: bool,
+    /// The thread at the end of what it blames.
+    thread: Option<ThreadId>,
     /// Memory was used after it was freed: an interruption may have led there.
     is_use_after_free: bool,
     /// It ends with what the failing check reads: perhaps a symptom.
@@ -88,6 +90,7 @@ impl TriedStory {
         TriedStory {
             locations: blamed_locations(explanation),
             is_under_one_lock: is_under_one_lock(explanation, run),
+            thread: run.events.get(complete).map(|event| event.thread),
             decides: steps.clone().any(|step| own(EventId(step.event))),
             ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
             is_interruption: matches!(
@@ -170,6 +173,19 @@ impl TriedStory {
             && self.locations.is_subset(&other.locations)
     }
 
+    /// Is it an interruption without which nothing fails, and that lies within the steps of the other one? What those have
+    /// around it is how it comes about, or what comes of it.
+    fn is_within(&self, other: &TriedStory) -> bool {
+        let (own, known) = (&self.experiment, &other.experiment);
+        self.is_interruption
+            && other.is_interruption
+            && self.experiment.evidence.is_cause()
+            && self.thread == other.thread
+            && self.thread.is_some()
+            && own.begins > known.begins
+            && own.orders.complete <= known.orders.complete
+    }
+
     /// Nothing fails without either, but only this one has a step that decides: the other may be a way there, or what
     /// comes of it. What passes more often than it fails decides nothing.
     pub fn is_nearer_than(&self, other: &TriedStory) -> bool {
@@ -206,11 +222,14 @@ impl TriedStory {
         let says_less = self.is_symptom && !other.is_symptom && known.is_necessary();
         let is_nearer = self.is_nearer_than(other) && known.is_necessary();
         let is_of_one_visit = self.is_of_one_visit(other);
-        let is_farther = other.is_nearer_than(self) && !is_of_one_visit
-            || other.is_of_one_visit(self) && more < BETTER;
+        let is_within = self.is_within(other) && !self.spans_visits;
+        let is_farther = other.is_nearer_than(self) && !is_of_one_visit && !is_within
+            || other.is_of_one_visit(self) && more < BETTER
+            || other.is_within(self) && known.is_cause();
         let is_better = more >= BETTER && !says_less
             || (is_nearer || self.is_part_of(other) || is_of_one_visit) && more > -BETTER / 2.0
             || explains_all
+            || is_within
             || replaces_symptom && self.spans && is_cause
             || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
         own.tells() && is_better && !is_farther
