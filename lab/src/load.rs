@@ -65,7 +65,12 @@ impl Loaded {
         let (failing, others): (Vec<usize>, Vec<usize>) = order.into_iter().partition(failing);
         let mut corpora = Corpora::default();
         let mut done = vec![false; self.runs.len()];
-        let order = alternating(failing, others);
+        let size = |at: &usize| {
+            self.runs
+                .get(*at)
+                .map_or(0, |(_, run)| run.events.len() as u64)
+        };
+        let order = balanced(failing, others, size);
         let at_once = rayon::current_num_threads().max(ALWAYS);
         for (turn, next) in order.chunks(at_once).enumerate() {
             if turn > 0 && budget.stop().is_some() {
@@ -128,18 +133,26 @@ impl Loaded {
 /// Runs that are summarized whatever time there is: one that fails and one that passes.
 const ALWAYS: usize = 2;
 
-/// Both in turn, then what is left of the longer one.
-fn alternating<T>(a: Vec<T>, b: Vec<T>) -> Vec<T> {
+/// Both, each beginning with its first one, then the next one of those of which less was taken by size, then what is left.
+/// Runs of one size come in turn; a long one waits until as much of the others is taken.
+fn balanced<T>(a: Vec<T>, b: Vec<T>, size: impl Fn(&T) -> u64) -> Vec<T> {
     let mut all = Vec::with_capacity(a.len() + b.len());
-    let (mut a, mut b) = (a.into_iter(), b.into_iter());
+    let mut left = [a.into_iter(), b.into_iter()];
+    let mut taken = [0_u64, 0];
     loop {
-        match (a.next(), b.next()) {
-            (None, None) => return all,
-            (first, second) => {
-                all.extend(first);
-                all.extend(second);
-            }
-        }
+        let [first, second] = &left;
+        let at = match (first.as_slice(), second.as_slice()) {
+            ([], []) => return all,
+            ([], _) => 1,
+            (_, []) => 0,
+            _ => usize::from(taken[1] < taken[0]),
+        };
+        let (Some(next), Some(taken)) = (left.get_mut(at), taken.get_mut(at)) else {
+            return all;
+        };
+        let next = next.next();
+        *taken += next.as_ref().map_or(0, &size);
+        all.extend(next);
     }
 }
 
@@ -149,7 +162,7 @@ pub fn load(place: Option<&Path>) -> Result<Loaded> {
 }
 
 /// The same, but no more runs than so many megabytes hold: of each program the shortest failing and the shortest passing
-/// ones, in turn. What is left out is counted. Which runs these are depends on the files only.
+/// ones, about as much of the ones as of the others. What is left out is counted. Which runs these are depends on the files only.
 pub fn load_within(place: Option<&Path>, megabytes: u64) -> Result<Loaded> {
     let room = megabytes.saturating_mul(1 << 20);
     load_chosen(place, |files, left_out| fitting(files, room, left_out))

@@ -511,7 +511,7 @@ fn sequential_bug() {
         &texts[1..2],
         expect![[r#"
             failed-0 failed without an explanation: assertion `sum == 5` failed at test.c:27.
-            No passing run was recorded to compare with: record more runs.
+            There was no passing run to compare with: record more runs, or take in those that were left out.
         "#]],
     );
     let many = vec![texts[1]; 30];

@@ -351,8 +351,12 @@ pub fn nothing_failed(corpus: &Corpus) -> String {
 /// Advice for failing runs without an explanation, in a sentence.
 pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
     match corpus.counts().passing() {
-        0 => "No passing run was recorded to compare with: record more runs.",
-        1..10 => "Few passing runs were recorded to compare with: record more runs.",
+        0 => {
+            "There was no passing run to compare with: record more runs, or take in those that were left out."
+        }
+        1..10 => {
+            "There were few passing runs to compare with: record more runs, or take in those that were left out."
+        }
         _ => {
             "No order of accesses was found that only the failing runs have: the cause may be a number of accesses rather than their order, or lie in code that was not compiled by unsnarl."
         }

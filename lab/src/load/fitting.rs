@@ -1,6 +1,6 @@
 //! The run files that there is memory for.
 
-use super::{LeftOut, alternating};
+use super::{LeftOut, balanced};
 use std::collections::BTreeMap;
 use unsnarl_core::CorpusKey;
 use unsnarl_trace::{
@@ -20,8 +20,8 @@ fn memory(file: &RunFile) -> u64 {
         .saturating_add(MEMORY_PER_RUN)
 }
 
-/// Files that fit into `room` bytes: all, or of each program the shortest failing and the shortest passing runs in turn. One
-/// of each always fits. What a file is about stands in its first bytes, so those that are left out are not read.
+/// Files that fit into `room` bytes: all, or of each program the shortest failing and the shortest passing runs, about as much
+/// of the ones as of the others. One of each always fits. What a file is about stands in its first bytes, so those that are left out are not read.
 pub(super) fn fitting(files: Vec<RunFile>, room: u64, left_out: &mut LeftOut) -> Vec<RunFile> {
     let needed: u64 = files.iter().map(memory).sum();
     (left_out.all, left_out.needed) = (files.len(), needed);
@@ -50,14 +50,14 @@ pub(super) fn fitting(files: Vec<RunFile>, room: u64, left_out: &mut LeftOut) ->
         for files in [&mut failing, &mut others] {
             files.sort_by(|a, b| (a.len, &a.name).cmp(&(b.len, &b.name)));
         }
-        kept.extend(within(alternating(failing, others), room / rooms, 2));
+        kept.extend(within(balanced(failing, others, memory), room / rooms, 2));
     }
     kept.sort();
     left_out.memory = left_out.all - kept.len();
     kept
 }
 
-/// The first of the files that fit into `room` bytes, one at least.
+/// The first of the files that fit into `room` bytes, one at least; those that do not are passed over.
 pub(super) fn first(files: Vec<RunFile>, room: u64, left_out: &mut LeftOut) -> Vec<RunFile> {
     let all = files.len();
     left_out.needed = files.iter().map(memory).sum();
@@ -69,10 +69,12 @@ pub(super) fn first(files: Vec<RunFile>, room: u64, left_out: &mut LeftOut) -> V
 fn within(files: Vec<RunFile>, room: u64, always: usize) -> Vec<RunFile> {
     let mut taken = 0;
     let fits = |(at, file): &(usize, RunFile)| {
-        taken += memory(file);
-        *at < always || taken <= room
+        let needs = memory(file);
+        let fits = *at < always || taken + needs <= room;
+        taken += if fits { needs } else { 0 };
+        fits
     };
-    let kept = files.into_iter().enumerate().take_while(fits);
+    let kept = files.into_iter().enumerate().filter(fits);
     kept.map(|(_, file)| file).collect()
 }
 
@@ -125,6 +127,20 @@ mod tests {
         let mut shortest: Vec<u64> = files.iter().map(memory).collect();
         shortest.sort_unstable();
         assert_eq!(sizes(shortest.iter().take(3).sum()), 3);
+    }
+
+    /// Failing runs that run away, beside short ones that pass.
+    #[test]
+    fn long_runs_of_one_kind_leave_room_for_the_other() {
+        let runs = [(FAILS, 9000), (FAILS, 9001), ("", 10), ("", 11), ("", 12)];
+        let folder = folder(&runs);
+        let files = RunFolder::new(folder.path()).files().unwrap();
+        let mut shortest: Vec<u64> = files.iter().map(memory).collect();
+        shortest.sort_unstable();
+        let mut left_out = LeftOut::default();
+        let kept = fitting(files, shortest.iter().take(4).sum(), &mut left_out);
+        let failing = kept.iter().filter(|file| file.name.starts_with("failed"));
+        assert_eq!((kept.len(), failing.count()), (4, 1));
     }
 
     #[test]
