@@ -87,6 +87,14 @@ pub(crate) fn parting(run: &Run, first: EventId, second: EventId) -> Option<(Sit
     Some((*a.get(same).or(a.last())?, *b.get(same).or(b.last())?))
 }
 
+/// The number of calls that lead to both of two rows of a thread: the same ones, as far as their sites tell.
+pub(crate) fn common_calls(run: &Run, first: EventId, second: EventId) -> usize {
+    let (a, b) = (call_sites(run, first), call_sites(run, second));
+    let calls = a.len().min(b.len()).saturating_sub(1);
+    let both = a.iter().zip(&b).take(calls);
+    both.take_while(|(a, b)| a == b).count()
+}
+
 /// The sites of two rows of a thread in the innermost function that leads to both.
 pub(crate) fn common_sites(run: &Run, first: EventId, second: EventId) -> Option<(SiteId, SiteId)> {
     let (a, b) = parting(run, first, second)?;

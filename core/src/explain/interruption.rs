@@ -31,7 +31,7 @@ struct Interrupting {
     locations: Vec<Option<LocationId>>,
 }
 
-/// A first access that no second one has followed yet.
+/// The last first access of a thread. What it saw may be used several times, as the length of a list in a loop.
 struct OpenStep {
     locations: Vec<Option<LocationId>>,
     others: FxHashMap<ThreadId, Interrupting>,
@@ -96,9 +96,13 @@ impl<'a> Interruption<'a> {
             .filter(|(_, event)| event.kind.is_access())
         {
             if self.second.is_at(run, &event) {
-                let step = open.remove(&event.thread);
-                if step.is_some_and(|step| self.is_interrupted(&step, event.location)) {
+                let step = open.get(&event.thread);
+                if step.is_some_and(|step| self.is_interrupted(step, event.location)) {
                     return true;
+                }
+                // A change ends the step.
+                if event.kind.writes() {
+                    open.remove(&event.thread);
                 }
             }
             if self.is_between(run, &event, &mut open) && self.is_half {
@@ -257,6 +261,17 @@ mod tests {
         assert!(!has(&evicted(), &[LOOK, &other, TAKE]));
         let other = EVICT.replace("slot[3].refs", "slot[4].refs");
         assert!(!has(&evicted(), &[LOOK, &other, TAKE]));
+    }
+
+    #[test]
+    fn the_second_access_may_come_in_a_loop() {
+        let looked = |kind| Interruption {
+            second: access(20, Some(kind), 1),
+            ..evicted()
+        };
+        let read = TAKE.replace(" W ", " R ");
+        assert!(has(&looked("read"), &[LOOK, &read, EVICT, &read]));
+        assert!(!has(&looked("write"), &[LOOK, TAKE, EVICT, TAKE]));
     }
 
     #[test]

@@ -14,10 +14,19 @@ pub fn spans_visits(explanation: &Explanation, run: &Run) -> bool {
     })
 }
 
+/// The number of calls that lead to both ends of the steps that an explanation says were interrupted; none where it says no
+/// such thing. Of steps within others those of more calls are an operation of their own.
+#[must_use]
+pub fn calls_around(explanation: &Explanation, run: &Run) -> Option<usize> {
+    let (first, _, last) = region(explanation, &blamed(explanation), run)?;
+    Some(callers::common_calls(run, first, last))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Budget, explain, fixture::corpus};
+    use std::sync::Arc;
 
     /// Returns whether the first explanation has an order in which a write comes between two reads at these lines.
     fn spans(lines: [u32; 2]) -> bool {
@@ -25,7 +34,12 @@ mod tests {
     }
 
     /// The same for two reads at these places.
-    fn spans_at([first, second]: [String; 2]) -> bool {
+    fn spans_at(places: [String; 2]) -> bool {
+        let (told, run) = told_at(places);
+        spans_visits(&told, &run)
+    }
+
+    fn told_at([first, second]: [String; 2]) -> (Explanation, Arc<Run>) {
         let begin = "main fork main.1 @1\nmain fork main.2 @2\n";
         let read = |at: &str, value: u32| format!("main.1 R n ={value} {at}\n");
         let write = "main.2 W n =1 @30 set\n";
@@ -43,7 +57,19 @@ mod tests {
             "{}",
             told.headline
         );
-        spans_visits(told, run)
+        (told.clone(), run.clone())
+    }
+
+    #[test]
+    fn steps_of_one_call_have_it_around_them() {
+        let around = |places: [&str; 2]| {
+            let (told, run) = told_at(places.map(str::to_owned));
+            calls_around(&told, &run)
+        };
+        let called = ["via=40@look @20 pass", "via=40@look @22 pass"];
+        assert_eq!(around(called), Some(1));
+        assert_eq!(around(["@20 look", "@22 look"]), Some(0));
+        assert_eq!(around(["@20 look", "via=40@look @22 pass"]), Some(0));
     }
 
     #[test]

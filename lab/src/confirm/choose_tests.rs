@@ -293,11 +293,12 @@ fn what_has_a_step_that_decides_comes_before_what_has_none() {
     assert!(refuted.headline.contains(HITS), "{}", refuted.headline);
 }
 
-/// Steps that begin earlier and end where the update of `done` does: what they have before it only leads there.
+/// Steps that begin earlier and end where the update of `done` does, in a function that they call: what they have before it
+/// only leads there.
 #[test]
 fn an_interruption_within_the_steps_of_another_one_is_told() {
     let run = failing_run();
-    let tried = |about: &str, begins: u32, outcome: (u32, u32)| {
+    let tried = |about: &str, begins: u32, calls: usize, outcome: (u32, u32)| {
         let outcomes = [(DONE, outcome.0, outcome.1)];
         let given = GivenOutcomes::of(&run, &outcomes);
         let trial = given.experiment(&story(DONE), &Budget::unlimited());
@@ -305,17 +306,20 @@ fn an_interruption_within_the_steps_of_another_one_is_told() {
             begins: EventId(begins),
             ..trial.expect("an outcome").made.expect("orders")
         };
-        TriedStory::new(made, &story(about), &run, &Decision::default())
+        let mut tried = TriedStory::new(made, &story(about), &run, &Decision::default());
+        tried.calls = Some(calls);
+        tried
     };
-    let both = tried(BOTH, 0, (30, 0));
+    let both = tried(BOTH, 0, 0, (30, 0));
     let is_told = |done: &TriedStory| {
         (
             done.is_better_than(Some(&both)),
             both.is_better_than(Some(done)),
         )
     };
-    assert_eq!(is_told(&tried(DONE, 1, (17, 0))), (true, false));
-    assert_eq!(is_told(&tried(DONE, 1, (17, 9))), (false, true));
+    assert_eq!(is_told(&tried(DONE, 1, 1, (17, 0))), (true, false));
+    assert_eq!(is_told(&tried(DONE, 1, 0, (17, 0))), (false, true));
+    assert_eq!(is_told(&tried(DONE, 1, 1, (17, 9))), (false, true));
 }
 
 #[test]

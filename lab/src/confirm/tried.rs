@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use unsnarl_core::{
     BugKind, Explanation, SiteMark,
     diagnosis::DecisiveStep,
-    explain::{ends_in_the_check, is_under_one_lock, spans_visits},
+    explain::{calls_around, ends_in_the_check, is_under_one_lock, spans_visits},
 };
 use unsnarl_trace::{EventId, Run, ThreadId};
 
@@ -52,6 +52,8 @@ pub(super) struct TriedStory {
     is_interruption: bool,
     /// The thread at the end of what it blames.
     thread: Option<ThreadId>,
+    /// Calls that lead to both ends of the steps that were interrupted.
+    pub calls: Option<usize>,
     /// Memory was used after it was freed: an interruption may have led there.
     is_use_after_free: bool,
     /// It ends with what the failing check reads: perhaps a symptom.
@@ -90,6 +92,7 @@ impl TriedStory {
         TriedStory {
             locations: blamed_locations(explanation),
             is_under_one_lock: is_under_one_lock(explanation, run),
+            calls: calls_around(explanation, run),
             thread: run.events.get(complete).map(|event| event.thread),
             decides: steps.clone().any(|step| own(EventId(step.event))),
             ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
@@ -173,8 +176,8 @@ impl TriedStory {
             && self.locations.is_subset(&other.locations)
     }
 
-    /// Is it an interruption without which nothing fails, and that lies within the steps of the other one? What those have
-    /// around it is how it comes about, or what comes of it.
+    /// Is it an interruption without which nothing fails, and that lies within the steps of the other one, in a function which
+    /// these call? What those have around it is how it comes about, or what comes of it.
     fn is_within(&self, other: &TriedStory) -> bool {
         let (own, known) = (&self.experiment, &other.experiment);
         self.is_interruption
@@ -182,6 +185,7 @@ impl TriedStory {
             && self.experiment.evidence.is_cause()
             && self.thread == other.thread
             && self.thread.is_some()
+            && self.calls > other.calls
             && own.begins > known.begins
             && own.orders.complete <= known.orders.complete
     }
