@@ -13,6 +13,7 @@ mod framework;
 mod functions;
 mod listing;
 mod meson;
+mod outdated;
 mod pattern;
 mod record;
 mod report;

@@ -2,6 +2,7 @@
 
 use super::{
     CaseFailure, CaseReport, CaseState, CaseVerdict, SuiteSettings, TestCase, allotment::Allotment,
+    outdated::FailingBuilds,
 };
 use crate::{
     assemble::ProgramDebugInfo,
@@ -31,6 +32,8 @@ pub(super) struct CasePlan<'s> {
     pub case: &'s TestCase,
     pub program: Arc<ProgramDebugInfo>,
     recording: Recording,
+    /// All of the failing runs that are kept of it are of older builds.
+    has_older_failures: bool,
 }
 
 impl<'s> CasePlan<'s> {
@@ -39,6 +42,7 @@ impl<'s> CasePlan<'s> {
         case: &'s TestCase,
         settings: &SuiteSettings,
         starter: Starter,
+        failing: &FailingBuilds,
     ) -> Result<CasePlan<'s>, CaseVerdict> {
         let program = match &case.state {
             CaseState::Ready(program) => program.clone(),
@@ -79,6 +83,7 @@ impl<'s> CasePlan<'s> {
             max_disk: settings.max_disk,
         };
         Ok(CasePlan {
+            has_older_failures: failing.are_older(case, &program),
             case,
             program,
             recording,
@@ -181,6 +186,9 @@ impl<'p> CaseRecorder<'p> {
             }
             None => verdict(campaign.summary()),
         };
+        if matches!(verdict, CaseVerdict::Passed) && plan.has_older_failures {
+            plan.keep_one(stop)?;
+        }
         plan.recording.job.starter.rest();
         Ok(CaseReport {
             verdict,
@@ -215,6 +223,35 @@ impl CasePlan<'_> {
         settings: &SuiteSettings,
         stop: &AtomicBool,
     ) -> Result<Summary, RecordError> {
+        let skipped = failure.schedule.saturating_sub(RUNS_BEFORE);
+        // A run that hangs until its time is over takes longer than all others together.
+        let failing = if failure.is_hang() { 1 } else { WANTED_FAILING };
+        let runs = settings.runs.max(failure.schedule - skipped);
+        let goal = Goal::of(Some(runs), Some(failing));
+        let recording = Recording {
+            seed: self.recording.seed.wrapping_add(skipped),
+            goal: Goal {
+                ends_without_choice: true,
+                ..goal
+            },
+            keep_passing: settings.keep_passing,
+            ..self.as_the_users_own()
+        };
+        record(&recording, &self.program, stop, |_| {})
+    }
+
+    /// Keeps a passing run: without one the newest runs of the case would be failing ones of an older build.
+    fn keep_one(&self, stop: &AtomicBool) -> Result<(), RecordError> {
+        let recording = Recording {
+            goal: Goal::of(Some(1), None),
+            keep_passing: 1,
+            ..self.as_the_users_own()
+        };
+        record(&recording, &self.program, stop, |_| {}).map(drop)
+    }
+
+    /// The settings of the case for runs that are kept: they count as recorded by the user.
+    fn as_the_users_own(&self) -> Recording {
         let program = &self.program;
         let (permit, _) = Permit::recording(ExecutionInputs {
             program: program.path().to_owned(),
@@ -224,25 +261,13 @@ impl CasePlan<'_> {
             directory: self.case.directory.clone(),
             input: RunInput::default(),
         });
-        let skipped = failure.schedule.saturating_sub(RUNS_BEFORE);
-        // A run that hangs until its time is over takes longer than all others together.
-        let failing = if failure.is_hang() { 1 } else { WANTED_FAILING };
-        let runs = settings.runs.max(failure.schedule - skipped);
-        let goal = Goal::of(Some(runs), Some(failing));
-        let recording = Recording {
+        Recording {
             job: Job {
                 permit,
                 ..self.recording.job.clone()
             },
-            seed: self.recording.seed.wrapping_add(skipped),
-            goal: Goal {
-                ends_without_choice: true,
-                ..goal
-            },
-            keep_passing: settings.keep_passing,
             ..self.recording.clone()
-        };
-        record(&recording, program, stop, |_| {})
+        }
     }
 }
 

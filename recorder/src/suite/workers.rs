@@ -6,6 +6,7 @@
 use super::{
     CaseReport, CaseVerdict, TestCase,
     allotment::Allotment,
+    outdated::FailingBuilds,
     record::{CasePlan, CaseRecorder, Progress, needs_solitude, refused},
 };
 use crate::{
@@ -79,7 +80,8 @@ pub fn record_all(
         0 | 1 => memory.for_another(),
         _ => Starter::beside(&memory),
     };
-    let plan = |case| CasePlan::of(case, settings, starter());
+    let failing = &FailingBuilds::read(&settings.out);
+    let plan = |case| CasePlan::of(case, settings, starter(), failing);
     let plans: Vec<Result<CasePlan<'_>, CaseVerdict>> = cases.iter().map(plan).collect();
     let board = Board::new(&plans, settings);
     for (index, report) in board.reports() {
@@ -112,7 +114,7 @@ pub fn record_all(
         }
     });
     let mut reports = board.into_reports();
-    record_alone(cases, settings, stop, told, &mut reports);
+    record_alone(cases, settings, failing, stop, told, &mut reports);
     let never = || CaseReport::without_runs(CaseVerdict::NotRun);
     reports
         .into_iter()
@@ -124,6 +126,7 @@ pub fn record_all(
 fn record_alone(
     cases: &[TestCase],
     settings: &SuiteSettings,
+    failing: &FailingBuilds,
     stop: &AtomicBool,
     told: Told<'_>,
     reports: &mut [Option<CaseReport>],
@@ -134,7 +137,8 @@ fn record_alone(
     thread::scope(|scope| {
         scope.spawn(|| supervise(std::slice::from_ref(&timer), stop, &all_done));
         for (index, (report, case)) in left.filter(|(_, (report, _))| report.is_none()) {
-            let done = match CasePlan::of(case, settings, Starter::with_crew(settings.jobs)) {
+            let starter = Starter::with_crew(settings.jobs);
+            let done = match CasePlan::of(case, settings, starter, failing) {
                 Err(verdict) => CaseReport::without_runs(verdict),
                 Ok(_) if stop.load(Ordering::Relaxed) => {
                     CaseReport::without_runs(CaseVerdict::NotRun)
