@@ -194,9 +194,9 @@ impl Teller {
     }
 }
 
-/// The name of a case, with its program where there are several.
+/// The name of a case, with its program where there are several, unless the program has the same name.
 fn shown(suite: &Suite, case: &TestCase) -> String {
-    match suite.has_several_programs() {
+    match suite.has_several_programs() && case.suite != case.name {
         true => format!("{}: {}", case.suite, case.name),
         false => case.name.clone(),
     }
