@@ -13,7 +13,7 @@ pub fn step(explained: &ExplainedFact, step: &Step) -> String {
     // An update's two values need no variable before them.
     let one_value = step.access_kind().filter(|kind| *kind != EventKind::Rmw);
     let did = match (one_value.map(verb), &step.value) {
-        _ if name.is_empty() || step.effect.contains(&name) => step.effect.clone(),
+        _ if name.is_empty() || is_said(&step.effect, &name) => step.effect.clone(),
         (Some(verb), Some(value)) if value.is_known() => format!("{verb} {name} = {value}"),
         (Some(verb), Some(value)) => format!("{verb} {name} ({value})"),
         _ => format!("{} ({name})", step.effect),
@@ -24,6 +24,11 @@ pub fn step(explained: &ExplainedFact, step: &Step) -> String {
         format!(", {}", step.note)
     };
     format!("{} {did}{note}", step.thread)
+}
+
+/// Returns whether an effect names the variable already: `frees the block` says no less than *a heap block*.
+fn is_said(effect: &str, name: &str) -> bool {
+    effect.contains(name) || name == A_BLOCK && effect.ends_with(" the block")
 }
 
 /// The description of a site: the steps at its line, or what it is when it is no step.
@@ -86,12 +91,15 @@ pub fn event(run: &Run, step: &Step) -> Option<Event> {
     is_it.then_some(event)
 }
 
+/// A heap block of which nothing else is known.
+const A_BLOCK: &str = "a heap block";
+
 /// A location without the parts that distinguish it from others of its name: thread and function, or the heap block; and
 /// without the members that a library keeps inside its types.
 fn plain(location: &str) -> &str {
     let name = match Location::of(location) {
         Location::Heap { path, .. } => match path.trim_start_matches(['.', '+']) {
-            "" => "a heap block",
+            "" => A_BLOCK,
             field => field,
         },
         Location::Stack { variable, .. } => variable,
