@@ -3,7 +3,7 @@
 mod call;
 mod told;
 
-pub use told::{ToldValue, ValueKind, bits_in_words, value};
+pub use told::{ToldValue, ValueKind, bits_in_words, is_freed, old_value, value, value_at};
 
 use crate::explanation::Place;
 use unsnarl_trace::{
@@ -190,6 +190,8 @@ pub fn measure(name: &str) -> Option<&'static str> {
     match name.rsplit(['.', '>']).next()? {
         "_M_string_length" => Some("length"),
         "_M_node_count" | "_M_element_count" => Some("size"),
+        "_M_engaged" => Some("has_value"),
+        "_M_index" => Some("index"),
         _ => None,
     }
 }
@@ -326,19 +328,7 @@ pub fn location_in_words(location: &str) -> String {
 
 /// Words for a location on the heap that no text names: `used of the heap block from bank.c:22`. Other names stay.
 pub fn in_block(location: &str) -> String {
-    let Location::Heap {
-        allocation, path, ..
-    } = Location::of(location)
-    else {
-        return location.to_owned();
-    };
-    let site = allocation.split(' ').next().unwrap_or("");
-    let site = site.split(':').take(2).collect::<Vec<_>>().join(":");
-    let block = format!("the heap block from {}", basename(&site));
-    match path.strip_prefix('.') {
-        Some(field) => format!("{field} of {block}"),
-        None => block,
-    }
+    Location::in_words(location)
 }
 
 /// The expression on a line that may name a heap location: `c->workers`, `items[i]`, `*p`.

@@ -5,6 +5,7 @@
 //!   reads. It needs neither `std` nor any other crate.
 //! * [`model`], [`meta`] and [`run`] are a run in memory: columns of small integers and tables.
 //! * [`index`] are tables whose rows are named by typed ids.
+//! * [`encoding`] are the readings that types give to bits.
 //! * [`write`](mod@write) and [`read`](mod@read) are the run file, an Arrow IPC file
 //!   (`docs/run-file.md` is its specification).
 //! * [`program`] is the program model that the compiler wrapper keeps.
@@ -20,6 +21,8 @@
 pub mod kinds;
 pub mod raw;
 
+#[cfg(feature = "file")]
+pub mod encoding;
 #[cfg(feature = "file")]
 mod failure_mode;
 #[cfg(feature = "file")]
@@ -63,6 +66,7 @@ pub mod write;
 
 #[cfg(feature = "file")]
 pub use crate::{
+    encoding::{Encoding, EncodingRow},
     failure_mode::FailureMode,
     folder::{EncodedRun, RunFile, RunFolder, StoreError},
     index::{IndexVec, RunScope},

@@ -56,6 +56,23 @@ impl<'n> Location<'n> {
         }
     }
 
+    /// Words for a location on the heap that no text names: `used of the heap block from bank.c:22`. Other names stay.
+    pub fn in_words(name: &str) -> String {
+        let Location::Heap {
+            allocation, path, ..
+        } = Location::of(name)
+        else {
+            return name.to_owned();
+        };
+        let site = allocation.split(' ').next().unwrap_or("");
+        let site = site.split(':').take(2).collect::<Vec<_>>().join(":");
+        let place = site.rsplit(['/', '\\']).next().unwrap_or(&site);
+        match path.strip_prefix('.') {
+            Some(field) => format!("{field} of the heap block from {place}"),
+            None => format!("the heap block from {place}"),
+        }
+    }
+
     /// Returns whether it is in a block of an allocator.
     pub fn is_on_heap(self) -> bool {
         matches!(self, Location::Heap { .. })

@@ -1,6 +1,7 @@
 //! The metadata of a run: JSON under the key `unsnarl.run` of the schema.
 
 use crate::{
+    encoding::{Encoding, EncodingRow},
     index::IndexVec,
     input::RunInput,
     model::{EventId, LocationId, PointId, SiteId, StackId, ThreadId, UnitNameId},
@@ -387,6 +388,9 @@ pub struct RunMeta {
     pub points: IndexVec<PointId, PointRow>,
     /// Locations that were used as locks.
     pub locks: Vec<LocationId>,
+    /// Encodings of locations whose bits are more than whole numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub encodings: Vec<EncodingRow>,
     /// Places in the program where threads were not chosen, because no run before had seen them meet
     /// another thread's; 0 when none was passed over.
     #[serde(skip_serializing_if = "is_zero")]
@@ -437,6 +441,13 @@ impl RunMeta {
     #[must_use]
     pub fn time(&self) -> Duration {
         self.time_limit.map_or(USUAL_TIME, Duration::from_millis)
+    }
+
+    /// Encoding of a location's values, where it is not that of whole numbers.
+    #[must_use]
+    pub fn encoding(&self, location: LocationId) -> Option<&Encoding> {
+        let row = self.encodings.iter().find(|row| row.holds(location));
+        row.map(|row| &row.encoding)
     }
 
     /// The thread's row.

@@ -40,7 +40,11 @@ fn deed(run: &Run, event: &Event) -> String {
         (kind, object) if verb == "passes" => format!("{} {object}", kind.name()),
         (_, object) => format!("{verb} {object}"),
     };
-    value.map_or_else(|| said.clone(), |value| format!("{said} = {value}"))
+    match (value, facts::measure(run.location(event.location))) {
+        (Some(value), Some(measure)) => format!("{said} of {measure} {value}"),
+        (Some(value), None) => format!("{said} = {value}"),
+        (None, _) => said,
+    }
 }
 
 /// Place as text such as `bank.c:46`; empty when unknown.

@@ -1,8 +1,8 @@
 //! Values in words.
 
-use super::{basename, is_named, own_part, without_function};
+use super::{basename, is_left_by_free, is_named, own_part, without_function};
 use serde::{Deserialize, Serialize};
-use unsnarl_trace::{Event, Location, LocationId, Run, SiteId, Value};
+use unsnarl_trace::{Event, EventId, EventKind, Location, LocationId, Run, SiteId, Value};
 
 /// A value as people are told it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -66,12 +66,48 @@ impl std::fmt::Display for ToldValue {
 pub fn value(run: &Run, event: &Event, pointer: bool) -> Option<ToldValue> {
     match event.value? {
         Value::Bits(0) if pointer => Some(ToldValue::null()),
-        Value::Bits(bits) => bits_in_words(bits, event.size),
+        Value::Bits(bits) => told_bits(run, event, bits),
         Value::Address(place) => Some(address(run, place, event.site)),
     }
 }
 
-/// Bits as a number.
+/// The value of a row as [`value`] gives it, or the words for what a block holds that was freed before the row.
+pub fn value_at(run: &Run, row: EventId, pointer: bool) -> Option<ToldValue> {
+    let event = run.events.event(row);
+    if is_left_by_free(event.value, event.size) && is_freed(run, row) {
+        return Some(ToldValue::new("freed memory", ValueKind::Freed));
+    }
+    value(run, &event, pointer)
+}
+
+/// Returns whether a row's block was freed before it, and not allocated again.
+pub fn is_freed(run: &Run, row: EventId) -> bool {
+    let block = run.block(run.events.location(row));
+    let changes = run.events.iter().filter(|(other, event)| {
+        *other < row
+            && matches!(event.kind, EventKind::Alloc | EventKind::Free)
+            && run.block(event.location) == block
+    });
+    changes
+        .last()
+        .is_some_and(|(_, event)| event.kind == EventKind::Free)
+}
+
+/// The value that a read-modify-write read, in words. None when it was not recorded.
+pub fn old_value(run: &Run, event: &Event) -> Option<ToldValue> {
+    told_bits(run, event, event.old?)
+}
+
+/// The bits of an event's location, as its type reads them.
+fn told_bits(run: &Run, event: &Event, bits: u64) -> Option<ToldValue> {
+    let encoding = run.meta.encoding(event.location);
+    match encoding.and_then(|encoding| encoding.text(bits, event.size)) {
+        Some(text) => Some(ToldValue::new(text, ValueKind::Number)),
+        None => bits_in_words(bits, event.size),
+    }
+}
+
+/// Bits as a whole number.
 pub fn bits_in_words(bits: u64, size: u32) -> Option<ToldValue> {
     // More digits than a double holds mean nothing to people; they may be an address.
     Some(number(bits, size))
@@ -137,6 +173,7 @@ fn inside(path: &str, block: &str) -> String {
 mod tests {
     use super::{bits_in_words, value};
     use crate::fixture;
+    use unsnarl_trace::{Encoding, EncodingRow, LocationId, Run};
 
     #[test]
     fn numbers() {
@@ -144,6 +181,20 @@ mod tests {
         assert_eq!(told(0xffff_ffff, 4).as_deref(), Some("-1"));
         assert_eq!(told(300, 8).as_deref(), Some("300"));
         assert_eq!(told(0x7fff_1234_5678_9abc, 8), None);
+    }
+
+    #[test]
+    fn bits_are_told_as_the_type_of_their_location_reads_them() {
+        let mut run = fixture::run("main W sum =4602678819172646912 size=8 @a.c:1");
+        let told = |run: &Run| {
+            let mut values = run.events.iter();
+            values.find_map(|(_, event)| value(run, &event, false).map(|value| value.text))
+        };
+        assert_eq!(told(&run), None);
+        let sum = run.events.locations().iter().find(|id| **id != 0);
+        let sum = sum.map(|id| LocationId(*id)).into_iter().collect();
+        run.meta.encodings = vec![EncodingRow::new(Encoding::Float, sum)];
+        assert_eq!(told(&run).as_deref(), Some("0.5"));
     }
 
     #[test]

@@ -179,5 +179,5 @@ fn is_told(kind: EventKind) -> bool {
 fn value_of(run: &Run, orders: &Orders, row: EventId) -> Option<ToldValue> {
     let event = run.events.event(row);
     let pointer = facts::holds_pointers(run, orders.accesses().of(event.location));
-    facts::value(run, &event, pointer)
+    facts::value_at(run, row, pointer)
 }

@@ -218,9 +218,7 @@ fn deed(run: &Run, orders: &Orders, row: EventId) -> String {
         let thread = event.other_thread();
         thread.map_or(String::new(), |thread| facts::thread_name(run, thread))
     };
-    let old = event
-        .old
-        .and_then(|old| facts::bits_in_words(old, event.size));
+    let old = facts::old_value(run, &event);
     match event.kind {
         EventKind::Rmw => match old {
             Some(old) => format!("updated {old} to{value}"),

@@ -3,7 +3,7 @@
 //! A predicted order assumes that moving events changes no thread's path. When an execution of the schedule
 //! shows that it did, the anomaly was not real, and the value that differed is the reason.
 
-use crate::facts::{bits_in_words, place, short, thread_in_words, value, variable};
+use crate::facts::{old_value, place, short, thread_in_words, value, variable};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{Event, EventId, EventKind, IndexVec, Run, SiteId, ThreadId};
 
@@ -83,7 +83,7 @@ impl Departure {
 /// Text such as `it found 0, not 1, and `, as far as the values are known and informative.
 fn values(old: (&Run, &Event), new: (&Run, &Event)) -> String {
     let word = |(run, event): (&Run, &Event)| match (event.kind, event.old) {
-        (EventKind::Rmw, Some(bits)) => bits_in_words(bits, event.size),
+        (EventKind::Rmw, Some(_)) => old_value(run, event),
         _ => value(run, event, event.size == 8),
     };
     match (word(old), word(new)) {

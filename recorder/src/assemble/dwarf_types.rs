@@ -2,10 +2,13 @@
 
 use super::{
     dwarf::{DwarfEntry, DwarfReader, EntryId, Units},
+    dwarf_encodings,
     types::{LeafKind, TypeField, TypeId, TypeLayout, Types, is_opaque},
 };
 use gimli::{AttributeValue, UnitOffset};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+use unsnarl_trace::Encoding;
 
 /// Bound for the nesting of types; deeper ones are not followed.
 const MAX_DEPTH: usize = 64;
@@ -73,8 +76,7 @@ impl<'a> TypeBuilder<'a> {
         let name = self.units.name(unit, &entry);
         let in_std = self.in_std.contains(&(unit, offset.0));
         let id = if is_opaque(&name, in_std) {
-            let size = self.byte_size(unit, &entry, depth);
-            self.leaf(size, LeafKind::Unknown)
+            self.opaque(unit, &entry, &name, depth)
         } else {
             self.by_tag(unit, &entry, depth)?
         };
@@ -102,7 +104,11 @@ impl<'a> TypeBuilder<'a> {
             }
             gimli::DW_TAG_base_type | gimli::DW_TAG_enumeration_type => {
                 let size = byte_size(entry).unwrap_or(1);
-                self.leaf(size, LeafKind::Number)
+                let leaf = self.leaf(size, LeafKind::Number);
+                if let Some(encoding) = dwarf_encodings::encoding(self.units, unit, entry) {
+                    self.types.encode(leaf, Arc::new(encoding));
+                }
+                leaf
             }
             gimli::DW_TAG_ptr_to_member_type => {
                 let size = byte_size(entry).unwrap_or(16);
@@ -113,6 +119,27 @@ impl<'a> TypeBuilder<'a> {
                 self.leaf(size, LeafKind::Unknown)
             }
         })
+    }
+
+    /// A synchronization object or an atomic one, which has the encoding of the type that it is made for.
+    fn opaque(&mut self, unit: usize, entry: &DwarfEntry, name: &str, depth: usize) -> TypeId {
+        let size = self.byte_size(unit, entry, depth);
+        let leaf = self.leaf(size, LeafKind::Unknown);
+        let encoding = match name {
+            "atomic_flag" => Some(Arc::new(Encoding::Boolean)),
+            _ => self.made_for(unit, entry, depth),
+        };
+        if let Some(encoding) = encoding {
+            self.types.encode(leaf, encoding);
+        }
+        leaf
+    }
+
+    /// The encoding of the type that an atomic type is made for.
+    fn made_for(&mut self, unit: usize, entry: &DwarfEntry, depth: usize) -> Option<Arc<Encoding>> {
+        let parameter = self.units.template_type(unit, entry)?;
+        let made_for = self.referred(unit, &parameter, depth)?;
+        self.types.encoding(made_for).cloned()
     }
 
     fn leaf(&mut self, size: u64, holds: LeafKind) -> TypeId {
@@ -284,6 +311,8 @@ impl<'a> TypeBuilder<'a> {
 fn plain_member(name: String) -> String {
     match name.as_str() {
         "_M_impl" | "_M_elems" | "__elems_" | "_M_storage" => String::new(),
+        // The count of a `duration`, and the duration of a `time_point`.
+        "__r" | "__d" => String::new(),
         _ if name.starts_with("_vptr") => "_vptr".to_owned(),
         _ => name,
     }

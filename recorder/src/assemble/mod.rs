@@ -25,6 +25,7 @@ mod code;
 mod course;
 mod drafts;
 mod dwarf;
+mod dwarf_encodings;
 mod dwarf_types;
 mod failure;
 mod globals;
@@ -305,7 +306,7 @@ impl<'a> WalkedRun<'a> {
         known: RunMeta,
         ended: EndOfRun,
     ) -> (RunMeta, Vec<String>) {
-        let walk = self.walk;
+        let mut walk = self.walk;
         let mut problems = ended.problems;
         problems.extend(lost(log, program, &walk));
         problems.extend(input::problems(log, program));
@@ -313,6 +314,7 @@ impl<'a> WalkedRun<'a> {
             outcome: ended.outcome,
             threads: self.threads.into(),
             locks: self.locks,
+            encodings: walk.memory.regions.encodings(),
             sources: sources(program, &walk.sites.rows, &mut problems),
             sites: walk.sites.rows.into(),
             blocks: walk.blocks.rows,

@@ -11,7 +11,7 @@ use super::{
 };
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::{hash::BuildHasher, sync::Arc};
-use unsnarl_trace::LocationId;
+use unsnarl_trace::{Encoding, EncodingRow, LocationId};
 
 /// The index of a region; 0 is "none".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -68,6 +68,14 @@ impl RegionContent {
         self.index(base) + &self.image.types.part_path(self.kind, offset - base)
     }
 
+    /// The encoding of the leaf at an offset, if that is noted.
+    fn encoding(&self, offset: u64) -> Option<&Arc<Encoding>> {
+        match self.at(offset) {
+            TypePart::Leaf(leaf) => self.image.types.encoding(leaf.kind),
+            TypePart::Gap { .. } => None,
+        }
+    }
+
     /// The part of the type at an offset, counted from the start of the region.
     fn at(&self, offset: u64) -> TypePart {
         let base = self.base(offset);
@@ -75,7 +83,7 @@ impl RegionContent {
             TypePart::Leaf(leaf) => TypePart::Leaf(Leaf {
                 start: leaf.start.saturating_add(base),
                 end: leaf.end.saturating_add(base),
-                holds: leaf.holds,
+                ..leaf
             }),
             TypePart::Gap { end } => TypePart::Gap {
                 end: end.saturating_add(base),
@@ -135,6 +143,8 @@ pub(super) struct MemoryRegions {
     pub locations: Vec<String>,
     names: NameIndex,
     leaves: FxHashMap<(MemoryRegionId, i64), LocationId>,
+    /// Leaves by their encoding.
+    encoded: FxHashMap<Arc<Encoding>, Vec<LocationId>>,
     /// The leaves that were looked up last.
     recent: Vec<((MemoryRegionId, i64), LocationId)>,
     /// The first leaf that got a name.
@@ -156,6 +166,7 @@ impl MemoryRegions {
             locations: vec![String::new()],
             names: NameIndex::default(),
             leaves: FxHashMap::default(),
+            encoded: FxHashMap::default(),
             recent: vec![((MemoryRegionId(u32::MAX), 0), LocationId(0)); RECENT],
             named: Vec::new(),
             objects: FxHashSet::default(),
@@ -289,7 +300,26 @@ impl MemoryRegions {
             named.get_or_insert(here);
         }
         self.leaves.insert(here, id);
+        self.note_encoding(here, id);
         id
+    }
+
+    fn note_encoding(&mut self, (region, start): (MemoryRegionId, i64), id: LocationId) {
+        let region = self.list.get(region.0 as usize);
+        let layout = region.and_then(|region| region.layout.as_ref());
+        let encoding = layout.and_then(|layout| layout.encoding(start.unsigned_abs()));
+        if let Some(encoding) = encoding {
+            self.encoded.entry(encoding.clone()).or_default().push(id);
+        }
+    }
+
+    /// The encodings of locations, in the order of their first ones.
+    pub fn encodings(&mut self) -> Vec<EncodingRow> {
+        let encoded = std::mem::take(&mut self.encoded).into_iter();
+        let row = |(encoding, ids): (Arc<Encoding>, _)| EncodingRow::new((*encoding).clone(), ids);
+        let mut rows: Vec<EncodingRow> = encoded.map(row).collect();
+        rows.sort_by_key(|row| row.locations.first().copied());
+        rows
     }
 
     /// The location that an address stands for: the outermost part that starts there.

@@ -1,9 +1,11 @@
 //! Layouts of types: offsets and names of their leaves (scalars, locks, atomics).
 
-use unsnarl_trace::kinds::ObjectClass;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use unsnarl_trace::{Encoding, kinds::ObjectClass};
 
 /// Index into [`Types`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TypeId(pub u32);
 
 /// A field of a structure, a base class (without a name) or the chosen arm of a union.
@@ -48,6 +50,8 @@ pub(super) struct Leaf {
     pub start: u64,
     pub end: u64,
     pub holds: LeafKind,
+    /// Its type.
+    pub kind: TypeId,
 }
 
 /// The part of a type at an offset.
@@ -68,6 +72,7 @@ const MAX_DEPTH: usize = 64;
 pub(super) struct Types {
     list: Vec<TypeLayout>,
     has_bit_fields: bool,
+    encodings: FxHashMap<TypeId, Arc<Encoding>>,
 }
 
 impl Types {
@@ -82,6 +87,16 @@ impl Types {
         );
         self.list.push(kind);
         id
+    }
+
+    /// Notes the encoding of a leaf.
+    pub fn encode(&mut self, leaf: TypeId, encoding: Arc<Encoding>) {
+        self.encodings.insert(leaf, encoding);
+    }
+
+    /// The encoding of a leaf, if it was noted.
+    pub fn encoding(&self, leaf: TypeId) -> Option<&Arc<Encoding>> {
+        self.encodings.get(&leaf)
     }
 
     /// Returns whether any type has bit-fields.
@@ -156,6 +171,7 @@ impl Types {
                         start: base,
                         end: leaf_end,
                         holds: *holds,
+                        kind: id,
                     });
                 }
                 Some(TypeLayout::Record { fields, .. }) => {
@@ -329,6 +345,7 @@ mod tests {
             start: 36,
             end: 40,
             holds: LeafKind::Number,
+            kind: TypeId(1),
         };
         assert_eq!(types.at(accts, 37), TypePart::Leaf(total));
         assert_eq!(types.at(accts, 1), TypePart::Gap { end: 4 });

@@ -78,6 +78,7 @@ mod symbolic;
 mod timers;
 mod told;
 mod unusual;
+mod values;
 mod vscode;
 mod wrapped_locks;
 mod yields;

@@ -114,7 +114,7 @@ pub struct StructureMember {
 }
 
 /// A name for a value of an enumeration.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Enumerator {
     /// The name.
     pub name: String,
