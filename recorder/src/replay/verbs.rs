@@ -1,7 +1,7 @@
 //! Events as sentences.
 
 use std::fmt::Write as _;
-use unsnarl_trace::{Event, Run, Value};
+use unsnarl_trace::{Event, Location, Run, Value};
 
 /// `main.1 writes balance = 40 at bank.c:31`
 pub(super) fn sentence(run: &Run, event: &Event) -> String {
@@ -10,26 +10,47 @@ pub(super) fn sentence(run: &Run, event: &Event) -> String {
     let location = run.location(event.location);
     if !location.is_empty() {
         text.push(' ');
-        text.push_str(location);
+        text.push_str(&Location::in_words(location));
     }
     // Writing to a `String` cannot fail.
     let _ = match (event.other_thread(), event.value) {
         (Some(other), _) => write!(text, " {}", run.meta.thread(other).name),
         (None, Some(Value::Bits(bits))) if event.kind.is_access() => {
-            write!(text, " = {}", signed(bits, event.size))
+            let encoding = run.meta.encoding(event.location);
+            let said = encoding.and_then(|encoding| encoding.text(bits, event.size));
+            let said = said.unwrap_or_else(|| signed(bits, event.size));
+            write!(text, " = {said}")
         }
-        (None, Some(Value::Address(place))) => write!(text, " = &{}", run.location(place)),
+        (None, Some(Value::Address(place))) => write!(text, " = {}", address(run.location(place))),
         (None, Some(Value::Bits(_)) | None) => Ok(()),
     };
     let site = run.meta.site(event.site);
     if site.line != 0 {
-        let file = site
-            .file
-            .strip_prefix(&run.meta.directory)
-            .map_or(site.file.as_str(), |rest| rest.trim_start_matches('/'));
-        let _ = write!(text, " at {file}:{}", site.line);
+        let _ = write!(
+            text,
+            " at {}:{}",
+            within(&run.meta.directory, &site.file),
+            site.line
+        );
     }
     text
+}
+
+/// A file by its path in the folder, or by its name where it is elsewhere.
+fn within<'f>(folder: &str, file: &'f str) -> &'f str {
+    match file.strip_prefix(folder) {
+        Some(inside) => inside.trim_start_matches('/'),
+        None if file.starts_with('/') => file.rsplit('/').next().unwrap_or(file),
+        None => file,
+    }
+}
+
+/// An address by what is there: `&count`, `the heap block from a.c:20`.
+fn address(place: &str) -> String {
+    match Location::of(place).is_on_heap() {
+        true => Location::in_words(place),
+        false => format!("&{place}"),
+    }
 }
 
 /// Formats a number with a sign, where that is shorter.

@@ -7,6 +7,7 @@ to stop at is written there. The program calls `unsnarl_stop` at that event, whe
 import json
 import mmap
 import os
+import re
 import struct
 
 import gdb
@@ -177,7 +178,8 @@ class Session:
         self.name_threads()
         self.check()
         print(self.text(self.position()))
-        print(gdb.execute("with print address off -- frame", to_string=True), end="")
+        frame = gdb.execute("frame", to_string=True)
+        print(re.sub(r"^(#[0-9]+ +)0x[0-9a-f]+ in ", r"\1", frame), end="")
 
     def name_threads(self):
         about = self.about["thread"]
