@@ -18,6 +18,9 @@ function M.open(name, lines)
   vim.bo[bufnr].modifiable = true
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, true, lines)
   vim.bo[bufnr].modifiable = false
+  -- Sentences are as wide as a usual terminal: in a narrower window they go on below, indented.
+  local wo = vim.wo[0][0]
+  wo.wrap, wo.linebreak, wo.breakindent, wo.breakindentopt = true, true, true, 'shift:2'
   vim.api.nvim_win_set_height(0, math.min(#lines, math.floor(vim.o.lines / 2)))
   vim.keymap.set('n', 'q', '<cmd>close<cr>', { buffer = bufnr, desc = 'Close' })
   return bufnr
