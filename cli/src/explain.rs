@@ -11,6 +11,7 @@ use crate::{
     record::stop_flag,
     sarif, suppress,
     suppressions::SuppressionFile,
+    terminal,
 };
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
@@ -21,7 +22,7 @@ use std::{
 use unsnarl_core::{
     Budget, Corpus, CorpusKey, Explanation, StopReason,
     beside::{Passing, passing as passing_order},
-    render,
+    render::{self, TextWidth},
     suppressions::{FILE, Suppressed},
 };
 use unsnarl_lab::{
@@ -400,6 +401,7 @@ fn all<'a>(findings: &'a [BuildFinding<'_>]) -> Vec<&'a Explanation> {
 }
 
 fn print_finding(finding: &BuildFinding<'_>, why: bool) {
+    let width = terminal::columns().map_or(TextWidth::USUAL, TextWidth::of);
     let text = render::summary(&finding.explanations);
     if !text.is_empty() {
         outln!("{text}");
@@ -408,9 +410,9 @@ fn print_finding(finding: &BuildFinding<'_>, why: bool) {
         if number > 0 {
             outln!();
         }
-        print_coloured(&render::text(explanation));
+        print_coloured(&render::text_within(explanation, width));
         if why {
-            out!("{DIM}{}{DIM:#}", render::why(explanation));
+            out!("{DIM}{}{DIM:#}", render::why(explanation, width));
         }
     }
     for refuted in &finding.refuted {

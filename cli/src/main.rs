@@ -39,6 +39,7 @@ mod shard;
 mod summaries;
 mod suppress;
 mod suppressions;
+mod terminal;
 mod test;
 mod verify;
 

@@ -80,7 +80,7 @@ fn told(finding: &BuildFinding<'_>) -> String {
             format!(
                 "{}{}\n",
                 render::text(explanation),
-                render::why(explanation)
+                render::why(explanation, render::TextWidth::USUAL)
             )
         })
         .collect();

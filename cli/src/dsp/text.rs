@@ -1,6 +1,6 @@
 //! Projections for reading, and as pictures.
 
-use crate::{explain::stopped, message};
+use crate::{explain::stopped, message, terminal};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
 use unsnarl_lab::dsp::{ExecutedProjection, ProjectionAnswer, WayToFail};
@@ -9,8 +9,8 @@ use unsnarl_symbolic::dsp::render;
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
-/// Width of the two orders.
-const COLUMNS: usize = 110;
+/// Width of the two orders where nothing is known of the terminal.
+const USUAL_COLUMNS: usize = 110;
 
 /// Prints the engine's answer about a corpus.
 pub fn print(answer: &ProjectionAnswer) {
@@ -47,7 +47,8 @@ fn ways(number: usize) -> &'static str {
 
 fn print_projection(projection: &ExecutedProjection, failure: &WayToFail) {
     outln!("{ERROR}error:{ERROR:#} {}\n", failure.what);
-    outln!("{}", render::text(&projection.dsp, COLUMNS).trim_end());
+    let columns = terminal::columns().unwrap_or(USUAL_COLUMNS);
+    outln!("{}", render::text(&projection.dsp, columns).trim_end());
     outln!("\n  {}", certainty(projection));
     let runs = match failure.runs.len() {
         1 => projection.run.clone(),

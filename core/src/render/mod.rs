@@ -23,7 +23,9 @@ pub use html::{ReportSection, causes, html};
 pub use lanes::lanes;
 pub use lines::lines;
 pub use markdown::markdown;
-pub use text::{next_for_unexplained, nothing_failed, summary, text, unexplained, why};
+pub use text::{
+    TextWidth, next_for_unexplained, nothing_failed, summary, text, text_within, unexplained, why,
+};
 
 use crate::{
     diagnosis::{

@@ -1,4 +1,4 @@
-//! Explanations as plain text for a terminal, at most 100 columns wide.
+//! Explanations as plain text for a terminal.
 
 use super::{MOST_COLUMN, certainty, decided, elsewhere, next_step, runs};
 use crate::{
@@ -11,11 +11,41 @@ use crate::{
 };
 use unsnarl_trace::shell;
 
-/// Width of the widest line.
-const WIDTH: usize = 100;
+/// Widths of a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TextWidth {
+    /// Columns of sentences.
+    sentences: usize,
+    /// Columns of the table of steps.
+    table: usize,
+}
 
-/// Renders one explanation: first line, details, steps in columns, contrast with passing runs, certainty.
+impl TextWidth {
+    /// Widths where nothing is known of the terminal.
+    pub const USUAL: TextWidth = TextWidth {
+        sentences: 100,
+        table: 100,
+    };
+
+    /// Widths for a terminal with this number of columns. Longer sentences than the usual ones are hard to read; the
+    /// table uses what is there, so that the lines of the source are whole.
+    pub fn of(columns: usize) -> TextWidth {
+        let columns = columns.clamp(60, 240);
+        TextWidth {
+            sentences: columns.min(TextWidth::USUAL.sentences),
+            table: columns,
+        }
+    }
+}
+
+/// Renders one explanation in the usual width: first line, details, steps in columns, contrast with passing runs, certainty.
 pub fn text(explanation: &Explanation) -> String {
+    text_within(explanation, TextWidth::USUAL)
+}
+
+/// Renders one explanation like [`text`], in these widths.
+pub fn text_within(explanation: &Explanation, width: TextWidth) -> String {
+    let wrapped = |text: &str, first: &str, next: &str| wrapped(text, first, next, width.sentences);
     let mut lines = Vec::new();
     let word = if explanation.kind == BugKind::Sequential {
         "note"
@@ -32,7 +62,7 @@ pub fn text(explanation: &Explanation) -> String {
     }
     if !explanation.steps.is_empty() {
         lines.push(String::new());
-        lines.extend(steps(explanation));
+        lines.extend(steps(explanation, width.table));
         lines.push(String::new());
     }
     for line in [&explanation.remark, &explanation.contrast]
@@ -83,7 +113,8 @@ fn no_fix(explanation: &Explanation) -> Option<String> {
 }
 
 /// Lists the findings of each engine and the reasons for the rank of the explanation.
-pub fn why(explanation: &Explanation) -> String {
+pub fn why(explanation: &Explanation, width: TextWidth) -> String {
+    let wrapped = |text: &str, first: &str, next: &str| wrapped(text, first, next, width.sentences);
     let mut lines = Vec::new();
     if !explanation.rank.is_empty() {
         lines.extend(wrapped(&explanation.rank, "  ", "    "));
@@ -170,7 +201,7 @@ fn tail(explanation: &Explanation) -> Option<String> {
 }
 
 /// Steps in columns: thread, place, source text, effect, note.
-fn steps(explanation: &Explanation) -> Vec<String> {
+fn steps(explanation: &Explanation, columns: usize) -> Vec<String> {
     let steps = explanation.steps.as_slice();
     let cells: Vec<[String; 4]> = steps.iter().map(cells).collect();
     let width = |column: usize| {
@@ -191,14 +222,14 @@ fn steps(explanation: &Explanation) -> Vec<String> {
     let tails = tails(
         steps,
         &cells,
-        WIDTH.saturating_sub(thread + place + width(2) + 9),
+        columns.saturating_sub(thread + place + width(2) + 9),
     );
     let tail = tails
         .iter()
         .map(|tail| tail.chars().count())
         .max()
         .unwrap_or(0);
-    let text = width(2).min(WIDTH.saturating_sub(thread + place + tail + 9).max(16));
+    let text = width(2).min(columns.saturating_sub(thread + place + tail + 9).max(16));
     let mut rows = Vec::new();
     for (i, ([who, at, line, _], tail)) in cells.iter().zip(&tails).enumerate() {
         for absent in missing_before(explanation, i) {
@@ -206,12 +237,12 @@ fn steps(explanation: &Explanation) -> Vec<String> {
             let gap = "";
             let row = format!("   {gap:thread$}  {at:place$}  {line:text$}");
             let missing = missing(absent);
-            if row.chars().count() + 2 + missing.len() <= WIDTH {
+            if row.chars().count() + 2 + missing.len() <= columns {
                 rows.push(format!("{row}  {missing}"));
             } else {
                 let gap = " ".repeat(thread + 7);
                 rows.push(row.trim_end().to_owned());
-                rows.extend(wrapped(&missing, &gap, &gap));
+                rows.extend(wrapped(&missing, &gap, &gap, columns));
             }
         }
         let line = shortened(line, text);
@@ -222,6 +253,7 @@ fn steps(explanation: &Explanation) -> Vec<String> {
                 &via,
                 &" ".repeat(thread + 7),
                 &" ".repeat(thread + 9),
+                columns,
             ));
         }
     }
@@ -296,13 +328,13 @@ fn shortened(text: &str, width: usize) -> String {
     format!("{}...", kept.trim_end())
 }
 
-/// Words filled into lines.
-fn wrapped(text: &str, first: &str, next: &str) -> Vec<String> {
+/// Words filled into lines of this width.
+fn wrapped(text: &str, first: &str, next: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = first.to_owned();
     let mut empty = true;
     for word in text.split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+        if !empty && line.chars().count() + 1 + word.chars().count() > width {
             lines.push(std::mem::replace(&mut line, next.to_owned()));
             empty = true;
         }
