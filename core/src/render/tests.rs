@@ -23,6 +23,61 @@ fn explanations() -> Vec<Explanation> {
     explain(&corpus(&[], &[FAILING]), &Budget::unlimited()).findings
 }
 
+/// The explanation with a long line of source, in the widths for a terminal.
+fn for_a_terminal(columns: usize) -> String {
+    let long = FAILING.replace(
+        "assert(n == 2)",
+        "long double mean = table->length ? n / table->length : table->start_value_of_the_mean",
+    );
+    let told = explain(&corpus(&[], &[&long]), &Budget::unlimited()).findings;
+    let texts = told.iter();
+    texts
+        .map(|told| text_within(told, TextWidth::of(columns)))
+        .collect()
+}
+
+#[test]
+fn for_a_narrow_terminal() {
+    let text = for_a_terminal(80);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    expect![[r#"
+        error: another thread's update of `n` was lost
+          add (main.1) read n = 0 and wrote 1 at bank.c:4;
+          in between add (main.2) wrote 1 at bank.c:4.
+
+           main.1  bank.c:4   n = n + (1 | \"<b>\"[0]);          reads 0
+           main.2  bank.c:4   n = n + (1 | \"<b>\"[0]);          writes 1  <- in between
+           main.1  bank.c:4   n = n + (1 | \"<b>\"[0]);          writes 1  overwrites it
+           main    bank.c:13  long double mean = table->leng...  reads 1, fails
+
+          No lock is held at these accesses of `n`: this is also a data race.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]].assert_eq(&text);
+}
+
+#[test]
+fn for_a_wide_terminal() {
+    let text = for_a_terminal(200);
+    expect![[r#"
+        error: another thread's update of `n` was lost
+          add (main.1) read n = 0 and wrote 1 at bank.c:4;
+          in between add (main.2) wrote 1 at bank.c:4.
+
+           main.1  bank.c:4   n = n + (1 | \"<b>\"[0]);                                                               reads 0
+           main.2  bank.c:4   n = n + (1 | \"<b>\"[0]);                                                               writes 1        <- in between
+           main.1  bank.c:4   n = n + (1 | \"<b>\"[0]);                                                               writes 1        overwrites it
+           main    bank.c:13  long double mean = table->length ? n / table->length : table->start_value_of_the_mean;  reads 1, fails
+
+          No lock is held at these accesses of `n`: this is also a data race.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]].assert_eq(&text);
+}
+
 #[test]
 fn as_markdown() {
     let text: String = explanations().iter().map(markdown).collect();

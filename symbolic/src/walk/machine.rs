@@ -23,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeSet, VecDeque};
 use unsnarl_core::Budget;
 use unsnarl_trace::{
-    Event, EventId, EventKind, LocationId, Run, SiteId, ThreadId,
+    Event, EventId, EventKind, Location, LocationId, Run, SiteId, ThreadId,
     program::{DebugTypeId, Function, FunctionId, GlobalId, Instruction, Program, Unit, UnitId},
 };
 
@@ -427,7 +427,7 @@ impl<'a> PathMachine<'a> {
                     .memory
                     .object(bits as u64)
                     .map_or("an index".into(), |object| {
-                        format!("{kind} `{}`", object.name)
+                        format!("{kind} `{}`", Location::in_words(&object.name))
                     });
                 self.concretize(id, Concretized { site, what });
             }

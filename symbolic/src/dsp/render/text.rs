@@ -74,24 +74,24 @@ fn order(dsp: &Dsp, failing: bool, width: usize) -> Vec<String> {
     for &at in order {
         if let Some(operation) = dsp.operations.get(at as usize) {
             let step = step(dsp, at, operation, failing, name);
-            lines.extend(step.iter().map(|line| cut(line, width)));
+            lines.extend(step.iter().map(|(line, mark)| cut(line, mark, width)));
         }
     }
     lines
 }
 
-/// A step in three lines: its place, its source line, and its action.
+/// A step in three lines: its place, its source line, and its action; each with a mark that stands behind it.
 fn step(
     dsp: &Dsp,
     at: u32,
     operation: &ThreadOperation,
     failing: bool,
     name: usize,
-) -> Vec<String> {
+) -> Vec<(String, String)> {
     let moved = if operation.is_moved { '>' } else { ' ' };
     let number = at + 1;
     let place = facts::short(&operation.place);
-    let mut first = format!(
+    let first = format!(
         "{moved}{number:2} {:name$}  {place}",
         operation.thread,
         name = name.min(MOST_COLUMN)
@@ -101,35 +101,38 @@ fn step(
     } else {
         &dsp.failing
     };
-    if failing && dsp.failure == Some(at) {
-        first.push_str("   fails");
-    } else if !other.contains(&at) {
-        first.push_str("   only here");
-    }
+    let end = match failing && dsp.failure == Some(at) {
+        true => "   fails",
+        false if !other.contains(&at) => "   only here",
+        false => "",
+    };
     let indent = " ".repeat(name + 6);
-    let mut second = format!("{indent}{}", deed(operation, failing));
-    if let Some(flow) = flow_into(dsp, at, failing) {
-        let from = match flow.from {
-            Some(from) => format!(" <- {}", from + 1),
-            None => " <- as before".to_owned(),
-        };
-        second.push_str(&from);
-    }
     let source = format!("{indent}{}", operation.place.text);
-    let lines = [first, source, second];
+    let did = format!("{indent}{}", deed(operation, failing));
+    let from = flow_into(dsp, at, failing).map_or_else(String::new, |flow| match flow.from {
+        Some(from) => format!(" <- {}", from + 1),
+        None => " <- as before".to_owned(),
+    });
+    let lines = [
+        (first, end.to_owned()),
+        (source, String::new()),
+        (did, from),
+    ];
     lines
         .into_iter()
-        .filter(|line| !line.trim().is_empty())
+        .filter(|(line, mark)| !line.trim().is_empty() || !mark.is_empty())
         .collect()
 }
 
-/// Cuts a line to at most `width` characters.
-fn cut(line: &str, width: usize) -> String {
-    match line.chars().count() > width {
-        false => line.trim_end().to_owned(),
+/// A line of at most `width` characters, cut before its mark.
+fn cut(line: &str, mark: &str, width: usize) -> String {
+    let room = width.saturating_sub(mark.chars().count());
+    let line = line.trim_end();
+    match line.chars().count() > room {
+        false => format!("{line}{mark}"),
         true => {
-            let kept: String = line.chars().take(width.saturating_sub(3)).collect();
-            format!("{}...", kept.trim_end())
+            let kept: String = line.chars().take(room.saturating_sub(3)).collect();
+            format!("{}...{mark}", kept.trim_end())
         }
     }
 }
