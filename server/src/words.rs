@@ -3,7 +3,7 @@
 use crate::facts::ExplainedFact;
 use unsnarl_core::{
     Place, SiteMark, Step,
-    facts::{own_part, variable, verb},
+    facts::{expression, own_part, variable, verb},
 };
 use unsnarl_trace::{Event, EventId, EventKind, Location, Run};
 
@@ -78,6 +78,18 @@ pub fn name(explained: &ExplainedFact, step: &Step) -> String {
         .evidence
         .as_deref()
         .and_then(|run| Some(variable(run, &event(run, step)?)));
+    said.unwrap_or_else(|| by_text(step))
+}
+
+/// The accessed variable of a step by the text of its line alone: `ring->sum` of a location `.sum` in a heap block.
+fn by_text(step: &Step) -> String {
+    let said = match Location::of(&step.location) {
+        Location::Heap { path, .. } if !path.is_empty() => {
+            let writes = step.access_kind().is_some_and(EventKind::writes);
+            expression(&step.place.text, own_part(path), writes)
+        }
+        _ => None,
+    };
     said.unwrap_or_else(|| plain(&step.location).to_owned())
 }
 

@@ -56,7 +56,8 @@ fn for_a_narrow_terminal() {
           No lock is held at these accesses of `n`: this is also a data race.
           Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
           Note: There is no passing run to compare with.
-    "#]].assert_eq(&text);
+    "#]]
+    .assert_eq(&text);
 }
 
 #[test]
