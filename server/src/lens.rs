@@ -87,7 +87,9 @@ pub fn offers(state: &ServerState, explained: &Arc<ExplainedFact>) -> Vec<Offer>
     if state.could_confirm(explained) {
         offers.push(offer("confirm by running it again", CONFIRM, id()));
     }
-    if let Some(run) = explanation.runs.first() {
+    // The run that the steps are from.
+    let own = Some(&explanation.run).filter(|run| !run.is_empty());
+    if let Some(run) = own.or(explanation.runs.first()) {
         offers.push(offer("replay", REPLAY, vec![json!(run)]));
         offers.push(offer("debug", DEBUG, id()));
     }

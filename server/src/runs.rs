@@ -17,6 +17,7 @@ pub use listing::is_run_file_name;
 use listing::{Fitting, list};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    iter,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
@@ -250,9 +251,9 @@ impl RunStore {
                 .unexplained
                 .extend(unexplained::of_corpus(corpus, &findings));
             for explanation in findings {
-                let mut shown_by = explanation
-                    .runs
-                    .iter()
+                // What hovers tell has to be of the run that the steps are from, where that is at hand.
+                let mut shown_by = iter::once(&explanation.run)
+                    .chain(&explanation.runs)
                     .filter_map(|name| corpus.get(name)?.run.clone());
                 let evidence = shown_by.next();
                 let known = self.fixing.add_known(explanation, evidence.as_ref());
