@@ -362,12 +362,32 @@ pub fn expression(text: &str, path: &str, writes: bool) -> Option<String> {
     chosen.map(|(expression, _)| expression.clone())
 }
 
-/// The last field of an expression: `workers` of `config->workers`, `.workers` or `list.workers[2]`; none of
-/// `items[i]` and `+8`.
+/// The last field of an expression: `workers` of `config->workers`, `.workers`, `list.workers[2]` or `[2].workers`; none
+/// of `items[i]` and `+8`.
 fn last_field(expression: &str) -> Option<&str> {
-    let whole = expression.split('[').next().unwrap_or(expression);
+    let mut whole = expression;
+    while let Some(indexed) = whole.strip_suffix(']') {
+        whole = indexed.get(..opening(indexed)?)?;
+    }
     let at = whole.rfind(['.', '>'])?;
     whole.get(at + 1..).filter(|field| !field.is_empty())
+}
+
+/// Start of the index that the text ends in, without its closing bracket: that of `i` in `items[i`.
+fn opening(indexed: &str) -> Option<usize> {
+    let mut depth = 0u32;
+    let found = indexed.char_indices().rev().find(|(_, c)| match c {
+        ']' => {
+            depth += 1;
+            false
+        }
+        '[' if depth > 0 => {
+            depth -= 1;
+            false
+        }
+        c => *c == '[',
+    });
+    found.map(|(at, _)| at)
 }
 
 /// Expressions with `->`, `.`, `[]`, and their end positions.
@@ -594,6 +614,11 @@ mod tests {
             expression("a->x = b->y;", ".y", false).as_deref(),
             Some("b->y")
         );
+        let line = "if (!letter.sent) sum += letter.weight;";
+        let weight = expression(line, "[0].weight", false);
+        assert_eq!(weight.as_deref(), Some("letter.weight"));
+        let of_array = expression("use(jobs[at[0]].state);", "[2].state", false);
+        assert_eq!(of_array.as_deref(), Some("jobs[at[0]].state"));
         assert_eq!(expression("list.push_back(v);", ".size", true), None);
         check("return x * y;", false, None);
         check("f(a);", false, None);
