@@ -1,4 +1,4 @@
-//! Values in words: each line of a program declares how the value that it writes is told, for every compiler.
+//! Told values: each line of a program declares how the value that it writes is told, for every compiler.
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path};
@@ -8,7 +8,7 @@ use unsnarl_trace::{Run, read_run};
 
 const SOURCE: &str = "values.cpp";
 
-/// What the writes of a line are told to do: `gauge.sum 0.75`.
+/// The writes of a line in words: `gauge.sum 0.75`.
 fn told(run: &Run, line: u32) -> Vec<String> {
     let here = run.events.iter().filter(|(_, event)| {
         event.kind.is_access() && event.kind.writes() && run.meta.site(event.site).line == line
