@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::{permission::Trusting, shard::ShardOption, test::TestArguments};
+use crate::{folder, permission::Trusting, shard::ShardOption, test::TestArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use unsnarl_core::{findings::Engine, pairs::Procedure};
@@ -135,6 +135,7 @@ pub struct DapArguments {
 #[derive(Args, Debug)]
 pub struct ReportArguments {
     /// The runs: a folder of runs, or a project with .unsnarl/runs [default: .]
+    #[arg(value_parser = folder::local("unsnarl-fleet report URL"))]
     pub place: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
@@ -233,7 +234,7 @@ pub struct RecordArguments {
     #[arg(long, value_name = "TEXT", conflicts_with = "show_output", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub stop_when: Option<String>,
     /// Folder for the runs
-    #[arg(long, value_name = "DIR", default_value = load::RUNS)]
+    #[arg(long, value_name = "DIR", default_value = load::RUNS, value_parser = folder::local("unsnarl-fleet record URL -- ./prog"))]
     pub out: PathBuf,
     /// File for the program's standard input [default: nothing]
     #[arg(long, value_name = "FILE")]
@@ -287,6 +288,7 @@ pub struct RecordArguments {
 #[derive(Args, Debug)]
 pub struct Explain {
     /// The runs: a folder of runs, a project with .unsnarl/runs, or a run file [default: .]
+    #[arg(value_parser = folder::local("unsnarl-fleet explain URL"))]
     pub place: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
@@ -513,7 +515,7 @@ pub enum ExplainFormat {
 pub struct PredictArguments {
     /// A run file, the name of a run in .unsnarl/runs, a folder of runs, or a project: then the newest
     /// passing runs of each program [default: .]
-    #[arg(conflicts_with = "command")]
+    #[arg(conflicts_with = "command", value_parser = folder::local(folder::FETCH))]
     pub place: Option<PathBuf>,
     /// File with patterns of your own, in addition to the built-in ones (docs/engines/predict.md)
     #[arg(long, value_name = "FILE")]
@@ -534,7 +536,7 @@ pub struct PredictArguments {
     #[arg(long)]
     pub all: bool,
     /// Folder for the runs that fail
-    #[arg(long, value_name = "DIR", default_value = load::RUNS)]
+    #[arg(long, value_name = "DIR", default_value = load::RUNS, value_parser = folder::local(folder::UPLOAD))]
     pub out: PathBuf,
     /// File for the program's standard input, if the run had one
     #[arg(long, value_name = "FILE")]
@@ -557,6 +559,7 @@ pub struct Verify {
     /// The fix: the id of an explanation, with :N for its N-th fix
     pub fix: String,
     /// The runs: a folder of runs, or a project with .unsnarl/runs [default: .]
+    #[arg(value_parser = folder::local(folder::FETCH))]
     pub place: Option<PathBuf>,
     /// Print the edit as a unified diff, for `patch -p0` or `git apply -p0`, and do nothing else
     #[arg(long, conflicts_with_all = ["build", "apply"])]
@@ -621,7 +624,7 @@ pub struct ReplayArguments {
     #[arg(long)]
     pub keep: bool,
     /// Folder for the run that a schedule, or --branches, gives
-    #[arg(long, value_name = "DIR", default_value = load::RUNS)]
+    #[arg(long, value_name = "DIR", default_value = load::RUNS, value_parser = folder::local(folder::UPLOAD))]
     pub out: PathBuf,
     /// File for the program's standard input, if the run had one
     #[arg(long, value_name = "FILE")]
@@ -663,7 +666,7 @@ pub struct ImportArguments {
     #[arg(long, value_name = "NAME")]
     pub of: Option<String>,
     /// Folder for the run
-    #[arg(long, value_name = "DIR", default_value = load::RUNS)]
+    #[arg(long, value_name = "DIR", default_value = load::RUNS, value_parser = folder::local(folder::UPLOAD))]
     pub out: PathBuf,
 }
 
@@ -685,6 +688,7 @@ pub struct Suppress {
     #[arg(long, value_name = "REASON")]
     pub because: String,
     /// Place of the runs, as for explain [default: .]
+    #[arg(value_parser = folder::local(folder::FETCH))]
     pub place: Option<PathBuf>,
 }
 

@@ -19,6 +19,7 @@ mod dsp;
 mod engines;
 mod explain;
 mod export;
+mod folder;
 mod gdb;
 mod guarded_by;
 mod header;

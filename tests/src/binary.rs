@@ -61,3 +61,13 @@ fn executable(line: &str) -> Option<PathBuf> {
     let path = message.pointer("/executable")?.as_str()?;
     named.then(|| PathBuf::from(path))
 }
+
+/// Python with the packages that `cargo xtask setup` installs.
+pub fn python() -> Result<PathBuf> {
+    let named = std::env::var_os("UNSNARL_TEST_PYTHON").map(PathBuf::from);
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+    let installed = cache.map(|cache| cache.join("unsnarl/tools/bin/python"));
+    let python = named.or(installed).filter(|python| python.exists());
+    python.context("run `cargo xtask setup` first: it installs Python's packages")
+}

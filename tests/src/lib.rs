@@ -13,6 +13,7 @@ pub mod mutants;
 pub mod page;
 pub mod program;
 pub mod shows;
+pub mod storage;
 pub mod walked;
 pub mod workspace;
 pub mod wrapped;

@@ -96,6 +96,14 @@ impl Workspace {
         Ok(command)
     }
 
+    /// `unsnarl-fleet` in this folder, not started yet.
+    pub fn fleet_command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Command> {
+        let mut command = Command::new(binary::unsnarl()?.with_file_name("unsnarl-fleet"));
+        command.args(arguments);
+        self.prepare(&mut command);
+        Ok(command)
+    }
+
     /// Runs `unsnarl` with these arguments to its end.
     pub fn unsnarl<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Finished> {
         Finished::of(self.unsnarl_command(arguments)?)

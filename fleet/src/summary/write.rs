@@ -42,7 +42,7 @@ pub enum SummaryError {
 }
 
 /// The table of a run. Equal runs give equal bytes.
-pub(super) fn table(run: &RunFacts, facts: &[(Fact, u64)]) -> Result<Vec<u8>, SummaryError> {
+pub fn table(run: &RunFacts, facts: &[(Fact, u64)]) -> Result<Vec<u8>, SummaryError> {
     let rows: Vec<SummaryRow<'_>> = facts
         .iter()
         .map(|(fact, count)| SummaryRow {

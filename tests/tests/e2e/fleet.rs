@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 use unsnarl_e2e::{
-    Finished, TestProgram, TestedCompiler, Workspace, binary::unsnarl, program::compile_with,
+    Finished, TestProgram, TestedCompiler, Workspace, binary::python, program::compile_with,
 };
 
 /// Reads the summaries and the queries as the page says, and prints an answer per line as JSON.
@@ -30,16 +30,6 @@ fn queries() -> Result<Vec<String>> {
     let blocks = page.split("```sql\n").skip(1);
     let blocks = blocks.filter_map(|block| block.split("```").next());
     Ok(blocks.map(str::to_owned).collect())
-}
-
-/// Python with polars.
-fn python() -> Result<PathBuf> {
-    let named = std::env::var_os("UNSNARL_TEST_PYTHON").map(PathBuf::from);
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
-    let installed = cache.map(|cache| cache.join("unsnarl/tools/bin/python"));
-    let python = named.or(installed).filter(|python| python.exists());
-    python.context("run `cargo xtask setup` first: it installs polars")
 }
 
 fn ask(workspace: &Workspace, folder: &str, build: &str) -> Result<Vec<Rows>> {
@@ -64,10 +54,7 @@ fn ask(workspace: &Workspace, folder: &str, build: &str) -> Result<Vec<Rows>> {
 }
 
 fn fleet(workspace: &Workspace, words: &[&str]) -> Result<Finished> {
-    let program = unsnarl()?.with_file_name("unsnarl-fleet");
-    let mut command = Command::new(program);
-    command.args(words).current_dir(workspace.path());
-    Finished::of(command)
+    Finished::of(workspace.fleet_command(words)?)
 }
 
 fn record(workspace: &Workspace, program: &str) -> Result<()> {

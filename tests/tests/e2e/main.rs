@@ -71,6 +71,7 @@ mod servers;
 mod shards;
 mod side_by_side;
 mod spurious;
+mod storages;
 mod suites;
 mod suppression;
 mod surroundings;
