@@ -96,6 +96,11 @@ pub enum Command {
     /// Nothing is executed. A cause is the same in another build while its functions and variables have the same names
     /// (docs/fleet.md). Exit status: 0 nothing failed, 1 runs failed, 2 usage or broken input.
     Report(ReportArguments),
+    /// Remove runs that show what others show: passing ones of an order that another run of their program has
+    ///
+    /// Failing runs, one run of each order and whatever cannot be read stay, and so do summaries and program models.
+    /// Exit status: 0 done, 1 something could not be read or removed (it is named), 2 usage.
+    Prune(PruneArguments),
     /// Serve an editor (the language server)
     Lsp(Lsp),
     /// Serve an editor that debugs a recorded run (the debug adapter, docs/debugging.md)
@@ -129,6 +134,20 @@ pub struct DapArguments {
     /// The user's decision about the program
     #[command(flatten)]
     pub trusting: Trusting,
+}
+
+/// `unsnarl prune`
+#[derive(Args, Debug)]
+pub struct PruneArguments {
+    /// The runs: a folder of runs, or a project with .unsnarl/runs
+    #[arg(value_parser = folder::local(folder::FETCH))]
+    pub place: PathBuf,
+    /// Only say what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Keep the runs whose names stand in this file, or in a file below this folder, such as regression tests
+    #[arg(long, value_name = "PATH")]
+    pub named_in: Vec<PathBuf>,
 }
 
 /// `unsnarl report`

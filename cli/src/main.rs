@@ -32,6 +32,7 @@ mod permission;
 mod pin;
 mod predict;
 mod propose;
+mod prune;
 mod record;
 mod replay;
 mod report;
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
         Command::Import(arguments) => import::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Prune(arguments) => prune::run(&arguments),
         Command::Suppress(arguments) => suppress::run(&arguments),
         Command::Lsp(_) => lsp::run(),
         Command::Dap(arguments) => dap::run(arguments.trusting),

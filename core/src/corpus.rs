@@ -12,7 +12,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, btree_map},
     sync::Arc,
 };
-use unsnarl_trace::{EventKind, FailureKind, Outcome, Run, RunScope};
+use unsnarl_trace::{EventKind, FailureKind, Outcome, Run, RunMeta, RunScope};
 
 /// Key of a corpus. Runs with equal keys can be compared.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -28,10 +28,15 @@ pub struct CorpusKey {
 impl CorpusKey {
     /// The key of a run.
     pub fn of(run: &Run) -> CorpusKey {
+        CorpusKey::of_meta(&run.meta)
+    }
+
+    /// The key of the run that this is about.
+    pub fn of_meta(meta: &RunMeta) -> CorpusKey {
         CorpusKey {
-            build_id: run.meta.build_id.clone(),
-            command: run.meta.command.clone(),
-            input_hash: run.meta.input_hash.clone(),
+            build_id: meta.build_id.clone(),
+            command: meta.command.clone(),
+            input_hash: meta.input_hash.clone(),
         }
     }
 }

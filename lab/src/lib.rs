@@ -17,6 +17,7 @@ pub mod offer;
 pub mod permission;
 pub mod perturb;
 pub mod pipeline;
+pub mod prune;
 pub mod sources;
 pub mod told;
 pub mod trial;

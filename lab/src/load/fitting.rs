@@ -32,11 +32,7 @@ pub(super) fn fitting(files: Vec<RunFile>, room: u64, left_out: &mut LeftOut) ->
     for file in files {
         let meta = read_meta(&file.path).ok();
         let fails = meta.as_ref().is_some_and(|meta| meta.outcome.is_failure());
-        let key = meta.map(|meta| CorpusKey {
-            build_id: meta.build_id,
-            command: meta.command,
-            input_hash: meta.input_hash,
-        });
+        let key = meta.as_ref().map(CorpusKey::of_meta);
         let [failing, others] = programs.entry(key).or_default();
         if fails {
             failing.push(file)
