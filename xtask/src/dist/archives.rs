@@ -1,6 +1,6 @@
 //! The archives of the tree, and their checksums.
 
-use super::{VERSION, copy, packaging};
+use super::{VERSION, copy, packaging, stage::PROGRAMS};
 use crate::shell::{command, commit_time, output, run as shell_run};
 use anyhow::{Context, Result};
 use std::{fs, path::Path, process::Command};
@@ -64,7 +64,9 @@ fn libraries(folder: &Path, usr: &Path) -> Result<String> {
     fs::write(work.join("debian/control"), "Source: unsnarl\n")?;
     let solver = usr.join("lib/unsnarl");
     let mut asked = within(&work, "dpkg-shlibdeps", &["-O"]);
-    asked.arg("-e").arg(usr.join("bin/unsnarl"));
+    for program in PROGRAMS {
+        asked.arg("-e").arg(usr.join("bin").join(program));
+    }
     for entry in fs::read_dir(&solver)? {
         asked.arg("-e").arg(entry?.path());
     }

@@ -1,4 +1,4 @@
-//! The foreign parts of a package: crates in the binary, packages of npm in the extension, and the solver.
+//! The foreign parts of a package: crates in the binaries, packages of npm in the extension, and the solver.
 
 use super::packaging;
 use crate::{setup, shell};
@@ -56,12 +56,14 @@ fn crates() -> Result<Vec<Part>> {
         .collect()
 }
 
-/// Names with versions of the crates in the binary: cargo's metadata also has what only tests take.
+/// Names with versions of the crates in the binaries: cargo's metadata also has what only tests take.
 fn linked() -> Result<BTreeSet<String>> {
     let words = [
         "tree",
         "--package",
         "unsnarl",
+        "--package",
+        "unsnarl-fleet",
         "--edges",
         "normal,no-proc-macro",
         "--target",

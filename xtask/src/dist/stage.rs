@@ -17,6 +17,9 @@ const PAGES: [&str; 5] = [
     "docs",
 ];
 
+/// Programs, by the names of their packages. What a fleet needs is linked into the second only.
+pub const PROGRAMS: [&str; 2] = ["unsnarl", "unsnarl-fleet"];
+
 /// Completions, each with the place where its shell looks.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/unsnarl"),
@@ -29,16 +32,20 @@ const NEOVIM: [&str; 6] = ["doc", "lsp", "lua", "plugin", "syntax", "README.md"]
 
 /// Builds everything, and fills the tree. The runtime and its header are in the binary.
 pub fn fill(tree: &Path) -> Result<()> {
-    shell_run(cargo(&[
-        "build",
-        "--release",
-        "--locked",
-        "--package",
-        "unsnarl",
-    ]))?;
     let binary = tree.join("bin/unsnarl");
-    copy(&shell::target()?.join("release/unsnarl"), &binary)?;
-    shell_run(tool("strip", &["--strip-unneeded"], &binary))?;
+    for name in PROGRAMS {
+        // One at a time: together the crates that both need would have the features of both.
+        shell_run(cargo(&[
+            "build",
+            "--release",
+            "--locked",
+            "--package",
+            name,
+        ]))?;
+        let program = tree.join("bin").join(name);
+        copy(&shell::target()?.join("release").join(name), &program)?;
+        shell_run(tool("strip", &["--strip-unneeded"], &program))?;
+    }
     solver(tree)?;
     manual(tree, &binary)?;
     editors(tree)?;
