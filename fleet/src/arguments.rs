@@ -39,7 +39,14 @@ pub enum FleetCommand {
     /// explain`
     ///
     /// Exit status: that of `unsnarl explain`; 2 also if it is 0 and some run could not be fetched.
-    Explain(StoredRuns),
+    Explain {
+        /// Fetch only what explains the failures with this signature: a few failing runs, and the passing ones nearest to
+        /// them (the engine chooses)
+        #[arg(long, value_name = "ID", value_parser = signature)]
+        signature: Option<String>,
+        #[command(flatten)]
+        asked: StoredRuns,
+    },
     /// Report the causes of the failures of runs that lie at a URL: fetches those that are not there into the cache, and
     /// calls `unsnarl report`
     ///
@@ -50,6 +57,25 @@ pub enum FleetCommand {
     /// Exit status: that of `unsnarl record`; 2 also if some file could not be copied. What could not be copied stays, in
     /// a folder that is named.
     Record(StoredRuns),
+    /// Ask a question about summaries: pairs, procedure-one, signatures and others, of folders and URLs
+    ///
+    /// `unsnarl-fleet-engine` answers it, a program of its own; ask --help is its help.
+    ///
+    /// Exit status: 0 answered, 1 answered without some summaries (each is named), 2 usage, or no answer.
+    #[command(disable_help_flag = true)]
+    Ask {
+        /// The question, folders and URLs of summaries, and options of the engine
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+}
+
+/// Takes the id of a way to fail, which has sixteen hexadecimal digits.
+fn signature(text: &str) -> Result<String, &'static str> {
+    let is_id = text.len() == 16 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_id
+        .then(|| text.to_owned())
+        .ok_or("an id has sixteen hexadecimal digits")
 }
 
 /// A URL, and the words of another command.

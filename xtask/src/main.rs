@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask setup | demo | test | deny | dist | book | fuzz | bench | codegen | real | corpora
+//! The project's own commands: `cargo xtask setup | demo | test | deny | dist | fleet | book | fuzz | bench | codegen | real | corpora
 //! | gate | measure`.
 //!
 //! Everything here works from a clone in any folder, keeps to `CARGO_TARGET_DIR`, and leaves nothing
@@ -10,6 +10,7 @@ mod corpora;
 mod demo;
 mod deny;
 mod dist;
+mod fleet;
 mod fuzz;
 mod gate;
 mod language;
@@ -24,6 +25,7 @@ mod test;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use dist::DistStep;
+use fleet::FleetStep;
 use setup::{MissingTool, Scope};
 use test::TestExtent;
 
@@ -109,6 +111,12 @@ enum XtaskCommand {
         #[arg(long = "try")]
         tries: bool,
     },
+    /// Checks, builds and tests the engine for questions over a fleet, which no other command builds (minutes)
+    Fleet {
+        /// Measure its answers about made-up summaries instead: up to 100,000 runs
+        #[arg(long)]
+        measure: bool,
+    },
     /// Builds the guide, in target/book
     Book,
     /// Checks the dependencies of the crates, the functions that core calls, and the language of doc comments
@@ -135,6 +143,11 @@ fn main() -> Result<()> {
             if tries { DistStep::Try } else { DistStep::Make },
             MissingTool::from_flag(yes),
         ),
+        XtaskCommand::Fleet { measure } => fleet::run(if measure {
+            FleetStep::Measure
+        } else {
+            FleetStep::Test
+        }),
         XtaskCommand::Book => book::run(),
         XtaskCommand::Gate => gate::run(),
         XtaskCommand::Measure => measure::run(),

@@ -1,11 +1,11 @@
 //! `unsnarl-fleet explain` and `report`: other commands on runs that are fetched for them.
 
-use super::{cache, runtime, status, tell, unsnarl, with_failures};
+use super::{asked::choose, cache, runtime, status, tell, unsnarl, with_failures};
 use crate::arguments::StoredRuns;
 use anyhow::Result;
 use std::process::ExitCode;
 use unsnarl_fleet::{
-    storage::RunStorage,
+    storage::{ObjectName, RunStorage},
     sync::{LocalRuns, mirror},
 };
 
@@ -13,7 +13,26 @@ use unsnarl_fleet::{
 pub fn run(command: &str, asked: &StoredRuns) -> Result<ExitCode> {
     let storage = RunStorage::open(&asked.url)?;
     let folder = LocalRuns::new(&cache(&storage, "runs")?);
-    let report = runtime()?.block_on(mirror(&storage, &folder))?;
+    call(command, asked, (&storage, &folder), |_| true)
+}
+
+/// The same, for the runs that explain one way to fail.
+pub fn run_chosen(command: &str, signature: &str, asked: &StoredRuns) -> Result<ExitCode> {
+    let storage = RunStorage::open(&asked.url)?;
+    let folder = LocalRuns::new(&cache(&storage, signature)?);
+    let chosen = choose(&storage, signature)?;
+    call(command, asked, (&storage, &folder), |name| {
+        chosen.contains(name.as_str())
+    })
+}
+
+fn call(
+    command: &str,
+    asked: &StoredRuns,
+    (storage, folder): (&RunStorage, &LocalRuns),
+    is_wanted: impl Fn(&ObjectName) -> bool,
+) -> Result<ExitCode> {
+    let report = runtime()?.block_on(mirror(storage, folder, is_wanted))?;
     tell(&report);
     let mut called = unsnarl(command);
     called.arg(folder.folder()).args(&asked.words);

@@ -1,5 +1,6 @@
 //! The commands, and what several of them say.
 
+pub mod asked;
 pub mod fetched;
 pub mod recorded;
 pub mod summarize;
@@ -16,7 +17,7 @@ use tokio::runtime::Runtime;
 use unsnarl_fleet::{storage::RunStorage, sync::SyncReport};
 use unsnarl_trace::own_folder::Purpose;
 
-/// What waits for storages.
+/// The threads that wait for storages.
 fn runtime() -> Result<Runtime> {
     Runtime::new().context("cannot start the threads that wait for the storage")
 }
@@ -53,13 +54,17 @@ fn plain(letter: char) -> char {
 
 /// A command of the `unsnarl` beside this program, or of the one on the `PATH`.
 fn unsnarl(command: &str) -> Command {
-    let own = env::current_exe().ok();
-    let beside = own.and_then(|own| Some(own.parent()?.join("unsnarl")));
-    let beside = beside.filter(|path| path.is_file());
-    let program = beside.map_or_else(|| OsString::from("unsnarl"), Into::into);
-    let mut unsnarl = Command::new(program);
+    let mut unsnarl = beside_or_path("unsnarl");
     unsnarl.arg(command);
     unsnarl
+}
+
+/// The program of this name beside this one, or the one on the `PATH`.
+fn beside_or_path(name: &str) -> Command {
+    let own = env::current_exe().ok();
+    let beside = own.and_then(|own| Some(own.parent()?.join(name)));
+    let beside = beside.filter(|path| path.is_file());
+    Command::new(beside.map_or_else(|| OsString::from(name), Into::into))
 }
 
 /// Waits for it; returns its exit status.

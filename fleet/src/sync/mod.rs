@@ -119,9 +119,15 @@ async fn fetch(
     Ok(each(pending, copy).await)
 }
 
-/// Makes a folder of a cache equal to the storage: also removes files that the storage does not have.
-pub async fn mirror(from: &RunStorage, to: &LocalRuns) -> Result<SyncReport, SyncError> {
-    let stored = from.list().await?;
+/// Makes a folder of a cache equal to the storage, as far as names are wanted: also removes files that the storage does not
+/// have, or that are not wanted.
+pub async fn mirror(
+    from: &RunStorage,
+    to: &LocalRuns,
+    is_wanted: impl Fn(&ObjectName) -> bool,
+) -> Result<SyncReport, SyncError> {
+    let mut stored = from.list().await?;
+    stored.retain(|name, _| is_wanted(name));
     for name in to.list()?.keys().filter(|name| !stored.contains_key(name)) {
         to.remove(name)?;
     }
