@@ -3,7 +3,7 @@
 mod call;
 mod told;
 
-pub use told::{ToldValue, ValueKind, bits_in_words, is_freed, old_value, value, value_at};
+pub use told::{ToldValue, ValueKind, bits_in_words, old_value, value, value_at};
 
 use crate::explanation::Place;
 use unsnarl_trace::{

@@ -13,7 +13,7 @@ pub fn step(explained: &ExplainedFact, step: &Step) -> String {
     // An update's two values need no variable before them.
     let one_value = step.access_kind().filter(|kind| *kind != EventKind::Rmw);
     let did = match (one_value.map(verb), &step.value) {
-        _ if name.is_empty() || is_said(&step.effect, &name) => step.effect.clone(),
+        _ if name.is_empty() || is_said(step, &name) => step.effect.clone(),
         (Some(verb), Some(value)) if value.is_known() => format!("{verb} {name} = {value}"),
         (Some(verb), Some(value)) => format!("{verb} {name} ({value})"),
         _ => format!("{} ({name})", step.effect),
@@ -27,8 +27,9 @@ pub fn step(explained: &ExplainedFact, step: &Step) -> String {
 }
 
 /// Returns whether an effect names the variable already: `frees the block` says no less than *a heap block*.
-fn is_said(effect: &str, name: &str) -> bool {
-    effect.contains(name) || name == A_BLOCK && effect.ends_with(" the block")
+fn is_said(step: &Step, name: &str) -> bool {
+    let frees = step.access_kind() == Some(EventKind::Free);
+    step.effect.contains(name) || name == A_BLOCK && frees
 }
 
 /// The description of a site: the steps at its line, or what it is when it is no step.

@@ -6,7 +6,7 @@ use crate::{
     claims::{Operation, Visit},
     corpus::{Corpus, RunSummary},
     explanation::{FailurePlace, Place, Role, SiteMark, Step},
-    facts::{self, ToldValue, ValueKind},
+    facts::{self, ToldValue},
     failed,
     mining::trace::line_hash,
     orders::{HappensBefore, Orders},
@@ -154,27 +154,11 @@ impl<'a> View<'a> {
         let event = self.event(row);
         let pointer = facts::holds_pointers(&self.run, self.orders.accesses().of(event.location))
             || event.size == 8 && facts::mentions_null(&self.run.meta.site(event.site).text);
-        if facts::is_left_by_free(event.value, event.size) && self.is_freed(row) {
-            return Some(ToldValue::new("freed memory", ValueKind::Freed));
-        }
-        let value = facts::value(&self.run, &event, pointer)?;
+        let value = facts::value_at(&self.run, row, pointer)?;
         Some(match facts::measure(self.run.location(event.location)) {
             Some(what) => ToldValue::new(format!("{what} {value}"), value.kind),
             None => value,
         })
-    }
-
-    /// Returns whether a row's block was freed before it.
-    fn is_freed(&self, row: EventId) -> bool {
-        let block = |location| self.run.block(location);
-        let own = block(self.event(row).location);
-        let before = self.run.events.iter().take_while(|(other, _)| *other < row);
-        let changes = before.filter(|(_, event)| {
-            matches!(event.kind, EventKind::Alloc | EventKind::Free) && block(event.location) == own
-        });
-        changes
-            .last()
-            .is_some_and(|(_, event)| event.kind == EventKind::Free)
     }
 
     /// Clause about a wait that never ended: `main.1 waits for ever at line 18`.
@@ -206,7 +190,7 @@ impl<'a> View<'a> {
     pub fn read_value(&self, row: EventId) -> Option<ToldValue> {
         let event = self.event(row);
         match event.kind {
-            EventKind::Rmw => facts::bits_in_words(event.old?, event.size),
+            EventKind::Rmw => facts::old_value(&self.run, &event),
             _ => self.value(row),
         }
     }
@@ -265,8 +249,8 @@ impl<'a> View<'a> {
         }
         let new = self.value(row)?;
         Some(match (event.kind, event.old) {
-            (EventKind::Rmw, Some(old)) => {
-                let old = facts::bits_in_words(old, event.size);
+            (EventKind::Rmw, Some(_)) => {
+                let old = facts::old_value(&self.run, &event);
                 let old = old.map_or(String::new(), |old| old.text);
                 ToldValue::new(format!("{old} to {new}"), new.kind)
             }

@@ -81,7 +81,7 @@ pub fn value_at(run: &Run, row: EventId, pointer: bool) -> Option<ToldValue> {
 }
 
 /// Returns whether a row's block was freed before it, and not allocated again.
-pub fn is_freed(run: &Run, row: EventId) -> bool {
+fn is_freed(run: &Run, row: EventId) -> bool {
     let block = run.block(run.events.location(row));
     let changes = run.events.iter().filter(|(other, event)| {
         *other < row

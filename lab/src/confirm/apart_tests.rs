@@ -74,7 +74,7 @@ fn corpora(runs: &[(String, Arc<Run>)]) -> Corpora {
     corpora
 }
 
-/// What is told of a variable.
+/// The explanation that is told of a variable.
 fn told(corpus: &Corpus, name: &str) -> Explanation {
     let found = explain(corpus, &Budget::unlimited()).findings;
     let mut found = found.into_iter();

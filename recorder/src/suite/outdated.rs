@@ -17,8 +17,7 @@ impl FailingBuilds {
     pub fn read(folder: &Path) -> FailingBuilds {
         let mut failing = FailingBuilds::default();
         let files = RunFolder::new(folder).files().unwrap_or_default();
-        let candidates = files.iter().filter(|file| !file.name.starts_with("passed"));
-        for meta in candidates.filter_map(|file| read_meta(&file.path).ok()) {
+        for meta in files.iter().filter_map(|file| read_meta(&file.path).ok()) {
             if meta.outcome.is_failure() {
                 let builds = failing.by_command.entry(meta.command).or_default();
                 builds.push(meta.build_id);

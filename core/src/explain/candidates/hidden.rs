@@ -84,7 +84,7 @@ fn half_seen(view: &View, seen: &Dependency, read: EventId) -> Option<CoupledPai
     })
 }
 
-/// How many passing runs have it is not counted.
+/// The candidate; passing runs that have it are not counted.
 fn couple_candidate(view: &View, couple: CoupledPairs) -> Candidate {
     const BEHIND_OTHERS: u32 = 8;
     let (first, second) = (&couple.first, &couple.second);
