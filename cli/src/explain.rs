@@ -362,13 +362,17 @@ fn left_out(finding: &BuildFinding<'_>) -> Option<String> {
     ))
 }
 
+fn unexplained(finding: &BuildFinding<'_>) -> String {
+    render::unexplained(finding.corpus, &finding.unexplained, finding.stopped)
+}
+
 /// Remarks besides the explanations.
 fn remarks(finding: &BuildFinding<'_>) -> Vec<String> {
     let mut remarks: Vec<String> = finding.refuted.iter().map(render::refuted).collect();
     remarks.extend(left_out(finding));
     remarks.extend(ended(finding.stopped));
     if !finding.unexplained.is_empty() {
-        remarks.push(render::unexplained(finding.corpus, &finding.unexplained));
+        remarks.push(unexplained(finding));
     } else if finding.explanations.is_empty() && finding.suppressed.is_empty() && !finding.imported
     {
         remarks.push(render::nothing_failed(finding.corpus));
@@ -434,10 +438,7 @@ fn print_finding(finding: &BuildFinding<'_>, why: bool) {
         }
     }
     if !finding.unexplained.is_empty() {
-        out!(
-            "{}",
-            render::unexplained(finding.corpus, &finding.unexplained)
-        );
+        out!("{}", unexplained(finding));
     }
 }
 

@@ -85,7 +85,11 @@ fn told(finding: &BuildFinding<'_>) -> String {
         })
         .collect();
     if !finding.unexplained.is_empty() {
-        text.push_str(&render::unexplained(finding.corpus, &finding.unexplained));
+        text.push_str(&render::unexplained(
+            finding.corpus,
+            &finding.unexplained,
+            finding.stopped,
+        ));
     } else if finding.explanations.is_empty() {
         text.push_str(&render::nothing_failed(finding.corpus));
     }

@@ -245,11 +245,14 @@ impl RunStore {
                 answers.outdated += corpus.failing().count();
                 continue;
             }
-            let findings = explain(corpus, budget).findings;
+            let explained = explain(corpus, budget);
+            let findings = explained.findings;
             let passing: Arc<[String]> = corpus.passing().map(|run| run.name.clone()).collect();
-            answers
-                .unexplained
-                .extend(unexplained::of_corpus(corpus, &findings));
+            answers.unexplained.extend(unexplained::of_corpus(
+                corpus,
+                &findings,
+                explained.stopped,
+            ));
             for explanation in findings {
                 // What hovers tell has to be of the run that the steps are from, where that is at hand.
                 let mut shown_by = iter::once(&explanation.run)

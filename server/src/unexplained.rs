@@ -4,7 +4,7 @@ use crate::{extensions::count, facts::recorded_file, follow::Recorded};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
-use unsnarl_core::{Corpus, Explanation, FailurePlace, render};
+use unsnarl_core::{Corpus, Explanation, FailurePlace, StopReason, render};
 use unsnarl_trace::Run;
 
 /// Runs that fail at one place, for an unknown reason.
@@ -62,7 +62,11 @@ impl UnexplainedFailure {
 }
 
 /// The failures of a corpus that none of the findings is about.
-pub fn of_corpus(corpus: &Corpus, findings: &[Explanation]) -> Vec<Arc<UnexplainedFailure>> {
+pub fn of_corpus(
+    corpus: &Corpus,
+    findings: &[Explanation],
+    stopped: StopReason,
+) -> Vec<Arc<UnexplainedFailure>> {
     let mut places = BTreeMap::<_, UnexplainedRuns>::new();
     for name in unsnarl_core::unexplained(corpus, findings) {
         let run = corpus.get(&name);
@@ -75,7 +79,7 @@ pub fn of_corpus(corpus: &Corpus, findings: &[Explanation]) -> Vec<Arc<Unexplain
         let kept = kept.or_insert_with(|| UnexplainedRuns {
             failure: failure.clone(),
             runs: Vec::new(),
-            next: render::next_for_unexplained(corpus).to_owned(),
+            next: render::next_for_unexplained(corpus, stopped).to_owned(),
         });
         kept.runs.push(name);
     }

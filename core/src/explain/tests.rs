@@ -26,6 +26,7 @@ fn check(passing: &[&str], failing: &[&str], expected: Expect) {
     text.push_str(&render::unexplained(
         &corpus,
         &unexplained(&corpus, &outcome.findings),
+        outcome.stopped,
     ));
     assert!(
         text.lines().all(|line| line.chars().count() <= 100),

@@ -2,6 +2,7 @@
 
 use super::{MOST_COLUMN, certainty, decided, elsewhere, next_step, runs};
 use crate::{
+    budget::StopReason,
     callers,
     corpus::Corpus,
     diagnosis::{Counterexample, ExperimentProgress, PassedOver, Shows},
@@ -380,9 +381,12 @@ pub fn nothing_failed(corpus: &Corpus) -> String {
     text
 }
 
-/// Advice for failing runs without an explanation, in a sentence.
-pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
+/// Advice for failing runs without an explanation after an analysis that ended for this reason, in a sentence.
+pub fn next_for_unexplained(corpus: &Corpus, stopped: StopReason) -> &'static str {
     match corpus.counts().passing() {
+        _ if matches!(stopped, StopReason::OutOfTime | StopReason::Cancelled) => {
+            "The analysis did not come to an end: with more time it may find a cause."
+        }
         0 => {
             "There was no passing run to compare with: record more runs, or take in those that were left out."
         }
@@ -396,7 +400,7 @@ pub fn next_for_unexplained(corpus: &Corpus) -> &'static str {
 }
 
 /// Message about failing runs without an explanation.
-pub fn unexplained(corpus: &Corpus, names: &[String]) -> String {
+pub fn unexplained(corpus: &Corpus, names: &[String], stopped: StopReason) -> String {
     let Some(run) = names.first().and_then(|name| corpus.get(name)) else {
         return String::new();
     };
@@ -413,7 +417,7 @@ pub fn unexplained(corpus: &Corpus, names: &[String]) -> String {
         1 => String::new(),
         n => format!(" (and {} more)", n - 1),
     };
-    let next = next_for_unexplained(corpus);
+    let next = next_for_unexplained(corpus, stopped);
     format!(
         "{}{more} failed without an explanation: {message}{at}.\n{next}\n",
         run.name
