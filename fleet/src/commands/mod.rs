@@ -39,17 +39,12 @@ fn tell(report: &SyncReport) {
 
 /// The folder in the cache for what lies at a URL.
 fn cache(storage: &RunStorage, purpose: &str) -> Result<PathBuf> {
-    let name: String = storage.url().chars().map(plain).collect();
+    let name = storage.url().replace('%', "%25").replace('/', "%2F");
     Ok(Purpose::Cache
         .folder()?
         .join("fleet")
         .join(name)
         .join(purpose))
-}
-
-/// The letter, or one that is in no URL's scheme, bucket or path where it would end a folder's name.
-fn plain(letter: char) -> char {
-    if letter == '/' { '+' } else { letter }
 }
 
 /// A command of the `unsnarl` beside this program, or of the one on the `PATH`.

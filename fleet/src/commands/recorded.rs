@@ -9,18 +9,23 @@ use unsnarl_fleet::{
     sync::{LocalRuns, SyncReport, upload},
 };
 
-/// Records into a folder of the cache, and copies from there. Runs of an earlier campaign that could not be copied are
-/// still there, and are tried again.
+/// Records into a folder of its own in the cache, and copies from there: other campaigns for the same storage may go on at the
+/// same time. A folder of which something could not be copied stays.
 pub fn run(asked: &StoredRuns) -> Result<ExitCode> {
     let storage = RunStorage::open(&asked.url)?;
-    let folder = cache(&storage, "recorded")?;
+    let all = cache(&storage, "recorded")?;
+    fs::create_dir_all(&all)?;
+    let own = tempfile::Builder::new().prefix("runs-").tempdir_in(&all)?;
+    // Whatever ends this process, what was recorded stays.
+    let folder = own.keep();
     let mut called = unsnarl("record");
     called
         .args(["--summaries", "--out"])
         .arg(&folder)
         .args(&asked.words);
     let recorded = status(called)?;
-    if !folder.is_dir() {
+    if fs::read_dir(&folder)?.next().is_none() {
+        fs::remove_dir(&folder)?;
         return Ok(ExitCode::from(recorded));
     }
     let uploaded = runtime()?.block_on(upload(&LocalRuns::new(&folder), &storage));

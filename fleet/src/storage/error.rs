@@ -1,4 +1,4 @@
-//! What keeps objects from being written or read, with what to do next.
+//! Errors that keep objects from being written or read, with what to do next.
 
 use object_store::Error;
 use std::error;

@@ -23,11 +23,7 @@ pub struct LocalRuns {
 impl LocalRuns {
     /// The runs in a folder, or those of a project. The folder need not be there.
     pub fn new(folder: &Path) -> LocalRuns {
-        let project = RunFolder::of_project(folder);
-        let runs = match project.path().is_dir() {
-            true => project.path().to_owned(),
-            false => folder.to_owned(),
-        };
+        let runs = RunFolder::at(folder).path().to_owned();
         LocalRuns {
             models: program::folder(&runs),
             runs,

@@ -24,19 +24,8 @@ fn recorded() -> Result<Workspace> {
     let workspace = Workspace::new()?;
     let source = TestProgram::open("bank_account")?.source;
     compile_with(&workspace, &source, "bank", TestedCompiler::Gcc, &[])?;
-    let words = [
-        "record",
-        "-n",
-        "24",
-        "--seed",
-        "5",
-        "--summaries",
-        "--out",
-        "runs",
-        "--",
-        "./bank",
-    ];
-    workspace.unsnarl(&words)?.exits(1)?;
+    let options = ["-n", "24", "--summaries", "--out", "runs"];
+    workspace.record(&options, "./bank")?.exits(1)?;
     Ok(workspace)
 }
 
