@@ -8,10 +8,7 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
-use unsnarl_lab::{
-    load::RUNS,
-    prune::{KeepReason, PrunePlan, names_in, plan},
-};
+use unsnarl_lab::prune::{KeepReason, PrunePlan, names_in, plan};
 use unsnarl_trace::{RunFile, RunFolder, files::read_regular};
 
 /// Most bytes of a file in which names of runs are looked for.
@@ -19,7 +16,7 @@ const MOST: u64 = 64 << 20;
 
 /// Removes runs, or says which ones it would remove.
 pub fn run(arguments: &PruneArguments) -> Result<ExitCode> {
-    let folder = folder(&arguments.place);
+    let folder = RunFolder::at(&arguments.place);
     let files = folder.files().with_context(|| cannot_read(folder.path()))?;
     ensure!(
         !files.is_empty(),
@@ -42,12 +39,6 @@ pub fn run(arguments: &PruneArguments) -> Result<ExitCode> {
     }
     print(&plan, arguments.dry_run);
     Ok(ExitCode::from(u8::from(failed)))
-}
-
-/// The folder of runs, or that of a project.
-fn folder(place: &Path) -> RunFolder {
-    let within = place.join(RUNS);
-    RunFolder::new(if within.is_dir() { &within } else { place })
 }
 
 fn cannot_read(path: &Path) -> String {

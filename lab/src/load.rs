@@ -202,13 +202,11 @@ fn in_folder(
     loaded: &mut Loaded,
     choose: impl FnOnce(Vec<RunFile>, &mut LeftOut) -> Vec<RunFile>,
 ) -> Result<()> {
-    let runs = place.unwrap_or(Path::new("")).join(RUNS);
-    let folder = match place {
-        Some(place) if !runs.is_dir() => place,
-        _ => &runs,
-    };
+    let own = || RunFolder::of_project(Path::new(""));
+    let runs = place.map_or_else(own, RunFolder::at);
+    let folder = runs.path();
     let shown = folder.display();
-    let files = RunFolder::new(folder)
+    let files = runs
         .files()
         .with_context(|| format!("cannot read the folder {shown}"))?;
     if files.is_empty() {

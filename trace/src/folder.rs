@@ -122,6 +122,15 @@ impl RunFolder {
         RunFolder::new(root.join(HOME).join("runs"))
     }
 
+    /// The folder that a place names: that of a project's runs where the project has one, else the place itself.
+    pub fn at(place: &Path) -> RunFolder {
+        let project = RunFolder::of_project(place);
+        match project.path().is_dir() {
+            true => project,
+            false => RunFolder::new(place),
+        }
+    }
+
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
