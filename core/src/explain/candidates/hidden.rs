@@ -1,7 +1,7 @@
 //! Steps of a thread that are interrupted by another one, where a third thread, which runs the same code, hides it: its write
 //! comes first, so that the second access of the interrupted thread depends on that, and not on the interruption.
 
-use super::{Candidate, Story, add, apart, candidate, keep_best};
+use super::{Candidate, Story, UNRELATED, add, apart, candidate, distance, keep_best};
 use crate::{
     Budget,
     budget::Poll,
@@ -23,7 +23,11 @@ pub(super) fn hidden(view: &View, budget: &Budget) -> Vec<Candidate> {
     let (mut found, mut poll) = (Vec::new(), Poll::new(budget));
     dependencies(&view.run, view.orders.accesses(), |seen| {
         let is_seen = seen.kind == DependencyKind::Flow && seen.direct;
-        if !is_seen || poll.is_over() || view.is_forced(seen.head, seen.tail) {
+        // Only a change that flowed into the failure is told.
+        if !is_seen || distance(view, &[seen.tail]) == UNRELATED || poll.is_over() {
+            return;
+        }
+        if view.is_forced(seen.head, seen.tail) {
             return;
         }
         for read in reads_with(view, &seen) {
@@ -39,6 +43,9 @@ pub(super) fn hidden(view: &View, budget: &Budget) -> Vec<Candidate> {
 fn reads_with(view: &View, seen: &Dependency) -> Vec<EventId> {
     let thread = view.thread(seen.tail);
     let locks = view.orders.locks_held(seen.tail);
+    if locks.is_empty() {
+        return Vec::new();
+    }
     let before = view.rows.before(thread, seen.tail).iter().rev().take(NEAR);
     let after = view.rows.after(thread, seen.tail).iter().take(NEAR);
     let is_with = |row: &EventId| {

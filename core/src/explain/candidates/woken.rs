@@ -49,14 +49,17 @@ impl Woken {
 
 /// The last waits of the failing thread that ended this way, and of threads whose later writes flowed into the failure.
 fn woken_in_vain(view: &View) -> Vec<Woken> {
+    /// Stories, and waits that are looked at for them, the nearest to the failure.
     const MOST: usize = 8;
+    const LOOKED_AT: usize = 256;
     let wakes = view.run.events.iter().map(|(row, _)| row);
     let wakes = wakes.filter(|&row| {
         let event = view.event(row);
         row < view.failure && event.kind == EventKind::Wake && event.value == Some(Value::Bits(0))
     });
     let wakes: Vec<EventId> = wakes.collect();
-    let stories = wakes.into_iter().rev().filter_map(|wake| {
+    let nearest = wakes.into_iter().rev().take(LOOKED_AT);
+    let stories = nearest.filter_map(|wake| {
         let story = in_vain(view, wake).filter(|_| matters(view, wake))?;
         Some(Woken { story, wake })
     });
