@@ -5,7 +5,7 @@ use crate::facts;
 use unsnarl_trace::EventId;
 
 /// The block that an access uses, in words: `*job` where the line has `job->steps`, or where the thread has read the pointer
-/// `job` at `pointer`; otherwise by its allocation.
+/// `job` at `pointer`; otherwise by its allocation, as what a container keeps for itself: the line's pointers lead elsewhere.
 pub(super) fn used_block(view: &View, used: EventId, pointer: Option<EventId>) -> String {
     let place = view.place(used);
     let read = || pointer.and_then(|row| pointer_variable(view, row));
@@ -15,10 +15,19 @@ pub(super) fn used_block(view: &View, used: EventId, pointer: Option<EventId>) -
     };
     let location = view.run.location(view.event(used).location);
     let member = location.rsplit(['.', ')']).next().unwrap_or("");
-    let by_text = only_pointer(&place.text, member).map(str::to_owned);
+    let is_own = pointer.is_some_and(|row| is_held_by_a_container(view, row));
+    let by_text = only_pointer(&place.text, member).filter(|_| !is_own);
+    let by_text = by_text.map(str::to_owned);
     by_text
         .or_else(read)
         .map_or_else(block, |name| format!("*{name}"))
+}
+
+/// Returns whether a row reads the pointer of a container to what it keeps: the text of a string, the elements of a vector. A
+/// pointer that is an element is the program's own.
+fn is_held_by_a_container(view: &View, row: EventId) -> bool {
+    let location = view.run.location(view.event(row).location);
+    !facts::is_in_no_container(location) && !location.ends_with(']')
 }
 
 /// The pointer variable that a row reads; none where it is a part of a container.
