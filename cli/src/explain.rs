@@ -24,6 +24,7 @@ use unsnarl_core::{
     beside::{Passing, passing as passing_order},
     render::{self, TextWidth},
     suppressions::{FILE, Suppressed},
+    told,
 };
 use unsnarl_lab::{
     Executing,
@@ -31,7 +32,6 @@ use unsnarl_lab::{
     load::{self, Loaded},
     pipeline::{self, BuildFinding, Rerun},
     sources::is_other,
-    told,
 };
 use unsnarl_trace::{OrderMode, shell};
 
@@ -105,9 +105,9 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
 /// Keeps what is told, so that other commands find it by its name.
 fn keep(findings: &[BuildFinding<'_>], loaded: &Loaded) {
     let explanations = findings.iter().flat_map(|finding| &finding.explanations);
-    if let Err(error) = told::keep(loaded, explanations) {
+    if let Err(error) = told::keep(&loaded.folder, explanations.cloned().collect()) {
         message::warning(&format!(
-            "explanations that experiments have found are not known by their ids to other commands: {error:#}"
+            "explanations that experiments have found are not known by their ids to other commands: {error}"
         ));
     }
 }

@@ -7,10 +7,7 @@ use std::{
     process::ExitCode,
 };
 use unsnarl_core::{Budget, Corpora, Explanation, RunSummary, explain};
-use unsnarl_lab::{
-    load::{self, Loaded},
-    told,
-};
+use unsnarl_lab::load::{self, Loaded};
 
 /// Writes down that a finding is harmless.
 pub fn run(arguments: &Suppress) -> Result<ExitCode> {
@@ -40,7 +37,8 @@ pub fn project(place: Option<&Path>) -> PathBuf {
 
 /// The explanation with this id, or the one of this run.
 fn find(loaded: &Loaded, named: &str) -> Result<Explanation> {
-    if let Some(told) = told::named(loaded, named) {
+    let mut told = loaded.told().into_iter();
+    if let Some(told) = told.find(|one| one.id == named) {
         return Ok(told);
     }
     let mut corpora = Corpora::default();

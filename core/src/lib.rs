@@ -33,6 +33,7 @@ pub mod pairs;
 pub mod predict;
 pub mod render;
 pub mod suppressions;
+pub mod told;
 
 pub use budget::{Budget, EngineOutcome, StopReason};
 pub use corpus::{Corpora, Corpus, CorpusKey, RunSummary};

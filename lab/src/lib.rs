@@ -19,7 +19,6 @@ pub mod perturb;
 pub mod pipeline;
 pub mod prune;
 pub mod sources;
-pub mod told;
 pub mod trial;
 
 use executable::ExecutionSettings;

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
     time::SystemTime,
 };
-use unsnarl_core::{Budget, Corpora, CorpusKey, RunSummary, builds};
+use unsnarl_core::{Budget, Corpora, CorpusKey, Explanation, RunSummary, builds, told};
 use unsnarl_trace::{Outcome, Run, RunFile, RunFolder, read_run};
 
 /// Default folder for runs.
@@ -49,6 +49,13 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// The explanations of these runs as they were told last.
+    #[must_use]
+    pub fn told(&self) -> Vec<Explanation> {
+        let names = self.runs.iter().map(|(name, _)| name.as_str());
+        told::all(&self.folder, &names.collect::<Vec<_>>())
+    }
+
     /// Summaries of the runs. When the time is over the runs that have none are let go; of those that come first, the
     /// shortest failing one and the shortest passing one always get theirs.
     pub fn summarize(&mut self, budget: &Budget) -> Corpora {

@@ -1,22 +1,15 @@
 //! Sources that runs were recorded of, and whether they are still the same.
 
-use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_trace::{
     Run,
-    files::{MOST_TEXT, read_regular, read_text},
+    files::{MOST_TEXT, read_regular, read_text, sha256},
 };
 
 /// Has the file another content than when it was recorded? Not when it cannot be read.
 #[must_use]
 pub fn is_other(file: &str, hash: &str) -> bool {
-    read_regular(file.as_ref(), MOST_TEXT).is_ok_and(|content| {
-        let now: String = Sha256::digest(content)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        now != hash
-    })
+    read_regular(file.as_ref(), MOST_TEXT).is_ok_and(|content| sha256(&content) != hash)
 }
 
 /// The texts of the sources of runs, as far as they are still those that were recorded.

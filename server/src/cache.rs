@@ -3,7 +3,7 @@
 //! There is one file for each run folder, below `.unsnarl/cache`. It is valid for exactly the run files that it was
 //! made from. A file that is damaged, of another version or about other files is ignored, and written anew.
 
-use crate::{confirming::ShownOutcome, follow::sha256, replace::replace, unexplained};
+use crate::{confirming::ShownOutcome, unexplained};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,8 +12,10 @@ use std::{
     time::UNIX_EPOCH,
 };
 use unsnarl_core::Explanation;
-use unsnarl_trace::files::read_text;
-use unsnarl_trace::folder::RunFile;
+use unsnarl_trace::{
+    files::{read_text, replace, sha256},
+    folder::RunFile,
+};
 
 /// Version of the file's content.
 const FORMAT: u32 = 3;

@@ -3,7 +3,7 @@
 use crate::confirmer::Confirmation;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_core::{Explanation, fixes::Fix};
+use unsnarl_core::{Explanation, Verdict, fixes::Fix};
 use unsnarl_trace::folder::RunFile;
 
 /// The results so far.
@@ -27,7 +27,7 @@ pub struct ShownOutcome {
     outcome: ConfirmOutcome,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 enum ConfirmOutcome {
     /// The explanation holds, or this one takes its place.
     Told(Box<Explanation>),
@@ -81,19 +81,47 @@ impl Confirming {
     ) {
         let ids: BTreeSet<&String> = asked.iter().map(|one| &one.id).collect();
         for one in asked {
-            let outcome = outcome(one, answer, &ids);
-            let name = match &outcome {
-                ConfirmOutcome::Told(told) => &told.run,
-                _ => &one.run,
-            };
-            let named = |name: &String| files.iter().find(|file| file.name == *name);
-            let run = named(name).or_else(|| one.runs.iter().find_map(named));
-            if let Some(run) = run.cloned() {
-                let before = one.fixes.clone();
-                let shown = ShownOutcome { before, outcome };
-                self.known
-                    .insert(one.id.clone(), KnownConfirmations { run, shown });
+            self.note(one, outcome(one, answer, &ids), files);
+        }
+    }
+
+    /// Takes over what was told of these explanations elsewhere, after executing them.
+    pub fn recall(
+        &mut self,
+        now: &[&Explanation],
+        told: Vec<Explanation>,
+        files: &BTreeSet<RunFile>,
+    ) {
+        let answer = Confirmation {
+            explanations: told.into_iter().filter(was_executed).collect(),
+            refuted: Vec::new(),
+        };
+        let ids: BTreeSet<&String> = now.iter().map(|one| &one.id).collect();
+        for one in now {
+            let outcome = outcome(one, &answer, &ids);
+            if matches!(outcome, ConfirmOutcome::Told(_)) && !self.has(one, &outcome) {
+                self.note(one, outcome, files);
             }
+        }
+    }
+
+    fn has(&self, one: &Explanation, outcome: &ConfirmOutcome) -> bool {
+        let known = self.known.get(&one.id);
+        known.is_some_and(|known| known.shown.outcome == *outcome)
+    }
+
+    fn note(&mut self, one: &Explanation, outcome: ConfirmOutcome, files: &BTreeSet<RunFile>) {
+        let name = match &outcome {
+            ConfirmOutcome::Told(told) => &told.run,
+            _ => &one.run,
+        };
+        let named = |name: &String| files.iter().find(|file| file.name == *name);
+        let run = named(name).or_else(|| one.runs.iter().find_map(named));
+        if let Some(run) = run.cloned() {
+            let before = one.fixes.clone();
+            let shown = ShownOutcome { before, outcome };
+            self.known
+                .insert(one.id.clone(), KnownConfirmations { run, shown });
         }
     }
 
@@ -108,6 +136,12 @@ impl Confirming {
             ConfirmOutcome::Told(told) => Some(merged(explanation, told, &known.shown.before)),
         }
     }
+}
+
+/// Was the program executed again for what was told?
+fn was_executed(told: &Explanation) -> bool {
+    let verdict = told.executed.as_ref().map(|executed| executed.verdict);
+    verdict.is_some_and(|verdict| verdict != Verdict::NotRun)
 }
 
 /// The result for one of the explanations.
@@ -148,5 +182,73 @@ fn merged(now: Explanation, told: &Explanation, before: &[Fix]) -> Explanation {
         runs: now.runs,
         also_fails: now.also_fails,
         ..told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::Arc, time::SystemTime};
+    use unsnarl_core::{Budget, Corpora, Execution, RunSummary, explain};
+    use unsnarl_trace::script;
+
+    const FAILING: &str = r#"
+        start main.1 add
+        main fork main.1 @1 main
+        main.1 R n =0 @4 add
+        main W n =1 @4 add
+        main.1 W n =1 @4 add
+        main join main.1 @5 main
+        main R n =1 @6 main
+        main fails @6 assertion
+    "#;
+
+    fn explanation() -> Explanation {
+        let run = Arc::new(script::parse(FAILING).unwrap());
+        let mut corpora = Corpora::default();
+        corpora.insert(RunSummary::new("failed-1".to_owned(), run));
+        let corpus = corpora.iter().next().unwrap();
+        let found = explain(corpus, &Budget::unlimited()).findings;
+        found.into_iter().next().unwrap()
+    }
+
+    fn executed(verdict: Verdict) -> Option<Execution> {
+        Some(Execution {
+            verdict,
+            other: String::new(),
+            is_recorded: false,
+            reason: String::new(),
+            next: String::new(),
+            says: Vec::new(),
+            counterexample: None,
+        })
+    }
+
+    #[test]
+    fn what_the_command_line_has_executed_is_shown() {
+        let files = BTreeSet::from([RunFile {
+            name: "failed-1".to_owned(),
+            path: "failed-1.arrow".into(),
+            len: 1,
+            modified: SystemTime::UNIX_EPOCH,
+        }]);
+        let now = explanation();
+        let mut confirming = Confirming::default();
+        let told = |verdict| Explanation {
+            executed: executed(verdict),
+            ..now.clone()
+        };
+        confirming.recall(&[&now], vec![told(Verdict::NotRun)], &files);
+        assert!(!confirming.knows(&now));
+        let confirmed = told(Verdict::Confirmed);
+        confirming.recall(&[&now], vec![confirmed.clone()], &files);
+        assert_eq!(confirming.add_known(now.clone()), Some(confirmed));
+        // Another story that experiments have borne out instead, of the same run.
+        let other = Explanation {
+            id: "other".to_owned(),
+            ..told(Verdict::Confirmed)
+        };
+        confirming.recall(&[&now], vec![other.clone()], &files);
+        assert_eq!(confirming.add_known(now), Some(other));
     }
 }

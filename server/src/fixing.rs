@@ -4,7 +4,6 @@ use crate::{
     cache::FixesRestOn,
     compiling::Compiling,
     facts::ExplainedFact,
-    follow::sha256,
     paths::{Root, candidates},
 };
 use std::{
@@ -16,8 +15,10 @@ use unsnarl_core::{
     Budget, Explanation,
     fixes::{self, Fix, Offered},
 };
-use unsnarl_trace::Run;
-use unsnarl_trace::files::read_text;
+use unsnarl_trace::{
+    Run,
+    files::{read_text, sha256},
+};
 
 /// The fixes worked out so far, by explanation.
 #[derive(Debug, Default)]

@@ -6,7 +6,6 @@
 
 use crate::{align::align, text::Text};
 use rustc_hash::FxHashMap;
-use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
 /// Facts of a run about a source file.
@@ -27,12 +26,6 @@ pub enum LineMap {
     Same,
     /// Recorded lines (from 1) that still exist, with their positions (from 0).
     Moved(FxHashMap<u32, usize>),
-}
-
-/// SHA-256 of a file's bytes, as run files write it.
-pub fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl LineMap {
@@ -145,6 +138,7 @@ fn from_known_lines(known: &[(u32, String)], current: &Text) -> LineMap {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use unsnarl_trace::files::sha256;
 
     fn recorded(text: &str, lines: &[u32]) -> Recorded {
         let split = Text::new(text);

@@ -55,7 +55,6 @@ mod places;
 mod pull;
 #[cfg(test)]
 mod random_edits;
-mod replace;
 mod runs;
 mod schedule;
 mod sources;

@@ -1,13 +1,15 @@
 //! The pages about classes of bugs, which diagnostics link to. The binary has them with it and writes them into the
 //! user's cache folder: that works without a network, and the pages are those of this version.
 
-use crate::{follow::sha256, replace::replace};
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 use unsnarl_core::BugKind;
-use unsnarl_trace::own_folder::{self, Purpose};
+use unsnarl_trace::{
+    files::{replace, sha256},
+    own_folder::{self, Purpose},
+};
 
 macro_rules! page {
     ($name:literal) => {

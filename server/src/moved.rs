@@ -3,7 +3,6 @@
 use crate::{
     config::Config,
     facts::ExplainedFact,
-    follow::sha256,
     paths::{Root, SourceMap, candidates},
     sources::Sources,
 };
@@ -12,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use unsnarl_trace::files::read_regular;
+use unsnarl_trace::files::{read_regular, sha256};
 
 /// The places of sources for runs of a folder.
 pub fn source_map(

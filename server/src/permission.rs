@@ -1,14 +1,16 @@
 //! Permissions of workspace folders to run their programs again. The user is asked once; the answer is kept among the
 //! user's own files, where no project can give itself the permission.
 
-use crate::replace::replace;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
 };
-use unsnarl_trace::{files::read_text, own_folder};
+use unsnarl_trace::{
+    files::{read_text, replace},
+    own_folder,
+};
 
 /// The answers by workspace folder: `true` if its programs may be run again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Diagnostics for clients that ask for them: in full, or a note that they have not changed.
 
-use crate::{follow::sha256, host::ServerState, marks::FileMarks, to_proto};
+use crate::{host::ServerState, marks::FileMarks, to_proto};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
@@ -12,6 +12,8 @@ use tower_lsp::lsp_types::{
     WorkspaceDiagnosticReport, WorkspaceDiagnosticReportResult, WorkspaceDocumentDiagnosticReport,
     WorkspaceFullDocumentDiagnosticReport, WorkspaceUnchangedDocumentDiagnosticReport,
 };
+
+use unsnarl_trace::files::sha256;
 
 /// The diagnostics of a file, and their name.
 struct PulledDiagnostics {

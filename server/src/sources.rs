@@ -2,7 +2,7 @@
 
 use crate::{
     document::OpenDocument,
-    follow::{LineMap, Recorded, sha256},
+    follow::{LineMap, Recorded},
     paths::{Root, candidates, moved},
     text::Text,
 };
@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use unsnarl_trace::files::read_regular;
+use unsnarl_trace::files::{read_regular, sha256};
 
 /// Size above which a file is not taken for a source that a person reads.
 const MAX_SOURCE_BYTES: u64 = 16 << 20;

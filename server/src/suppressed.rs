@@ -1,7 +1,6 @@
 //! The project's file of suppressions, which lists harmless findings: read when it changes, written at the user's
 //! command.
 
-use crate::replace::replace;
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -10,7 +9,7 @@ use unsnarl_core::{
     Explanation,
     suppressions::{FILE, Suppressions},
 };
-use unsnarl_trace::files::read_text;
+use unsnarl_trace::files::{read_text, replace};
 
 /// The reason that is written when none is given.
 const NO_REASON: &str = "called harmless in the editor";

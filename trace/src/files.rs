@@ -1,9 +1,11 @@
-//! Reading files that a folder of unknown origin names: regular files only, opened without waiting, up to a bound.
+//! Files: read where a folder of unknown origin names them, as regular files only, opened without waiting, up to a bound;
+//! replaced where others may be reading them, never written into.
 
 use rustix::fs::{Mode, OFlags, open};
+use sha2::{Digest, Sha256};
 use std::{
-    fs::{File, Metadata},
-    io::{self, ErrorKind, Read},
+    fs::{self, File, Metadata},
+    io::{self, ErrorKind, Read, Write},
     path::Path,
 };
 
@@ -47,6 +49,32 @@ pub fn read_text(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8"))
 }
 
+/// Puts a text into a file: written beside it and renamed, so that nobody reads half of it.
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let beside = path.with_file_name(name);
+    // What an earlier process of this number left, or somebody put there to be written through.
+    match fs::remove_file(&beside) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = File::options();
+    options
+        .write(true)
+        .create_new(true)
+        .open(&beside)?
+        .write_all(text.as_bytes())?;
+    fs::rename(&beside, path)
+}
+
+/// SHA-256 of bytes in hexadecimal digits, as run files have it of sources and programs.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn too_large(most: u64) -> io::Error {
     let words = match most >> 20 {
         0 => format!("it has more than {most} bytes"),
@@ -59,7 +87,7 @@ fn too_large(most: u64) -> io::Error {
 mod tests {
     use super::*;
     use rustix::fs::{CWD, FileType, mknodat};
-    use std::{fs, os::unix::fs::symlink};
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn whole_files_up_to_the_bound() {

@@ -14,7 +14,6 @@ use unsnarl_lab::{
     offer,
     pipeline::proposers,
     sources::sources,
-    told,
     trial::Failures,
 };
 use unsnarl_trace::Run;
@@ -81,7 +80,7 @@ fn told_before<'c>(
     loaded: &Loaded,
     id: &str,
 ) -> Option<(Explanation, &'c Corpus)> {
-    let told = told::named(loaded, id)?;
+    let told = loaded.told().into_iter().find(|one| one.id == id)?;
     let mut corpora = corpora.iter();
     let corpus = corpora.find(|corpus| corpus.get(&told.run).is_some())?;
     Some((told, corpus))

@@ -7,8 +7,8 @@ use crate::{
     trust::Trust,
     unexplained,
 };
-use std::{collections::BTreeSet, sync::Arc};
-use unsnarl_core::Explanation;
+use std::{collections::BTreeSet, path::Path, sync::Arc};
+use unsnarl_core::{Explanation, told};
 
 impl RunStore {
     /// The explanations that could be confirmed by running a program again, and were not yet.
@@ -40,6 +40,15 @@ impl RunStore {
         let asked: Vec<Explanation> = self.unconfirmed_of(facts, trust).cloned().collect();
         self.confirming.learn(&asked, answer, &self.files);
         self.kept = Some(String::new());
+    }
+
+    /// Takes over what the command line has told of the runs of a folder after executing them.
+    pub fn recall(&mut self, runs: &Path, facts: &FolderFacts) {
+        let names = self.files.iter().map(|file| file.name.as_str());
+        let told = told::all(runs, &names.collect::<Vec<_>>());
+        let now = facts.explained.iter().map(|one| &one.explanation);
+        self.confirming
+            .recall(&now.collect::<Vec<_>>(), told, &self.files);
     }
 
     /// The facts in their shown form: with the results of running programs again.
