@@ -13,6 +13,10 @@ use unsnarl_trace::{EventId, Run, ThreadId};
 /// shares near 85 % of 30 samples.
 const BETTER: f64 = 0.2;
 
+/// Least share of failing schedules with a story that is told rather than one that comes of it: what passes more often than
+/// it fails decides nothing.
+const MOSTLY: f64 = 0.5;
+
 /// Kinds of stories that may say no more than what the failing check reads.
 fn ends_with_a_look(kind: BugKind) -> bool {
     matches!(
@@ -176,6 +180,28 @@ impl TriedStory {
             && self.locations.is_subset(&other.locations)
     }
 
+    /// Does it blame more locations than another interruption, and still not all fails by it? What the rest adds may be chance.
+    fn only_adds_to(&self, other: &TriedStory) -> bool {
+        self.is_interruption
+            && other.is_interruption
+            && self.experiment.evidence.without.fails > 0
+            && other.locations.len() < self.locations.len()
+            && other.locations.is_subset(&self.locations)
+    }
+
+    /// Is it an interruption without which nothing fails, that is complete before an order of which it has a part? With that
+    /// order all fails since it goes on to what came of this.
+    fn leads_to(&self, other: &TriedStory) -> bool {
+        let (own, later) = (&self.experiment, &other.experiment);
+        self.is_interruption
+            && !other.is_interruption
+            && !other.is_use_after_free
+            && own.evidence.without.fails == 0
+            && own.evidence.with.value() > MOSTLY
+            && own.orders.complete < later.orders.complete
+            && !self.locations.is_disjoint(&other.locations)
+    }
+
     /// Is it an interruption without which nothing fails, and that lies within the steps of the other one, in a function which
     /// these call? What those have around it is how it comes about, or what comes of it.
     fn is_within(&self, other: &TriedStory) -> bool {
@@ -191,9 +217,8 @@ impl TriedStory {
     }
 
     /// Nothing fails without either, but only this one has a step that decides: the other may be a way there, or what
-    /// comes of it. What passes more often than it fails decides nothing.
+    /// comes of it.
     pub fn is_nearer_than(&self, other: &TriedStory) -> bool {
-        const MOSTLY: f64 = 0.5;
         let evidence = self.experiment.evidence;
         let may_come_of_it = self.is_symptom || self.is_use_after_free;
         evidence.is_cause()
@@ -227,13 +252,18 @@ impl TriedStory {
         let is_nearer = self.is_nearer_than(other) && known.is_necessary();
         let is_of_one_visit = self.is_of_one_visit(other);
         let is_within = self.is_within(other) && !self.spans_visits;
-        let is_farther = other.is_nearer_than(self) && !is_of_one_visit && !is_within
-            || other.is_of_one_visit(self) && more < BETTER
-            || other.is_within(self) && known.is_cause();
+        let leads_there = self.leads_to(other);
+        let is_farther =
+            other.is_nearer_than(self) && !is_of_one_visit && !is_within && !leads_there
+                || other.is_of_one_visit(self) && more < BETTER
+                || other.is_within(self) && known.is_cause()
+                || other.leads_to(self)
+                || self.only_adds_to(other) && more < BETTER;
         let is_better = more >= BETTER && !says_less
             || (is_nearer || self.is_part_of(other) || is_of_one_visit) && more > -BETTER / 2.0
             || explains_all
             || is_within
+            || leads_there
             || replaces_symptom && self.spans && is_cause
             || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
         own.tells() && is_better && !is_farther
