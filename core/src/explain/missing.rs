@@ -39,7 +39,8 @@ pub(super) fn half_done(
     let needs = Needs::absent(reader, setter_of(view, original), by);
     let seen = torn::seen_before(view, &needs)?;
     let other = (seen.store, seen.load);
-    Some(half_new(view, original, reader, other))
+    is_half(view, seen.store, reader, &needs.setter)
+        .then(|| half_new(view, original, reader, other))
 }
 
 /// Place of the write of passing runs.
@@ -71,7 +72,9 @@ pub(super) fn alone(
     if let Some(announced) = announcement(view, &needs) {
         return too_early(view, &announced, &needs);
     }
-    if let Some(other) = other_half(view, original, reader, &setter) {
+    if let Some(other) = other_half(view, original, reader, &setter)
+        && is_half(view, other.0, reader, &setter)
+    {
         return half_new(view, original, reader, other);
     }
     if never_comes(view, &setter, reader) {
@@ -423,6 +426,17 @@ fn other_half(
         }
     });
     found
+}
+
+/// Returns whether the thread of a write had not come to the line of another one since: where it had, its update was whole
+/// and what is missing belongs to a later one.
+fn is_half(view: &View, written: EventId, reader: EventId, setter: &Place) -> bool {
+    let own = view.rows.before(view.thread(written), reader).iter().rev();
+    let mut since = own.take_while(|&&row| row > written);
+    !since.any(|&row| {
+        let place = view.place(row);
+        view.event(row).kind.writes() && (place.line, &place.file) == (setter.line, &setter.file)
+    })
 }
 
 /// Explains that two variables were read while only one of them was new, and the run ended before the other
