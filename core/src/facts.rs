@@ -282,6 +282,17 @@ pub fn family(location: &str) -> String {
     family + rest
 }
 
+/// A location's [`family`], whichever thread has allocated its block: `heap(a.c:3).next` of `heap(a.c:3 by main.2 #1).next`.
+/// Threads that run the same code may change places.
+pub fn kin(location: &str) -> String {
+    let family = family(location);
+    let by = family
+        .split_once(" by ")
+        .filter(|_| Location::of(location).is_on_heap());
+    let kin = by.and_then(|(before, rest)| Some(format!("{before}){}", rest.split_once(')')?.1)));
+    kin.unwrap_or(family)
+}
+
 /// Returns whether these are different elements of one array, or parts of such elements, as `ring[2].kind`
 /// and `ring[3].value` are.
 pub fn are_elements(one: &str, other: &str) -> bool {

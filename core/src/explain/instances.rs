@@ -93,11 +93,16 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
         let early = too_early(run, reader.step, &absent);
         return Some(early.iter().any(|visit| !harmless.reads.contains(visit)));
     }
+    let overlap = overlap(explanation);
+    let is_had = |claim: &Claim| claim.is_had(&Trace::new(run, &Accesses::new(run)));
+    if let Some(claim) = overlap.filter(|claim| !is_in_order(claim)) {
+        return Some(is_had(claim));
+    }
     if let Some(interruption) = Interruption::of(explanation) {
         return Some(interruption.is_in(run));
     }
-    if let Some(claim) = overlap(explanation) {
-        return Some(claim.is_had(&Trace::new(run, &Accesses::new(run))));
+    if let Some(claim) = overlap {
+        return Some(is_had(claim));
     }
     if let (BugKind::UseAfterFree, [free, used]) = (explanation.kind, &blamed[..]) {
         return Some(is_used_after(run, free.step, used.step));
@@ -119,12 +124,12 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
 /// Returns whether a thread uses a block, as the one that is used, that another thread has freed at the line. Which use comes
 /// first after that is chance.
 fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
-    let family = facts::family(Location::of(&used.location).block());
+    let family = facts::kin(Location::of(&used.location).block());
     let mut freed: FxHashMap<&str, ThreadId> = FxHashMap::default();
     run.events.iter().any(|(row, event)| {
         let block = run.block(event.location);
         let by = freed.get(block).copied();
-        if by.is_none() && key_of(run, row) == Some(key(free)) && facts::family(block) == family {
+        if by.is_none() && key_of(run, row) == Some(key(free)) && facts::kin(block) == family {
             freed.insert(block, event.thread);
         }
         by.is_some_and(|by| by != event.thread)
@@ -135,6 +140,18 @@ fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
 fn overlap(explanation: &Explanation) -> Option<&Claim> {
     let mut claims = explanation.claims.iter().map(|counted| &counted.claim);
     claims.find(|claim| matches!(claim, Claim::Overlap { .. }))
+}
+
+/// Returns whether what overlaps comes between the two steps, one after the other. Where the claim is only that one comes
+/// after the first and one before the second, the explained run is one of several orders.
+fn is_in_order(claim: &Claim) -> bool {
+    matches!(
+        claim,
+        Claim::Overlap {
+            in_this_order: true,
+            ..
+        }
+    )
 }
 
 /// Successive blamed accesses of a variable by two threads.
@@ -218,7 +235,7 @@ impl<'r> Visits<'r> {
 fn too_early(run: &Run, reader: &Step, absent: &Absent) -> Vec<LineVisit> {
     let mut written: BTreeSet<LocationId> = BTreeSet::new();
     let mut visits: FxHashMap<(u16, LocationId), u32> = FxHashMap::default();
-    let family = facts::family(&reader.location);
+    let family = facts::kin(&reader.location);
     let early = run.events.iter().filter_map(|(_, event)| {
         let site = run.meta.site(event.site);
         if (&site.file, site.line) == (&absent.place.file, absent.place.line) && event.kind.writes()
@@ -227,7 +244,7 @@ fn too_early(run: &Run, reader: &Step, absent: &Absent) -> Vec<LineVisit> {
         }
         let is_it = (site.line, event.kind.name()) == (reader.place.line, reader.access.as_str())
             && site.file == reader.place.file
-            && facts::family(run.location(event.location)) == family;
+            && facts::kin(run.location(event.location)) == family;
         if !is_it {
             return None;
         }
