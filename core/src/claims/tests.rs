@@ -214,17 +214,23 @@ fn what_never_came_between_need_not_have_run() {
     check(
         &claim,
         &[READS_FIRST, WRITES_FIRST, ONE_ONLY],
-        &expect!["In none of 3 passing runs did line 75 come between lines 61 and 62."],
+        &expect![
+            "In none of 3 passing runs did line 75 come between lines 61 and 62 on the same data."
+        ],
     );
     check(
         &claim,
         &[READS_FIRST, BETWEEN],
-        &expect!["In 1 of 2 passing runs line 75 came between lines 61 and 62 too, without harm."],
+        &expect![
+            "In 1 of 2 passing runs line 75 came between lines 61 and 62 on the same data too, without harm."
+        ],
     );
     check(
         &claim,
         &[ONE_ONLY],
-        &expect!["In the only passing run line 75 did not come between lines 61 and 62."],
+        &expect![
+            "In the only passing run line 75 did not come between lines 61 and 62 on the same data."
+        ],
     );
     check(&claim, &[], &expect![""]);
 }
@@ -257,7 +263,7 @@ fn the_same_line_of_another_thread_is_named_as_such() {
         },
         &["main.1 R x =0 @9\nmain.1 W x =1 @9\nmain.2 R x =1 @9\nmain.2 W x =2 @9"; 2],
         &expect![
-            "In none of 2 passing runs did another thread's line 9 come between the read and the write of line 9."
+            "In none of 2 passing runs did another thread's line 9 come between the read and the write of line 9 on the same data."
         ],
     );
 }
@@ -275,13 +281,15 @@ fn two_steps_on_two_variables() {
     check(
         &overlap(true),
         &[old; 2],
-        &expect!["In none of 2 passing runs did lines 21 and 22 come between lines 9 and 12."],
+        &expect![
+            "In none of 2 passing runs did lines 21 and 22 come between lines 9 and 12 on the same data."
+        ],
     );
     check(
         &overlap(false),
         &[old; 2],
         &expect![
-            "In none of 2 passing runs did line 21 run after line 9, and line 22 before line 12."
+            "In none of 2 passing runs did line 21 run after line 9, and line 22 before line 12 on the same data."
         ],
     );
 }

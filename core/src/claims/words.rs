@@ -17,7 +17,7 @@ impl Counted {
             } => self.never_or(&Happening {
                 who: other(remote, [first, second]),
                 verb: COME,
-                where_to: format!("between {}", gap(first, second)),
+                where_to: format!("between {}{SAME}", gap(first, second)),
             }),
             Claim::Overlap {
                 first,
@@ -44,7 +44,7 @@ impl Counted {
             Claim::After { early, late, .. } => self.never_or(&Happening {
                 who: line(&late.place, &late.place),
                 verb: RUN,
-                where_to: format!("after {}", line(&early.place, &late.place)),
+                where_to: format!("after {}{SAME}", line(&early.place, &late.place)),
             }),
             Claim::BeforeBy {
                 early,
@@ -142,6 +142,8 @@ struct Happening {
     where_to: String,
 }
 
+/// Other elements and objects may have the same lines in that order.
+const SAME: &str = " on the same data";
 const COME: (&str, &str) = ("come", "came");
 const RUN: (&str, &str) = ("run", "ran");
 
@@ -156,13 +158,13 @@ fn overlapping(
         true => Happening {
             who: both(after_first, before_second, beside),
             verb: COME,
-            where_to: format!("between {}", gap(first, second)),
+            where_to: format!("between {}{SAME}", gap(first, second)),
         },
         false => Happening {
             who: of(after_first),
             verb: RUN,
             where_to: format!(
-                "after {}, and {} before {}",
+                "after {}, and {} before {}{SAME}",
                 of(first),
                 of(before_second),
                 of(second)

@@ -112,7 +112,7 @@ fn bank_account_with_two_critical_sections() {
                main    bank.c:79  assert(account.balance == 450);              reads 250, fails
 
               Both accesses hold `account.lock`, but withdraw releases it between them.
-              In none of 5 passing runs did line 41 come between lines 49 and 57.
+              In none of 5 passing runs did line 41 come between lines 49 and 57 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -172,7 +172,7 @@ fn table_cleared_too_early() {
                main.1  test.c:34  for (int i = 0; i < table->used; i++)  reads NULL, fails
 
               Nothing orders the two: main joins main.2 but not main.1 before.
-              In none of 6 passing runs did line 34 run after line 55.
+              In none of 6 passing runs did line 34 run after line 55 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -283,7 +283,7 @@ fn two_variables_half_new() {
                main.1  test.c:12  stats.count++;             writes 1
                main.2  test.c:23                             fails
 
-              In none of 5 passing runs did lines 21 and 22 come between lines 9 and 12.
+              In none of 5 passing runs did lines 21 and 22 come between lines 9 and 12 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );

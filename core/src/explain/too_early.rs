@@ -40,7 +40,7 @@ pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Expl
         gave(view, given.store, &flag),
         called_at(view, given.store, needs),
         view.words(reader),
-        took(view, given.load),
+        took(view, given, &flag),
         line(&view.place(given.load), &stored),
         accessed(view, reader, given.load, &name),
         line(&view.place(reader), &stored),
@@ -100,11 +100,14 @@ pub(super) fn called_at(view: &View, store: EventId, needs: &Needs) -> String {
     })
 }
 
-fn took(view: &View, load: EventId) -> &'static str {
-    match view.event(load).kind {
-        EventKind::SemWait => "took a unit of it",
-        EventKind::Wake => "woke up by it",
-        _ => "read it",
+/// Another thread may have gone on from what was stored: what was read is told then.
+fn took(view: &View, given: &Publication, name: &str) -> String {
+    let [store, load] = [given.store, given.load].map(|row| view.event(row));
+    match load.kind {
+        EventKind::SemWait => "took a unit of it".to_owned(),
+        EventKind::Wake => "woke up by it".to_owned(),
+        _ if load.value == store.value => "read it".to_owned(),
+        _ => format!("read {name}{}", view.equals_read(given.load)),
     }
 }
 

@@ -310,10 +310,15 @@ fn runs(explanation: &Explanation) -> String {
         (Some(first), 0 | 1) => format!("Fails so in {first}."),
         (Some(first), with) => format!("Fails so in {first} and {} more.", with - 1),
     };
+    let there = if explanation.also_fails.is_empty() {
+        " there"
+    } else {
+        ""
+    };
     match without {
         0 => said,
-        1 => format!("{said} One more run fails there, but not so."),
-        without => format!("{said} {without} more runs fail there, but not so."),
+        1 => format!("{said} One more run fails{there}, but not so."),
+        without => format!("{said} {without} more runs fail{there}, but not so."),
     }
 }
 

@@ -122,7 +122,7 @@ fn a_latch_is_counted_down_before_the_result_is_stored() {
         &[&fails],
         expect![[r#"
             error: `left` was changed before `out[1]` was set
-              job (main.2) set left = 1 at test.c:20 (called at line 45), main read it at line 26 and then
+              job (main.2) set left = 1 at test.c:20 (called at line 45), main read left = 0 at line 26 and then
                 out[1] = 0 at line 57;
               main.2 sets out[1] only at line 46.
 
@@ -237,7 +237,7 @@ fn two_steps_under_one_lock_are_no_announcement() {
                main.2  test.c:23    fails
 
               Both accesses hold `m`, but main.1 releases it between them.
-              In none of 5 passing runs did lines 21 and 22 come between lines 9 and 12.
+              In none of 5 passing runs did lines 21 and 22 come between lines 9 and 12 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -412,7 +412,7 @@ fn two_atomic_steps_are_no_announcement() {
                main.1  test.c:16  atomic_store(&y, -v);     writes -20
                main.2  test.c:28                            fails
 
-              In none of 5 passing runs did lines 26 and 27 come between lines 15 and 16.
+              In none of 5 passing runs did lines 26 and 27 come between lines 15 and 16 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );

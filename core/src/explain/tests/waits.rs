@@ -150,7 +150,8 @@ fn what_a_thread_waits_for_was_overwritten() {
 
               main waits for ever at test.c:52: it had read done = 1. No lock is held at these accesses of
               `done`: this is also a data race.
-              In none of 6 passing runs did another thread's line 12 come between lines 10 and 12.
+              In none of 6 passing runs did another thread's line 12 come between lines 10 and 12 on the same
+              data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -383,7 +384,7 @@ fn a_flag_that_the_waiting_thread_clears() {
 
               worker (main.1) waits for ever at test.c:15: it had read set = 0. Both accesses hold `m`, but
               worker releases it between them.
-              In none of 6 passing runs did line 21 come between lines 10 and 13.
+              In none of 6 passing runs did line 21 come between lines 10 and 13 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -445,7 +446,7 @@ fn an_item_is_taken_before_the_woken_thread_has_the_lock() {
 
               take (main.1) waits at line 34 in between, and that gives `m` back: look again after the wait
               (`while` instead of `if`).
-              In none of 6 passing runs did line 39 come between lines 33 and 37.
+              In none of 6 passing runs did line 39 come between lines 33 and 37 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0 and 2 more.
         "#]],
     );
@@ -590,20 +591,20 @@ fn a_condition_that_comes_and_goes_before_the_waiting_thread_looks_again() {
         &[fine.as_str(); 6],
         &[&fails],
         expect![[r#"
-        error: `arrived` changed and changed back before meet (main.1) looked again
-          meet (main.1) read arrived = 1 and read 1 at test.c:23;
-          in between meet (main.2) wrote 0 at test.c:19.
+            error: `arrived` changed and changed back before meet (main.1) looked again
+              meet (main.1) read arrived = 1 and read 1 at test.c:23;
+              in between meet (main.2) wrote 0 at test.c:19.
 
-           main.1  test.c:23  while (arrived < 2)  reads 1
-           main.2  test.c:20  arrived++;           writes 2  not seen
-           main.2  test.c:19  arrived = 0;         writes 0  <- in between
-           main.1  test.c:23  while (arrived < 2)  reads 1
+               main.1  test.c:23  while (arrived < 2)  reads 1
+               main.2  test.c:20  arrived++;           writes 2  not seen
+               main.2  test.c:19  arrived = 0;         writes 0  <- in between
+               main.1  test.c:23  while (arrived < 2)  reads 1
 
-          meet (main.1) waits for ever at test.c:24: it had read arrived = 1. meet (main.1) waits at line 24
-          in between, and that gives `m` back: it looks again only when it has been woken and has the lock.
-          In none of 6 passing runs did line 19 come between two visits of line 23.
-          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
-    "#]],
+              meet (main.1) waits for ever at test.c:24: it had read arrived = 1. meet (main.1) waits at line 24
+              in between, and that gives `m` back: it looks again only when it has been woken and has the lock.
+              In none of 6 passing runs did line 19 come between two visits of line 23 on the same data.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
     );
 }
 
