@@ -294,6 +294,7 @@ pub(super) fn region(
         opens: kept.opens,
         for_writing: kept.for_writing,
         is_scoped: mutex.style == LockStyle::Guard,
+        ends: kept.ends,
         parts: kept.parts.iter().map(part).collect(),
     }
 }

@@ -104,6 +104,7 @@ fn for_writing(files: &Files<'_>, reader: &WritingReader) -> Result<Fix, EditRef
             lines,
             opens: true,
             is_scoped: changed.is_scoped,
+            ends: 0,
             for_writing: true,
         }],
         lock: Some(reader.lock.clone()),

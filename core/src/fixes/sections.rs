@@ -18,6 +18,9 @@ pub struct EditRegion {
     pub opens: bool,
     /// `true` if an object holds the lock until the end of its scope, and the earlier objects are removed.
     pub is_scoped: bool,
+    /// The line on which the object goes that holds the lock, or 0: what is called there is called with the lock held, as
+    /// destructors of objects of these lines.
+    pub ends: u32,
     /// `true` if the statement that acquires it did so for reading, and now does for writing.
     pub for_writing: bool,
     /// The statements in order.
@@ -94,6 +97,7 @@ fn regions(fix: &Fix) -> Vec<EditRegion> {
         lines: lines.clone(),
         opens: false,
         is_scoped: false,
+        ends: 0,
         for_writing: false,
         parts: vec![RegionStatement {
             first: lines.first,
@@ -210,14 +214,17 @@ impl<'a> SectionWalk<'a> {
     fn locate(&self, row: EventId) -> Where {
         let mut found: Option<Hit> = None;
         let mut is_known = false;
-        for (depth, site) in call_sites(self.run, row).into_iter().enumerate() {
+        let sites = call_sites(self.run, row);
+        let own = sites.len().saturating_sub(1);
+        for (depth, site) in sites.into_iter().enumerate() {
             let site = self.run.meta.site(site);
             is_known |= site.line != 0;
             let is_it = |region: &&EditRegion| {
                 let lines = &region.lines;
                 lines.file == site.file
                     && lines.function == site.function
-                    && (lines.first..=lines.last).contains(&site.line)
+                    && ((lines.first..=lines.last).contains(&site.line)
+                        || site.line == region.ends && depth < own)
             };
             let Some((region, at)) = self.regions.iter().enumerate().find(|(_, at)| is_it(at))
             else {
@@ -228,10 +235,14 @@ impl<'a> SectionWalk<'a> {
                 None => {
                     let holds =
                         |part: &RegionStatement| (part.first..=part.last).contains(&site.line);
+                    let last = match site.line == at.ends {
+                        true => at.parts.len().saturating_sub(1),
+                        false => 0,
+                    };
                     let is_removed = self.removed.contains(&(site.file.as_str(), site.line));
                     found = Some(Hit {
                         region,
-                        part: at.parts.iter().position(holds).unwrap_or(0),
+                        part: at.parts.iter().position(holds).unwrap_or(last),
                         depth,
                         again: None,
                         is_removed,

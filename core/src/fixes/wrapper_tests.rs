@@ -35,6 +35,7 @@ fn fix(lock: Option<&str>, opens: bool) -> Fix {
         regions: vec![EditRegion {
             lines,
             opens,
+            ends: 0,
             parts: (10..=12).map(part).collect(),
             ..EditRegion::default()
         }],

@@ -224,6 +224,7 @@ fn kept(
         joined,
         opens: false,
         for_writing: false,
+        ends: *lines(at.block).end(),
         parts: parts(source, at.list.get(at.first..=last).unwrap_or(&[])),
     }
 }

@@ -52,6 +52,9 @@ pub struct HoldResult {
     pub opens: bool,
     /// `true` if the first statement acquired it for reading, and does for writing after the changes.
     pub for_writing: bool,
+    /// The line on which the scope ends until whose end an object holds it: objects of these lines are destroyed there. 0
+    /// where no object holds it.
+    pub ends: u32,
     /// The statements over which it is held.
     pub parts: Vec<HeldStatement>,
 }
@@ -194,6 +197,7 @@ fn kept(source: &ParsedSource, at: &Range<'_>, changes: Vec<Change>, joined: u32
         joined,
         opens: false,
         for_writing: false,
+        ends: 0,
         parts: parts(source, at.statements()),
     }
 }
