@@ -215,6 +215,8 @@ impl<'a> SectionWalk<'a> {
         let mut found: Option<Hit> = None;
         let mut is_known = false;
         let sites = call_sites(self.run, row);
+        // What is at the end itself may be an older object that releases the same lock.
+        let is_new = self.family.is_none();
         let own = sites.len().saturating_sub(1);
         for (depth, site) in sites.into_iter().enumerate() {
             let site = self.run.meta.site(site);
@@ -224,7 +226,7 @@ impl<'a> SectionWalk<'a> {
                 lines.file == site.file
                     && lines.function == site.function
                     && ((lines.first..=lines.last).contains(&site.line)
-                        || site.line == region.ends && depth < own)
+                        || site.line == region.ends && (is_new || depth < own))
             };
             let Some((region, at)) = self.regions.iter().enumerate().find(|(_, at)| is_it(at))
             else {

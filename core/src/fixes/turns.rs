@@ -2,15 +2,15 @@
 
 use super::{EditRegion, Fix, FixKind, sections::LockSpan};
 use crate::{callers::call_sites, facts};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, Run, ThreadId};
 
 /// Percentage of a thread's accesses that counts as nearly all: before and after them are its arguments and
 /// its result.
 const NEARLY_ALL: usize = 90;
 
-/// Reason why a new mutex would only make threads take turns, if it does: two of them loop within it and do
-/// nearly nothing else.
+/// Reason why a new mutex would only make threads take turns, if it does: two of them loop within it, or make several calls,
+/// and do nearly nothing else.
 pub(super) fn refuse(fix: &Fix, run: &Run, new: &[LockSpan]) -> Option<String> {
     if fix.kind != FixKind::NewMutex {
         return None;
@@ -31,16 +31,15 @@ pub(super) fn refuse(fix: &Fix, run: &Run, new: &[LockSpan]) -> Option<String> {
     ))
 }
 
-/// Returns whether a section has nearly all of its thread's accesses, and loops.
+/// Returns whether a section has nearly all of its thread's accesses, and loops or makes calls from several lines.
 fn is_all(fix: &Fix, run: &Run, span: &LockSpan) -> bool {
-    let first = call_sites(run, EventId(span.first));
-    let start = first.iter().map(|site| run.meta.site(*site));
-    let start = start.map(|site| &site.function).next();
-    let goes_round = |region: &EditRegion| {
-        let of_thread = start == Some(&region.lines.function);
-        of_thread && region.parts.iter().any(|part| part.is_loop)
+    let mut regions = fix.regions.iter();
+    let Some((region, depth)) = regions.find_map(|region| Some((region, depth(run, span, region)?)))
+    else {
+        return false;
     };
-    if !fix.regions.iter().any(goes_round) {
+    let goes_round = region.parts.iter().any(|part| part.is_loop);
+    if !goes_round && calls(run, span, depth).len() < 2 {
         return false;
     }
     let own = run
@@ -53,4 +52,28 @@ fn is_all(fix: &Fix, run: &Run, span: &LockSpan) -> bool {
         within += usize::from((span.first..=span.last).contains(&row.0));
     }
     within * 100 >= all * NEARLY_ALL
+}
+
+/// Number of calls that lead to the function of a region where a section begins; none where it begins elsewhere.
+fn depth(run: &Run, span: &LockSpan, region: &EditRegion) -> Option<usize> {
+    let mut sites = call_sites(run, EventId(span.first)).into_iter();
+    sites.position(|site| {
+        let site = run.meta.site(site);
+        (&site.file, &site.function) == (&region.lines.file, &region.lines.function)
+    })
+}
+
+/// Lines from which a function makes calls in a section.
+fn calls(run: &Run, span: &LockSpan, depth: usize) -> BTreeSet<u32> {
+    let rows = (span.first..=span.last).map(EventId);
+    let own = rows.filter(|row| {
+        let event = run.events.get(*row);
+        event.is_some_and(|event| event.thread.0 == span.thread)
+    });
+    let lines = own.filter_map(|row| {
+        let sites = call_sites(run, row);
+        let line = run.meta.site(*sites.get(depth)?).line;
+        (sites.len() > depth + 1).then_some(line)
+    });
+    lines.collect()
 }
