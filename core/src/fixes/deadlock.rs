@@ -23,7 +23,9 @@ pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
             .collect()
     };
     let (waits, holds) = (of(Role::Cause), of(Role::Interference));
-    if !waits.iter().all(|mark| mark.access.contains("lock")) {
+    let holds_one = |wait: &&SiteMark| holds.iter().any(|mark| mark.thread == wait.thread);
+    let is_for_lock = |wait: &&SiteMark| wait.access.contains("lock") && holds_one(wait);
+    if !waits.iter().all(is_for_lock) {
         return Err("not only locks are waited for".to_owned());
     }
     let mut all = Vec::new();
@@ -51,9 +53,9 @@ fn nested<'a>(
     wanted: &'a SiteMark,
     holds: &[&'a SiteMark],
 ) -> Result<NestedCalls<'a>, EditRefusal> {
-    let unknown = || "where the held lock was taken is not known".to_owned();
+    let none = || "not only locks are waited for".to_owned();
     let mut own = holds.iter().filter(|mark| mark.thread == wanted.thread);
-    let held = own.next().ok_or_else(unknown)?;
+    let held = own.next().ok_or_else(none)?;
     let row = |mark: &SiteMark| {
         let at = mark.step?.checked_sub(1)?;
         let step = case.explanation.steps.get(at as usize)?;

@@ -6,7 +6,11 @@ use super::{
     model::{Fix, FixKind, Ordered},
     right,
     seen::{self, At, frames},
-    text::{EditRefusal, move_statement, unjoined},
+    text::{
+        EditRefusal,
+        move_statement::{self, Joined},
+        unjoined,
+    },
 };
 use crate::{
     explanation::{BugKind, Role, SiteMark},
@@ -72,7 +76,9 @@ pub(super) fn ordered(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
                 )
             };
             let sooner = joined_sooner(case, &name, &frames);
-            match sooner.or_else(|| Some(vec![instead_of_detach(case, &name, &created)?])) {
+            let instead = || instead_of_detach(case, &name, &created);
+            let there = || where_detached(case, &name, &created);
+            match sooner.or_else(|| Some(vec![instead().or_else(there)?])) {
                 Some(joined) => fixes.extend(joined),
                 None => fixes.push(Err(unknown())),
             }
@@ -91,10 +97,15 @@ fn reached(case: &FixInput<'_>, mark: &SiteMark) -> Option<Vec<At>> {
     Some(frames(case.run, EventId(step.event)))
 }
 
-/// The thread of a mark and its creation: from the mark, or from a run that reached the line.
+/// The thread of a mark and its creation: from the mark, from what is said of a step that the run lacks, or from a run that
+/// reached the line.
 fn thread_of(case: &FixInput<'_>, mark: &SiteMark) -> Option<(String, SiteRow)> {
-    let named = mark
-        .thread
+    let lacked = case.explanation.absent.iter();
+    let lacked = lacked
+        .filter(|_| mark.thread.is_empty())
+        .find(|one| one.place == mark.place);
+    let thread = lacked.map_or(&mark.thread, |one| &one.thread);
+    let named = thread
         .rsplit('(')
         .next()
         .unwrap_or("")
@@ -149,6 +160,18 @@ fn instead_of_detach(
             format!("line {line} of {name} waits until {thread} has ended"),
         )
     }))
+}
+
+/// Joins a thread where the function that has created it detaches it.
+fn where_detached(
+    case: &FixInput<'_>,
+    thread: &str,
+    created: &SiteRow,
+) -> Option<Result<Fix, EditRefusal>> {
+    let source = case.files.get(&created.file).ok()?;
+    let joined = unjoined::instead_of_detach(source, created.line, u32::MAX)?;
+    let is_known = joined.before != u32::MAX;
+    is_known.then(|| joining(case, thread, created, (&created.file, joined)))
 }
 
 /// Joins a thread sooner that a function on the way to the early step joins further down: before that step, and before the
@@ -321,34 +344,44 @@ fn shared_lines(run: &Run, created: &SiteRow) -> BTreeSet<(u32, bool)> {
 
 fn join(case: &FixInput<'_>, thread: &str, created: &SiteRow, at: &At) -> Result<Fix, EditRefusal> {
     let joined = move_statement::join_before(case.files.get(&at.file)?, created.line, at.line)?;
+    joining(case, thread, created, (&at.file, joined))
+}
+
+/// The fix that joins a thread so in a file.
+fn joining(
+    case: &FixInput<'_>,
+    thread: &str,
+    created: &SiteRow,
+    (file, joined): (&String, Joined),
+) -> Result<Fix, EditRefusal> {
     if let Some(line) = joined.at.filter(|_| !joined.is_loop) {
-        joins(case, thread, &at.file, line)?;
+        joins(case, thread, file, line)?;
     }
     let names = match joined.is_loop {
         true => siblings(case, created),
         false => vec![thread.to_owned()],
     };
-    let edits = Changes::from([(at.file.clone(), joined.changes)]);
+    let edits = Changes::from([(file.clone(), joined.changes)]);
     let all = match names.as_slice() {
         [one] => one.clone(),
         several => format!("the {} threads of line {}", several.len(), created.line),
     };
+    let before = joined.before;
     let waits = format!(
-        "line {} of {} waits until {all} {} ended",
-        at.line,
-        basename(&at.file),
+        "line {before} of {} waits until {all} {} ended",
+        basename(file),
         if names.len() == 1 { "has" } else { "have" }
     );
     let ordered = names.into_iter().map(|thread| Ordered::EndsBefore {
         thread,
-        file: at.file.clone(),
-        line: at.line,
+        file: file.clone(),
+        line: before,
     });
     Ok(Fix {
         ordered: ordered.collect(),
         ..Fix::edit(
             FixKind::JoinBefore,
-            format!("join {all} before line {}", at.line),
+            format!("join {all} before line {before}"),
             case.files.edits(&edits)?,
             waits,
         )

@@ -34,7 +34,8 @@ pub(super) fn refuse(fix: &Fix, run: &Run, new: &[LockSpan]) -> Option<String> {
 /// Returns whether a section has nearly all of its thread's accesses, and loops or makes calls from several lines.
 fn is_all(fix: &Fix, run: &Run, span: &LockSpan) -> bool {
     let mut regions = fix.regions.iter();
-    let Some((region, depth)) = regions.find_map(|region| Some((region, depth(run, span, region)?)))
+    let Some((region, depth)) =
+        regions.find_map(|region| Some((region, depth(run, span, region)?)))
     else {
         return false;
     };

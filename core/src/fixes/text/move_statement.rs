@@ -51,6 +51,8 @@ pub struct Joined {
     pub changes: Vec<Change>,
     /// The line of the join that is moved; none for a new one.
     pub at: Option<u32>,
+    /// The line before which the thread has ended.
+    pub before: u32,
     /// `true` if it is in a loop that moves with it, and joins several threads.
     pub is_loop: bool,
 }
@@ -91,7 +93,7 @@ pub fn join_before(
     let anchor = *place.statements().first().ok_or("there is no statement")?;
     let anchor = outside_of_loops(anchor, function, call);
     if let Some(join) = joins.iter().find(|join| *lines(**join).start() > before) {
-        return moved_up(source, *join, anchor);
+        return moved_up(source, *join, anchor, before);
     }
     if !joins.is_empty() {
         return Err(format!(
@@ -108,6 +110,7 @@ pub fn join_before(
         return Ok(Joined {
             changes: vec![line_before(source, anchor.start_byte(), &text)],
             at: None,
+            before,
             is_loop: true,
         });
     }
@@ -116,6 +119,7 @@ pub fn join_before(
     Ok(Joined {
         changes: vec![line_before(source, anchor.start_byte(), &text)],
         at: None,
+        before,
         is_loop: false,
     })
 }
@@ -140,6 +144,7 @@ fn moved_up(
     source: &ParsedSource,
     join: Node<'_>,
     anchor: Node<'_>,
+    before: u32,
 ) -> Result<Joined, EditRefusal> {
     let line = *lines(join).start();
     let (_, place) = at(source, line)?;
@@ -159,6 +164,7 @@ fn moved_up(
             remove(source, whole.start_byte(), whole.end_byte()),
         ],
         at: Some(line),
+        before,
         is_loop: whole != *place.statements().first().ok_or("there is no statement")?,
     })
 }

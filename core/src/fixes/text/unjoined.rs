@@ -20,11 +20,21 @@ pub fn instead_of_detach(source: &ParsedSource, created: u32, before: u32) -> Op
             && detached(source, *call).is_some_and(|name| names(source, *call, name, &handle))
     };
     let call = calls(function).find(is_it)?;
+    let is_loop = loop_around(call, function).is_some();
+    let next = next_statement(call).map(|next| *lines(next).start());
     Some(Joined {
         changes: joined(source, call)?,
         at: Some(*lines(call).start()),
-        is_loop: loop_around(call, function).is_some(),
+        before: next.filter(|_| !is_loop).unwrap_or(before),
+        is_loop,
     })
+}
+
+/// The statement behind that of a call, in the same block.
+fn next_statement(call: Node<'_>) -> Option<Node<'_>> {
+    let statement = call.parent()?;
+    let next = std::iter::successors(statement.next_named_sibling(), Node::next_named_sibling);
+    next.into_iter().find(|node| node.kind() != "comment")
 }
 
 /// The calls of a file that detach the thread whose handle is the member or the global `handle`, as changes to a join, by
