@@ -143,9 +143,10 @@ fn detail(view: &View, early: EventId, late: EventId, name: &str) -> String {
     } else {
         "read"
     };
-    let (second, late_value) = match view.event(late).kind.reads() {
-        true => ("read", String::new()),
-        false => ("set", view.equals(late).replacen(" =", " to", 1)),
+    let (second, late_value) = match (view.update_in_words(late), view.event(late).kind.reads()) {
+        (Some(update), _) => ("updated", format!(" {update}")),
+        (None, true) => ("read", String::new()),
+        (None, false) => ("set", view.equals(late).replacen(" =", " to", 1)),
     };
     format!(
         "{who} {first} {name}{} at {} before {other} {second} it{late_value} at {}.",
