@@ -103,7 +103,7 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
     (
         "Names of files.",
         &[
-            "lab/src/told.rs",
+            "core/src/told.rs",
             "recorder/src/record/marker.rs",
             "recorder/src/runtime_library.rs",
             "server/src/confirmer.rs",
