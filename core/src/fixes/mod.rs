@@ -104,18 +104,25 @@ pub fn offer(
     };
     let refused = &mut offered.refused;
     let (proposed, goes_on) = proposed(&case);
+    let mut before = Vec::new();
     for fix in proposed {
-        offered.fixes.extend(keep(right(&case, fix), refused));
+        offered.fixes.extend(keep(right(&case, fix), &mut before));
+    }
+    // Who frees a block need not be the thread that should have ended first.
+    let is_of_order = explanation.kind != BugKind::UseAfterFree;
+    if is_of_order {
+        refused.append(&mut before);
     }
     if goes_on {
         let is_last = offered.fixes.is_empty();
         let held = locking::held(&case, is_last, refused);
         offered.fixes.extend(held);
         offered.fixes.extend(asserted::waits(&case));
-        if offered.fixes.is_empty() && refused.is_empty() {
+        if offered.fixes.is_empty() && refused.is_empty() && before.is_empty() {
             refused.push("which lines belong together is not known".to_owned());
         }
     }
+    refused.append(&mut before);
     let signals = wake_all::wake_all(&case)
         .into_iter()
         .chain(missed::signal(&case));
