@@ -59,8 +59,9 @@ pub fn thread_in_words(run: &Run, thread: ThreadId) -> String {
     }
 }
 
-/// A start routine without arguments and template parameters; empty for the glue of `std::thread`.
+/// A start routine without arguments, template parameters and namespaces without a name; empty for the glue of `std::thread`.
 fn start_routine(start: &str) -> String {
+    let start = start.replace("(anonymous namespace)::", "");
     let (mut name, mut depth) = (String::new(), 0u32);
     for c in start.chars() {
         match c {
