@@ -60,6 +60,7 @@ mod program_model;
 mod program_text;
 mod programs;
 mod proposals;
+mod prune;
 mod real_programs;
 mod regression_tests;
 mod repeats;
