@@ -77,7 +77,18 @@ fn causes(findings: &[BuildFinding<'_>], loaded: &Loaded) -> Vec<Cause> {
             causes.add(explanation, program, build);
         }
     }
+    suggest(&mut causes, loaded);
     causes.by_frequency()
+}
+
+/// Adds the fixes that `explain` and `verify` have told of these runs. Here nothing is executed.
+fn suggest(causes: &mut Causes, loaded: &Loaded) {
+    for told in loaded.told() {
+        let mut runs = loaded.runs.iter();
+        if let Some((_, run)) = runs.find(|(name, _)| *name == told.run) {
+            causes.suggest(&told, &run.meta.build_id);
+        }
+    }
 }
 
 /// Time of the first run of each build.
@@ -113,6 +124,9 @@ fn print_text(causes: &[Cause], unexplained: &[&str]) {
             programs.join(", "),
             cause.kind.word()
         );
+        if let Some(fix) = &cause.fix {
+            outln!("  fix {}: {} ({})", fix.name, fix.title, fix.in_words());
+        }
         outln!("  next: unsnarl replay {}", cause.example);
     }
     if !unexplained.is_empty() {

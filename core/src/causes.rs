@@ -3,6 +3,7 @@
 use crate::{
     explanation::{BugKind, Explanation},
     facts::family,
+    fixes::{Fix, Trial, TrialVerdict},
     pairs::Fnv,
     suppressions::without_lines,
 };
@@ -40,6 +41,38 @@ pub struct RecordedBuild {
     pub build_id: String,
 }
 
+/// A fix that was suggested for a cause.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CauseFix {
+    /// Its name, as `unsnarl verify` takes it.
+    pub name: String,
+    /// The change in a sentence.
+    pub title: String,
+    /// SHA-256 of the program's file for which it was suggested.
+    pub build_id: String,
+    /// Its last trial; `None` if there was none.
+    pub tried: Option<Trial>,
+}
+
+impl CauseFix {
+    /// How much is known in favour of it: a fix that held when it was built comes before one that held as a constraint,
+    /// and one that nobody has tried before one that does not hold.
+    fn rank(&self) -> (u8, bool) {
+        let tried = self.tried.as_ref();
+        match tried.map_or(TrialVerdict::NotTried, |trial| trial.verdict) {
+            TrialVerdict::Holds => (2, tried.is_some_and(|trial| trial.built)),
+            TrialVerdict::NotTried => (1, false),
+            TrialVerdict::DoesNotHold => (0, false),
+        }
+    }
+
+    /// What is known of it, in words: `not tried`, or what its trial says.
+    pub fn in_words(&self) -> String {
+        let tried = self.tried.as_ref();
+        tried.map_or_else(|| "not tried".to_owned(), Trial::in_words)
+    }
+}
+
 /// A cause, over all builds that have it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Cause {
@@ -57,6 +90,8 @@ pub struct Cause {
     pub builds: BTreeSet<RecordedBuild>,
     /// A run of the last build, for `replay`.
     pub example: String,
+    /// The fix of which the most is known in its favour; `None` if none was suggested for these runs.
+    pub fix: Option<CauseFix>,
 }
 
 /// Causes, while explanations are added.
@@ -78,6 +113,7 @@ impl Causes {
             runs: 0,
             builds: BTreeSet::new(),
             example: String::new(),
+            fix: None,
         });
         cause.runs += explanation.runs.len();
         cause.programs.insert(program.to_owned());
@@ -86,6 +122,25 @@ impl Causes {
         if is_last {
             cause.headline.clone_from(&explanation.headline);
             cause.example = explanation.runs.first().cloned().unwrap_or_default();
+        }
+    }
+
+    /// Adds the fixes that an explanation of this build was told with. It changes nothing if its cause is not there.
+    pub fn suggest(&mut self, told: &Explanation, build_id: &str) {
+        let Some(cause) = self.by_signature.get_mut(&cause_signature(told)) else {
+            return;
+        };
+        let suggested = |fix: &Fix| CauseFix {
+            name: told.name_of(fix),
+            title: fix.title.clone(),
+            build_id: build_id.to_owned(),
+            tried: fix.tried.clone(),
+        };
+        for fix in told.fixes.iter().map(suggested) {
+            let known = cause.fix.as_ref().map(CauseFix::rank);
+            if known.is_none_or(|known| known < fix.rank()) {
+                cause.fix = Some(fix);
+            }
         }
     }
 
@@ -99,11 +154,15 @@ impl Causes {
 
 #[cfg(test)]
 mod tests {
-    use super::cause_signature;
-    use crate::{Budget, explain, fixture::corpus};
+    use super::{Causes, RecordedBuild, cause_signature};
+    use crate::{
+        Budget, Explanation, explain,
+        fixes::{Fix, FixKind, Trial, TrialVerdict},
+        fixture::corpus,
+    };
 
-    /// The signature of a lost update, in a build whose lines are so much further down and where names are others.
-    fn signature(shift: u32, variable: &str, function: &str) -> String {
+    /// The explanation of a lost update, in a build whose lines are so much further down and where names are others.
+    fn explanation(shift: u32, variable: &str, function: &str) -> Explanation {
         let run = |middle: [&str; 2]| {
             let [read, write] = [10 + shift, 11 + shift];
             let other = |old: u32| {
@@ -121,7 +180,11 @@ mod tests {
         let lost =
             run(["0", ""]) + &format!("main R {variable} =1 @44 main\nmain fails @44 main\n");
         let found = explain(&corpus(&[fine.as_str(); 6], &[&lost]), &Budget::unlimited());
-        cause_signature(found.findings.first().unwrap())
+        found.findings.into_iter().next().unwrap()
+    }
+
+    fn signature(shift: u32, variable: &str, function: &str) -> String {
+        cause_signature(&explanation(shift, variable, function))
     }
 
     #[test]
@@ -130,5 +193,50 @@ mod tests {
         assert_eq!(signature(7, "n", "add"), own);
         assert_ne!(signature(0, "m", "add"), own);
         assert_ne!(signature(0, "n", "put"), own);
+    }
+
+    /// The fix that is known for the cause after these, each with the verdict of its trial and whether it was built.
+    fn known(trials: &[(&str, TrialVerdict, bool)]) -> Option<String> {
+        let told = explanation(0, "n", "add");
+        let mut causes = Causes::default();
+        let build = RecordedBuild {
+            recorded: 1,
+            build_id: "b".to_owned(),
+        };
+        causes.add(&told, "./prog", build);
+        let fixes = trials.iter().map(|(title, verdict, built)| Fix {
+            tried: Some(Trial {
+                verdict: *verdict,
+                built: *built,
+                ..Trial::not_run("")
+            }),
+            ..Fix::edit(
+                FixKind::Wait,
+                (*title).to_owned(),
+                Vec::new(),
+                String::new(),
+            )
+        });
+        let told = Explanation {
+            fixes: fixes.collect(),
+            ..told
+        };
+        causes.suggest(&told, "b");
+        let mut causes = causes.by_frequency().into_iter();
+        Some(causes.next()?.fix?.title)
+    }
+
+    #[test]
+    fn the_fix_that_most_speaks_for_is_known() {
+        use TrialVerdict::{DoesNotHold, Holds, NotTried};
+        assert_eq!(known(&[]), None);
+        let known = |trials: &[_]| known(trials).unwrap();
+        assert_eq!(
+            known(&[("a", DoesNotHold, true), ("b", NotTried, false)]),
+            "b"
+        );
+        assert_eq!(known(&[("a", Holds, false), ("b", NotTried, false)]), "a");
+        assert_eq!(known(&[("a", Holds, false), ("b", Holds, true)]), "b");
+        assert_eq!(known(&[("a", Holds, true), ("b", Holds, true)]), "a");
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::{arguments::Verify, explain::name_left_out};
 use anyhow::{Context, Result, bail};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use unsnarl_core::{
     Budget, Corpora, Corpus, Explanation,
     explain::{Proposers, explain_by, guarding},
-    fixes::{Fix, constraint},
+    fixes::{Fix, Trial, constraint},
 };
 use unsnarl_lab::{
     build_command::build_command,
@@ -20,8 +20,12 @@ use unsnarl_trace::Run;
 
 /// A fix with its explanation.
 pub struct ChosenFix {
-    /// The explanation that it belongs to.
+    /// The explanation that it belongs to, with what the runs suggest now.
     pub explanation: Explanation,
+    /// The fixes that the explanation was told with; none if it was not told.
+    pub told: Vec<Fix>,
+    /// The folder of its runs.
+    pub folder: PathBuf,
     /// The fix.
     pub fix: Fix,
     /// The failures of its bug, and those of others.
@@ -36,6 +40,18 @@ impl ChosenFix {
     /// The name of the fix as on the command line.
     pub fn name(&self) -> String {
         self.explanation.name_of(&self.fix)
+    }
+
+    /// The explanation as it is told, with the last trial of the fix.
+    pub fn tried(&self, trial: &Trial) -> Explanation {
+        let mut told = self.explanation.clone();
+        if !self.told.is_empty() {
+            told.fixes.clone_from(&self.told);
+        }
+        let its = told.fixes.iter_mut();
+        its.filter(|fix| fix.number == self.fix.number)
+            .for_each(|fix| fix.tried = Some(trial.clone()));
+        told
     }
 
     /// The command that verifies the fix by building it.
@@ -152,6 +168,8 @@ fn chosen(
     Ok(ChosenFix {
         failures: Failures::of(corpus, &explanation),
         explanation,
+        told,
+        folder: loaded.folder.clone(),
         fix,
         run,
         sources,

@@ -8,12 +8,15 @@ mod choose;
 mod diff;
 mod tell;
 
-use crate::{arguments::Verify, record::stop_flag};
+use crate::{arguments::Verify, message, record::stop_flag};
 use anyhow::Result;
 use build::Built;
 use choose::ChosenFix;
 use std::{ffi::OsString, iter, process::ExitCode, sync::atomic::AtomicBool, time::Duration};
-use unsnarl_core::fixes::constraint;
+use unsnarl_core::{
+    fixes::{Trial, constraint},
+    told,
+};
 use unsnarl_lab::{
     load,
     trial::{self, ExploreLimits, FixCase, Searched},
@@ -42,6 +45,11 @@ pub fn run(arguments: &Verify) -> Result<ExitCode> {
                 None => without(&chosen, &limits, &stop),
             };
             let holds = tell::edited(&case, &searched, &built, &without);
+            // What is explained failed without it.
+            keep(
+                &chosen,
+                &case.built(&searched, u64::from(holds || without.fails)),
+            );
             if holds {
                 built.remove()?;
             }
@@ -86,7 +94,18 @@ fn constrained(chosen: &ChosenFix, limits: &ExploreLimits, stop: &AtomicBool) ->
         case.is_refuted()
     };
     let searched = trial::constrained(&chosen.run.1, limits, stop, &mut watch)?;
+    keep(chosen, &case.trial(&searched));
     Ok(tell::constrained(chosen, &case, &searched))
+}
+
+/// Keeps the trial with what was told of the explanation, for `unsnarl report`.
+fn keep(chosen: &ChosenFix, trial: &Trial) {
+    let tried = chosen.tried(trial);
+    if let Err(error) = told::keep(&chosen.folder, vec![tried]) {
+        message::warning(&format!(
+            "unsnarl report will not know of this trial: {error}"
+        ));
+    }
 }
 
 /// The same search of the program as it is, until it fails as what is explained does.

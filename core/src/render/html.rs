@@ -136,6 +136,14 @@ h2 { font-size: 1.35rem; line-height: 1.3; margin: 0 0 .3rem; }
 article { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1.2rem 1.5rem; margin: 1rem 0; }
 article > p { max-width: 52rem; margin: .5rem 0; }
 code { font: .875em ui-monospace, monospace; }
+.causes { background: var(--card); border: 1px solid var(--line); border-spacing: 0; border-radius: .5rem; width: 100%; margin: 1rem 0; }
+.causes th, .causes td { text-align: left; vertical-align: top; padding: .6rem .8rem; border-bottom: 1px solid var(--line); }
+.causes tbody tr:last-child td { border-bottom: none; }
+.causes th { color: var(--mild); font-size: .8125rem; font-weight: 600; }
+.causes .count { text-align: right; font-variant-numeric: tabular-nums; }
+.causes h2 { font-size: 1rem; }
+.causes p { margin: .2rem 0; }
+.causes code { overflow-wrap: anywhere; }
 .failure, .remark { color: var(--mild); font-size: .875rem; }
 .boards { display: flex; flex-wrap: wrap; gap: 1rem 2rem; margin: 1.2rem 0; }
 figure { margin: 0; max-width: 100%; overflow-x: auto; }

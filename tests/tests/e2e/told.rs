@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use unsnarl_core::{Explanation, fixes::Fix};
-use unsnarl_e2e::Workspace;
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, program::compile_with};
 
 /// The data that a thread reads are filled in after the thread was started, in several lines: moving one of them is not enough.
 const ORDER: &str = r"#include <assert.h>
@@ -185,5 +185,65 @@ fn nothing_is_told_of_runs_that_are_gone() -> Result<()> {
         .unsnarl(&["verify", &told.id, "--diff"])?
         .exits(2)?;
     said.says(&[&format!("there is no explanation {}", told.id)])?;
+    Ok(())
+}
+
+/// What a report says of the fix of the only cause.
+fn reported(workspace: &Workspace) -> Result<serde_json::Value> {
+    let said = workspace
+        .unsnarl(&["report", "--format", "json"])?
+        .exits(1)?;
+    let mut document: serde_json::Value = serde_json::from_str(&said.stdout)?;
+    let cause = document.pointer_mut("/causes/0").context(said.stdout)?;
+    Ok(cause.get_mut("fix").context("no fix")?.take())
+}
+
+#[test]
+fn a_report_says_whether_a_fix_was_verified() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let program = TestProgram::open("bank_account")?;
+    compile_with(
+        &workspace,
+        &program.source,
+        "prog",
+        TestedCompiler::Gcc,
+        &[],
+    )?;
+    record_failing(&workspace, "5")?;
+    ensure!(reported(&workspace)?.is_null(), "nothing was suggested yet");
+    let explain = ["explain", "--format", "json", "--no-run"];
+    let explanations = workspace.unsnarl(&explain)?.explanations()?;
+    let told = explanations.first().context("no explanation")?;
+    let fix = told.fixes.first().context("no fix")?;
+    let name = told.name_of(fix);
+    let suggested = reported(&workspace)?;
+    ensure!(
+        suggested.get("name").is_some_and(|own| *own == name),
+        "{suggested:#}"
+    );
+    ensure!(
+        suggested
+            .pointer("/tried/verdict")
+            .is_none_or(|it| it == "not-tried"),
+        "{suggested:#}"
+    );
+    workspace.unsnarl(&["verify", &name])?.exits(0)?;
+    let verified = reported(&workspace)?;
+    ensure!(
+        verified
+            .pointer("/tried/verdict")
+            .is_some_and(|it| it == "holds"),
+        "{verified:#}"
+    );
+    ensure!(
+        verified.get("name").is_some_and(|own| *own == name),
+        "{verified:#}"
+    );
+    for format in ["text", "html"] {
+        let said = workspace
+            .unsnarl(&["report", "--format", format])?
+            .exits(1)?;
+        said.says(&[&name, "no failure in"])?;
+    }
     Ok(())
 }
