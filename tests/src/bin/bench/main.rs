@@ -26,6 +26,7 @@
 //! bench editor [NAME...]     the language server: landing runs, hovers, 1,000 runs, memory, into the docs
 //! bench suites               `unsnarl test` beside the plain suite, run once and repeated, into the docs
 //! bench real [NAME...]       recording of Debian's packages, into the docs; with --bug their injected bugs
+//! bench fleet ENGINE GENERATE  questions over made-up summaries, by these programs, into the docs
 //! bench latency              from a run file landing to the diagnostic in the editor
 //! ```
 
@@ -40,6 +41,7 @@ mod editor_client;
 mod exactness;
 mod explain;
 mod fixes;
+mod fleet;
 mod hits;
 mod invariants;
 mod judged;
@@ -101,6 +103,7 @@ fn main() -> Result<()> {
         Some((what, words)) if what == "dsp" => dsp::run(words),
         Some((what, words)) if what == "invariants" => invariants::run(words),
         Some((what, names)) if what == "fixes" => fixes::run(names),
+        Some((what, words)) if what == "fleet" => fleet::run(words),
         Some((what, names)) if what == "wrapped" => wrapped::run(names),
         Some((what, names)) if what == "explain" => explain::run(names),
         Some((what, words)) if what == "mutants" => mutants::run(words),
@@ -108,7 +111,7 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "suites" => suites::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor`, `suites`, `real` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor`, `suites`, `real`, `fleet` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

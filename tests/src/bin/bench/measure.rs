@@ -1,7 +1,12 @@
 //! Measurement of costs: processor time, memory, and a plain scan for comparison.
 
 use anyhow::{Context, Result, ensure};
-use std::{fs, hint::black_box, time::Duration};
+use std::{
+    fs,
+    hint::black_box,
+    process::{Command, Stdio},
+    time::Duration,
+};
 use unsnarl_trace::Run;
 
 /// Processor time that this process has used.
@@ -46,6 +51,25 @@ pub fn peak() -> Result<u64> {
 /// Most kilobytes that a process has had, which has not ended.
 pub fn peak_of(process: u32) -> Result<u64> {
     status(process, "VmHWM:")
+}
+
+/// Most bytes of memory that a command has had. Its own account is asked for while it runs: what
+/// `wait4` tells begins with the memory of this process, from which the command was started.
+pub fn peak_of_command(mut command: Command) -> Result<u64> {
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut most = 0;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        most = peak_of(child.id()).unwrap_or(0).max(most);
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    ensure!(status.success(), "the command failed: {status}");
+    Ok(most * 1024)
 }
 
 fn status(process: u32, line: &str) -> Result<u64> {

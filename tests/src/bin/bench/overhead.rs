@@ -7,7 +7,7 @@
 //! access. *Lean* is the whole command where accesses that repeat others are left out. Memory is the peak of
 //! that command, which maps the log that the program fills.
 
-use crate::{docs, measure::peak_of, paths::children, table::PrintedTable};
+use crate::{docs, measure::peak_of_command, paths::children, table::PrintedTable};
 use anyhow::{Context, Result, ensure};
 use std::{
     ffi::OsString,
@@ -276,33 +276,14 @@ fn stored(workspace: &Workspace) -> Result<(u64, u64, u64)> {
         "sequential",
         "--every-access",
     ];
-    let idle = peak(workspace.unsnarl_command(&["--version"])?)?;
+    let idle = peak_of_command(workspace.unsnarl_command(&["--version"])?)?;
     let recording = [&words[..], &["--", "./recorded"]].concat();
-    let memory = peak(workspace.unsnarl_command(&recording)?)?.saturating_sub(idle);
+    let memory = peak_of_command(workspace.unsnarl_command(&recording)?)?.saturating_sub(idle);
     let runs = workspace.runs()?;
     let name = runs.first().context("no run was kept")?;
     let path = workspace.path().join(workspace.run_path(name));
     let events = unsnarl_trace::read_run(&path)?.events.len() as u64;
     Ok((events, std::fs::metadata(&path)?.len(), memory))
-}
-
-/// Most bytes of memory that a command has had. Its own account is asked for while it runs: what
-/// `wait4` tells begins with the memory of this process, from which the command was started.
-fn peak(mut command: Command) -> Result<u64> {
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    let mut most = 0;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        most = peak_of(child.id()).unwrap_or(0).max(most);
-        std::thread::sleep(Duration::from_millis(1));
-    };
-    ensure!(status.success(), "the command failed: {status}");
-    Ok(most * 1024)
 }
 
 fn plain(program: &Path) -> Result<()> {
