@@ -1,4 +1,4 @@
-//! Writes summaries of runs that nobody has made, to measure questions about many: `cargo xtask bench fleet` calls it.
+//! Writes summaries of runs that nobody has made, to measure questions about many: `cargo xtask fleet --measure` calls it.
 //!
 //! `generate FOLDER RUNS` writes that many summaries of twenty programs with five builds each. A run has about half of
 //! the 240 pairs of its program, each up to 160 times, and orders, locks and lines. One run in twenty fails, in one of

@@ -68,6 +68,17 @@ pub enum FleetCommand {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Run a cluster for questions on this machine: a scheduler, and executors in processes of their own
+    ///
+    /// `unsnarl-fleet-engine` runs it; local --help is its help, and ask --scheduler URL has it answer.
+    ///
+    /// Exit status: 0 it was ended, 2 usage, or no executor is left.
+    #[command(disable_help_flag = true)]
+    Local {
+        /// Options of the engine
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
 }
 
 /// Takes the id of a way to fail, which has sixteen hexadecimal digits.

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         FleetCommand::Report(asked) => fetched::run("report", &asked),
         FleetCommand::Record(asked) => recorded::run(&asked),
         FleetCommand::Ask { words } => asked::run(&words),
+        FleetCommand::Local { words } => asked::local(&words),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

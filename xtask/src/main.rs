@@ -113,7 +113,7 @@ enum XtaskCommand {
     },
     /// Checks, builds and tests the engine for questions over a fleet, which no other command builds (minutes)
     Fleet {
-        /// Measure its answers about made-up summaries instead: up to 100,000 runs
+        /// Measure its answers about made-up summaries instead, up to 100,000 runs; into docs/fleet.md
         #[arg(long)]
         measure: bool,
     },

@@ -144,6 +144,7 @@ code { font: .875em ui-monospace, monospace; }
 .causes h2 { font-size: 1rem; }
 .causes p { margin: .2rem 0; }
 .causes code { overflow-wrap: anywhere; }
+.causes code[title] { white-space: nowrap; }
 .failure, .remark { color: var(--mild); font-size: .875rem; }
 .boards { display: flex; flex-wrap: wrap; gap: 1rem 2rem; margin: 1.2rem 0; }
 figure { margin: 0; max-width: 100%; overflow-x: auto; }

@@ -1,10 +1,11 @@
 //! A question and its answer.
 
 use crate::{
-    AnswerFormat, Limits,
+    cluster,
     queries::{Query, QueryArguments},
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
+use clap::ValueEnum;
 use datafusion::{
     arrow::{
         array::RecordBatch,
@@ -14,19 +15,67 @@ use datafusion::{
     execution::runtime_env::RuntimeEnvBuilder,
     prelude::{ParquetReadOptions, SessionConfig, SessionContext},
 };
-use std::path::Path;
-use tokio::runtime::Runtime;
+use std::{path::Path, time::Duration};
+use tokio::time::timeout;
 
-/// The answer to a question about a packed file, as text. Equal runs give equal bytes.
+/// The machines that compute an answer.
+#[derive(Clone, Debug)]
+pub enum AnswerEngine {
+    /// This process.
+    Embedded(Limits),
+    /// The executors of the scheduler at this URL, which read the packed file under the same name.
+    Cluster {
+        /// `http://HOST:PORT`
+        scheduler: String,
+        /// Time for the answer. Ballista may wait for ever for what an executor had that was lost.
+        within: Duration,
+    },
+}
+
+/// Bounds on what an answer may take.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct Limits {
+    /// Memory for an answer, in megabytes; what needs more goes to disk for that long
+    #[arg(long, value_name = "MB", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(16..))]
+    pub memory: u64,
+    /// Threads that compute the answer
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: u32,
+}
+
+/// The form of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum AnswerFormat {
+    /// An array with an object for each row
+    Json,
+    /// A table
+    Text,
+}
+
+/// The answer to a question about a packed file, as text. Equal runs give equal bytes, whatever machines compute it.
 pub fn to(
     query: Query,
     arguments: &QueryArguments,
-    limits: Limits,
+    engine: &AnswerEngine,
     file: &Path,
     format: AnswerFormat,
 ) -> Result<String> {
-    let runtime = Runtime::new().context("cannot start threads")?;
-    let rows = runtime.block_on(rows(query, arguments, limits, file))?;
+    let runtime = cluster::runtime()?;
+    let rows = runtime.block_on(async {
+        let rows = rows(query, arguments, engine, file);
+        match engine {
+            AnswerEngine::Embedded(_) => rows.await,
+            AnswerEngine::Cluster { within, .. } => timeout(*within, rows).await.unwrap_or_else(|_| {
+                Err(anyhow!(
+                    "the cluster has not answered within {} s: an executor may have been lost\n  next: ask again, or with more time: --within",
+                    within.as_secs()
+                ))
+            }),
+        }
+    });
+    // Threads may be waiting for the cluster still.
+    runtime.shutdown_background();
+    let rows = rows?;
     match format {
         AnswerFormat::Json => json(&rows),
         AnswerFormat::Text => Ok(format!("{}\n", pretty_format_batches(&rows)?)),
@@ -36,10 +85,13 @@ pub fn to(
 async fn rows(
     query: Query,
     arguments: &QueryArguments,
-    limits: Limits,
+    engine: &AnswerEngine,
     file: &Path,
 ) -> Result<Vec<RecordBatch>> {
-    let context = context(limits)?;
+    let context = match engine {
+        AnswerEngine::Embedded(limits) => embedded(*limits)?,
+        AnswerEngine::Cluster { scheduler, .. } => cluster::client(scheduler).await?,
+    };
     let path = file.to_str().context("the name of a file is not UTF-8")?;
     // Its name is the user's choice.
     let options = ParquetReadOptions::default().file_extension("");
@@ -49,7 +101,7 @@ async fn rows(
     Ok(asked.collect().await?)
 }
 
-fn context(limits: Limits) -> Result<SessionContext> {
+fn embedded(limits: Limits) -> Result<SessionContext> {
     let threads = usize::try_from(limits.threads)?;
     let memory = usize::try_from(limits.memory << 20)?;
     let config = SessionConfig::new().with_target_partitions(threads);

@@ -15,7 +15,7 @@ use datafusion::{
     parquet::{
         arrow::{ArrowWriter, ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder},
         basic::Compression,
-        file::properties::WriterProperties,
+        file::{metadata::KeyValue, properties::WriterProperties},
     },
 };
 use std::{
@@ -47,6 +47,20 @@ struct Source {
 
 /// Rows that are held until they are written.
 const ROWS: usize = 1 << 16;
+
+/// Key of a packed file's metadata, with the number of its runs.
+const RUNS: &str = "unsnarl.packed-runs";
+
+/// What a packed file holds; `None` if the file is another one.
+pub fn packed(path: &Path) -> Option<Packed> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path).ok()?).ok()?;
+    let metadata = builder.metadata().file_metadata().key_value_metadata()?;
+    let runs = metadata.iter().find(|entry| entry.key == RUNS)?;
+    Some(Packed {
+        runs: runs.value.as_ref()?.parse().ok()?,
+        ..Packed::default()
+    })
+}
 
 /// Packs the summaries of these places into a file.
 pub fn into_file(places: &[PathBuf], out: &Path) -> Result<Packed> {
@@ -156,6 +170,8 @@ impl Packed {
             flush(&mut held, &schema, &mut writer, ROWS)?;
         }
         flush(&mut held, &schema, &mut writer, 0)?;
+        let runs = KeyValue::new(RUNS.to_owned(), self.runs.to_string());
+        writer.append_key_value_metadata(runs);
         writer.close()?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `unsnarl-fleet ask`: questions about summaries, which the engine answers.
+//! `unsnarl-fleet ask` and `local`: questions about summaries, which the engine answers.
 
 use super::{beside_or_path, cache, runtime, tell};
 use crate::UNUSABLE;
@@ -16,7 +16,7 @@ use unsnarl_fleet::{
 
 /// Hands a question to the engine. For a URL it gets the folder in which the summaries are that lie there.
 pub fn run(words: &[OsString]) -> Result<ExitCode> {
-    let mut called = engine();
+    let mut called = engine("ask");
     let mut is_whole = true;
     for word in words {
         match word.to_str().filter(|word| is_url(word)) {
@@ -28,12 +28,23 @@ pub fn run(words: &[OsString]) -> Result<ExitCode> {
             }
         };
     }
-    let ended = called.status().context(MISSING)?;
-    let status = ended.code().and_then(|code| u8::try_from(code).ok());
-    Ok(match status {
-        Some(0) if !is_whole => ExitCode::from(1),
-        status => ExitCode::from(status.unwrap_or(UNUSABLE)),
+    Ok(match status(called)? {
+        0 if !is_whole => ExitCode::from(1),
+        status => ExitCode::from(status),
     })
+}
+
+/// Has the engine run a cluster on this machine.
+pub fn local(words: &[OsString]) -> Result<ExitCode> {
+    let mut called = engine("local");
+    called.args(words);
+    Ok(ExitCode::from(status(called)?))
+}
+
+fn status(mut called: Command) -> Result<u8> {
+    let code = called.status().context(MISSING)?.code();
+    let status = code.and_then(|code| u8::try_from(code).ok());
+    Ok(status.unwrap_or(UNUSABLE))
 }
 
 /// A run to explain.
@@ -46,7 +57,7 @@ struct ChosenRun {
 /// The names of the run files to explain for a way to fail, and of the models of their builds.
 pub fn choose(storage: &RunStorage, signature: &str) -> Result<BTreeSet<String>> {
     let (folder, _) = summaries(storage)?;
-    let mut called = engine();
+    let mut called = engine("ask");
     called
         .args(["choose", "--signature", signature])
         .arg(folder.folder());
@@ -77,8 +88,8 @@ fn summaries(storage: &RunStorage) -> Result<(LocalRuns, SyncReport)> {
 
 const MISSING: &str = "cannot start unsnarl-fleet-engine\n  next: put it beside unsnarl-fleet or on the PATH (cargo install --path fleet/engine)";
 
-fn engine() -> Command {
+fn engine(command: &str) -> Command {
     let mut engine = beside_or_path("unsnarl-fleet-engine");
-    engine.arg("ask");
+    engine.arg(command);
     engine
 }
