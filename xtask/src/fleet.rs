@@ -68,3 +68,8 @@ fn measure() -> Result<()> {
     bench.arg(shell::target()?.join("release/examples/generate"));
     shell_run(bench)
 }
+
+/// The engine, once it is built.
+fn program() -> Result<PathBuf> {
+    Ok(target()?.join("release/unsnarl-fleet-engine"))
+}
