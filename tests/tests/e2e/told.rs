@@ -188,7 +188,7 @@ fn nothing_is_told_of_runs_that_are_gone() -> Result<()> {
     Ok(())
 }
 
-/// What a report says of the fix of the only cause.
+/// The words of a report about the fix of the only cause.
 fn reported(workspace: &Workspace) -> Result<serde_json::Value> {
     let said = workspace
         .unsnarl(&["report", "--format", "json"])?

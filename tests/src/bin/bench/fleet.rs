@@ -56,7 +56,7 @@ pub fn run(words: &[String]) -> Result<()> {
     docs::replace("fleet.md", "measured", &table.to_string())
 }
 
-/// What one answer took: time, and bytes of memory of the process that had the most.
+/// The cost of one answer: time, and bytes of memory of the process that had the most.
 type Spent = (Duration, u64);
 
 /// A number of summaries, and the file into which they are packed.
