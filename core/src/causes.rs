@@ -55,7 +55,7 @@ pub struct CauseFix {
 }
 
 impl CauseFix {
-    /// How much is known in favour of it: a fix that held when it was built comes before one that held as a constraint,
+    /// The knowledge in favour of it: a fix that held when it was built comes before one that held as a constraint,
     /// and one that nobody has tried before one that does not hold.
     fn rank(&self) -> (u8, bool) {
         let tried = self.tried.as_ref();
@@ -66,7 +66,7 @@ impl CauseFix {
         }
     }
 
-    /// What is known of it, in words: `not tried`, or what its trial says.
+    /// The knowledge of it in words: `not tried`, or what its trial says.
     pub fn in_words(&self) -> String {
         let tried = self.tried.as_ref();
         tried.map_or_else(|| "not tried".to_owned(), Trial::in_words)
