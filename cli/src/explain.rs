@@ -24,7 +24,6 @@ use unsnarl_core::{
     beside::{Passing, passing as passing_order},
     render::{self, TextWidth},
     suppressions::{FILE, Suppressed},
-    told,
 };
 use unsnarl_lab::{
     Executing,
@@ -105,9 +104,9 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
 /// Keeps what is told, so that other commands find it by its name.
 fn keep(findings: &[BuildFinding<'_>], loaded: &Loaded) {
     let explanations = findings.iter().flat_map(|finding| &finding.explanations);
-    if let Err(error) = told::keep(&loaded.folder, explanations.cloned().collect()) {
+    if let Err(error) = load::keep_told(&loaded.folder, explanations.cloned().collect()) {
         message::warning(&format!(
-            "explanations that experiments have found are not known by their ids to other commands: {error}"
+            "explanations that experiments have found are not known by their ids to other commands: {error:#}"
         ));
     }
 }

@@ -11,8 +11,11 @@ use std::{
     sync::Arc,
     time::SystemTime,
 };
-use unsnarl_core::{Budget, Corpora, CorpusKey, Explanation, RunSummary, builds, told};
-use unsnarl_trace::{Outcome, Run, RunFile, RunFolder, read_run};
+use unsnarl_core::{
+    Budget, Corpora, CorpusKey, Explanation, RunSummary, builds,
+    told::{self, TOLD},
+};
+use unsnarl_trace::{Outcome, Run, RunFile, RunFolder, folder_notes::FolderNotes, read_run};
 
 /// Default folder for runs.
 pub const RUNS: &str = ".unsnarl/runs";
@@ -52,8 +55,9 @@ impl Loaded {
     /// The explanations of these runs as they were told last.
     #[must_use]
     pub fn told(&self) -> Vec<Explanation> {
+        let note = FolderNotes::of(TOLD).map(|notes| notes.read(&self.folder));
         let names = self.runs.iter().map(|(name, _)| name.as_str());
-        told::all(&self.folder, &names.collect::<Vec<_>>())
+        told::all(&note.unwrap_or_default(), &names.collect::<Vec<_>>())
     }
 
     /// Summaries of the runs. When the time is over the runs that have none are let go; of those that come first, the
@@ -161,6 +165,16 @@ fn balanced<T>(a: Vec<T>, b: Vec<T>, size: impl Fn(&T) -> u64) -> Vec<T> {
         *taken += next.as_ref().map_or(0, &size);
         all.extend(next);
     }
+}
+
+/// Keeps explanations of the runs of a folder with their fixes as they are told, so that [`Loaded::told`] has them.
+///
+/// # Errors
+/// The user has no folder for them, or it cannot be written.
+pub fn keep_told(folder: &Path, now: Vec<Explanation>) -> Result<()> {
+    let notes = FolderNotes::of(TOLD)?;
+    let note = told::added(&notes.read(folder), now)?;
+    Ok(notes.write(folder, &note)?)
 }
 
 /// Reads the runs at a place: a folder of runs, a project, or one run file.

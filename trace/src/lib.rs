@@ -12,7 +12,7 @@
 //! * [`proposal`] is a schedule that somebody proposes, as JSON.
 //! * [`rapid`] are traces of other tools as text.
 //! * [`folder`] is where run files are kept; [`files`] reads what others may have put there.
-//! * [`own_folder`] are the folders that belong to the user alone.
+//! * [`own_folder`] are the folders that belong to the user alone; [`folder_notes`] keeps notes about folders there.
 //! * [`script`] is a run as text, for tests; [`shell`] is a command line as text.
 //!
 //! This crate opens no process, reads no debug info and analyses nothing.
@@ -29,6 +29,8 @@ mod failure_mode;
 pub mod files;
 #[cfg(feature = "file")]
 pub mod folder;
+#[cfg(feature = "file")]
+pub mod folder_notes;
 #[cfg(feature = "file")]
 pub mod index;
 #[cfg(feature = "file")]

@@ -13,10 +13,7 @@ use anyhow::Result;
 use build::Built;
 use choose::ChosenFix;
 use std::{ffi::OsString, iter, process::ExitCode, sync::atomic::AtomicBool, time::Duration};
-use unsnarl_core::{
-    fixes::{Trial, constraint},
-    told,
-};
+use unsnarl_core::fixes::{Trial, constraint};
 use unsnarl_lab::{
     load,
     trial::{self, ExploreLimits, FixCase, Searched},
@@ -101,9 +98,9 @@ fn constrained(chosen: &ChosenFix, limits: &ExploreLimits, stop: &AtomicBool) ->
 /// Keeps the trial with what was told of the explanation, for `unsnarl report`.
 fn keep(chosen: &ChosenFix, trial: &Trial) {
     let tried = chosen.tried(trial);
-    if let Err(error) = told::keep(&chosen.folder, vec![tried]) {
+    if let Err(error) = load::keep_told(&chosen.folder, vec![tried]) {
         message::warning(&format!(
-            "unsnarl report will not know of this trial: {error}"
+            "unsnarl report will not know of this trial: {error:#}"
         ));
     }
 }

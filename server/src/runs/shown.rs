@@ -8,7 +8,11 @@ use crate::{
     unexplained,
 };
 use std::{collections::BTreeSet, path::Path, sync::Arc};
-use unsnarl_core::{Explanation, told};
+use unsnarl_core::{
+    Explanation,
+    told::{self, TOLD},
+};
+use unsnarl_trace::folder_notes::FolderNotes;
 
 impl RunStore {
     /// The explanations that could be confirmed by running a program again, and were not yet.
@@ -45,7 +49,8 @@ impl RunStore {
     /// Takes over what the command line has told of the runs of a folder after executing them.
     pub fn recall(&mut self, runs: &Path, facts: &FolderFacts) {
         let names = self.files.iter().map(|file| file.name.as_str());
-        let told = told::all(runs, &names.collect::<Vec<_>>());
+        let note = FolderNotes::of(TOLD).map(|notes| notes.read(runs));
+        let told = told::all(&note.unwrap_or_default(), &names.collect::<Vec<_>>());
         let now = facts.explained.iter().map(|one| &one.explanation);
         self.confirming
             .recall(&now.collect::<Vec<_>>(), told, &self.files);
