@@ -1,5 +1,6 @@
 -- Failing runs with the fewest pairs and orders that no passing run of the test has, those without any last, and of equal
--- ones the shortest; then the passing runs that differ from the first of them in the fewest pairs and orders.
+-- ones the shortest; then the passing runs that differ from the first of them in the fewest pairs and orders. A join keeps
+-- its left side in memory, so that is the one whose size does not grow with the runs.
 WITH met AS (SELECT program, build, arguments, run, failure_signature, outcome, fact_id
              FROM summaries
              WHERE fact IN ('pair', 'order')),
@@ -7,7 +8,7 @@ WITH met AS (SELECT program, build, arguments, run, failure_signature, outcome, 
                   FROM met
                   WHERE outcome = 'passed'),
      suspects AS (SELECT run AS of_run, COUNT(*) AS number
-                  FROM met LEFT ANTI JOIN harmless
+                  FROM harmless RIGHT ANTI JOIN met
                        ON program = p AND build = b AND arguments = a AND fact_id = id
                   WHERE failure_signature LIKE $signature
                   GROUP BY run),
@@ -22,17 +23,21 @@ WITH met AS (SELECT program, build, arguments, run, failure_signature, outcome, 
                 WHERE place = 1
                 GROUP BY program, build, arguments),
      wanted AS (SELECT cp, cb, ca, fact_id AS wanted_id
-                FROM met JOIN center ON run = center_run),
+                FROM center JOIN met ON center_run = run),
      size AS (SELECT cp AS zp, cb AS zb, ca AS za, COUNT(*) AS wanted_facts
               FROM wanted
               GROUP BY cp, cb, ca),
-     near AS (SELECT met.program, met.build, met.arguments, met.run,
-                     COUNT(*) AS own_facts, COUNT(wanted_id) AS shared
-              FROM met JOIN center ON met.program = cp AND met.build = cb AND met.arguments = ca
-                   LEFT JOIN wanted ON met.fact_id = wanted_id AND met.program = wanted.cp
-                        AND met.build = wanted.cb AND met.arguments = wanted.ca
-              WHERE met.outcome = 'passed'
-              GROUP BY met.program, met.build, met.arguments, met.run),
+     own AS (SELECT program, build, arguments, run, COUNT(*) AS own_facts
+             FROM met
+             WHERE outcome = 'passed'
+             GROUP BY program, build, arguments, run),
+     common AS (SELECT run AS common_run, COUNT(*) AS shared
+                FROM wanted JOIN met
+                     ON wanted_id = fact_id AND cp = program AND cb = build AND ca = arguments
+                WHERE outcome = 'passed'
+                GROUP BY run),
+     near AS (SELECT program, build, arguments, run, own_facts, COALESCE(shared, 0) AS shared
+              FROM own LEFT JOIN common ON run = common_run),
      passing AS (SELECT near.program, near.build, near.arguments, near.run, file,
                         own_facts + wanted_facts - 2 * shared AS distance,
                         ROW_NUMBER() OVER (PARTITION BY near.program, near.build, near.arguments

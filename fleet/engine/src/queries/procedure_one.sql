@@ -8,7 +8,7 @@ SELECT failure_signature, program, build, arguments, MIN(object) AS object,
        MIN(second_kind) AS second_kind, MIN(second_function) AS second_function,
        MIN(second_file) AS second_file, MIN(second_line) AS second_line,
        COUNT(*) AS failing, SUM(count) AS observations, fact_id
-FROM summaries LEFT ANTI JOIN harmless
+FROM harmless RIGHT ANTI JOIN summaries
      ON program = p AND build = b AND arguments = a AND fact_id = id
 WHERE fact = 'pair' AND failure_signature LIKE $signature
 GROUP BY failure_signature, program, build, arguments, fact_id

@@ -5,7 +5,7 @@ WITH known AS (SELECT DISTINCT program AS p, build AS b, arguments AS a, fact_id
                FROM summaries
                WHERE fact = 'pair' AND outcome = 'passed'),
      own AS (SELECT run_number, program, build, arguments, failure_signature, fact_id, object
-             FROM summaries LEFT SEMI JOIN known
+             FROM known RIGHT SEMI JOIN summaries
                   ON program = p AND build = b AND arguments = a AND fact_id = id
              WHERE fact = 'pair' AND failure_signature LIKE $signature),
      couples AS (SELECT x.program, x.build, x.arguments, x.failure_signature,
@@ -17,7 +17,7 @@ WITH known AS (SELECT DISTINCT program AS p, build AS b, arguments AS a, fact_id
                UNION
                SELECT program, build, arguments, second_id FROM couples),
      passing AS (SELECT run_number, program, build, arguments, fact_id
-                 FROM summaries LEFT SEMI JOIN named
+                 FROM named RIGHT SEMI JOIN summaries
                       ON program = np AND build = nb AND arguments = na AND fact_id = n
                  WHERE fact = 'pair' AND outcome = 'passed'),
      harmless AS (SELECT DISTINCT x.program AS hp, x.build AS hb, x.arguments AS ha,
