@@ -29,10 +29,27 @@ fn test() -> Result<()> {
         &["--", "-D", "warnings"],
     )?)?;
     build()?;
-    shell_run(with_target(
-        engine(&["test", "--locked", "--release"])?,
-        &[],
-    )?)
+    let test = engine(&["test", "--locked", "--release"])?;
+    shell_run(with_target(test, &[])?)?;
+    test_manifests()
+}
+
+/// Compares the manifests of a cluster with their schemas, and has the engine read the words that they start it with.
+fn test_manifests() -> Result<()> {
+    let of_manifests = |words: &[&str]| {
+        let mut command = cargo(words);
+        command.current_dir(shell::project().join("fleet/deploy"));
+        command
+    };
+    shell_run(of_manifests(&["fmt", "--check"]))?;
+    let mut test = of_manifests(&["test", "--locked"]);
+    test.env("UNSNARL_FLEET_ENGINE", program()?);
+    shell_run(with_target(test, &[])?)
+}
+
+/// The engine that was built.
+fn program() -> Result<PathBuf> {
+    Ok(target()?.join("release/unsnarl-fleet-engine"))
 }
 
 fn build() -> Result<()> {
@@ -67,9 +84,4 @@ fn measure() -> Result<()> {
     bench.arg(program()?);
     bench.arg(shell::target()?.join("release/examples/generate"));
     shell_run(bench)
-}
-
-/// The engine, once it is built.
-fn program() -> Result<PathBuf> {
-    Ok(target()?.join("release/unsnarl-fleet-engine"))
 }
