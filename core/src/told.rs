@@ -59,27 +59,13 @@ fn stem(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Budget, Corpora, RunSummary, explain};
-    use std::sync::Arc;
-    use unsnarl_trace::script;
+    use crate::{Budget, explain, fixture::corpus};
 
-    const FAILING: &str = r#"
-        start main.1 add
-        main fork main.1 @1 main
-        main.1 R n =0 @4 add
-        main W n =1 @4 add
-        main.1 W n =1 @4 add
-        main join main.1 @5 main
-        main R n =1 @6 main
-        main fails @6 assertion
-    "#;
+    const FAILING: &str = "main fork main.1 @1\nmain.1 R n =0 @4 add\nmain W n =1 @4 add\nmain.1 W n =1 @4 add\n\
+        main R n =1 @6 main\nmain fails @6 assertion";
 
     fn explanation(id: &str) -> Explanation {
-        let run = Arc::new(script::parse(FAILING).unwrap());
-        let mut corpora = Corpora::default();
-        corpora.insert(RunSummary::new("failed-1".to_owned(), run));
-        let corpus = corpora.iter().next().unwrap();
-        let found = explain(corpus, &Budget::unlimited()).findings;
+        let found = explain(&corpus(&[], &[FAILING]), &Budget::unlimited()).findings;
         Explanation {
             id: id.to_owned(),
             ..found.into_iter().next().unwrap()
@@ -90,8 +76,8 @@ mod tests {
     fn what_was_told_is_found_from_any_place() {
         let told = explanation("found-by-experiment");
         let note = added("", vec![told.clone()]).unwrap();
-        assert_eq!(all(&note, &["failed-1"]), [told]);
-        let by_file = ".unsnarl/runs/failed-1.arrow";
+        assert_eq!(all(&note, &["failed-0"]), [told]);
+        let by_file = ".unsnarl/runs/failed-0.arrow";
         let found = all(&note, &[by_file]);
         let runs = |one: &Explanation| (one.run.clone(), one.runs.clone());
         let expected = (by_file.to_owned(), vec![by_file.to_owned()]);
@@ -107,13 +93,13 @@ mod tests {
             ..first
         };
         let note = added(&before, vec![anew.clone()]).unwrap();
-        assert_eq!(all(&note, &["failed-1"]), [anew, other]);
+        assert_eq!(all(&note, &["failed-0"]), [anew, other]);
     }
 
     #[test]
     fn nothing_is_found_without_its_run_or_of_another_version() {
         let note = added("", vec![explanation("first")]).unwrap();
-        assert_eq!(all(&note, &["failed-2"]), []);
-        assert_eq!(all("{}", &["failed-1"]), []);
+        assert_eq!(all(&note, &["failed-1"]), []);
+        assert_eq!(all("{}", &["failed-0"]), []);
     }
 }

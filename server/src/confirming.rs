@@ -85,24 +85,27 @@ impl Confirming {
         }
     }
 
-    /// Takes over what was told of these explanations elsewhere, after executing them.
+    /// Takes over what was told of these explanations elsewhere, after executing them; returns whether any of it is new.
     pub fn recall(
         &mut self,
         now: &[&Explanation],
         told: Vec<Explanation>,
         files: &BTreeSet<RunFile>,
-    ) {
+    ) -> bool {
         let answer = Confirmation {
             explanations: told.into_iter().filter(was_executed).collect(),
             refuted: Vec::new(),
         };
         let ids: BTreeSet<&String> = now.iter().map(|one| &one.id).collect();
+        let mut is_new = false;
         for one in now {
             let outcome = outcome(one, &answer, &ids);
             if matches!(outcome, ConfirmOutcome::Told(_)) && !self.has(one, &outcome) {
                 self.note(one, outcome, files);
+                is_new = true;
             }
         }
+        is_new
     }
 
     fn has(&self, one: &Explanation, outcome: &ConfirmOutcome) -> bool {
@@ -238,17 +241,18 @@ mod tests {
             executed: executed(verdict),
             ..now.clone()
         };
-        confirming.recall(&[&now], vec![told(Verdict::NotRun)], &files);
+        assert!(!confirming.recall(&[&now], vec![told(Verdict::NotRun)], &files));
         assert!(!confirming.knows(&now));
         let confirmed = told(Verdict::Confirmed);
-        confirming.recall(&[&now], vec![confirmed.clone()], &files);
+        assert!(confirming.recall(&[&now], vec![confirmed.clone()], &files));
+        assert!(!confirming.recall(&[&now], vec![confirmed.clone()], &files));
         assert_eq!(confirming.add_known(now.clone()), Some(confirmed));
         // Another story that experiments have borne out instead, of the same run.
         let other = Explanation {
             id: "other".to_owned(),
             ..told(Verdict::Confirmed)
         };
-        confirming.recall(&[&now], vec![other.clone()], &files);
+        assert!(confirming.recall(&[&now], vec![other.clone()], &files));
         assert_eq!(confirming.add_known(now), Some(other));
     }
 }

@@ -127,8 +127,9 @@ fn look(
     let facts = store.refresh(at.runs, at.room, budget, progress)?;
     told(store.shown(&facts));
     let facts = store.deepen(&at.root, at.runs, facts, budget, &mut told)?;
-    store.recall(at.runs, &facts);
-    told(store.shown(&facts));
+    if store.recall(at.runs, &facts) {
+        told(store.shown(&facts));
+    }
     let problem = store.keep(&at.root, at.runs, &facts).err();
     Ok((facts, problem))
 }

@@ -46,14 +46,15 @@ impl RunStore {
         self.kept = Some(String::new());
     }
 
-    /// Takes over what the command line has told of the runs of a folder after executing them.
-    pub fn recall(&mut self, runs: &Path, facts: &FolderFacts) {
+    /// Takes over what the command line has told of the runs of a folder after executing them; returns whether
+    /// any of it is new.
+    pub fn recall(&mut self, runs: &Path, facts: &FolderFacts) -> bool {
         let names = self.files.iter().map(|file| file.name.as_str());
         let note = FolderNotes::of(TOLD).map(|notes| notes.read(runs));
         let told = told::all(&note.unwrap_or_default(), &names.collect::<Vec<_>>());
         let now = facts.explained.iter().map(|one| &one.explanation);
         self.confirming
-            .recall(&now.collect::<Vec<_>>(), told, &self.files);
+            .recall(&now.collect::<Vec<_>>(), told, &self.files)
     }
 
     /// The facts in their shown form: with the results of running programs again.
