@@ -64,12 +64,23 @@ impl<'n> Location<'n> {
         else {
             return name.to_owned();
         };
-        let site = allocation.split(' ').next().unwrap_or("");
+        let site = allocated_at(allocation);
         let site = site.split(':').take(2).collect::<Vec<_>>().join(":");
         let place = site.rsplit(['/', '\\']).next().unwrap_or(&site);
         match path.strip_prefix('.') {
             Some(field) => format!("{field} of the heap block from {place}"),
             None => format!("the heap block from {place}"),
+        }
+    }
+
+    /// The location's name without the thread that has allocated its block, and without the number of the block:
+    /// `heap(bank.c:22).next` of `heap(bank.c:22 by main.2 #1).next`. Others stay.
+    pub fn by_any_thread(name: &str) -> String {
+        match Location::of(name) {
+            Location::Heap {
+                allocation, path, ..
+            } => format!("{HEAP}{}){path}", allocated_at(allocation)),
+            Location::Stack { .. } | Location::Static(_) => name.to_owned(),
         }
     }
 
@@ -82,6 +93,12 @@ impl<'n> Location<'n> {
     pub fn is_on_stack(self) -> bool {
         matches!(self, Location::Stack { .. })
     }
+}
+
+/// The place of an allocation.
+fn allocated_at(allocation: &str) -> &str {
+    let by = allocation.rsplit_once(" by ");
+    by.map_or(allocation, |(place, _)| place)
 }
 
 /// The location in a heap block, of the name and the part of it behind [`HEAP`].

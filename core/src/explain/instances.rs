@@ -329,4 +329,29 @@ mod tests {
         assert_eq!(bears_out(&told, &run(&early)), Some(true));
         assert_eq!(bears_out(&told, &run(&late)), Some(false));
     }
+
+    /// Two threads run the same code: either may allocate the block that the other one frees.
+    #[test]
+    fn a_run_bears_out_that_a_block_is_used_after_the_other_thread_freed_it() {
+        let begin = "start main.1 worker\nstart main.2 worker\nmain fork main.1 @21\nmain fork main.2 @22\n";
+        let of = |own: &str, other: &str, is_early: bool| {
+            let block = format!("heap(a.c:20 by {own} #0)");
+            let made = format!("{own} alloc `{block}` =16 @20 worker\n");
+            let free = format!("{other} free `{block}` @40 worker\n");
+            let used = format!("{own} R `{block}.size` =7 @31 worker\n");
+            match is_early {
+                true => [begin, &made, &free, &used, &format!("{own} fails @31\n")].concat(),
+                false => [begin, &made, &used, &free].concat(),
+            }
+        };
+        let late = of("main.1", "main.2", false);
+        let told = explanation(&[late.as_str(); 6], &of("main.1", "main.2", true));
+        assert_eq!(told.kind, BugKind::UseAfterFree);
+        let turned = run(&of("main.2", "main.1", true));
+        assert_eq!(bears_out(&told, &turned), Some(true));
+        assert_eq!(
+            bears_out(&told, &run(&of("main.2", "main.1", false))),
+            Some(false)
+        );
+    }
 }

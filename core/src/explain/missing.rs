@@ -430,7 +430,7 @@ fn other_half(
 
 /// Returns whether the thread of a write had not come to the line of another one since: where it had, its update was whole
 /// and what is missing belongs to a later one.
-fn is_half(view: &View, written: EventId, reader: EventId, setter: &Place) -> bool {
+pub(super) fn is_half(view: &View, written: EventId, reader: EventId, setter: &Place) -> bool {
     let own = view.rows.before(view.thread(written), reader).iter().rev();
     let mut since = own.take_while(|&&row| row > written);
     !since.any(|&row| {

@@ -4,7 +4,7 @@ use super::{
     Fix, FixKind, GuardedLines, Offered, Ordered, apply,
     constraint::{OrderVerdict, verdict},
     offer,
-    sections::{Again, sections},
+    sections::{Again, EditRegion, RegionStatement, sections},
 };
 use crate::{
     budget::Budget,
@@ -77,6 +77,37 @@ fn a_lock_that_a_thread_would_wait_for_itself_is_seen() {
         twice("main R x via=12@f,20@main @30 g\nmain R x via=20@main @11 f\n"),
         None
     );
+}
+
+/// An object holds the lock until its scope ends on line 14, where an object of these lines is destroyed: that takes it again.
+#[test]
+fn what_the_scope_of_a_lock_ends_with_is_in_its_section() {
+    let lines = |function: &str, first: u32, last: u32, ends: u32| EditRegion {
+        lines: GuardedLines {
+            file: "test.c".to_owned(),
+            first,
+            last,
+            function: function.to_owned(),
+        },
+        is_scoped: true,
+        ends,
+        parts: vec![RegionStatement {
+            first,
+            last,
+            is_loop: false,
+        }],
+        ..EditRegion::default()
+    };
+    let again = |ends: u32| {
+        let fix = Fix {
+            regions: vec![lines("f", 10, 12, ends), lines("forget", 30, 31, 32)],
+            ..plain()
+        };
+        let text = "main R x @10 f\nmain W x @12 f\nmain R x via=14@f @30 forget\n";
+        sections(&fix, &run(text)).again
+    };
+    assert_eq!(again(14), Some(Again::Taken { line: 30 }));
+    assert_eq!(again(0), None);
 }
 
 #[test]
@@ -439,6 +470,45 @@ static void stop(struct service *s)
         .replace(join, "")
         .replace(free, &[join, free].concat());
     assert_eq!(edited, expected);
+}
+
+/// Another thread's check comes too early since `main` detaches the one that counts.
+#[test]
+fn a_thread_is_joined_where_its_creator_detaches_it() {
+    let source = "\
+#include <thread>
+static int count;
+static bool done;
+static void add() { count = 1; }
+static void check() { while (!done) { } if (count != 1) fail(); }
+int main()
+{
+    std::thread adder(add);
+    std::thread checker(check);
+    adder.detach();
+    done = true;
+    checker.join();
+}
+";
+    let begin = "start main.1 add\nstart main.2 check\nmain fork main.1 @8 main\nmain fork main.2 @9 main\n";
+    let add = "main.1 W count =1 @4 add\nmain.1 end\n";
+    let done = "main W done =1 @11 main\nmain.2 R done =1 @5 check\n";
+    let fine = [begin, add, done, "main.2 R count =1 @5 check\n"].concat();
+    let early = [
+        begin,
+        done,
+        "main.2 R count =0 @5 check\nmain.1 W count =1 @4 add\nmain.2 fails @5 check\n",
+    ]
+    .concat();
+    let mut runs = vec![("failed-1", &*early)];
+    runs.extend((0..6).map(|_| ("passed-1", &*fine)));
+    let offered = offered_of(&runs, source);
+    let mut fixes = offered.fixes.iter();
+    let join = fixes.find(|fix| fix.kind == FixKind::JoinBefore);
+    let join = join.unwrap_or_else(|| panic!("{offered:?}"));
+    assert_eq!(join.title, "join main.1 before line 11");
+    let edited = apply(source, "test.c", &join.edits).unwrap();
+    assert_eq!(edited, source.replace("adder.detach", "adder.join"));
 }
 
 #[test]

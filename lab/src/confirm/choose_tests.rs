@@ -293,6 +293,49 @@ fn what_has_a_step_that_decides_comes_before_what_has_none() {
     assert!(refuted.headline.contains(HITS), "{}", refuted.headline);
 }
 
+/// What a second variable adds to a story is chance, unless nothing fails without both.
+#[test]
+fn a_second_variable_has_to_make_a_difference() {
+    let (told, _) = chosen(&[(HITS, 30, 7), (BOTH, 30, 3)], &[]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+    let (told, _) = chosen(&[(HITS, 30, 7), (BOTH, 30, 0)], &[]);
+    assert!(told.headline.contains(BOTH), "{}", told.headline);
+}
+
+/// An order that holds the failing read fails with all schedules: the interruption before it is told, if nothing fails without
+/// it and most schedules fail with it.
+#[test]
+fn an_interruption_comes_before_the_order_that_it_leads_to() {
+    let run = failing_run();
+    let tried = |told: &Explanation, complete: u32, (with, without): (u32, u32)| {
+        let outcomes = [(DONE, with, without)];
+        let given = GivenOutcomes::of(&run, &outcomes);
+        let trial = given.experiment(&story(DONE), &Budget::unlimited());
+        let made = trial.expect("an outcome").made.expect("orders");
+        let orders = Intervention {
+            complete: EventId(complete),
+            ..made.orders
+        };
+        let made = Experiment { orders, ..made };
+        TriedStory::new(made, told, &run, &Decision::default())
+    };
+    let interruption = story(DONE);
+    let order = Explanation {
+        kind: BugKind::OrderViolation,
+        ..story(BOTH)
+    };
+    let order = tried(&order, 9, (30, 0));
+    let is_told = |own: &TriedStory| {
+        (
+            own.is_better_than(Some(&order)),
+            order.is_better_than(Some(own)),
+        )
+    };
+    assert_eq!(is_told(&tried(&interruption, 7, (20, 0))), (true, false));
+    assert!(!is_told(&tried(&interruption, 7, (12, 0))).0);
+    assert!(!is_told(&tried(&interruption, 7, (20, 2))).0);
+}
+
 /// Steps that begin earlier and end where the update of `done` does, in a function that they call: what they have before it
 /// only leads there.
 #[test]

@@ -1,6 +1,11 @@
 //! Tests of two changes that belong together, of which a thread saw one.
 
-use crate::{Budget, BugKind, Explanation, explain, fixture::corpus};
+use crate::{
+    Budget, BugKind, Explanation, explain,
+    explain::{missing, view::View},
+    explanation::Place,
+    fixture::corpus,
+};
 use std::collections::BTreeSet;
 
 const BEGIN: &str = "main fork main.1 @40\nmain fork main.2 @41\n";
@@ -82,4 +87,25 @@ fn a_half_that_never_came_is_known_from_an_earlier_round() {
     let told = explain(&runs, &Budget::unlimited()).findings.remove(0);
     let headline = "`sum` and `count` were read while only one of them was new";
     assert_eq!(told.headline, headline);
+}
+
+/// Where the thread has made both changes, what a later round would change is no half of them.
+#[test]
+fn an_update_that_was_whole_lacks_no_half() {
+    let is_half = |update: &str| {
+        let look = "main.2 R sum =1 @22 mean\nmain.2 R count =0 @23 mean\nmain.2 fails @25 mean\n";
+        let runs = corpus(&[], &[&[BEGIN, update, look].concat()]);
+        let view = View::new(&runs, runs.failing().next().unwrap()).unwrap();
+        let mut rows = view.run.events.iter().map(|(row, _)| row);
+        let mut on = |line: u32| rows.find(|row| view.place(*row).line == line);
+        let (written, reader) = (on(6).unwrap(), on(23).unwrap());
+        let setter = Place {
+            line: 7,
+            ..view.place(written)
+        };
+        missing::is_half(&view, written, reader, &setter)
+    };
+    let half = "main.1 W sum =1 @6 add\n";
+    assert!(is_half(half));
+    assert!(!is_half(&[half, "main.1 W count =1 @7 add\n"].concat()));
 }
