@@ -27,7 +27,7 @@ pub enum AnswerEngine {
     Cluster {
         /// `http://HOST:PORT`
         scheduler: String,
-        /// Time for the answer. Ballista may wait for ever for what an executor had that was lost.
+        /// Time for the answer, which may not come where an executor was lost.
         within: Duration,
     },
 }

@@ -51,7 +51,7 @@ const ROWS: usize = 1 << 16;
 /// Key of a packed file's metadata, with the number of its runs.
 const RUNS: &str = "unsnarl.packed-runs";
 
-/// What a packed file holds; `None` if the file is another one.
+/// The counts of a packed file; `None` if the file is another one.
 pub fn packed(path: &Path) -> Option<Packed> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path).ok()?).ok()?;
     let metadata = builder.metadata().file_metadata().key_value_metadata()?;

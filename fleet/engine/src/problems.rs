@@ -1,4 +1,4 @@
-//! What Ballista could not do stands in its log.
+//! Errors in the log of Ballista.
 
 use log::{LevelFilter, Log, Metadata, Record};
 

@@ -1,7 +1,7 @@
 //! A cluster on one machine: a scheduler in this process, and executors in processes of their own.
 
+use super::runtime;
 use super::scheduler::{self, FleetScheduler};
-use super::{HEARTBEAT, LOST, runtime};
 use crate::answer::Limits;
 use anyhow::{Context, Result, bail};
 use ballista_scheduler::scheduler_process::start_grpc_service_with_listener;
@@ -93,9 +93,8 @@ impl LocalExecutors {
             match executor.try_wait()? {
                 None => running.push(executor),
                 Some(status) => eprintln!(
-                    "error: the executor of process {} has ended ({status}); its tasks go to others within {} s",
-                    executor.id(),
-                    LOST + HEARTBEAT
+                    "error: the executor of process {} has ended ({status}); answers that it had a part in may not come",
+                    executor.id()
                 ),
             }
         }

@@ -24,7 +24,7 @@ use tokio::{
 
 /// Seconds between two signs of life of an executor.
 const HEARTBEAT: u64 = 2;
-/// Seconds without one after which the scheduler gives the tasks of an executor to others.
+/// Seconds without one after which an executor counts as lost.
 const LOST: u64 = 10;
 /// Stack of a thread. Plans are trees that are walked by recursion; Ballista's own programs take as much.
 const STACK: usize = 32 << 20;
@@ -44,7 +44,7 @@ pub async fn client(scheduler: &str) -> Result<SessionContext> {
     reached.with_context(|| {
         format!("cannot reach the scheduler {scheduler}\n  next: start one: unsnarl-fleet local")
     })?;
-    // The adaptive planner of 55.0 waits for ever for the stages of an executor that was lost.
+    // With the adaptive planner of 55.0 answers have not come, even where no executor was lost.
     let config = SessionConfig::new_with_ballista().with_ballista_adaptive_query_planner(false);
     let state = SessionStateBuilder::new()
         .with_default_features()

@@ -104,7 +104,7 @@ fn killed_after(delay: Duration, file: &Path) -> Option<Output> {
 }
 
 #[test]
-fn an_answer_survives_an_executor() {
+fn where_an_executor_is_killed_the_answer_is_right_or_none() {
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("runs");
     many(400, 200)
