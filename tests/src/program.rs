@@ -174,6 +174,14 @@ impl TestProgram {
             .is_some_and(|extension| extension == "cpp")
     }
 
+    /// A new workspace in which gcc has compiled the program of this name for recording, as `to`.
+    pub fn compiled(name: &str, to: &str) -> Result<Workspace> {
+        let workspace = Workspace::new()?;
+        let source = TestProgram::open(name)?.source;
+        compile(&workspace, &source, to, TestedCompiler::Gcc)?;
+        Ok(workspace)
+    }
+
     /// Copies the source into `workspace` and compiles it there for recording; returns the command
     /// that runs it.
     pub fn compile(&self, workspace: &Workspace, compiler: TestedCompiler) -> Result<String> {

@@ -240,9 +240,7 @@ fn check_causes(workspace: &Workspace) -> Result<()> {
 
 #[test]
 fn a_summary_is_written_once_and_is_the_same_again() -> Result<()> {
-    let workspace = Workspace::new()?;
-    let source = TestProgram::open("bank_account")?.source;
-    compile_with(&workspace, &source, "bank", TestedCompiler::Gcc, &[])?;
+    let workspace = TestProgram::compiled("bank_account", "bank")?;
     record(&workspace, "./bank")?;
     let name = workspace
         .runs_in("runs")?

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
 };
-use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, program::compile_with};
+use unsnarl_e2e::{TestProgram, Workspace};
 use unsnarl_trace::{meta::RunMeta, read::read_meta};
 
 /// The runs by their names, with what they begin with.
@@ -31,9 +31,7 @@ fn shown(runs: &BTreeMap<String, RunMeta>) -> (BTreeSet<String>, BTreeSet<String
 
 #[test]
 fn failing_runs_and_one_of_each_order_and_named_ones_are_kept() -> Result<()> {
-    let workspace = Workspace::new()?;
-    let source = TestProgram::open("bank_account")?.source;
-    compile_with(&workspace, &source, "bank", TestedCompiler::Gcc, &[])?;
+    let workspace = TestProgram::compiled("bank_account", "bank")?;
     let record = ["record", "-n", "40", "--seed", "5", "--out", "runs"];
     let record = [&record[..], &["--", "./bank"]].concat();
     workspace.unsnarl(&record)?.exits(1)?;

@@ -5,24 +5,11 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
 };
-use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace, program::compile_with};
+use unsnarl_e2e::{Finished, TestProgram, TestedCompiler, Workspace, program::compile};
 use unsnarl_trace::{Outcome, read_run};
 
 /// Number of shards.
 const SHARDS: usize = 3;
-
-fn compiled(name: &str) -> Result<Workspace> {
-    let workspace = Workspace::new()?;
-    let program = TestProgram::open(name)?;
-    compile_with(
-        &workspace,
-        &program.source,
-        "prog",
-        TestedCompiler::Gcc,
-        &[],
-    )?;
-    Ok(workspace)
-}
 
 fn record(workspace: &Workspace, out: &str, options: &[&str]) -> Result<Finished> {
     let words = [&["record", "--out", out][..], options, &["--", "./prog"]].concat();
@@ -79,7 +66,7 @@ fn compare(workspace: &Workspace, options: &[&str]) -> Result<BTreeMap<String, V
 
 #[test]
 fn the_shards_of_random_strategies_are_the_whole() -> Result<()> {
-    let workspace = compiled("bank_account")?;
+    let workspace = TestProgram::compiled("bank_account", "prog")?;
     let portfolio = ["-n", "50", "--seed", "7", "-j", "2"];
     compare(&workspace, &portfolio)?;
     // What is recorded twice adds nothing.
@@ -95,7 +82,7 @@ fn the_shards_of_random_strategies_are_the_whole() -> Result<()> {
 
 #[test]
 fn where_nothing_is_learned_the_shards_are_the_usual_campaign() -> Result<()> {
-    let workspace = compiled("correct_bank")?;
+    let workspace = TestProgram::compiled("correct_bank", "prog")?;
     let options = [
         "-n",
         "30",
@@ -127,7 +114,7 @@ fn classes(workspace: &Workspace, folder: &str) -> Result<BTreeSet<(Outcome, Str
 
 #[test]
 fn the_shards_of_the_exhaustive_search_are_the_whole() -> Result<()> {
-    let workspace = compiled("bank_account")?;
+    let workspace = TestProgram::compiled("bank_account", "prog")?;
     let options = ["--strategy", "exhaustive"];
     compare(&workspace, &options)?;
     record(&workspace, "usual", &options)?.says(&["bound 2: all"])?;
@@ -137,7 +124,7 @@ fn the_shards_of_the_exhaustive_search_are_the_whole() -> Result<()> {
 
 #[test]
 fn an_interrupted_shard_goes_on_where_it_was() -> Result<()> {
-    let workspace = compiled("bank_account")?;
+    let workspace = TestProgram::compiled("bank_account", "prog")?;
     let options = ["--strategy", "exhaustive", "--shard", "2/3"];
     record(&workspace, "at_once", &options)?.says(&["shard 2/3: bound 2: all"])?;
     for _ in 0..4 {
@@ -162,13 +149,7 @@ int main(void) { return getenv(\"TEST_SHARD_INDEX\") ? 1 : 0; }
 fn the_environment_tells_the_shard_on_request_only() -> Result<()> {
     let workspace = Workspace::new()?;
     workspace.write("looks.c", LOOKS)?;
-    compile_with(
-        &workspace,
-        "looks.c".as_ref(),
-        "prog",
-        TestedCompiler::Gcc,
-        &[],
-    )?;
+    compile(&workspace, "looks.c".as_ref(), "prog", TestedCompiler::Gcc)?;
     let record = |shard: &str, variables: &[(&str, &str)]| {
         let words = [
             "record", "-n", "2", "--seed", "1", "--shard", shard, "--", "./prog",

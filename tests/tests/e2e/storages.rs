@@ -3,8 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeMap, fs, net::SocketAddr, path::Path, time::SystemTime};
 use unsnarl_e2e::{
-    Finished, TestProgram, TestedCompiler, Workspace,
-    program::compile_with,
+    Finished, TestProgram, Workspace,
     storage::{StorageServer, breaking_line, fleet_at},
 };
 
@@ -21,9 +20,7 @@ fn last_line(said: &Finished) -> &str {
 
 /// Runs of a program with a bug, in the folder `runs`.
 fn recorded() -> Result<Workspace> {
-    let workspace = Workspace::new()?;
-    let source = TestProgram::open("bank_account")?.source;
-    compile_with(&workspace, &source, "bank", TestedCompiler::Gcc, &[])?;
+    let workspace = TestProgram::compiled("bank_account", "bank")?;
     let options = ["-n", "24", "--summaries", "--out", "runs"];
     workspace.record(&options, "./bank")?.exits(1)?;
     Ok(workspace)

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use unsnarl_core::{Explanation, fixes::Fix};
-use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, program::compile_with};
+use unsnarl_e2e::{TestProgram, Workspace};
 
 /// The data that a thread reads are filled in after the thread was started, in several lines: moving one of them is not enough.
 const ORDER: &str = r"#include <assert.h>
@@ -200,15 +200,7 @@ fn reported(workspace: &Workspace) -> Result<serde_json::Value> {
 
 #[test]
 fn a_report_says_whether_a_fix_was_verified() -> Result<()> {
-    let workspace = Workspace::new()?;
-    let program = TestProgram::open("bank_account")?;
-    compile_with(
-        &workspace,
-        &program.source,
-        "prog",
-        TestedCompiler::Gcc,
-        &[],
-    )?;
+    let workspace = TestProgram::compiled("bank_account", "prog")?;
     record_failing(&workspace, "5")?;
     ensure!(reported(&workspace)?.is_null(), "nothing was suggested yet");
     let explain = ["explain", "--format", "json", "--no-run"];
