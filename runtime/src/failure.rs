@@ -266,6 +266,14 @@ pub fn watch_exit() {
     unsafe { at_exit(on_exit, null_mut()) };
 }
 
+/// Notes that the thread calls what ends the program.
+pub fn note_exit(pc: u64) {
+    if let Some(this) = recording().filter(|_| is_our_process() && !has_ended()) {
+        log::resolve(this);
+        log::push(this, RecordKind::Exit, 0, 0, pc, 0, 0);
+    }
+}
+
 /// Finishes the log: the process ends with this status, and nothing is recorded any more.
 pub fn finish(status: c_int) {
     if SHARED.mode.get() == Mode::Off || !is_our_process() || has_ended() {
@@ -282,6 +290,11 @@ pub fn finish(status: c_int) {
     }
     header().exit_code.store(status as u32, Relaxed);
     if conclude(End::Exited) {
+        if let Some(this) = this_thread() {
+            header()
+                .fail_thread
+                .store(u32::from(this.number.get()), Relaxed);
+        }
         children::note_left_behind();
     }
 }

@@ -16,14 +16,16 @@ use core::{
 };
 use unsnarl_trace::raw::End;
 
-pub unsafe extern "C-unwind" fn exit_now(status: c_int, _pc: u64) -> ! {
+pub unsafe extern "C-unwind" fn exit_now(status: c_int, pc: u64) -> ! {
+    failure::note_exit(pc);
     failure::finish(status);
     sys::exit(status)
 }
 
 /// Handler before `exit`. While another thread is about to end the process there, no handler is left that would note
 /// the end, and newer C libraries let this thread wait for the other one with the turn.
-unsafe extern "C" fn note_exit(_pc: u64, status: usize) {
+unsafe extern "C" fn note_exit(pc: u64, status: usize) {
+    failure::note_exit(pc);
     if !departure::is_exit_under_way() {
         return;
     }
@@ -55,7 +57,8 @@ pub fn watch_quick_exit() {
     unsafe { at_quick_exit(finish_quickly) };
 }
 
-unsafe extern "C" fn note_quick_exit(_pc: u64, status: usize) {
+unsafe extern "C" fn note_quick_exit(pc: u64, status: usize) {
+    failure::note_exit(pc);
     QUICK_STATUS.store(status as c_int, Relaxed);
 }
 

@@ -13,9 +13,9 @@ use unsnarl_trace::raw::RecordKind;
 /// Notes that a record was written as number `index` of the log.
 #[cold]
 pub fn note(this: &Thread, kind: RecordKind, pc: u64, index: u64) {
-    use RecordKind::{Detach, Enter, Extra, Leave};
+    use RecordKind::{Detach, Enter, Exit, Extra, Leave};
     // What the run file has no row for.
-    if matches!(kind, Extra | Enter | Leave | Detach) {
+    if matches!(kind, Extra | Enter | Leave | Detach | Exit) {
         return;
     }
     follow::happened(this, kind, pc, index);

@@ -59,6 +59,8 @@ record_kinds! {
     Join = 23 => Join;
     /// Detached; `value` is the number of the detached thread.
     Detach = 24;
+    /// The program ends itself, by `exit` and its like.
+    Exit = 25;
 
     /// Begins to wait on a condition variable (the release of its mutex follows as its own record).
     Wait = 30 => Wait;

@@ -304,18 +304,25 @@ pub(super) fn circles(rows: &EventColumns, sites: &[SiteRow], threads: &[ThreadR
     places.collect()
 }
 
-/// Combines the failure with its place in the run; `rows` get the site of an assertion. `check` is the check that the
-/// program printed as failed.
+/// Combines the failure with its place in the run; `rows` get the site of an assertion.
 pub(super) fn place(
     (kind, message): (FailureKind, String),
-    check: Option<&FailedCheck>,
+    launch: &Launch,
     log: &RawLog<'_>,
     program: &ProgramDebugInfo,
     walk: &mut LogWalk<'_>,
     rows: &mut EventColumns,
 ) -> Failure {
-    let mut event = event(kind, rows);
-    let check = check.filter(|_| kind == FailureKind::Check);
+    let by = exited_by(kind, log).filter(|_| launch.driver_failure.is_none());
+    let exit = by.and_then(|by| walk.exit_of(usize::from(by.0)));
+    let mut event = match by {
+        Some(by) => last_access(by, exit.map_or(rows.len(), |exit| exit.rows), rows),
+        None => event(kind, rows),
+    };
+    let check = launch
+        .failed_check
+        .as_ref()
+        .filter(|_| kind == FailureKind::Check);
     let check = check.map(|check| check::place(check, program, walk, rows));
     if let Some((_, Some(last))) = check {
         event = Some(last);
@@ -330,6 +337,10 @@ pub(super) fn place(
     }
     if let Some((at, _)) = check {
         site = Some(at);
+    }
+    if let Some(by) = by {
+        thread = Some(by);
+        site = exit.map(|exit| exit.site).or(site);
     }
     if matches!(kind, FailureKind::Deadlock | FailureKind::Timeout) {
         thread = None;
@@ -347,19 +358,44 @@ pub(super) fn place(
     }
 }
 
+/// The thread that has ended the program with an exit status, where that is the failure.
+fn exited_by(kind: FailureKind, log: &RawLog<'_>) -> Option<ThreadId> {
+    let ended = kind == FailureKind::Exit && log.end() == End::Exited;
+    let by = u16::try_from(log.fail_thread()).ok();
+    by.map(ThreadId).filter(|_| ended)
+}
+
+/// The last access of a thread among the first rows.
+fn last_access(by: ThreadId, first: usize, rows: &EventColumns) -> Option<usize> {
+    let is_own = |row: &usize| rows.threads().get(*row) == Some(&by.0);
+    (0..first)
+        .rev()
+        .find(|row| is_own(row) && is_access_somewhere(*row, rows))
+}
+
+/// Returns whether a row is an access with a place in the source.
+fn is_access_somewhere(row: usize, rows: &EventColumns) -> bool {
+    let kind = rows
+        .kinds()
+        .get(row)
+        .and_then(|kind| EventKind::from_u8(*kind));
+    kind.is_some_and(EventKind::is_access) && rows.sites().get(row).is_some_and(|site| *site != 0)
+}
+
 /// The row of the failure, or the closest one to it.
 fn event(kind: FailureKind, rows: &EventColumns) -> Option<usize> {
     if kind == FailureKind::Deadlock {
         return blocked(rows);
     }
-    let is_access = |kind: u8| EventKind::from_u8(kind).is_some_and(EventKind::is_access);
-    let (kinds, sites) = (rows.kinds(), rows.sites());
     let failure = |kind: &u8| *kind == EventKind::Failure as u8;
-    let access = |(kind, site): (&u8, &u32)| is_access(*kind) && *site != 0;
-    kinds
+    rows.kinds()
         .iter()
         .rposition(failure)
-        .or_else(|| kinds.iter().zip(sites).rposition(access))
+        .or_else(|| {
+            (0..rows.len())
+                .rev()
+                .find(|row| is_access_somewhere(*row, rows))
+        })
         .or_else(|| rows.len().checked_sub(1))
 }
 

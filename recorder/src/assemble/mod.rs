@@ -194,10 +194,10 @@ pub fn assemble(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -
     let mut walked = WalkedRun::of(walk, log);
     let mut rows = walked.rows(EventColumns::with_capacity(walked.drafts.len()));
     let mut ended = ended(log, program, launch);
-    let failure = ended.failure.take().map(|failure| {
-        let check = launch.failed_check.as_ref();
-        failure::place(failure, check, log, program, &mut walked.walk, &mut rows)
-    });
+    let failure = ended
+        .failure
+        .take()
+        .map(|failure| failure::place(failure, launch, log, program, &mut walked.walk, &mut rows));
     let failure = failure.map(|mut failure| {
         if log.end() == End::Livelock {
             let sites = &walked.walk.sites.rows;

@@ -104,6 +104,16 @@ struct WalkThread {
     pending: Vec<usize>,
     /// First function of the user's code that the thread entered.
     first_function: Option<String>,
+    exit: Option<ExitCall>,
+}
+
+/// A call by which a thread ends the program: what it does from there on are the handlers of its end.
+#[derive(Clone, Copy)]
+pub(super) struct ExitCall {
+    /// Its place.
+    pub site: SiteId,
+    /// Number of the rows before it.
+    pub rows: usize,
 }
 
 /// Everything that one pass over the log yields.
@@ -210,6 +220,7 @@ impl<'a> LogWalk<'a> {
             RecordKind::Leave => self.leave(thread),
             RecordKind::Extra => self.extra(record),
             RecordKind::Detach => {}
+            RecordKind::Exit => self.exit(record),
             RecordKind::Branch => self.block(record.thread, record.pc),
             _ => self.event(record, kind),
         }
@@ -228,6 +239,21 @@ impl<'a> LogWalk<'a> {
         if let Some(state) = self.states.get_mut(thread).filter(|_| !says_nothing) {
             state.pending.clear();
         }
+    }
+
+    fn exit(&mut self, record: &Record) {
+        let thread = usize::from(record.thread);
+        let origin = self.origin_id(thread, record.pc, RecordRole::Continued);
+        let site = self.drafts.origin(origin).site;
+        let rows = self.drafts.len();
+        if let Some(state) = self.states.get_mut(thread) {
+            state.exit = Some(ExitCall { site, rows });
+        }
+    }
+
+    /// The last call by which the thread ends the program, if it came to one.
+    pub fn exit_of(&self, thread: usize) -> Option<ExitCall> {
+        self.states.get(thread)?.exit
     }
 
     fn enter(&mut self, record: &Record) {

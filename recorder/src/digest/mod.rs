@@ -120,7 +120,7 @@ impl<'a> DigestPass<'a> {
             RecordKind::Extra if thread.frames.takes_caller() => {
                 thread.frames.called_from(self.places.at(record.value));
             }
-            RecordKind::Extra | RecordKind::Detach => {}
+            RecordKind::Extra | RecordKind::Detach | RecordKind::Exit => {}
             kind => {
                 self.events += 1;
                 self.event(record, kind);

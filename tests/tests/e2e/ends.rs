@@ -1,8 +1,9 @@
 //! Ends of a process while its other threads run, and what its child processes mean for it.
 
 use super::modes::Modes;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use unsnarl_e2e::TestedCompiler;
+use unsnarl_trace::{EventKind, ThreadId, read_run};
 
 const COMPILERS: [TestedCompiler; 2] = [TestedCompiler::Gcc, TestedCompiler::Clang];
 
@@ -25,6 +26,30 @@ fn destructors_and_the_rest_of_the_end() -> Result<()> {
                 !said.stderr.contains("warning"),
                 "{compiler:?} {how}: {said}"
             );
+        }
+    }
+    Ok(())
+}
+
+/// Not the last step of the thread that goes on, and none of the handlers of the end.
+#[test]
+fn a_program_fails_where_a_thread_ends_it() -> Result<()> {
+    for compiler in COMPILERS {
+        let program = Modes::compile("gives_up.c", compiler, &["-O1"])?;
+        for how in ["exit", "_exit", "quick_exit"] {
+            program.record(how, "random", "8")?.exits(1)?;
+            for name in program.workspace.runs_that("failed")? {
+                let path = program.workspace.run_path(&name);
+                let run = read_run(&program.workspace.path().join(path))?;
+                let failure = run.meta.failure.clone().context("no failure")?;
+                let site = run.meta.site(failure.site.context("no place")?);
+                ensure!(site.text.ends_with("// gives up"), "{how}: {site:?}");
+                let thread = failure.thread.context("no thread")?;
+                ensure!(thread == ThreadId(2), "{how}: {thread:?}");
+                let last = run.events.event(failure.event.context("no step")?);
+                ensure!(last.thread == thread && last.kind == EventKind::Read);
+            }
+            program.forget()?;
         }
     }
     Ok(())

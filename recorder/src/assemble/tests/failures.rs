@@ -7,7 +7,7 @@ use super::{
 };
 use std::mem::offset_of;
 use unsnarl_trace::{
-    Criteria, FailureKind, Outcome, Run,
+    Criteria, EventId, FailureKind, Outcome, Run, ThreadId,
     raw::{End, Header, Record, RecordKind as K, WaitsFor},
 };
 
@@ -260,4 +260,42 @@ fn a_write_that_was_not_executed_has_no_value() {
 fn a_program_is_shared_by_threads() {
     fn shared<T: Send + Sync>(_: &T) {}
     shared(&program().program);
+}
+
+/// A thread ends the program on a line of its own, and others go on until its handlers have run.
+#[test]
+fn an_exit_status_has_the_place_of_the_call_that_ends_the_program() {
+    let program = program();
+    let (line, total) = (
+        BIAS + program.on_line("check", "/* check */"),
+        BIAS + program.symbol("total"),
+    );
+    let run = |exits: bool| {
+        let mut log = log();
+        log.thread(1, 0, 0, (0x7ffc_0000_0000, 0x7ffc_0010_0000));
+        log.access(1, K::Read, (line, total), 4, 2);
+        if exits {
+            log.push(1, K::Exit, line + 1, 0, 0);
+        }
+        log.access(0, K::Read, (line, total), 4, 2);
+        log.access(1, K::Write, (line, total), 4, 3);
+        log.access(0, K::Read, (line, total), 4, 3);
+        log.end(End::Exited);
+        log.field(offset_of!(Header, exit_code), &3u32.to_ne_bytes());
+        log.field(offset_of!(Header, fail_thread), &1u32.to_ne_bytes());
+        let run = assembled(&log, &program, &Launch::default());
+        assert_eq!(run.events.len(), 4, "the call is no event");
+        run.meta.failure.unwrap()
+    };
+    let called = run(true);
+    assert_eq!(
+        (called.thread, called.event),
+        (Some(ThreadId(1)), Some(EventId(0)))
+    );
+    // `main` has returned: the last step is that of the thread that ends the program, not of one that goes on.
+    let returned = run(false);
+    assert_eq!(
+        (returned.thread, returned.event),
+        (Some(ThreadId(1)), Some(EventId(2)))
+    );
 }
