@@ -212,6 +212,13 @@ pub(super) fn is_cause(explanation: &Explanation) -> bool {
     explanation.evidence.is_some_and(Evidence::is_cause)
 }
 
+/// Returns whether hardly a schedule with it passes, and significantly more do without it: it is enough for the failure, which
+/// other steps may bring about as well.
+pub(super) fn is_enough(explanation: &Explanation) -> bool {
+    let evidence = explanation.evidence;
+    evidence.is_some_and(|evidence| evidence.tells() && evidence.suffices())
+}
+
 /// `lines 46 to 54`, with the file where steps of another one are blamed: `lines 11 to 12 of main.c`.
 pub(super) fn piece(explanation: &Explanation) -> String {
     let Some(region) = &explanation.region else {

@@ -2,7 +2,7 @@
 
 use super::{
     attempt::is_whole,
-    case::{Case, PassedOrder, is_cause, is_guard, piece, waits},
+    case::{Case, PassedOrder, is_cause, is_enough, is_guard, piece, waits},
     choose::{choose, untried},
     counterexamples::Counterexamples,
     decide::{Decision, decide},
@@ -116,7 +116,8 @@ impl<'a> Judge<'a> {
         }
         // Who waits for what at the end is no matter of interpretation.
         // One schedule speaks against no thirty.
-        let is_open = !waits(case.explanation) && !is_guard && !is_cause(case.explanation);
+        let is_told = is_cause(case.explanation) || is_enough(case.explanation);
+        let is_open = !waits(case.explanation) && !is_guard && !is_told;
         if is_open
             && (directed.is_against() || directed.undecided.is_some())
             && let Some((other, passes, of)) = self.retell(&mut case, budget)?

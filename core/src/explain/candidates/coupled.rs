@@ -29,12 +29,13 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
     keep_best(found)
 }
 
-/// Returns whether elements of an array belong together: only where one piece of code accesses both, as a
+/// Returns whether elements of an array belong together: only where one piece of code of either thread accesses both, as a
 /// transfer does; in another iteration or another call they are just the next ones.
 fn is_one_update(view: &View, couple: &CoupledPairs) -> bool {
     let name = |d: &Dependency| view.run.location(d.location);
     !facts::are_elements(name(&couple.first), name(&couple.second))
         || apart(view, couple.first.head, couple.second.tail) == 0
+        || apart(view, couple.first.tail, couple.second.head) == 0
 }
 
 fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
