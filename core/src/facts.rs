@@ -79,6 +79,14 @@ fn start_routine(start: &str) -> String {
     if glue { String::new() } else { name }
 }
 
+/// A function's name without what it is instantiated with.
+pub(crate) fn without_instance(function: &str) -> &str {
+    match function.contains("operator") {
+        true => function,
+        false => function.split('<').next().unwrap_or(function),
+    }
+}
+
 /// A location in the source's words: its name, or the block that contains it.
 pub fn variable(run: &Run, event: &Event) -> String {
     let location = run.location(event.location);
@@ -286,12 +294,7 @@ pub fn family(location: &str) -> String {
 /// A location's [`family`], whichever thread has allocated its block: `heap(a.c:3).next` of `heap(a.c:3 by main.2 #1).next`.
 /// Threads that run the same code may change places.
 pub fn kin(location: &str) -> String {
-    let family = family(location);
-    let by = family
-        .split_once(" by ")
-        .filter(|_| Location::of(location).is_on_heap());
-    let kin = by.and_then(|(before, rest)| Some(format!("{before}){}", rest.split_once(')')?.1)));
-    kin.unwrap_or(family)
+    family(&Location::by_any_thread(location))
 }
 
 /// Returns whether these are different elements of one array, or parts of such elements, as `ring[2].kind`
@@ -331,6 +334,12 @@ pub fn is_named(location: &str) -> bool {
     };
     let own = location.split_once(':').map_or(location, |(_, rest)| rest);
     !location.is_empty() && !location.starts_with('.') && !is_internal(inner) && !is_internal(own)
+}
+
+/// Returns whether the location is in a library's own memory, of which the program knows nothing: `libstdc++.so.6:.bss+16`.
+pub(crate) fn is_of_library(location: &str) -> bool {
+    let own = location.split_once(':');
+    own.is_some_and(|(file, section)| file.contains(".so") && section.starts_with('.'))
 }
 
 /// A location in words, without a line whose text names it.

@@ -2,7 +2,7 @@
 
 use super::{
     draft::Draft,
-    locking::{lock_name, same_section, taken_again},
+    locking::{lock_name, own_locks, same_section, taken_again},
     view::View,
 };
 use crate::{
@@ -159,7 +159,7 @@ fn lost(view: &View, triple: &Triple) -> String {
 
 /// Sentence about the locks: two critical sections, a lock that one side lacks, or none at all.
 fn remark(view: &View, triple: &Triple, name: &str) -> String {
-    let held = |row| view.orders.locks_held(row);
+    let held = |row| own_locks(view, row);
     let (first, second, remote) = (held(triple.first), held(triple.second), held(triple.remote));
     let has =
         |sections: &[Section], section: &Section| sections.iter().any(|s| s.lock == section.lock);
@@ -322,7 +322,7 @@ fn waited(view: &View, triple: &Triple, wait: EventId, lock: &str, name: &str) -
 pub(super) fn enclosing(view: &View, first: EventId, second: EventId) -> String {
     let common = common_sites(&view.run, first, second);
     match common.map(|(site, _)| &view.run.meta.site(site).function) {
-        Some(function) if !function.is_empty() => function.clone(),
+        Some(function) if !function.is_empty() => facts::without_instance(function).to_owned(),
         _ => view.words(first),
     }
 }
@@ -334,13 +334,9 @@ pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Reg
         return None;
     }
     let (from, to) = (view.run.meta.site(from), view.run.meta.site(to));
-    let held = view.orders.locks_held(first);
-    let guards = held.iter().find(|section| {
-        view.orders
-            .locks_held(second)
-            .iter()
-            .any(|s| s.lock == section.lock)
-    });
+    let (held, again) = (own_locks(view, first), own_locks(view, second));
+    let mut held = held.iter();
+    let guards = held.find(|section| again.iter().any(|s| s.lock == section.lock));
     (from.file == to.file && from.line != 0).then(|| Region {
         file: from.file.clone(),
         first: from.line.min(to.line),

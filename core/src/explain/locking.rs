@@ -9,6 +9,13 @@ pub(super) fn lock_name(view: &View, section: &Section) -> String {
     facts::variable(&view.run, &view.event(section.acquired))
 }
 
+/// The sections of the program's own locks that contain a row. A library gives its own locks back before it returns.
+pub(super) fn own_locks(view: &View, row: EventId) -> Vec<Section> {
+    let mut held = view.orders.locks_held(row);
+    held.retain(|section| !facts::is_of_library(view.run.location(section.lock)));
+    held
+}
+
 /// Returns whether both rows are in one and the same critical section of the lock.
 pub(super) fn same_section(view: &View, a: EventId, b: EventId, lock: LocationId) -> bool {
     let of = |row| {

@@ -3,7 +3,7 @@
 use super::{
     atomicity::{enclosing, region, released_between},
     draft::Draft,
-    locking::{lock_name, same_section, taken_again},
+    locking::{lock_name, own_locks, same_section, taken_again},
     view::View,
 };
 use crate::{
@@ -180,8 +180,7 @@ fn multi_contrast(draft: &mut Draft, view: &View, couple: &CoupledPairs) {
 
 fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
     let (from, to) = (couple.first.head, couple.second.tail);
-    let held = view.orders.locks_held(from);
-    let second = view.orders.locks_held(to);
+    let (held, second) = (own_locks(view, from), own_locks(view, to));
     match held
         .iter()
         .find(|section| second.iter().any(|s| s.lock == section.lock))

@@ -5,7 +5,7 @@ use super::{lock_calls, mutexes::lock_name};
 use crate::{
     budget::Budget,
     callers::call_sites,
-    facts::family,
+    facts::{self, family},
     orders::{Locks, other_thread},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,6 +84,7 @@ fn add(run: &Run, families: &BTreeSet<String>, seen: &mut RunEvidence) {
         let mut held: Vec<String> = locks
             .held_at(event.thread, row)
             .map(|section| lock_name(run, section.acquired))
+            .filter(|lock| !facts::is_of_library(lock))
             .collect();
         held.sort();
         held.dedup();
