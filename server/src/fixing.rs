@@ -111,7 +111,7 @@ impl Fixing {
         if budget.stop().is_some() {
             return None;
         }
-        let Offered { fixes, mut refused } = offered;
+        let Offered { fixes, mut refused } = offered.without_doubt();
         let (fixes, wrong) = self.compiling.sift(fixes, &texts, &run.meta.directory);
         refused.extend(wrong);
         let known = KnownFixes {

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// Reason given when the search for fixes was cut short.
 const LATE: &str = "the time was over before all ways to hold a lock were looked at";
 
-/// Bound on the fixes offered, which trials distinguish.
+/// Bound on the fixes offered, which trials distinguish; those in doubt are as many again.
 const MOST: usize = 3;
 
 /// Fixes that make the blamed accesses atomic, the best first: the explanation's region under the lock that
@@ -36,10 +36,10 @@ pub(super) fn held(case: &FixInput<'_>, is_last: bool, refused: &mut Vec<EditRef
         return Vec::new();
     }
     let mut seen = seen::look(case.runs, data, case.budget);
-    let mut fixes = Vec::new();
+    let (mut fixes, mut in_doubt) = (Vec::new(), Vec::new());
     let mut tried = |fix: Result<Fix, EditRefusal>, refused: &mut Vec<EditRefusal>| {
-        let is_known = fix.as_ref().is_ok_and(|fix| !is_new(&fixes, fix));
-        if is_known || fixes.len() == MOST {
+        let is_known = |fix: &Fix| !is_new(&fixes, fix) || !is_new(&in_doubt, fix);
+        if fix.as_ref().is_ok_and(is_known) || fixes.len() == MOST {
             return;
         }
         if case.budget.stop().is_some() {
@@ -49,7 +49,8 @@ pub(super) fn held(case: &FixInput<'_>, is_last: bool, refused: &mut Vec<EditRef
             return;
         }
         match right(case, fix) {
-            Ok(fix) => fixes.push(fix),
+            Ok(fix) if fix.doubt.is_none() => fixes.push(fix),
+            Ok(fix) => in_doubt.push(fix),
             Err(why) if refused.contains(&why) => {}
             Err(why) => refused.push(why),
         }
@@ -73,6 +74,7 @@ pub(super) fn held(case: &FixInput<'_>, is_last: bool, refused: &mut Vec<EditRef
             tried(fix, refused);
         }
     }
+    fixes.extend(in_doubt.into_iter().take(MOST));
     fixes
 }
 

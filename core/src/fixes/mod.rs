@@ -74,6 +74,19 @@ pub struct Offered {
     pub refused: Vec<String>,
 }
 
+impl Offered {
+    /// Makes fixes in doubt reasons why they are not offered: where nothing is built, nothing tells.
+    #[must_use]
+    pub fn without_doubt(mut self) -> Offered {
+        let refused = &mut self.refused;
+        self.fixes.retain(|fix| {
+            refused.extend(fix.doubt.iter().map(|why| format!("{}: {why}", fix.title)));
+            fix.doubt.is_none()
+        });
+        self
+    }
+}
+
 /// Derives the fixes for an explanation. `runs` are those of its corpus with their names; `sources` holds the
 /// texts that they were recorded from, by their names in the debug info.
 pub fn offer(
@@ -130,6 +143,7 @@ pub fn offer(
         let refused = &mut offered.refused;
         offered.fixes.extend(keep(fix, refused));
     }
+    offered.fixes.sort_by_key(|fix| fix.doubt.is_some());
     let passed = shortest_passing(runs);
     for (number, fix) in (1..).zip(&mut offered.fixes) {
         fix.number = number;
@@ -185,12 +199,23 @@ fn proposed(case: &FixInput<'_>) -> (Vec<Result<Fix, EditRefusal>>, bool) {
     }
 }
 
-/// The fix, if no recorded run contradicts it.
+/// The fix, if no recorded run contradicts it. A section that a failing run seems to have kept is in doubt.
 fn right(case: &FixInput<'_>, fix: Result<Fix, EditRefusal>) -> Result<Fix, EditRefusal> {
     let fix = fix?;
-    match in_the_way(case, &fix) {
-        Some(why) => Err(format!("{}: {why}", fix.title)),
-        None => Ok(fix),
+    let fix = Fix {
+        is_recursive: case.is_recursive(&fix),
+        ..fix
+    };
+    if let Some(why) = in_the_way(case, &fix) {
+        return Err(format!("{}: {why}", fix.title));
+    }
+    match (kept_in_vain(case, &fix), fix.kind) {
+        (Some(why), FixKind::WidenSection | FixKind::NewMutex) => Ok(Fix {
+            doubt: Some(why),
+            ..fix
+        }),
+        (Some(why), _) => Err(format!("{}: {why}", fix.title)),
+        (None, _) => Ok(fix),
     }
 }
 
@@ -224,9 +249,11 @@ fn in_the_way(case: &FixInput<'_>, fix: &Fix) -> Option<String> {
             ));
         }
     }
-    if let Some(why) = waits_for::refuse(fix, case.runs_in_time()) {
-        return Some(why);
-    }
+    waits_for::refuse(fix, case.runs_in_time())
+}
+
+/// A run that failed although it kept to the fix, as far as its lines tell.
+fn kept_in_vain(case: &FixInput<'_>, fix: &Fix) -> Option<String> {
     let own = |name: &String| case.explanation.runs.contains(name);
     let mut failing = case.runs.iter().filter(|(name, _)| own(name));
     let allows = |run: &Run| constraint::verdict(fix, run) != constraint::OrderVerdict::Excluded;
@@ -289,6 +316,16 @@ impl<'a> FixInput<'a> {
             Some(_) => Err(LATE.to_owned()),
         };
         self.runs.iter().map(looked_at)
+    }
+
+    /// Returns whether a thread that holds the fix's lock may take it again, by the type that it is declared with.
+    fn is_recursive(&self, fix: &Fix) -> bool {
+        let Some(lock) = &fix.lock else {
+            return false;
+        };
+        let name = text::locks::last_name(lock);
+        let mut sources = self.files.parsed.values();
+        sources.any(|source| text::is_recursive(source, name))
     }
 }
 

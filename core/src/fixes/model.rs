@@ -153,9 +153,16 @@ pub struct Fix {
     /// too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
+    /// A thread that holds the lock may take it again. Only on a fix that was just derived.
+    #[serde(skip)]
+    pub is_recursive: bool,
     /// The orders that it enforces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ordered: Vec<Ordered>,
+    /// What the runs seem to have against it. They show lines and no statements, so that only building it can tell. Only on a
+    /// fix that was just derived.
+    #[serde(skip)]
+    pub doubt: Option<String>,
     /// Share of a recorded run that it serializes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<SectionShare>,
@@ -178,7 +185,9 @@ impl Fix {
             regions: Vec::new(),
             gaps: Vec::new(),
             lock: None,
+            is_recursive: false,
             ordered: Vec::new(),
+            doubt: None,
             share: None,
             tried: None,
         }

@@ -148,6 +148,12 @@ pub(super) fn in_function(
     if let Some(mutex) = of_own_class(source, function, (file, lock), &all, seen) {
         return Ok(mutex);
     }
+    if matches!(Location::of(lock), Location::Heap { path, .. } if !path.contains('.')) {
+        return Err(format!(
+            "which part of its block the lock in {} is, is not known",
+            facts::in_block(lock)
+        ));
+    }
     let name = last_name(lock);
     let style = style
         .or_else(|| style_of(declared_type(source, name)?))

@@ -3,6 +3,7 @@
 use super::{
     FixInput,
     seen::{At, SeenAccess, frames},
+    text::hold::{AtomicLines, loop_around},
 };
 use crate::{
     callers::parting,
@@ -104,8 +105,9 @@ pub(super) fn wanted(case: &FixInput<'_>) -> Option<WantedLines> {
         .first()
         .map_or("", |mark| Location::variable(&mark.location))
         .to_owned();
+    let places = by_function(places).into_iter();
     Some(WantedLines {
-        places: by_function(places),
+        places: places.map(|place| all_rounds(case, place)).collect(),
         lock: lock.filter(|lock| !lock.contains("->")),
         data,
     })
@@ -137,12 +139,45 @@ pub(super) fn both_sides(case: &FixInput<'_>) -> Option<(WantedLines, BTreeSet<S
     let other = accesses_of(run, thread);
     let data = shared(case.run, &one, run, &other);
     let sides = [span(case.run, &one, &data)?, span(run, &other, &data)?];
+    let sides = by_function(sides.to_vec()).into_iter();
     let wanted = WantedLines {
-        places: by_function(sides.to_vec()),
+        places: sides.map(|place| all_rounds(case, place)).collect(),
         lock: None,
         data: Location::variable(&parts.location).to_owned(),
     };
     Some((wanted, data))
+}
+
+/// The loop around lines at which a thread reads or changes what is blamed in several rounds: in between others come.
+fn all_rounds(case: &FixInput<'_>, place: FunctionLines) -> FunctionLines {
+    let families = families(case.explanation);
+    let is_there = |step: &&Step| {
+        let at = frames(case.run, EventId(step.event)).into_iter().next();
+        families.contains(&family(&step.location)) && at.is_some_and(|at| place.holds(&at))
+    };
+    let steps: Vec<&Step> = case.explanation.steps.iter().filter(is_there).collect();
+    let again = |one: &&Step| {
+        let mut others = steps.iter();
+        others.any(|other| {
+            (&one.thread, one.place.line) == (&other.thread, other.place.line)
+                && one.event != other.event
+                && one.access == other.access
+        })
+    };
+    let lines = AtomicLines {
+        first: place.first,
+        last: place.last,
+    };
+    let source = case.files.get(&place.file).ok();
+    let around = source.filter(|_| steps.iter().any(again));
+    match around.and_then(|source| loop_around(source, &lines)) {
+        Some(AtomicLines { first, last }) => FunctionLines {
+            first,
+            last,
+            ..place
+        },
+        None => place,
+    }
 }
 
 fn step_row(explanation: &Explanation, mark: &SiteMark) -> Option<EventId> {

@@ -144,6 +144,8 @@ struct OpenSection {
     /// The last row in the region.
     last: u32,
     lock: Option<u32>,
+    /// How often the thread has taken the lock again meanwhile, where it may.
+    nested: u32,
     is_shared: bool,
     /// Accesses of this iteration, with the last step of each.
     seen: BTreeMap<AccessIdentity, u32>,
@@ -159,6 +161,7 @@ struct SectionWalk<'a> {
     run: &'a Run,
     regions: &'a [EditRegion],
     family: Option<String>,
+    is_recursive: bool,
     /// Locks of the family, by location.
     own: BTreeSet<u32>,
     removed: BTreeSet<(&'a str, u32)>,
@@ -179,6 +182,7 @@ impl<'a> SectionWalk<'a> {
             run,
             regions,
             family: fix.lock.as_deref().map(family),
+            is_recursive: fix.is_recursive,
             own: recorded.locks(),
             removed: removed(fix),
             recorded,
@@ -372,6 +376,7 @@ impl<'a> SectionWalk<'a> {
                 since: (!opens).then_some(row.0),
                 last: row.0,
                 lock: None,
+                nested: 0,
                 is_shared: false,
                 seen: BTreeMap::new(),
                 step: 0,
@@ -390,6 +395,7 @@ impl<'a> SectionWalk<'a> {
             .min_by_key(|span| span.first);
         if let Some(since) = held.map(|span| self.line(EventId(span.first)))
             && self.found.again.is_none()
+            && !self.is_recursive
         {
             self.found.again = Some(Again::Held {
                 line: self.line(row),
@@ -420,7 +426,7 @@ impl<'a> SectionWalk<'a> {
             (open.at, open.step) = (at, open.step + 1);
         }
         open.seen.extend(key.map(|key| (key, open.step)));
-        if let Some(line) = hit.again {
+        if let Some(line) = hit.again.filter(|_| !self.is_recursive) {
             self.found.again.get_or_insert(Again::Taken { line });
         }
         if !is_own {
@@ -443,6 +449,8 @@ impl<'a> SectionWalk<'a> {
             return;
         };
         match (takes, gives, open.since) {
+            (true, _, Some(_)) if self.is_recursive => open.nested += 1,
+            (_, true, Some(_)) if open.nested > 0 => open.nested -= 1,
             (true, _, None) => {
                 open.since = Some(row.0);
                 open.is_shared = event.kind == EventKind::SharedLock && !for_writing;

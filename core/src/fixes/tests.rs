@@ -511,6 +511,148 @@ int main()
     assert_eq!(edited, source.replace("adder.detach", "adder.join"));
 }
 
+/// The function that checks and the one that changes take the lock, and so does the fix around both: it is a lock that a
+/// thread may take again, or one that it may not.
+#[test]
+fn a_recursive_lock_is_held_around_functions_that_take_it() {
+    let source = |kind: &str| {
+        format!(
+            "\
+static {kind} m;
+static int holder;
+static bool held_by(int who)
+{{
+    pthread_mutex_lock(&m);
+    bool is = holder == who;
+    pthread_mutex_unlock(&m);
+    return is;
+}}
+static void grant(int who)
+{{
+    pthread_mutex_lock(&m);
+    holder = who;
+    pthread_mutex_unlock(&m);
+}}
+static bool renew(int who)
+{{
+    if (!held_by(who))
+        return false;
+    grant(who);
+    return true;
+}}
+"
+        )
+    };
+    let begin = "main fork main.1 @40\nmain fork main.2 @41\n";
+    let looks = |via: &str| {
+        format!(
+            "main.1 lock m {via}@5 held_by\nmain.1 R holder =1 {via}@6 held_by\nmain.1 unlock m {via}@7 held_by\n"
+        )
+    };
+    let grants = |thread: &str, who: u32, via: &str| {
+        format!(
+            "{thread} lock m {via}@12 grant\n{thread} W holder ={who} {via}@13 grant\n{thread} unlock m {via}@14 grant\n"
+        )
+    };
+    let (first, own) = (looks("via=18@renew "), grants("main.1", 1, "via=20@renew "));
+    let other = grants("main.2", 2, "");
+    let ends = |holder: u32| format!("main R holder ={holder} @50 main\n");
+    let fine = [begin, &first, &own, &other, &ends(2)].concat();
+    let lost = [
+        begin,
+        &first,
+        &other,
+        &own,
+        &ends(1),
+        "main fails @51 main\n",
+    ]
+    .concat();
+    let runs = [
+        ("passed-1", &*fine),
+        ("passed-2", &*fine),
+        ("failed-1", &*lost),
+    ];
+    let sections = |kind: &str| {
+        let offered = offered_for(&runs, &[("test.c", &source(kind))]);
+        let mut kept = offered.fixes.into_iter();
+        kept.find(|fix| fix.kind == FixKind::WidenSection && fix.doubt.is_none())
+            .map(|fix| fix.title)
+    };
+    let title = "hold `m` from line 18 to line 20".to_owned();
+    assert_eq!(sections("recursive_mutex"), Some(title));
+    assert_eq!(sections("pthread_mutex_t"), None);
+}
+
+/// A sum over all elements, each read under its own lock: the loop is what has to be atomic.
+#[test]
+fn all_rounds_of_a_loop_are_guarded_where_others_come_between_two() {
+    let source = "\
+static int move(int from, int to)
+{
+    a[from]--;
+    a[to]++;
+    return 0;
+}
+static int total(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 2; i++) {
+        lock(i);
+        sum += a[i];
+        unlock(i);
+    }
+    return sum;
+}
+";
+    let begin =
+        "start main.1 move\nstart main.2 total\nmain fork main.1 @40\nmain fork main.2 @41\n";
+    let moved = "main.1 lock m[0] @3 move\nmain.1 lock m[1] @3 move\nmain.1 R a[0] =5 @3 move\nmain.1 W a[0] =4 @3 move\n\
+        main.1 R a[1] =5 @4 move\nmain.1 W a[1] =6 @4 move\nmain.1 unlock m[1] @4 move\nmain.1 unlock m[0] @4 move\n";
+    let look = |i: u32, value: u32| {
+        format!(
+            "main.2 lock m[{i}] @11 total\nmain.2 R a[{i}] ={value} @12 total\nmain.2 unlock m[{i}] @13 total\n"
+        )
+    };
+    let fine = [begin, &look(0, 5), &look(1, 5), moved].concat();
+    let after = [begin, moved, &look(0, 4), &look(1, 6)].concat();
+    let torn = [
+        begin,
+        &look(0, 5),
+        moved,
+        &look(1, 6),
+        "main.2 fails @20 check\n",
+    ]
+    .concat();
+    let mut runs = vec![("failed-1", &*torn)];
+    runs.extend(["passed-1", "passed-2", "passed-3"].map(|name| (name, &*fine)));
+    runs.extend(["passed-4", "passed-5", "passed-6"].map(|name| (name, &*after)));
+    let offered = offered_of(&runs, source);
+    let new = offered
+        .fixes
+        .iter()
+        .find(|fix| fix.kind == FixKind::NewMutex);
+    let new = new.unwrap_or_else(|| panic!("{offered:?}"));
+    let lines: Vec<(u32, u32)> = new.exclusive.iter().map(|at| (at.first, at.last)).collect();
+    assert!(lines.contains(&(10, 14)), "{}", new.title);
+}
+
+/// Copies by a library go round within a statement: that it comes to one of its lines again looks like another round.
+#[test]
+fn a_section_that_a_failing_run_seems_to_keep_is_in_doubt() {
+    let fix = |doubt: Option<&str>| Fix {
+        doubt: doubt.map(str::to_owned),
+        title: "guard".to_owned(),
+        ..plain()
+    };
+    let offered = Offered {
+        fixes: vec![fix(None), fix(Some("failed-1 fails"))],
+        refused: Vec::new(),
+    };
+    let left = offered.without_doubt();
+    assert_eq!(left.fixes, [fix(None)]);
+    assert_eq!(left.refused, ["guard: failed-1 fails"]);
+}
+
 #[test]
 fn sources_that_are_not_there_are_a_reason() {
     let offered = offered(&[]);

@@ -152,7 +152,8 @@ impl RequestOrder {
         let name = |row: EventId| facts::in_block(&lock_name(run, row));
         let held = |thread: u16, row: EventId| -> BTreeSet<String> {
             let all = locks.held_at(ThreadId(thread), row);
-            all.map(|section| name(section.acquired)).collect()
+            let own = all.filter(|section| !facts::is_of_library(run.location(section.lock)));
+            own.map(|section| name(section.acquired)).collect()
         };
         for order in locks.order() {
             let around = held(order.thread.0, order.wanted_at);

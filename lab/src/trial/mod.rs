@@ -53,7 +53,7 @@ pub fn try_fixes(
             for ((explanation, without), akin) in explanations.iter_mut().zip(without).zip(akin) {
                 let failures = Failures::of(corpus, explanation).and_akin(&akin);
                 build_fixes((corpus, failures), explanation, without, with, begin + left);
-                drop_refuted(explanation, |_| true);
+                drop_refuted(explanation, |_, _| true);
             }
             drop_guesses(explanations);
         }
@@ -295,41 +295,46 @@ fn note(explanations: &mut [Explanation], mut trials: impl Iterator<Item = Trial
             fix.tried = Some(trial);
         }
         // Where no schedule of the program as it is keeps to the fix, building it may still tell.
-        drop_refuted(explanation, |trial| trial.allowed > 0);
+        drop_refuted(explanation, |fix, trial| {
+            trial.allowed > 0 && fix.doubt.is_none()
+        });
         // An atomic operation or another order costs nothing: it is built before a lock, which a constraint may have
         // shown to hold.
         let order = |fix: &Fix| {
             let verdict = fix.tried.as_ref().map(|trial| trial.verdict);
             let is_free = matches!(fix.kind, FixKind::AtomicUpdate | FixKind::MoveBehind);
-            (!is_free, verdict)
+            (fix.doubt.is_some(), !is_free, verdict)
         };
         explanation.fixes.sort_by_key(order);
     }
 }
 
 /// Makes fixes that do not hold reasons why they are not offered.
-fn drop_refuted(explanation: &mut Explanation, matters: impl Fn(&Trial) -> bool) {
+fn drop_refuted(explanation: &mut Explanation, matters: impl Fn(&Fix, &Trial) -> bool) {
     let not_fixed = &mut explanation.not_fixed;
     explanation.fixes.retain(|fix| {
         let refuted = fix
             .tried
             .as_ref()
-            .filter(|trial| trial.verdict == TrialVerdict::DoesNotHold && matters(trial));
+            .filter(|trial| trial.verdict == TrialVerdict::DoesNotHold && matters(fix, trial));
         not_fixed.extend(refuted.map(|trial| format!("{}: {}", fix.title, trial.in_words())));
         refuted.is_none()
     });
 }
 
-/// Makes waits that have not held when built reasons why they are not offered: no run and no text tells that the
-/// condition is the right one.
+/// Makes waits and fixes in doubt that have not held when built reasons why they are not offered: of a wait no run and no text
+/// tells that the condition is the right one.
 fn drop_guesses(explanations: &mut [Explanation]) {
     for explanation in explanations {
         let not_fixed = &mut explanation.not_fixed;
         explanation.fixes.retain(|fix| {
             let held = |trial: &Trial| trial.built && trial.verdict == TrialVerdict::Holds;
-            let stays = fix.kind != FixKind::Wait || fix.tried.as_ref().is_some_and(held);
+            let is_guess = fix.kind == FixKind::Wait || fix.doubt.is_some();
+            let stays = !is_guess || fix.tried.as_ref().is_some_and(held);
             if !stays {
-                not_fixed.push(format!("{}: only building it can tell", fix.title));
+                let doubt = fix.doubt.as_deref();
+                let why = doubt.unwrap_or("only building it can tell");
+                not_fixed.push(format!("{}: {why}", fix.title));
             }
             stays
         });

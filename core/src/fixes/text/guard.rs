@@ -124,6 +124,11 @@ pub fn every(source: &ParsedSource) -> Vec<Node<'_>> {
     all
 }
 
+/// Returns whether the file declares a mutex of this name that a thread which holds it may take again.
+pub fn is_recursive(source: &ParsedSource, name: &str) -> bool {
+    declared_type(source, name).is_some_and(|kind| kind.contains("recursive"))
+}
+
 /// The declared type of a variable or a member of this name.
 pub fn declared_type<'s>(source: &'s ParsedSource, name: &str) -> Option<&'s str> {
     let declares = |node: &Node<'_>| {

@@ -218,17 +218,32 @@ pub(super) fn parts(source: &ParsedSource, statements: &[Node<'_>]) -> Vec<HeldS
     statements.iter().map(part).collect()
 }
 
+const LOOPS: [&str; 4] = [
+    "while_statement",
+    "for_statement",
+    "do_statement",
+    "for_range_loop",
+];
+
 /// Returns whether a node contains a loop.
 pub fn goes_round(node: Node<'_>) -> bool {
-    const LOOPS: [&str; 4] = [
-        "while_statement",
-        "for_statement",
-        "do_statement",
-        "for_range_loop",
-    ];
     descendants(node)
         .iter()
         .any(|node| LOOPS.contains(&node.kind()))
+}
+
+/// The lines of the innermost loop that goes round these lines of a function.
+pub fn loop_around(source: &ParsedSource, wanted: &AtomicLines) -> Option<AtomicLines> {
+    let all = descendants(source.function(wanted.first)?).into_iter();
+    let around = all.filter(|node| {
+        let own = lines(*node);
+        LOOPS.contains(&node.kind()) && own.contains(&wanted.first) && own.contains(&wanted.last)
+    });
+    let inner = around.min_by_key(|node| node.byte_range().len())?;
+    Some(AtomicLines {
+        first: *lines(inner).start(),
+        last: *lines(inner).end(),
+    })
 }
 
 /// Turns a reader's section that takes in a writer's into a writer's.

@@ -31,5 +31,5 @@ mod watch;
 /// Reason why an edit cannot be made, in words that continue "not offered: ".
 pub type EditRefusal = String;
 pub use declare::style as guard_style;
-pub use guard::{declared_type, every};
+pub use guard::{declared_type, every, is_recursive};
 pub use watch::name as function_name;

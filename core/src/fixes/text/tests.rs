@@ -435,6 +435,52 @@ int f(void)
     );
 }
 
+/// A member is no object of its own class: its functions are others, whatever their names.
+#[test]
+fn a_function_of_a_member_is_not_one_of_the_class() {
+    let text = |receiver: &str| {
+        format!(
+            "int Table::intern(const Table &other)
+{{
+    int id = {receiver}size(); /*>*/
+    names_.push_back(id); /*<*/
+    return id;
+}}
+int Table::size() const
+{{
+    std::lock_guard<std::mutex> hold(m);
+    return names_.size();
+}}
+"
+        )
+    };
+    check_cpp(
+        &text("names_."),
+        expect![[r#"
+            int Table::intern(const Table &other)
+            {
+                std::lock_guard<std::mutex> guard(m);
+                int id = names_.size(); 
+                names_.push_back(id); 
+                return id;
+            }
+            int Table::size() const
+            {
+                std::lock_guard<std::mutex> hold(m);
+                return names_.size();
+            }
+        "#]],
+    );
+    for receiver in ["", "other.", "this->"] {
+        check_cpp(
+            &text(receiver),
+            expect![[r#"
+                refused: `size`, called on line 3, takes `m` on line 9, which may be the same lock
+            "#]],
+        );
+    }
+}
+
 #[test]
 fn a_section_in_a_branch_is_taken_into_the_outer_one() {
     check(

@@ -3,6 +3,7 @@
 
 use super::{
     EditRefusal,
+    guard::is_recursive,
     locks::{self, Mutex, callee, calls, last_name},
     source::{ParsedSource, children, descendants, lines},
     spin::spins,
@@ -54,8 +55,12 @@ pub struct FileFunctions<'s> {
     mutex: String,
     /// Functions of the file with their callees.
     calls: BTreeMap<&'s str, BTreeSet<&'s str>>,
+    /// A thread that holds the mutex may take it again.
+    is_recursive: bool,
     /// Functions of the file that lock an object whose name ends like the mutex's, with the line.
     locking: BTreeMap<&'s str, u32>,
+    /// The classes whose functions of this name the file defines.
+    classes: BTreeMap<&'s str, BTreeSet<&'s str>>,
     /// Functions of the file that wait for another thread, with the line.
     waiting: BTreeMap<&'s str, u32>,
     /// Macros of the file with their definitions.
@@ -68,8 +73,10 @@ impl<'s> FileFunctions<'s> {
         let mut watch = FileFunctions {
             source,
             mutex: mutex.name().to_owned(),
+            is_recursive: is_recursive(source, last_name(&mutex.object)),
             calls: BTreeMap::new(),
             locking: BTreeMap::new(),
+            classes: BTreeMap::new(),
             waiting: BTreeMap::new(),
             macros: BTreeMap::new(),
         };
@@ -103,6 +110,8 @@ impl<'s> FileFunctions<'s> {
         else {
             return;
         };
+        let class = class_of(self.source, node).unwrap_or("");
+        self.classes.entry(name).or_default().insert(class);
         let wanted = last_name(&mutex.object);
         let is_there = |node: &Node<'_>| !self.source.is_left_out(*node);
         let called = calls(body).filter(is_there);
@@ -182,7 +191,11 @@ impl<'s> FileFunctions<'s> {
                 "line {line} waits (`{name}`), and would keep the lock meanwhile"
             ));
         }
-        if is_new && let Some(at) = self.leads_to(name, &self.locking) {
+        let is_new = is_new && !self.is_of_another_class(call, name);
+        if is_new
+            && !self.is_recursive
+            && let Some(at) = self.leads_to(name, &self.locking)
+        {
             // Objects of one class have locks of one name.
             let lock = last_name(&self.mutex);
             let takes = |at| format!("takes `{lock}` on line {at}, which may be the same lock");
@@ -202,6 +215,29 @@ impl<'s> FileFunctions<'s> {
             ));
         }
         self.macro_call(name, line)
+    }
+
+    /// Returns whether a call is on a member of the class whose function calls, which is of another class then, and the
+    /// file's only functions of this name are those of the class itself: `names_.size()` in another function of a class
+    /// that has a `size`.
+    fn is_of_another_class(&self, call: Node<'_>, name: &str) -> bool {
+        let Some(function) = self.source.function(*lines(call).start()) else {
+            return false;
+        };
+        let Some(class) = class_of(self.source, function) else {
+            return false;
+        };
+        let is_own = |classes: &BTreeSet<&str>| classes.iter().all(|other| *other == class);
+        let receiver = call
+            .child_by_field_name("function")
+            .filter(|called| called.kind() == "field_expression")
+            .filter(|called| self.source.str(*called).contains(&format!(".{name}")))
+            .and_then(|called| called.child_by_field_name("argument"))
+            .filter(|object| object.kind() == "identifier");
+        receiver.is_some_and(|object| {
+            let object = self.source.str(object);
+            !declares(self.source, function, object) && self.classes.get(name).is_some_and(is_own)
+        })
     }
 
     fn macro_call(&self, name: &str, line: u32) -> Result<(), EditRefusal> {
@@ -264,6 +300,49 @@ impl<'s> FileFunctions<'s> {
         }
         None
     }
+}
+
+/// The class of a member function: named before it, or around it.
+fn class_of<'s>(source: &'s ParsedSource, function: Node<'_>) -> Option<&'s str> {
+    let mut declarator = function.child_by_field_name("declarator");
+    while let Some(inner) = declarator {
+        if let Some(scope) = inner.child_by_field_name("scope") {
+            return Some(source.str(scope));
+        }
+        declarator = inner.child_by_field_name("declarator");
+    }
+    let mut around = function.parent();
+    while let Some(node) = around {
+        if matches!(node.kind(), "class_specifier" | "struct_specifier") {
+            return node
+                .child_by_field_name("name")
+                .map(|name| source.str(name));
+        }
+        around = node.parent();
+    }
+    None
+}
+
+/// Returns whether a function declares a parameter or a variable of this name.
+fn declares(source: &ParsedSource, function: Node<'_>, name: &str) -> bool {
+    let is_declarator = |node: &Node<'_>| {
+        let mut around = *node;
+        while let Some(parent) = around.parent() {
+            match parent.kind() {
+                "parameter_declaration" | "optional_parameter_declaration" => return true,
+                "declaration" | "init_declarator" | "for_range_loop" => {
+                    return parent.child_by_field_name("value") != Some(around)
+                        && parent.child_by_field_name("right") != Some(around);
+                }
+                kind if kind.ends_with("declarator") => around = parent,
+                _ => return false,
+            }
+        }
+        false
+    };
+    let all = descendants(function).into_iter();
+    let mut own = all.filter(|node| node.kind() == "identifier" && source.str(*node) == name);
+    own.any(|node| is_declarator(&node))
 }
 
 /// The name of a function, without its class.
