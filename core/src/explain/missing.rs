@@ -39,8 +39,14 @@ pub(super) fn half_done(
     let needs = Needs::absent(reader, setter_of(view, original), by);
     let seen = torn::seen_before(view, &needs)?;
     let other = (seen.store, seen.load);
-    is_half(view, seen.store, reader, &needs.setter)
+    let are_two = is_other_variable(view, seen.load, reader);
+    (are_two && is_half(view, seen.store, reader, &needs.setter))
         .then(|| half_new(view, original, reader, other))
+}
+
+/// Returns whether two reads are of different variables of the program, not of two parts of one that a library made.
+fn is_other_variable(view: &View, one: EventId, other: EventId) -> bool {
+    view.variable(one) != view.variable(other)
 }
 
 /// Place of the write of passing runs.
@@ -73,6 +79,7 @@ pub(super) fn alone(
         return too_early(view, &announced, &needs);
     }
     if let Some(other) = other_half(view, original, reader, &setter)
+        && is_other_variable(view, other.1, reader)
         && is_half(view, other.0, reader, &setter)
     {
         return half_new(view, original, reader, other);

@@ -11,7 +11,9 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
 };
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, Value};
+use unsnarl_trace::{
+    EventId, EventKind, Location, LocationId, Run, SiteId, SiteRow, ThreadId, Value,
+};
 
 /// Bound on the distances examined.
 const FARTHEST: u32 = 24;
@@ -105,6 +107,17 @@ impl SliceWalk<'_> {
             || name.contains("__func__")
     }
 
+    /// Returns whether the row reads a block that was allocated on the failing line, as that of an exception which is thrown
+    /// there.
+    fn is_made_there(&self, row: EventId, failing: &SiteRow) -> bool {
+        let name = self.run.location(self.location(row));
+        let Location::Heap { allocation, .. } = Location::of(name) else {
+            return false;
+        };
+        let place = format!("{}:{} by ", facts::basename(&failing.file), failing.line);
+        allocation.starts_with(&place) && !self.orders.accesses().is_shared(self.location(row))
+    }
+
     fn push(&mut self, row: EventId, distance: u32) {
         let known = self.distance.get(&row).copied();
         if distance <= FARTHEST
@@ -184,6 +197,7 @@ impl SliceWalk<'_> {
         let reads = before.iter().rev().copied().take(WINDOW);
         let reads: Vec<EventId> = reads
             .filter(|&read| self.kind(read).reads() && !self.is_text(read))
+            .filter(|&read| !self.is_made_there(read, &row))
             .collect();
         let calls = calls_to(self.run, failure);
         let mut nearest = None;

@@ -3,6 +3,7 @@
 mod given_away;
 mod past;
 mod torn;
+mod unset;
 mod waits;
 
 use super::{locking::taken_again, set_apart, view::View};
@@ -715,6 +716,10 @@ fn one_cause_that_fails_in_two_places_is_told_once() {
         text.contains("For the same reason other runs fail elsewhere: a"),
         "{text}"
     );
+    let mut here = told[0].clone();
+    here.also_fails[0].site.clone_from(&here.failure.site);
+    let text = render::text(&here);
+    assert!(text.contains("runs fail in another way: a"), "{text}");
 }
 
 #[test]

@@ -322,12 +322,22 @@ fn runs(explanation: &Explanation) -> String {
     }
 }
 
-/// Sentence about other places where runs fail for the same cause.
+/// Sentence about other failures for the same cause, most of them in other places.
 fn elsewhere(explanation: &Explanation) -> Option<String> {
+    let at = |place: &FailurePlace| {
+        let site = place.site.as_ref();
+        site.map(|site| (site.file.clone(), site.line))
+    };
+    let own = at(&explanation.failure);
+    let mut places = explanation.also_fails.iter().map(at);
+    let how = match places.all(|other| other.is_some() && other == own) {
+        true => "in another way",
+        false => "elsewhere",
+    };
     let others: Vec<String> = explanation.also_fails.iter().map(failure).collect();
     (!others.is_empty()).then(|| {
         format!(
-            "For the same reason other runs fail elsewhere: {}.",
+            "For the same reason other runs fail {how}: {}.",
             others.join("; ")
         )
     })

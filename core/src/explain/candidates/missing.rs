@@ -60,6 +60,44 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
     stories.collect()
 }
 
+/// Reads near the failure that see what they never saw in the passing runs which come there, since another thread's write is
+/// missing that these had before: the other passing runs end without such a read.
+pub(super) fn wherever_read(view: &View) -> Vec<Candidate> {
+    const NEAR: u32 = 2;
+    const ENOUGH: u32 = 3;
+    const IN_PART: u32 = 6;
+    let counts = view.corpus.counts();
+    let rows = view.run.events.iter();
+    let reads = rows.filter(|(_, event)| event.kind.reads() && Some(event.thread) == view.failed);
+    let near =
+        reads.filter(|(row, _)| distance(view, &[*row]) <= NEAR && seen_alike(view, *row) == 0);
+    // One place of the source may read other things besides, as libraries do.
+    let mut readers: FxHashMap<AccessKey, Vec<EventId>> = FxHashMap::default();
+    for (row, _) in near {
+        readers.entry(view.key(row)).or_default().push(row);
+    }
+    let pairs = counts.pairs().filter_map(|(original, stats)| {
+        let mut rows = readers.get(&original.tail)?.iter().copied();
+        let reader = rows.find(|row| same_variable(view, original, *row))?;
+        let writes = counts.site(original.head)?.class != AccessClass::Read;
+        // What all passing runs have is missing anyhow.
+        let is_missing = writes
+            && (ENOUGH..counts.passing()).contains(&stats.runs)
+            && !ran(view, original, reader)
+            && too_late_to_come(view, original, reader) == 0;
+        is_missing.then_some((original, reader))
+    });
+    let stories = pairs.map(|(original, reader)| {
+        let story = Story::Missing {
+            original,
+            reader,
+            by: None,
+        };
+        candidate(view, story, &[reader], IN_PART, true)
+    });
+    stories.collect()
+}
+
 /// Cost of a write that comes after the read's corresponding visit in some of the passing runs that have it;
 /// none when it comes later in all of them: then it is not missing in a run that was cut off there.
 fn comes_later(view: &View, original: PairKey, before: &WritesBefore) -> Option<u32> {
@@ -132,18 +170,23 @@ fn not_there_yet(
 
 /// Cost of a read that sees the same value in passing runs, too: the write was not missing, but came later.
 fn usual(view: &View, reader: EventId) -> u32 {
+    let passing = view.corpus.counts().passing();
+    NOT_NEW / 2 * seen_alike(view, reader).min(passing) / passing.max(1)
+}
+
+/// Number of passing runs in which a read sees the same write as here, or none either.
+fn seen_alike(view: &View, reader: EventId) -> u32 {
     let counts = view.corpus.counts();
     let source = view
         .orders
         .last_write_before(view.event(reader).location, reader);
-    let runs = match source {
+    match source {
         Some(head) => counts.ordered(PairKey {
             head: view.key(head),
             tail: view.key(reader),
         }),
         None => counts.unwritten(view.key(reader)),
-    };
-    NOT_NEW / 2 * runs.min(counts.passing()) / counts.passing().max(1)
+    }
 }
 
 /// Cost of a write that cannot happen any more: it did not run for another reason.
@@ -230,8 +273,10 @@ pub(super) fn seldom(view: &View) -> Vec<Candidate> {
     stories.collect()
 }
 
+/// Returns whether both are of one variable of the program, whatever parts of it a library accesses.
 fn same_variable(view: &View, original: PairKey, reader: EventId) -> bool {
-    view.corpus.counts().location(original) == view.run.location(view.event(reader).location)
+    let here = view.run.location(view.event(reader).location);
+    facts::own_part(view.corpus.counts().location(original)) == facts::own_part(here)
 }
 
 /// Returns whether the write happened after all, before the read (and another write came in between) or after

@@ -25,7 +25,7 @@ use coupled::{coupled, is_told_by_one};
 use freed::after_free;
 use hidden::hidden;
 use interrupted::{interrupted, pairs_of};
-use missing::{is_half, missing, seldom, uncounted, unset_sibling};
+use missing::{is_half, missing, seldom, uncounted, unset_sibling, wherever_read};
 use no_memory::no_memory;
 use refused::{half_way, refused};
 use reordered::reordered;
@@ -144,6 +144,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     found.extend(half_way(view));
     found.extend(unset_sibling(view));
     found.extend(uncounted(view));
+    found.extend(wherever_read(view));
     found.extend(no_memory(view));
     let woken = Woken::all(view);
     found.retain(|one| !woken.iter().any(|woken| woken.explains(view, one)));

@@ -89,7 +89,7 @@ fn a_half_that_never_came_is_known_from_an_earlier_round() {
     assert_eq!(told.headline, headline);
 }
 
-/// Where the thread has made both changes, what a later round would change is no half of them.
+/// A thread that has made both changes lacks no half of them, whatever a later round would change.
 #[test]
 fn an_update_that_was_whole_lacks_no_half() {
     let is_half = |update: &str| {

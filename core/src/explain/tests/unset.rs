@@ -1,0 +1,31 @@
+//! Tests of data that a thread uses before it is set.
+
+use crate::{Budget, explain, fixture::corpus};
+
+const BEGIN: &str = "main W callback =0 @3 main\nstart main.1 run\nmain fork main.1 @4 main\n";
+
+/// Most passing runs end without the call: those that come to it had the callback set before.
+#[test]
+fn what_passing_runs_have_that_come_there_is_missing() {
+    let stop = "main lock m @22 stop\nmain W state =2 @23 stop\nmain unlock m @24 stop\n";
+    let looks = |state: u32| {
+        format!("main.1 lock m @48 run\nmain.1 R state ={state} @49 run\nmain.1 unlock m @50 run\n")
+    };
+    let set = "main W callback =7 @8 main\n";
+    let calls = "main.1 R callback =7 @52 run\n";
+    let early = [BEGIN, set, stop, &looks(2)].concat();
+    let called = [BEGIN, set, &looks(1), calls, stop].concat();
+    let unset = [
+        BEGIN,
+        &looks(1),
+        "main.1 R callback =0 @52 run\nmain.1 R words =1 @52 run\n",
+        // The exception that is thrown there.
+        "main.1 alloc `heap(test.c:52 by main.1 #0)` =16 @52 run\n",
+        "main.1 R `heap(test.c:52 by main.1 #0)` =0 @52 run\nmain.1 fails @52 run\n",
+    ]
+    .concat();
+    let passing = [[&*early; 9].as_slice(), &[&*called; 4]].concat();
+    let found = explain(&corpus(&passing, &[&unset]), &Budget::unlimited()).findings;
+    let first = found.first().map(|told| told.headline.as_str());
+    assert_eq!(first, Some("`callback` was used before it was set"));
+}
