@@ -47,7 +47,27 @@ pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
 
 /// Returns whether it is a lost update: the first access reads, the second writes a value computed from it.
 fn is_lost_update(view: &View, triple: &Triple) -> bool {
-    view.event(triple.first).kind.reads() && !view.event(triple.second).kind.reads()
+    let (first, second) = (view.event(triple.first), view.event(triple.second));
+    first.kind.reads() && !second.kind.reads() && !is_copied(view, triple)
+}
+
+/// Returns whether the second access is in another function than the first one, and writes what that has read of another
+/// variable just before: then it is not computed from the first.
+fn is_copied(view: &View, triple: &Triple) -> bool {
+    let (first, second) = (view.event(triple.first), view.event(triple.second));
+    let function = view.place(triple.second).function;
+    let before = view.own_before(triple.second).next();
+    let is_source = before.filter(|row| *row > triple.first).is_some_and(|row| {
+        let event = view.event(row);
+        event.kind.reads()
+            && event.location != second.location
+            && event.value == second.value
+            && view.place(row).function == function
+    });
+    is_source
+        && second.value.is_some()
+        && first.value != second.value
+        && view.place(triple.first).function != function
 }
 
 /// Returns whether both threads wrote the same value, and the other one did not compute it from the old one,
@@ -74,7 +94,7 @@ fn headline(view: &View, triple: &Triple, name: &str) -> String {
         }
     }
     match (first.reads(), second.reads()) {
-        (true, false) if is_same_value(view, triple) => {
+        (true, false) if is_same_value(view, triple) || is_copied(view, triple) => {
             format!("`{name}` was changed between the read and the write of {who}")
         }
         (true, false) => format!("another thread's update of `{name}` was lost"),

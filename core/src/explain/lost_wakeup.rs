@@ -454,7 +454,15 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         calls.any(|site| (&site.file, &site.function) == (&place.file, &place.function))
     };
     let last = |is_it: &dyn Fn(&&EventId) -> bool| reads.iter().find(is_it).copied();
-    last(&|row| (here(row) || called_here(row)) && outdated(row))
+    let section = view.orders.locks_held(wait).into_iter().next();
+    let since = section.map_or(wait, |section| section.acquired);
+    let asks = |row: &&EventId| {
+        let text = view.place(**row).text;
+        let text = text.trim_start();
+        **row > since && here(row) && ["while", "if"].iter().any(|word| text.starts_with(word))
+    };
+    last(&asks)
+        .or_else(|| last(&|row| (here(row) || called_here(row)) && outdated(row)))
         .or_else(|| last(&here))
         .or_else(|| last(&outdated))
         .or_else(|| {

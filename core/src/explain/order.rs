@@ -25,16 +25,16 @@ pub(super) fn swapped(view: &View, early: EventId, late: EventId) -> Explanation
 
 /// Explains the same where no other change belongs to the two.
 pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation {
-    if let Some(published) = publication(view, early)
+    // Who only reads sets nothing too late.
+    let sets = view.event(late).kind.writes();
+    if let Some(published) = publication(view, early).filter(|_| sets)
         && view.thread(published.store) == view.thread(late)
         && published.comes_before(view, &view.place(late))
     {
         return published_early(view, &published, &Needs::written(view, early, late));
     }
     let needs = Needs::written(view, early, late);
-    if view.event(late).kind.writes()
-        && let Some(announced) = announcement(view, &needs)
-    {
+    if sets && let Some(announced) = announcement(view, &needs) {
         return too_early(view, &announced, &needs);
     }
     if let Some(found) = late_entry(view, early, late) {
@@ -239,7 +239,9 @@ pub(super) fn ran_before(draft: &mut Draft, view: &View, first: &Operation, row:
 pub(super) fn handed_over(view: &View, couple: &CoupledPairs) -> Option<Explanation> {
     let (reader, setter) = (couple.second.head, couple.second.tail);
     let published = publication(view, reader)?;
-    (published.store == couple.first.head && published.comes_before(view, &view.place(setter)))
+    let sets = view.event(setter).kind.writes();
+    let is_its = published.store == couple.first.head;
+    (sets && is_its && published.comes_before(view, &view.place(setter)))
         .then(|| published_early(view, &published, &Needs::written(view, reader, setter)))
 }
 
