@@ -159,8 +159,8 @@ pub struct Fix {
     /// The orders that it enforces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ordered: Vec<Ordered>,
-    /// What the runs seem to have against it. They show lines and no statements, so that only building it can tell. Only on a
-    /// fix that was just derived.
+    /// The objection of a run that seems to contradict it. Runs show lines and no statements, so that only building it can
+    /// tell. Only on a fix that was just derived.
     #[serde(skip)]
     pub doubt: Option<String>,
     /// Share of a recorded run that it serializes.

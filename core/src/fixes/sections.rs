@@ -144,7 +144,7 @@ struct OpenSection {
     /// The last row in the region.
     last: u32,
     lock: Option<u32>,
-    /// How often the thread has taken the lock again meanwhile, where it may.
+    /// Number of times that the thread has taken the lock again meanwhile, where it may.
     nested: u32,
     is_shared: bool,
     /// Accesses of this iteration, with the last step of each.

@@ -293,7 +293,7 @@ fn what_has_a_step_that_decides_comes_before_what_has_none() {
     assert!(refuted.headline.contains(HITS), "{}", refuted.headline);
 }
 
-/// What a second variable adds to a story is chance, unless nothing fails without both.
+/// The difference that a second variable makes is chance, unless nothing fails without both.
 #[test]
 fn a_second_variable_has_to_make_a_difference() {
     let (told, _) = chosen(&[(HITS, 30, 7), (BOTH, 30, 3)], &[]);

@@ -4,6 +4,7 @@
 pub mod change;
 pub mod conditions;
 pub mod declare;
+mod exchange;
 mod expression;
 mod flow;
 pub mod gap;

@@ -3,6 +3,7 @@
 use super::{
     EditRefusal,
     change::{Change, remove_statement},
+    exchange::asked_and_set,
     locks::{callee, calls, same},
     source::{ParsedSource, children, descendants, lines},
 };
@@ -19,7 +20,7 @@ const OPERATIONS: [(&str, &str); 5] = [
 
 /// Form in which the text names an atomic variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum AtomicForm {
+pub(super) enum AtomicForm {
     /// `count.` or `p->count.` of `count.load()`.
     Method(String),
     /// `&count` of `atomic_load(&count)`.
@@ -29,7 +30,8 @@ enum AtomicForm {
 }
 
 impl AtomicForm {
-    fn is(&self, other: &AtomicForm) -> bool {
+    /// Returns whether both name one variable in one form.
+    pub(super) fn is(&self, other: &AtomicForm) -> bool {
         match (self, other) {
             (AtomicForm::Method(a), AtomicForm::Method(b))
             | (AtomicForm::Function(a), AtomicForm::Function(b))
@@ -66,10 +68,10 @@ impl AtomicForm {
 }
 
 /// A store of a value into an atomic variable.
-struct AtomicStore<'t> {
-    node: Node<'t>,
-    form: AtomicForm,
-    value: Node<'t>,
+pub(super) struct AtomicStore<'t> {
+    pub node: Node<'t>,
+    pub form: AtomicForm,
+    pub value: Node<'t>,
 }
 
 /// Makes one atomic step of the load of line `reads` and the store of line `writes`.
@@ -90,7 +92,9 @@ pub fn in_one_step(
         .filter(|node| lines(*node).contains(&writes))
         .filter_map(|node| store(source, node));
     let changes = stores.find_map(|store| {
-        changed_at_once(source, &store).or_else(|| changed_later(source, function, &store, reads))
+        changed_at_once(source, &store)
+            .or_else(|| changed_later(source, function, &store, reads))
+            .or_else(|| asked_and_set(source, &store, reads))
     });
     changes.ok_or_else(unseen)
 }
@@ -162,7 +166,7 @@ fn changed_later(
     )])
 }
 
-fn replaced(node: Node<'_>, text: String) -> Change {
+pub(super) fn replaced(node: Node<'_>, text: String) -> Change {
     Change {
         start: node.start_byte(),
         end: node.end_byte(),
@@ -211,7 +215,8 @@ fn other_than<'t>(
     }
 }
 
-fn statement_of(node: Node<'_>) -> Option<Node<'_>> {
+/// The statement that an expression is.
+pub(super) fn statement_of(node: Node<'_>) -> Option<Node<'_>> {
     node.parent()
         .filter(|node| node.kind() == "expression_statement")
 }
@@ -253,7 +258,7 @@ fn initialized<'s, 't>(
 }
 
 /// The atomic variable that an expression loads.
-fn loaded(source: &ParsedSource, node: Node<'_>) -> Option<AtomicForm> {
+pub(super) fn loaded(source: &ParsedSource, node: Node<'_>) -> Option<AtomicForm> {
     if matches!(
         node.kind(),
         "identifier" | "field_expression" | "subscript_expression"

@@ -435,6 +435,42 @@ int f(void)
     );
 }
 
+/// A function that was handed in may take any lock; a lambda of the function itself is known.
+#[test]
+fn no_lock_is_held_while_what_was_handed_in_is_called() {
+    let text = |job: &str| {
+        format!(
+            "void Pool::run()
+{{
+    {job}
+    busy_++; /*>*/
+    job();
+    busy_--; /*<*/
+}}
+"
+        )
+    };
+    check_cpp(
+        &text("Job job = next();"),
+        expect![[r#"
+            refused: line 5 calls `job`, which is not known and may lock anything, and would keep the lock meanwhile
+        "#]],
+    );
+    check_cpp(
+        &text("auto job = [this] { done_++; };"),
+        expect![[r#"
+            void Pool::run()
+            {
+                auto job = [this] { done_++; };
+                std::lock_guard<std::mutex> guard(m);
+                busy_++; 
+                job();
+                busy_--; 
+            }
+        "#]],
+    );
+}
+
 /// A member is no object of its own class: its functions are others, whatever their names.
 #[test]
 fn a_function_of_a_member_is_not_one_of_the_class() {

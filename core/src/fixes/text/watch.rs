@@ -191,6 +191,11 @@ impl<'s> FileFunctions<'s> {
                 "line {line} waits (`{name}`), and would keep the lock meanwhile"
             ));
         }
+        if is_new && self.is_handed_in(call, name) {
+            return Err(format!(
+                "line {line} calls `{name}`, which is not known and may lock anything, and would keep the lock meanwhile"
+            ));
+        }
         let is_new = is_new && !self.is_of_another_class(call, name);
         if is_new
             && !self.is_recursive
@@ -215,6 +220,23 @@ impl<'s> FileFunctions<'s> {
             ));
         }
         self.macro_call(name, line)
+    }
+
+    /// Returns whether a call is of a parameter or a variable of the function, unless that is a lambda of its own.
+    fn is_handed_in(&self, call: Node<'_>, name: &str) -> bool {
+        let function = self.source.function(*lines(call).start());
+        let called = call.child_by_field_name("function");
+        let is_plain = called.is_some_and(|called| called.kind() == "identifier");
+        let is_own = |node: &Node<'_>| {
+            let value = node.child_by_field_name("value");
+            let declared = node.child_by_field_name("declarator");
+            value.is_some_and(|value| value.kind() == "lambda_expression")
+                && declared.is_some_and(|declared| self.source.str(declared) == name)
+        };
+        function.filter(|_| is_plain).is_some_and(|function| {
+            let mut all = descendants(function).into_iter();
+            declares(self.source, function, name) && !all.any(|node| is_own(&node))
+        })
     }
 
     /// Returns whether a call is on a member of the class whose function calls, which is of another class then, and the
@@ -334,7 +356,9 @@ fn declares(source: &ParsedSource, function: Node<'_>, name: &str) -> bool {
                     return parent.child_by_field_name("value") != Some(around)
                         && parent.child_by_field_name("right") != Some(around);
                 }
-                kind if kind.ends_with("declarator") => around = parent,
+                "pointer_declarator" | "reference_declarator" | "array_declarator" => {
+                    around = parent;
+                }
                 _ => return false,
             }
         }
