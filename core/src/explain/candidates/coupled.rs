@@ -29,13 +29,15 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
     keep_best(found)
 }
 
-/// Returns whether elements of an array belong together: only where one piece of code of either thread accesses both, as a
-/// transfer does; in another iteration or another call they are just the next ones.
+/// Returns whether elements of an array belong together: only where one piece of code of the thread accesses both, or one of
+/// the other thread changes both, as a transfer does; in another iteration or another call they are just the next ones.
 fn is_one_update(view: &View, couple: &CoupledPairs) -> bool {
     let name = |d: &Dependency| view.run.location(d.location);
+    let (from, to) = (couple.first.tail, couple.second.head);
+    let changes = [from, to].map(|row| view.event(row).kind.writes());
     !facts::are_elements(name(&couple.first), name(&couple.second))
         || apart(view, couple.first.head, couple.second.tail) == 0
-        || apart(view, couple.first.tail, couple.second.head) == 0
+        || changes == [true, true] && apart(view, from, to) == 0
 }
 
 fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
