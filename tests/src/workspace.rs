@@ -169,7 +169,13 @@ impl Workspace {
 
     /// `unsnarl explain --format json`, and its explanations in the order of their ranks.
     pub fn explain(&self) -> Result<(Finished, Vec<Explanation>)> {
-        let finished = self.unsnarl(&["explain", "--format", "json"])?;
+        self.explain_with(&[])
+    }
+
+    /// As [`Workspace::explain`], with more options.
+    pub fn explain_with(&self, options: &[&str]) -> Result<(Finished, Vec<Explanation>)> {
+        let words = [&["explain", "--format", "json"], options].concat();
+        let finished = self.unsnarl(&words)?;
         let explanations = finished.explanations()?;
         Ok((finished, explanations))
     }
