@@ -336,12 +336,6 @@ pub fn is_named(location: &str) -> bool {
     !location.is_empty() && !location.starts_with('.') && !is_internal(inner) && !is_internal(own)
 }
 
-/// Returns whether the location is in a library's own memory, of which the program knows nothing: `libstdc++.so.6:.bss+16`.
-pub(crate) fn is_of_library(location: &str) -> bool {
-    let own = location.split_once(':');
-    own.is_some_and(|(file, section)| file.contains(".so") && section.starts_with('.'))
-}
-
 /// A location in words, without a line whose text names it.
 pub fn location_in_words(location: &str) -> String {
     in_block(own_part(without_offset(Location::variable(location))))

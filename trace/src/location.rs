@@ -84,6 +84,27 @@ impl<'n> Location<'n> {
         }
     }
 
+    /// Returns whether it is in a block that was allocated on this line of the file of this name, without folders.
+    pub fn is_allocated_at(self, file: &str, line: u32) -> bool {
+        match self {
+            Location::Heap { allocation, .. } => {
+                allocated_at(allocation) == format!("{file}:{line}")
+            }
+            Location::Stack { .. } | Location::Static(_) => false,
+        }
+    }
+
+    /// Returns whether it is in a library's own memory, of which the program knows nothing: `libstdc++.so.6:.bss+16`.
+    pub fn is_of_library(self) -> bool {
+        match self {
+            Location::Static(name) => {
+                let own = name.split_once(':');
+                own.is_some_and(|(file, section)| file.contains(".so") && section.starts_with('.'))
+            }
+            Location::Heap { .. } | Location::Stack { .. } => false,
+        }
+    }
+
     /// Returns whether it is in a block of an allocator.
     pub fn is_on_heap(self) -> bool {
         matches!(self, Location::Heap { .. })
@@ -179,6 +200,16 @@ mod tests {
             } => Some((block, function, variable)),
             Location::Heap { .. } | Location::Static(_) => None,
         }
+    }
+
+    #[test]
+    fn the_line_of_an_allocation_and_the_memory_of_a_library_are_known() {
+        let is_there = |name: &str| Location::of(name).is_allocated_at("a.cpp", 52);
+        assert!(is_there("heap(a.cpp:52 by main.1 #0).size"));
+        assert!(!is_there("heap(a.cpp:5 by main.1 #0)") && !is_there("a.cpp:52"));
+        let is_of_library = |name: &str| Location::of(name).is_of_library();
+        assert!(is_of_library("libstdc++.so.6:.bss+16"));
+        assert!(!is_of_library("main.1:worker.lock") && !is_of_library("table.lock"));
     }
 
     fn heap(name: &str) -> Option<(&str, &str, &str)> {

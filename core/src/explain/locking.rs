@@ -2,7 +2,7 @@
 
 use super::view::View;
 use crate::{facts, orders::Section};
-use unsnarl_trace::{EventId, LocationId};
+use unsnarl_trace::{EventId, Location, LocationId};
 
 /// The lock of a section, in the source's words.
 pub(super) fn lock_name(view: &View, section: &Section) -> String {
@@ -12,7 +12,7 @@ pub(super) fn lock_name(view: &View, section: &Section) -> String {
 /// The sections of the program's own locks that contain a row. A library gives its own locks back before it returns.
 pub(super) fn own_locks(view: &View, row: EventId) -> Vec<Section> {
     let mut held = view.orders.locks_held(row);
-    held.retain(|section| !facts::is_of_library(view.run.location(section.lock)));
+    held.retain(|section| !Location::of(view.run.location(section.lock)).is_of_library());
     held
 }
 

@@ -110,12 +110,10 @@ impl SliceWalk<'_> {
     /// Returns whether the row reads a block that was allocated on the failing line, as that of an exception which is thrown
     /// there.
     fn is_made_there(&self, row: EventId, failing: &SiteRow) -> bool {
-        let name = self.run.location(self.location(row));
-        let Location::Heap { allocation, .. } = Location::of(name) else {
-            return false;
-        };
-        let place = format!("{}:{} by ", facts::basename(&failing.file), failing.line);
-        allocation.starts_with(&place) && !self.orders.accesses().is_shared(self.location(row))
+        let location = self.location(row);
+        let block = Location::of(self.run.location(location));
+        block.is_allocated_at(facts::basename(&failing.file), failing.line)
+            && !self.orders.accesses().is_shared(location)
     }
 
     fn push(&mut self, row: EventId, distance: u32) {

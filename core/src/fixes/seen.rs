@@ -5,12 +5,12 @@ use super::{lock_calls, mutexes::lock_name};
 use crate::{
     budget::Budget,
     callers::call_sites,
-    facts::{self, family},
+    facts::family,
     orders::{Locks, other_thread},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use unsnarl_trace::{Event, EventId, EventKind, Outcome, Run};
+use unsnarl_trace::{Event, EventId, EventKind, Location, Outcome, Run};
 
 /// Bound on the events of all runs together; beyond it fewer runs are examined.
 const MOST_EVENTS: usize = 4_000_000;
@@ -84,7 +84,7 @@ fn add(run: &Run, families: &BTreeSet<String>, seen: &mut RunEvidence) {
         let mut held: Vec<String> = locks
             .held_at(event.thread, row)
             .map(|section| lock_name(run, section.acquired))
-            .filter(|lock| !facts::is_of_library(lock))
+            .filter(|lock| !Location::of(lock).is_of_library())
             .collect();
         held.sort();
         held.dedup();

@@ -13,7 +13,7 @@ use crate::{
     orders::{Locks, other_thread},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, Run, ThreadId, kinds::EventRole};
+use unsnarl_trace::{EventId, Location, Run, ThreadId, kinds::EventRole};
 
 /// Reason why threads of the fixed program could wait for ever, as far as the runs show it, or why that is
 /// unknown. Linear in the runs.
@@ -152,7 +152,8 @@ impl RequestOrder {
         let name = |row: EventId| facts::in_block(&lock_name(run, row));
         let held = |thread: u16, row: EventId| -> BTreeSet<String> {
             let all = locks.held_at(ThreadId(thread), row);
-            let own = all.filter(|section| !facts::is_of_library(run.location(section.lock)));
+            let own =
+                all.filter(|section| !Location::of(run.location(section.lock)).is_of_library());
             own.map(|section| name(section.acquired)).collect()
         };
         for order in locks.order() {
