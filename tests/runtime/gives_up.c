@@ -6,6 +6,9 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int total;
+static struct counts {
+    int first, second, third, fourth;
+} counts, seen_last;
 static const char *how;
 
 static void forget(void)
@@ -18,6 +21,7 @@ static void *count(void *unused)
     for (int i = 0; i < 20; i++) {
         pthread_mutex_lock(&lock);
         total++;
+        counts.second = total;
         pthread_mutex_unlock(&lock);
     }
     return unused;
@@ -26,6 +30,7 @@ static void *count(void *unused)
 static void *look(void *unused)
 {
     pthread_mutex_lock(&lock);
+    seen_last = counts; // a step with a row for each member
     int seen = total;
     pthread_mutex_unlock(&lock);
     if (seen > 20)

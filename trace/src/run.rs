@@ -376,6 +376,11 @@ impl EventColumns {
         &self.location
     }
 
+    /// The `seq` column.
+    pub fn sequence(&self) -> &[u64] {
+        &self.seq
+    }
+
     /// The `stack` column.
     pub fn stacks(&self) -> &[u32] {
         &self.stack

@@ -316,7 +316,7 @@ pub(super) fn place(
     let by = exited_by(kind, log).filter(|_| launch.driver_failure.is_none());
     let exit = by.and_then(|by| walk.exit_of(usize::from(by.0)));
     let mut event = match by {
-        Some(by) => last_access(by, exit.map_or(rows.len(), |exit| exit.rows), rows),
+        Some(by) => last_access(by, exit.map_or(u64::MAX, |exit| exit.seq), rows),
         None => event(kind, rows),
     };
     let check = launch
@@ -365,10 +365,12 @@ fn exited_by(kind: FailureKind, log: &RawLog<'_>) -> Option<ThreadId> {
     by.map(ThreadId).filter(|_| ended)
 }
 
-/// The last access of a thread among the first rows.
-fn last_access(by: ThreadId, first: usize, rows: &EventColumns) -> Option<usize> {
+/// The last access of a thread before the event of this number.
+fn last_access(by: ThreadId, seq: u64, rows: &EventColumns) -> Option<usize> {
     let is_own = |row: &usize| rows.threads().get(*row) == Some(&by.0);
-    (0..first)
+    // An event may have several rows: one for each of the members that it accesses.
+    let before = rows.sequence().partition_point(|other| *other < seq);
+    (0..before)
         .rev()
         .find(|row| is_own(row) && is_access_somewhere(*row, rows))
 }

@@ -112,8 +112,8 @@ struct WalkThread {
 pub(super) struct ExitCall {
     /// Its place.
     pub site: SiteId,
-    /// Number of the rows before it.
-    pub rows: usize,
+    /// Number of the event that comes next.
+    pub seq: u64,
 }
 
 /// Everything that one pass over the log yields.
@@ -245,9 +245,9 @@ impl<'a> LogWalk<'a> {
         let thread = usize::from(record.thread);
         let origin = self.origin_id(thread, record.pc, RecordRole::Continued);
         let site = self.drafts.origin(origin).site;
-        let rows = self.drafts.len();
+        let seq = self.seq;
         if let Some(state) = self.states.get_mut(thread) {
-            state.exit = Some(ExitCall { site, rows });
+            state.exit = Some(ExitCall { site, seq });
         }
     }
 

@@ -47,7 +47,9 @@ fn a_program_fails_where_a_thread_ends_it() -> Result<()> {
                 let thread = failure.thread.context("no thread")?;
                 ensure!(thread == ThreadId(2), "{how}: {thread:?}");
                 let last = run.events.event(failure.event.context("no step")?);
+                let at = run.meta.site(last.site);
                 ensure!(last.thread == thread && last.kind == EventKind::Read);
+                ensure!(at.text.contains("strcmp(how"), "{how}: {at:?}");
             }
             program.forget()?;
         }
