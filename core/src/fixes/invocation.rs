@@ -9,7 +9,7 @@ use std::{
     cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
 };
-use unsnarl_trace::{EventId, LocationId, Run, SiteId, ThreadId};
+use unsnarl_trace::{EventId, Location, LocationId, Run, SiteId, ThreadId};
 
 /// The sections of a run by lock and thread, with the call paths of all queried rows.
 pub(super) struct Invocations<'a> {
@@ -35,13 +35,16 @@ pub(super) struct Together {
 
 impl<'a> Invocations<'a> {
     /// Collects the sections of a run. Linear in the run. The release and reacquisition of a lock by a wait
-    /// on a condition do not separate sections.
+    /// on a condition do not separate sections, and those of a library's own locks are no concern of the program's.
     pub fn of(run: &'a Run) -> Invocations<'a> {
         let locks = Locks::new(run, &mut Vec::new());
         let waits = of_waits(run);
         let mut by_owner: BTreeMap<(LocationId, ThreadId), Vec<Section>> = BTreeMap::new();
         for section in locks.sections() {
             let is_wait = |row: &EventId| waits.contains(row);
+            if Location::of(run.location(section.lock)).is_of_library() {
+                continue;
+            }
             if !is_wait(&section.acquired) && !section.released.as_ref().is_some_and(is_wait) {
                 let key = (section.lock, section.thread);
                 by_owner.entry(key).or_default().push(*section);

@@ -27,6 +27,7 @@ use compare::{Variation, moved, variations};
 use rustc_hash::{FxHashMap, FxHashSet};
 use side::{OperationNumber, OrderSide, ValueTarget};
 use unsnarl_core::explanation::{Place, Region};
+use unsnarl_trace::Location;
 
 /// Queries that the two sources of a projection answer in their own ways.
 trait ProjectionSource {
@@ -274,7 +275,9 @@ impl Projection<'_> {
             last: lines.iter().max().copied()?,
             file: common.file,
             function: common.function,
-            lock: lock.map(|lock| self.source.lock(lock)),
+            lock: lock
+                .map(|lock| self.source.lock(lock))
+                .filter(|lock| !Location::of(lock).is_of_library()),
         })
     }
 
