@@ -79,12 +79,22 @@ fn start_routine(start: &str) -> String {
     if glue { String::new() } else { name }
 }
 
-/// A function's name without what it is instantiated with.
-pub(crate) fn without_instance(function: &str) -> &str {
-    match function.contains("operator") {
-        true => function,
-        false => function.split('<').next().unwrap_or(function),
+/// A function's name without what it and its classes are instantiated with: `Guarded::with` of
+/// `Guarded<int>::with<void (*)(int&)>`. Operators keep theirs, which may have such signs in their own names.
+pub(crate) fn without_instance(function: &str) -> String {
+    if function.contains("operator") {
+        return function.to_owned();
     }
+    let (mut name, mut depth) = (String::new(), 0u32);
+    for c in function.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            c if depth == 0 => name.push(c),
+            _ => {}
+        }
+    }
+    name
 }
 
 /// A location in the source's words: its name, or the block that contains it.

@@ -342,7 +342,7 @@ fn waited(view: &View, triple: &Triple, wait: EventId, lock: &str, name: &str) -
 pub(super) fn enclosing(view: &View, first: EventId, second: EventId) -> String {
     let common = common_sites(&view.run, first, second);
     match common.map(|(site, _)| &view.run.meta.site(site).function) {
-        Some(function) if !function.is_empty() => facts::without_instance(function).to_owned(),
+        Some(function) if !function.is_empty() => facts::without_instance(function),
         _ => view.words(first),
     }
 }
