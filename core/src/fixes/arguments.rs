@@ -3,9 +3,8 @@
 use super::text::{
     function_name,
     locks::{self, Mutex},
-    source::{ParsedSource, children, descendants, lines},
+    source::{ParsedSource, children, lines, parameters},
 };
-use tree_sitter::Node;
 
 /// Name in a function for the lock that one of its calls is given through an argument: `boxes[i].lock` where
 /// `f(&boxes[i])` uses `box->lock`.
@@ -35,23 +34,4 @@ pub(super) fn through_call(
         object,
         style: mutex.style,
     })
-}
-
-/// The names of a function's parameters; empty for one without a name.
-fn parameters<'s>(source: &'s ParsedSource, function: Node<'_>) -> Vec<&'s str> {
-    let all = descendants(function).into_iter();
-    let list = all
-        .filter(|node| node.kind() == "parameter_list")
-        .min_by_key(Node::start_byte);
-    let one = |parameter: Node<'_>| {
-        let declarator = parameter.child_by_field_name("declarator");
-        let mut names = declarator.map(descendants).unwrap_or_default().into_iter();
-        let name = names.find(|node| node.kind() == "identifier");
-        name.map_or("", |name| source.str(name))
-    };
-    list.map(children)
-        .unwrap_or_default()
-        .into_iter()
-        .map(one)
-        .collect()
 }

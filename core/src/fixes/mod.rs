@@ -61,6 +61,7 @@ use std::{
 use text::{
     EditRefusal,
     change::{self, Change},
+    declared::DeclaredMutexes,
     source::ParsedSource,
 };
 use unsnarl_trace::{EventId, OrderMode, Outcome, Run};
@@ -396,7 +397,13 @@ impl<'a> Files<'a> {
             let lock_calls = seen.in_file(file, &source);
             Some((file.as_str(), source.with_lock_calls(lock_calls)))
         });
-        let parsed: BTreeMap<&str, ParsedSource> = parsed.collect();
+        let parsed: Vec<(&str, ParsedSource)> = parsed.collect();
+        let mutexes = DeclaredMutexes::of(parsed.iter().map(|(_, source)| source));
+        let mutexes = Arc::new(mutexes);
+        let all = parsed.into_iter();
+        let parsed: BTreeMap<&str, ParsedSource> = all
+            .map(|(file, source)| (file, source.with_mutexes(mutexes.clone())))
+            .collect();
         Files {
             going_round: going_round(parsed.values()),
             parsed,

@@ -124,6 +124,7 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
             "core/src/fixes/sections.rs",
             "core/src/fixes/text/conditions.rs",
             "core/src/fixes/text/declare.rs",
+            "core/src/fixes/text/declared.rs",
             "core/src/fixes/text/expression.rs",
             "core/src/fixes/text/flow.rs",
             "core/src/fixes/text/guard.rs",

@@ -3,6 +3,7 @@
 use super::{
     EditRefusal,
     change::{Change, line_before, remove},
+    declared::{declared_type, mutable},
     hold::{HoldResult, parts},
     locks::{self, LockOperation, Mutex, callee, calls, same},
     source::{ParsedSource, Range, descendants, lines},
@@ -122,87 +123,6 @@ pub fn every(source: &ParsedSource) -> Vec<Node<'_>> {
     }
     all.sort_by_key(Node::start_byte);
     all
-}
-
-/// Returns whether the file declares a mutex of this name that a thread which holds it may take again.
-pub fn is_recursive(source: &ParsedSource, name: &str) -> bool {
-    declared_type(source, name).is_some_and(|kind| kind.contains("recursive"))
-}
-
-/// The declared type of a variable or a member of this name.
-pub fn declared_type<'s>(source: &'s ParsedSource, name: &str) -> Option<&'s str> {
-    let declares = |node: &Node<'_>| {
-        let is_declaration = matches!(node.kind(), "declaration" | "field_declaration");
-        let mut names = descendants(*node).into_iter();
-        is_declaration
-            && names.any(|inner| {
-                matches!(inner.kind(), "identifier" | "field_identifier")
-                    && source.str(inner) == name
-                    && inner
-                        .parent()
-                        .is_some_and(|parent| parent.kind() != "argument_list")
-            })
-    };
-    let all = every(source);
-    let node = all
-        .into_iter()
-        .filter(declares)
-        .min_by_key(|node| node.byte_range().len())?;
-    Some(source.str(node.child_by_field_name("type")?))
-}
-
-/// Makes a member `mutable` for a `const` function, which can lock no other.
-fn mutable(
-    source: &ParsedSource,
-    function: Node<'_>,
-    mutex: &Mutex,
-) -> Result<Option<Change>, EditRefusal> {
-    let name = mutex.object.trim_start_matches("this->");
-    let is_member = name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if !is_member || !is_const(source, function) {
-        return Ok(None);
-    }
-    let mut stack = vec![source.root()];
-    while let Some(node) = stack.pop() {
-        let declarator = node.child_by_field_name("declarator");
-        let declares = declarator.is_some_and(|it| source.str(it) == name);
-        if declares && node.kind() == "field_declaration" {
-            // What belongs to the class is not constant in a constant object.
-            let needs_none = ["mutable", "static"];
-            let mut words = super::source::children(node).into_iter();
-            let can_lock = words.any(|word| needs_none.contains(&source.str(word)));
-            let change = Change::insert(node.start_byte(), "mutable ".to_owned());
-            return Ok((!can_lock).then_some(change));
-        }
-        if declares && node.kind() == "declaration" {
-            return Ok(None);
-        }
-        stack.extend(super::source::children(node));
-    }
-    // A member would be declared in the class.
-    if function
-        .parent()
-        .is_some_and(|it| it.kind() == "field_declaration_list")
-    {
-        return Ok(None);
-    }
-    Err(format!(
-        "`{name}` would have to be `mutable`, and is declared in another file"
-    ))
-}
-
-/// Returns whether a member function is `const`.
-fn is_const(source: &ParsedSource, function: Node<'_>) -> bool {
-    let mut declarator = function.child_by_field_name("declarator");
-    while let Some(node) = declarator {
-        if node.kind() == "function_declarator" {
-            let mut parts = super::source::children(node).into_iter();
-            return parts.any(|it| it.kind() == "type_qualifier" && source.str(it) == "const");
-        }
-        let inner = node.child_by_field_name("declarator");
-        declarator = inner.or_else(|| super::source::children(node).last().copied());
-    }
-    false
 }
 
 fn kept(

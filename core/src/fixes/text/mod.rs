@@ -4,6 +4,7 @@
 pub mod change;
 pub mod conditions;
 pub mod declare;
+pub mod declared;
 mod exchange;
 mod expression;
 mod flow;
@@ -32,5 +33,6 @@ mod watch;
 /// Reason why an edit cannot be made, in words that continue "not offered: ".
 pub type EditRefusal = String;
 pub use declare::style as guard_style;
-pub use guard::{declared_type, every, is_recursive};
+pub use declared::{declared_type, is_recursive};
+pub use guard::every;
 pub use watch::name as function_name;

@@ -1,7 +1,7 @@
 //! A source file with its syntax tree.
 
-use super::{EditRefusal, conditions, locks::LockCalls};
-use std::collections::BTreeSet;
+use super::{EditRefusal, conditions, declared::DeclaredMutexes, locks::LockCalls};
+use std::{collections::BTreeSet, sync::Arc};
 use tree_sitter::{Node, Parser, Tree};
 
 /// A source file with its syntax tree.
@@ -11,6 +11,7 @@ pub struct ParsedSource {
     is_cpp: bool,
     is_header: bool,
     lock_calls: LockCalls,
+    mutexes: Arc<DeclaredMutexes>,
     left_out: Vec<std::ops::Range<usize>>,
 }
 
@@ -68,6 +69,7 @@ impl ParsedSource {
             is_cpp,
             is_header: ending.starts_with(['h', 'H']),
             lock_calls: LockCalls::default(),
+            mutexes: Arc::default(),
             left_out: Vec::new(),
         })
         .map(|source| source.with_lines_that_ran(&BTreeSet::new()))
@@ -76,6 +78,11 @@ impl ParsedSource {
     /// Adds the program's own functions and classes that lock.
     pub fn with_lock_calls(self, lock_calls: LockCalls) -> ParsedSource {
         ParsedSource { lock_calls, ..self }
+    }
+
+    /// Adds what all files of the program declare as mutexes.
+    pub fn with_mutexes(self, mutexes: Arc<DeclaredMutexes>) -> ParsedSource {
+        ParsedSource { mutexes, ..self }
     }
 
     /// Adds the executed lines of the text, which show the parts that the preprocessor excludes.
@@ -88,6 +95,11 @@ impl ParsedSource {
     pub fn is_left_out(&self, node: Node<'_>) -> bool {
         let mut ranges = self.left_out.iter();
         ranges.any(|range| range.start <= node.start_byte() && node.end_byte() <= range.end)
+    }
+
+    /// The mutexes that all files of the program declare.
+    pub fn mutexes(&self) -> &DeclaredMutexes {
+        &self.mutexes
     }
 
     /// The program's own functions and classes that lock.
@@ -230,6 +242,25 @@ pub fn descendants<'t>(node: Node<'t>) -> Vec<Node<'t>> {
         stack.extend(inner.filter(|child| !FUNCTIONS.contains(&child.kind())));
     }
     all
+}
+
+/// The names of a function's parameters; empty for one without a name.
+pub fn parameters<'s>(source: &'s ParsedSource, function: Node<'_>) -> Vec<&'s str> {
+    let all = descendants(function).into_iter();
+    let list = all
+        .filter(|node| node.kind() == "parameter_list")
+        .min_by_key(Node::start_byte);
+    let one = |parameter: Node<'_>| {
+        let declarator = parameter.child_by_field_name("declarator");
+        let mut names = declarator.map(descendants).unwrap_or_default().into_iter();
+        let name = names.find(|node| node.kind() == "identifier");
+        name.map_or("", |name| source.str(name))
+    };
+    list.map(children)
+        .unwrap_or_default()
+        .into_iter()
+        .map(one)
+        .collect()
 }
 
 /// The statements of a block, a `case` or a body without braces.

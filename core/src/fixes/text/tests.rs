@@ -4,6 +4,7 @@
 use super::{
     change::apply,
     declare::{MutexUser, declare},
+    declared::DeclaredMutexes,
     hold::{AtomicLines, hold},
     locks::{LockStyle, Mutex},
     move_statement::{join_before, set_before},
@@ -11,6 +12,7 @@ use super::{
     waits::look_again,
 };
 use expect_test::{Expect, expect};
+use std::sync::Arc;
 
 /// The text without the marks, and the lines that they mark.
 fn marked(text: &str) -> (String, AtomicLines) {
@@ -1007,6 +1009,67 @@ fn a_const_function_locks_a_mutable_member() {
     assert!(!held("const", "static std::mutex").contains("mutable"));
     assert!(!held("const", "inline static std::mutex").contains("mutable"));
     assert!(!held("", "std::mutex").contains("mutable"));
+}
+
+#[test]
+fn a_guard_has_the_type_of_a_mutex_that_is_declared_in_another_file() {
+    let held = |headers: &[&str], promise: &str| {
+        let (text, wanted) = marked(&format!(
+            "bool Lease::renew(int node) {promise}\n{{\n    bool mine = held_by(node);/*>*/\n    grant(node);/*<*/\n    return mine;\n}}\n"
+        ));
+        let headers = headers
+            .iter()
+            .filter_map(|it| ParsedSource::parse("a.h", it));
+        let headers: Vec<ParsedSource> = headers.collect();
+        let source = ParsedSource::parse("a.cpp", &text).unwrap();
+        let source = source.with_mutexes(Arc::new(DeclaredMutexes::of(headers.iter())));
+        let mutex = Mutex {
+            object: "mu_".to_owned(),
+            style: LockStyle::Guard,
+        };
+        let kept = hold(&source, &mutex, &wanted)?;
+        Ok::<_, String>(edited("a.cpp", &text, &kept.changes))
+    };
+    let plain = "class Lease { std::mutex mu_; int n_; };";
+    let twice = "class Lease { mutable std::recursive_mutex mu_; int n_; };";
+    let guard = |kind: &str| format!("std::lock_guard<{kind}> guard(mu_);");
+    assert!(held(&[plain], "").unwrap().contains(&guard("std::mutex")));
+    let recursive = guard("std::recursive_mutex");
+    assert!(held(&[twice], "").unwrap().contains(&recursive));
+    // Where files differ, the usual one.
+    assert!(
+        held(&[plain, twice], "")
+            .unwrap()
+            .contains(&guard("std::mutex"))
+    );
+    assert!(held(&[twice], "const").unwrap().contains(&recursive));
+    let refused = held(&[plain], "const").unwrap_err();
+    assert!(refused.contains("`mutable`"), "{refused}");
+}
+
+#[test]
+fn what_is_handed_in_is_called_under_a_lock_where_all_callers_show_what_it_is() {
+    let held = |caller: &str| {
+        let (text, wanted) = marked(&format!(
+            "struct Table {{\n    template <class Change> void modify(Change change)\n    {{\n        auto copy = load();/*>*/\n        change(copy);\n        store(copy);/*<*/\n    }}\n    {caller}\n    Map map_;\n    std::mutex m;\n}};\n"
+        ));
+        let source = ParsedSource::parse("a.cpp", &text).unwrap();
+        let mutex = Mutex {
+            object: "m".to_owned(),
+            style: LockStyle::Guard,
+        };
+        hold(&source, &mutex, &wanted).map(|_| ())
+    };
+    let with = |argument: &str| held(&format!("void put(int k) {{ modify({argument}); }}"));
+    assert_eq!(with("[&](Map &map) { map[k] = 1; }"), Ok(()));
+    let unknown = |result: Result<(), String>| result.unwrap_err().contains("may lock anything");
+    assert!(unknown(with("job")));
+    assert!(unknown(held("")));
+    assert!(unknown(with("[&](Map &map) { other.lock(); map[k] = 1; }")));
+    let guarded = "[&](Map &map) { std::lock_guard<std::mutex> g(other); map[k] = 1; }";
+    assert!(unknown(with(guarded)));
+    let waits = with("[&](Map &map) { ready.wait(1); }").unwrap_err();
+    assert!(waits.contains("waits"), "{waits}");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 use super::{
     EditRefusal,
-    guard::is_recursive,
+    declared::is_recursive,
+    guard::every,
     locks::{self, Mutex, callee, calls, last_name},
-    source::{ParsedSource, children, descendants, lines},
+    source::{ParsedSource, children, descendants, lines, parameters},
     spin::spins,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -192,9 +193,7 @@ impl<'s> FileFunctions<'s> {
             ));
         }
         if is_new && self.is_handed_in(call, name) {
-            return Err(format!(
-                "line {line} calls `{name}`, which is not known and may lock anything, and would keep the lock meanwhile"
-            ));
+            return self.handed_in(call, name);
         }
         let is_new = is_new && !self.is_of_another_class(call, name);
         if is_new
@@ -237,6 +236,51 @@ impl<'s> FileFunctions<'s> {
             let mut all = descendants(function).into_iter();
             declares(self.source, function, name) && !all.any(|node| is_own(&node))
         })
+    }
+
+    /// Reason why what is handed in must not be called while the mutex is held, as an error. Where the file's own calls all
+    /// give a lambda that is written there, it is known what is called.
+    fn handed_in(&self, call: Node<'_>, name: &str) -> Result<(), EditRefusal> {
+        let line = *lines(call).start();
+        let unknown = || {
+            format!(
+                "line {line} calls `{name}`, which is not known and may lock anything, and would keep the lock meanwhile"
+            )
+        };
+        let given = self.given(call, name).ok_or_else(unknown)?;
+        for lambda in given {
+            let body = lambda.child_by_field_name("body").ok_or_else(unknown)?;
+            self.refuses(body, true)?;
+            let mut all = descendants(body).into_iter();
+            if all.any(|node| locks::guarded(self.source, node).is_some()) {
+                return Err(unknown());
+            }
+            let mut called = calls(body);
+            if called.any(|call| locks::operation(self.source, call).is_some()) {
+                return Err(unknown());
+            }
+        }
+        Ok(())
+    }
+
+    /// The lambdas that the file's own calls of the function around give for a parameter; `None` where one gives something
+    /// else, or none is there.
+    fn given(&self, call: Node<'_>, parameter: &str) -> Option<Vec<Node<'s>>> {
+        let function = self.source.function(*lines(call).start())?;
+        let own = name(self.source, function)?;
+        let at = parameters(self.source, function)
+            .iter()
+            .position(|it| *it == parameter)?;
+        let all = every(self.source).into_iter();
+        let callers = all
+            .filter(|node| node.kind() == "call_expression" && callee(self.source, *node) == own);
+        let given = callers.map(|caller| {
+            let list = caller.child_by_field_name("arguments")?;
+            let argument = children(list).get(at).copied()?;
+            (argument.kind() == "lambda_expression").then_some(argument)
+        });
+        let given: Vec<Node<'s>> = given.collect::<Option<_>>()?;
+        Some(given).filter(|given| !given.is_empty())
     }
 
     /// Returns whether a call is on a member of the class whose function calls, which is of another class then, and the
