@@ -68,18 +68,26 @@ fn widened(
 }
 
 /// Puts the wanted lines, and all other accesses, into critical sections of a mutex that is declared for them; or the
-/// outermost calls that lead there, where functions that do so call each other. Each comes with the reason why it cannot be
-/// right, if it cannot.
+/// outermost calls that lead there, where functions that do so call each other. Where no access races with another one, the
+/// wanted lines alone come first. Each comes with the reason why it cannot be right, if it cannot.
 pub(super) fn with_new(
     wanted: &WantedLines,
     seen: &RunEvidence,
     files: &Files<'_>,
 ) -> Vec<Result<Fix, EditRefusal>> {
     let home: BTreeSet<&str> = wanted.places.iter().map(|at| at.file.as_str()).collect();
-    let mut places = vec![all_places(wanted, seen, &home, &|_| true)];
-    let outer = outermost_places(wanted, seen, &home);
-    if !places.contains(&outer) {
-        places.push(outer);
+    let mut places = Vec::new();
+    if meeting(wanted, seen).all(|access| access.is_safe) {
+        places.push(wanted.places.clone());
+    }
+    let wider = [
+        all_places(wanted, seen, &home, &|_| true),
+        outermost_places(wanted, seen, &home),
+    ];
+    for wider in wider {
+        if !places.contains(&wider) {
+            places.push(wider);
+        }
     }
     let fixes = places.into_iter().map(|places| {
         guarded_anew(places, &wanted.data, seen, files).map_err(|why| format!("a new mutex: {why}"))
@@ -233,7 +241,7 @@ pub(super) fn guarded(
                 last: place.last,
             },
         )
-        .map_err(|why| format!("{why} ({})", place.function))?;
+        .map_err(|why| format!("{why} ({})", facts::without_instance(&place.function)))?;
         if !kept.changes.is_empty() && mutex.is_declared_within(source, kept.first, kept.last) {
             return Err(format!(
                 "`{}` is not known yet on line {}, where it would have to be taken",
@@ -377,6 +385,7 @@ mod tests {
             writes: true,
             location: "rows".to_owned(),
             held: Vec::new(),
+            is_safe: false,
         };
         let own = access(vec![
             at("table.h", "take", 30),

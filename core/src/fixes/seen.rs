@@ -32,6 +32,8 @@ pub(super) struct SeenAccess {
     pub location: String,
     /// Names of the locks that were held.
     pub held: Vec<String>,
+    /// It races with nothing: it is atomic, or was made under a lock, be it a library's own.
+    pub is_safe: bool,
 }
 
 /// Evidence of the runs.
@@ -81,6 +83,7 @@ fn add(run: &Run, families: &BTreeSet<String>, seen: &mut RunEvidence) {
     let locks = Locks::new(run, &mut Vec::new());
     lock_calls::taken(run, &|row| lock_name(run, row), &mut seen.taken);
     for (row, event) in shared(run, families) {
+        let is_held = locks.held_at(event.thread, row).next().is_some();
         let mut held: Vec<String> = locks
             .held_at(event.thread, row)
             .map(|section| lock_name(run, section.acquired))
@@ -93,6 +96,7 @@ fn add(run: &Run, families: &BTreeSet<String>, seen: &mut RunEvidence) {
             writes: event.kind.writes(),
             location: run.location(event.location).to_owned(),
             held,
+            is_safe: is_held || event.kind.is_atomic(),
         };
         *seen.accesses.entry(access).or_default() += 1;
     }

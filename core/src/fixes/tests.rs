@@ -347,6 +347,74 @@ static void *two(void *arg)
     );
 }
 
+/// Both change an atomic total in two steps; `peek` looks at it in one.
+#[test]
+fn who_looks_in_one_step_needs_no_new_mutex() {
+    let source = "\
+#include <pthread.h>
+#include <stdatomic.h>
+static _Atomic int n;
+static void *add(void *arg)
+{
+    int seen = atomic_load(&n);
+    atomic_store(&n, seen + 1);
+    return arg;
+}
+static int peek(void)
+{
+    return atomic_load(&n);
+}
+";
+    let begin = "start main.1 add\nstart main.2 add\nmain fork main.1 @30 main\nmain fork main.2 @31 main\n";
+    let titles = |read: &str, write: &str| {
+        let load = |who: &str, n: u32| {
+            format!("{who} {read} n ={n} @6 add \"int seen = atomic_load(&n);\"\n")
+        };
+        let store = |who: &str, n: u32| {
+            format!("{who} {write} n ={n} @7 add \"atomic_store(&n, seen + 1);\"\n")
+        };
+        let end = |n: u32| {
+            let join = "main join main.1 @33\nmain join main.2 @34\n";
+            format!("{join}main {read} n ={n} via=35@main @12 peek \"return atomic_load(&n);\"\n")
+        };
+        let early = format!("main {read} n =0 via=32@main @12 peek \"return atomic_load(&n);\"\n");
+        let fine = [
+            begin,
+            &early,
+            &load("main.1", 0),
+            &store("main.1", 1),
+            &load("main.2", 1),
+            &store("main.2", 2),
+            &end(2),
+        ];
+        let bad = [
+            begin,
+            &early,
+            &load("main.1", 0),
+            &load("main.2", 0),
+            &store("main.2", 1),
+            &store("main.1", 1),
+            &end(1),
+            "main fails @35 main\n",
+        ];
+        let (fine, bad) = (fine.concat(), bad.concat());
+        let runs = [
+            ("failed-1", &*bad),
+            ("passed-1", &*fine),
+            ("passed-2", &*fine),
+        ];
+        let fixes = offered_of(&runs, source).fixes;
+        let held = fixes
+            .into_iter()
+            .filter(|fix| fix.kind == FixKind::NewMutex);
+        held.map(|fix| fix.title).collect::<Vec<_>>()
+    };
+    let narrow = "guard lines 6 to 7 with a new mutex `n_lock`";
+    let wide = "guard lines 6 to 7 and line 12 with a new mutex `n_lock`";
+    assert_eq!(titles("atomic-read", "atomic-write")[0], narrow);
+    assert_eq!(titles("R", "W"), [wide]);
+}
+
 #[test]
 fn a_new_mutex_is_known_in_all_files_that_need_it() {
     let main = "\
