@@ -301,7 +301,7 @@ impl LogWalk<'_> {
             let near;
             (near, call) = self.called_library(thread, top, pc, step);
             if let Some(site) = self.user_site(near) {
-                return Some((site, top.stack, call));
+                return Some((site, self.with_inlined(top.stack, near), call));
             }
         }
         let depth = self.calls.get(thread)?.frames.len();
@@ -311,7 +311,7 @@ impl LogWalk<'_> {
             let caller = i.checked_sub(1).and_then(|i| frames.get(i));
             let stack = caller.map_or(StackId(0), |caller| caller.stack);
             if let Some(site) = self.user_site(ret) {
-                return Some((site, stack, call));
+                return Some((site, self.with_inlined(stack, ret), call));
             }
         }
         None

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use unsnarl_e2e::{Finished, TestedCompiler, Workspace};
+use unsnarl_trace::{Event, EventKind, FrameRow, StackId, read_run};
 
 const PROGRAM: &str = "#include <assert.h>
 #include <pthread.h>
@@ -74,6 +75,63 @@ fn callers_of_small_functions() -> Result<()> {
             );
         }
         ensure!(called.count() >= 3, "{level}: {best:?}");
+    }
+    Ok(())
+}
+
+/// A library allocates for the exception: what `take` is inlined into is among the callers all the same.
+const THROWS: &str = "#include <stdexcept>
+struct Bin {
+    int count = 0;
+    void take(int n) {
+        if (count < n)
+            throw std::runtime_error(\"empty\"); // thrown
+        count -= n;
+    }
+};
+__attribute__((noinline)) static void take_all(Bin &bin) {
+    bin.take(2); // taken
+}
+int main() {
+    Bin bin;
+    try {
+        take_all(bin); // called
+    } catch (const std::runtime_error &) {
+        return 0;
+    }
+    return 1;
+}
+";
+
+#[test]
+fn what_a_library_does_has_the_callers_that_are_inlined() -> Result<()> {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
+        let workspace = Workspace::new()?;
+        workspace.write("bin.cpp", THROWS)?;
+        let compiler = compiler.command(true).context("no such compiler")?;
+        let mut build = workspace.unsnarl_command(&["c++", "-O1", "bin.cpp", "-o", "bin"])?;
+        build.env("UNSNARL_CXX", compiler);
+        Finished::of(build)?.exits(0)?;
+        workspace
+            .unsnarl(&["record", "-n", "1", "--", "./bin"])?
+            .exits(0)?;
+        let name = workspace.runs_that("passed")?.pop().context("no run")?;
+        let run = read_run(&workspace.path().join(workspace.run_path(&name)))?;
+        let thrown = |event: &Event| {
+            let site = run.meta.site(event.site);
+            event.kind == EventKind::Alloc && site.text.ends_with("// thrown")
+        };
+        let mut events = run.events.iter().map(|(_, event)| event);
+        let event = events.find(thrown).context("nothing was thrown")?;
+        let mut callers = Vec::new();
+        let mut stack = event.stack;
+        while stack != StackId(0) {
+            let FrameRow(caller, call) = run.meta.frames[stack];
+            callers.push(run.meta.site(call).text.clone());
+            stack = caller;
+        }
+        let expected = ["bin.take(2); // taken", "take_all(bin); // called"];
+        ensure!(callers == expected, "{callers:?}");
     }
     Ok(())
 }
