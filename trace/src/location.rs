@@ -68,6 +68,9 @@ impl<'n> Location<'n> {
         let site = site.split(':').take(2).collect::<Vec<_>>().join(":");
         let place = site.rsplit(['/', '\\']).next().unwrap_or(&site);
         match path.strip_prefix('.') {
+            Some(field) if last_part(field) == "_vptr" => {
+                format!("the vtable pointer of the heap block from {place}")
+            }
             Some(field) => format!("{field} of the heap block from {place}"),
             None => format!("the heap block from {place}"),
         }
@@ -114,6 +117,11 @@ impl<'n> Location<'n> {
     pub fn is_on_stack(self) -> bool {
         matches!(self, Location::Stack { .. })
     }
+}
+
+/// The innermost member of a path.
+fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
 }
 
 /// The place of an allocation.
@@ -207,6 +215,8 @@ mod tests {
         let is_there = |name: &str| Location::of(name).is_allocated_at("a.cpp", 52);
         assert!(is_there("heap(a.cpp:52 by main.1 #0).size"));
         assert!(!is_there("heap(a.cpp:5 by main.1 #0)") && !is_there("a.cpp:52"));
+        let words = Location::in_words("heap(a.cpp:52 by main.1 #0).base._vptr");
+        assert_eq!(words, "the vtable pointer of the heap block from a.cpp:52");
         let is_of_library = |name: &str| Location::of(name).is_of_library();
         assert!(is_of_library("libstdc++.so.6:.bss+16"));
         assert!(!is_of_library("main.1:worker.lock") && !is_of_library("table.lock"));

@@ -836,6 +836,35 @@ fn what_passing_runs_do_behind_the_failure_is_not_missing() {
     assert_eq!(about_stop.count(), 0);
 }
 
+/// `restore` sets what it has kept elsewhere: it does not compute that from what `look` has read, and loses no update.
+#[test]
+fn a_value_that_is_copied_from_elsewhere_loses_no_update() {
+    let start = "start main.1 work\nstart main.2 tune\n
+        main fork main.1 @60 main\nmain fork main.2 @61 main\n";
+    let look = "main.1 R level =1 via=20@work @10 look \"return level;\"\n";
+    let tune = "main.2 W level =2 @30 tune \"level = 2;\"\n";
+    let restore = |kept: u32| {
+        let line = "@15 restore \"level = kept;\"";
+        format!(
+            "main.1 R kept ={kept} via=21@work {line}\nmain.1 W level ={kept} via=21@work {line}\n"
+        )
+    };
+    let ends = |level: u32| {
+        format!("main join main.1 @63\nmain join main.2 @64\nmain R level ={level} @65 main\n")
+    };
+    let headline = |kept: u32| {
+        let fine = [start, look, &restore(kept), tune, &ends(2)].concat();
+        let fails = "main fails @65 assertion `level == 2` failed\n";
+        let bad = [start, look, tune, &restore(kept), &ends(kept), fails].concat();
+        let corpus = corpus(&[&fine, &fine, &fine], &[&bad]);
+        let told = explain(&corpus, &Budget::unlimited()).findings;
+        told[0].headline.clone()
+    };
+    assert!(!headline(5).contains("lost"), "{}", headline(5));
+    // The value that was read may have come back.
+    assert!(headline(1).contains("lost"), "{}", headline(1));
+}
+
 /// Each thread raises the counter on the same line, and main does not wait for the other.
 #[test]
 fn a_counter_that_main_and_a_worker_raise_on_one_line() {

@@ -1,9 +1,14 @@
 //! Tests of waits: spurious wakeups, relevant signals, and conditions that never come true.
 
 use super::check;
-use crate::{Budget, BugKind, Explanation, explain, explain::missing_signal, fixture::corpus};
+use crate::{
+    Budget, BugKind, Explanation, explain,
+    explain::{lost_wakeup::checked_before, missing_signal, view::View},
+    fixture::corpus,
+};
 use expect_test::expect;
 use std::collections::BTreeSet;
+use unsnarl_trace::EventKind;
 
 #[test]
 fn a_spurious_wakeup_behind_which_nothing_is_looked_at_again() {
@@ -914,4 +919,36 @@ fn a_signal_above_the_wait_may_have_been_sent() {
         told.iter()
             .all(|one| !one.headline.contains("wait for it themselves"))
     );
+}
+
+/// The thread asks whether the queue is empty, and looks at its name before it waits: it waits for what it has asked.
+#[test]
+fn what_a_thread_asks_is_why_it_waits_whatever_it_reads_after_that() {
+    let asked = |text: &str| {
+        let run = format!(
+            "start main.1 take\nmain fork main.1 @50 main
+            main.1 lock m @10 take
+            main.1 R queue.length =0 @11 take \"{text} (queue->length == 0)\"
+            main.1 R queue.name =7 @12 take \"note(queue->name);\"
+            main.1 wait filled @13 take \"pthread_cond_wait(&filled, &m);\"
+            main.1 unlock m @13 take
+            main W queue.length =1 @39 main
+            main W queue.name =8 @40 main
+            main.1 blocked condition filled @13
+            deadlocks"
+        );
+        let corpus = corpus(&[], &[&run]);
+        let summary = corpus.get("failed-0").unwrap();
+        let view = View::new(&corpus, summary).unwrap();
+        let wait = view
+            .run
+            .events
+            .iter()
+            .find(|(_, event)| event.kind == EventKind::Wait);
+        let read = checked_before(&view, wait.unwrap().0).unwrap();
+        view.place(read).line
+    };
+    assert_eq!(asked("while"), 11);
+    assert_eq!(asked("if"), 11);
+    assert_eq!(asked("assert"), 12);
 }

@@ -136,11 +136,12 @@ pub(super) fn mutable(
     {
         return Ok(None);
     }
+    // What no file declares is to be declared beside the functions, and belongs to no object.
     match source.mutexes().get(name) {
-        Some(elsewhere) if elsewhere.can_be_locked_in_const => Ok(None),
-        _ => Err(format!(
+        Some(elsewhere) if !elsewhere.can_be_locked_in_const => Err(format!(
             "`{name}` would have to be `mutable`, and is declared in another file"
         )),
+        _ => Ok(None),
     }
 }
 
