@@ -68,6 +68,13 @@ impl EntryPoint {
         }
     }
 
+    /// The lambda that a library's template runs in a new thread, which optimized code has no function of its own for.
+    pub fn lambda(&self) -> Option<String> {
+        let image = self.image.as_ref()?;
+        let (symbol, _) = image.code_symbol(self.code?)?;
+        names::lambda_within(symbol.name())
+    }
+
     /// The canonical frame address, and the address from which frame variables count.
     fn bases(&self, sp: u64, fp: u64) -> (u64, u64) {
         let cfa = match self.rule {

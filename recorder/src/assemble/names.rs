@@ -77,6 +77,29 @@ pub(crate) fn lambda(name: &str) -> String {
     by_gcc.or(by_clang).unwrap_or_else(|| name.to_owned())
 }
 
+/// The lambda that a thread is created with, by the name of the library's code that calls it: `main::lambda#1` of
+/// `_Invoker<tuple<main::{lambda()#1}>>::_M_run`. What is given to a function is no such lambda.
+pub(super) fn lambda_within(name: &str) -> Option<String> {
+    const ARGUMENTS: &str = "tuple<";
+    let (_, called) = name.split_once(ARGUMENTS)?;
+    let begin = called.find("{lambda(").or_else(|| called.find("$_"))?;
+    let outer = called.get(..begin)?;
+    let (mut depth, mut is_first) = (0, true);
+    for c in outer.chars() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth -= 1,
+            ',' | ' ' if depth == 0 => is_first = false,
+            _ => {}
+        }
+    }
+    let number = called.get(begin..)?.find(['#', '$'])? + begin;
+    let is_over = |c: char| !c.is_ascii_digit() && c != '_';
+    let digits = called.get(number + 1..)?;
+    let end = digits.find(is_over).unwrap_or(digits.len()) + number + 1;
+    (is_first && depth == 0).then(|| lambda(called.get(..end).unwrap_or_default()))
+}
+
 /// A type's name from its mangled form, as in `type_info::name`.
 pub(super) fn type_name(raw: &str) -> String {
     let symbol = format!("_ZTI{raw}");
@@ -140,6 +163,14 @@ mod tests {
             "main::lambda#2"
         );
         assert_eq!(lambda("main::$_0::operator() const"), "main::lambda#1");
+        let within = |name: &str| lambda_within(name).unwrap_or_default();
+        let by_gcc = "std::thread::_Invoker<std::tuple<main::{lambda()#1}> >::_M_run";
+        assert_eq!(within(by_gcc), "main::lambda#1");
+        let by_clang = "std::thread::_Invoker<std::tuple<Pool<A, B>::start::$_12, int>>::_M_run";
+        assert_eq!(within(by_clang), "Pool<A, B>::start::lambda#13");
+        let given = "std::thread::_Invoker<std::tuple<void (*)(int), main::{lambda()#1}> >::_M_run";
+        assert_eq!(lambda_within(given), None);
+        assert_eq!(lambda_within("std::vector<int>::push_back"), None);
         assert!(is_lambda("main::$_0::operator() const") && !is_lambda("Less::operator()"));
     }
 

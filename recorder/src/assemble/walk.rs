@@ -102,7 +102,7 @@ struct WalkThread {
     awaits: Awaits,
     /// Drafts of announced writes that no callback has followed yet.
     pending: Vec<usize>,
-    /// First function of the user's code that the thread entered.
+    /// First function of the user's code that the thread entered, or the lambda that it was created with.
     first_function: Option<String>,
     exit: Option<ExitCall>,
 }
@@ -268,8 +268,13 @@ impl<'a> LogWalk<'a> {
         };
         state.awaits = Awaits::Caller;
         if state.first_function.is_none() {
-            let point = self.entries.get(entry).filter(|point| point.is_user);
-            state.first_function = point.map(|point| point.name.clone());
+            let point = self.entries.get(entry);
+            let is_outermost = calls.frames.len() == 1;
+            state.first_function = point.and_then(|point| match point.is_user {
+                true => Some(point.name.clone()),
+                false if is_outermost => point.lambda(),
+                false => None,
+            });
         }
     }
 
