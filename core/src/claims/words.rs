@@ -14,11 +14,14 @@ impl Counted {
                 first,
                 remote,
                 second,
-            } => self.never_or(&Happening {
-                who: other(remote, [first, second]),
-                verb: COME,
-                where_to: format!("between {}{SAME}", gap(first, second)),
-            }),
+            } => {
+                let beside = beside(&[first, remote, second]);
+                self.never_or(&Happening {
+                    who: other(remote, [first, second], &beside),
+                    verb: COME,
+                    where_to: format!("between {}{SAME}", gap(first, second, &beside)),
+                })
+            }
             Claim::Overlap {
                 first,
                 second,
@@ -152,13 +155,13 @@ fn overlapping(
     [after_first, before_second]: [&Operation; 2],
     in_this_order: bool,
 ) -> Happening {
-    let beside = &first.place;
+    let beside = &beside(&[first, second, after_first, before_second]);
     let of = |one: &Operation| line(&one.place, beside);
     match in_this_order {
         true => Happening {
             who: both(after_first, before_second, beside),
             verb: COME,
-            where_to: format!("between {}{SAME}", gap(first, second)),
+            where_to: format!("between {}{SAME}", gap(first, second, beside)),
         },
         false => Happening {
             who: of(after_first),
@@ -174,24 +177,29 @@ fn overlapping(
 }
 
 /// The intervening access: `line 75`; `another thread's line 9` where that is one of the two lines.
-fn other(remote: &Operation, ends: [&Operation; 2]) -> String {
+fn other(remote: &Operation, ends: [&Operation; 2], beside: &Place) -> String {
     let own = |end: &&Operation| is_same(&end.place, &remote.place);
-    let at = match ends.first() {
-        Some(first) => line(&remote.place, &first.place),
-        None => short(&remote.place),
-    };
+    let at = line(&remote.place, beside);
     match ends.iter().any(own) {
         true => format!("another thread's {at}"),
         false => at,
     }
 }
 
+/// A place in the file that all of these are in, beside which their lines need no file; none where there are several.
+fn beside(all: &[&Operation]) -> Place {
+    let first = all.first().map(|one| one.place.clone());
+    let first = first.unwrap_or_default();
+    let is_one = all.iter().all(|one| one.place.file == first.file);
+    if is_one { first } else { Place::default() }
+}
+
 /// `lines 61 and 62`, `the read and the write of line 9`.
-fn gap(first: &Operation, second: &Operation) -> String {
+fn gap(first: &Operation, second: &Operation, beside: &Place) -> String {
     if !is_same(&first.place, &second.place) {
-        return both(first, second, &first.place);
+        return both(first, second, beside);
     }
-    let at = line(&first.place, &first.place);
+    let at = line(&first.place, beside);
     match first.access == second.access {
         true => format!("two visits of {at}"),
         false => format!("the {} and the {} of {at}", noun(first), noun(second)),

@@ -197,8 +197,7 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
         if taken_again(view, triple.first, triple.second) {
             return String::new();
         }
-        let whose = enclosing(view, triple.first, triple.second);
-        return released_between(&lock, &whose);
+        return released_between(view, section, triple.second);
     }
     if let Some(section) = first.iter().find(|s| has(&second, s) && !has(&remote, s)) {
         if let Some(other) = remote.first() {
@@ -249,8 +248,14 @@ fn only_read(lock: &str) -> String {
     format!("All of these accesses hold `{lock}`, but for reading only, which lets others in.")
 }
 
-/// Sentence about a lock that a thread releases between two accesses that it guards.
-pub(super) fn released_between(lock: &str, whose: &str) -> String {
+/// Sentence about the lock of a section that its thread releases, and holds again at a later access: the function that does
+/// both is to blame, which may be one that is called in between.
+pub(super) fn released_between(view: &View, section: &Section, later: EventId) -> String {
+    let mut again = view.orders.locks_held(later).into_iter();
+    let again = again.find(|other| other.lock == section.lock);
+    let taken = again.map_or(later, |again| again.acquired);
+    let whose = enclosing(view, section.released.unwrap_or(section.acquired), taken);
+    let lock = lock_name(view, section);
     format!("Both accesses hold `{lock}`, but {whose} releases it between them.")
 }
 
@@ -339,7 +344,7 @@ fn waited(view: &View, triple: &Triple, wait: EventId, lock: &str, name: &str) -
 }
 
 /// The function that contains or calls both rows; else the thread.
-pub(super) fn enclosing(view: &View, first: EventId, second: EventId) -> String {
+fn enclosing(view: &View, first: EventId, second: EventId) -> String {
     let common = common_sites(&view.run, first, second);
     match common.map(|(site, _)| &view.run.meta.site(site).function) {
         Some(function) if !function.is_empty() => facts::without_instance(function),

@@ -1,9 +1,9 @@
 //! Atomicity violations on two variables: two accesses of one thread, and another thread's accesses to both.
 
 use super::{
-    atomicity::{enclosing, region, released_between},
+    atomicity::{region, released_between},
     draft::Draft,
-    locking::{lock_name, own_locks, same_section, taken_again},
+    locking::{own_locks, same_section, taken_again},
     view::View,
 };
 use crate::{
@@ -42,6 +42,10 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
     let remote = match is_one_line {
         true if to_x == to_y => format!("{to_x} both at {at}"),
         true => format!("{to_x} {x} and {to_y} {y} at {at}"),
+        false if second.head < first.tail => {
+            let (at, then) = (view.at(second.head), line(&b, &c));
+            format!("{to_y} {y} at {at} and {to_x} {x} at {then}")
+        }
         false => format!("{to_x} {x} at {at} and {to_y} {y} at {}", line(&c, &b)),
     };
     let began = format!("{who} {} {x} at {}", do_x(first.head), view.at(first.head));
@@ -187,7 +191,7 @@ fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
     {
         _ if taken_again(view, from, to) => String::new(),
         Some(section) if !same_section(view, from, to, section.lock) => {
-            released_between(&lock_name(view, section), &enclosing(view, from, to))
+            released_between(view, section, to)
         }
         _ => String::new(),
     }
