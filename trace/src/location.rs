@@ -108,6 +108,11 @@ impl<'n> Location<'n> {
         }
     }
 
+    /// Returns whether it is on a stack where no variable of the source is known to be: `main.1:client-160`.
+    pub fn is_slot(self) -> bool {
+        matches!(self, Location::Stack { function: "", .. })
+    }
+
     /// Returns whether it is in a block of an allocator.
     pub fn is_on_heap(self) -> bool {
         matches!(self, Location::Heap { .. })
@@ -217,6 +222,8 @@ mod tests {
         assert!(!is_there("heap(a.cpp:5 by main.1 #0)") && !is_there("a.cpp:52"));
         let words = Location::in_words("heap(a.cpp:52 by main.1 #0).base._vptr");
         assert_eq!(words, "the vtable pointer of the heap block from a.cpp:52");
+        assert!(Location::of("main.1:client-160").is_slot());
+        assert!(!Location::of("main.1:client.total").is_slot());
         let is_of_library = |name: &str| Location::of(name).is_of_library();
         assert!(is_of_library("libstdc++.so.6:.bss+16"));
         assert!(!is_of_library("main.1:worker.lock") && !is_of_library("table.lock"));

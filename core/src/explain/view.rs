@@ -15,7 +15,8 @@ use crate::{
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use unsnarl_trace::{
-    Event, EventId, EventKind, FailureKind, IndexVec, Outcome, Run, SiteId, ThreadId, model::flags,
+    Event, EventId, EventKind, FailureKind, IndexVec, Location, Outcome, Run, SiteId, ThreadId,
+    model::flags,
 };
 
 /// A failing run and its orders, in its corpus.
@@ -363,7 +364,12 @@ impl<'a> View<'a> {
             let location = self.run.location(self.event(*row).location);
             told.iter().any(|step| step.location == location)
         };
-        on_line.find(is_told).or(Some(nearest))
+        // What the compiler keeps on the stack says nothing to anybody.
+        let has_name = |row: &EventId| {
+            let location = self.run.location(self.event(*row).location);
+            !Location::of(location).is_slot()
+        };
+        on_line.find(is_told).or(Some(nearest).filter(has_name))
     }
 
     /// A read in words: `reads 300`; with its name when the preceding steps are about another variable, so

@@ -327,8 +327,7 @@ impl<'a> SectionWalk<'a> {
     /// please.
     fn is_unwritten(&self, location: LocationId) -> bool {
         let name = self.run.location(location);
-        let is_slot = matches!(Location::of(name), Location::Stack { function: "", .. });
-        is_slot || name.contains("_M_") || !facts::is_named(name)
+        Location::of(name).is_slot() || name.contains("_M_") || !facts::is_named(name)
     }
 
     /// Returns whether an access recurs that belongs to another step. What one step reads twice, as functions of libraries
