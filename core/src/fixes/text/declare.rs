@@ -3,6 +3,8 @@
 use super::{
     EditRefusal,
     change::Change,
+    function_name,
+    guard::every,
     locks::{LockStyle, Mutex},
     source::{ParsedSource, children, descendants, lines},
 };
@@ -68,9 +70,13 @@ fn declared_for_all(
     users: &[MutexUser<'_>],
     mutex: &Mutex,
 ) -> Result<Vec<Vec<Change>>, EditRefusal> {
-    let mut all = users.iter();
-    let home = all
-        .position(|user| !user.source.is_header())
+    // Tests and other programs bring a `main` of their own: what others need is defined elsewhere, if that is possible.
+    let is_source = |user: &MutexUser<'_>| !user.source.is_header();
+    let is_library = |user: &MutexUser<'_>| is_source(user) && !has_main(user.source);
+    let home = users
+        .iter()
+        .position(is_library)
+        .or_else(|| users.iter().position(is_source))
         .ok_or("it would be declared in headers only, and no source file is known to define it")?;
     let declared = users.iter().enumerate().map(|(at, user)| {
         let first = outermost(user.source, user.line, &CONDITIONS)?;
@@ -81,6 +87,13 @@ fn declared_for_all(
         Ok(changes)
     });
     declared.collect()
+}
+
+/// Returns whether a file defines `main`.
+fn has_main(source: &ParsedSource) -> bool {
+    let all = every(source).into_iter();
+    let mut functions = all.filter(|node| node.kind() == "function_definition");
+    functions.any(|node| function_name(source, node) == Some("main"))
 }
 
 /// The declaration of a mutex that only one file knows.

@@ -1068,6 +1068,15 @@ fn what_is_handed_in_is_called_under_a_lock_where_all_callers_show_what_it_is() 
     assert!(unknown(with("[&](Map &map) { other.lock(); map[k] = 1; }")));
     let guarded = "[&](Map &map) { std::lock_guard<std::mutex> g(other); map[k] = 1; }";
     assert!(unknown(with(guarded)));
+    let (text, wanted) = marked(
+        "struct Pool {\n    void run(Job job) { job(); }\n    void work()\n    {\n        auto job = next();/*>*/\n        run(job);/*<*/\n    }\n    std::mutex m;\n};\n",
+    );
+    let source = ParsedSource::parse("a.cpp", &text).unwrap();
+    let mutex = Mutex {
+        object: "m".to_owned(),
+        style: LockStyle::Guard,
+    };
+    assert!(unknown(hold(&source, &mutex, &wanted).map(|_| ())));
     let waits = with("[&](Map &map) { ready.wait(1); }").unwrap_err();
     assert!(waits.contains("waits"), "{waits}");
 }

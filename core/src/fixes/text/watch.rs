@@ -64,6 +64,8 @@ pub struct FileFunctions<'s> {
     classes: BTreeMap<&'s str, BTreeSet<&'s str>>,
     /// Functions of the file that wait for another thread, with the line.
     waiting: BTreeMap<&'s str, u32>,
+    /// Functions of the file that call what they were handed, with the line, where it is not known what that is.
+    handing: BTreeMap<&'s str, u32>,
     /// Macros of the file with their definitions.
     macros: BTreeMap<&'s str, &'s str>,
 }
@@ -79,6 +81,7 @@ impl<'s> FileFunctions<'s> {
             locking: BTreeMap::new(),
             classes: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            handing: BTreeMap::new(),
             macros: BTreeMap::new(),
         };
         let mut stack = vec![source.root()];
@@ -125,6 +128,13 @@ impl<'s> FileFunctions<'s> {
         let inner = descendants(body).into_iter().filter(is_there);
         if let Some(node) = inner.into_iter().find(waits) {
             self.waiting.insert(name, *lines(node).start());
+        }
+        let unknown = |call: &Node<'_>| {
+            let called = callee(self.source, *call);
+            self.is_handed_in(*call, called) && self.given(*call, called).is_none()
+        };
+        if let Some(call) = calls(body).filter(is_there).find(unknown) {
+            self.handing.insert(name, *lines(call).start());
         }
         let taken = calls(body)
             .filter(is_there)
@@ -216,6 +226,11 @@ impl<'s> FileFunctions<'s> {
         if is_new && let Some((function, at)) = self.leads_to(name, &self.waiting) {
             return Err(format!(
                 "line {line} leads to line {at} of `{function}`, which waits for another thread, and would keep the lock meanwhile"
+            ));
+        }
+        if is_new && let Some((function, at)) = self.leads_to(name, &self.handing) {
+            return Err(format!(
+                "line {line} leads to line {at} of `{function}`, which calls what is not known and may lock anything, and would keep the lock meanwhile"
             ));
         }
         self.macro_call(name, line)
