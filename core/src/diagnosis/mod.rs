@@ -106,6 +106,11 @@ impl Evidence {
         self.with.value() >= ENOUGH
     }
 
+    /// Returns whether most schedules with it fail. Where fewer do, something else that is not told has to come to it.
+    pub fn mostly_suffices(self) -> bool {
+        self.with.fails * 3 >= self.with.of * 2
+    }
+
     /// Returns whether the program hardly ever fails without it: in at most one in ten schedules, which
     /// another bug may have.
     pub fn is_necessary(self) -> bool {
@@ -147,6 +152,16 @@ mod tests {
             without: share(without, 30),
         };
         evidence.tells()
+    }
+
+    #[test]
+    fn what_is_not_enough_for_most_failures_is_seen() {
+        let with = |fails| Evidence {
+            with: share(fails, 30),
+            without: share(0, 30),
+        };
+        assert!(with(20).mostly_suffices() && with(30).mostly_suffices());
+        assert!(!with(19).mostly_suffices() && with(19).is_cause());
     }
 
     #[test]

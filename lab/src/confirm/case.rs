@@ -6,6 +6,7 @@ use unsnarl_core::{
     BugKind, Certainty, Execution, Explanation, Role, Tally, Verdict,
     diagnosis::{Evidence, FailingShare},
     explain::{ORDERS, Proposers, Turn, counted},
+    explanation::Region,
     facts::{basename, short},
 };
 use unsnarl_symbolic::{dsp::Advice, dsp::projection_agrees};
@@ -109,7 +110,9 @@ impl Case<'_, '_> {
         let says =
             "has executed an order in which these lines come the other way round, and it passes";
         self.explanation.join("dsp", says.to_owned());
-        if let Some(Advice::Region { region, .. }) = &dsp.advice {
+        if let Some(Advice::Region { region, .. }) = &dsp.advice
+            && is_of_story(self.explanation, region)
+        {
             self.explanation.region = Some(region.clone());
             let piece = piece(self.explanation);
             self.says
@@ -219,6 +222,13 @@ pub(super) fn is_enough(explanation: &Explanation) -> bool {
     evidence.is_some_and(|evidence| evidence.tells() && evidence.suffices())
 }
 
+/// Returns whether a region is in the function that the explanation's own is in, if it has one: a piece of another function
+/// is no part of what it tells.
+fn is_of_story(explanation: &Explanation, region: &Region) -> bool {
+    let own = explanation.region.as_ref();
+    own.is_none_or(|own| (&own.file, &own.function) == (&region.file, &region.function))
+}
+
 /// `lines 46 to 54`, with the file where steps of another one are blamed: `lines 11 to 12 of main.c`.
 pub(super) fn piece(explanation: &Explanation) -> String {
     let Some(region) = &explanation.region else {
@@ -266,11 +276,11 @@ fn shares(evidence: Evidence) -> String {
 }
 
 /// Returns the reason why an order that passes is not enough: schedules drawn at random fail about as often without
-/// what is blamed, or none could be drawn. A circle of waits needs none.
+/// what is blamed, or pass about as often with it, or none could be drawn. A circle of waits needs none.
 fn contradicts(explanation: &Explanation) -> Option<String> {
     match explanation.evidence {
         _ if explanation.kind == BugKind::Deadlock => None,
-        Some(evidence) if evidence.is_cause() => None,
+        Some(evidence) if evidence.is_cause() && evidence.mostly_suffices() => None,
         Some(evidence) => Some(shares(evidence)),
         None if explanation.progress.is_some() => {
             Some("the time was over before schedules were drawn with it and without it".to_owned())

@@ -33,7 +33,7 @@ const PASSED: usize = 20;
 const DECIDING: u32 = 4;
 
 /// The share of what is left of it in which stories are tried, in hundredths.
-const CHOOSING: u32 = 50;
+const CHOOSING: u32 = 75;
 
 /// Judges explanations of one corpus.
 pub struct Judge<'a> {
