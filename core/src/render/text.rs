@@ -394,7 +394,7 @@ pub fn next_for_unexplained(corpus: &Corpus, stopped: StopReason) -> &'static st
             "There were few passing runs to compare with: record more runs, or take in those that were left out."
         }
         _ => {
-            "No order of accesses was found that only the failing runs have: the cause may be a number of accesses rather than their order, or lie in code that was not compiled by unsnarl."
+            "No order of accesses was found that only the failing runs have: the cause may be a number of accesses rather than their order, lie in code that was not compiled by unsnarl, or be the order of calls that the operating system executes, such as `close`. More failing runs may show it: record with another --seed."
         }
     }
 }
