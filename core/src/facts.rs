@@ -203,6 +203,14 @@ pub fn is_in_no_container(name: &str) -> bool {
     own_part(name) == name || SMART.iter().any(|end| name.ends_with(end))
 }
 
+/// Returns whether a location is a count of owners that the smart pointers of the C++ library keep for themselves.
+pub fn is_use_count(name: &str) -> bool {
+    matches!(
+        name.rsplit('.').next(),
+        Some("_M_use_count" | "_M_weak_count")
+    )
+}
+
 /// The quantity that an internal member of a type of the C++ library holds: of such a member's name [`own_part`] leaves only
 /// the variable.
 pub fn measure(name: &str) -> Option<&'static str> {
@@ -715,6 +723,8 @@ mod tests {
         let block = "heap(a.cc:22 by main #2)";
         assert_eq!(named(block, "remove::lambda"), "l->id");
         assert_eq!(named(block, "remove"), "the heap block from a.cc:22");
+        assert!(is_use_count("heap(a.cc:43 by main #0)._M_use_count"));
+        assert!(!is_use_count("heap(a.cc:43 by main #0).use_count"));
         let inside = format!("{block}[1]._M_ptr");
         assert_eq!(
             named(&inside, "remove::lambda"),

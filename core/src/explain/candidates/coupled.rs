@@ -22,6 +22,9 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
         }
         let forced = |d: &Dependency| view.is_forced(d.head, d.tail);
         let is_free = !forced(&couple.first) && !forced(&couple.second);
+        // Pointers count their owners right whatever the program does.
+        let counts = |d: &Dependency| facts::is_use_count(view.run.location(d.location));
+        let is_free = is_free && !counts(&couple.first) && !counts(&couple.second);
         if is_free && passing > 0 && is_one_update(view, &couple) {
             add(&mut found, couple_candidate(view, couple, runs));
         }
