@@ -236,6 +236,11 @@ rig.main(function()
   end
   vim.cmd('Unsnarl status')
   wait(':Unsnarl status answers', function()
+    -- Until the runs have been looked at it says that.
+    if told and told:find('analysing', 1, true) then
+      told = nil
+      vim.cmd('Unsnarl status')
+    end
     return told
   end)
   vim.notify = notify
