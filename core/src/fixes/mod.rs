@@ -64,7 +64,7 @@ use text::{
     declared::DeclaredMutexes,
     source::ParsedSource,
 };
-use unsnarl_trace::{EventId, OrderMode, Outcome, Run};
+use unsnarl_trace::{EventId, OrderMode, Outcome, Run, SiteRow};
 
 /// Fixes found for one explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -145,11 +145,13 @@ pub fn offer(
         offered.fixes.extend(keep(fix, refused));
     }
     offered.fixes.sort_by_key(|fix| fix.doubt.is_some());
-    let passed = shortest_passing(runs);
+    let passed = passing(runs);
     for (number, fix) in (1..).zip(&mut offered.fixes) {
         fix.number = number;
         name_file(fix, explanation);
-        fix.share = passed.and_then(|run| shared(fix, run));
+        let mut there = passed.iter().filter(|run| comes_to(fix, run));
+        let measured = there.next().or(passed.first());
+        fix.share = measured.and_then(|run| shared(fix, run));
     }
     offered
 }
@@ -262,13 +264,25 @@ fn kept_in_vain(case: &FixInput<'_>, fix: &Fix) -> Option<String> {
     Some(format!("{name} fails although it is kept there"))
 }
 
-/// The run on which the cost of fixes is measured, since failing runs end early.
-fn shortest_passing(runs: &[(String, Arc<Run>)]) -> Option<&Run> {
+/// The runs on which the cost of fixes is measured, since failing runs end early: the shortest first.
+fn passing(runs: &[(String, Arc<Run>)]) -> Vec<&Run> {
     let passed = runs.iter().filter(|(_, run)| {
         run.meta.outcome == Outcome::Passed && run.meta.mode == OrderMode::Controlled
     });
-    let shortest = passed.min_by_key(|(name, run)| (run.events.len(), name));
-    shortest.map(|(_, run)| &**run)
+    let mut passed: Vec<&(String, Arc<Run>)> = passed.collect();
+    passed.sort_by_key(|(name, run)| (run.events.len(), name));
+    passed.into_iter().map(|(_, run)| &**run).collect()
+}
+
+/// Returns whether a run comes to lines that a fix holds a lock over: what it costs shows only there.
+fn comes_to(fix: &Fix, run: &Run) -> bool {
+    let is_there = |site: &SiteRow| {
+        let mut lines = fix.exclusive.iter();
+        lines.any(|one| one.file == site.file && (one.first..=one.last).contains(&site.line))
+    };
+    let sites: Vec<bool> = run.meta.sites.iter().map(is_there).collect();
+    let mut all = run.events.sites().iter();
+    all.any(|site| sites.get(*site as usize).is_some_and(|there| *there))
 }
 
 /// Share of a run that a fix serializes; none for a fix that does not hold a lock for longer.

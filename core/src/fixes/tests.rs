@@ -415,6 +415,20 @@ static int peek(void)
     assert_eq!(titles("R", "W"), [wide]);
 }
 
+/// A passing run that ends before it comes to the lines has nothing to say about their cost.
+#[test]
+fn what_a_fix_costs_is_measured_where_its_lines_run() {
+    let idle = "main fork main.1 @14 main\nmain join main.1 @16\nmain R words =0 @17 main\n";
+    let busy = "main fork main.1 @14 main\nmain fork main.2 @14 main\n\
+        main.1 R words =0 @6 count\nmain.1 W words =1 @7 count\n\
+        main.2 R words =1 @6 count\nmain.2 W words =2 @7 count\n\
+        main join main.1 @16\nmain join main.2 @16\nmain R words =2 @17 main\n";
+    let runs = [("failed-1", LOST), ("passed-1", idle), ("passed-2", busy)];
+    let fix = offered_of(&runs, SOURCE).fixes.remove(0);
+    let share = fix.share.unwrap();
+    assert_eq!((share.held, share.of), (4, 9));
+}
+
 #[test]
 fn a_new_mutex_is_known_in_all_files_that_need_it() {
     let main = "\
