@@ -2,16 +2,24 @@
 //! function: what lies between the visits is seldom an operation that somebody meant.
 
 use super::turned::{blamed, region};
-use crate::{callers, explanation::Explanation};
-use unsnarl_trace::Run;
+use crate::{callers, explanation::Explanation, facts};
+use unsnarl_trace::{EventId, Run};
 
 /// Returns whether an explanation blames the interruption of steps from two visits of the same lines.
 #[must_use]
 pub fn spans_visits(explanation: &Explanation, run: &Run) -> bool {
     let interrupted = region(explanation, &blamed(explanation), run);
     interrupted.is_some_and(|(first, _, last)| {
-        callers::comes_again(run, first, last) || callers::is_called_twice(run, first, last)
+        callers::comes_again(run, first, last)
+            || is_about_one(run, first, last) && callers::is_called_twice(run, first, last)
     })
+}
+
+/// Returns whether two rows access one variable, or elements of one array: a function that is called for two variables, as
+/// one that only returns them, is no repetition.
+fn is_about_one(run: &Run, first: EventId, last: EventId) -> bool {
+    let of = |row: EventId| facts::family(run.variable(run.events.location(row)));
+    of(first) == of(last)
 }
 
 /// The number of calls that lead to both ends of the steps that an explanation says were interrupted; none where it says no
@@ -92,5 +100,30 @@ mod tests {
         assert!(called([40, 41], ["@20 pass", "@22 pass"]));
         assert!(!called([40, 40], ["@20 pass", "@22 pass"]));
         assert!(!called([40, 41], ["@20 ask", "@22 take"]));
+    }
+
+    /// Two variables that belong together, each read by a function that returns what it is asked for.
+    #[test]
+    fn a_function_that_is_called_for_two_variables_is_one_visit() {
+        let spans = |one: &str, other: &str| {
+            let begin = "main fork main.1 @1\nmain fork main.2 @2\n";
+            let read = |at: u32, name: &str, value: u32| {
+                format!("main.1 R {name} ={value} via={at}@look @20 get\n")
+            };
+            let both = |value: u32| [read(40, one, value), read(41, other, value)].concat();
+            let write = format!("main.2 W {one} =1 @30 set\nmain.2 W {other} =1 @31 set\n");
+            let before = [begin, &write, &both(1)].concat();
+            let after = [begin, &both(0), &write].concat();
+            let between = [begin, &read(40, one, 0), &write, &read(41, other, 1)].concat();
+            let failing = format!("{between}main.1 fails @42 look\n");
+            let corpora = corpus(&[&*before, &*after].repeat(3), &[&failing]);
+            let found = explain(&corpora, &Budget::unlimited()).findings;
+            let told = found.first().unwrap();
+            let run = corpora.get(&told.run).unwrap().run.as_ref().unwrap();
+            assert!(region(told, &blamed(told), run).is_some());
+            spans_visits(told, run)
+        };
+        assert!(!spans("store.frozen", "store.active"));
+        assert!(spans("stock[0].count", "stock[1].count"));
     }
 }
