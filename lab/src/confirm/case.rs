@@ -277,7 +277,7 @@ fn shares(evidence: Evidence) -> String {
 
 /// Returns the reason why an order that passes is not enough: schedules drawn at random fail about as often without
 /// what is blamed, or pass about as often with it, or none could be drawn. A circle of waits needs none.
-fn contradicts(explanation: &Explanation) -> Option<String> {
+pub(super) fn contradicts(explanation: &Explanation) -> Option<String> {
     match explanation.evidence {
         _ if explanation.kind == BugKind::Deadlock => None,
         Some(evidence) if evidence.is_cause() && evidence.mostly_suffices() => None,

@@ -1,6 +1,7 @@
 //! Tests of the choice of the story that is told, with experiments whose outcome is given.
 
 use super::{
+    case::{contradicts, is_enough},
     choose::choose,
     decide::Decision,
     experiment::{DrawnSchedules, Experiment, Experiments},
@@ -622,4 +623,26 @@ fn an_order_of_an_interruptions_lines_is_half_of_it() {
         .for_each(|mark| mark.location = "cells[2]".to_owned());
     assert!(!is_half_of(&elsewhere, &interruption));
     assert!(!is_half_of(&interruption, &order));
+}
+
+#[test]
+fn what_is_enough_is_told_and_what_is_half_of_it_is_not_confirmed() {
+    let of = |fails| FailingShare {
+        fails,
+        of: 30,
+        orders: 30,
+    };
+    let tried = |with, without| Explanation {
+        evidence: Some(Evidence {
+            with: of(with),
+            without: of(without),
+        }),
+        ..story(HITS)
+    };
+    // The program fails for other reasons, too.
+    assert!(is_enough(&tried(30, 15)) && contradicts(&tried(30, 15)).is_some());
+    assert!(!is_enough(&tried(20, 0)) && contradicts(&tried(20, 0)).is_none());
+    let half = contradicts(&tried(15, 0));
+    let expected = "15 of 30 schedules with it fail, and 0 of 30 without it";
+    assert_eq!(half.as_deref(), Some(expected));
 }
