@@ -62,15 +62,7 @@ pub fn thread_in_words(run: &Run, thread: ThreadId) -> String {
 /// A start routine without arguments, template parameters and namespaces without a name; empty for the glue of `std::thread`.
 fn start_routine(start: &str) -> String {
     let start = start.replace("(anonymous namespace)::", "");
-    let (mut name, mut depth) = (String::new(), 0u32);
-    for c in start.chars() {
-        match c {
-            '(' | '<' => depth += 1,
-            ')' | '>' => depth = depth.saturating_sub(1),
-            c if depth == 0 => name.push(c),
-            _ => {}
-        }
-    }
+    let name = outside(&start, ['(', '<'], [')', '>']);
     let name = name.trim().to_owned();
     let glue = name.is_empty()
         || ["std::", "void std::", "execute_native_thread_routine", "__"]
@@ -82,19 +74,24 @@ fn start_routine(start: &str) -> String {
 /// A function's name without what it and its classes are instantiated with: `Guarded::with` of
 /// `Guarded<int>::with<void (*)(int&)>`. Operators keep theirs, which may have such signs in their own names.
 pub(crate) fn without_instance(function: &str) -> String {
-    if function.contains("operator") {
-        return function.to_owned();
+    match function.contains("operator") {
+        true => function.to_owned(),
+        false => outside(function, ['<'], ['>']),
     }
-    let (mut name, mut depth) = (String::new(), 0u32);
-    for c in function.chars() {
+}
+
+/// The parts of a text that are in no such brackets.
+fn outside<const N: usize>(text: &str, open: [char; N], close: [char; N]) -> String {
+    let (mut rest, mut depth) = (String::new(), 0u32);
+    for c in text.chars() {
         match c {
-            '<' => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
-            c if depth == 0 => name.push(c),
+            c if open.contains(&c) => depth += 1,
+            c if close.contains(&c) => depth = depth.saturating_sub(1),
+            c if depth == 0 => rest.push(c),
             _ => {}
         }
     }
-    name
+    rest
 }
 
 /// A location in the source's words: its name, or the block that contains it.
@@ -723,6 +720,9 @@ mod tests {
         let block = "heap(a.cc:22 by main #2)";
         assert_eq!(named(block, "remove::lambda"), "l->id");
         assert_eq!(named(block, "remove"), "the heap block from a.cc:22");
+        let function = "Guarded<int>::with<void (*)(int&)>";
+        assert_eq!(without_instance(function), "Guarded::with");
+        assert_eq!(without_instance("Less::operator<"), "Less::operator<");
         assert!(is_use_count("heap(a.cc:43 by main #0)._M_use_count"));
         assert!(!is_use_count("heap(a.cc:43 by main #0).use_count"));
         let inside = format!("{block}[1]._M_ptr");

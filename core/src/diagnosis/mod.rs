@@ -108,7 +108,8 @@ impl Evidence {
 
     /// Returns whether most schedules with it fail. Where fewer do, something else that is not told has to come to it.
     pub fn mostly_suffices(self) -> bool {
-        self.with.fails * 3 >= self.with.of * 2
+        const MOST: f64 = 2.0 / 3.0;
+        self.with.value() >= MOST
     }
 
     /// Returns whether the program hardly ever fails without it: in at most one in ten schedules, which

@@ -77,7 +77,7 @@ pub(super) fn with_new(
 ) -> Vec<Result<Fix, EditRefusal>> {
     let home: BTreeSet<&str> = wanted.places.iter().map(|at| at.file.as_str()).collect();
     let mut places = Vec::new();
-    if meeting(wanted, seen).all(|access| access.is_safe) {
+    if races_nowhere(meeting(wanted, seen)) {
         places.push(wanted.places.clone());
     }
     let wider = [
@@ -93,6 +93,15 @@ pub(super) fn with_new(
         guarded_anew(places, &wanted.data, seen, files).map_err(|why| format!("a new mutex: {why}"))
     });
     fixes.collect()
+}
+
+/// Returns whether no access races with another one: all are atomic, or made under one lock.
+fn races_nowhere<'s>(accesses: impl Iterator<Item = &'s SeenAccess>) -> bool {
+    let plain = accesses.filter(|access| !access.is_atomic);
+    let common = plain
+        .map(|access| access.guards.clone())
+        .reduce(|common, guards| &common & &guards);
+    common.is_none_or(|common| !common.is_empty())
 }
 
 fn guarded_anew(
@@ -385,7 +394,8 @@ mod tests {
             writes: true,
             location: "rows".to_owned(),
             held: Vec::new(),
-            is_safe: false,
+            guards: BTreeSet::new(),
+            is_atomic: false,
         };
         let own = access(vec![
             at("table.h", "take", 30),
@@ -399,6 +409,23 @@ mod tests {
         let places = all_places(&wanted, &seen, &BTreeSet::from(["store.cpp"]), &|_| true);
         let place = places.last().unwrap();
         (place.file.clone(), place.first)
+    }
+
+    #[test]
+    fn accesses_under_two_locks_race() {
+        let access = |guards: &[&str], is_atomic: bool| SeenAccess {
+            frames: Vec::new(),
+            writes: true,
+            location: "rows".to_owned(),
+            held: Vec::new(),
+            guards: guards.iter().map(|&lock| lock.to_owned()).collect(),
+            is_atomic,
+        };
+        let races = |all: &[SeenAccess]| !races_nowhere(all.iter());
+        let (one, both) = (access(&["m"], false), access(&["m", "n"], false));
+        assert!(!races(&[one.clone(), both, access(&[], true)]));
+        assert!(races(&[one.clone(), access(&["n"], false)]));
+        assert!(races(&[one, access(&[], false)]));
     }
 
     #[test]

@@ -32,8 +32,10 @@ pub(super) struct SeenAccess {
     pub location: String,
     /// Names of the locks that were held.
     pub held: Vec<String>,
-    /// It races with nothing: it is atomic, or was made under a lock, be it a library's own.
-    pub is_safe: bool,
+    /// Families of all locks that were held, those of libraries among them.
+    pub guards: BTreeSet<String>,
+    /// It is atomic, and races with nothing.
+    pub is_atomic: bool,
 }
 
 /// Evidence of the runs.
@@ -83,12 +85,12 @@ fn add(run: &Run, families: &BTreeSet<String>, seen: &mut RunEvidence) {
     let locks = Locks::new(run, &mut Vec::new());
     lock_calls::taken(run, &|row| lock_name(run, row), &mut seen.taken);
     for (row, event) in shared(run, families) {
-        let is_held = locks.held_at(event.thread, row).next().is_some();
         let mut held: Vec<String> = locks
             .held_at(event.thread, row)
             .map(|section| lock_name(run, section.acquired))
-            .filter(|lock| !Location::of(lock).is_of_library())
             .collect();
+        let guards = held.iter().map(|lock| family(lock)).collect();
+        held.retain(|lock| !Location::of(lock).is_of_library());
         held.sort();
         held.dedup();
         let access = SeenAccess {
@@ -96,7 +98,8 @@ fn add(run: &Run, families: &BTreeSet<String>, seen: &mut RunEvidence) {
             writes: event.kind.writes(),
             location: run.location(event.location).to_owned(),
             held,
-            is_safe: is_held || event.kind.is_atomic(),
+            guards,
+            is_atomic: event.kind.is_atomic(),
         };
         *seen.accesses.entry(access).or_default() += 1;
     }
