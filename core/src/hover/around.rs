@@ -3,7 +3,7 @@
 use super::{listed, value_of};
 use crate::{
     facts::{self, short},
-    orders::{Orders, Section},
+    orders::{HappensBefore, Orders, Section},
 };
 use unsnarl_trace::{Event, EventId, Run};
 
@@ -123,11 +123,16 @@ fn places(run: &Run, told_at: EventId, rows: &[EventId]) -> Vec<String> {
     told
 }
 
-/// Sentence about the locks that are held, with the accesses that hold one of them, too: these come in either order.
+/// Sentence about the locks that are held, with the accesses that hold one of them, too: these come in either order, unless
+/// forks and joins have one, as for what `main` sets up before there are threads.
 fn locked(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Option<String> {
     let held = orders.locks_held(row);
     let mut others = conflicting(run, orders, row, event);
     others.retain(|other| orders.common_lock(row, *other).is_some());
+    if !others.is_empty() {
+        let forced = HappensBefore::forced(run);
+        others.retain(|other| !is_forced(run, &forced, row, *other));
+    }
     let since = held.iter().filter_map(|section| {
         let name = lock_name(run, section)?;
         Some(format!("{name} (since {})", at(run, row, section.acquired)))
@@ -142,6 +147,13 @@ fn locked(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Option<Str
             listed(&places(run, row, &others))
         )),
     }
+}
+
+/// Returns whether two rows come in the same order under every schedule.
+fn is_forced(run: &Run, forced: &HappensBefore, row: EventId, other: EventId) -> bool {
+    let (first, later) = (row.min(other), row.max(other));
+    let thread = |row| run.events.thread(row).0;
+    forced.ordered(first, thread(first), later, thread(later))
 }
 
 /// Sentence about conflicting accesses of other threads that nothing orders.

@@ -60,6 +60,21 @@ fn a_write_between_critical_sections() {
     );
 }
 
+/// `main` sets the total before it starts the thread: the lock that it holds meanwhile does not make that come later.
+#[test]
+fn what_is_set_before_a_thread_begins_comes_first() {
+    let text = "main lock m @5 main\nmain W total =2 @6 main\nmain unlock m @7 main\n\
+        main fork main.1 @8 main\nmain.1 lock m @20 look\nmain.1 R total =2 @21 look\n\
+        main.1 unlock m @22 look\n";
+    let place = HoverPlace {
+        file: "test.c",
+        line: 21,
+        word: None,
+    };
+    let told = told(&run(text), &place);
+    assert!(told.contains("It holds `m` (since line 20).\n"), "{told}");
+}
+
 #[test]
 fn a_racy_read() {
     check(
