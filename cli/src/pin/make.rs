@@ -33,7 +33,7 @@ pub fn make(run: &Run, explanation: Option<&Explanation>, program: &Executable) 
     let order: Vec<EventId> = run.events.iter().map(|(id, _)| id).collect();
     let full = listed(run, &important, &order);
     let mut events = None;
-    for start in [important.clone(), full] {
+    for start in [important.clone(), nameable(run, full)] {
         if trials.fails(&start)? {
             events = Some(start);
             break;
@@ -77,7 +77,18 @@ fn important(run: &Run, explanation: Option<&Explanation>) -> Vec<EventId> {
                 )
         })
     };
-    rows.into_iter().filter(can_be_held).collect()
+    nameable(run, rows.into_iter().filter(can_be_held).collect())
+}
+
+/// Leaves out events outside the user's code, such as the `free` by which the C++ library ends a thread: a schedule
+/// cannot name their place, and a test could not find it again.
+fn nameable(run: &Run, mut events: Vec<EventId>) -> Vec<EventId> {
+    let has_line = |row: &EventId| {
+        let event = run.events.get(*row);
+        event.is_some_and(|event| run.meta.site(event.site).is_of_user())
+    };
+    events.retain(has_line);
+    events
 }
 
 /// Executes orders.
@@ -268,4 +279,27 @@ fn inside(path: &Path, folder: &Path) -> String {
     let clean: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
     let inside = clean.strip_prefix(folder).unwrap_or(&clean);
     inside.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unsnarl_trace::script;
+
+    #[test]
+    fn events_of_libraries_are_not_named() {
+        let run = script::parse(
+            "main fork main.1 @3 main\nmain.1 W n =1 @9 add\n\
+             main.1 free h @/usr/include/c++/12/bits/std_thread.h:200 ~_State_impl\n\
+             main join main.1 @4 main",
+        )
+        .expect("a run");
+        let all = run.events.iter().map(|(id, _)| id).collect();
+        let named = nameable(&run, all);
+        let kinds: Vec<EventKind> = named
+            .iter()
+            .filter_map(|id| Some(run.events.get(*id)?.kind))
+            .collect();
+        assert_eq!(kinds, [EventKind::Fork, EventKind::Write, EventKind::Join]);
+    }
 }
