@@ -2,7 +2,8 @@
 //!
 //! A pinned schedule is a proposed schedule (`docs/schedule.md`) that names lines, and beside it the text of those
 //! lines: after edits they are looked for where that text is now. What `unsnarl replay --test` says of it has one rule:
-//! *passed* is only said of an order that was tried, or that the program's own synchronization rules out.
+//! *passed* is only said of an order that was tried, that the program's own synchronization rules out, or that was tried
+//! up to where a thread ran to its end without its step.
 
 mod lines;
 mod make;

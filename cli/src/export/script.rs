@@ -57,9 +57,9 @@ pub fn script(path: &Path, run: &Run, arguments: &Export) -> Result<String> {
 {about}
 #
 # usage: sh THIS [PROGRAM]    in the folder where it was exported, after building with `unsnarl cc`
-# exit:  0   the program passes in this order, or no longer lets it happen
+# exit:  0   the program passes in this order, or no longer lets it happen: a thread has to wait, or goes another way
 #        1   it fails
-#        77  the order cannot be followed any more: its lines are gone, or something else runs there
+#        77  skipped: its lines are gone or not built, or threads are never started, so nothing is known
 #        2   the program cannot be run
 set -u
 unsnarl=${{UNSNARL:-unsnarl}}

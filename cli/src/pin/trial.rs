@@ -19,8 +19,8 @@ use unsnarl_recorder::{
     record::Job,
     target::{self, Target},
 };
-use unsnarl_trace::Outcome;
 use unsnarl_trace::files::read_text;
+use unsnarl_trace::{Outcome, Proposal};
 
 /// The next step for a test whose order is gone.
 const ANEW: &str = "record again; if it still fails, export a new test";
@@ -139,7 +139,7 @@ fn answer(
     let stop = stop_flag()?;
     match execute_proposal(&target.program, &job, schedule, &stop) {
         Ok(verdict) if verdict.stopped => bail!("stopped before the program had ended"),
-        Ok(verdict) => Ok(judge(&verdict)),
+        Ok(verdict) => Ok(judge(schedule, &verdict)),
         Err(TrialError::NoSite(_, place)) => Ok(TrialAnswer::Skipped(
             format!("the program does nothing at {place} that can be held back"),
             ANEW,
@@ -148,7 +148,7 @@ fn answer(
     }
 }
 
-fn judge(verdict: &FollowVerdict) -> TrialAnswer {
+fn judge(schedule: &Proposal, verdict: &FollowVerdict) -> TrialAnswer {
     let meta = &verdict.run.meta;
     if meta.outcome.is_failure() {
         let failure = meta.failure.as_ref();
@@ -174,6 +174,12 @@ fn judge(verdict: &FollowVerdict) -> TrialAnswer {
             "the order that used to fail cannot happen any more: {}",
             why(wanted, threads)
         )),
+        ScheduleEnd::Diverged(divergence) if went_on_without(schedule, verdict, divergence) => {
+            TrialAnswer::Passes(format!(
+                "the order that used to fail does not come about any more: its thread ended without this step: {}",
+                divergence.wanted
+            ))
+        }
         ScheduleEnd::Diverged(divergence) | ScheduleEnd::Deadlocked(divergence) => {
             TrialAnswer::Skipped(
                 format!("{}: {}", divergence.wanted, divergence.reason),
@@ -181,6 +187,20 @@ fn judge(verdict: &FollowVerdict) -> TrialAnswer {
             )
         }
     }
+}
+
+/// Returns whether a thread that ran decided against its step, which is still in the program, after another thread had
+/// taken its own before as the order says: then the program was in the state that used to fail, and avoids it. A thread
+/// that was never created, or that nothing came before, says nothing.
+fn went_on_without(schedule: &Proposal, verdict: &FollowVerdict, left: &Divergence) -> bool {
+    let actor = &left.wanted.thread;
+    let before = schedule.events.iter().take(left.entry);
+    let mut threads = verdict.run.meta.threads.iter();
+    left.cause == Obstacle::Ended
+        && before
+            .map(|event| &event.thread)
+            .any(|other| other != actor)
+        && threads.any(|thread| thread.name == *actor)
 }
 
 /// The reason for which the thread is held back, in the recorder's words.

@@ -14,11 +14,14 @@ struct PinnedProgram {
 impl PinnedProgram {
     /// Records until the program fails and exports the first failing run.
     fn of(name: &str) -> Result<PinnedProgram> {
-        let workspace = Workspace::new()?;
         let text = fs::read_to_string(&TestProgram::open(name)?.source)?;
+        PinnedProgram::of_text(&format!("{name}.c"), text)
+    }
+
+    fn of_text(source: &str, text: String) -> Result<PinnedProgram> {
         let pinned = PinnedProgram {
-            workspace,
-            source: format!("{name}.c"),
+            workspace: Workspace::new()?,
+            source: source.to_owned(),
             text,
         };
         pinned.build(&pinned.text)?;
@@ -72,6 +75,62 @@ impl PinnedProgram {
         ensure!(finished.stdout.starts_with(word), "{finished:?}");
         Ok(finished)
     }
+}
+
+/// An entry is found with the lock held, and pinned after it was given back.
+const CACHE: &str = "#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry { int pins; } *found, *kept;
+static void *evict(void *arg)
+{
+    struct entry *gone = 0;
+    pthread_mutex_lock(&lock);
+    if (kept->pins == 0) {
+        gone = kept;
+        kept = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    if (gone)
+        free(gone);
+    return arg;
+}
+static void *use(void *arg)
+{
+    pthread_mutex_lock(&lock);
+    found = kept;
+    pthread_mutex_unlock(&lock);
+    if (found)
+        found->pins++;
+    return arg;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    kept = calloc(1, sizeof *kept);
+    pthread_create(&threads[0], 0, evict, 0);
+    pthread_create(&threads[1], 0, use, 0);
+    pthread_join(threads[0], 0);
+    pthread_join(threads[1], 0);
+    return 0;
+}
+";
+
+#[test]
+fn a_step_that_the_fix_makes_a_thread_leave_out_passes() -> Result<()> {
+    let pinned = PinnedProgram::of_text("cache.c", CACHE.to_owned())?;
+    pinned.says("fails: a heap block was used after it was freed", 1)?;
+    let fixed = pinned.edited(&[(
+        "    pthread_mutex_unlock(&lock);\n    if (found)\n        found->pins++;\n",
+        "    if (found)\n        found->pins++;\n    pthread_mutex_unlock(&lock);\n",
+    )])?;
+    pinned.build(&fixed)?;
+    let said = pinned.says("passes", 0)?;
+    ensure!(
+        said.stdout.contains("does not come about any more"),
+        "{said:?}"
+    );
+    Ok(())
 }
 
 /// One critical section instead of two.
