@@ -1,7 +1,12 @@
 //! Folders on the command line. What object storage needs is not linked into this program, so a URL is none.
 
+use anyhow::{Result, bail};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use std::path::PathBuf;
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+use unsnarl_lab::load::RUNS;
 
 /// Advice for commands that read runs.
 pub const FETCH: &str = "unsnarl-fleet sync URL DIR, and then this command with that folder";
@@ -18,6 +23,32 @@ pub fn local(advice: &'static str) -> impl TypedValueParser<Value = PathBuf> {
             None => Ok(PathBuf::from(text)),
         }
     })
+}
+
+/// The place of the runs for a command that reads them: the one that is named, or the nearest folder above that has runs;
+/// `None` for the runs of the current folder itself.
+pub fn of_runs(place: Option<PathBuf>) -> Result<Option<PathBuf>> {
+    match place {
+        Some(place) if !place.exists() => bail!(
+            "there is no file or folder {}\n  next: name a run file or a folder of runs, or leave it out for those of this folder",
+            place.display()
+        ),
+        Some(place) => Ok(Some(place)),
+        None if Path::new(RUNS).is_dir() => Ok(None),
+        None => match above().find(|folder| folder.join(RUNS).is_dir()) {
+            Some(folder) => Ok(Some(folder)),
+            None => bail!(
+                "there are no runs in {RUNS}, neither of this folder nor of one above it\n  next: record some: unsnarl record --until-failing 3 -- ./prog"
+            ),
+        },
+    }
+}
+
+/// The folders above the current one as relative paths, the nearest first.
+pub fn above() -> impl Iterator<Item = PathBuf> {
+    let here = env::current_dir().unwrap_or_default();
+    let depth = here.ancestors().count().saturating_sub(1);
+    (1..=depth).map(|levels| (0..levels).map(|_| "..").collect())
 }
 
 /// Schemes of URLs of storages.

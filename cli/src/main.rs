@@ -87,7 +87,11 @@ fn main() -> ExitCode {
     if let Some((language, arguments)) = wrapped(std::env::args_os().collect()) {
         return cc::run(language, arguments);
     }
-    let result = match CommandLine::parse().command {
+    let mut command = CommandLine::parse().command;
+    if let Err(error) = find_runs(&mut command) {
+        return unusable(&error);
+    }
+    let result = match command {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Record(arguments) => record::run(arguments),
         Command::Test(arguments) => test::run(arguments),
@@ -112,8 +116,56 @@ fn main() -> ExitCode {
         Command::Cc { arguments } => return cc::run(Language::C, arguments),
         Command::Cxx { arguments } => return cc::run(Language::Cxx, arguments),
     };
-    result.unwrap_or_else(|error| {
-        message::error(&format!("{error:#}"));
-        ExitCode::from(UNUSABLE)
-    })
+    result.unwrap_or_else(|error| unusable(&error))
+}
+
+/// Finds the runs for the commands that only read them.
+fn find_runs(command: &mut Command) -> anyhow::Result<()> {
+    let place = match command {
+        Command::Explain(arguments) => &mut arguments.place,
+        Command::Report(arguments) => &mut arguments.place,
+        Command::Suppress(arguments) => &mut arguments.place,
+        Command::Verify(arguments) => &mut arguments.place,
+        // A place may be the name of a run here, and a program is recorded anew.
+        Command::Predict(arguments)
+            if arguments.place.is_none() && arguments.command.is_empty() =>
+        {
+            &mut arguments.place
+        }
+        _ => return Ok(()),
+    };
+    *place = folder::of_runs(place.take())?;
+    Ok(())
+}
+
+fn unusable(error: &anyhow::Error) -> ExitCode {
+    message::error(&told(error));
+    ExitCode::from(UNUSABLE)
+}
+
+/// An error with its causes, except for those that it names itself.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if told.is_empty() {
+            told = cause;
+        } else if !told.contains(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+    use anyhow::anyhow;
+
+    #[test]
+    fn a_cause_is_named_once() {
+        let plain = anyhow!("no space").context("cannot write a");
+        assert_eq!(told(&plain), "cannot write a: no space");
+        let whole = anyhow!("no space").context("cannot write a: no space; make room");
+        assert_eq!(told(&whole), "cannot write a: no space; make room");
+    }
 }

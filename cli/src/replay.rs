@@ -2,7 +2,7 @@
 
 use crate::{
     arguments::ReplayArguments,
-    gdb, message,
+    folder, gdb, message,
     pin::{self, TrialSetting},
     propose,
     record::stop_flag,
@@ -131,13 +131,17 @@ pub fn find(named: &Path) -> Result<PathBuf> {
     let in_folder = Path::new(load::RUNS).join(named);
     let mut with_ending = in_folder.clone().into_os_string();
     with_ending.push(".arrow");
-    [in_folder, with_ending.into()]
-        .into_iter()
+    let with_ending = PathBuf::from(with_ending);
+    let here = [in_folder.clone(), with_ending.clone()];
+    let above =
+        folder::above().flat_map(|above| [above.join(&in_folder), above.join(&with_ending)]);
+    here.into_iter()
+        .chain(above)
         .find(|path| path.is_file())
         .map_or_else(
             || {
                 bail!(
-                    "there is no run {}\n  next: name a file, or a run in {} of this folder",
+                    "there is no run {}\n  next: name a file, or a run in {} of this folder or one above it",
                     named.display(),
                     load::RUNS
                 )
