@@ -635,19 +635,20 @@ fn next(recording: &Recording, child: Option<&OsStr>, summary: &Summary) -> Opti
         return Some(explaining(&recording.out));
     }
     let command = given(&recording.job, child);
+    let out = out_option(&recording.out);
     let unfinished = summary.ended != CampaignEnd::Exhausted;
     let strategy = match recording.strategy {
         Strategy::Portfolio => String::new(),
         Strategy::Exhaustive(bound) if unfinished => {
             return Some(format!(
-                "the same command again goes on; or unsnarl record --strategy exhaustive:{} {command}",
+                "the same command again goes on; or unsnarl record --strategy exhaustive:{} {out}{command}",
                 bound.saturating_sub(1)
             ));
         }
         Strategy::Exhaustive(bound) => {
             let larger = bound.saturating_add(1);
             let is_complete = summary.search.as_ref().is_some_and(|it| it.is_complete);
-            let larger = format!("unsnarl record --strategy exhaustive:{larger} {command}");
+            let larger = format!("unsnarl record --strategy exhaustive:{larger} {out}{command}");
             return (!is_complete).then_some(larger);
         }
         // The program is built for no other.
@@ -659,9 +660,17 @@ fn next(recording: &Recording, child: Option<&OsStr>, summary: &Summary) -> Opti
         runs => runs.saturating_mul(10),
     };
     Some(format!(
-        "unsnarl record {strategy}{}--until-failing 1 -n {more} {command}",
+        "unsnarl record {strategy}{}{out}--until-failing 1 -n {more} {command}",
         criteria(&recording.job.criteria)
     ))
+}
+
+/// The option for a folder of runs that is not the usual one.
+fn out_option(runs: &Path) -> String {
+    match runs.as_os_str() == unsnarl_lab::load::RUNS {
+        true => String::new(),
+        false => format!("--out {} ", shell::word(runs)),
+    }
 }
 
 /// Returns the options that the program is run with: `--stdin FILE --driver COMMAND -- PROG ARGUMENTS`.
@@ -703,6 +712,12 @@ fn criteria(criteria: &Criteria) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_next_command_names_the_folder() {
+        assert_eq!(out_option(Path::new(".unsnarl/runs")), "");
+        assert_eq!(out_option(Path::new("my runs")), "--out 'my runs' ");
+    }
 
     #[test]
     fn records_that_are_never_whole_are_no_success() {
