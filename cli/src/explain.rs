@@ -1,5 +1,6 @@
 //! `unsnarl explain`.
 
+mod current;
 mod json;
 
 pub use json::{CorpusRow, JSON_VERSION, LeftOutFile, broken, corpus_row};
@@ -92,7 +93,7 @@ pub fn run(arguments: &Explain) -> Result<ExitCode> {
     match arguments.format {
         ExplainFormat::Json => json::print(&findings, &loaded)?,
         ExplainFormat::Markdown => print_markdown(&findings),
-        ExplainFormat::Lines => print_lines(&findings),
+        ExplainFormat::Lines => print_lines(&findings, &loaded),
         ExplainFormat::Html => anstream::print!("{}", page(&findings, &loaded)),
         ExplainFormat::Sarif => print_sarif(&findings, &loaded)?,
         ExplainFormat::Dot => print_dot(&findings),
@@ -306,10 +307,11 @@ fn print_markdown(findings: &[BuildFinding<'_>]) {
     }
 }
 
-fn print_lines(findings: &[BuildFinding<'_>]) {
+fn print_lines(findings: &[BuildFinding<'_>], loaded: &Loaded) {
     let explanations = findings.iter().flat_map(|finding| &finding.explanations);
     for explanation in explanations {
-        anstream::print!("{}", render::lines(explanation));
+        let now = current::current(explanation, loaded);
+        anstream::print!("{}", render::lines(&now));
     }
 }
 

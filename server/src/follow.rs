@@ -77,6 +77,13 @@ fn in_place(recorded: &Recorded, current: &Text) -> bool {
 /// Follows lines from the baseline. A line that was followed edit by edit is at the position that it was followed to
 /// or, if its text has changed, nowhere, even if other lines look like it. The others, such as those that were cut
 /// and pasted, are searched for among the remaining lines.
+/// The current number of a recorded line, both from 1, by the lines of a file that a run has, ascending; `None` for one
+/// that is not certain to be there.
+pub fn current_lines(known: &[(u32, String)], current: &str) -> impl Fn(u32) -> Option<u32> {
+    let map = from_known_lines(known, &Text::new(current));
+    move |line| u32::try_from(map.now(line)? + 1).ok()
+}
+
 fn from_baseline(baseline: &Text, followed: &[Option<usize>], current: &Text) -> LineMap {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (baseline.lines().collect(), current.lines().collect());

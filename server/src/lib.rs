@@ -71,6 +71,7 @@ mod worker;
 use crate::{backend::Backend, event::HostEvent};
 pub use compiling::Compiling;
 use confirmer::Confirmer;
+pub use follow::current_lines;
 use guard::GuardedService;
 use permission::Permissions;
 use std::{
