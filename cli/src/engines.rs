@@ -63,6 +63,9 @@ pub fn run(
         },
         mining: mining_options(arguments)?,
     };
+    if arguments.format == ExplainFormat::Svg {
+        written::check_one_way(corpora)?;
+    }
     let stop = stop_flag()?;
     let given = arguments.given();
     let unsnarl = own_file()?;

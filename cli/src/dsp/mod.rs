@@ -4,4 +4,4 @@ mod json;
 mod text;
 
 pub use json::DifferenceRow;
-pub use text::{print, print_dot, print_svg};
+pub use text::{check_one_way, print, print_dot, print_svg};

@@ -1,10 +1,13 @@
 //! Projections for reading, and as pictures.
 
-use crate::{explain::stopped, message, terminal};
+use crate::{explain::stopped, message, replay, terminal};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+use unsnarl_core::{Corpora, findings::by_failure};
 use unsnarl_lab::dsp::{ExecutedProjection, ProjectionAnswer, WayToFail};
 use unsnarl_symbolic::dsp::render;
+use unsnarl_trace::shell;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();
@@ -85,6 +88,39 @@ pub fn print_dot(answers: &[&ProjectionAnswer]) -> Result<()> {
     Ok(())
 }
 
+/// Number of ways to fail that are named.
+const NAMED_WAYS: usize = 6;
+
+/// Refuses a picture of runs that fail in several ways, before work is spent on each of them.
+pub fn check_one_way(corpora: &Corpora) -> Result<()> {
+    let ways = corpora.iter().flat_map(by_failure);
+    let ways: Vec<(String, String)> = ways
+        .filter_map(|(what, runs)| Some((what, runs.first()?.name.clone())))
+        .collect();
+    if ways.len() <= 1 {
+        return Ok(());
+    }
+    let named = ways.iter().take(NAMED_WAYS);
+    let named: String = named
+        .map(|(what, run)| format!("\n    {}   ({what})", pictured(run)))
+        .collect();
+    let more = match ways.len().saturating_sub(NAMED_WAYS) {
+        0 => String::new(),
+        more => format!("\n    and {more} more"),
+    };
+    bail!(
+        "a picture shows one way to fail, and there are {}\n  next: name a run of one{named}{more}",
+        ways.len()
+    )
+}
+
+/// The command that draws the picture of a run.
+fn pictured(run: &str) -> String {
+    let file = replay::find(Path::new(run)).unwrap_or_else(|_| PathBuf::from(run));
+    let file = shell::word(&file);
+    format!("unsnarl explain --engine dsp --format svg {file}")
+}
+
 /// Prints the picture of the only projection.
 pub fn print_svg(answers: &[&ProjectionAnswer]) -> Result<()> {
     let projections = projections(answers)?;
@@ -93,7 +129,7 @@ pub fn print_svg(answers: &[&ProjectionAnswer]) -> Result<()> {
         several => {
             let runs: Vec<&str> = several.iter().map(|one| one.run.as_str()).collect();
             bail!(
-                "a picture shows one way to fail, and there are {}\n  next: name a run: {}",
+                "a picture shows one way to fail, and there are {}\n  next: name a run of one: {}",
                 several.len(),
                 runs.join(", ")
             )
