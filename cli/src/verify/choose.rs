@@ -2,7 +2,11 @@
 
 use crate::{arguments::Verify, explain::name_left_out};
 use anyhow::{Context, Result, bail};
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
 use unsnarl_core::{
     Budget, Corpora, Corpus, Explanation,
     explain::{Proposers, explain_by, guarding},
@@ -78,16 +82,40 @@ pub fn choose(arguments: &Verify) -> Result<ChosenFix> {
         if let Some(explanation) = made_again(&proposers, &found, id, &budget) {
             return chosen(corpus, &loaded, explanation, number, arguments, &budget);
         }
-        known.extend(found.into_iter().map(|one| one.id));
+        known.extend(found.into_iter().map(|one| (corpus, one)));
     }
+    if known.is_empty() {
+        bail!(
+            "there is no explanation {id}\n  next: record failing runs first: unsnarl record --until-failing 3 -- ./prog"
+        );
+    }
+    let ids = fixable(known, &loaded, &budget);
     bail!(
         "there is no explanation {id}\n  next: {}",
-        match known.as_slice() {
-            [] =>
-                "record failing runs first: unsnarl record --until-failing 3 -- ./prog".to_owned(),
-            ids => format!("name one of {}", ids.join(", ")),
+        match ids.is_empty() {
+            true => "unsnarl explain --why, which says why no fix is offered".to_owned(),
+            false => format!("name one of {}", Vec::from_iter(ids).join(", ")),
         }
     )
+}
+
+/// The ids of the explanations for which there is a fix: told before, or derived from the runs.
+fn fixable(
+    known: Vec<(&Corpus, Explanation)>,
+    loaded: &Loaded,
+    budget: &Budget,
+) -> BTreeSet<String> {
+    let told = loaded.told().into_iter();
+    let told = told.filter(|one| !one.fixes.is_empty());
+    let mut ids: BTreeSet<String> = told.map(|one| one.id).collect();
+    for (corpus, mut one) in known {
+        if !ids.contains(&one.id) {
+            let runs = offer::runs(corpus, loaded);
+            offer::offer(&mut one, &runs, &sources(&runs), budget);
+            ids.extend((!one.fixes.is_empty()).then_some(one.id));
+        }
+    }
+    ids
 }
 
 /// The explanation of this id as it was told last, with the corpus of its run.

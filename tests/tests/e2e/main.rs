@@ -61,6 +61,7 @@ mod program_text;
 mod programs;
 mod proposals;
 mod prune;
+mod reading_runs;
 mod real_programs;
 mod regression_tests;
 mod repeats;
