@@ -93,7 +93,9 @@ pub fn choose(arguments: &Verify) -> Result<ChosenFix> {
     bail!(
         "there is no explanation {id}\n  next: {}",
         match ids.is_empty() {
-            true => "unsnarl explain --why, which says why no fix is offered".to_owned(),
+            true =>
+                "unsnarl explain names the fixes that there are; with --why, why there are none"
+                    .to_owned(),
             false => format!("name one of {}", Vec::from_iter(ids).join(", ")),
         }
     )
