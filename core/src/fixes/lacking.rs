@@ -2,7 +2,7 @@
 //! functions that others call with the lock held.
 
 use super::{
-    FixInput, arguments, atomic,
+    FixInput, LATE, arguments, atomic,
     invocation::Invocations,
     model::{Fix, FixKind},
     mutexes::{self, lock_name},
@@ -66,7 +66,10 @@ pub(super) fn taken(
 ) -> Vec<Result<Fix, EditRefusal>> {
     let candidates = candidates(seen);
     let locks: Vec<String> = candidates.into_iter().take(MOST).collect();
-    let looked = look(case, data, &locks).into_iter().zip(locks);
+    let looked = match look(case, data, &locks) {
+        Ok(looked) => looked.into_iter().zip(locks),
+        Err(late) => return vec![Err(late)],
+    };
     let kinds = looked.flat_map(|(found, lock)| {
         // A lock in a struct guards the whole struct, not only the blamed members.
         [found.of_struct, found.of_blamed].map(|found| (found, lock.clone()))
@@ -107,7 +110,14 @@ fn candidates(seen: &RunEvidence) -> Vec<String> {
 }
 
 /// Evidence of the runs about each of the locks.
-fn look(case: &FixInput<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<Both> {
+///
+/// # Errors
+/// The time is over.
+fn look(
+    case: &FixInput<'_>,
+    data: &BTreeSet<String>,
+    locks: &[String],
+) -> Result<Vec<Both>, EditRefusal> {
     let mut found: Vec<Both> = locks.iter().map(|_| Both::default()).collect();
     for run in seen::within_bounds(case.runs) {
         let rows = seen::shared(run, &families(run, data, locks));
@@ -116,6 +126,9 @@ fn look(case: &FixInput<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<B
         let mut known = EquivalentRow::new();
         for (row, event) in &rows {
             if conflicts(&users, event) && known.insert(key(&calls, *row, event)) {
+                if case.budget.stop().is_some() {
+                    return Err(LATE.to_owned());
+                }
                 sort_in(&calls, (*row, event), data, locks.iter().zip(&mut found));
             }
         }
@@ -130,7 +143,7 @@ fn look(case: &FixInput<'_>, data: &BTreeSet<String>, locks: &[String]) -> Vec<B
         };
         lacking.retain(is_guarded);
     }
-    found
+    Ok(found)
 }
 
 /// The data, and other members of structs that contain some of it and a lock.
