@@ -13,7 +13,7 @@ use crate::{
     explanation::{BugKind, Certainty, Explanation, Role},
     facts,
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{Event, EventId, EventKind, LocationId, ThreadId, Value, raw::WaitsFor};
 
 /// Fate of the signal that a waiting thread needed.
@@ -347,7 +347,28 @@ fn unlocked_change(view: &View, read: EventId, wait: EventId) -> Option<(EventId
     Some((change, sentence))
 }
 
-/// The last signal during the wait, if it woke another thread.
+/// Does a thread change anything between being woken and waiting again? It made use of the signal then, as a thread of a
+/// pool that takes a task; what it counts up and down around its wait is no change.
+fn made_use(view: &View, woken: EventId, again: EventId) -> bool {
+    let accesses = view.orders.accesses();
+    let rows = view.rows.after(view.thread(woken), woken).iter().copied();
+    let rows = rows.take_while(|row| *row < again);
+    let writes = rows.filter(|row| {
+        let event = view.event(*row);
+        event.kind.writes() && accesses.is_shared(event.location)
+    });
+    let last: FxHashMap<LocationId, EventId> =
+        writes.map(|row| (view.event(row).location, row)).collect();
+    last.into_iter().any(|(location, row)| {
+        let before = accesses.before(location, woken).iter().rev();
+        let mut before = before.filter(|row| view.event(**row).kind.writes());
+        before
+            .next()
+            .is_none_or(|known| view.event(*known).value != view.event(row).value)
+    })
+}
+
+/// The last signal during the wait, if it woke another thread that could do nothing with it.
 fn stolen(view: &View, wait: EventId) -> Option<Stolen> {
     let (condition, waiter) = (view.event(wait).location, view.thread(wait));
     let about = |kind: EventKind| {
@@ -362,7 +383,10 @@ fn stolen(view: &View, wait: EventId) -> Option<Stolen> {
     let mut wakes = about(EventKind::Wake).filter(is_signalled);
     let woken = wakes.find(|row| *row > signal && view.thread(*row) != waiter)?;
     let again = |row: &EventId| *row > woken && view.thread(*row) == view.thread(woken);
-    let waits_again = about(EventKind::Wait).filter(again).last();
+    let waits_again = about(EventKind::Wait).find(again);
+    if waits_again.is_some_and(|again| made_use(view, woken, again)) {
+        return None;
+    }
     Some(Stolen {
         signal,
         woken,
@@ -459,21 +483,23 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     let asks = |row: &&EventId| {
         let text = view.place(**row).text;
         let text = text.trim_start();
-        **row > since && here(row) && ["while", "if"].iter().any(|word| text.starts_with(word))
+        **row > since && ["while", "if"].iter().any(|word| text.starts_with(word))
     };
-    last(&asks)
+    let in_caller = |is_it: &dyn Fn(&&EventId) -> bool| {
+        let callers = callers::call_sites(&view.run, wait).into_iter().rev();
+        let mut callers = callers.map(|site| view.run.meta.site(site));
+        callers.find_map(|caller| {
+            let in_it = |row: &&EventId| {
+                let read = view.place(**row);
+                (&read.file, &read.function) == (&caller.file, &caller.function) && is_it(row)
+            };
+            last(&in_it)
+        })
+    };
+    last(&|row| here(row) && asks(row))
         .or_else(|| last(&|row| (here(row) || called_here(row)) && outdated(row)))
         .or_else(|| last(&here))
+        .or_else(|| in_caller(&asks))
         .or_else(|| last(&outdated))
-        .or_else(|| {
-            let callers = callers::call_sites(&view.run, wait).into_iter().rev();
-            let mut callers = callers.map(|site| view.run.meta.site(site));
-            callers.find_map(|caller| {
-                let in_it = |row: &&EventId| {
-                    let read = view.place(**row);
-                    (&read.file, &read.function) == (&caller.file, &caller.function)
-                };
-                last(&in_it)
-            })
-        })
+        .or_else(|| in_caller(&|_| true))
 }

@@ -14,6 +14,7 @@ use super::{
         source::{ParsedSource, lines},
     },
 };
+use crate::Explanation;
 use std::collections::BTreeSet;
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
@@ -32,7 +33,8 @@ pub(super) fn wake_all(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> 
     let mut found: BTreeSet<(At, Change)> = BTreeSet::new();
     for (_, run) in failing {
         for stuck in stuck(run) {
-            found.extend(stolen(run, &stuck).and_then(|row| changed(case, run, row)));
+            let signal = stolen(run, &stuck).filter(|row| is_blamed(case.explanation, run, *row));
+            found.extend(signal.and_then(|row| changed(case, run, row)));
         }
     }
     (!found.is_empty()).then(|| fix(case, found))
@@ -67,6 +69,14 @@ fn stolen(run: &Run, stuck: &StuckWaiter) -> Option<EventId> {
             && other.thread != event.thread
     });
     woke.then_some(signal)
+}
+
+/// Returns whether an explanation marks the line that sends a signal: a thread that was woken may have been the right one.
+fn is_blamed(explanation: &Explanation, run: &Run, signal: EventId) -> bool {
+    let event = run.events.event(signal);
+    let site = run.meta.site(event.site);
+    let mut marks = explanation.blamed();
+    marks.any(|mark| (&mark.place.file, mark.place.line) == (&site.file, site.line))
 }
 
 /// The call that sends a signal, in the first of the places that lead there whose text has it.

@@ -952,3 +952,60 @@ fn what_a_thread_asks_is_why_it_waits_whatever_it_reads_after_that() {
     assert_eq!(asked("if"), 11);
     assert_eq!(asked("assert"), 12);
 }
+
+/// Two threads of a pool wait for tasks at the same lines. The one that a signal woke took the task and waits again: the other
+/// one lacks no signal.
+#[test]
+fn a_thread_that_made_use_of_its_signal_took_it_from_nobody() {
+    let waits = |thread: &str| {
+        format!(
+            "{thread} lock m @10 serve\n{thread} R tasks =0 @11 serve \"while (!tasks)\"\n{thread} wait more @12 serve\n{thread} unlock m @12 serve\n"
+        )
+    };
+    let begin = "start main.1 serve\nstart main.2 serve\nmain fork main.1 @40 main\nmain fork main.2 @41 main\n";
+    let puts = "main lock m @20 main\nmain W tasks =1 @21 main\nmain signal more =1 @22 main\nmain unlock m @23 main\n";
+    let takes = "main.2 lock m @12 serve\nmain.2 wake more =0 @12 serve\nmain.2 R tasks =1 @11 serve\nmain.2 W tasks =0 @13 serve\nmain.2 unlock m @14 serve\n";
+    let end = "main blocked join main.1 @42\nmain.1 blocked condition more @12\nmain.2 blocked condition more @12\ndeadlocks\n";
+    let headline = |between: &str| {
+        let text = [
+            begin,
+            &waits("main.1"),
+            &waits("main.2"),
+            puts,
+            between,
+            &waits("main.2"),
+            end,
+        ]
+        .concat();
+        let all = corpus(&[], &[&text]);
+        let told = explain(&all, &Budget::unlimited()).findings.remove(0);
+        told.headline
+    };
+    let looks = takes.replace("main.2 W tasks =0 @13 serve\n", "");
+    assert!(headline(&looks).contains("went to another thread"));
+    assert!(!headline(takes).contains("went to another thread"));
+}
+
+/// A wait is called through wrappers, which read nothing: the function that calls them has asked.
+#[test]
+fn what_the_caller_of_a_wrapper_asked_is_what_a_wait_depends_on() {
+    let text = "
+        start main.1 work
+        main fork main.1 @40 main
+        main R list =1 @50 put \"list->next = node;\"
+        main.1 W list =2 @51 take
+        main lock m @30 join
+        main R busy =1 @31 join \"while (busy)\"
+        main wait c via=32@join @60 plat_wait \"pthread_cond_wait(c, m)\"
+        main unlock m @60 plat_wait
+        main.1 W busy =0 @52 take
+        main blocked condition c @60
+        deadlocks";
+    let corpus = corpus(&[], &[text]);
+    let summary = corpus.get("failed-0").unwrap();
+    let view = View::new(&corpus, summary).unwrap();
+    let mut rows = view.run.events.iter();
+    let wait = rows.find(|(_, event)| event.kind == EventKind::Wait);
+    let read = checked_before(&view, wait.unwrap().0).unwrap();
+    assert_eq!(view.variable(read), "busy");
+}
