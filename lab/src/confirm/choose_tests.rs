@@ -366,6 +366,37 @@ fn an_interruption_within_the_steps_of_another_one_is_told() {
     assert_eq!(is_told(&tried(DONE, 1, 1, (17, 9))), (false, true));
 }
 
+/// Of two interruptions with which all fails and without which nothing does, the later one came of the earlier one.
+#[test]
+fn an_interruption_that_is_over_before_another_one_begins_is_told() {
+    let run = failing_run();
+    let tried = |(begins, complete): (u32, u32), with: u32| {
+        let outcomes = [(DONE, with, 0)];
+        let given = GivenOutcomes::of(&run, &outcomes);
+        let trial = given.experiment(&story(DONE), &Budget::unlimited());
+        let made = trial.expect("an outcome").made.expect("orders");
+        let made = Experiment {
+            begins: EventId(begins),
+            orders: Intervention {
+                complete: EventId(complete),
+                ..made.orders
+            },
+            ..made
+        };
+        TriedStory::new(made, &story(DONE), &run, &Decision::default())
+    };
+    let later = tried((8, 11), 30);
+    let is_told = |own: &TriedStory| {
+        (
+            own.is_better_than(Some(&later)),
+            later.is_better_than(Some(own)),
+        )
+    };
+    assert_eq!(is_told(&tried((2, 7), 30)), (true, false));
+    assert!(!is_told(&tried((2, 9), 30)).0);
+    assert!(!is_told(&tried((2, 7), 20)).0);
+}
+
 #[test]
 fn without_the_cause_nothing_fails() {
     let (told, _) = chosen(&[(HITS, 24, 4), (DONE, 25, 0)], &[]);

@@ -202,6 +202,17 @@ impl TriedStory {
             && !self.locations.is_disjoint(&other.locations)
     }
 
+    /// Is it an interruption that is cause enough, and over before the other one begins? What came after it came of it.
+    fn is_over_before(&self, other: &TriedStory) -> bool {
+        let (own, later) = (&self.experiment, &other.experiment);
+        self.is_interruption
+            && other.is_interruption
+            && own.evidence.is_cause()
+            && own.evidence.suffices()
+            && !self.spans_visits
+            && own.orders.complete < later.begins
+    }
+
     /// Is it an interruption without which nothing fails, and that lies within the steps of the other one, in a function which
     /// these call? What those have around it is how it comes about, or what comes of it.
     fn is_within(&self, other: &TriedStory) -> bool {
@@ -260,7 +271,11 @@ impl TriedStory {
                 || other.leads_to(self)
                 || self.only_adds_to(other) && more < BETTER;
         let is_better = more >= BETTER && !says_less
-            || (is_nearer || self.is_part_of(other) || is_of_one_visit) && more > -BETTER / 2.0
+            || (is_nearer
+                || self.is_part_of(other)
+                || is_of_one_visit
+                || self.is_over_before(other))
+                && more > -BETTER / 2.0
             || explains_all
             || is_within
             || leads_there
