@@ -1061,7 +1061,8 @@ fn runs_without_what_is_blamed_are_told_apart() {
     set_apart(&mut told, &runs);
     assert_eq!(told.runs_without, ["failed-2"]);
     let text = render::text(&told);
-    let says = "Fails so in failed-0 and 1 more. One more run fails there, but not so.";
+    let says =
+        "Fails so in failed-0 and 1 more. One more run fails there, which this does not explain.";
     assert!(
         text.split_whitespace()
             .collect::<Vec<_>>()

@@ -317,8 +317,8 @@ fn runs(explanation: &Explanation) -> String {
     };
     match without {
         0 => said,
-        1 => format!("{said} One more run fails{there}, but not so."),
-        without => format!("{said} {without} more runs fail{there}, but not so."),
+        1 => format!("{said} One more run fails{there}, which this does not explain."),
+        without => format!("{said} {without} more runs fail{there}, which this does not explain."),
     }
 }
 

@@ -66,11 +66,11 @@ impl Case<'_, '_> {
         if passes(Turn::RegionFirst) && passes(Turn::OthersFirst) {
             let other = interfering(self.explanation);
             self.says.push(format!(
-                "With {piece} made atomic it passes, whether {other} comes before or after."
+                "{} passed, whether {other} came before or after.",
+                uninterrupted(&piece)
             ));
         } else if passes(Turn::RegionFirst) && fails(Turn::OthersFirst).is_none() {
-            self.says
-                .push(format!("With {piece} made atomic it passes."));
+            self.says.push(format!("{} passed.", uninterrupted(&piece)));
         } else if fails(Turn::OthersFirst).is_some_and(|failed| failed.is_against)
             && passes(Turn::RegionFirst)
         {
@@ -78,7 +78,8 @@ impl Case<'_, '_> {
             self.explanation.region = None;
             let other = interfering(self.explanation);
             self.says.push(format!(
-                "With {piece} made atomic it passes only before {other}."
+                "{} passed only before {other}.",
+                uninterrupted(&piece)
             ));
         }
     }
@@ -115,8 +116,7 @@ impl Case<'_, '_> {
         {
             self.explanation.region = Some(region.clone());
             let piece = piece(self.explanation);
-            self.says
-                .push(format!("With {piece} made atomic it passes."));
+            self.says.push(format!("{} passed.", uninterrupted(&piece)));
         }
         Ok(PassedOrder {
             is_recorded: projection.recorded.is_some(),
@@ -287,4 +287,9 @@ pub(super) fn contradicts(explanation: &Explanation) -> Option<String> {
         }
         None => Some("no other schedules could be drawn with it and without it".to_owned()),
     }
+}
+
+/// Beginning of a sentence about the run that was executed so: others may take more.
+fn uninterrupted(piece: &str) -> String {
+    format!("Had {piece} not been interrupted, this run would have")
 }

@@ -422,7 +422,7 @@ fn fails_too(turn: Turn, says: &str, explanation: &Explanation) -> String {
     match turn {
         Turn::RegionFirst | Turn::OthersFirst => {
             format!(
-                "with {} made atomic it fails all the same",
+                "with {} uninterrupted it fails all the same",
                 piece(explanation)
             )
         }
