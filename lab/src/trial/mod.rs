@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 use unsnarl_core::{
-    Corpus, Explanation, FailurePlace,
+    Corpus, Explanation, FailurePlace, Verdict,
     facts::family,
     fixes::{self, Fix, FixKind, Trial, TrialVerdict, constraint},
 };
@@ -322,21 +322,33 @@ fn drop_refuted(explanation: &mut Explanation, matters: impl Fn(&Fix, &Trial) ->
     });
 }
 
-/// Makes waits and fixes in doubt that have not held when built reasons why they are not offered: of a wait no run and no text
-/// tells that the condition is the right one.
+/// Makes guesses that have not held when built reasons why they are not offered: waits, of which no run and no text tells that
+/// the condition is the right one, fixes in doubt, and fixes of a cause that is not confirmed where schedules did not fail
+/// without them either.
 fn drop_guesses(explanations: &mut [Explanation]) {
     for explanation in explanations {
+        let executed = explanation.executed.as_ref();
+        let is_confirmed = executed.is_some_and(|it| it.verdict == Verdict::Confirmed);
         let not_fixed = &mut explanation.not_fixed;
         explanation.fixes.retain(|fix| {
-            let held = |trial: &Trial| trial.built && trial.verdict == TrialVerdict::Holds;
-            let is_guess = fix.kind == FixKind::Wait || fix.doubt.is_some();
-            let stays = !is_guess || fix.tried.as_ref().is_some_and(held);
-            if !stays {
-                let doubt = fix.doubt.as_deref();
-                let why = doubt.unwrap_or("only building it can tell");
-                not_fixed.push(format!("{}: {why}", fix.title));
-            }
-            stays
+            let guess = guess(fix, is_confirmed);
+            not_fixed.extend(guess.iter().map(|why| format!("{}: {why}", fix.title)));
+            guess.is_none()
         });
     }
+}
+
+/// The reason why a fix is a guess, if it is one.
+fn guess(fix: &Fix, is_confirmed: bool) -> Option<String> {
+    let tried = fix.tried.as_ref();
+    if tried.is_some_and(|trial| trial.built && trial.verdict == TrialVerdict::Holds) {
+        return None;
+    }
+    if fix.kind == FixKind::Wait || fix.doubt.is_some() {
+        let doubt = fix.doubt.as_deref();
+        return Some(doubt.unwrap_or("only building it can tell").to_owned());
+    }
+    let shows_nothing = |trial: &&Trial| trial.schedules > 0 && trial.without == 0;
+    let trial = tried.filter(shows_nothing).filter(|_| !is_confirmed)?;
+    Some(trial.in_words())
 }
