@@ -234,7 +234,8 @@ pub(super) fn object_at(
     }
     sibling(source, function, line, name)?.ok_or_else(|| {
         let lock = facts::in_block(lock);
-        format!("nothing on line {line} names the lock `{lock}`")
+        let line = source.line_in_words(line);
+        format!("nothing on {line} names the lock `{lock}`")
     })
 }
 

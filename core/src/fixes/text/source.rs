@@ -1,11 +1,14 @@
 //! A source file with its syntax tree.
 
 use super::{EditRefusal, conditions, declared::DeclaredMutexes, locks::LockCalls};
+use crate::facts::basename;
 use std::{collections::BTreeSet, sync::Arc};
 use tree_sitter::{Node, Parser, Tree};
 
 /// A source file with its syntax tree.
 pub struct ParsedSource {
+    /// Name of the file, without its folder.
+    name: String,
     text: String,
     tree: Tree,
     is_cpp: bool,
@@ -64,6 +67,7 @@ impl ParsedSource {
             _ => better(text)?,
         };
         Some(ParsedSource {
+            name: basename(file).to_owned(),
             text: text.to_owned(),
             tree,
             is_cpp,
@@ -73,6 +77,11 @@ impl ParsedSource {
             left_out: Vec::new(),
         })
         .map(|source| source.with_lines_that_ran(&BTreeSet::new()))
+    }
+
+    /// A line in words, with the file's name.
+    pub fn line_in_words(&self, line: u32) -> String {
+        format!("line {line} of {}", self.name)
     }
 
     /// Adds the program's own functions and classes that lock.

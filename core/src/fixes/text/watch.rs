@@ -211,8 +211,11 @@ impl<'s> FileFunctions<'s> {
             && let Some(at) = self.leads_to(name, &self.locking)
         {
             // Objects of one class have locks of one name.
-            let lock = last_name(&self.mutex);
-            let takes = |at| format!("takes `{lock}` on line {at}, which may be the same lock");
+            let lock = match last_name(&self.mutex) {
+                "" => "a lock".to_owned(),
+                name => format!("`{name}`"),
+            };
+            let takes = |at| format!("takes {lock} on line {at}, which may be the same lock");
             return Err(match at {
                 (function, at) if function == name => {
                     format!("`{name}`, called on line {line}, {}", takes(at))
