@@ -352,3 +352,45 @@ fn guess(fix: &Fix, is_confirmed: bool) -> Option<String> {
     let trial = tried.filter(shows_nothing).filter(|_| !is_confirmed)?;
     Some(trial.in_words())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fix(schedules: u64, without: u64) -> Fix {
+        let trial = Trial {
+            schedules,
+            without,
+            ..Trial::not_run("none of them fails")
+        };
+        Fix {
+            tried: Some(trial),
+            ..Fix::edit(
+                FixKind::WidenSection,
+                "keep it".to_owned(),
+                Vec::new(),
+                String::new(),
+            )
+        }
+    }
+
+    #[test]
+    fn what_nothing_shows_to_help_is_a_guess_unless_the_cause_is_confirmed() {
+        let why = guess(&fix(75, 0), false);
+        assert_eq!(why.as_deref(), Some("not tried: none of them fails"));
+        assert_eq!(guess(&fix(75, 0), true), None);
+        assert_eq!(guess(&fix(75, 3), false), None);
+        // Nothing was executed.
+        assert_eq!(guess(&fix(0, 0), false), None);
+    }
+
+    #[test]
+    fn what_was_built_and_held_is_no_guess() {
+        let mut held = fix(75, 0);
+        let trial = held.tried.as_mut().unwrap();
+        trial.built = true;
+        trial.verdict = TrialVerdict::Holds;
+        held.doubt = Some("a run failed although it kept to it".to_owned());
+        assert_eq!(guess(&held, false), None);
+    }
+}

@@ -162,7 +162,7 @@ fn an_exit_status_is_told_and_can_be_expected() -> Result<()> {
     expects("0,2")?.exits(1)?.says(&["--expect-exit 3"])?;
     expects("3")?
         .exits(0)?
-        .says(&["3 passed", "record --expect-exit 3 --until"])?;
+        .says(&["3 passed", "record --expect-exit 3 --out expected --until"])?;
     let runs = workspace.runs_in("expected")?;
     let passed = runs.iter().find(|name| name.starts_with("passed"));
     let path = format!(

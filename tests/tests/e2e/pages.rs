@@ -66,7 +66,7 @@ fn is_explained_as_shown(page: &BugPage) -> Result<()> {
 /// built: names and numbers of runs.
 fn without_runs(text: &str) -> String {
     let paragraphs = text.split("\n\n").map(|paragraph| {
-        let paragraph = match paragraph.split_once("Fails so in") {
+        let paragraph = match paragraph.split_once("Fails so") {
             Some((before, _)) => format!("{}\n", before.trim_end()),
             None => paragraph.to_owned(),
         };
