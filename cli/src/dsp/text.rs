@@ -123,17 +123,8 @@ fn pictured(run: &str) -> String {
 
 /// Prints the picture of the only projection.
 pub fn print_svg(answers: &[&ProjectionAnswer]) -> Result<()> {
-    let projections = projections(answers)?;
-    match projections.as_slice() {
-        [only] => anstream::print!("{}", render::svg(&only.dsp)),
-        several => {
-            let runs: Vec<&str> = several.iter().map(|one| one.run.as_str()).collect();
-            bail!(
-                "a picture shows one way to fail, and there are {}\n  next: name a run of one: {}",
-                several.len(),
-                runs.join(", ")
-            )
-        }
+    for projection in projections(answers)? {
+        anstream::print!("{}", render::svg(&projection.dsp));
     }
     Ok(())
 }
