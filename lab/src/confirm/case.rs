@@ -78,8 +78,7 @@ impl Case<'_, '_> {
             self.explanation.region = None;
             let other = interfering(self.explanation);
             self.says.push(format!(
-                "{} passed only before {other}.",
-                uninterrupted(&piece)
+                "Had {piece} come before {other} without an interruption, this run would have passed."
             ));
         }
     }
