@@ -43,6 +43,7 @@ impl FailureDistances {
             run,
             orders,
             rows,
+            is_text: run.locations.iter().map(|name| is_text(name)).collect(),
             distance: BTreeMap::new(),
             queue: BinaryHeap::new(),
         };
@@ -86,8 +87,17 @@ struct SliceWalk<'a> {
     run: &'a Run,
     orders: &'a Orders,
     rows: &'a ThreadRows,
+    /// Which of the run's locations are constants, by id: asked for every read, often.
+    is_text: Vec<bool>,
     distance: BTreeMap<EventId, u32>,
     queue: BinaryHeap<Reverse<(u32, Reverse<EventId>)>>,
+}
+
+/// Returns whether a location is a constant, as the message of an assertion.
+fn is_text(location: &str) -> bool {
+    location.starts_with(".rodata")
+        || location.contains("__PRETTY_FUNCTION__")
+        || location.contains("__func__")
 }
 
 impl SliceWalk<'_> {
@@ -101,10 +111,8 @@ impl SliceWalk<'_> {
 
     /// Returns whether the row reads a constant, as that of a failed assertion's message.
     fn is_text(&self, row: EventId) -> bool {
-        let name = self.run.location(self.location(row));
-        name.starts_with(".rodata")
-            || name.contains("__PRETTY_FUNCTION__")
-            || name.contains("__func__")
+        let at = self.location(row).index();
+        self.is_text.get(at).copied().unwrap_or(false)
     }
 
     /// Returns whether the row reads a block that was allocated on the failing line, as that of an exception which is thrown

@@ -64,7 +64,7 @@ use text::{
     declared::DeclaredMutexes,
     source::ParsedSource,
 };
-use unsnarl_trace::{EventId, OrderMode, Outcome, Run, SiteRow};
+use unsnarl_trace::{EventId, OrderMode, Outcome, Run, SiteRow, meta::is_system};
 
 /// Fixes found for one explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -405,7 +405,9 @@ impl<'a> Files<'a> {
         let seen = lock_calls::PairedLockCalls::of(runs);
         let ran = lines_that_ran(runs);
         let none = BTreeSet::new();
-        let parsed = sources.iter().filter_map(|(file, text)| {
+        // Nothing is changed in the headers of the compiler, and the locks in them have names of their own.
+        let of_user = sources.iter().filter(|(file, _)| !is_system(file));
+        let parsed = of_user.filter_map(|(file, text)| {
             let ran = ran.get(file.as_str()).unwrap_or(&none);
             let source = ParsedSource::parse(file, text)?.with_lines_that_ran(ran);
             let lock_calls = seen.in_file(file, &source);

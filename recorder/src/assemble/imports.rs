@@ -66,7 +66,11 @@ impl Imports {
         };
         let mut returns = Vec::new();
         for (start, bytes) in &self.code {
-            for (address, window) in (*start..).zip(bytes.windows(7)) {
+            for at in memchr::memchr2_iter(CALL, CALL_THROUGH[0], bytes) {
+                let Some(window) = bytes.get(at..at + 7) else {
+                    break;
+                };
+                let address = start + at as u64;
                 let direct = called(window, address)
                     .filter(|to| inside(*to) || self.stubs.contains_key(&(to / STUB * STUB)));
                 let length = direct.map(|_| 5).or_else(|| indirect_call(window));

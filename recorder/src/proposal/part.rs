@@ -34,8 +34,12 @@ pub(super) fn bytes(proposal: &Proposal, names: &ThreadNames, sites: &ModuleSite
     part.names(names, &first);
     part.code(&sites.code);
     wanted.iter().for_each(|site| part.u32(*site));
-    part.bytes.resize(part.layout.end as usize, 0);
-    part.bytes
+    // Where threads stand is written by the runtime.
+    let mut bytes = vec![0; part.layout.end as usize];
+    if let Some(written) = bytes.get_mut(..part.bytes.len()) {
+        written.copy_from_slice(&part.bytes);
+    }
+    bytes
 }
 
 /// An [`Entry`] in the making.
@@ -147,7 +151,7 @@ impl LogPart {
         let stands = table(wanted, wanted_len, size_of::<u32>());
         let end = table(stands, MAX_THREADS, size_of::<Stand>());
         LogPart {
-            bytes: Vec::with_capacity(end as usize),
+            bytes: Vec::with_capacity(stands as usize),
             layout: TableOffsets {
                 entries,
                 names,

@@ -22,6 +22,9 @@ struct Condition<'t> {
 
 /// The bytes that are excluded, given the executed lines of the file.
 pub fn left_out(source: &ParsedSource, ran: &BTreeSet<u32>) -> Vec<Range<usize>> {
+    if !source.text().contains('#') {
+        return Vec::new();
+    }
     let all = conditions(source);
     let defined = defines(source);
     let mut known: BTreeMap<&str, BTreeSet<bool>> = BTreeMap::new();

@@ -238,7 +238,7 @@ pub fn lines(node: Node<'_>) -> std::ops::RangeInclusive<u32> {
 pub fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor)
-        .filter(|child| child.kind() != "comment")
+        .filter(|child| !(child.is_extra() && child.kind() == "comment"))
         .collect()
 }
 
