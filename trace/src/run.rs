@@ -186,6 +186,18 @@ impl Events {
         (0..self.len() as u32).filter_map(|i| Some((EventId(i), self.get(EventId(i))?)))
     }
 
+    /// The events for whose ids `is_wanted` holds, as rows: the columns that it looks at are all that is read of the others.
+    pub fn select(
+        &self,
+        is_wanted: impl Fn(EventId) -> bool,
+    ) -> impl Iterator<Item = (EventId, Event)> + '_ {
+        let ids: Vec<EventId> = (0..self.len() as u32)
+            .map(EventId)
+            .filter(|id| is_wanted(*id))
+            .collect();
+        ids.into_iter().filter_map(|id| Some((id, self.get(id)?)))
+    }
+
     /// The `thread` column: [`ThreadId`]s.
     pub fn threads(&self) -> &[u16] {
         &self.thread

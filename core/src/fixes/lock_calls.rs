@@ -116,9 +116,10 @@ impl PairedLockCalls {
 /// Rows at which waits on conditions release locks and reacquire them.
 pub(super) fn of_waits(run: &Run) -> BTreeSet<EventId> {
     let (mut found, mut last) = (BTreeSet::new(), BTreeMap::new());
-    for (row, event) in run.events.iter() {
-        let before = last.insert(event.thread, (row, event.kind));
-        match (before, event.kind) {
+    for row in (0..run.events.len() as u32).map(EventId) {
+        let kind = run.events.kind(row);
+        let before = last.insert(run.events.thread(row), (row, kind));
+        match (before, kind) {
             (Some((_, EventKind::Wait)), EventKind::Unlock) => drop(found.insert(row)),
             (Some((lock, EventKind::Lock)), EventKind::Wake) => drop(found.insert(lock)),
             _ => {}

@@ -555,8 +555,8 @@ impl<'a> SectionWalk<'a> {
 
 fn rows(run: &Run) -> BTreeMap<u16, Vec<u32>> {
     let mut rows: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
-    for (row, event) in run.events.iter() {
-        rows.entry(event.thread.0).or_default().push(row.0);
+    for (row, thread) in (0..).zip(run.events.threads()) {
+        rows.entry(*thread).or_default().push(row);
     }
     rows
 }

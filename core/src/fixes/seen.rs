@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use unsnarl_trace::{Event, EventId, EventKind, Location, Outcome, Run};
+use unsnarl_trace::{Event, EventId, EventKind, Location, LocationId, Outcome, Run};
 
 /// Bound on the events of all runs together; beyond it fewer runs are examined.
 const MOST_EVENTS: usize = 4_000_000;
@@ -126,15 +126,15 @@ pub(super) fn within_bounds(runs: &[(String, Arc<Run>)]) -> Vec<&Run> {
 pub(super) fn shared(run: &Run, families: &BTreeSet<String>) -> Vec<(EventId, Event)> {
     let lives = Lives::of(run);
     let named = run.locations.iter_enumerated();
-    let wanted: BTreeSet<u32> = named
+    let wanted: BTreeSet<LocationId> = named
         .filter(|(_, name)| families.contains(&family(name)))
-        .map(|(id, _)| id.0)
+        .map(|(id, _)| id)
         .collect();
-    let rows = run.events.iter().filter(|(_, event)| {
-        (event.kind.is_access() || event.kind == EventKind::Free)
-            && wanted.contains(&event.location.0)
-    });
-    let rows: Vec<(EventId, Event)> = rows.collect();
+    let is_use = |row: EventId| {
+        let kind = run.events.kind(row);
+        (kind.is_access() || kind == EventKind::Free) && wanted.contains(&run.events.location(row))
+    };
+    let rows: Vec<(EventId, Event)> = run.events.select(is_use).collect();
     let mut users: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
     for (_, event) in &rows {
         let own = users.entry(event.location.0).or_default();
@@ -174,7 +174,8 @@ impl Lives {
             begin: BTreeMap::new(),
             end: BTreeMap::new(),
         };
-        for (row, event) in run.events.iter() {
+        let of_threads = |row| matches!(run.events.kind(row), EventKind::Fork | EventKind::Join);
+        for (row, event) in run.events.select(of_threads) {
             let Some(other) = other_thread(event.value) else {
                 continue;
             };
