@@ -248,15 +248,22 @@ fn only_read(lock: &str) -> String {
     format!("All of these accesses hold `{lock}`, but for reading only, which lets others in.")
 }
 
-/// Sentence about the lock of a section that its thread releases, and holds again at a later access: the function that does
-/// both is to blame, which may be one that is called in between.
+/// Sentence about the lock of a section that its thread releases, and holds again at a later access. It names the function
+/// whose own section this was, by itself or through functions that lock for it. A caller of functions with sections of their
+/// own releases nothing: it only does not hold the lock in between.
 pub(super) fn released_between(view: &View, section: &Section, later: EventId) -> String {
     let mut again = view.orders.locks_held(later).into_iter();
     let again = again.find(|other| other.lock == section.lock);
     let taken = again.map_or(later, |again| again.acquired);
-    let whose = enclosing(view, section.released.unwrap_or(section.acquired), taken);
+    let released = section.released.unwrap_or(section.acquired);
+    let whose = enclosing(view, released, taken);
     let lock = lock_name(view, section);
-    format!("Both accesses hold `{lock}`, but {whose} releases it between them.")
+    match enclosing(view, section.acquired, released) == whose {
+        true => format!("Both accesses hold `{lock}`, but {whose} releases it between them."),
+        false => format!(
+            "Both accesses hold `{lock}`, but {whose} does not hold it from one to the other."
+        ),
+    }
 }
 
 /// The last wait on a condition variable between the two accesses of one thread.
