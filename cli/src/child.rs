@@ -5,6 +5,7 @@ use crate::{arguments::RecordArguments, message, record::built_for};
 use anyhow::{Result, bail};
 use std::{ffi::OsStr, path::Path, sync::atomic::AtomicBool};
 use unsnarl_recorder::{
+    build_command,
     launch::parent::{ParentProgram, StartedProgram, Trial},
     target::{self, Target, TargetError},
 };
@@ -24,7 +25,7 @@ pub fn find(arguments: &RecordArguments, directory: &Path, stop: &AtomicBool) ->
     let named = target::open_built_for(built_for(arguments.strategy), &name, directory);
     let wants_child = arguments.record_child.is_some();
     match named {
-        Err(TargetError::Script(_) | TargetError::NotInstrumented(_)) => {}
+        Err(TargetError::Script(_) | TargetError::NotInstrumented { .. }) => {}
         Ok(_) | Err(TargetError::ForPath(_) | TargetError::NotForPath(_)) if wants_child => {}
         Ok(target) => {
             let parent = None;
@@ -69,7 +70,7 @@ fn started(
         bail!("stopped before anything was recorded");
     }
     if programs.is_empty() {
-        bail!(none(parent, arguments, finished.timed_out));
+        bail!(none(parent, arguments, directory, finished.timed_out));
     }
     let wanted = arguments.record_child.as_deref();
     let is_wanted = |program: &&StartedProgram| {
@@ -100,7 +101,12 @@ fn is_called(program: &Path, name: &OsStr, directory: &Path) -> bool {
 }
 
 /// The message for a command that starts no instrumented program.
-fn none(parent: &ParentProgram, arguments: &RecordArguments, timed_out: bool) -> String {
+fn none(
+    parent: &ParentProgram,
+    arguments: &RecordArguments,
+    directory: &Path,
+    timed_out: bool,
+) -> String {
     let name = parent.name();
     if timed_out {
         return format!(
@@ -110,8 +116,9 @@ fn none(parent: &ParentProgram, arguments: &RecordArguments, timed_out: bool) ->
     }
     format!(
         "{name} was not built for recording, and starts no program that was\n  \
-         next: build the program with `unsnarl cc` (as in CC=\"unsnarl cc\" make); where {name} uses a program that runs already, as a client \
+         next: build the program with `unsnarl cc` (as in {}); where {name} uses a program that runs already, as a client \
          does, let it be the driver: unsnarl record --driver {} -- PROGRAM",
+        build_command::example(&parent.path, directory),
         shell::word(Path::new(&shell::command(&arguments.command)))
     )
 }

@@ -4,13 +4,16 @@ use crate::arguments::OutputFormat;
 use anyhow::Result;
 use serde::Serialize;
 use std::{collections::BTreeMap, path::Path, process::ExitCode};
-use unsnarl_recorder::modelled::{CallCoverage, Gap, PartCoverage, is_cpp};
+use unsnarl_recorder::{
+    build_command,
+    modelled::{CallCoverage, Gap, PartCoverage, is_cpp},
+};
 
 /// Prints the calls of a program. The status is 1 when some that wait or synchronize are not modelled.
 pub fn run(program: &Path, format: OutputFormat) -> Result<ExitCode> {
     let coverage = CallCoverage::of(program)?;
     match format {
-        OutputFormat::Text => print(&coverage),
+        OutputFormat::Text => print(&coverage, program),
         OutputFormat::Json => {
             anstream::println!("{}", serde_json::to_string_pretty(&document(&coverage))?);
         }
@@ -18,7 +21,7 @@ pub fn run(program: &Path, format: OutputFormat) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!coverage.is_whole())))
 }
 
-fn print(coverage: &CallCoverage) {
+fn print(coverage: &CallCoverage, program: &Path) {
     for part in &coverage.parts {
         print_part(part);
     }
@@ -29,7 +32,8 @@ fn print(coverage: &CallCoverage) {
     }
     if !coverage.is_instrumented {
         outln!(
-            "the program was not built for recording\n  next: build it with `unsnarl cc` (as in CC=\"unsnarl cc\" make)"
+            "the program was not built for recording\n  next: build it with `unsnarl cc` (as in {})",
+            build_command::example(program, Path::new("."))
         );
     }
     if coverage.is_whole() {

@@ -8,6 +8,7 @@
 //!   schedule of a run and compares.
 //! * [`permit`] decides whether a program may be executed; launching demands its word.
 //! * [`shard`] divides a campaign, or a suite, among machines.
+//! * [`build_command`] says how a program is built for recording.
 //! * [`suite`] finds the cases of test programs and records each by itself.
 //! * [`program`] reads the program model out of what the compiler says.
 //! * [`proposal`] runs it by a schedule that somebody proposes.
@@ -15,6 +16,7 @@
 //! This crate explains nothing and knows no editor.
 
 pub mod assemble;
+pub mod build_command;
 mod digest;
 pub mod launch;
 pub mod log;

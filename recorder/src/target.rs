@@ -2,6 +2,7 @@
 
 use crate::{
     assemble::{Instrumented, ProgramDebugInfo, ProgramError},
+    build_command,
     wrapper::build::BuildKind,
     wrapper::compiler::{in_path, is_executable},
 };
@@ -65,9 +66,14 @@ pub enum TargetError {
     NotForPath(String),
     /// The program is not instrumented.
     #[error(
-        "{0} was not built for recording\n  next: build it with `unsnarl cc` (as in CC=\"unsnarl cc\" make), then record again"
+        "{name} was not built for recording\n  next: build it with `unsnarl cc` (as in {example}), then record again"
     )]
-    NotInstrumented(String),
+    NotInstrumented {
+        /// The program.
+        name: String,
+        /// A command that builds it.
+        example: &'static str,
+    },
 }
 
 /// Finds the program that a command names and checks that it can be recorded, by any strategy but `path`.
@@ -103,7 +109,12 @@ pub fn open_built_for(
         Instrumented::ByUnsnarl => return Err(TargetError::NotForPath(shown)),
         Instrumented::ForPath => return Err(TargetError::ForPath(shown)),
         Instrumented::ByLibtsan => return Err(TargetError::Libtsan(shown)),
-        Instrumented::No => return Err(TargetError::NotInstrumented(shown)),
+        Instrumented::No => {
+            return Err(TargetError::NotInstrumented {
+                name: shown,
+                example: build_command::example(&path, directory),
+            });
+        }
     }
     let mut warnings = Vec::new();
     if !program.has_debug_info() {
@@ -179,7 +190,7 @@ mod tests {
         ));
         assert!(matches!(
             refusal("/bin/ls", folder.path()),
-            TargetError::NotInstrumented(_)
+            TargetError::NotInstrumented { .. }
         ));
         let hint = refusal("unsnarl-script", folder.path()).to_string();
         assert!(hint.contains("./unsnarl-script"), "{hint}");

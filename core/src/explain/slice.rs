@@ -87,7 +87,7 @@ struct SliceWalk<'a> {
     run: &'a Run,
     orders: &'a Orders,
     rows: &'a ThreadRows,
-    /// Which of the run's locations are constants, by id: asked for every read, often.
+    /// The constants among the run's locations, by id: asked for every read, often.
     is_text: Vec<bool>,
     distance: BTreeMap<EventId, u32>,
     queue: BinaryHeap<Reverse<(u32, Reverse<EventId>)>>,
