@@ -33,6 +33,10 @@ pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
         all.push(nested(case, wait, &holds)?);
     }
     match all.as_slice() {
+        [one] if one.held_lock == one.wanted_lock => Err(format!(
+            "the thread that waits for `{}` holds it itself, since line {}: what line {} calls would have to be called without it",
+            one.held_lock, one.held, one.wanted
+        )),
         [one, other] => two(case, one, other),
         _ => ring(case, &all),
     }

@@ -798,3 +798,34 @@ fn a_fix_of_lock_orders_is_tried_as_an_order_of_locks() {
         "{why}"
     );
 }
+
+#[test]
+fn a_thread_that_waits_for_itself_needs_another_fix_than_an_order_of_locks() {
+    let source = "\
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int shown;
+static void show(void)
+{
+    pthread_mutex_lock(&m);
+    shown = 1;
+    pthread_mutex_unlock(&m);
+}
+static void *work(void *arg)
+{
+    pthread_mutex_lock(&m);
+    show();
+    pthread_mutex_unlock(&m);
+    return arg;
+}
+";
+    let text = "\
+start main.1 work
+main.1 lock m @12 work
+main.1 blocked lock m via=13@work @6 show
+deadlocks
+";
+    let offered = offered_of(&[("deadlocked-1", text)], source);
+    let why = "the thread that waits for `m` holds it itself, since line 12: what line 13 calls would have to be called without it";
+    assert!(offered.refused.iter().any(|one| one == why), "{offered:?}");
+}
