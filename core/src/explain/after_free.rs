@@ -28,6 +28,7 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     let did = match view.event(used).kind {
         EventKind::Free | EventKind::Failure => "freed it again",
         EventKind::Lock | EventKind::SharedLock => "locked it",
+        EventKind::Rmw => "updated it",
         kind if kind.reads() => "read it",
         kind if kind.writes() => "wrote it",
         _ => "used it",

@@ -13,7 +13,7 @@ use crate::{
     orders::Section,
     pairs::Triple,
 };
-use unsnarl_trace::{EventId, EventKind};
+use unsnarl_trace::{EventId, EventKind, Location};
 
 /// Explains a triple on one location.
 pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
@@ -201,13 +201,7 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
     }
     if let Some(section) = first.iter().find(|s| has(&second, s) && !has(&remote, s)) {
         if let Some(other) = remote.first() {
-            return format!(
-                "{} holds `{}`, but {} holds `{}`: different locks.",
-                view.words(triple.first),
-                lock_name(view, section),
-                view.words(triple.remote),
-                lock_name(view, other)
-            );
+            return different_locks(view, (triple.first, section), (triple.remote, other));
         }
         let at = line(&view.place(triple.remote), &view.place(triple.first));
         return format!(
@@ -240,6 +234,27 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
             "Each access is atomic, but the two together are not.".to_owned()
         }
         _ => String::new(),
+    }
+}
+
+/// Sentence about two threads that hold a lock each. Where the source calls both by one name (`bucket->lock`), only the
+/// objects distinguish them.
+fn different_locks(
+    view: &View,
+    (own, section): (EventId, &Section),
+    (remote, other): (EventId, &Section),
+) -> String {
+    let (name, others) = (lock_name(view, section), lock_name(view, other));
+    let (who, whose) = (view.words(own), view.words(remote));
+    if name != others {
+        return format!("{who} holds `{name}`, but {whose} holds `{others}`: different locks.");
+    }
+    let object = |of: &Section| Location::in_words(view.run.location(of.lock));
+    match (object(section), object(other)) {
+        (one, another) if one != another => format!(
+            "{who} and {whose} hold a `{name}` each, but not the same one: the first is {one}, the second {another}."
+        ),
+        _ => format!("{who} and {whose} hold a `{name}` each, but not the same one."),
     }
 }
 

@@ -145,6 +145,7 @@ fn detail(view: &View, early: EventId, late: EventId, name: &str) -> String {
     };
     let (second, late_value) = match (view.update_in_words(late), view.event(late).kind.reads()) {
         (Some(update), _) => ("updated", format!(" {update}")),
+        (None, _) if view.event(late).kind == EventKind::Rmw => ("updated", String::new()),
         (None, true) => ("read", String::new()),
         (None, false) => ("set", view.equals(late).replacen(" =", " to", 1)),
     };

@@ -431,6 +431,69 @@ fn wakeup_that_came_before_the_wait() {
 }
 
 #[test]
+fn an_update_of_freed_memory_is_told_as_one() {
+    let text = r#"
+        start main.1 worker
+        main alloc `heap(a.c:20 by main #0)` =16 @20 main "job = malloc(sizeof *job);"
+        main free `heap(a.c:20 by main #0)` @40 main "free(job);"
+        main.1 rmw `heap(a.c:20 by main #0)+8` size=4 3688618971->3688618972 @31 worker "atomic_fetch_add(&job->users, 1);"
+        main.1 fails @32 segmentation fault
+    "#;
+    check(
+        &[],
+        &[text],
+        expect![[r#"
+        error: `*job` was freed while worker (main.1) still used it
+          main freed it at test.c:40 before worker (main.1) updated it at line 31.
+
+           main    test.c:40  free(job);                         frees the block       <- too early
+           main.1  test.c:31  atomic_fetch_add(&job->users, 1);  updates freed memory  after it was freed
+           main.1  test.c:32                                     fails
+
+          Nothing orders the two.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]],
+    );
+}
+
+#[test]
+fn different_locks_of_one_name_are_told_apart() {
+    let of_bucket = |part: &str, bucket: u32| {
+        let lock = format!("lock `heap(bank.c:20 by main #0)[{bucket}].lock` @");
+        part.replace("lock account.lock @", &lock)
+            .replace("&account.lock", "&b->lock")
+    };
+    let (look, take, deposit) = (
+        of_bucket(LOOK, 2),
+        of_bucket(TAKE, 2),
+        of_bucket(DEPOSIT, 3),
+    );
+    let fails = play(&[
+        (FORKS, 0, 0),
+        (&look, 300, 0),
+        (&deposit, 300, 500),
+        (&take, 0, 250),
+        (CHECK, 250, 0),
+        (FAILS, 0, 0),
+    ]);
+    check(&[], &[&fails], expect![[r#"
+        error: another thread's update of `account.balance` was lost
+          cash_machine (main.2) read account.balance = 300 at bank.c:49 and wrote 250 at line 57;
+          in between payroll (main.1) wrote 500 at bank.c:41.
+
+           main.2  bank.c:49  long available = account.balance;            reads 300
+           main.1  bank.c:41  account.balance += amount;                   writes 500        <- in between
+           main.2  bank.c:57  account.balance = available - amount - fee;  writes 250        500 is lost
+           main    bank.c:79  assert(account.balance == 450);              reads 250, fails
+
+          cash_machine (main.2) and payroll (main.1) hold a `b->lock` each, but not the same one.
+          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+          Note: There is no passing run to compare with.
+    "#]]);
+}
+
+#[test]
 fn use_after_free() {
     let text = r#"
         start main.1 worker

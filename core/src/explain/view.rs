@@ -6,7 +6,7 @@ use crate::{
     claims::{Operation, Visit},
     corpus::{Corpus, RunSummary},
     explanation::{FailurePlace, Place, Role, SiteMark, Step},
-    facts::{self, ToldValue},
+    facts::{self, ToldValue, ValueKind},
     failed,
     mining::trace::line_hash,
     orders::{HappensBefore, Orders},
@@ -220,7 +220,8 @@ impl<'a> View<'a> {
     pub fn update_in_words(&self, row: EventId) -> Option<String> {
         let is_update = self.event(row).kind == EventKind::Rmw;
         let (old, new) = (self.read_value(row)?, self.value(row)?);
-        is_update.then(|| format!("from {old} to {new}"))
+        let is_known = new.kind != ValueKind::Freed;
+        (is_update && is_known).then(|| format!("from {old} to {new}"))
     }
 
     /// Operation of a row, as claims name it.
@@ -250,7 +251,7 @@ impl<'a> View<'a> {
         }
         let new = self.value(row)?;
         Some(match (event.kind, event.old) {
-            (EventKind::Rmw, Some(_)) => {
+            (EventKind::Rmw, Some(_)) if new.kind != ValueKind::Freed => {
                 let old = facts::old_value(&self.run, &event);
                 let old = old.map_or(String::new(), |old| old.text);
                 ToldValue::new(format!("{old} to {new}"), new.kind)

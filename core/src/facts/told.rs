@@ -71,10 +71,12 @@ pub fn value(run: &Run, event: &Event, pointer: bool) -> Option<ToldValue> {
     }
 }
 
-/// The value of a row as [`value`] gives it, or the words for what a block holds that was freed before the row.
+/// The value of a row as [`value`] gives it, or the words for what a block holds that was freed before the row, and for what
+/// an update makes of that.
 pub fn value_at(run: &Run, row: EventId, pointer: bool) -> Option<ToldValue> {
     let event = run.events.event(row);
-    if is_left_by_free(event.value, event.size) && is_freed(run, row) {
+    let is_left = |value| is_left_by_free(value, event.size);
+    if (is_left(event.value) || is_left(event.old.map(Value::Bits))) && is_freed(run, row) {
         return Some(ToldValue::new("freed memory", ValueKind::Freed));
     }
     value(run, &event, pointer)
@@ -83,14 +85,13 @@ pub fn value_at(run: &Run, row: EventId, pointer: bool) -> Option<ToldValue> {
 /// Returns whether a row's block was freed before it, and not allocated again.
 fn is_freed(run: &Run, row: EventId) -> bool {
     let block = run.block(run.events.location(row));
-    let changes = run.events.iter().filter(|(other, event)| {
-        *other < row
-            && matches!(event.kind, EventKind::Alloc | EventKind::Free)
-            && run.block(event.location) == block
+    let kind = |row: u32| run.events.kind(EventId(row));
+    let mut before = (0..row.0).rev();
+    let last = before.find(|&other| {
+        matches!(kind(other), EventKind::Alloc | EventKind::Free)
+            && run.block(run.events.location(EventId(other))) == block
     });
-    changes
-        .last()
-        .is_some_and(|(_, event)| event.kind == EventKind::Free)
+    last.is_some_and(|last| kind(last) == EventKind::Free)
 }
 
 /// The value that a read-modify-write read, in words. None when it was not recorded.
