@@ -118,7 +118,7 @@ fn none(
         "{name} was not built for recording, and starts no program that was\n  \
          next: build the program with `unsnarl cc` (as in {}); where {name} uses a program that runs already, as a client \
          does, let it be the driver: unsnarl record --driver {} -- PROGRAM",
-        build_command::example(&parent.path, directory),
+        build_command::for_recording(&parent.path, directory),
         shell::word(Path::new(&shell::command(&arguments.command)))
     )
 }

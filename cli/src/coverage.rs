@@ -33,7 +33,7 @@ fn print(coverage: &CallCoverage, program: &Path) {
     if !coverage.is_instrumented {
         outln!(
             "the program was not built for recording\n  next: build it with `unsnarl cc` (as in {})",
-            build_command::example(program, Path::new("."))
+            build_command::for_recording(program, Path::new("."))
         );
     }
     if coverage.is_whole() {

@@ -4,7 +4,6 @@
 //!
 //! This crate reads no arguments and prints nothing; nothing is executed without a [`permission::Word`].
 
-pub mod build_command;
 pub mod cancel;
 pub mod compiles;
 pub mod confirm;

@@ -8,7 +8,7 @@
 //!   schedule of a run and compares.
 //! * [`permit`] decides whether a program may be executed; launching demands its word.
 //! * [`shard`] divides a campaign, or a suite, among machines.
-//! * [`build_command`] says how a program is built for recording.
+//! * [`build_command`] says how a program is built, for recording and in a copy of its project.
 //! * [`suite`] finds the cases of test programs and records each by itself.
 //! * [`program`] reads the program model out of what the compiler says.
 //! * [`proposal`] runs it by a schedule that somebody proposes.

@@ -72,7 +72,7 @@ pub enum TargetError {
         /// The program.
         name: String,
         /// A command that builds it.
-        example: &'static str,
+        example: String,
     },
 }
 
@@ -112,7 +112,7 @@ pub fn open_built_for(
         Instrumented::No => {
             return Err(TargetError::NotInstrumented {
                 name: shown,
-                example: build_command::example(&path, directory),
+                example: build_command::for_recording(&path, directory),
             });
         }
     }

@@ -8,8 +8,11 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
-use unsnarl_lab::{build_command::build_command, edited::edited};
-use unsnarl_recorder::target::{self, Target};
+use unsnarl_lab::edited::edited;
+use unsnarl_recorder::{
+    build_command,
+    target::{self, Target},
+};
 
 /// Folder of the copies, one per fix.
 const COPIES: &str = ".unsnarl/verify";
@@ -63,7 +66,7 @@ pub fn build(chosen: &ChosenFix, command: &str) -> Result<Built> {
             "`{command}` made the same program again, so it does not build from the copy in {}\n  \
              next: give a command that names its files from the current folder, such as {}",
             root.display(),
-            build_command(meta)
+            build_command::in_a_copy(meta)
         );
     }
     Ok(Built {

@@ -13,13 +13,13 @@ use unsnarl_core::{
     fixes::{Fix, Trial, constraint},
 };
 use unsnarl_lab::{
-    build_command::build_command,
     load::{self, Loaded},
     offer,
     pipeline::proposers,
     sources::sources,
     trial::Failures,
 };
+use unsnarl_recorder::build_command;
 use unsnarl_trace::Run;
 
 /// A fix with its explanation.
@@ -60,7 +60,7 @@ impl ChosenFix {
 
     /// The command that verifies the fix by building it.
     pub fn built(&self) -> String {
-        let build = build_command(&self.run.1.meta);
+        let build = build_command::in_a_copy(&self.run.1.meta);
         format!("unsnarl verify {} --build \"{build}\"", self.name())
     }
 }
@@ -192,7 +192,7 @@ fn chosen(
         bail!(
             "the runs and sources do not lead to {} any more\n  next: unsnarl explain, or --build \"{}\" (the command that builds the program)",
             explanation.name_of(&fix),
-            build_command(&run.1.meta)
+            build_command::in_a_copy(&run.1.meta)
         );
     }
     Ok(ChosenFix {

@@ -477,7 +477,10 @@ fn different_locks_of_one_name_are_told_apart() {
         (CHECK, 250, 0),
         (FAILS, 0, 0),
     ]);
-    check(&[], &[&fails], expect![[r#"
+    check(
+        &[],
+        &[&fails],
+        expect![[r#"
         error: another thread's update of `account.balance` was lost
           cash_machine (main.2) read account.balance = 300 at bank.c:49 and wrote 250 at line 57;
           in between payroll (main.1) wrote 500 at bank.c:41.
@@ -490,7 +493,8 @@ fn different_locks_of_one_name_are_told_apart() {
           cash_machine (main.2) and payroll (main.1) hold a `b->lock` each, but not the same one.
           Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
           Note: There is no passing run to compare with.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -76,7 +76,8 @@ pub fn value(run: &Run, event: &Event, pointer: bool) -> Option<ToldValue> {
 pub fn value_at(run: &Run, row: EventId, pointer: bool) -> Option<ToldValue> {
     let event = run.events.event(row);
     let is_left = |value| is_left_by_free(value, event.size);
-    if (is_left(event.value) || is_left(event.old.map(Value::Bits))) && is_freed(run, row) {
+    let is_made_of_it = event.kind == EventKind::Rmw && is_left(event.old.map(Value::Bits));
+    if (is_left(event.value) || is_made_of_it) && is_freed(run, row) {
         return Some(ToldValue::new("freed memory", ValueKind::Freed));
     }
     value(run, &event, pointer)

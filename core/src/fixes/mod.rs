@@ -433,11 +433,12 @@ impl<'a> Files<'a> {
 
     fn get(&self, file: &str) -> Result<&ParsedSource, EditRefusal> {
         let source = self.parsed.get(file);
-        source.ok_or_else(|| {
-            format!(
+        source.ok_or_else(|| match is_system(file) {
+            true => format!("{} belongs to the compiler", basename(file)),
+            false => format!(
                 "the text of {} is not the one that was recorded",
                 basename(file)
-            )
+            ),
         })
     }
 

@@ -9,7 +9,7 @@ pub use case::{Failures, FixCase};
 pub use explore::{ExploreLimits, Searched, explore, job};
 
 use self::built::Building;
-use crate::{Executing, build_command::build_command, offer, permission, sources};
+use crate::{Executing, offer, permission, sources};
 use anyhow::{Context, Result, bail};
 use std::{
     collections::BTreeSet,
@@ -21,7 +21,7 @@ use unsnarl_core::{
     facts::family,
     fixes::{self, Fix, FixKind, Trial, TrialVerdict, constraint},
 };
-use unsnarl_recorder::{permit::ExecutionInputs, record::Observed, target};
+use unsnarl_recorder::{build_command, permit::ExecutionInputs, record::Observed, target};
 use unsnarl_trace::{OrderMode, Run, RunMeta, input::RunInput};
 
 /// Preemptions, schedules and random schedules of a trial. They limit it, so that it comes out the same each time; the
@@ -176,7 +176,7 @@ fn explored(
         });
     }
     let searched = search(name, &mut cases, with, time)?;
-    let build = build_command(&run_named(name, with)?.meta);
+    let build = build_command::in_a_copy(&run_named(name, with)?.meta);
     let trials = cases.iter().zip(&of_all).map(|(case, ((one, _), at))| {
         let trial = match case.is_without() {
             true => Trial::not_run(only_built(one, *at, &build)),

@@ -237,6 +237,7 @@ pub fn lines(node: Node<'_>) -> std::ops::RangeInclusive<u32> {
 /// Named children, without comments.
 pub fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
     let mut cursor = node.walk();
+    // The kind is a text: it is asked for only where the node may be a comment.
     node.named_children(&mut cursor)
         .filter(|child| !(child.is_extra() && child.kind() == "comment"))
         .collect()
