@@ -102,14 +102,6 @@ pub(crate) fn common_sites(run: &Run, first: EventId, second: EventId) -> Option
     (a == b || function(a) == function(b)).then_some((a, b))
 }
 
-/// Returns whether the second row belongs to another visit of the same lines, as in the next iteration of a loop.
-pub(crate) fn comes_again(run: &Run, first: EventId, second: EventId) -> bool {
-    common_sites(run, first, second).is_some_and(|(a, b)| {
-        let (of_a, of_b) = (run.meta.site(a), run.meta.site(b));
-        of_b.line < of_a.line || a == b && !is_update(run, first, second)
-    })
-}
-
 /// Returns whether the rows are in one function that was called twice, from two places of the function that leads to both.
 pub(crate) fn is_called_twice(run: &Run, first: EventId, second: EventId) -> bool {
     let own = |row: EventId| run.meta.site(run.events.site(row)).function.as_str();
@@ -119,7 +111,7 @@ pub(crate) fn is_called_twice(run: &Run, first: EventId, second: EventId) -> boo
 }
 
 /// Returns whether one line reads and then writes, as `n += 2` does.
-fn is_update(run: &Run, first: EventId, second: EventId) -> bool {
+pub(crate) fn is_update(run: &Run, first: EventId, second: EventId) -> bool {
     let is_one = |event: &Event| event.kind == EventKind::Rmw;
     let (Some(first), Some(second)) = (run.events.get(first), run.events.get(second)) else {
         return false;

@@ -34,6 +34,7 @@ pub mod predict;
 pub mod render;
 pub mod suppressions;
 pub mod told;
+mod visits;
 
 pub use budget::{Budget, EngineOutcome, StopReason};
 pub use corpus::{Corpora, Corpus, CorpusKey, RunSummary};

@@ -6,7 +6,7 @@ use super::{
     view::View,
 };
 use crate::{
-    callers::{comes_again, common_sites},
+    callers::common_sites,
     claims::{Claim, line},
     explanation::{BugKind, Explanation, Region, Role},
     facts::{self, ToldValue},
@@ -377,7 +377,7 @@ fn enclosing(view: &View, first: EventId, second: EventId) -> String {
 /// The lines that should be atomic.
 pub(super) fn region(view: &View, first: EventId, second: EventId) -> Option<Region> {
     let (from, to) = common_sites(&view.run, first, second)?;
-    if comes_again(&view.run, first, second) || taken_again(view, first, second) {
+    if view.comes_again(first, second) || taken_again(view, first, second) {
         return None;
     }
     let (from, to) = (view.run.meta.site(from), view.run.meta.site(to));

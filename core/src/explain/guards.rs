@@ -6,7 +6,6 @@ use super::{
     Proposers, atomicity, multi_variable, proposers::name_orders, turned::blamed, view::View,
 };
 use crate::{
-    callers::comes_again,
     explanation::{BugKind, Certainty, Explanation},
     pairs::{CoupledPairs, Triple, seen_couples, triples},
 };
@@ -33,7 +32,8 @@ pub fn guarding(proposers: &Proposers<'_>, explanation: &Explanation) -> Vec<Exp
     let mut told: Vec<Explanation> = Vec::new();
     for (_, story) in stories {
         let mut one = story.write(&view);
-        if told.len() >= MOST || told.iter().any(|known| known.blames_as(&one)) {
+        let is_known = told.iter().any(|known| known.blames_as(&one));
+        if told.len() >= MOST || is_known || !met.is_told_before(&view, &story, &one) {
             continue;
         }
         one.certainty = Certainty::Possible;
@@ -102,6 +102,13 @@ impl Meeting {
         })
     }
 
+    /// Returns whether a story of two variables blames only what came before. It may blame the write that came of a read: a
+    /// write that only comes with the meeting lets nobody in.
+    fn is_told_before(&self, view: &View, story: &GuardStory, told: &Explanation) -> bool {
+        let rows: Vec<EventId> = blamed(told).iter().map(|one| one.row).collect();
+        matches!(story, GuardStory::Single(_)) || self.is_before(view, &rows)
+    }
+
     /// Does a thread come to what is told between the two accesses, on a variable that it looked at before, in one visit of
     /// these lines? It went on by what it saw: what it does then is part of the same operation.
     fn is_around(&self, view: &View, triple: &Triple) -> bool {
@@ -118,7 +125,7 @@ impl Meeting {
             && self.entered.get(&view.thread(first)).is_some_and(is_within)
             && self.entered.contains_key(&view.thread(remote))
             && !is_met(first)
-            && !comes_again(&view.run, first, second)
+            && !view.comes_again(first, second)
     }
 
     fn interruptions(&self, view: &View) -> Vec<(EventId, GuardStory)> {
@@ -164,7 +171,7 @@ impl Meeting {
 
 /// Returns whether a thread looks at a variable, and goes on from that to its next access in one visit of these lines.
 fn is_look(view: &View, triple: &Triple) -> bool {
-    !view.event(triple.first).kind.writes() && !comes_again(&view.run, triple.first, triple.second)
+    !view.event(triple.first).kind.writes() && !view.comes_again(triple.first, triple.second)
 }
 
 /// Returns whether each of the two variables has a lock of its own: then they belong to two matters, each of which is in
@@ -248,6 +255,21 @@ mod tests {
         assert_eq!(crossed("", "").len(), 1);
         assert!(crossed("a", "b").is_empty());
         assert_eq!(crossed("a", "a").len(), 1);
+    }
+
+    /// `main.1` reads `mark` before the meeting, and writes what comes of it after that.
+    #[test]
+    fn what_is_written_with_the_meeting_guards_nothing() {
+        let steps = |write: &str| {
+            told(&format!(
+                "main.1 W next =1 @4 look\nmain.2 R next =1 @5 look\n\
+                main.2 W mark =2 @6 look\nmain.1 R mark =2 @9 work\n\
+                main.1 R n =0 @10 work\nmain.2 R n =0 @10 work\n\
+                main.1 W n =1 @11 work\n{write}main.2 W n =1 @11 work\n"
+            ))
+        };
+        assert_eq!(steps("").len(), 1);
+        assert!(steps("main.1 W mark =3 @12 work\n").is_empty());
     }
 
     #[test]

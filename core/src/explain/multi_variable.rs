@@ -7,7 +7,6 @@ use super::{
     view::View,
 };
 use crate::{
-    callers::comes_again,
     claims::{Claim, line},
     explanation::{BugKind, Explanation, Role},
     orders::Dependency,
@@ -101,7 +100,7 @@ fn interferes(couple: &CoupledPairs) -> Interferes {
 fn read_in_visit(view: &View, couple: &CoupledPairs) -> EventId {
     let (tail, head) = (couple.first.tail, couple.second.head);
     let read = view.event(head);
-    if read.kind.writes() || head < tail || !comes_again(&view.run, tail, head) {
+    if read.kind.writes() || head < tail || !view.comes_again(tail, head) {
         return head;
     }
     let before = view.orders.accesses().before(read.location, head);
@@ -111,7 +110,7 @@ fn read_in_visit(view: &View, couple: &CoupledPairs) -> EventId {
         let event = view.event(row);
         (event.thread, event.site) == (read.thread, read.site)
             && row < tail
-            && !comes_again(&view.run, row, tail)
+            && !view.comes_again(row, tail)
     });
     own.next().unwrap_or(head)
 }

@@ -11,6 +11,7 @@ use crate::{
     mining::trace::line_hash,
     orders::{HappensBefore, Orders},
     pairs::{AccessClass, AccessKey, RunPairs, Triple, TripleKey},
+    visits::Visits,
 };
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub(super) struct View<'a> {
     pub rows: ThreadRows,
     /// Posts and signals.
     pub givers: Givers,
+    /// Calls of functions.
+    visits: Visits,
     /// Keys of sites, by class of access.
     keys: IndexVec<SiteId, [AccessKey; 3]>,
     /// The failing thread, if one failed.
@@ -66,6 +69,7 @@ impl<'a> View<'a> {
         Some(View {
             corpus,
             givers: Givers::new(&run),
+            visits: Visits::of(&run),
             summary,
             run,
             orders,
@@ -82,6 +86,11 @@ impl<'a> View<'a> {
     /// Access pairs of this run.
     pub fn pairs(&self) -> &RunPairs {
         &self.summary.pairs
+    }
+
+    /// Returns whether the second row belongs to another visit of the same lines.
+    pub fn comes_again(&self, first: EventId, second: EventId) -> bool {
+        self.visits.comes_again(&self.run, first, second)
     }
 
     /// An event by its row.

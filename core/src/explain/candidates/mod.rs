@@ -16,7 +16,7 @@ mod woken;
 use super::{locking::taken_again, view::View};
 use crate::{
     Budget,
-    callers::{comes_again, common_sites},
+    callers::common_sites,
     facts,
     pairs::{CoupledPairs, PairKey, Triple},
 };
@@ -265,7 +265,7 @@ fn apart(view: &View, first: EventId, second: EventId) -> u32 {
     const ANOTHER_VISIT: u32 = 30;
     match common_sites(&view.run, first, second) {
         None => NOTHING_COMMON,
-        Some(_) if comes_again(&view.run, first, second) || taken_again(view, first, second) => {
+        Some(_) if view.comes_again(first, second) || taken_again(view, first, second) => {
             ANOTHER_VISIT
         }
         Some(_) => 0,
