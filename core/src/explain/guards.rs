@@ -3,7 +3,8 @@
 //! that another thread interrupted; the accesses that met are what came of that.
 
 use super::{
-    Proposers, atomicity, multi_variable, proposers::name_orders, turned::blamed, view::View,
+    Proposers, atomicity, implied::follows, multi_variable, proposers::name_orders, turned::blamed,
+    view::View,
 };
 use crate::{
     explanation::{BugKind, Certainty, Explanation},
@@ -33,7 +34,7 @@ pub fn guarding(proposers: &Proposers<'_>, explanation: &Explanation) -> Vec<Exp
     for (_, story) in stories {
         let mut one = story.write(&view);
         let is_known = told.iter().any(|known| known.blames_as(&one));
-        if told.len() >= MOST || is_known || !met.is_told_before(&view, &story, &one) {
+        if told.len() >= MOST || is_known || !met.is_let_in_by(&view, &story, &one) {
             continue;
         }
         one.certainty = Certainty::Possible;
@@ -62,6 +63,8 @@ impl GuardStory {
 
 /// The accesses that met.
 struct Meeting {
+    /// In their order.
+    rows: Vec<EventId>,
     /// The first of each thread.
     entered: BTreeMap<ThreadId, EventId>,
     locations: BTreeSet<LocationId>,
@@ -81,11 +84,12 @@ impl Meeting {
             entered: firsts.collect(),
             locations: rows.iter().map(|row| view.event(*row).location).collect(),
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
+            rows,
         };
         // Atomic operations are made to meet: several variables of them are the protocol, and have no guard. Accesses
         // under a common lock have one already.
         let is_data = met.locations.len() == 1 || !met.is_atomic;
-        let is_open = met.is_use_after_free || !is_locked(view, &rows);
+        let is_open = met.is_use_after_free || !is_locked(view, &met.rows);
         (met.entered.len() == 2 && is_data && is_open).then_some(met)
     }
 
@@ -102,11 +106,12 @@ impl Meeting {
         })
     }
 
-    /// Returns whether a story of two variables blames only what came before. It may blame the write that came of a read: a
-    /// write that only comes with the meeting lets nobody in.
-    fn is_told_before(&self, view: &View, story: &GuardStory, told: &Explanation) -> bool {
+    /// Could the story, as it is told, have let the threads in? What comes so wherever they meet could not, but comes of that.
+    /// A story of two variables may blame the write that came of a read, which may come with the meeting.
+    fn is_let_in_by(&self, view: &View, story: &GuardStory, told: &Explanation) -> bool {
         let rows: Vec<EventId> = blamed(told).iter().map(|one| one.row).collect();
-        matches!(story, GuardStory::Single(_)) || self.is_before(view, &rows)
+        let is_before = matches!(story, GuardStory::Single(_)) || self.is_before(view, &rows);
+        is_before && !follows(view, &self.rows, &rows)
     }
 
     /// Does a thread come to what is told between the two accesses, on a variable that it looked at before, in one visit of
@@ -270,6 +275,40 @@ mod tests {
         };
         assert_eq!(steps("").len(), 1);
         assert!(steps("main.1 W mark =3 @12 work\n").is_empty());
+    }
+
+    /// A thread uses `stream` under a lock and looks at `open` outside of it, as the other one does: both close it. That the
+    /// stream went in between comes of that.
+    #[test]
+    fn what_the_meeting_brings_with_it_guards_nothing() {
+        let close = |who: &str, value: u32| {
+            format!(
+                "{who} lock m @5 close\n{who} W open =0 @6 close\n{who} R stream ={value} @7 close\n\
+                {who} W stream =0 @8 close\n{who} unlock m @9 close\n"
+            )
+        };
+        let look = |who: &str| format!("{who} R open =1 @4 close\n");
+        let send = "main.1 lock m @1 send\nmain.1 R stream =1 @2 send\nmain.1 unlock m @3 send\n";
+        let begin = "main fork main.1 @40\nmain fork main.2 @41\n";
+        let late = "main.2 R open =0 @4 close\n";
+        let fine = [begin, send, &look("main.1"), &close("main.1", 1), late].concat();
+        let both = [&*look("main.1"), &look("main.2"), &close("main.2", 1)].concat();
+        let bad = [
+            begin,
+            send,
+            &both,
+            &close("main.1", 0),
+            "main.1 fails @7 close\n",
+        ]
+        .concat();
+        let corpora = corpus(&[&*fine; 6], &[&bad]);
+        let found = explain(&corpora, &Budget::unlimited()).findings;
+        let first = found.first().unwrap();
+        let proposers = Proposers::comparing(&corpora);
+        assert_eq!(first.headline, "another thread's update of `open` was lost");
+        let guards = guarding(&proposers, first).into_iter();
+        let guards: Vec<String> = guards.map(|one| one.headline).collect();
+        assert!(guards.is_empty(), "{guards:?}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod draft;
 mod found;
 mod guards;
 mod handovers;
+mod implied;
 mod instances;
 mod interruption;
 mod intervention;
