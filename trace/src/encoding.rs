@@ -15,6 +15,10 @@ pub enum Encoding {
     Character,
     /// One of these values, by its name.
     Enum(Vec<Enumerator>),
+    /// A whole number without a sign, of at most 4 bytes: a size that is as large as can be is -1 to most readers.
+    Unsigned,
+    /// An address.
+    Pointer,
 }
 
 impl Encoding {
@@ -38,6 +42,8 @@ impl Encoding {
                 let is_it = |name: &&Enumerator| is_value(name.value, bits, size);
                 names.iter().find(is_it).map(|found| found.name.clone())
             }
+            Encoding::Unsigned => (size <= 4).then(|| bits.to_string()),
+            Encoding::Pointer => (bits == 0).then(|| "NULL".to_owned()),
         }
     }
 }
@@ -119,6 +125,10 @@ mod tests {
         assert_eq!(text(&Encoding::Character, 10, 1), r"'\n'");
         assert_eq!(text(&Encoding::Character, 0, 1), r"'\0'");
         assert_eq!(text(&Encoding::Character, 200, 1), "");
+        assert_eq!(text(&Encoding::Unsigned, 148, 1), "148");
+        assert_eq!(text(&Encoding::Unsigned, u64::MAX, 8), "");
+        assert_eq!(text(&Encoding::Pointer, 0, 8), "NULL");
+        assert_eq!(text(&Encoding::Pointer, 16, 8), "");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::{basename, is_left_by_free, is_named, own_part, without_function};
 use serde::{Deserialize, Serialize};
-use unsnarl_trace::{Event, EventId, EventKind, Location, LocationId, Run, SiteId, Value};
+use unsnarl_trace::{
+    Encoding, Event, EventId, EventKind, Location, LocationId, Run, SiteId, Value,
+};
 
 /// A value as people are told it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -76,7 +78,9 @@ pub fn value(run: &Run, event: &Event, pointer: bool) -> Option<ToldValue> {
 pub fn value_at(run: &Run, row: EventId, pointer: bool) -> Option<ToldValue> {
     let event = run.events.event(row);
     let is_left = |value| is_left_by_free(value, event.size);
-    let is_made_of_it = event.kind == EventKind::Rmw && is_left(event.old.map(Value::Bits));
+    // What was there before is not known of an update that has failed.
+    let is_made_of_it =
+        event.kind == EventKind::Rmw && event.old.is_none_or(|old| is_left(Some(Value::Bits(old))));
     if (is_left(event.value) || is_made_of_it) && is_freed(run, row) {
         return Some(ToldValue::new("freed memory", ValueKind::Freed));
     }
@@ -104,6 +108,7 @@ pub fn old_value(run: &Run, event: &Event) -> Option<ToldValue> {
 fn told_bits(run: &Run, event: &Event, bits: u64) -> Option<ToldValue> {
     let encoding = run.meta.encoding(event.location);
     match encoding.and_then(|encoding| encoding.text(bits, event.size)) {
+        Some(_) if encoding == Some(&Encoding::Pointer) => Some(ToldValue::null()),
         Some(text) => Some(ToldValue::new(text, ValueKind::Number)),
         None => bits_in_words(bits, event.size),
     }

@@ -7,11 +7,12 @@ use unsnarl_trace::{Encoding, program::Enumerator};
 /// Bound for the names of an enumeration: each run that has a value of it has them all.
 const MOST_NAMES: usize = 256;
 
-/// The encoding of a base type or an enumeration; `None` for whole numbers.
+/// The encoding of a type of values; `None` for whole numbers with a sign.
 pub(super) fn encoding(units: &Units, unit: usize, entry: &DwarfEntry) -> Option<Encoding> {
     match entry.tag() {
         gimli::DW_TAG_enumeration_type => enumeration(units, unit, entry),
         gimli::DW_TAG_base_type => base(units, unit, entry),
+        gimli::DW_TAG_pointer_type => Some(Encoding::Pointer),
         _ => None,
     }
 }
@@ -23,10 +24,14 @@ fn base(units: &Units, unit: usize, entry: &DwarfEntry) -> Option<Encoding> {
     match encoding {
         gimli::DW_ATE_float => Some(Encoding::Float),
         gimli::DW_ATE_boolean => Some(Encoding::Boolean),
+        gimli::DW_ATE_unsigned => Some(Encoding::Unsigned),
         // `signed char` and `unsigned char` are small numbers as a rule.
-        gimli::DW_ATE_signed_char | gimli::DW_ATE_unsigned_char => {
-            (units.name(unit, entry) == "char").then_some(Encoding::Character)
+        gimli::DW_ATE_signed_char | gimli::DW_ATE_unsigned_char
+            if units.name(unit, entry) == "char" =>
+        {
+            Some(Encoding::Character)
         }
+        gimli::DW_ATE_unsigned_char => Some(Encoding::Unsigned),
         _ => None,
     }
 }

@@ -99,16 +99,10 @@ impl<'a> TypeBuilder<'a> {
             gimli::DW_TAG_pointer_type
             | gimli::DW_TAG_reference_type
             | gimli::DW_TAG_rvalue_reference_type => {
-                let size = byte_size(entry).unwrap_or(8);
-                self.leaf(size, LeafKind::Pointer)
+                self.encoded(unit, entry, 8, LeafKind::Pointer)
             }
             gimli::DW_TAG_base_type | gimli::DW_TAG_enumeration_type => {
-                let size = byte_size(entry).unwrap_or(1);
-                let leaf = self.leaf(size, LeafKind::Number);
-                if let Some(encoding) = dwarf_encodings::encoding(self.units, unit, entry) {
-                    self.types.encode(leaf, Arc::new(encoding));
-                }
-                leaf
+                self.encoded(unit, entry, 1, LeafKind::Number)
             }
             gimli::DW_TAG_ptr_to_member_type => {
                 let size = byte_size(entry).unwrap_or(16);
@@ -140,6 +134,15 @@ impl<'a> TypeBuilder<'a> {
         let parameter = self.units.template_type(unit, entry)?;
         let made_for = self.referred(unit, &parameter, depth)?;
         self.types.encoding(made_for).cloned()
+    }
+
+    /// A leaf with the encoding of its type. `size` holds where the type names none.
+    fn encoded(&mut self, unit: usize, entry: &DwarfEntry, size: u64, holds: LeafKind) -> TypeId {
+        let leaf = self.leaf(byte_size(entry).unwrap_or(size), holds);
+        if let Some(encoding) = dwarf_encodings::encoding(self.units, unit, entry) {
+            self.types.encode(leaf, Arc::new(encoding));
+        }
+        leaf
     }
 
     fn leaf(&mut self, size: u64, holds: LeafKind) -> TypeId {

@@ -22,8 +22,8 @@ pub(super) struct Moved {
     known: FxHashMap<(SiteId, u32, EventKind), Option<u64>>,
 }
 
-/// The last part of the name of a location, and the first one, if that stands in the source, too.
-type VariableNames = (String, Option<String>);
+/// The last part of the name of a location, and then the others that stand in the source.
+type VariableNames = Vec<String>;
 
 /// Number of locations that have no name in the source.
 pub(super) const NO_VARIABLE: u32 = 1;
@@ -42,7 +42,7 @@ impl Moved {
             counters,
             variables: Vec::new(),
             numbers: FxHashMap::default(),
-            recent: ((String::new(), None), NO_VARIABLE),
+            recent: (VariableNames::new(), NO_VARIABLE),
             known: FxHashMap::default(),
         }
     }
@@ -101,11 +101,11 @@ impl Moved {
 
     /// Number of a variable.
     fn number(&mut self, variable: &LocationParts<'_>) -> u32 {
-        let ((last, base), number) = &self.recent;
-        if last == variable.last && base.as_deref() == variable.base {
+        let (names, number) = &self.recent;
+        if names.iter().map(String::as_str).eq(variable.names()) {
             return *number;
         }
-        let names = (variable.last.to_owned(), variable.base.map(str::to_owned));
+        let names: VariableNames = variable.names().map(str::to_owned).collect();
         let next = self.numbers.len() as u32 + NO_VARIABLE + 1;
         let number = *self.numbers.entry(names.clone()).or_insert(next);
         self.recent = (names, number);
@@ -175,8 +175,8 @@ impl LogWalk<'_> {
 struct LocationParts<'n> {
     /// The last field, or the variable itself.
     last: &'n str,
-    /// The variable; `None` for heap blocks.
-    base: Option<&'n str>,
+    /// What contains it: the variable, which heap blocks lack, and the fields before the last one.
+    wholes: Vec<&'n str>,
 }
 
 impl<'n> LocationParts<'n> {
@@ -194,27 +194,33 @@ impl<'n> LocationParts<'n> {
                 (Some(base), name.get(base.len()..)?)
             }
         };
-        let field = path.rsplit('.').next().filter(|_| path.contains('.'));
-        let field = field.map(|field| field.split(['[', '+']).next().unwrap_or(field));
-        let last = field.or(base)?;
+        // What stands before the first point is an index of a variable, or an offset.
+        let fields = path.split('.').skip(1);
+        let fields = fields.map(|field| field.split(['[', '+']).next().unwrap_or(field));
+        let mut wholes: Vec<&str> = base.into_iter().chain(fields).collect();
+        let last = wholes.pop()?;
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        (!last.is_empty() && last.chars().all(is_word)).then_some(LocationParts { last, base })
+        (!last.is_empty() && last.chars().all(is_word)).then_some(LocationParts { last, wholes })
     }
 
-    /// Returns whether a line accesses it by name. The variable as a whole counts, its address does not.
+    fn names(&self) -> impl Iterator<Item = &'n str> {
+        std::iter::once(self.last).chain(self.wholes.iter().copied())
+    }
+
+    /// Returns whether a line accesses it by name. What contains it counts where it stands as a whole, its address does not.
     fn is_in(&self, text: &str) -> bool {
+        let is_part = |after: &str| after.starts_with(['.', '[']) || after.starts_with("->");
+        let mut wholes = self.wholes.iter();
         occurrences(text, self.last).any(|(before, after)| !is_address(before, after))
-            || self.base.is_some_and(|base| {
-                occurrences(text, base).any(|(before, after)| {
-                    !after.starts_with(['.', '[']) && !is_address(before, after)
-                })
+            || wholes.any(|whole| {
+                occurrences(text, whole)
+                    .any(|(before, after)| !is_part(after) && !is_address(before, after))
             })
     }
 
     /// Returns whether a line sets it.
     fn is_set_in(&self, text: &str) -> bool {
-        let names = [Some(self.last), self.base].into_iter().flatten();
-        names
+        self.names()
             .flat_map(|name| occurrences(text, name))
             .any(|(before, after)| {
                 let after = match after.strip_prefix('[') {
@@ -286,6 +292,14 @@ mod tests {
             "use(session->peers[i].id);"
         ));
         assert!(is_in("work::calls", "return calls;"));
+        assert!(is_in(
+            "heap(a.c:3 by main #0).ref.stream",
+            "struct clock_point p = cl->ref;"
+        ));
+        assert!(!is_in(
+            "heap(a.c:3 by main #0).ref.stream",
+            "p.date = cl->ref.date;"
+        ));
         assert!(!is_in("words", "for (; *text != '\\0'; text++) {"));
         assert!(!is_in("words", "other_words++;"));
         assert!(!is_in("words", "int *counter = &words;"));
