@@ -110,6 +110,13 @@ impl Counted {
         other: &(Operation, Operation, String),
     ) -> String {
         let beside = &one.0.place;
+        let is_told = |(early, late, _): &(Operation, Operation, String)| {
+            (&early.place.file, early.place.line) != (&late.place.file, late.place.line)
+        };
+        // Of a line that comes before itself nobody knows which time is meant.
+        if !is_told(one) || !is_told(other) {
+            return String::new();
+        }
         let pair = |(early, late, _): &(Operation, Operation, String)| {
             format!(
                 "{} ran before {}",
@@ -129,12 +136,28 @@ impl Counted {
     }
 }
 
-/// `main.1 ran line 40`, `visit 3 of main.1 to line 40`.
+/// `main.1 ran line 40`, `main.1 ran line 40 for the 3rd time`.
 fn visit_of(visit: &Visit, line: &str) -> String {
     match visit.number {
         1 => format!("{} ran {line}", visit.thread),
-        number => format!("visit {number} of {} to {line}", visit.thread),
+        number => format!(
+            "{} ran {line} for the {} time",
+            visit.thread,
+            ordinal(number)
+        ),
     }
+}
+
+/// `2nd`, `3rd`, `11th`.
+fn ordinal(number: u32) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
 }
 
 /// An event that may have happened in a run: its subject, the verb in its plain form and in the past, and the
@@ -253,5 +276,21 @@ pub fn in_runs(runs: u32, of: u32) -> String {
         (1, 1) => "In the only passing run".to_owned(),
         (runs, of) if runs == of => format!("In all {of} passing runs"),
         (runs, of) => format!("In {runs} of {of} passing runs"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn visits_are_counted_as_people_do() {
+        let told = [1, 2, 3, 11, 22].map(|number| {
+            let thread = "main.1".to_owned();
+            visit_of(&Visit { thread, number }, "line 4")
+        });
+        let times = |time: &str| format!("main.1 ran line 4 for the {time} time");
+        assert_eq!(told[0], "main.1 ran line 4");
+        assert_eq!(told[1..], ["2nd", "3rd", "11th", "22nd"].map(times));
     }
 }

@@ -62,10 +62,11 @@ fn also_takes(other: &PassedOver) -> Option<String> {
     ))
 }
 
-/// ``It leads to this, to which all these schedules went on where they could: another thread's update of `head` was lost.``
+/// ``It leads to this: another thread's update of `head` was lost. The schedules, with and without it, went on to that where
+/// they could.``
 fn came_of_it(other: &PassedOver) -> String {
     format!(
-        "It leads to this, to which all these schedules went on where they could: {}.",
+        "It leads to this: {}. The schedules, with and without it, went on to that where they could.",
         other.headline
     )
 }

@@ -244,14 +244,22 @@ pub(super) fn piece(explanation: &Explanation) -> String {
     }
 }
 
-/// `line 41 of payroll (main.1)`: what came in between.
+/// `line 41 of payroll (main.1)`: what came in between; `buffer.h:35 of main`, where the lines are of another file.
 fn interfering(explanation: &Explanation) -> String {
     let mut marks = explanation.sites.iter();
     let between = marks.find(|mark| mark.role == Role::Interference);
-    between.map_or_else(
-        || "the other thread".to_owned(),
-        |mark| format!("line {} of {}", mark.place.line, mark.thread),
-    )
+    let Some(mark) = between else {
+        return "the other thread".to_owned();
+    };
+    let mut others = explanation.sites.iter();
+    let beside = match &explanation.region {
+        Some(region) => Some(&region.file),
+        None => others.next().map(|mark| &mark.place.file),
+    };
+    match beside == Some(&mark.place.file) {
+        true => format!("line {} of {}", mark.place.line, mark.thread),
+        false => format!("{} of {}", short(&mark.place), mark.thread),
+    }
 }
 
 /// The reason why it cannot be the cause: schedules with it fail no more often than those without it, which mostly fail. A
