@@ -11,7 +11,7 @@ use crate::{
     pairs::{CoupledPairs, Triple, seen_couples, triples},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, LocationId, ThreadId};
+use unsnarl_trace::{EventId, Location, LocationId, ThreadId};
 
 /// Stories that are told: the ones that were complete last.
 const MOST: usize = 8;
@@ -160,7 +160,8 @@ impl Meeting {
         let guards = couples.filter(|couple| {
             let (first, second) = (&couple.first, &couple.second);
             let is_open = !view.is_forced(first.head, first.tail)
-                && !view.is_forced(second.head, second.tail);
+                && !view.is_forced(second.head, second.tail)
+                && !makes(view, first.head);
             // Neither access of the other thread came in between: its own steps are the ones that were interrupted.
             let is_inside = |row| row > first.head && row < second.tail;
             let is_between = is_inside(first.tail) || is_inside(second.head);
@@ -172,6 +173,17 @@ impl Meeting {
         let told = guards.map(|couple| (couple.second.tail, GuardStory::Couple(couple)));
         told.collect()
     }
+}
+
+/// Returns whether a row sets memory of a block that no other thread has come to before: it belongs to the making of it.
+fn makes(view: &View, row: EventId) -> bool {
+    let event = view.event(row);
+    let is_heap = matches!(
+        Location::of(view.run.location(event.location)),
+        Location::Heap { .. }
+    );
+    let mut before = view.orders.accesses().before(event.location, row).iter();
+    is_heap && event.kind.writes() && before.all(|row| view.thread(*row) == event.thread)
 }
 
 /// Returns whether a thread looks at a variable, and goes on from that to its next access in one visit of these lines.
@@ -309,6 +321,24 @@ mod tests {
         let guards = guarding(&proposers, first).into_iter();
         let guards: Vec<String> = guards.map(|one| one.headline).collect();
         assert!(guards.is_empty(), "{guards:?}");
+    }
+
+    /// `main.2` finds what `main.1` has made, before the meeting.
+    #[test]
+    fn what_a_thread_makes_is_no_step_that_another_one_interrupts() {
+        let steps = |made: &str| {
+            told(&format!(
+                "main.1 W {made} =1 @4 look\nmain.2 R {made} =1 @5 look\n\
+                main.2 W mark =2 @6 look\nmain.1 R mark =2 @9 work\n\
+                main.1 R n =0 @10 work\nmain.2 R n =0 @10 work\n\
+                main.1 W n =1 @11 work\nmain.2 W n =1 @11 work\n"
+            ))
+        };
+        assert_eq!(
+            steps("next"),
+            ["look (main.2) came between two steps of look (main.1), on `next` and `mark`"]
+        );
+        assert!(steps("`heap(a.c:3 by main.1 #0)`").is_empty());
     }
 
     #[test]

@@ -160,6 +160,10 @@ fn multi_headline(view: &View, couple: &CoupledPairs, x: &str, y: &str) -> Strin
     if x == y {
         return format!("`{x}` changed between two accesses of {who} that belong together");
     }
+    if !tail.writes() || !head.writes() {
+        let other = view.words(couple.first.tail);
+        return format!("{other} came between two steps of {who}, on `{x}` and `{y}`");
+    }
     format!("`{x}` and `{y}` changed between two steps of {who} that belong together")
 }
 

@@ -170,7 +170,7 @@ impl Experiments for GivenOutcomes<'_> {
 
 const HITS: &str = "update of `hits` was lost";
 const DONE: &str = "update of `done` was lost";
-const BOTH: &str = "`hits` and `done` changed";
+const BOTH: &str = "`hits` and `done`";
 
 /// The story that is told first by the runs alone, after experiments with these outcomes, and how many were made.
 fn chosen(outcomes: &[(&str, u32, u32)], known: &[&str]) -> (Explanation, usize) {
@@ -428,8 +428,9 @@ fn a_cause_that_is_known_is_told_of_other_failures_too() {
 }
 
 /// The story of both variables, tried first, and that of one of them.
-fn part_and_whole(part: u32, whole: u32) -> bool {
+fn part_and_whole(part: u32, whole: u32, kind: BugKind) -> (bool, bool) {
     let [mut hits, mut both] = [HITS, BOTH].map(story);
+    both.kind = kind;
     let run = failing_run();
     let decision = Decision::default();
     let [part, whole] = [(&mut hits, part), (&mut both, whole)].map(|(story, fails)| {
@@ -440,13 +441,22 @@ fn part_and_whole(part: u32, whole: u32) -> bool {
             .expect("an outcome");
         TriedStory::new(made.made.expect("orders"), story, &run, &decision)
     });
-    part.is_better_than(Some(&whole))
+    assert!(whole.may_have_parts());
+    (
+        part.is_better_than(Some(&whole)),
+        whole.is_better_than(Some(&part)),
+    )
 }
 
 #[test]
 fn what_is_left_over_is_not_told() {
-    assert!(part_and_whole(25, 26));
-    assert!(!part_and_whole(12, 26));
+    for kind in [
+        BugKind::MultiVariableAtomicityViolation,
+        BugKind::OrderViolation,
+    ] {
+        assert_eq!(part_and_whole(25, 26, kind), (true, false));
+        assert_eq!(part_and_whole(12, 26, kind), (false, true));
+    }
 }
 
 #[test]

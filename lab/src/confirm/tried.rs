@@ -167,14 +167,15 @@ impl TriedStory {
 
     /// Returns whether an interruption with fewer locations may be all that it takes.
     pub fn may_have_parts(&self) -> bool {
-        self.is_interruption && self.locations.len() > 1
+        !self.is_use_after_free && self.locations.len() > 1
     }
 
     /// Is it a part of the other one, and the rest adds nothing?
     fn is_part_of(&self, other: &TriedStory) -> bool {
         let evidence = self.experiment.evidence;
         self.is_interruption
-            && other.is_interruption
+            && !self.spans_visits
+            && !other.is_use_after_free
             && evidence.is_cause()
             && self.locations.len() < other.locations.len()
             && self.locations.is_subset(&other.locations)
@@ -269,7 +270,7 @@ impl TriedStory {
                 || other.is_of_one_visit(self) && more < BETTER
                 || other.is_within(self) && known.is_cause()
                 || other.leads_to(self)
-                || self.only_adds_to(other) && more < BETTER;
+                || (self.only_adds_to(other) || other.is_part_of(self)) && more < BETTER;
         let is_better = more >= BETTER && !says_less
             || (is_nearer
                 || self.is_part_of(other)
