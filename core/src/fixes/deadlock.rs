@@ -13,6 +13,10 @@ use crate::{
 };
 use unsnarl_trace::EventId;
 
+/// Refusal where no order of locks helps.
+const NOT_ONLY_LOCKS: &str =
+    "one of the threads waits for another thread's end or signal, not for a lock";
+
 /// Makes all threads acquire the two locks of a deadlock in one order.
 pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
     let of = |role: Role| -> Vec<&SiteMark> {
@@ -26,7 +30,7 @@ pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
     let holds_one = |wait: &&SiteMark| holds.iter().any(|mark| mark.thread == wait.thread);
     let is_for_lock = |wait: &&SiteMark| wait.access.contains("lock") && holds_one(wait);
     if !waits.iter().all(is_for_lock) {
-        return Err("not only locks are waited for".to_owned());
+        return Err(NOT_ONLY_LOCKS.to_owned());
     }
     let mut all = Vec::new();
     for wait in waits {
@@ -57,7 +61,7 @@ fn nested<'a>(
     wanted: &'a SiteMark,
     holds: &[&'a SiteMark],
 ) -> Result<NestedCalls<'a>, EditRefusal> {
-    let none = || "not only locks are waited for".to_owned();
+    let none = || NOT_ONLY_LOCKS.to_owned();
     let mut own = holds.iter().filter(|mark| mark.thread == wanted.thread);
     let held = own.next().ok_or_else(none)?;
     let row = |mark: &SiteMark| {

@@ -9,7 +9,7 @@ use super::{
     recorded::RecordedSections,
     sections::LockSpan,
     seen::frames,
-    text::{EditRefusal, change::Change, gap},
+    text::{EditRefusal, change::Change, declares_callable, gap, source::ParsedSource},
 };
 use crate::{
     callers::call_sites,
@@ -71,7 +71,21 @@ pub(super) fn closed(
         Err(why) => return Some(Err(why)),
     };
     let changes = gap::close(source, gap.gives, gap.takes)?;
+    let changes = changes.and_then(|changes| match called_back(case, source, gap) {
+        Some(name) => Err(format!(
+            "`{name}` is called between line {} and line {}, which may be anything and lock anything: that is what the lock is released for",
+            gap.gives, gap.takes
+        )),
+        None => Ok(changes),
+    });
     Some(changes.and_then(|changes| kept(case, gap, lock, changes)))
+}
+
+/// What a gap calls that is handed to the program's functions as data: a member that holds a function.
+fn called_back<'s>(case: &FixInput<'_>, source: &'s ParsedSource, gap: &Gap) -> Option<&'s str> {
+    let between = (gap.gives + 1)..gap.takes;
+    let mut members = gap::called_members(source, between).into_iter();
+    members.find(|name| case.files.all().any(|file| declares_callable(file, name)))
 }
 
 fn kept(

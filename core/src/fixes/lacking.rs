@@ -34,10 +34,12 @@ struct Lacking {
     location: String,
     /// Place where the same call of a function acquires that very lock: the function and the line.
     neighbour: Option<At>,
+    /// The access is atomic: without the lock it races with nothing.
+    is_atomic: bool,
 }
 
 /// Evidence of the runs about one family of locks.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct FamilyEvidence {
     lacking: BTreeSet<Lacking>,
     /// Families of locations that are accessed with the lock held.
@@ -46,6 +48,25 @@ struct FamilyEvidence {
     called_with: BTreeSet<String>,
     /// Names of the missing locks.
     names: BTreeSet<String>,
+}
+
+impl FamilyEvidence {
+    /// The accesses without the lock in functions that also take it, where all others without it are atomic: a look before
+    /// the lock that decides what is done with it. None where there are no others.
+    fn of_functions_that_take_it(&self, case: &FixInput<'_>) -> Option<FamilyEvidence> {
+        let takes = |at: &At| {
+            let source = case.files.get(&at.file);
+            source.is_ok_and(|source| mutexes::taken_on(source, at.line).is_some())
+        };
+        let all = self.lacking.iter().cloned();
+        let (own, others): (BTreeSet<Lacking>, BTreeSet<Lacking>) =
+            all.partition(|it| it.neighbour.as_ref().is_some_and(takes));
+        let is_atomic = !others.is_empty() && others.iter().all(|it| it.is_atomic);
+        is_atomic.then(|| FamilyEvidence {
+            lacking: own,
+            ..self.clone()
+        })
+    }
 }
 
 /// Evidence for the blamed data, and for all data beside the lock.
@@ -71,8 +92,12 @@ pub(super) fn taken(
         Err(late) => return vec![Err(late)],
     };
     let kinds = looked.flat_map(|(found, lock)| {
+        let takers = found.of_blamed.of_functions_that_take_it(case);
         // A lock in a struct guards the whole struct, not only the blamed members.
-        [found.of_struct, found.of_blamed].map(|found| (found, lock.clone()))
+        let all = [Some(found.of_struct), Some(found.of_blamed), takers];
+        all.into_iter()
+            .flatten()
+            .map(move |found| (found, lock.clone()))
     });
     let lacking = kinds.filter(|(found, _)| !found.lacking.is_empty());
     let both = lacking.flat_map(|(found, lock)| {
@@ -242,6 +267,7 @@ fn add(
         frames: frames(run, row),
         location: family(location),
         neighbour: neighbour.map(|it| it.0),
+        is_atomic: event.kind.is_atomic(),
     });
 }
 
@@ -384,11 +410,13 @@ fn place(
 ) -> Option<(FunctionLines, Option<u32>)> {
     let is_own =
         |at: &At| case.files.get(&at.file).is_ok() && !found.called_with.contains(&at.function);
-    let lowest = lacking.frames.iter().position(is_own)?;
-    let at = lacking.frames.get(lowest)?;
     let near = lacking.neighbour.as_ref().filter(|_| is_wide);
-    let near = near.filter(|near| (&near.file, &near.function) == (&at.file, &at.function));
-    let begin = near.map(|near| near.line);
+    let is_near = |at: &&At| {
+        near.is_some_and(|near| (&near.file, &near.function) == (&at.file, &at.function))
+    };
+    let own = || lacking.frames.iter().filter(|at| is_own(at));
+    let at = own().find(is_near).or_else(|| own().next())?;
+    let begin = near.filter(|_| is_near(&at)).map(|near| near.line);
     let other = begin.unwrap_or(at.line);
     let place = FunctionLines {
         file: at.file.clone(),
@@ -401,7 +429,10 @@ fn place(
 
 #[cfg(test)]
 mod tests {
-    use crate::fixes::{apply, tests::offered_of};
+    use crate::fixes::{
+        apply,
+        tests::{offered_for, offered_of},
+    };
 
     const TEXT: &str = "struct box { pthread_mutex_t lock; int used; } boxes[2];\nvoid add(struct box *b)\n{\n    int used = b->used;\n    b->used = used + 1;\n}\nvoid with(struct box *b)\n{\n    pthread_mutex_lock(&b->lock);\n    add(b);\n    pthread_mutex_unlock(&b->lock);\n}\nvoid without(int i)\n{\n    add(&boxes[i]);\n}\n";
 
@@ -412,6 +443,39 @@ mod tests {
             format!("{thread} R boxes[1].used ={old} via={via} @4 add\n"),
             format!("{thread} W boxes[1].used ={new} via={via} @5 add\n"),
         )
+    }
+
+    /// `closed` is looked at before the lock, in `close` and elsewhere: only the look of `close` decides what is done under it.
+    #[test]
+    fn a_look_before_the_lock_is_done_with_it() {
+        const STREAM: &str = "struct stream { std::mutex lock; std::atomic<int> open; int *buffer; } s;\nbool is_open()\n{\n    return s.open;\n}\nvoid close()\n{\n    if (!is_open()) return;\n    std::lock_guard<std::mutex> guard(s.lock);\n    s.open = 0;\n    s.buffer = nullptr;\n}\nvoid watch()\n{\n    is_open();\n}\n";
+        let look = |thread: &str, value: u32| {
+            format!("{thread} atomic-read s.open ={value} via=8@close @4 is_open\n")
+        };
+        let close = |thread: &str| {
+            format!(
+                "{thread} lock s.lock @9 close\n{thread} atomic-write s.open =0 @10 close\n{thread} W s.buffer =0 @11 close\n{thread} unlock s.lock @12 close\n"
+            )
+        };
+        let begin = "file test.cpp\nmain fork main.1 @20 main\nmain fork main.2 @21 main\nmain atomic-read s.open =1 via=15@watch @4 is_open\n";
+        let fails = "main.2 fails @11 close\n";
+        let failed = [
+            begin,
+            &look("main.1", 1),
+            &look("main.2", 1),
+            &close("main.1"),
+            &close("main.2"),
+            fails,
+        ]
+        .concat();
+        let offered = offered_for(&[("failed-1", &failed)], &[("test.cpp", STREAM)]);
+        let guard = "    std::lock_guard<std::mutex> guard(s.lock);\n";
+        let look = "    if (!is_open()) return;\n";
+        let expected = STREAM.replace(&[look, guard].concat(), &[guard, look].concat());
+        let mut fixes = offered.fixes.iter();
+        let is_it =
+            fixes.any(|fix| apply(STREAM, "test.cpp", &fix.edits).as_ref() == Some(&expected));
+        assert!(is_it, "{offered:?}");
     }
 
     #[test]

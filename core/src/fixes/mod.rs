@@ -442,6 +442,11 @@ impl<'a> Files<'a> {
         })
     }
 
+    /// All files whose text is known.
+    fn all(&self) -> impl Iterator<Item = &ParsedSource> {
+        self.parsed.values()
+    }
+
     /// Converts changes to edits, checked: they fit, and the edited text parses as well as the text before.
     fn edits(&self, changes: &Changes) -> Result<Vec<FileEdit>, EditRefusal> {
         let mut edits = Vec::new();

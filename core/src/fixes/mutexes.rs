@@ -6,6 +6,7 @@ use super::{
         EditRefusal, declared_type, guard_style,
         locks::{self, LockStyle, Mutex, last_name},
         source::{ParsedSource, children, descendants, lines},
+        variables_of,
     },
 };
 use crate::facts::{self, family};
@@ -232,7 +233,9 @@ pub(super) fn object_at(
         }
         return Ok(lock.to_owned());
     }
-    sibling(source, function, line, name)?.ok_or_else(|| {
+    let named = sibling(source, function, line, name)?;
+    let named = named.or_else(|| of_type(source, function, line, name));
+    named.ok_or_else(|| {
         let lock = facts::in_block(lock);
         let line = source.line_in_words(line);
         format!("nothing on {line} names the lock `{lock}`")
@@ -438,6 +441,21 @@ fn sibling(
         .child_by_field_name("declarator")
         .is_some_and(|declarator| source.str(declarator).contains("::"));
     Ok((is_method && all.is_empty()).then(|| lock.to_owned()))
+}
+
+/// The lock of the only variable on a line whose type has such a member: `best->io_lock` of `unchoke(all, best)`.
+fn of_type(source: &ParsedSource, function: Node<'_>, line: u32, lock: &str) -> Option<String> {
+    let variables = variables_of(source, function, &source.mutexes().owner(lock));
+    let all = descendants(function).into_iter();
+    let on_it = all.filter(|node| node.kind() == "identifier" && lines(*node).contains(&line));
+    let named: BTreeSet<String> = on_it
+        .filter_map(|node| {
+            let (name, leads) = variables.get_key_value(source.str(node))?;
+            Some(format!("{name}{leads}{lock}"))
+        })
+        .collect();
+    let mut named = named.into_iter();
+    named.next().filter(|_| named.next().is_none())
 }
 
 /// The members of the structs in this file that have a member of this name.

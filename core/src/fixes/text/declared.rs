@@ -7,7 +7,7 @@ use super::{
     locks::Mutex,
     source::{ParsedSource, children, descendants},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
 /// The mutexes that the files of a program declare, by name.
@@ -15,7 +15,14 @@ use tree_sitter::Node;
 pub struct DeclaredMutexes {
     /// `None` where declarations of one name differ.
     by_name: BTreeMap<String, Option<DeclaredMutex>>,
+    /// The structs and classes with a member of the name.
+    owners: BTreeMap<String, BTreeSet<String>>,
+    /// Names of types by the struct that they stand for.
+    aliases: BTreeMap<String, BTreeSet<String>>,
 }
+
+/// Types of locks that are no mutexes by their name.
+const OTHER_LOCKS: [&str; 3] = ["pthread_rwlock_t", "pthread_spinlock_t", "mtx_t"];
 
 /// A declaration of a mutex.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,9 +38,12 @@ impl DeclaredMutexes {
     pub fn of<'s>(sources: impl Iterator<Item = &'s ParsedSource>) -> DeclaredMutexes {
         let mut found = DeclaredMutexes::default();
         for source in sources {
-            let all = every(source).into_iter();
-            for node in all.filter(|node| is_declaration(*node)) {
-                found.declare(source, node);
+            for node in every(source) {
+                match node.kind() {
+                    "type_definition" => found.name_type(source, node),
+                    _ if is_declaration(node) => found.declare(source, node),
+                    _ => {}
+                }
             }
         }
         found
@@ -41,16 +51,23 @@ impl DeclaredMutexes {
 
     fn declare(&mut self, source: &ParsedSource, node: Node<'_>) {
         let kind = node.child_by_field_name("type");
-        let Some(kind) = kind.filter(|kind| source.str(*kind).contains("mutex")) else {
+        let is_lock = |kind: &str| kind.contains("mutex") || OTHER_LOCKS.contains(&kind);
+        let Some(kind) = kind.filter(|kind| is_lock(source.str(*kind))) else {
             return;
         };
+        let owner = owner(source, node);
         let one = DeclaredMutex {
             kind: source.str(kind).to_owned(),
             can_be_locked_in_const: node.kind() == "declaration"
                 || can_be_locked_in_const(source, node),
         };
         for name in names(node).filter(|name| name.start_byte() >= kind.end_byte()) {
-            let known = self.by_name.entry(source.str(name).to_owned());
+            let name = source.str(name);
+            if let Some(owner) = &owner {
+                let owners = self.owners.entry(name.to_owned()).or_default();
+                owners.insert(owner.clone());
+            }
+            let known = self.by_name.entry(name.to_owned());
             let known = known.or_insert_with(|| Some(one.clone()));
             if known.as_ref().is_some_and(|known| *known != one) {
                 *known = None;
@@ -58,9 +75,94 @@ impl DeclaredMutexes {
         }
     }
 
+    /// Notes `typedef struct peer peer_t`.
+    fn name_type(&mut self, source: &ParsedSource, node: Node<'_>) {
+        let kind = node.child_by_field_name("type");
+        let tag = kind.and_then(|kind| kind.child_by_field_name("name"));
+        let alias = node.child_by_field_name("declarator");
+        let is_name = |node: &Node<'_>| node.kind() == "type_identifier";
+        if let (Some(tag), Some(alias)) = (tag, alias.filter(is_name)) {
+            let aliases = self.aliases.entry(source.str(tag).to_owned()).or_default();
+            aliases.insert(source.str(alias).to_owned());
+        }
+    }
+
+    /// The names of the only struct or class that has a mutex of this name as its member; empty where several have.
+    pub fn owner(&self, name: &str) -> Vec<&str> {
+        let mut owners = self.owners.get(name).into_iter().flatten();
+        let (Some(owner), None) = (owners.next(), owners.next()) else {
+            return Vec::new();
+        };
+        let aliases = self.aliases.get(owner).into_iter().flatten();
+        std::iter::once(owner)
+            .chain(aliases)
+            .map(String::as_str)
+            .collect()
+    }
+
     /// The declaration of this name, if there is one.
     pub fn get(&self, name: &str) -> Option<&DeclaredMutex> {
         self.by_name.get(name)?.as_ref()
+    }
+}
+
+/// The struct or class that a member is declared in: its tag, or the name of the type that is made of it.
+fn owner(source: &ParsedSource, member: Node<'_>) -> Option<String> {
+    let own = (member.kind() == "field_declaration").then(|| member.parent()?.parent())??;
+    let made = own
+        .parent()
+        .filter(|outer| outer.kind() == "type_definition");
+    let name = own
+        .child_by_field_name("name")
+        .or_else(|| made?.child_by_field_name("declarator"))?;
+    Some(source.str(name).to_owned())
+}
+
+/// The variables and parameters of a function that are of one of these types, a pointer, or a reference to it, with what
+/// leads to a member: `peer->`.
+pub fn variables_of<'s>(
+    source: &'s ParsedSource,
+    function: Node<'_>,
+    types: &[&str],
+) -> BTreeMap<&'s str, &'static str> {
+    let all = descendants(function).into_iter();
+    let declared = all.filter(|node| {
+        let kind = node.child_by_field_name("type");
+        let is_it = kind.is_some_and(|kind| {
+            let named = kind.child_by_field_name("name").unwrap_or(kind);
+            types.contains(&source.str(named))
+        });
+        is_it && matches!(node.kind(), "declaration" | "parameter_declaration")
+    });
+    let declarators = declared.flat_map(|node| {
+        let mut cursor = node.walk();
+        let all: Vec<Node<'_>> = node
+            .children_by_field_name("declarator", &mut cursor)
+            .collect();
+        all
+    });
+    declarators
+        .filter_map(|node| variable(source, node))
+        .collect()
+}
+
+/// A declared variable, with what leads to its members; `None` for arrays, functions and pointers to pointers.
+fn variable<'s>(
+    source: &'s ParsedSource,
+    mut declarator: Node<'_>,
+) -> Option<(&'s str, &'static str)> {
+    let mut leads = ".";
+    loop {
+        declarator = match declarator.kind() {
+            "identifier" => return Some((source.str(declarator), leads)),
+            "init_declarator" => declarator.child_by_field_name("declarator")?,
+            "reference_declarator" => children(declarator).last().copied()?,
+            "pointer_declarator" if leads == "." => {
+                leads = "->";
+                declarator.child_by_field_name("declarator")?
+            }
+            _ => return None,
+        };
     }
 }
 
@@ -103,6 +205,26 @@ pub fn declared_type<'s>(source: &'s ParsedSource, name: &str) -> Option<&'s str
         Some(node) => Some(source.str(node.child_by_field_name("type")?)),
         None => Some(&source.mutexes().get(name)?.kind),
     }
+}
+
+/// Returns whether a file declares a member of this name that holds a function: a pointer to one, or an object like
+/// `std::function`. Its methods are no such members.
+pub fn declares_callable(source: &ParsedSource, name: &str) -> bool {
+    let is_named = |node: &Node<'_>| node.kind() == "field_identifier" && source.str(*node) == name;
+    let is_method = |node: &Node<'_>| {
+        let named = node.child_by_field_name("declarator");
+        node.kind() == "function_declarator" && named.is_some_and(|named| is_named(&named))
+    };
+    let is_it = |node: &Node<'_>| {
+        let inner = node
+            .child_by_field_name("declarator")
+            .map(descendants)
+            .unwrap_or_default();
+        node.kind() == "field_declaration"
+            && inner.iter().any(is_named)
+            && !inner.iter().any(is_method)
+    };
+    every(source).iter().any(is_it)
 }
 
 /// Makes a member `mutable` for a `const` function, which can lock no other.
@@ -157,4 +279,32 @@ fn is_const(source: &ParsedSource, function: Node<'_>) -> bool {
         declarator = inner.or_else(|| children(node).last().copied());
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_lead_to_the_locks_of_their_types() {
+        let header = "typedef struct peer peer_t;\nstruct peer { int id; pthread_mutex_t io_lock; };\ntypedef struct { pthread_rwlock_t lock; } cache_t;\nstruct other { pthread_mutex_t own; };\nstruct third { pthread_mutex_t own; };\n";
+        let text = "void f(peer_t *p, struct peer **all)\n{\n    const struct peer *best = all[0], one;\n    cache_t *c;\n}\n";
+        let [header, source] = [header, text].map(|text| ParsedSource::parse("a.c", text).unwrap());
+        let known = DeclaredMutexes::of([&header].into_iter());
+        let function = source.function(3).unwrap();
+        let of = |lock: &str| variables_of(&source, function, &known.owner(lock));
+        let peers = [("best", "->"), ("one", "."), ("p", "->")];
+        assert_eq!(of("io_lock"), BTreeMap::from(peers));
+        assert_eq!(of("lock"), BTreeMap::from([("c", "->")]));
+        assert!(of("own").is_empty());
+    }
+
+    #[test]
+    fn members_that_hold_functions_are_no_methods() {
+        let text = "struct timer {\n    std::function<void()> callback;\n    void (*ended)(struct timer *);\n    void start();\n    int *first() const;\n};\n";
+        let source = ParsedSource::parse("a.cpp", text).unwrap();
+        let holds = |name: &str| declares_callable(&source, name);
+        assert!(holds("callback") && holds("ended"));
+        assert!(!holds("start") && !holds("first") && !holds("other"));
+    }
 }

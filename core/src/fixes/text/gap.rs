@@ -3,10 +3,12 @@
 use super::{
     EditRefusal,
     change::{Change, remove, remove_statement},
-    locks::{LockCallText, LockOperation, Mutex, calls, operation, same},
+    guard::every,
+    locks::{LockCallText, LockOperation, Mutex, callee, calls, operation, same},
     source::{ParsedSource, children, descendants, lines},
     watch::FileFunctions,
 };
+use std::ops::Range;
 use tree_sitter::Node;
 
 /// A release of a lock, or an acquisition, that is a statement of its own.
@@ -38,6 +40,20 @@ pub fn close(
     });
     let (release, acquire) = fitting.next()?;
     Some(without(source, release, acquire))
+}
+
+/// The members that calls on these lines call: `callback` of `timer.callback()`.
+pub fn called_members(source: &ParsedSource, between: Range<u32>) -> Vec<&str> {
+    let is_member = |call: &Node<'_>| {
+        let called = call.child_by_field_name("function");
+        called.is_some_and(|called| called.kind() == "field_expression")
+    };
+    let on_them = |call: &Node<'_>| {
+        call.kind() == "call_expression" && between.contains(lines(*call).start())
+    };
+    let all = every(source).into_iter().filter(on_them);
+    let members = all.filter(is_member);
+    members.map(|call| callee(source, call)).collect()
 }
 
 /// The line on which the block that gives a lock back on line `gives` takes it again.
@@ -166,6 +182,14 @@ mod tests {
         assert_eq!(left, "line 4 may leave while the lock is given back");
         let waits = closed("a.c", &around("usleep(3);"), 3, 5).unwrap_err();
         assert!(waits.contains("waits (`usleep`)"), "{waits}");
+    }
+
+    #[test]
+    fn members_that_are_called_are_those_of_the_lines() {
+        let text =
+            "void f(struct box *b)\n{\n    b->first();\n    b->next(g());\n    b->last();\n}\n";
+        let source = ParsedSource::parse("a.c", text).unwrap();
+        assert_eq!(called_members(&source, 4..5), ["next"]);
     }
 
     #[test]
