@@ -249,6 +249,10 @@ impl TriedStory {
         let Some(other) = other else {
             return self.is_settled();
         };
+        // An order of several variables that is clear gives way to a part of it only.
+        if other.is_settled() && !other.is_interruption && !self.is_part_of(other) {
+            return false;
+        }
         let (own, known) = (self.experiment.evidence, other.experiment.evidence);
         let more = own.effect() - known.effect();
         let is_earlier = self.experiment.orders.complete < other.experiment.orders.complete;
