@@ -10,7 +10,7 @@ use crate::{
     explanation::{BugKind, Certainty, EdgeKind, Explanation, Role},
     facts,
 };
-use unsnarl_trace::{ThreadId, raw::WaitsFor};
+use unsnarl_trace::{EventId, ThreadId, raw::WaitsFor};
 
 /// A thread of the cycle with its keeper.
 type CycleThread = (WaitingThread, Keeper);
@@ -96,6 +96,8 @@ pub(super) fn wait_effect(view: &View, waiting: &WaitingThread) -> String {
 fn part(view: &View, waiting: &WaitingThread, keeper: &Keeper, circle: &[CycleThread]) -> String {
     let who = facts::thread_in_words(&view.run, waiting.thread);
     let request = request(view, waiting);
+    let around = around_wrapper(view, waiting, circle);
+    let [held_at, wanted_at] = around.map_or([None, None], |places| places.map(Some));
     let wants = match (waiting.waits_for, keeper.by) {
         (WaitsFor::Join, _) => wait_effect(view, waiting),
         (WaitsFor::Condition, Keeps::Value { write, read }) => format!(
@@ -125,17 +127,36 @@ fn part(view: &View, waiting: &WaitingThread, keeper: &Keeper, circle: &[CycleTh
         _ => format!(
             "waits for `{}` ({})",
             object_name(view, request),
-            view.at(request)
+            wanted_at.unwrap_or_else(|| view.at(request))
         ),
     };
-    match has(view, waiting.thread, circle) {
+    match has(view, waiting.thread, circle, held_at) {
         Some(has) => format!("{who} {has} and {wants}"),
         None => format!("{who} {wants}"),
     }
 }
 
-/// The object held for the preceding thread of the cycle, in words: ``holds `a` (line 30)``.
-fn has(view: &View, thread: ThreadId, circle: &[CycleThread]) -> Option<String> {
+/// The calls that lead to the lock that a thread of the cycle holds and to the one that it waits for, where one line of a
+/// wrapper takes both.
+fn around_wrapper(
+    view: &View,
+    waiting: &WaitingThread,
+    circle: &[CycleThread],
+) -> Option<[String; 2]> {
+    let is_of_two = waiting.waits_for == WaitsFor::Lock;
+    let [held, wanted] = locking_rows(view, waiting, circle).filter(|_| is_of_two)?;
+    let is_one = view.place(held) == view.place(wanted);
+    let (takes, asks) = callers::parting(&view.run, held, wanted).filter(|_| is_one)?;
+    (takes != asks).then(|| [takes, asks].map(|site| facts::short(&facts::place(&view.run, site))))
+}
+
+/// The object held for the preceding thread of the cycle, in words: ``holds `a` (line 30)``, or at the place that is given.
+fn has(
+    view: &View,
+    thread: ThreadId,
+    circle: &[CycleThread],
+    at: Option<String>,
+) -> Option<String> {
     let mut links = circle.iter().map(|(_, keeper)| keeper);
     let (word, row) = links.find_map(|keeper| match keeper.by {
         Keeps::Lock(row) if keeper.thread == thread => Some(("holds", row)),
@@ -145,7 +166,7 @@ fn has(view: &View, thread: ThreadId, circle: &[CycleThread]) -> Option<String> 
     Some(format!(
         "{word} `{}` ({})",
         object_name(view, row),
-        view.at(row)
+        at.unwrap_or_else(|| view.at(row))
     ))
 }
 
@@ -172,6 +193,19 @@ fn same_site_remark(view: &View, circle: &[CycleThread]) -> String {
     says.to_owned()
 }
 
+/// Rows at which a thread of the cycle takes the lock that it holds and asks for the next one.
+fn locking_rows(
+    view: &View,
+    waiting: &WaitingThread,
+    circle: &[CycleThread],
+) -> Option<[EventId; 2]> {
+    let held = circle.iter().find_map(|(_, keeper)| match keeper.by {
+        Keeps::Lock(row) if keeper.thread == waiting.thread => Some(row),
+        _ => None,
+    })?;
+    Some([held, request(view, waiting)])
+}
+
 /// Files and lines by which a thread of the cycle takes the lock that it holds and asks for the next one, in
 /// the innermost function that leads to both.
 fn locking_places(
@@ -179,11 +213,8 @@ fn locking_places(
     waiting: &WaitingThread,
     circle: &[CycleThread],
 ) -> Option<[(String, u32); 2]> {
-    let held = circle.iter().find_map(|(_, keeper)| match keeper.by {
-        Keeps::Lock(row) if keeper.thread == waiting.thread => Some(row),
-        _ => None,
-    })?;
-    let (takes, asks) = callers::parting(&view.run, held, request(view, waiting))?;
+    let [held, wanted] = locking_rows(view, waiting, circle)?;
+    let (takes, asks) = callers::parting(&view.run, held, wanted)?;
     Some([takes, asks].map(|site| {
         let place = facts::place(&view.run, site);
         (place.file, place.line)

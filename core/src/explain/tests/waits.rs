@@ -703,22 +703,22 @@ fn locks_taken_by_one_wrapper_in_two_functions() {
         &[],
         &[text],
         expect![[r#"
-        error: main.1 and main.2 wait for each other's lock
-          till (main.1) holds `stock.m` (test.c:5) and waits for `ledger.m` (test.c:5);
-          office (main.2) holds `ledger.m` (test.c:5) and waits for `stock.m` (test.c:5).
+            error: main.1 and main.2 wait for each other's lock
+              till (main.1) holds `stock.m` (test.c:28) and waits for `ledger.m` (test.c:30);
+              office (main.2) holds `ledger.m` (test.c:19) and waits for `stock.m` (test.c:23).
 
-           main.1  test.c:5  m_.lock();  locks stock.m       holds it to the end
-                     called from sell at test.c:28
-           main.2  test.c:5  m_.lock();  locks ledger.m      holds it to the end
-                     called from value at test.c:19
-           main.1  test.c:5  m_.lock();  waits for ledger.m  for ever
-                     called from record at test.c:13
-           main.2  test.c:5  m_.lock();  waits for stock.m   for ever
-                     called from count at test.c:35
+               main.1  test.c:5  m_.lock();  locks stock.m       holds it to the end
+                         called from sell at test.c:28
+               main.2  test.c:5  m_.lock();  locks ledger.m      holds it to the end
+                         called from value at test.c:19
+               main.1  test.c:5  m_.lock();  waits for ledger.m  for ever
+                         called from record at test.c:13
+               main.2  test.c:5  m_.lock();  waits for stock.m   for ever
+                         called from count at test.c:35
 
-          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
-          Note: There is no passing run to compare with.
-    "#]],
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
     );
 }
 
