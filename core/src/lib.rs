@@ -11,6 +11,7 @@ pub mod beside;
 pub mod between;
 pub mod budget;
 pub mod builds;
+mod call_tree;
 pub mod callers;
 pub mod causes;
 pub mod claims;
@@ -34,7 +35,6 @@ pub mod predict;
 pub mod render;
 pub mod suppressions;
 pub mod told;
-mod visits;
 
 pub use budget::{Budget, EngineOutcome, StopReason};
 pub use corpus::{Corpora, Corpus, CorpusKey, RunSummary};

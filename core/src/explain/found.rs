@@ -82,6 +82,10 @@ pub(super) fn is_named(view: &View, row: EventId) -> bool {
     facts::is_named(view.run.location(view.event(row).location))
 }
 
+/// The caveat of what only a comparison of runs speaks for.
+pub const BY_COMPARISON: &str =
+    "Found by comparing runs: it goes with the failure, which need not mean that it is the cause.";
+
 /// The story of dependencies that go with the failure.
 pub(super) fn tell(
     view: &View,
@@ -103,8 +107,7 @@ pub(super) fn tell(
         share.failing,
         share.passing
     );
-    let caveat = "Found by comparing runs: it goes with the failure, which need not mean that it is the cause.";
-    draft.set().caveats.push(caveat.to_owned());
+    draft.set().caveats.push(BY_COMPARISON.to_owned());
     let heads: BTreeSet<EventId> = links.iter().map(|link| link.head).collect();
     for &row in &rows {
         draft.step(row, "");

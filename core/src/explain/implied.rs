@@ -22,7 +22,7 @@ fn crossings(view: &View, rows: &[EventId]) -> Vec<(EventId, EventId)> {
     crossing.map(|(a, b)| (*a, *b)).collect()
 }
 
-/// What is known of the order of steps.
+/// The known orders of steps.
 struct Known<'a> {
     view: &'a View<'a>,
     /// Steps of different threads, of which the first comes before the second.

@@ -54,6 +54,7 @@ use crate::{
 };
 use candidates::{Story, candidates, spurious_wakeup};
 use causes::ToldExplanation;
+pub use found::BY_COMPARISON;
 pub use guards::guarding;
 pub use instances::{Harmless, bears_out, bears_out_but, set_apart};
 pub use intervention::{Intervention, intervention};

@@ -2,7 +2,7 @@
 //! function: what lies between the visits is seldom an operation that somebody meant.
 
 use super::turned::{blamed, region};
-use crate::{callers, explanation::Explanation, facts, visits::Visits};
+use crate::{call_tree::CallTree, callers, explanation::Explanation, facts};
 use unsnarl_trace::{EventId, Run};
 
 /// Returns whether an explanation blames the interruption of steps from two visits of the same lines.
@@ -10,7 +10,7 @@ use unsnarl_trace::{EventId, Run};
 pub fn spans_visits(explanation: &Explanation, run: &Run) -> bool {
     let interrupted = region(explanation, &blamed(explanation), run);
     interrupted.is_some_and(|(first, _, last)| {
-        Visits::of(run).comes_again(run, first, last)
+        CallTree::of(run).comes_again(run, first, last)
             || is_about_one(run, first, last) && callers::is_called_twice(run, first, last)
     })
 }

@@ -2,6 +2,7 @@
 
 use super::{found::ENOUGH, handovers::Givers, slice::FailureDistances};
 use crate::{
+    call_tree::CallTree,
     callers,
     claims::{Operation, Visit},
     corpus::{Corpus, RunSummary},
@@ -11,7 +12,6 @@ use crate::{
     mining::trace::line_hash,
     orders::{HappensBefore, Orders},
     pairs::{AccessClass, AccessKey, RunPairs, Triple, TripleKey},
-    visits::Visits,
 };
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) struct View<'a> {
     /// Posts and signals.
     pub givers: Givers,
     /// Calls of functions.
-    visits: Visits,
+    calls: CallTree,
     /// Keys of sites, by class of access.
     keys: IndexVec<SiteId, [AccessKey; 3]>,
     /// The failing thread, if one failed.
@@ -69,7 +69,7 @@ impl<'a> View<'a> {
         Some(View {
             corpus,
             givers: Givers::new(&run),
-            visits: Visits::of(&run),
+            calls: CallTree::of(&run),
             summary,
             run,
             orders,
@@ -90,7 +90,7 @@ impl<'a> View<'a> {
 
     /// Returns whether the second row belongs to another visit of the same lines.
     pub fn comes_again(&self, first: EventId, second: EventId) -> bool {
-        self.visits.comes_again(&self.run, first, second)
+        self.calls.comes_again(&self.run, first, second)
     }
 
     /// An event by its row.

@@ -81,7 +81,7 @@ pub(super) fn closed(
     Some(changes.and_then(|changes| kept(case, gap, lock, changes)))
 }
 
-/// What a gap calls that is handed to the program's functions as data: a member that holds a function.
+/// The member that holds a function and is called in a gap: anything may be behind it.
 fn called_back<'s>(case: &FixInput<'_>, source: &'s ParsedSource, gap: &Gap) -> Option<&'s str> {
     let between = (gap.gives + 1)..gap.takes;
     let mut members = gap::called_members(source, between).into_iter();

@@ -175,7 +175,7 @@ impl LogWalk<'_> {
 struct LocationParts<'n> {
     /// The last field, or the variable itself.
     last: &'n str,
-    /// What contains it: the variable, which heap blocks lack, and the fields before the last one.
+    /// Whatever contains it: the variable, which heap blocks lack, and the fields before the last one.
     wholes: Vec<&'n str>,
 }
 

@@ -1,4 +1,4 @@
-//! Visits of functions: which rows of a thread belong to one call of a function.
+//! Calls of functions: which rows of a thread belong to one of them.
 
 use crate::callers::{common_sites, is_update};
 use unsnarl_trace::{EventId, FrameRow, Run, StackId};
@@ -17,18 +17,18 @@ struct Call {
 /// the thread did something in another function that a caller called. What the caller does itself is no sign of that, since
 /// compilers mix the instructions of inlined functions with those around them.
 #[derive(Default)]
-pub struct Visits {
+pub struct CallTree {
     calls: Vec<Call>,
     /// The call that each row belongs to.
     of: Vec<u32>,
 }
 
-impl Visits {
+impl CallTree {
     /// Finds the calls of a run, in one pass over its rows.
     #[must_use]
-    pub fn of(run: &Run) -> Visits {
+    pub fn of(run: &Run) -> CallTree {
         let depths = depths(run);
-        let mut visits = Visits::default();
+        let mut tree = CallTree::default();
         // The calls that are open in each thread, outermost first.
         let mut open: Vec<Vec<u32>> = Vec::new();
         let events = &run.events;
@@ -38,12 +38,12 @@ impl Visits {
                 open.resize_with(thread + 1, Vec::new);
             }
             let call = match open.get_mut(thread) {
-                Some(open) => visits.enter(run, &depths, open, StackId(*stack)),
+                Some(open) => tree.enter(run, &depths, open, StackId(*stack)),
                 None => 0,
             };
-            visits.of.push(call);
+            tree.of.push(call);
         }
-        visits
+        tree
     }
 
     /// The open call of a stack, which is opened with its callers where it is none.
@@ -138,7 +138,7 @@ mod tests {
     fn again(steps: &str) -> bool {
         let run = script::parse(steps).expect("a script");
         let last = EventId(run.events.len() as u32 - 1);
-        Visits::of(&run).comes_again(&run, EventId(0), last)
+        CallTree::of(&run).comes_again(&run, EventId(0), last)
     }
 
     #[test]
