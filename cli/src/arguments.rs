@@ -306,7 +306,8 @@ pub struct RecordArguments {
 /// `unsnarl explain`
 #[derive(Args, Debug)]
 pub struct Explain {
-    /// The runs: a folder of runs, a project with .unsnarl/runs, or a run file [default: .]
+    /// The runs: a folder of runs, a project with .unsnarl/runs, or a run file, which is compared with the passing runs beside
+    /// it [default: .]
     #[arg(value_parser = folder::local("unsnarl-fleet explain URL"))]
     pub place: Option<PathBuf>,
     /// Output format

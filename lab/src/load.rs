@@ -177,7 +177,7 @@ pub fn keep_told(folder: &Path, now: Vec<Explanation>) -> Result<()> {
     Ok(notes.write(folder, &note)?)
 }
 
-/// Reads the runs at a place: a folder of runs, a project, or one run file.
+/// Reads the runs at a place: a folder of runs, a project, or one run file with the passing runs beside it.
 pub fn load(place: Option<&Path>) -> Result<Loaded> {
     load_chosen(place, |files, _| files)
 }
@@ -212,10 +212,32 @@ fn load_chosen(
         Some(file) if file.is_file() => {
             loaded.folder = file.parent().unwrap_or(Path::new("")).to_owned();
             loaded.take((file, file.display().to_string()), read(file));
+            take_passing_beside(file, &mut loaded, choose);
         }
         place => in_folder(place, &mut loaded, choose)?,
     }
     Ok(loaded)
+}
+
+/// Reads the passing runs of the folder that a run lies in, to compare it with.
+fn take_passing_beside(
+    one: &Path,
+    loaded: &mut Loaded,
+    choose: impl FnOnce(Vec<RunFile>, &mut LeftOut) -> Vec<RunFile>,
+) {
+    // A file that lies anywhere else has nothing beside it.
+    let folder = one.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = RunFolder::new(folder.unwrap_or(Path::new(".")));
+    let mut files = folder.files().unwrap_or_default();
+    files.retain(|file| {
+        file.path.file_name() != one.file_name()
+            && fitting::outcome(file).is_some_and(|outcome| outcome == Outcome::Passed)
+    });
+    let files = choose(files, &mut loaded.left_out);
+    let runs: Vec<LoadedRun> = files.par_iter().map(|file| read(&file.path)).collect();
+    for (file, read) in files.iter().zip(runs) {
+        loaded.take((&file.path, file.path.display().to_string()), read);
+    }
 }
 
 fn in_folder(

@@ -63,6 +63,22 @@ fn runs_are_found_above() -> Result<()> {
 }
 
 #[test]
+fn one_run_is_compared_with_the_passing_ones_beside_it() -> Result<()> {
+    let workspace = recorded()?;
+    let failed = workspace.runs_that("failed")?;
+    ensure!(failed.len() > 1, "{failed:?}");
+    for run in failed.iter().take(2) {
+        let told = workspace
+            .unsnarl(&["explain", "--no-run", &workspace.run_path(run)])?
+            .exits(1)?;
+        let of_one = !told.stdout.contains(" more.") && !told.stdout.contains("no passing run");
+        let is_told = told.stdout.contains("was lost") && told.stdout.contains("passing runs");
+        ensure!(is_told && of_one, "{told:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn an_unknown_fix_names_each_that_there_is_once() -> Result<()> {
     let workspace = recorded()?;
     let said = workspace.unsnarl(&["verify", "nosuch"])?.exits(2)?;
