@@ -27,7 +27,7 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     let mut draft = Draft::new(view, BugKind::UseAfterFree, headline);
     let did = match view.event(used).kind {
         EventKind::Free | EventKind::Failure => "freed it again",
-        EventKind::Lock | EventKind::SharedLock => "locked it",
+        EventKind::Lock | EventKind::SharedLock => "took its lock",
         EventKind::Rmw => "updated it",
         kind if kind.reads() => "read it",
         kind if kind.writes() => "wrote it",

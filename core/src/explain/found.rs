@@ -259,6 +259,18 @@ mod tests {
         assert_eq!(told.engines[0], "pairs");
     }
 
+    /// The thread reads what was there before it was created: only failing runs come there, but in no other order.
+    #[test]
+    fn an_order_that_every_schedule_has_is_no_cause() {
+        let late =
+            "main W last =1 @3\nmain fork main.1 @4\nmain.1 R last =1 @9 open\nmain.1 fails @20";
+        let (found, left) = explanations(&["main W last =1 @3\n"; 6], &[late; 3]);
+        assert_eq!((found.len(), left), (0, 3), "{found:?}");
+        let free = late.replace("main fork main.1 @4\n", "");
+        let (found, _) = explanations(&["main W last =1 @3\n"; 6], &[free.as_str(); 3]);
+        assert_eq!(found.len(), 1);
+    }
+
     #[test]
     fn few_passing_runs_tell_nothing() {
         let (found, left) = explanations(&[ONE; 4], &[BOTH; 3]);

@@ -90,7 +90,11 @@ fn told(
         return None;
     }
     let links = in_run(view, finding)?;
-    if links.iter().any(|link| view.is_past(link.tail)) {
+    // What every schedule does so is no cause, whatever else the runs have.
+    let is_forced = links
+        .iter()
+        .all(|link| view.is_forced(link.head, link.tail));
+    if is_forced || links.iter().any(|link| view.is_past(link.tail)) {
         return None;
     }
     let share = ComparedRuns {

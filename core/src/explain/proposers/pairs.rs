@@ -106,7 +106,8 @@ fn told(failing: &Failing<'_>, pair: &SeenPair, with: Vec<String>) -> Option<Exp
         tail: view.operation(pair.tail),
     };
     let counted = follows.count(view.corpus);
-    if counted.holds_in > 0 || view.is_past(pair.tail) {
+    let is_forced = view.is_forced(pair.head, pair.tail);
+    if counted.holds_in > 0 || is_forced || view.is_past(pair.tail) {
         return None;
     }
     let links = [AccessDependency::new(view, pair.head, pair.tail)];
