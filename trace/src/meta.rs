@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Version of the run file that this crate writes. Readers refuse newer ones.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// The way in which a run ended.
 #[derive(

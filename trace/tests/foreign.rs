@@ -167,7 +167,7 @@ fn refusals_say_why() {
     let error = |bytes| read_run_bytes(bytes).unwrap_err().to_string();
     let newer = error(file(&columns(), &[("unsnarl.format", "7")]));
     assert!(
-        newer.contains("has format 7, and this unsnarl reads formats up to 3"),
+        newer.contains("has format 7, and this unsnarl reads formats up to 4"),
         "{newer}"
     );
     let strange = error(file(&columns(), &[("unsnarl.format", "x")]));
