@@ -235,7 +235,11 @@ fn take_passing_beside(
     });
     let files = choose(files, &mut loaded.left_out);
     let runs: Vec<LoadedRun> = files.par_iter().map(|file| read(&file.path)).collect();
-    for (file, read) in files.iter().zip(runs) {
+    let key = |run: &Run| CorpusKey::of(run);
+    let own = loaded.runs.first().map(|(_, run)| key(run));
+    // Those of other programs and builds show nothing of it.
+    let is_other = |read: &LoadedRun| read.as_ref().is_ok_and(|run| Some(key(run)) != own);
+    for (file, read) in files.iter().zip(runs).filter(|(_, read)| !is_other(read)) {
         loaded.take((&file.path, file.path.display().to_string()), read);
     }
 }
