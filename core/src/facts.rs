@@ -22,6 +22,18 @@ pub fn place(run: &Run, site: SiteId) -> Place {
     }
 }
 
+/// The ordinal of a number: `2nd`, `3rd`, `11th`.
+pub fn ordinal(number: u32) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
 /// A short form of a place: `bank.c:100`; `an unknown place` when the debug info does not say.
 pub fn short(place: &Place) -> String {
     match (basename(&place.file), place.line) {

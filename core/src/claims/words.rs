@@ -1,7 +1,11 @@
 //! Claims in words, with their counts.
 
 use super::{Claim, Counted, Operation, Visit};
-use crate::{explanation::Place, facts::short, pairs::AccessClass};
+use crate::{
+    explanation::Place,
+    facts::{ordinal, short},
+    pairs::AccessClass,
+};
 
 impl Counted {
     /// A sentence about the passing runs; empty when there are none, or when the numbers are uninformative.
@@ -146,18 +150,6 @@ fn visit_of(visit: &Visit, line: &str) -> String {
             ordinal(number)
         ),
     }
-}
-
-/// `2nd`, `3rd`, `11th`.
-fn ordinal(number: u32) -> String {
-    let ending = match (number % 10, number % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{number}{ending}")
 }
 
 /// An event that may have happened in a run: its subject, the verb in its plain form and in the past, and the

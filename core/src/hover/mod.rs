@@ -7,7 +7,7 @@ mod tests;
 
 use crate::{
     callers::Callers,
-    facts::{self, ToldValue, short},
+    facts::{self, ToldValue, ordinal, short},
     guarded,
     orders::Orders,
 };
@@ -132,14 +132,7 @@ fn counted(run: &Run, rows: &[EventId]) -> Option<String> {
 
 /// Ordinal of a row in the run: `1st`, `2nd`.
 fn nth(row: EventId) -> String {
-    let n = row.0 + 1;
-    let ending = match (n % 10, n % 100) {
-        (1, rest) if rest != 11 => "st",
-        (2, rest) if rest != 12 => "nd",
-        (3, rest) if rest != 13 => "rd",
-        _ => "th",
-    };
-    format!("{n}{ending}")
+    ordinal(row.0 + 1)
 }
 
 /// The events of the line, in order.
