@@ -417,6 +417,9 @@ pub struct Explanation {
     /// The measured points of that share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
+    /// `true` if only a comparison of runs speaks for it: a pair of accesses, or a pattern, that only failing runs have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_comparison: bool,
     /// Caveats for the reader: inexact runs, few passing runs.
     pub caveats: Vec<String>,
     /// Suggested changes of the program, the best first.

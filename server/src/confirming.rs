@@ -180,6 +180,7 @@ fn merged(now: Explanation, told: &Explanation, before: &[Fix]) -> Explanation {
         told.contrast = now.contrast;
         told.claims = now.claims;
         told.caveats = now.caveats;
+        told.by_comparison = now.by_comparison;
     }
     Explanation {
         runs: now.runs,

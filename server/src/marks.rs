@@ -435,6 +435,7 @@ mod tests {
             ochiai: None,
             progress: None,
             curve: Vec::new(),
+            by_comparison: false,
             caveats: Vec::new(),
             fixes: Vec::new(),
             not_fixed: Vec::new(),

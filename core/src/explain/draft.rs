@@ -55,6 +55,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             ochiai: None,
             progress: None,
             curve: Vec::new(),
+            by_comparison: false,
             caveats: caveats(view),
             fixes: Vec::new(),
             not_fixed: Vec::new(),

@@ -82,10 +82,6 @@ pub(super) fn is_named(view: &View, row: EventId) -> bool {
     facts::is_named(view.run.location(view.event(row).location))
 }
 
-/// The caveat of what only a comparison of runs speaks for.
-pub const BY_COMPARISON: &str =
-    "Found by comparing runs: it goes with the failure, which need not mean that it is the cause.";
-
 /// The story of dependencies that go with the failure.
 pub(super) fn tell(
     view: &View,
@@ -107,7 +103,7 @@ pub(super) fn tell(
         share.failing,
         share.passing
     );
-    draft.set().caveats.push(BY_COMPARISON.to_owned());
+    draft.set().by_comparison = true;
     let heads: BTreeSet<EventId> = links.iter().map(|link| link.head).collect();
     for &row in &rows {
         draft.step(row, "");
@@ -227,7 +223,10 @@ fn past(participle: &'static str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Budget, BugKind, Certainty, Explanation, explain, fixture::corpus, unexplained};
+    use crate::{
+        Budget, BugKind, Certainty, Explanation, explain, fixture::corpus, render::text,
+        unexplained,
+    };
 
     fn explanations(passing: &[&str], failing: &[&str]) -> (Vec<Explanation>, usize) {
         let corpus = corpus(passing, failing);
@@ -257,6 +256,14 @@ mod tests {
         );
         assert_eq!(told.runs, ["failed-0", "failed-1", "failed-2"]);
         assert_eq!(told.engines[0], "pairs");
+        let is_noted = |told: &Explanation| text(told).contains("Note: Found by comparing runs");
+        assert!(is_noted(told));
+        let certainty = Certainty::Confirmed;
+        let confirmed = Explanation {
+            certainty,
+            ..told.clone()
+        };
+        assert!(!is_noted(&confirmed));
     }
 
     /// The thread reads what was there before it was created: only failing runs come there, but in no other order.

@@ -54,7 +54,6 @@ use crate::{
 };
 use candidates::{Story, candidates, spurious_wakeup};
 use causes::ToldExplanation;
-pub use found::BY_COMPARISON;
 pub use guards::guarding;
 pub use instances::{Harmless, bears_out, bears_out_but, set_apart};
 pub use intervention::{Intervention, intervention};

@@ -130,6 +130,7 @@ fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
         ochiai: None,
         progress: None,
         curve: Vec::new(),
+        by_comparison: false,
         caveats: Vec::new(),
         fixes: Vec::new(),
         not_fixed: Vec::new(),

@@ -95,12 +95,7 @@ fn facts(explanation: &Explanation) -> Vec<String> {
     lines.extend(super::progress(explanation));
     lines.push(runs(explanation));
     lines.extend(super::fix(explanation).map(|fix| format!("Fix: {fix}")));
-    lines.extend(
-        explanation
-            .caveats
-            .iter()
-            .map(|line| format!("Note: {line}")),
-    );
+    lines.extend(super::caveats(explanation).map(|line| format!("Note: {line}")));
     lines.retain(|line| !line.is_empty());
     lines
 }

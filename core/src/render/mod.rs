@@ -71,6 +71,14 @@ fn came_of_it(other: &PassedOver) -> String {
     )
 }
 
+/// The caveats of an explanation. Where it was confirmed, not only a comparison of runs speaks for it.
+fn caveats(explanation: &Explanation) -> impl Iterator<Item = &str> {
+    const BY_COMPARISON: &str = "Found by comparing runs: it goes with the failure, which need not mean that it is the cause.";
+    let is_open = explanation.by_comparison && explanation.certainty != Certainty::Confirmed;
+    let own = explanation.caveats.iter().map(String::as_str);
+    own.chain(is_open.then_some(BY_COMPARISON))
+}
+
 /// The evidence in a sentence: `Of 30 schedules drawn with this order all fail, of 30 without it none.`
 fn shares(evidence: Evidence) -> String {
     format!(

@@ -96,7 +96,7 @@ pub fn text_within(explanation: &Explanation, width: TextWidth) -> String {
     if !next.is_empty() {
         lines.extend(wrapped(next, "  next: ", "    "));
     }
-    for caveat in &explanation.caveats {
+    for caveat in super::caveats(explanation) {
         lines.extend(wrapped(caveat, "  Note: ", "  "));
     }
     lines.join("\n") + "\n"

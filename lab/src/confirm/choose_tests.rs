@@ -5,7 +5,6 @@ use super::{
     choose::choose,
     decide::Decision,
     experiment::{DrawnSchedules, Experiment, Experiments},
-    mark_confirmed,
     others::{OtherStory, needed},
     tried::{TriedStory, is_half_of},
 };
@@ -14,7 +13,7 @@ use std::{cell::RefCell, sync::Arc};
 use unsnarl_core::{
     Budget, BugKind, Certainty, Corpora, Explanation, Place, Role, RunSummary, SiteMark,
     diagnosis::{Counterexample, DecisiveStep, Evidence, FailingShare, Shows},
-    explain::{BY_COMPARISON, Intervention, Proposers, explain, intervention},
+    explain::{Intervention, Proposers, explain, intervention},
 };
 use unsnarl_trace::{EventId, Run, script};
 
@@ -665,17 +664,6 @@ fn an_order_of_an_interruptions_lines_is_half_of_it() {
         .for_each(|mark| mark.location = "cells[2]".to_owned());
     assert!(!is_half_of(&elsewhere, &interruption));
     assert!(!is_half_of(&interruption, &order));
-}
-
-#[test]
-fn what_is_confirmed_was_not_only_found_by_comparing_runs() {
-    let mut told = story(HITS);
-    told.caveats = [BY_COMPARISON, "There is no passing run to compare with."]
-        .map(str::to_owned)
-        .to_vec();
-    mark_confirmed(&mut told);
-    assert_eq!(told.certainty, Certainty::Confirmed);
-    assert_eq!(told.caveats, ["There is no passing run to compare with."]);
 }
 
 #[test]

@@ -33,7 +33,7 @@ use crate::Executing;
 use std::{collections::VecDeque, time::Duration};
 use unsnarl_core::{
     Budget, Certainty, Execution, Explanation, Verdict,
-    explain::{BY_COMPARISON, Proposers, by_statistic, in_order, in_order_of_statistic, set_apart},
+    explain::{Proposers, by_statistic, in_order, in_order_of_statistic, set_apart},
 };
 
 /// Time for counting over runs of which none can be executed.
@@ -60,7 +60,7 @@ pub fn confirm(
         };
         judge.judge(&mut explanation);
         if verdict(&explanation) == Some(Verdict::Confirmed) {
-            mark_confirmed(&mut explanation);
+            explanation.certainty = Certainty::Confirmed;
             known.push(explanation.id.clone());
         }
         let runs = &with.loaded.runs;
@@ -147,10 +147,4 @@ fn not_run(reason: &str) -> Execution {
         says: Vec::new(),
         counterexample: None,
     }
-}
-
-/// Notes that executed schedules bear an explanation out: then not only a comparison of runs speaks for it.
-fn mark_confirmed(explanation: &mut Explanation) {
-    explanation.certainty = Certainty::Confirmed;
-    explanation.caveats.retain(|caveat| caveat != BY_COMPARISON);
 }
