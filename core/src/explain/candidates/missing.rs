@@ -14,6 +14,7 @@ use crate::{
     pairs::{AccessClass, AccessKey, CoupledPairs, PairKey, procedure_two},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::{cmp::Reverse, collections::BTreeMap};
 use unsnarl_trace::{EventId, ThreadId};
 
 /// Test Procedure II: reads of the failure without the write that precedes them in passing runs.
@@ -22,26 +23,14 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
     if counts.passing() == 0 {
         return Vec::new();
     }
-    // A compiler may give both reads of `a - b` one place, so the name counts too.
-    let mut readers: FxHashMap<(AccessKey, &str), EventId> = FxHashMap::default();
-    let rows = view.run.events.iter();
-    for (row, event) in rows.filter(|(_, event)| event.kind.reads()) {
-        let name = view.run.location(event.location);
-        let slot = readers.entry((view.key(row), name)).or_insert(row);
-        if distance(view, &[row]) <= distance(view, &[*slot]) {
-            *slot = row;
-        }
-    }
+    let readers = NearReads::of(view);
     let pairs = procedure_two(view.pairs(), counts);
     let of_reads = pairs.iter().filter_map(|pair| {
-        let name = counts.location(pair.original);
-        let reader = *readers.get(&(pair.original.tail, name))?;
+        let reader = readers.lacking(view, pair.original)?;
         let writes = counts.site(pair.original.head)?.class != AccessClass::Read;
         writes.then_some((pair, reader))
     });
-    let of_reads: Vec<_> = of_reads
-        .filter(|(pair, reader)| !ran(view, pair.original, *reader))
-        .collect();
+    let of_reads: Vec<_> = of_reads.collect();
     let reads: Vec<EventId> = of_reads.iter().map(|(_, reader)| *reader).collect();
     let before = before_visits(view, &reads);
     let stories = of_reads.into_iter().zip(&before);
@@ -58,6 +47,42 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
         Some(candidate(view, story, &[reader], contrast, later == 0))
     });
     stories.collect()
+}
+
+/// The reads of a run, of each place and location the nearest to the failure.
+struct NearReads<'a> {
+    /// By the place and the [`facts::family`] of the location, with its name: a compiler may give both reads of `a - b` one
+    /// place, and what the passing runs wrote may be another element of an array.
+    by_place: FxHashMap<(AccessKey, String), BTreeMap<&'a str, EventId>>,
+}
+
+impl<'a> NearReads<'a> {
+    fn of(view: &'a View) -> NearReads<'a> {
+        let mut by_place: FxHashMap<_, BTreeMap<&str, EventId>> = FxHashMap::default();
+        let rows = view.run.events.iter();
+        for (row, event) in rows.filter(|(_, event)| event.kind.reads()) {
+            let name = view.run.location(event.location);
+            let alike = by_place.entry((view.key(row), facts::family(name)));
+            let slot = alike.or_default().entry(name).or_insert(row);
+            if distance(view, &[row]) <= distance(view, &[*slot]) {
+                *slot = row;
+            }
+        }
+        NearReads { by_place }
+    }
+
+    /// The read that lacks a write of passing runs: of the location that they wrote first, or of one of its family that
+    /// nobody has written there.
+    fn lacking(&self, view: &View, original: PairKey) -> Option<EventId> {
+        let name = view.corpus.counts().location(original);
+        let alike = self.by_place.get(&(original.tail, facts::family(name)))?;
+        let lacks = |row: &EventId| !ran(view, original, *row);
+        let own = alike.get(name).copied().filter(lacks);
+        own.or_else(|| {
+            let others = alike.values().copied().filter(lacks);
+            others.min_by_key(|row| (distance(view, &[*row]), Reverse(*row)))
+        })
+    }
 }
 
 /// Reads near the failure that see what they never saw in the passing runs which come there, since another thread's write is

@@ -29,3 +29,32 @@ fn what_passing_runs_have_that_come_there_is_missing() {
     let first = found.first().map(|told| told.headline.as_str());
     assert_eq!(first, Some("`callback` was used before it was set"));
 }
+
+/// In passing runs one thread or the other sets the elements, and this run fails for want of another one than the first.
+#[test]
+fn another_element_of_the_array_that_passing_runs_set_is_missing() {
+    let begin = "main fork main.1 @4 main\nmain fork main.2 @5 main\nmain fork main.3 @6 main\n";
+    let sets =
+        |by: u32, element: u32| format!("main.{by} W table[{element}] ={} @20 load\n", element + 5);
+    let says = |by: u32| format!("main.{by} W ready =1 @19 load\n");
+    let asks =
+        |value: u32| format!("main.1 R ready =1 @37 run\nmain.1 R table[1] ={value} @38 run\n");
+    let first = "main.1 R table[0] =5 @38 run\n";
+    let fine = |by| {
+        [
+            begin,
+            &says(by),
+            &sets(by, 0),
+            &sets(by, 1),
+            first,
+            &asks(6),
+        ]
+        .concat()
+    };
+    let early = [begin, &says(2), &asks(0), "main.1 fails @39 run\n"].concat();
+    let passing = [2, 3, 2, 3].map(fine);
+    let passing = passing.each_ref().map(String::as_str);
+    let found = explain(&corpus(&passing, &[&early]), &Budget::unlimited()).findings;
+    let first = found.first().map(|told| told.headline.as_str());
+    assert_eq!(first, Some("`ready` was changed before `table[1]` was set"));
+}
