@@ -6,6 +6,7 @@ use super::{
     lost_wakeup::lost_wakeup,
     missing::{end_of, learned},
     starved::starved,
+    unfinished::{explain_unfinished, unfinished},
     view::View,
     waiting::{Keeper, Keeps, WaitingThread, circle, object_name, request, waiting},
 };
@@ -56,8 +57,9 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     {
         return Some(of_circle(view, &found));
     }
-    if lost.is_some() {
-        return lost;
+    if let Some(lost) = lost {
+        let left = unfinished(view).filter(|_| lost.never_signalled);
+        return Some(left.map_or(lost, |left| explain_unfinished(view, &left)));
     }
     let may_be =
         |one: &&WaitingThread| !matches!(one.waits_for, WaitsFor::Join | WaitsFor::Nothing);
@@ -173,7 +175,7 @@ fn stuck_alone(view: &View, stuck: &WaitingThread, waiting: &[WaitingThread]) ->
 }
 
 /// Adds the step of a wait that does not end.
-fn add_wait(view: &View, draft: &mut Draft, waiting: &WaitingThread) {
+pub(super) fn add_wait(view: &View, draft: &mut Draft, waiting: &WaitingThread) {
     let request = request(view, waiting);
     let mut step = view.step(request, "for ever");
     step.does(wait_effect(view, waiting));

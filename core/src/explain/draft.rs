@@ -189,6 +189,7 @@ impl<'v, 'a> Draft<'v, 'a> {
     /// Orders the steps, numbers the marks, draws the edges and names the explanation.
     pub fn finish(mut self) -> Explanation {
         self.explanation.steps.sort_by_key(|step| step.event);
+        self.tell_unfinished();
         let callers = Callers::of(&self.view.run);
         for step in &mut self.explanation.steps {
             step.via = callers.via(EventId(step.event));
@@ -228,6 +229,14 @@ impl<'v, 'a> Draft<'v, 'a> {
         self.explanation.sites = self.marks.into_iter().map(|(_, mark)| mark).collect();
         self.explanation.id = id(&self.explanation);
         self.explanation
+    }
+
+    /// Says what the run hangs by, unless the story is about that.
+    fn tell_unfinished(&mut self) {
+        let is_about_it = self.explanation.kind == BugKind::Deadlock;
+        if let Some(sentence) = self.view.unfinished().filter(|_| !is_about_it) {
+            self.explanation.remark_first(sentence);
+        }
     }
 
     /// The edges: the order of the steps at thread switches, and data flows.

@@ -43,6 +43,7 @@ mod tests;
 mod too_early;
 mod torn;
 mod turned;
+mod unfinished;
 mod view;
 mod waiting;
 mod weigh;

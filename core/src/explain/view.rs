@@ -1,6 +1,6 @@
 //! A failing run with all data that its explanation uses.
 
-use super::{found::ENOUGH, handovers::Givers, slice::FailureDistances};
+use super::{found::ENOUGH, handovers::Givers, slice::FailureDistances, unfinished};
 use crate::{
     call_tree::CallTree,
     callers,
@@ -14,7 +14,7 @@ use crate::{
     pairs::{AccessClass, AccessKey, RunPairs, Triple, TripleKey},
 };
 use rustc_hash::FxHashSet;
-use std::sync::Arc;
+use std::{cell::OnceCell, sync::Arc};
 use unsnarl_trace::{
     Event, EventId, EventKind, FailureKind, IndexVec, Location, Outcome, Run, SiteId, ThreadId,
     model::flags,
@@ -48,6 +48,8 @@ pub(super) struct View<'a> {
     pub slice: FailureDistances,
     /// Places at which the failing thread does something about the failure.
     only_failing: FxHashSet<SiteId>,
+    /// The answer of [`View::unfinished`], once it was asked for.
+    unfinished: OnceCell<Option<String>>,
 }
 
 impl<'a> View<'a> {
@@ -80,7 +82,17 @@ impl<'a> View<'a> {
             failure,
             slice,
             only_failing,
+            unfinished: OnceCell::new(),
         })
+    }
+
+    /// Sentence about a value for whose change a thread waits for ever, in a run that hangs.
+    pub fn unfinished(&self) -> Option<&str> {
+        let hangs = self.summary.outcome == Outcome::Deadlocked;
+        let said = self
+            .unfinished
+            .get_or_init(|| unfinished::in_words(self).filter(|_| hangs));
+        said.as_deref()
     }
 
     /// Access pairs of this run.

@@ -9,7 +9,8 @@ use super::{
 };
 use crate::{
     callers::parting,
-    explanation::{Role, SiteMark},
+    explanation::{Absent, Role, SiteMark},
+    facts::short,
 };
 use unsnarl_trace::EventId;
 
@@ -30,7 +31,8 @@ pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
     let holds_one = |wait: &&SiteMark| holds.iter().any(|mark| mark.thread == wait.thread);
     let is_for_lock = |wait: &&SiteMark| wait.access.contains("lock") && holds_one(wait);
     if !waits.iter().all(is_for_lock) {
-        return Err(NOT_ONLY_LOCKS.to_owned());
+        let lacked = case.explanation.absent.first();
+        return Err(lacked.map_or_else(|| NOT_ONLY_LOCKS.to_owned(), in_words));
     }
     let mut all = Vec::new();
     for wait in waits {
@@ -44,6 +46,15 @@ pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
         [one, other] => two(case, one, other),
         _ => ring(case, &all),
     }
+}
+
+/// A step that a thread lacks, as the reason for which no order helps.
+fn in_words(lacked: &Absent) -> String {
+    format!(
+        "what {} lacks is a change like that at {}, and where it belongs is not known",
+        lacked.thread,
+        short(&lacked.place)
+    )
 }
 
 /// Two nested acquisitions of a thread, as they appear in the function that makes both, itself or through its

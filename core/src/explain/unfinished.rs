@@ -1,0 +1,264 @@
+//! Values for whose change a thread waits for ever, since the thread that set them has ended without changing them again, as
+//! it does in runs that pass: an error path that gives nothing back, a loop that ends too early.
+
+use super::{
+    deadlock::{Hang, add_wait},
+    draft::Draft,
+    missing::{absent, end_of, learned},
+    view::View,
+    waiting::{Keeps, WaitingThread, request, waiting},
+};
+use crate::{
+    claims::line,
+    explanation::{BugKind, Certainty, Place, Role},
+    mining::{Trace, trace::EventIdentity, trace::line_hash},
+    pairs::{AccessClass, Fnv},
+};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+use unsnarl_trace::EventId;
+
+/// Passing runs that tell what a thread always does.
+const ENOUGH: u32 = 3;
+
+/// A value that stays as it is.
+pub(super) struct UnfinishedChange {
+    /// The thread that waits for its change.
+    waiter: WaitingThread,
+    /// Row that set it.
+    write: EventId,
+    /// Row at which the waiting thread read it.
+    read: EventId,
+    /// Place at which passing runs change it next.
+    next: Place,
+    /// Number of passing runs that do so.
+    runs: u32,
+}
+
+/// The first such value of a run.
+pub(super) fn unfinished(view: &View) -> Option<UnfinishedChange> {
+    waiting(view).into_iter().find_map(|waiter| {
+        let mut keepers = waiter.keepers.iter();
+        let (write, read) = keepers.find_map(|keeper| match keeper.by {
+            Keeps::Value { write, read } => Some((write, read)),
+            _ => None,
+        })?;
+        let has_ended = end_of(view, view.thread(write)) < view.failure.max(waiter.row);
+        let (next, runs) = next_change(view, write).filter(|_| has_ended)?;
+        Some(UnfinishedChange {
+            waiter,
+            write,
+            read,
+            next,
+            runs,
+        })
+    })
+}
+
+/// Explains the wait by the value that stays as it is.
+pub(super) fn explain_unfinished(view: &View, of: &UnfinishedChange) -> Hang {
+    let (wait, name) = (request(view, &of.waiter), view.variable(of.write));
+    let (who, setter) = (view.words(wait), view.words(of.write));
+    let headline =
+        format!("{who} waits for `{name}` to change, but {setter} has ended without doing that");
+    let mut draft = Draft::new(view, BugKind::Deadlock, headline);
+    let mut detail = format!(
+        "{setter} set {name}{} at {} and {who} read that at {}",
+        view.equals(of.write),
+        view.at(of.write),
+        view.at(of.read),
+    );
+    draft.step(of.write, "not changed again");
+    draft.mark(of.write, Role::Cause);
+    if let Some((store, seen)) =
+        learned(view, view.thread(of.write), of.waiter.row).filter(|(_, seen)| *seen > of.write)
+    {
+        detail.push_str(&format!(
+            ";\nbefore it ended, {setter} had last read {}{} at {}, written by {} at {}",
+            view.variable_of(&[seen, store]),
+            view.equals_read(seen),
+            view.at(seen),
+            view.words(store),
+            view.at(store)
+        ));
+        draft.step(store, "");
+        draft.step(seen, "the last that it learned");
+        draft.mark(store, Role::Interference);
+    }
+    draft.detail(format!("{detail}."));
+    draft.set().certainty = Certainty::Likely;
+    draft.set().remark = of.in_passing(view);
+    draft.step(of.read, "");
+    draft.mark(of.read, Role::Cause);
+    draft.absent(wait, view.name(of.write), of.next.clone());
+    draft.mark_place(absent(view, of.read, of.next.clone()));
+    add_wait(view, &mut draft, &of.waiter);
+    Hang {
+        explanation: draft.finish(),
+        wait,
+        condition: Some(of.read),
+        never_signalled: true,
+    }
+}
+
+/// The value in two sentences: `` `flags` stays 3: uploader (main.1) set it at line 26 and has ended. In all 90 passing runs that
+/// come there the thread that does this changes it again at line 56.``
+pub(super) fn in_words(view: &View) -> Option<String> {
+    let of = unfinished(view)?;
+    let value = view.value(of.write).map(|value| value.to_string());
+    Some(format!(
+        "`{}` stays {}: {} set it at {} and has ended. {}",
+        view.variable(of.write),
+        value.unwrap_or_else(|| "as it is".to_owned()),
+        view.words(of.write),
+        view.at(of.write),
+        of.in_passing(view),
+    ))
+}
+
+impl UnfinishedChange {
+    fn in_passing(&self, view: &View) -> String {
+        let are_all = self.runs == view.corpus.counts().passing();
+        format!(
+            "In all {} passing runs{} the thread that does this changes it again at {}.",
+            self.runs,
+            if are_all { "" } else { " that come there" },
+            line(&self.next, &view.place(self.write)),
+        )
+    }
+}
+
+/// The place of a thread's next change of what a row wrote, the same in all of the passing runs that have such a write;
+/// with their number. Linear in these runs.
+fn next_change(view: &View, write: EventId) -> Option<(Place, u32)> {
+    let (event, place) = (view.event(write), view.place(write));
+    let written = Written {
+        line: line_hash(&place.file, place.line),
+        access: AccessClass::of(event.kind)?,
+        location: Fnv::of(view.run.location(event.location)),
+    };
+    let mut next = BTreeSet::new();
+    let mut runs = 0;
+    for run in view.corpus.passing() {
+        let changes = written.next_changes(&run.accesses)?;
+        runs += u32::from(!changes.is_empty());
+        next.extend(changes);
+    }
+    let mut next = next.into_iter();
+    let (line, access) = next.next().filter(|_| runs >= ENOUGH)?;
+    let counts = view.corpus.counts();
+    let key = counts
+        .key_at(line, access)
+        .filter(|_| next.next().is_none())?;
+    Some((counts.site(key)?.place.clone(), runs))
+}
+
+/// A write, whichever thread does it.
+struct Written {
+    line: u64,
+    access: AccessClass,
+    location: u64,
+}
+
+impl Written {
+    fn is(&self, kind: &EventIdentity) -> bool {
+        (self.line, self.access, self.location) == (kind.line, kind.access, kind.location)
+    }
+
+    /// The lines at which the threads that do it change the location next; none where a thread never does.
+    fn next_changes(&self, run: &Trace) -> Option<BTreeSet<(u64, AccessClass)>> {
+        let mut open = FxHashSet::default();
+        let mut changes = BTreeSet::new();
+        let kinds = run.events.iter();
+        let kinds = kinds.filter_map(|event| run.kinds.get(*event as usize));
+        let writes =
+            kinds.filter(|kind| kind.location == self.location && kind.access != AccessClass::Read);
+        for kind in writes {
+            if open.remove(&kind.thread) {
+                changes.insert((kind.line, kind.access));
+            }
+            if self.is(kind) {
+                open.insert(kind.thread);
+            }
+        }
+        open.is_empty().then_some(changes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Budget, Explanation, explain, fixture::corpus};
+
+    const BEGIN: &str = "
+        start main.1 upload
+        start main.2 forget
+        main fork main.1 @40 main
+        main fork main.2 @41 main
+        main W removed =0 @3 main
+        main.1 lock m @10 upload
+        main.1 W busy =1 @11 upload
+        main.1 unlock m @12 upload";
+    const REMOVES: &str = "
+        main.2 W removed =1 @20 forget";
+    const LOOKS: &str = "
+        main.2 lock m @21 forget
+        main.2 R busy =1 @22 forget \"while (busy)\"
+        main.2 wait idle @23 forget
+        main.2 unlock m @23 forget";
+    const GIVES_BACK: &str = "
+        main.1 R removed =0 @13 upload
+        main.1 lock m @14 upload
+        main.1 W busy =0 @15 upload
+        main.1 signal idle =1 @16 upload
+        main.1 unlock m @17 upload
+        main.1 end @18 upload";
+    const FINDS_IT_IDLE: &str = "
+        main.2 lock m @21 forget
+        main.2 R busy =0 @22 forget \"while (busy)\"
+        main.2 unlock m @24 forget";
+    const LEAVES: &str = "
+        main.1 R removed =1 @13 upload
+        main.1 end @18 upload";
+    const HANGS: &str = "
+        main.2 blocked condition idle @23 forget
+        deadlocks";
+
+    fn told(passing: &[&str], failing: &[&str]) -> Explanation {
+        let passing = passing.concat();
+        let corpus = corpus(&[passing.as_str(); 4], &[&failing.concat()]);
+        explain(&corpus, &Budget::unlimited()).findings.remove(0)
+    }
+
+    #[test]
+    fn a_thread_that_ends_without_the_change_that_another_one_waits_for() {
+        let told = told(
+            &[BEGIN, GIVES_BACK, REMOVES, FINDS_IT_IDLE],
+            &[BEGIN, REMOVES, LOOKS, LEAVES, HANGS],
+        );
+        assert_eq!(
+            told.headline,
+            "forget (main.2) waits for `busy` to change, but upload (main.1) has ended without doing that"
+        );
+        assert_eq!(
+            told.remark,
+            "In all 4 passing runs the thread that does this changes it again at line 15."
+        );
+        assert!(
+            told.detail
+                .contains("had last read removed = 1 at test.c:13"),
+            "{}",
+            told.detail
+        );
+    }
+
+    /// A thread that leaves the value in runs that pass, too, has done nothing else here.
+    #[test]
+    fn what_passing_runs_leave_is_not_missing() {
+        let told = told(&[BEGIN, LEAVES], &[BEGIN, REMOVES, LOOKS, LEAVES, HANGS]);
+        assert!(
+            !told.headline.contains("without doing that"),
+            "{}",
+            told.headline
+        );
+    }
+}
