@@ -26,7 +26,7 @@ fn shown(lock: &str) -> String {
     facts::in_block(lock)
 }
 
-/// Puts the wanted lines into one critical section of an existing lock.
+/// Puts the wanted lines, and all other accesses that lack it, into critical sections of an existing lock.
 ///
 /// # Errors
 /// The reason why that cannot be right.
@@ -36,30 +36,49 @@ pub(super) fn with_lock(
     files: &Files<'_>,
     lock: &str,
 ) -> Result<Fix, EditRefusal> {
-    widened(wanted, seen, files, lock).map_err(|why| format!("keeping `{}`: {why}", shown(lock)))
+    let places = all_places(wanted, seen, &BTreeSet::new(), &|access| {
+        lacks(access, lock)
+    });
+    widened(places, seen, files, lock)
+}
+
+/// Puts the wanted lines alone into one critical section of an existing lock, where all other accesses that lack it are
+/// atomic, so that they race with nothing; `None` where others are not, or there are none.
+pub(super) fn with_lock_alone(
+    wanted: &WantedLines,
+    seen: &RunEvidence,
+    files: &Files<'_>,
+    lock: &str,
+) -> Option<Result<Fix, EditRefusal>> {
+    let others = meeting(wanted, seen).filter(|access| wanted.covering(access).is_none());
+    let mut others = others.filter(|access| lacks(access, lock)).peekable();
+    let are_atomic = others.peek().is_some() && others.all(|access| access.is_atomic);
+    are_atomic.then(|| widened(wanted.places.clone(), seen, files, lock))
+}
+
+/// Returns whether an access is made without a lock of this family that guards what it accesses.
+fn lacks(access: &SeenAccess, lock: &str) -> bool {
+    let family = family(lock);
+    let own =
+        |held: &String| facts::family(held) == family && mutexes::guards(held, &access.location);
+    !access.held.iter().any(own)
 }
 
 fn widened(
-    wanted: &WantedLines,
+    places: Vec<FunctionLines>,
     seen: &RunEvidence,
     files: &Files<'_>,
     lock: &str,
 ) -> Result<Fix, EditRefusal> {
     let family = family(lock);
-    let lacks = |access: &SeenAccess| {
-        let own = |held: &String| {
-            facts::family(held) == family && mutexes::guards(held, &access.location)
-        };
-        !access.held.iter().any(own)
-    };
-    let places = all_places(wanted, seen, &BTreeSet::new(), &lacks);
     let name = |place: &FunctionLines, line: u32| {
         let source = files.get(&place.file)?;
         mutexes::in_function(source, &place.file, line, &family, seen)
     };
-    let mut fix = guarded(places, files, Some(lock), &name)?;
+    let in_words = |why| format!("keeping `{}`: {why}", shown(lock));
+    let mut fix = guarded(places, files, Some(lock), &name).map_err(in_words)?;
     if fix.edits.is_empty() {
-        return Err("it is held over these lines already".to_owned());
+        return Err(in_words("it is held over these lines already".to_owned()));
     }
     fix.kind = FixKind::WidenSection;
     fix.lock = Some(lock.to_owned());
@@ -426,6 +445,43 @@ mod tests {
         assert!(!races(&[one.clone(), both, access(&[], true)]));
         assert!(races(&[one.clone(), access(&["n"], false)]));
         assert!(races(&[one, access(&[], false)]));
+    }
+
+    #[test]
+    fn atomic_accesses_elsewhere_may_stay_without_the_lock() {
+        let access = |line: u32, is_atomic: bool| SeenAccess {
+            frames: vec![at("stream.cpp", "close", line)],
+            writes: line == 12,
+            location: "s.open".to_owned(),
+            held: Vec::new(),
+            guards: BTreeSet::new(),
+            is_atomic,
+        };
+        let wanted = WantedLines {
+            places: vec![FunctionLines {
+                file: "stream.cpp".to_owned(),
+                function: "close".to_owned(),
+                first: 10,
+                last: 12,
+            }],
+            lock: None,
+            data: "open".to_owned(),
+        };
+        let no_sources = BTreeMap::new();
+        let files = Files::new(&no_sources, &[]);
+        let is_proposed = |others: &[SeenAccess]| {
+            let own = [access(10, true), access(12, true)];
+            let all = own.iter().chain(others).cloned();
+            let seen = RunEvidence {
+                accesses: all.map(|access| (access, 1)).collect(),
+                ..RunEvidence::default()
+            };
+            with_lock_alone(&wanted, &seen, &files, "s.lock").is_some()
+        };
+        assert!(is_proposed(&[access(30, true)]));
+        assert!(!is_proposed(&[access(30, true), access(40, false)]));
+        // With the lock over all places that lack it nothing else is left.
+        assert!(!is_proposed(&[]));
     }
 
     #[test]

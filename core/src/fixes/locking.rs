@@ -63,7 +63,11 @@ pub(super) fn held(case: &FixInput<'_>, is_last: bool, refused: &mut Vec<EditRef
     if let Some((wanted, _)) = &known {
         let lock = wanted.lock.clone().or_else(|| mutexes::usual(&seen));
         if let Some(lock) = lock {
-            tried(atomic::with_lock(wanted, &seen, case.files, &lock), refused);
+            let wide = atomic::with_lock(wanted, &seen, case.files, &lock);
+            let narrow = atomic::with_lock_alone(wanted, &seen, case.files, &lock);
+            for fix in std::iter::once(wide).chain(narrow) {
+                tried(fix, refused);
+            }
         }
     }
     for fix in elsewhere(case, data, &seen) {
