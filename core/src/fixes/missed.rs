@@ -253,7 +253,7 @@ fn at_line(
             let function = source
                 .function(at.line)
                 .ok_or_else(|| format!("line {} is in no function", at.line))?;
-            let object = mutexes::object_at(source, function, at.line, &waiting.name)?;
+            let object = mutexes::object_at(source, function, at.line, &waiting.name, &[])?;
             waiting.argument(&object)
         }
     };

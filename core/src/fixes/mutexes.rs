@@ -3,10 +3,12 @@
 use super::{
     seen::RunEvidence,
     text::{
-        EditRefusal, declared_type, guard_style,
+        EditRefusal,
+        declared::DeclaredVariable,
+        declared_type, guard_style,
         locks::{self, LockStyle, Mutex, last_name},
         source::{ParsedSource, children, descendants, lines},
-        variables_of,
+        variables,
     },
 };
 use crate::facts::{self, family};
@@ -159,8 +161,35 @@ pub(super) fn in_function(
     let style = style
         .or_else(|| style_of(declared_type(source, name)?))
         .unwrap_or_else(|| guard_style(source));
-    let object = object_at(source, function, line, lock)?;
+    let types = owner_type(source, (file, lock), &all, seen).map_or_else(
+        || source.mutexes().owner(name),
+        |kind| source.mutexes().names_of(kind),
+    );
+    let object = object_at(source, function, line, lock, &types)?;
     Ok(Mutex { object, style })
+}
+
+/// The type of the variable whose member the lock is where it is seen to be taken: `context` of `&ctx->lock`.
+fn owner_type<'s>(
+    source: &'s ParsedSource,
+    (file, lock): (&str, &str),
+    all: &[(u32, Mutex)],
+    seen: &RunEvidence,
+) -> Option<&'s str> {
+    let own = all
+        .iter()
+        .filter(|(line, _)| takes(seen, (file, *line), lock));
+    let mut types = own.filter_map(|(line, mutex)| {
+        let known = variables(source, source.function(*line)?);
+        let mut known = known.into_iter();
+        let is_owner = |(name, variable): &(&str, DeclaredVariable<'_>)| {
+            let rest = mutex.object.strip_prefix(name);
+            let rest = rest.and_then(|rest| rest.strip_prefix(variable.leads));
+            rest == Some(last_name(lock))
+        };
+        known.find(is_owner).map(|(_, variable)| variable.kind)
+    });
+    types.next()
 }
 
 /// The lock, among those that a function takes, of the array's element that a line uses; `None` where it names no element.
@@ -204,7 +233,8 @@ fn of_element<'m>(
     }
 }
 
-/// Name in a function for an object that the runs call `lock`, at a line that uses data beside it.
+/// Name in a function for an object that the runs call `lock`, at a line that uses data beside it. `types` are the names of
+/// the struct or class that it is a member of, as far as they are known.
 ///
 /// # Errors
 /// An error when nothing there names it.
@@ -213,6 +243,7 @@ pub(super) fn object_at(
     function: Node<'_>,
     line: u32,
     lock: &str,
+    types: &[&str],
 ) -> Result<String, EditRefusal> {
     let name = last_name(lock);
     if is_member(source, function, name) {
@@ -234,7 +265,7 @@ pub(super) fn object_at(
         return Ok(lock.to_owned());
     }
     let named = sibling(source, function, line, name)?;
-    let named = named.or_else(|| of_type(source, function, line, name));
+    let named = named.or_else(|| of_type(source, function, (line, name), types));
     named.ok_or_else(|| {
         let lock = facts::in_block(lock);
         let line = source.line_in_words(line);
@@ -418,10 +449,20 @@ fn sibling(
     let fields =
         fields.filter(|node| node.kind() == "field_expression" && lines(*node).contains(&line));
     let beside = beside(source, lock);
+    let (variables, types) = (variables(source, function), source.mutexes().owners(lock));
+    // The struct may be declared in another file.
+    let has_none = |node: Node<'_>| {
+        let object = node.child_by_field_name("argument");
+        let variable = object.and_then(|object| variables.get(source.str(object)));
+        // What is written in C++ may be of a class that is made from one of these.
+        let is_sure = !types.is_empty() && !source.is_cpp();
+        is_sure && variable.is_some_and(|variable| !types.contains(&variable.kind))
+    };
     let owner = |node: Node<'_>| {
         let name = node.child_by_field_name("field")?;
         let is_beside = beside.is_empty() || beside.contains(source.str(name));
-        is_beside.then(|| source.slice(node.start_byte(), name.start_byte()))
+        let object = source.slice(node.start_byte(), name.start_byte());
+        (is_beside && !has_none(node)).then_some(object)
     };
     let all: Vec<Node<'_>> = fields.collect();
     let owners: BTreeSet<&str> = all.iter().filter_map(|node| owner(*node)).collect();
@@ -443,19 +484,25 @@ fn sibling(
     Ok((is_method && all.is_empty()).then(|| lock.to_owned()))
 }
 
-/// The lock of the only variable on a line whose type has such a member: `best->io_lock` of `unchoke(all, best)`.
-fn of_type(source: &ParsedSource, function: Node<'_>, line: u32, lock: &str) -> Option<String> {
-    let variables = variables_of(source, function, &source.mutexes().owner(lock));
+/// The lock of the only variable on a line whose type has such a member: `best->io_lock` of `unchoke(all, best)`; where the
+/// line has none, that of the only one of the function.
+fn of_type(
+    source: &ParsedSource,
+    function: Node<'_>,
+    (line, lock): (u32, &str),
+    types: &[&str],
+) -> Option<String> {
+    let mut variables = variables(source, function);
+    variables.retain(|_, variable| types.contains(&variable.kind));
     let all = descendants(function).into_iter();
     let on_it = all.filter(|node| node.kind() == "identifier" && lines(*node).contains(&line));
-    let named: BTreeSet<String> = on_it
-        .filter_map(|node| {
-            let (name, leads) = variables.get_key_value(source.str(node))?;
-            Some(format!("{name}{leads}{lock}"))
-        })
-        .collect();
-    let mut named = named.into_iter();
-    named.next().filter(|_| named.next().is_none())
+    let on_it: BTreeSet<&str> = on_it.map(|node| source.str(node)).collect();
+    if variables.keys().any(|name| on_it.contains(name)) {
+        variables.retain(|name, _| on_it.contains(name));
+    }
+    let mut named = variables.into_iter();
+    let (name, variable) = named.next().filter(|_| named.next().is_none())?;
+    Some(format!("{name}{}{lock}", variable.leads))
 }
 
 /// The members of the structs in this file that have a member of this name.
@@ -482,4 +529,36 @@ fn beside<'s>(source: &'s ParsedSource, lock: &str) -> BTreeSet<&'s str> {
 fn is_used(source: &ParsedSource, lock: &str) -> bool {
     let text = source.text();
     text.contains(&format!(".{lock}")) || text.contains(&format!("->{lock}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixes::text::declared::DeclaredMutexes;
+    use std::sync::Arc;
+
+    /// The lock that a line of `aio.c` would have to take, where line 3 takes `main.ctx.lock` and line 8 its other one.
+    fn named(lock: &str, line: u32) -> Result<String, EditRefusal> {
+        let header = "struct bh { struct bh *next; unsigned flags; };\nstruct context { pthread_mutex_t lock, list_lock; struct bh *first; };\nstruct device { pthread_mutex_t lock; };\n";
+        let text = "void stop(struct context *c)\n{\n    pthread_mutex_lock(&c->lock);\n    pthread_mutex_unlock(&c->lock);\n}\nvoid mark(struct context *ctx, int flag)\n{\n    pthread_mutex_lock(&ctx->list_lock);\n    for (struct bh *bh = ctx->first; bh; bh = bh->next)\n        bh->flags |= flag;\n    pthread_mutex_unlock(&ctx->list_lock);\n}\nvoid schedule(struct bh *bh)\n{\n    bh->flags |= 1;\n}\n";
+        let header = ParsedSource::parse("aio.h", header).unwrap();
+        let known = DeclaredMutexes::of([&header].into_iter());
+        let source = ParsedSource::parse("aio.c", text).unwrap();
+        let source = source.with_mutexes(Arc::new(known));
+        let at = |line| ("aio.c".to_owned(), line);
+        let is = |name: &str| BTreeSet::from([name.to_owned()]);
+        let seen = RunEvidence {
+            taken: BTreeMap::from([(at(3), is("ctx.lock")), (at(8), is("ctx.list_lock"))]),
+            ..RunEvidence::default()
+        };
+        in_function(&source, "aio.c", line, lock, &seen).map(|mutex| mutex.object)
+    }
+
+    #[test]
+    fn a_lock_is_named_behind_a_variable_of_the_type_that_has_it() {
+        // No struct `bh` has a lock, and that of devices is another one.
+        assert_eq!(named("ctx.lock", 10).as_deref(), Ok("ctx->lock"));
+        assert_eq!(named("ctx.list_lock", 10).as_deref(), Ok("ctx->list_lock"));
+        assert!(named("ctx.lock", 15).is_err());
+    }
 }

@@ -90,13 +90,23 @@ impl DeclaredMutexes {
     /// The names of the only struct or class that has a mutex of this name as its member; empty where several have.
     pub fn owner(&self, name: &str) -> Vec<&str> {
         let mut owners = self.owners.get(name).into_iter().flatten();
-        let (Some(owner), None) = (owners.next(), owners.next()) else {
-            return Vec::new();
-        };
+        match (owners.next(), owners.next()) {
+            (Some(owner), None) => self.names_of(owner),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The names of all structs and classes that have a mutex of this name as their member.
+    pub fn owners(&self, name: &str) -> Vec<&str> {
+        let owners = self.owners.get(name).into_iter().flatten();
+        owners.flat_map(|owner| self.names_of(owner)).collect()
+    }
+
+    /// The names of a struct or class: its own, and those that stand for it.
+    pub fn names_of<'d>(&'d self, owner: &'d str) -> Vec<&'d str> {
         let aliases = self.aliases.get(owner).into_iter().flatten();
         std::iter::once(owner)
-            .chain(aliases)
-            .map(String::as_str)
+            .chain(aliases.map(String::as_str))
             .collect()
     }
 
@@ -118,32 +128,36 @@ fn owner(source: &ParsedSource, member: Node<'_>) -> Option<String> {
     Some(source.str(name).to_owned())
 }
 
-/// The variables and parameters of a function that are of one of these types, a pointer, or a reference to it, with what
-/// leads to a member: `peer->`.
-pub fn variables_of<'s>(
+/// A variable or a parameter of a function: no array, function or pointer to a pointer.
+pub struct DeclaredVariable<'s> {
+    /// Its type, without `struct` and what makes a pointer of it: `peer`.
+    pub kind: &'s str,
+    /// Leads to a member: `->`.
+    pub leads: &'static str,
+}
+
+/// The variables and parameters of a function by their names.
+pub fn variables<'s>(
     source: &'s ParsedSource,
     function: Node<'_>,
-    types: &[&str],
-) -> BTreeMap<&'s str, &'static str> {
+) -> BTreeMap<&'s str, DeclaredVariable<'s>> {
     let all = descendants(function).into_iter();
-    let declared = all.filter(|node| {
-        let kind = node.child_by_field_name("type");
-        let is_it = kind.is_some_and(|kind| {
-            let named = kind.child_by_field_name("name").unwrap_or(kind);
-            types.contains(&source.str(named))
-        });
-        is_it && matches!(node.kind(), "declaration" | "parameter_declaration")
-    });
-    let declarators = declared.flat_map(|node| {
+    let declared =
+        all.filter(|node| matches!(node.kind(), "declaration" | "parameter_declaration"));
+    let mut found = BTreeMap::new();
+    for node in declared {
+        let Some(kind) = node.child_by_field_name("type") else {
+            continue;
+        };
+        let kind = source.str(kind.child_by_field_name("name").unwrap_or(kind));
         let mut cursor = node.walk();
-        let all: Vec<Node<'_>> = node
-            .children_by_field_name("declarator", &mut cursor)
-            .collect();
-        all
-    });
-    declarators
-        .filter_map(|node| variable(source, node))
-        .collect()
+        for declarator in node.children_by_field_name("declarator", &mut cursor) {
+            if let Some((name, leads)) = variable(source, declarator) {
+                found.insert(name, DeclaredVariable { kind, leads });
+            }
+        }
+    }
+    found
 }
 
 /// A declared variable, with what leads to its members; `None` for arrays, functions and pointers to pointers.
@@ -292,7 +306,13 @@ mod tests {
         let [header, source] = [header, text].map(|text| ParsedSource::parse("a.c", text).unwrap());
         let known = DeclaredMutexes::of([&header].into_iter());
         let function = source.function(3).unwrap();
-        let of = |lock: &str| variables_of(&source, function, &known.owner(lock));
+        let of = |lock: &str| {
+            let types = known.owner(lock);
+            let all = variables(&source, function).into_iter();
+            let own = all.filter(|(_, variable)| types.contains(&variable.kind));
+            own.map(|(name, variable)| (name, variable.leads))
+                .collect::<BTreeMap<_, _>>()
+        };
         let peers = [("best", "->"), ("one", "."), ("p", "->")];
         assert_eq!(of("io_lock"), BTreeMap::from(peers));
         assert_eq!(of("lock"), BTreeMap::from([("c", "->")]));

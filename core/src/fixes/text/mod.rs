@@ -33,6 +33,6 @@ mod watch;
 /// Reason why an edit cannot be made, in words that continue "not offered: ".
 pub type EditRefusal = String;
 pub use declare::style as guard_style;
-pub use declared::{declared_type, declares_callable, is_recursive, variables_of};
+pub use declared::{DeclaredVariable, declared_type, declares_callable, is_recursive, variables};
 pub use guard::every;
 pub use watch::name as function_name;
