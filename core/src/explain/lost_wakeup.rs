@@ -6,7 +6,7 @@ use super::{
     draft::Draft,
     locking::lock_name,
     view::View,
-    waiting::{WaitingThread, changed_since, object_name, request, waiting},
+    waiting::{WaitingThread, changed_since, object_name, request, sends, waiting},
 };
 use crate::{
     callers,
@@ -67,7 +67,7 @@ impl SignalFate {
 }
 
 /// Explains why threads wait for conditions for ever, by the one with the best-known cause; one that holds an
-/// object that others wait for comes first (`holders`).
+/// object that others wait for comes first (`holders`), and one that would signal what others wait for before those.
 pub(super) fn lost_wakeup(
     view: &View,
     waiters: &[WaitingThread],
@@ -76,8 +76,14 @@ pub(super) fn lost_wakeup(
     let known = waiters
         .iter()
         .map(|waiter| (waiter, SignalFate::of(view, waiter)));
-    let (waiter, sent) =
-        known.min_by_key(|(waiter, sent)| (!holders.contains(&waiter.thread), sent.rank()))?;
+    let (waiter, sent) = known.min_by_key(|(waiter, sent)| {
+        let is_holder = holders.contains(&waiter.thread);
+        (
+            !is_holder,
+            sent.rank(),
+            !keeps_others(view, waiter, waiters),
+        )
+    })?;
     let wait = request(view, waiter);
     let condition = match sent {
         SignalFate::Never => checked_before(view, wait),
@@ -89,6 +95,14 @@ pub(super) fn lost_wakeup(
         wait,
         condition,
         never_signalled,
+    })
+}
+
+/// Returns whether a thread signals what another one waits for, in runs that pass: that one waits only since this one does.
+fn keeps_others(view: &View, waiter: &WaitingThread, waiters: &[WaitingThread]) -> bool {
+    let mut others = waiters.iter().filter(|one| one.thread != waiter.thread);
+    others.any(|other| {
+        other.object != waiter.object && sends(view, waiter.thread, other.object).is_some()
     })
 }
 

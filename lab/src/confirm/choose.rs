@@ -57,6 +57,7 @@ pub fn choose(
             choice.ask(engine, &mut proposals, explanation)?;
         }
         choice.try_rare(explanation)?;
+        choice.tell_spare(explanation);
         if choice.is_cause()
             && let Some(parts) = parts(proposers, explanation)
         {
@@ -126,6 +127,8 @@ struct StorySearch<'c> {
     /// A run that speaks against what is told.
     against: Against,
     others: Vec<OtherStory>,
+    /// The best of the stories that are enough by themselves, while nothing else is borne out.
+    spare: Option<(TriedStory, Explanation)>,
     /// Stories whose opposite was too rare among the schedules.
     rare: Vec<Explanation>,
     /// Experiments take many more schedules.
@@ -148,6 +151,7 @@ impl<'c> StorySearch<'c> {
             best: None,
             against: None,
             others: Vec::new(),
+            spare: None,
             rare: Vec::new(),
             is_patient: false,
             progress: ExperimentProgress::default(),
@@ -417,14 +421,43 @@ impl<'c> StorySearch<'c> {
             let is_half = self.best.is_none() && is_half_of(&other, told);
             let is_better = |it: &TriedStory| {
                 let is_enough = is_open || it.experiment.evidence.suffices();
-                is_clear(it) && is_enough && !is_half && it.is_better_than(self.best.as_ref())
+                let spare = self.spare.as_ref().map(|(spare, _)| spare);
+                let says_more = spare.is_some_and(|spare| it.only_surrounds(spare));
+                let is_told = is_clear(it) && is_enough && !is_half && !says_more;
+                is_told && it.is_better_than(self.best.as_ref())
             };
             match found {
                 Some(found) if is_better(&found) => self.tell(told, other, (found, trial.against)),
-                found => self.pass_over(&other, found.as_ref(), trial.against),
+                found => {
+                    self.pass_over(&other, found.as_ref(), trial.against);
+                    let spare = found.filter(|it| !is_half && it.is_spare());
+                    self.spare_for_the_end(other, spare);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Keeps a story that is told if no other one is borne out: it may be a symptom, or only half of what happened, but the
+    /// failure goes with it.
+    fn spare_for_the_end(&mut self, story: Explanation, tried: Option<TriedStory>) {
+        let Some(tried) = tried else {
+            return;
+        };
+        let known = self.spare.as_ref();
+        if known.is_none_or(|(known, _)| tried.decides_before(known)) {
+            self.spare = Some((tried, story));
+        }
+    }
+
+    /// Tells the spare story in the place of what is only possible and makes no difference that could be shown.
+    fn tell_spare(&mut self, told: &mut Explanation) {
+        let is_needed = !self.tells() && told.certainty == Certainty::Possible;
+        let Some((tried, spare)) = self.spare.take().filter(|_| is_needed) else {
+            return;
+        };
+        self.others.retain(|other| !other.is(&spare));
+        self.tell(told, spare, (tried, None));
     }
 
     /// Notes a story that is not told, and keeps the run that speaks against it.

@@ -648,6 +648,43 @@ fn what_is_rare_is_tried_with_patience_where_nothing_else_is_borne_out() {
     assert!(told.evidence.is_some_and(Evidence::is_cause));
 }
 
+/// The story told instead of one that is as certain and cannot be tried, where another one has this outcome, and a step behind
+/// it decides.
+fn told_for_want_of_better(certainty: Certainty, outcome: (&str, u32, u32)) -> String {
+    let corpora = corpora();
+    let corpus = corpora.iter().next().expect("a corpus");
+    let (budget, run) = (Budget::unlimited(), failing_run());
+    let mut told = explain(corpus, &budget).findings.remove(0);
+    told.certainty = certainty;
+    let mut steps = first_done(&run);
+    for step in &mut steps {
+        step.event = run.events.len() as u32 - 1;
+    }
+    let outcomes = [outcome];
+    let given = GivenOutcomes::of(&run, &outcomes);
+    let decision = Decision {
+        steps,
+        curve: Vec::new(),
+    };
+    let proposers = Proposers::comparing(corpus);
+    choose(&proposers, &[], &given, &mut told, &decision, &budget).expect("no program is executed");
+    let mut over = told.passed_over.iter();
+    assert!(over.all(|one| one.headline != told.headline));
+    told.headline
+}
+
+#[test]
+fn what_the_failure_goes_with_is_told_where_nothing_better_can_be_shown() {
+    let told = |certainty, with, without| {
+        let told = told_for_want_of_better(certainty, (DONE, with, without));
+        told.contains(DONE)
+    };
+    assert!(told(Certainty::Possible, 30, 0));
+    assert!(!told(Certainty::Likely, 30, 0));
+    assert!(!told(Certainty::Possible, 15, 0));
+    assert!(!told(Certainty::Possible, 30, 10));
+}
+
 #[test]
 fn an_order_of_an_interruptions_lines_is_half_of_it() {
     let interruption = story(HITS);

@@ -17,6 +17,9 @@ const BETTER: f64 = 0.2;
 /// it fails decides nothing.
 const MOSTLY: f64 = 0.5;
 
+/// The effect from which on nothing else is tried.
+const ENOUGH: f64 = 0.7;
+
 /// Kinds of stories that may say no more than what the failing check reads.
 fn ends_with_a_look(kind: BugKind) -> bool {
     matches!(
@@ -154,15 +157,20 @@ impl TriedStory {
         less > BETTER / 2.0
     }
 
+    /// Returns whether nothing fails without it and most of the schedules with it do, whatever else may be behind it.
+    pub fn is_spare(&self) -> bool {
+        let evidence = self.experiment.evidence;
+        evidence.is_cause() && evidence.effect() >= ENOUGH
+    }
+
     /// Returns whether nothing else has to be examined.
     pub fn is_settled(&self) -> bool {
-        const ENOUGH: f64 = 0.7;
         let evidence = self.experiment.evidence;
         // An order that the program also survives may be half of an interruption, and so may one that a lock allows.
         let survives = evidence.with.fails < evidence.with.of;
         let may_be_half = !self.is_interruption && (survives || self.is_under_one_lock);
         let is_open = self.is_symptom || self.is_use_after_free || self.spans_visits || may_be_half;
-        evidence.is_cause() && evidence.effect() >= ENOUGH && self.spans && !is_open
+        self.is_spare() && self.spans && !is_open
     }
 
     /// Returns whether an interruption with fewer locations may be all that it takes.
@@ -179,6 +187,14 @@ impl TriedStory {
             && evidence.is_cause()
             && self.locations.len() < other.locations.len()
             && self.locations.is_subset(&other.locations)
+    }
+
+    /// Does it blame all that the other one blames and something else, which makes no difference?
+    pub fn only_surrounds(&self, other: &TriedStory) -> bool {
+        let more = self.experiment.evidence.effect() - other.experiment.evidence.effect();
+        other.locations.len() < self.locations.len()
+            && other.locations.is_subset(&self.locations)
+            && more < BETTER / 2.0
     }
 
     /// Does it blame more locations than another interruption, and still not all fails by it? What the rest adds may be chance.
