@@ -72,8 +72,9 @@ pub(super) fn alone(
     }
     if let Some(published) = publication(view, reader)
         && published.comes_before(view, &setter)
+        && let Some(told) = published_early(view, &published, &needs)
     {
-        return published_early(view, &published, &needs);
+        return told;
     }
     if let Some(announced) = announcement(view, &needs) {
         return too_early(view, &announced, &needs);

@@ -58,3 +58,33 @@ fn another_element_of_the_array_that_passing_runs_set_is_missing() {
     let first = found.first().map(|told| told.headline.as_str());
     assert_eq!(first, Some("`ready` was changed before `table[1]` was set"));
 }
+
+/// What makes an object ready comes before its use in most passing runs; a state that it has at times does not.
+#[test]
+fn a_pointer_is_too_early_only_where_passing_runs_set_what_is_behind_it() {
+    let begin = "main fork main.1 @4 main\nmain fork main.2 @5 main\nmain W slot =0 @6 main\n";
+    let store = "main.1 W slot =&front @35 accept\n";
+    let load = "main.2 R slot =&front @14 work\n";
+    let sets = "main.1 W `front.state` =1 @36 accept\n";
+    let looks = |value: u32| format!("main.2 R `front.state` ={value} @54 release\n");
+    let set = [begin, store, sets, load, &looks(1)].concat();
+    let unset = [begin, store, load, &looks(0)].concat();
+    let early = [
+        begin,
+        store,
+        load,
+        &looks(0),
+        sets,
+        "main.2 fails @55 release\n",
+    ]
+    .concat();
+    let told = |set_in: usize| {
+        let mut passing = vec![&*unset; 6 - set_in];
+        passing.extend(vec![&*set; set_in]);
+        let found = explain(&corpus(&passing, &[&early]), &Budget::unlimited()).findings;
+        found.first().map(|told| told.headline.clone())
+    };
+    let visible = "`slot` was visible before `front.state` was set";
+    assert_eq!(told(6).as_deref(), Some(visible));
+    assert!(told(2).is_some_and(|told| told.starts_with("`front.state` ")));
+}
