@@ -169,6 +169,11 @@ impl<'c> StorySearch<'c> {
         best.is_some_and(|best| best.experiment.evidence.tells())
     }
 
+    /// Most passing runs have what is told as well.
+    fn is_usual(&self) -> bool {
+        self.best.as_ref().is_some_and(|best| best.is_usual)
+    }
+
     /// Nothing fails without what is told, but it is not enough by itself.
     fn is_part(&self) -> bool {
         let best = self.best.as_ref().map(|best| best.experiment.evidence);
@@ -389,9 +394,10 @@ impl<'c> StorySearch<'c> {
             return Ok(());
         }
         // Where no comparison of runs suggests it, experiments have to be clear. What is told already stays, but may take
-        // more.
+        // more; it gives way where the comparison speaks against it.
         let is_clear: fn(&TriedStory) -> bool = match (engine.stands_alone(), self.tells()) {
             (true, _) => |_| true,
+            (false, true) if self.is_usual() => TriedStory::is_spare,
             (false, true) => |_| false,
             (false, false) => TriedStory::is_settled,
         };

@@ -460,6 +460,38 @@ fn what_is_left_over_is_not_told() {
 }
 
 #[test]
+fn an_interruption_that_most_passing_runs_have_gives_way() {
+    let run = failing_run();
+    // It spans the step that decides, of which the other one has no part.
+    let decision = Decision {
+        steps: first_done(&run),
+        curve: Vec::new(),
+    };
+    let tried = |about: &'static str, story: &Explanation, fails| {
+        let outcomes = [(about, fails, 0)];
+        let given = GivenOutcomes::of(&run, &outcomes);
+        let made = given
+            .experiment(story, &Budget::unlimited())
+            .expect("an outcome");
+        TriedStory::new(made.made.expect("orders"), story, &run, &decision)
+    };
+    let (rare, mut usual) = (story(HITS), story(DONE));
+    let told_instead = |usual: &Explanation, fails| {
+        let (rare, usual) = (tried(HITS, &rare, fails), tried(DONE, usual, 16));
+        (
+            rare.is_better_than(Some(&usual)),
+            usual.is_better_than(Some(&rare)),
+        )
+    };
+    assert!(!told_instead(&usual, 16).0);
+    for claim in &mut usual.claims {
+        claim.holds_in = claim.of;
+    }
+    assert_eq!(told_instead(&usual, 16), (true, false));
+    assert!(!told_instead(&usual, 8).0);
+}
+
+#[test]
 fn what_is_refuted_keeps_the_run_that_shows_it() {
     let (told, _) = chosen(&[(HITS, 10, 10), (DONE, 30, 0), (BOTH, 12, 9)], &[]);
     let mut over = told.passed_over.iter();

@@ -57,6 +57,8 @@ pub(super) struct TriedStory {
     ends_at: Option<(String, u32)>,
     /// Steps that belong together were interrupted.
     is_interruption: bool,
+    /// Most of the passing runs are interrupted so as well.
+    pub is_usual: bool,
     /// The thread at the end of what it blames.
     thread: Option<ThreadId>,
     /// Calls that lead to both ends of the steps that were interrupted.
@@ -96,17 +98,20 @@ impl TriedStory {
         let mut steps = decision.steps.iter();
         let orders = &experiment.orders;
         let own = |row: EventId| row == complete || orders.with.contains(&row);
+        let is_interruption = matches!(
+            explanation.kind,
+            BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
+        );
+        let mut claims = explanation.claims.iter();
         TriedStory {
+            is_usual: is_interruption && claims.any(|claim| claim.holds_in * 2 > claim.of),
             locations: blamed_locations(explanation),
             is_under_one_lock: is_under_one_lock(explanation, run),
             calls: calls_around(explanation, run),
             thread: run.events.get(complete).map(|event| event.thread),
             decides: steps.clone().any(|step| own(EventId(step.event))),
             ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
-            is_interruption: matches!(
-                explanation.kind,
-                BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
-            ),
+            is_interruption,
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
             is_symptom: ends_with_a_look(explanation.kind) && ends_in_the_check(run, complete),
             spans_visits: spans_visits(explanation, run),
@@ -244,6 +249,11 @@ impl TriedStory {
             && own.orders.complete <= known.orders.complete
     }
 
+    /// Does nothing fail without it, where most passing runs have what the other one blames, without harm?
+    fn is_rarer_in_passing_than(&self, other: &TriedStory) -> bool {
+        other.is_usual && !self.is_usual && self.experiment.evidence.is_cause()
+    }
+
     /// Nothing fails without either, but only this one has a step that decides: the other may be a way there, or what
     /// comes of it.
     pub fn is_nearer_than(&self, other: &TriedStory) -> bool {
@@ -285,17 +295,20 @@ impl TriedStory {
         let is_of_one_visit = self.is_of_one_visit(other);
         let is_within = self.is_within(other) && !self.spans_visits;
         let leads_there = self.leads_to(other);
-        let is_farther =
-            other.is_nearer_than(self) && !is_of_one_visit && !is_within && !leads_there
-                || other.is_of_one_visit(self) && more < BETTER
-                || other.is_within(self) && known.is_cause()
-                || other.leads_to(self)
-                || (self.only_adds_to(other) || other.is_part_of(self)) && more < BETTER;
+        let is_rarer = self.is_rarer_in_passing_than(other);
+        let is_before = is_of_one_visit || is_within || leads_there || is_rarer;
+        let is_farther = other.is_nearer_than(self) && !is_before
+            || other.is_of_one_visit(self) && more < BETTER
+            || other.is_within(self) && known.is_cause()
+            || other.leads_to(self)
+            || other.is_rarer_in_passing_than(self) && more < BETTER
+            || (self.only_adds_to(other) || other.is_part_of(self)) && more < BETTER;
         let is_better = more >= BETTER && !says_less
             || (is_nearer
                 || self.is_part_of(other)
                 || is_of_one_visit
-                || self.is_over_before(other))
+                || self.is_over_before(other)
+                || is_rarer)
                 && more > -BETTER / 2.0
             || explains_all
             || is_within
