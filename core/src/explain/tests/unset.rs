@@ -59,7 +59,7 @@ fn another_element_of_the_array_that_passing_runs_set_is_missing() {
     assert_eq!(first, Some("`ready` was changed before `table[1]` was set"));
 }
 
-/// What makes an object ready comes before its use in most passing runs; a state that it has at times does not.
+/// A write that makes an object ready comes before its use in most passing runs; a state that it has at times does not.
 #[test]
 fn a_pointer_is_too_early_only_where_passing_runs_set_what_is_behind_it() {
     let begin = "main fork main.1 @4 main\nmain fork main.2 @5 main\nmain W slot =0 @6 main\n";
