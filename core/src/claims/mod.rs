@@ -145,6 +145,12 @@ pub struct Counted {
 }
 
 impl Claim {
+    /// Returns whether it is what an explanation blames, rather than an order that runs are meant to have.
+    #[must_use]
+    pub fn is_blamed(&self) -> bool {
+        matches!(self, Claim::Between { .. } | Claim::Overlap { .. })
+    }
+
     /// Returns whether the claim holds in this run. Linear in the run, except for [`Claim::Overlap`], which
     /// compares each two overlapping steps of two threads.
     pub fn holds(&self, run: &Trace) -> bool {

@@ -104,7 +104,7 @@ impl TriedStory {
         );
         let mut claims = explanation.claims.iter();
         TriedStory {
-            is_usual: is_interruption && claims.any(|claim| claim.holds_in * 2 > claim.of),
+            is_usual: claims.any(|one| one.claim.is_blamed() && one.holds_in * 2 > one.of),
             locations: blamed_locations(explanation),
             is_under_one_lock: is_under_one_lock(explanation, run),
             calls: calls_around(explanation, run),
