@@ -10,7 +10,7 @@ use super::{
 use crate::{
     callers::parting,
     explanation::{Absent, Role, SiteMark},
-    facts::short,
+    facts::{location_in_words, short},
 };
 use unsnarl_trace::EventId;
 
@@ -41,7 +41,9 @@ pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
     match all.as_slice() {
         [one] if one.held_lock == one.wanted_lock => Err(format!(
             "the thread that waits for `{}` holds it itself, since line {}: what line {} calls would have to be called without it",
-            one.held_lock, one.held, one.wanted
+            location_in_words(one.held_lock),
+            one.held,
+            one.wanted
         )),
         [one, other] => two(case, one, other),
         _ => ring(case, &all),
@@ -122,11 +124,12 @@ fn two(
 /// Makes one of the threads acquire the lock it wants before the one it holds.
 fn earlier(case: &FixInput<'_>, own: &NestedCalls<'_>) -> Result<Fix, EditRefusal> {
     let changes = lock_order::earlier(case.files.get(&own.file)?, own.held, own.wanted)?;
+    let [wanted, held] = [own.wanted_lock, own.held_lock].map(location_in_words);
     let title = format!(
-        "take `{}` (line {}) before `{}` (line {})",
-        own.wanted_lock, own.wanted, own.held_lock, own.held
+        "take `{wanted}` (line {}) before `{held}` (line {})",
+        own.wanted, own.held
     );
-    let cost = format!("`{}` is held for a few lines longer", own.wanted_lock);
+    let cost = format!("`{wanted}` is held for a few lines longer");
     fix(case, own, changes, DeadlockFixText { title, cost }, false)
 }
 

@@ -5,7 +5,7 @@ use super::{
     Files, FixInput,
     atomic::Changes,
     model::{Fix, FixKind, GuardedLines},
-    mutexes::lock_name,
+    mutexes::{lock_name, taken_on},
     places,
     sections::{EditRegion, RegionStatement},
     seen::{self, At, frames},
@@ -82,11 +82,12 @@ fn for_writing(files: &Files<'_>, reader: &WritingReader) -> Result<Fix, EditRef
     let own = reader.acquired.iter();
     let mut own = own.filter_map(|at| Some((at, files.get(&at.file).ok()?)));
     let not_found = || "no line that acquires it for reading is understood".to_owned();
-    let (at, changed) = own
-        .find_map(|(at, source)| Some((at, changed(source, at.line, &reader.lock)?)))
+    let (at, source, changed) = own
+        .find_map(|(at, source)| Some((at, source, changed(source, at.line, &reader.lock)?)))
         .ok_or_else(not_found)?;
     let edits = files.edits(&Changes::from([(at.file.clone(), changed.changes)]))?;
-    let lock = in_block(&reader.lock);
+    let taken = taken_on(source, at.line).map(|mutex| mutex.object);
+    let lock = taken.unwrap_or_else(|| in_block(&reader.lock));
     let lines = GuardedLines {
         file: at.file.clone(),
         first: at.line,

@@ -3,9 +3,7 @@
 use super::{
     seen::RunEvidence,
     text::{
-        EditRefusal,
-        declared::DeclaredVariable,
-        declared_type, guard_style,
+        DeclaredVariable, EditRefusal, declared_type, guard_style,
         locks::{self, LockStyle, Mutex, last_name},
         source::{ParsedSource, children, descendants, lines},
         variables,
@@ -456,7 +454,10 @@ fn sibling(
         let variable = object.and_then(|object| variables.get(source.str(object)));
         // What is written in C++ may be of a class that is made from one of these.
         let is_sure = !types.is_empty() && !source.is_cpp();
-        is_sure && variable.is_some_and(|variable| !types.contains(&variable.kind))
+        let mut variable = variable
+            .filter(|variable| is_sure && variable.is_struct)
+            .into_iter();
+        variable.any(|variable| !types.contains(&variable.kind))
     };
     let owner = |node: Node<'_>| {
         let name = node.child_by_field_name("field")?;

@@ -76,7 +76,7 @@ fn behind(case: &FixInput<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, E
     if !is_ordered {
         fix.assumes.push(format!(
             "`{}` is atomic, or becomes so: compilers and other machines may change the order of plain stores",
-            store.location
+            facts::location_in_words(&store.location)
         ));
     }
     Ok(fix)

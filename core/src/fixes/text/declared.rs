@@ -132,6 +132,8 @@ fn owner(source: &ParsedSource, member: Node<'_>) -> Option<String> {
 pub struct DeclaredVariable<'s> {
     /// Its type, without `struct` and what makes a pointer of it: `peer`.
     pub kind: &'s str,
+    /// The type is written with `struct`: the name stands for nothing else.
+    pub is_struct: bool,
     /// Leads to a member: `->`.
     pub leads: &'static str,
 }
@@ -149,11 +151,17 @@ pub fn variables<'s>(
         let Some(kind) = node.child_by_field_name("type") else {
             continue;
         };
+        let is_struct = kind.kind() == "struct_specifier";
         let kind = source.str(kind.child_by_field_name("name").unwrap_or(kind));
         let mut cursor = node.walk();
         for declarator in node.children_by_field_name("declarator", &mut cursor) {
             if let Some((name, leads)) = variable(source, declarator) {
-                found.insert(name, DeclaredVariable { kind, leads });
+                let variable = DeclaredVariable {
+                    kind,
+                    is_struct,
+                    leads,
+                };
+                found.insert(name, variable);
             }
         }
     }
