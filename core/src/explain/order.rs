@@ -35,11 +35,8 @@ pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation
         return told;
     }
     let needs = Needs::written(view, early, late);
-    if sets
-        && let Some(announced) = announcement(view, &needs)
-        && let Some(told) = if_it_is_the_rule(too_early(view, &announced, &needs))
-    {
-        return told;
+    if sets && let Some(announced) = announcement(view, &needs) {
+        return too_early(view, &announced, &needs);
     }
     if let Some(found) = late_entry(view, early, late) {
         return not_counted(view, found, early, late);
@@ -251,25 +248,20 @@ pub(super) fn handed_over(view: &View, couple: &CoupledPairs) -> Option<Explanat
 }
 
 /// Explains that a thread reached a block before a write that it needs: by the announcement that came with the
-/// pointer, or else by the pointer itself. `None` where most passing runs do without that write: it makes nothing ready.
+/// pointer, or else by the pointer itself. `None` where most passing runs come there by the pointer without that write: it makes
+/// nothing ready.
 pub(super) fn published_early(
     view: &View,
     published: &Publication,
     needs: &Needs,
 ) -> Option<Explanation> {
-    let told = match announcement_of(view, published, needs) {
-        Some(announced) => too_early(view, &announced, needs),
-        None => too_visible(view, published, needs.reader, &needs.setter, needs.written),
-    };
-    if_it_is_the_rule(told)
-}
-
-/// An explanation by what makes other data ready, if most passing runs bear out what it says of them: they would not pass
-/// otherwise.
-fn if_it_is_the_rule(told: Explanation) -> Option<Explanation> {
+    if let Some(announced) = announcement_of(view, published, needs) {
+        return Some(too_early(view, &announced, needs));
+    }
+    let told = too_visible(view, published, needs.reader, &needs.setter, needs.written);
     let mut claims = told.claims.iter();
-    let is_it = claims.all(|claim| claim.holds_in * 2 >= claim.of);
-    is_it.then_some(told)
+    let is_the_rule = claims.all(|claim| claim.holds_in * 2 >= claim.of);
+    is_the_rule.then_some(told)
 }
 
 /// Publication of a pointer, through which another thread reached a block that was not ready.

@@ -89,9 +89,8 @@ impl<'a> View<'a> {
     /// Sentence about a value for whose change a thread waits for ever, in a run that hangs.
     pub fn unfinished(&self) -> Option<&str> {
         let hangs = self.summary.outcome == Outcome::Deadlocked;
-        let said = self
-            .unfinished
-            .get_or_init(|| unfinished::in_words(self).filter(|_| hangs));
+        let in_words = || hangs.then(|| unfinished::in_words(self)).flatten();
+        let said = self.unfinished.get_or_init(in_words);
         said.as_deref()
     }
 

