@@ -40,6 +40,7 @@ fn instead(told: Explanation, old: Explanation) -> Explanation {
         engines: old.engines,
         evidence: old.evidence,
         needed: None,
+        both: None,
         follows: false,
         ochiai: None,
         counterexample: None,

@@ -40,6 +40,9 @@ pub struct PassedOver {
     /// takes both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<FailingShare>,
+    /// Failures among schedules with both, where the failure takes both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub both: Option<FailingShare>,
     /// `true` if it follows from the chosen explanation, without which it does not occur.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,

@@ -51,11 +51,14 @@ pub fn decided(explanation: &Explanation) -> Option<String> {
 }
 
 /// A second necessary condition in a sentence: ``It also takes this: `done` was changed before main had read
-/// it; of 30 schedules with the one but without the other none fail.``
+/// it; of 30 schedules with the one but without the other none fail, of 30 with both all.``
 fn also_takes(other: &PassedOver) -> Option<String> {
     let share = other.needed?;
+    let both = other.both.map_or_else(String::new, |both| {
+        format!(", of {} with both {}", both.of, share_in_words(both))
+    });
     Some(format!(
-        "It also takes this: {}; of {} schedules with the one but without the other {} fail.",
+        "It also takes this: {}; of {} schedules with the one but without the other {} fail{both}.",
         other.headline,
         share.of,
         share_in_words(share)

@@ -288,12 +288,19 @@ pub(super) fn contradicts(explanation: &Explanation) -> Option<String> {
     match explanation.evidence {
         _ if explanation.kind == BugKind::Deadlock => None,
         Some(evidence) if evidence.is_cause() && evidence.mostly_suffices() => None,
+        Some(evidence) if evidence.is_cause() && both_suffice(explanation, evidence) => None,
         Some(evidence) => Some(shares(evidence)),
         None if explanation.progress.is_some() => {
             Some("the time was over before schedules were drawn with it and without it".to_owned())
         }
         None => Some("no other schedules could be drawn with it and without it".to_owned()),
     }
+}
+
+/// Returns whether most schedules fail that have what is told together with another order that the failure takes.
+fn both_suffice(explanation: &Explanation, evidence: Evidence) -> bool {
+    let mut both = explanation.passed_over.iter().filter_map(|one| one.both);
+    both.any(|with| Evidence { with, ..evidence }.mostly_suffices())
 }
 
 /// Beginning of a sentence about the run that was executed so: others may take more.

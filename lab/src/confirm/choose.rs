@@ -11,7 +11,7 @@ use std::time::Duration;
 use unsnarl_core::{
     Budget, BugKind, Certainty, Explanation,
     diagnosis::{ExperimentProgress, Shows, TriedProposal},
-    explain::{Intervention, Proposals, Proposer, Proposers, SplitStory, guarding, parts},
+    explain::{Intervention, ORDERS, Proposals, Proposer, Proposers, SplitStory, guarding, parts},
 };
 use unsnarl_trace::{EventId, Run};
 
@@ -427,8 +427,10 @@ impl<'c> StorySearch<'c> {
             let is_half = self.best.is_none() && is_half_of(&other, told);
             let is_better = |it: &TriedStory| {
                 let is_enough = is_open || it.experiment.evidence.suffices();
+                // Counting finds what is beside the cause as well.
+                let is_counted = other.engines.iter().all(|engine| engine != ORDERS);
                 let spare = self.spare.as_ref().map(|(spare, _)| spare);
-                let says_more = spare.is_some_and(|spare| it.only_surrounds(spare));
+                let says_more = is_counted && spare.is_some_and(|spare| it.only_surrounds(spare));
                 let is_told = is_clear(it) && is_enough && !is_half && !says_more;
                 is_told && it.is_better_than(self.best.as_ref())
             };

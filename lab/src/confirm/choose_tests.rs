@@ -12,7 +12,7 @@ use anyhow::Result;
 use std::{cell::RefCell, sync::Arc};
 use unsnarl_core::{
     Budget, BugKind, Certainty, Corpora, Explanation, Place, Role, RunSummary, SiteMark,
-    diagnosis::{Counterexample, DecisiveStep, Evidence, FailingShare, Shows},
+    diagnosis::{Counterexample, DecisiveStep, Evidence, FailingShare, PassedOver, Shows},
     explain::{Intervention, Proposers, explain, intervention},
 };
 use unsnarl_trace::{EventId, Run, script};
@@ -157,6 +157,14 @@ impl Experiments for GivenOutcomes<'_> {
         let fails = parted.next().map(|(_, fails)| *fails);
         Ok(fails.map(|fails| FailingShare {
             fails,
+            of: 30,
+            orders: 30,
+        }))
+    }
+
+    fn both(&self, _: &Explanation, _: &Explanation, _: &Budget) -> Result<Option<FailingShare>> {
+        Ok(Some(FailingShare {
+            fails: 30,
             of: 30,
             orders: 30,
         }))
@@ -592,7 +600,9 @@ fn takes_hits(parted: &[(&str, u32)]) -> bool {
     });
     let mut others = [OtherStory::of(&hits, Some(&hit))];
     needed(&done, &best, &mut others, (&given, &budget)).expect("no program is executed");
-    others[0].passed_over.needed.is_some()
+    let passed_over = &others[0].passed_over;
+    assert_eq!(passed_over.needed.is_some(), passed_over.both.is_some());
+    passed_over.needed.is_some()
 }
 
 #[test]
@@ -752,7 +762,16 @@ fn what_is_enough_is_told_and_what_is_half_of_it_is_not_confirmed() {
     // The program fails for other reasons, too.
     assert!(is_enough(&tried(30, 15)) && contradicts(&tried(30, 15)).is_some());
     assert!(!is_enough(&tried(20, 0)) && contradicts(&tried(20, 0)).is_none());
-    let half = contradicts(&tried(15, 0));
+    let mut half = tried(15, 0);
     let expected = "15 of 30 schedules with it fail, and 0 of 30 without it";
-    assert_eq!(half.as_deref(), Some(expected));
+    assert_eq!(contradicts(&half).as_deref(), Some(expected));
+    // With what it takes as well it is enough.
+    let both = |fails| PassedOver {
+        both: Some(of(fails)),
+        ..PassedOver::default()
+    };
+    half.passed_over = vec![both(15)];
+    assert!(contradicts(&half).is_some());
+    half.passed_over = vec![both(30)];
+    assert!(contradicts(&half).is_none());
 }

@@ -94,6 +94,17 @@ pub trait Experiments {
         budget: &Budget,
     ) -> Result<Option<FailingShare>>;
 
+    /// Failures among schedules that have what both explanations blame; none when they cannot be had, or the time is over.
+    ///
+    /// # Errors
+    /// The program cannot be executed.
+    fn both(
+        &self,
+        one: &Explanation,
+        other: &Explanation,
+        budget: &Budget,
+    ) -> Result<Option<FailingShare>>;
+
     /// Keeps a run that speaks against a proposal, if there is room.
     fn keep(&self, against: (Shows, Box<Run>)) -> Option<Counterexample>;
 }
@@ -153,6 +164,26 @@ impl Experiments for Trials<'_> {
             }
         }
         Ok(Some(samples.share()))
+    }
+
+    fn both(
+        &self,
+        one: &Explanation,
+        other: &Explanation,
+        budget: &Budget,
+    ) -> Result<Option<FailingShare>> {
+        let Some(then) = intervention(other, self.executor.run) else {
+            return Ok(None);
+        };
+        let Some(ScheduleSet {
+            with: mut samples, ..
+        }) = self.set(one, &then.with)
+        else {
+            return Ok(None);
+        };
+        samples.having = Some(other);
+        let is_whole = samples.take(SAMPLES, budget)? == Drawn::All;
+        Ok(is_whole.then(|| samples.share()))
     }
 
     fn keep(&self, (shows, run): (Shows, Box<Run>)) -> Option<Counterexample> {

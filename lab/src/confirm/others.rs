@@ -72,7 +72,7 @@ fn lines(explanation: &Explanation) -> Lines {
 }
 
 /// Marks the stories that the failure takes as well, as far as each blames a line that none before it does: what is told can
-/// be had without them, and then nothing fails.
+/// be had without them, and then nothing fails. How often it fails with both is noted.
 pub(super) fn needed(
     told: &Explanation,
     best: &TriedStory,
@@ -88,6 +88,7 @@ pub(super) fn needed(
         let share = trials.but_without(told, &other.story, budget)?;
         if let Some(share) = share.filter(|share| share.fails == 0) {
             other.passed_over.needed = Some(share);
+            other.passed_over.both = trials.both(told, &other.story, budget)?;
             known.append(&mut other.lines);
         }
     }
