@@ -202,7 +202,7 @@ fn of_element<'m>(
     own: &[&'m Mutex],
 ) -> Result<Option<&'m Mutex>, EditRefusal> {
     let beside = match lock.contains("[]") {
-        true => sibling(source, function, line, last_name(lock))
+        true => sibling(source, function, (line, last_name(lock)), &[])
             .ok()
             .flatten(),
         false => None,
@@ -258,11 +258,11 @@ pub(super) fn object_at(
         }
         if lock.contains("[]") {
             let unknown = format!("which of the locks `{lock}` it is, line {line} does not say");
-            return sibling(source, function, line, name)?.ok_or(unknown);
+            return sibling(source, function, (line, name), types)?.ok_or(unknown);
         }
         return Ok(lock.to_owned());
     }
-    let named = sibling(source, function, line, name)?;
+    let named = sibling(source, function, (line, name), types)?;
     let named = named.or_else(|| of_type(source, function, (line, name), types));
     named.ok_or_else(|| {
         let lock = facts::in_block(lock);
@@ -440,15 +440,19 @@ fn style_of(kind: &str) -> Option<LockStyle> {
 fn sibling(
     source: &ParsedSource,
     function: Node<'_>,
-    line: u32,
-    lock: &str,
+    (line, lock): (u32, &str),
+    types: &[&str],
 ) -> Result<Option<String>, EditRefusal> {
     let fields = descendants(function).into_iter();
     let fields =
         fields.filter(|node| node.kind() == "field_expression" && lines(*node).contains(&line));
     let beside = beside(source, lock);
-    let (variables, types) = (variables(source, function), source.mutexes().owners(lock));
-    // The struct may be declared in another file.
+    let (variables, declared) = (variables(source, function), source.mutexes().owners(lock));
+    // The struct may be declared in a file that is not at hand.
+    let types = match declared.as_slice() {
+        [] => types,
+        declared => declared,
+    };
     let has_none = |node: Node<'_>| {
         let object = node.child_by_field_name("argument");
         let variable = object.and_then(|object| variables.get(source.str(object)));
@@ -539,11 +543,11 @@ mod tests {
     use std::sync::Arc;
 
     /// The lock that a line of `aio.c` would have to take, where line 3 takes `main.ctx.lock` and line 8 its other one.
-    fn named(lock: &str, line: u32) -> Result<String, EditRefusal> {
+    fn named(lock: &str, line: u32, has_header: bool) -> Result<String, EditRefusal> {
         let header = "struct bh { struct bh *next; unsigned flags; };\nstruct context { pthread_mutex_t lock, list_lock; struct bh *first; };\nstruct device { pthread_mutex_t lock; };\n";
         let text = "void stop(struct context *c)\n{\n    pthread_mutex_lock(&c->lock);\n    pthread_mutex_unlock(&c->lock);\n}\nvoid mark(struct context *ctx, int flag)\n{\n    pthread_mutex_lock(&ctx->list_lock);\n    for (struct bh *bh = ctx->first; bh; bh = bh->next)\n        bh->flags |= flag;\n    pthread_mutex_unlock(&ctx->list_lock);\n}\nvoid schedule(struct bh *bh)\n{\n    bh->flags |= 1;\n}\n";
         let header = ParsedSource::parse("aio.h", header).unwrap();
-        let known = DeclaredMutexes::of([&header].into_iter());
+        let known = DeclaredMutexes::of(std::iter::once(&header).filter(|_| has_header));
         let source = ParsedSource::parse("aio.c", text).unwrap();
         let source = source.with_mutexes(Arc::new(known));
         let at = |line| ("aio.c".to_owned(), line);
@@ -558,8 +562,11 @@ mod tests {
     #[test]
     fn a_lock_is_named_behind_a_variable_of_the_type_that_has_it() {
         // No struct `bh` has a lock, and that of devices is another one.
-        assert_eq!(named("ctx.lock", 10).as_deref(), Ok("ctx->lock"));
-        assert_eq!(named("ctx.list_lock", 10).as_deref(), Ok("ctx->list_lock"));
-        assert!(named("ctx.lock", 15).is_err());
+        for has_header in [true, false] {
+            let at = |lock: &str, line| named(lock, line, has_header);
+            assert_eq!(at("ctx.lock", 10).as_deref(), Ok("ctx->lock"));
+            assert_eq!(at("ctx.list_lock", 10).as_deref(), Ok("ctx->list_lock"));
+            assert!(at("ctx.lock", 15).is_err());
+        }
     }
 }
