@@ -4,9 +4,9 @@ use super::{
     circle::{explain_circle, wait_effect},
     draft::Draft,
     lost_wakeup::lost_wakeup,
-    missing::{end_of, learned},
+    missing::{end_of, learned, tell_learned},
     starved::starved,
-    unfinished::{explain_unfinished, unfinished},
+    unfinished::explain_unfinished,
     view::View,
     waiting::{Keeper, Keeps, WaitingThread, circle, object_name, request, waiting},
 };
@@ -58,8 +58,8 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         return Some(of_circle(view, &found));
     }
     if let Some(lost) = lost {
-        let left = unfinished(view).filter(|_| lost.never_signalled);
-        return Some(left.map_or(lost, |left| explain_unfinished(view, &left)));
+        let left = view.unfinished().filter(|_| lost.never_signalled);
+        return Some(left.map_or(lost, |left| explain_unfinished(view, left)));
     }
     let may_be =
         |one: &&WaitingThread| !matches!(one.waits_for, WaitsFor::Join | WaitsFor::Nothing);
@@ -155,17 +155,8 @@ fn stuck_alone(view: &View, stuck: &WaitingThread, waiting: &[WaitingThread]) ->
         add_wait(view, &mut draft, own);
     }
     if let Some((write, seen)) = gone(view, stuck) {
-        detail.push_str(&format!(
-            ";\n{} has ended: it had read {}{} at {}, written by {} at {}",
-            view.words(seen),
-            view.variable_of(&[seen, write]),
-            view.equals(seen),
-            view.at(seen),
-            view.words(write),
-            view.at(write)
-        ));
-        draft.step(write, "");
-        draft.step(seen, "the last that it learned");
+        let learned = tell_learned(&mut draft, view, (write, seen));
+        detail.push_str(&format!(";\n{} has ended: it {learned}", view.words(seen)));
         draft.mark(write, Role::Interference);
         draft.mark(seen, Role::Cause);
     }

@@ -1,6 +1,6 @@
 //! Construction of an explanation: steps in order, marks with step numbers, edges, identity.
 
-use super::{spurious::is_spurious, view::View};
+use super::{spurious::is_spurious, unfinished::in_words, view::View};
 use crate::{
     callers::Callers,
     claims::{Claim, Counted},
@@ -234,8 +234,8 @@ impl<'v, 'a> Draft<'v, 'a> {
     /// Says what the run hangs by, unless the story is about that.
     fn tell_unfinished(&mut self) {
         let is_about_it = self.explanation.kind == BugKind::Deadlock;
-        if let Some(sentence) = self.view.unfinished().filter(|_| !is_about_it) {
-            self.explanation.remark_first(sentence);
+        if let Some(of) = self.view.unfinished().filter(|_| !is_about_it) {
+            self.explanation.remark_first(&in_words(self.view, of));
         }
     }
 

@@ -98,7 +98,7 @@ pub(super) fn lost_wakeup(
     })
 }
 
-/// Returns whether a thread signals what another one waits for, in runs that pass: that one waits only since this one does.
+/// Returns whether a thread signals what another one waits for, in runs that pass: that one may wait only since this one does.
 fn keeps_others(view: &View, waiter: &WaitingThread, waiters: &[WaitingThread]) -> bool {
     let mut others = waiters.iter().filter(|one| one.thread != waiter.thread);
     others.any(|other| {

@@ -148,17 +148,11 @@ fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Exp
     before_in_passing(&mut draft, view, original, reader, setter);
     match diverted(view, setter, reader) {
         Some((write, seen)) => {
+            let learned = tell_learned(&mut draft, view, (write, seen));
             draft.detail(format!(
-                "{} had read {}{} at {}, written by {} at {}, and ended;\nthen {read}.",
-                view.words(seen),
-                view.variable_of(&[seen, write]),
-                view.equals_read(seen),
-                view.at(seen),
-                view.words(write),
-                line(&view.place(write), &view.place(seen)),
+                "{} {learned}, and ended;\nthen {read}.",
+                view.words(seen)
             ));
-            draft.step(write, "");
-            draft.step(seen, "the last that it learned");
             draft.mark(write, Role::Cause);
             draft.mark(seen, Role::Interference);
         }
@@ -300,6 +294,25 @@ fn diverted(view: &View, setter: &Place, reader: EventId) -> Option<(EventId, Ev
         .into_iter()
         .filter_map(|thread| learned(view, thread, reader))
         .max_by_key(|(_, read)| *read)
+}
+
+/// Adds the steps of a value that a thread learned last, and says it: `had read removed = 1 at sync.c:13, written by main.2 at
+/// line 20`.
+pub(super) fn tell_learned(
+    draft: &mut Draft,
+    view: &View,
+    (write, seen): (EventId, EventId),
+) -> String {
+    draft.step(write, "");
+    draft.step(seen, "the last that it learned");
+    format!(
+        "had read {}{} at {}, written by {} at {}",
+        view.variable_of(&[seen, write]),
+        view.equals_read(seen),
+        view.at(seen),
+        view.words(write),
+        line(&view.place(write), &view.place(seen)),
+    )
 }
 
 /// The last value that a thread learned from another one before a row: the write and its read.

@@ -4,7 +4,7 @@
 use super::{
     deadlock::{Hang, add_wait},
     draft::Draft,
-    missing::{absent, end_of, learned},
+    missing::{absent, end_of, learned, tell_learned},
     view::View,
     waiting::{Keeps, WaitingThread, request, waiting},
 };
@@ -70,20 +70,11 @@ pub(super) fn explain_unfinished(view: &View, of: &UnfinishedChange) -> Hang {
     );
     draft.step(of.write, "not changed again");
     draft.mark(of.write, Role::Cause);
-    if let Some((store, seen)) =
-        learned(view, view.thread(of.write), of.waiter.row).filter(|(_, seen)| *seen > of.write)
-    {
-        detail.push_str(&format!(
-            ";\nbefore it ended, {setter} had last read {}{} at {}, written by {} at {}",
-            view.variable_of(&[seen, store]),
-            view.equals_read(seen),
-            view.at(seen),
-            view.words(store),
-            view.at(store)
-        ));
-        draft.step(store, "");
-        draft.step(seen, "the last that it learned");
-        draft.mark(store, Role::Interference);
+    let seen = learned(view, view.thread(of.write), of.waiter.row);
+    if let Some(last) = seen.filter(|(_, seen)| *seen > of.write) {
+        let learned = tell_learned(&mut draft, view, last);
+        detail.push_str(&format!(";\nbefore {setter} ended, it {learned}"));
+        draft.mark(last.0, Role::Interference);
     }
     draft.detail(format!("{detail}."));
     draft.set().certainty = Certainty::Likely;
@@ -103,17 +94,16 @@ pub(super) fn explain_unfinished(view: &View, of: &UnfinishedChange) -> Hang {
 
 /// The value in two sentences: `` `flags` stays 3: uploader (main.1) set it at line 26 and has ended. In all 90 passing runs that
 /// come there the thread that does this changes it again at line 56.``
-pub(super) fn in_words(view: &View) -> Option<String> {
-    let of = unfinished(view)?;
+pub(super) fn in_words(view: &View, of: &UnfinishedChange) -> String {
     let value = view.value(of.write).map(|value| value.to_string());
-    Some(format!(
+    format!(
         "`{}` stays {}: {} set it at {} and has ended. {}",
         view.variable(of.write),
         value.unwrap_or_else(|| "as it is".to_owned()),
         view.words(of.write),
         view.at(of.write),
         of.in_passing(view),
-    ))
+    )
 }
 
 impl UnfinishedChange {
@@ -245,7 +235,7 @@ mod tests {
         );
         assert!(
             told.detail
-                .contains("had last read removed = 1 at test.c:13"),
+                .contains("before upload (main.1) ended, it had read removed = 1 at test.c:13, written by forget (main.2) at line 20"),
             "{}",
             told.detail
         );

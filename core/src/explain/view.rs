@@ -1,6 +1,11 @@
 //! A failing run with all data that its explanation uses.
 
-use super::{found::ENOUGH, handovers::Givers, slice::FailureDistances, unfinished};
+use super::{
+    found::ENOUGH,
+    handovers::Givers,
+    slice::FailureDistances,
+    unfinished::{UnfinishedChange, unfinished},
+};
 use crate::{
     call_tree::CallTree,
     callers,
@@ -49,7 +54,7 @@ pub(super) struct View<'a> {
     /// Places at which the failing thread does something about the failure.
     only_failing: FxHashSet<SiteId>,
     /// The answer of [`View::unfinished`], once it was asked for.
-    unfinished: OnceCell<Option<String>>,
+    unfinished: OnceCell<Option<UnfinishedChange>>,
 }
 
 impl<'a> View<'a> {
@@ -86,12 +91,11 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Sentence about a value for whose change a thread waits for ever, in a run that hangs.
-    pub fn unfinished(&self) -> Option<&str> {
+    /// A value for whose change a thread waits for ever, in a run that hangs.
+    pub fn unfinished(&self) -> Option<&UnfinishedChange> {
         let hangs = self.summary.outcome == Outcome::Deadlocked;
-        let in_words = || hangs.then(|| unfinished::in_words(self)).flatten();
-        let said = self.unfinished.get_or_init(in_words);
-        said.as_deref()
+        let found = || hangs.then(|| unfinished(self)).flatten();
+        self.unfinished.get_or_init(found).as_ref()
     }
 
     /// Access pairs of this run.

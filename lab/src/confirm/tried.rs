@@ -190,16 +190,18 @@ impl TriedStory {
             && !self.spans_visits
             && !other.is_use_after_free
             && evidence.is_cause()
-            && self.locations.len() < other.locations.len()
-            && self.locations.is_subset(&other.locations)
+            && self.blames_less_than(other)
+    }
+
+    /// Does it blame some of the locations of the other one, and no further ones?
+    fn blames_less_than(&self, other: &TriedStory) -> bool {
+        self.locations.len() < other.locations.len() && self.locations.is_subset(&other.locations)
     }
 
     /// Does it blame all that the other one blames and something else, which makes no difference?
     pub fn only_surrounds(&self, other: &TriedStory) -> bool {
         let more = self.experiment.evidence.effect() - other.experiment.evidence.effect();
-        other.locations.len() < self.locations.len()
-            && other.locations.is_subset(&self.locations)
-            && more < BETTER / 2.0
+        other.blames_less_than(self) && more < BETTER / 2.0
     }
 
     /// Does it blame more locations than another interruption, and still not all fails by it? What the rest adds may be chance.
@@ -207,8 +209,7 @@ impl TriedStory {
         self.is_interruption
             && other.is_interruption
             && self.experiment.evidence.without.fails > 0
-            && other.locations.len() < self.locations.len()
-            && other.locations.is_subset(&self.locations)
+            && other.blames_less_than(self)
     }
 
     /// Is it an interruption without which nothing fails, that is complete before an order of which it has a part? With that
