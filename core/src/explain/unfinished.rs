@@ -11,7 +11,10 @@ use super::{
 use crate::{
     claims::line,
     explanation::{BugKind, Certainty, Place, Role},
-    mining::{Trace, trace::line_hash},
+    mining::{
+        Trace,
+        trace::{LineAccess, line_hash},
+    },
     pairs::{AccessClass, Fnv},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -145,9 +148,6 @@ fn next_change(view: &View, write: EventId, read: EventId) -> Option<(Place, u32
         .filter(|_| next.next().is_none())?;
     Some((counts.site(key)?.place.clone(), runs))
 }
-
-/// A line with the kind of access.
-type LineAccess = (u64, AccessClass);
 
 /// A write and a look at what it wrote, whichever threads do that.
 struct Written {

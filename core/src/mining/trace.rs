@@ -132,6 +132,9 @@ impl<'a> NameHashes<'a> {
     }
 }
 
+/// A line, by its [`line_hash`], with the kind of access.
+pub type LineAccess = (u64, AccessClass);
+
 /// Identity of a line of the source, the same in every run of a build.
 pub fn line_hash(file: &str, line: u32) -> u64 {
     let mut hash = Fnv::default();

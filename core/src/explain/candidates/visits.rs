@@ -6,15 +6,15 @@
 use crate::{
     explain::view::View,
     facts,
-    mining::{Trace, trace::line_hash},
+    mining::{
+        Trace,
+        trace::{LineAccess, line_hash},
+    },
     pairs::{AccessClass, AccessSite, Fnv},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, ThreadId};
-
-/// A line with the kind of access.
-type LineAccess = (u64, AccessClass);
 
 /// Writes of passing runs before one visit.
 #[derive(Default)]
