@@ -51,18 +51,13 @@ pub fn site(explained: &ExplainedFact, site: &SiteMark) -> String {
         .collect();
     match told.as_slice() {
         [] if site.thread.is_empty() => {
-            format!(
-                "not reached before the failure: {} of {}",
-                site.access,
-                plain(&site.location)
-            )
+            let name = by_text(&site.place, &site.location, &site.access);
+            format!("not reached before the failure: {} of {name}", site.access)
         }
-        [] => format!(
-            "{}: {} of {}",
-            site.thread,
-            site.access,
-            plain(&site.location)
-        ),
+        [] => {
+            let name = by_text(&site.place, &site.location, &site.access);
+            format!("{}: {} of {name}", site.thread, site.access)
+        }
         _ => told.join("; "),
     }
 }
@@ -79,19 +74,19 @@ pub fn name(explained: &ExplainedFact, step: &Step) -> String {
         .evidence
         .as_deref()
         .and_then(|run| Some(variable(run, &event(run, step)?)));
-    said.unwrap_or_else(|| by_text(step))
+    said.unwrap_or_else(|| by_text(&step.place, &step.location, &step.access))
 }
 
-/// The accessed variable of a step by the text of its line alone: `ring->sum` of a location `.sum` in a heap block.
-fn by_text(step: &Step) -> String {
-    let said = match Location::of(&step.location) {
+/// The accessed variable of a place by the text of its line alone: `ring->sum` of a location `.sum` in a heap block.
+fn by_text(place: &Place, location: &str, access: &str) -> String {
+    let said = match Location::of(location) {
         Location::Heap { path, .. } if !path.is_empty() => {
-            let writes = step.access_kind().is_some_and(EventKind::writes);
-            expression(&step.place.text, own_part(path), writes)
+            let writes = EventKind::from_name(access).is_some_and(EventKind::writes);
+            expression(&place.text, own_part(path), writes)
         }
         _ => None,
     };
-    said.unwrap_or_else(|| plain(&step.location).to_owned())
+    said.unwrap_or_else(|| plain(location).to_owned())
 }
 
 /// The event of a step in this run, if the step was taken from it.
@@ -123,7 +118,19 @@ fn plain(location: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{by_text, plain};
+    use unsnarl_core::Place;
+
+    #[test]
+    fn the_text_of_a_line_names_a_part_of_a_block() {
+        let place = Place {
+            text: "tile.locked = false;".to_owned(),
+            ..Place::default()
+        };
+        let block = "heap(board.cpp:7 by main #0)[3].locked";
+        assert_eq!(by_text(&place, block, "write"), "tile.locked");
+        assert_eq!(by_text(&Place::default(), block, "write"), "[3].locked");
+    }
 
     #[test]
     fn locations_as_people_say_them() {
