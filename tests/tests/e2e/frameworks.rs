@@ -53,7 +53,8 @@ fn the_first_check_that_fails_is_where_the_run_fails() -> Result<()> {
 
     let replayed = workspace.unsnarl(&["replay", &workspace.run_path(failing)])?;
     ensure!(format!("{replayed}").contains("same"), "{replayed}");
-    let explained = workspace.unsnarl(&["explain", "--format", "json"])?;
+    // The default is short for a slow machine that runs other tests meanwhile.
+    let explained = workspace.unsnarl(&["explain", "--format", "json", "--run-budget", "2m"])?;
     let explained: Value = serde_json::from_str(&explained.stdout)?;
     let first = explained
         .pointer("/explanations/0")
