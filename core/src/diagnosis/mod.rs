@@ -126,6 +126,11 @@ impl Evidence {
         self.tells() && self.is_necessary()
     }
 
+    /// Returns whether it is a cause, every schedule with it fails, and none without it.
+    pub fn is_exact(self) -> bool {
+        self.is_cause() && self.with.fails == self.with.of && self.without.fails == 0
+    }
+
     /// The program fails much more often with it than without it: by more than chance gives with samples of this size
     /// (three standard deviations of the difference of two shares).
     pub fn tells(self) -> bool {
@@ -166,6 +171,15 @@ mod tests {
         };
         assert!(with(20).mostly_suffices() && with(30).mostly_suffices());
         assert!(!with(19).mostly_suffices() && with(19).is_cause());
+    }
+
+    #[test]
+    fn schedules_tell_exactly_where_none_is_an_exception() {
+        let is_exact = |with, without| Evidence { with, without }.is_exact();
+        assert!(is_exact(share(30, 30), share(0, 30)));
+        assert!(!is_exact(share(29, 30), share(0, 30)));
+        assert!(!is_exact(share(30, 30), share(1, 30)));
+        assert!(!is_exact(share(1, 1), share(0, 3)), "too few");
     }
 
     #[test]

@@ -214,6 +214,12 @@ pub(super) fn is_cause(explanation: &Explanation) -> bool {
     explanation.evidence.is_some_and(Evidence::is_cause)
 }
 
+/// Returns whether it is found in the runs, every schedule with it has failed, and none without it, of enough to be a cause.
+pub(super) fn is_told_by_schedules(explanation: &Explanation) -> bool {
+    let evidence = explanation.evidence;
+    explanation.certainty != Certainty::Possible && evidence.is_some_and(Evidence::is_exact)
+}
+
 /// Returns whether hardly a schedule with it passes, and significantly more do without it: it is enough for the failure, which
 /// other steps may bring about as well.
 pub(super) fn is_enough(explanation: &Explanation) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{
     attempt::is_whole,
-    case::{Case, PassedOrder, is_cause, is_enough, is_guard, piece, waits},
+    case::{Case, PassedOrder, is_cause, is_enough, is_guard, is_told_by_schedules, piece, waits},
     choose::{choose, untried},
     counterexamples::Counterexamples,
     decide::{Decision, decide},
@@ -125,7 +125,11 @@ impl<'a> Judge<'a> {
             return Ok(case.passes(other, passes, of));
         }
         if directed.stopped {
-            return Ok(case.ends(Verdict::Unsettled, None, OVER));
+            // Where schedules without it have passed, its own steps the other way round would be one order more that does.
+            return Ok(match is_told_by_schedules(case.explanation) {
+                true => case.ends(Verdict::Confirmed, None, ""),
+                false => case.ends(Verdict::Unsettled, None, OVER),
+            });
         }
         if is_open
             && directed.is_against()
