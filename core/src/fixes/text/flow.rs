@@ -7,10 +7,10 @@ use super::{
     EditRefusal,
     change::{self, Change},
     locks::{LockOperation, Mutex},
-    source::{ParsedSource, bodies, children, lines, statements},
+    source::{ParsedSource, bodies, children, descendants, is_label, lines, statements},
     watch::FileFunctions,
 };
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 use tree_sitter::Node;
 
 /// State of the mutex at a point.
@@ -38,25 +38,85 @@ pub struct FlowWalk<'s> {
     pub returns: Option<String>,
     /// Releases it on ways out that leave with it held, too.
     pub releases: bool,
+    /// State of the mutex at the labels that are still ahead and jumped to.
+    pub ahead: BTreeMap<&'s str, MutexState>,
     /// Changes so far.
     pub changes: Vec<Change>,
 }
 
 impl<'s> FlowWalk<'s> {
-    /// Follows statements one after the other; `None` when no path reaches the end.
-    pub fn list(
+    /// Follows the statements of the range one after the other; `None` when no path reaches the end.
+    ///
+    /// # Errors
+    /// What is not followed, and a lock that is held on one way to a place and not on another.
+    pub fn follow(
         &mut self,
         list: &[Node<'s>],
-        mut held: MutexState,
+        held: MutexState,
     ) -> Result<Option<MutexState>, EditRefusal> {
+        let end = self.list(list, held)?;
+        match self.ahead.keys().next() {
+            Some(label) => Err(format!(
+                "the label `{label}` is in a part that is not followed"
+            )),
+            None => Ok(end),
+        }
+    }
+
+    fn list(
+        &mut self,
+        list: &[Node<'s>],
+        held: MutexState,
+    ) -> Result<Option<MutexState>, EditRefusal> {
+        let mut held = Some(held);
         for (at, &statement) in list.iter().enumerate() {
             let rest = list.get(at + 1..).unwrap_or(&[]);
-            match self.statement(statement, rest, held)? {
-                Some(after) => held = after,
-                None => return Ok(None),
-            }
+            held = match held {
+                _ if is_label(statement) => self.label(statement, held)?,
+                Some(now) => self.statement(statement, rest, now)?,
+                None => None,
+            };
         }
-        Ok(Some(held))
+        Ok(held)
+    }
+
+    /// Joins the paths that go on at a label: those before it and the jumps to it.
+    fn label(
+        &mut self,
+        node: Node<'s>,
+        held: Option<MutexState>,
+    ) -> Result<Option<MutexState>, EditRefusal> {
+        let (line, name) = (*lines(node).start(), self.source.str(node));
+        let jumps = self.source.function(line).map(descendants);
+        let mut jumps = jumps.unwrap_or_default().into_iter();
+        let is_from_outside =
+            |jump: Node<'_>| self.jumps_to(jump, name) && !self.bytes.contains(&jump.start_byte());
+        if jumps.any(is_from_outside) {
+            return Err(format!("line {line} has a label that can be jumped to"));
+        }
+        let jumped = self.ahead.remove(name);
+        self.joined(node, vec![held, jumped])
+    }
+
+    fn jumps_to(&self, node: Node<'_>, name: &str) -> bool {
+        let label = node.child_by_field_name("label");
+        node.kind() == "goto_statement" && label.is_some_and(|label| self.source.str(label) == name)
+    }
+
+    /// Keeps the state of a jump for its label, which must be ahead.
+    fn jump(
+        &mut self,
+        node: Node<'s>,
+        label: Node<'s>,
+        held: MutexState,
+    ) -> Result<Option<MutexState>, EditRefusal> {
+        if label.start_byte() < node.start_byte() {
+            let line = *lines(node).start();
+            return Err(format!("line {line} jumps back to a label within"));
+        }
+        let known = self.ahead.insert(self.source.str(label), held);
+        self.joined(label, vec![known, Some(held)])?;
+        Ok(None)
     }
 
     fn statement(
@@ -92,11 +152,10 @@ impl<'s> FlowWalk<'s> {
                 true => self.as_at_begin(node, held),
                 false => self.leave(node, held),
             },
-            "goto_statement" => match self.is_label_inside(node) {
-                true => Err(format!("line {line} jumps to a label within")),
-                false => self.leave(node, held),
+            "goto_statement" => match self.label_inside(node) {
+                Some(label) => self.jump(node, label, held),
+                None => self.leave(node, held),
             },
-            "labeled_statement" => Err(format!("line {line} has a label that can be jumped to")),
             "ERROR" => Err(format!("the syntax of line {line} is not understood")),
             kind if kind.starts_with("preproc") => {
                 Err(format!("line {line} has preprocessor conditions within"))
@@ -150,10 +209,8 @@ impl<'s> FlowWalk<'s> {
     /// Returns whether these statements leave on every path, and without acquiring the lock again.
     fn ends_in_exit(&self, rest: &[Node<'s>]) -> bool {
         let again = |node: &Node<'s>| {
-            let inner = super::source::descendants(*node).into_iter();
-            inner
-                .into_iter()
-                .any(|node| self.mutex.operation(self.source, node) == Some(LockOperation::Lock))
+            let mut inner = descendants(*node).into_iter();
+            inner.any(|node| self.mutex.operation(self.source, node) == Some(LockOperation::Lock))
         };
         let Some(last) = rest.last() else {
             return false;
@@ -161,7 +218,7 @@ impl<'s> FlowWalk<'s> {
         let leaves = match last.kind() {
             "return_statement" | "throw_statement" => true,
             "break_statement" | "continue_statement" => !self.stays(*last),
-            "goto_statement" => !self.is_label_inside(*last),
+            "goto_statement" => self.label_inside(*last).is_none(),
             _ => false,
         };
         leaves && !rest.iter().any(again)
@@ -290,23 +347,17 @@ impl<'s> FlowWalk<'s> {
         false
     }
 
-    fn is_label_inside(&self, goto: Node<'s>) -> bool {
-        let name = goto
-            .child_by_field_name("label")
-            .map(|label| self.source.str(label));
-        let mut stack = vec![self.source.root()];
-        while let Some(node) = stack.pop() {
-            let label = node
-                .child_by_field_name("label")
-                .filter(|_| node.kind() == "labeled_statement");
-            if label.is_some_and(|label| {
-                Some(self.source.str(label)) == name && self.bytes.contains(&node.start_byte())
-            }) {
-                return true;
-            }
-            stack.extend(children(node));
-        }
-        false
+    /// The label in the range to which a statement jumps.
+    fn label_inside(&self, goto: Node<'s>) -> Option<Node<'s>> {
+        let name = self.source.str(goto.child_by_field_name("label")?);
+        let function = self.source.function(*lines(goto).start())?;
+        descendants(function).into_iter().find(|node| {
+            let is_it = is_label(*node) && self.source.str(*node) == name;
+            let is_own = node
+                .parent()
+                .is_some_and(|around| around.kind() == "labeled_statement");
+            is_it && is_own && self.bytes.contains(&node.start_byte())
+        })
     }
 
     /// A statement that leaves the range.
@@ -378,7 +429,10 @@ impl<'s> FlowWalk<'s> {
     /// Inserts a statement before another one, in new braces where there are none.
     fn before(&mut self, node: Node<'s>, statement: &str) {
         let parent = node.parent().map_or("", |parent| parent.kind());
-        if matches!(parent, "compound_statement" | "case_statement") {
+        if matches!(
+            parent,
+            "compound_statement" | "case_statement" | "labeled_statement"
+        ) {
             self.changes.push(change::line_before(
                 self.source,
                 node.start_byte(),

@@ -13,6 +13,7 @@ use super::{
     source::{ParsedSource, Range, bodies, children, descendants, lines, range, statements},
     watch::FileFunctions,
 };
+use std::collections::BTreeMap;
 use tree_sitter::Node;
 
 /// Lines of a function that should be atomic.
@@ -91,6 +92,7 @@ pub fn hold(
         region: wanted.first..=wanted.last,
         returns: returned(source, function),
         releases: false,
+        ahead: BTreeMap::new(),
         changes: Vec::new(),
     };
     let opens = mutex.operation(source, first) == Some(LockOperation::Lock);
@@ -103,7 +105,7 @@ pub fn hold(
         was: opens,
         is: true,
     };
-    let end = flow.list(inner.unwrap_or(&[]), begin)?;
+    let end = flow.follow(inner.unwrap_or(&[]), begin)?;
     let mut changes = flow.changes;
     let writing = for_writing(source, mutex, &at).filter(|_| opens);
     let for_writing = writing.is_some();

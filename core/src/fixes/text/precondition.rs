@@ -4,7 +4,7 @@
 use super::{
     EditRefusal,
     locks::{LockOperation, Mutex, calls, guarded, last_name, operation},
-    source::{ParsedSource, children, descendants, statements},
+    source::{ParsedSource, children, descendants, is_label, statements},
     substitute::{mentions, put_in},
 };
 use tree_sitter::Node;
@@ -123,6 +123,9 @@ fn step_back(
     fails_if: &mut Vec<String>,
     declared: &mut Vec<String>,
 ) -> Result<(), EditRefusal> {
+    if is_label(statement) {
+        return Err(not_understood(statement));
+    }
     if leaves(statement) {
         let condition = statement.child_by_field_name("condition");
         let condition = condition.ok_or_else(|| not_understood(statement))?;

@@ -273,9 +273,10 @@ pub fn parameters<'s>(source: &'s ParsedSource, function: Node<'_>) -> Vec<&'s s
         .collect()
 }
 
-/// The statements of a block, a `case` or a body without braces.
+/// The statements of a block, a `case` or a body without braces. A label is one of them, before the statement that it
+/// names.
 pub fn statements<'t>(block: Node<'t>) -> Vec<Node<'t>> {
-    match block.kind() {
+    let list = match block.kind() {
         "compound_statement" => children(block),
         "case_statement" => {
             let value = block.child_by_field_name("value");
@@ -283,7 +284,23 @@ pub fn statements<'t>(block: Node<'t>) -> Vec<Node<'t>> {
             inner.filter(|child| Some(*child) != value).collect()
         }
         _ => vec![block],
+    };
+    list.into_iter().flat_map(with_labels).collect()
+}
+
+fn with_labels<'t>(statement: Node<'t>) -> Vec<Node<'t>> {
+    match statement.kind() {
+        "labeled_statement" => children(statement)
+            .into_iter()
+            .flat_map(with_labels)
+            .collect(),
+        _ => vec![statement],
     }
+}
+
+/// Returns whether one of the statements of a list is a label.
+pub fn is_label(statement: Node<'_>) -> bool {
+    statement.kind() == "statement_identifier"
 }
 
 /// Nested statements of a statement: the bodies of conditions and loops, the cases of a `switch`, a block
@@ -310,7 +327,6 @@ pub fn bodies<'t>(statement: Node<'t>) -> Vec<Node<'t>> {
                 .filter(|case| case.kind() == "case_statement")
                 .collect()
         }
-        "labeled_statement" => children(statement).into_iter().skip(1).collect(),
         _ => Vec::new(),
     }
 }
@@ -337,12 +353,15 @@ impl<'t> Range<'t> {
     /// The statement of the enclosing list that contains these; `None` for the body of the function.
     pub fn outer(&self, function: Node<'t>) -> Option<Range<'t>> {
         let body = function.child_by_field_name("body")?;
-        let mut inner = self.block;
+        let (mut inner, mut statement) = (self.block, self.block);
         while inner != body {
+            if inner.kind() != "labeled_statement" {
+                statement = inner;
+            }
             let outer = inner.parent()?;
             if matches!(outer.kind(), "compound_statement" | "case_statement") {
                 let list = statements(outer);
-                let at = list.iter().position(|node| *node == inner)?;
+                let at = list.iter().position(|node| *node == statement)?;
                 return Some(Range {
                     block: outer,
                     list,

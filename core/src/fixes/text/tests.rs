@@ -364,7 +364,7 @@ again:
 }
 ",
         expect![[r#"
-            refused: line 4 has a label that can be jumped to
+            refused: line 6 jumps back to a label within
         "#]],
     );
     check(
@@ -396,6 +396,126 @@ again:
 ",
         expect![[r#"
             refused: the critical section around line 4 also ends in a nested block (line 6)
+        "#]],
+    );
+}
+
+#[test]
+fn a_section_that_ends_behind_a_label() {
+    check(
+        "int f(struct q *q, int v)
+{
+    int rc = -1;
+    int slot;
+    pthread_mutex_lock(&m);
+    if (q->full)
+        goto out;
+    slot = q->used; /*>*/
+    pthread_mutex_unlock(&m);
+    v = checked(v);
+    pthread_mutex_lock(&m);
+    q->items[slot] = v;
+    q->used = slot + 1; /*<*/
+    rc = 0;
+out:
+    pthread_mutex_unlock(&m);
+    return rc;
+}
+",
+        expect![[r#"
+            int f(struct q *q, int v)
+            {
+                int rc = -1;
+                int slot;
+                pthread_mutex_lock(&m);
+                if (q->full)
+                    goto out;
+                slot = q->used; 
+                v = checked(v);
+                q->items[slot] = v;
+                q->used = slot + 1; 
+                rc = 0;
+            out:
+                pthread_mutex_unlock(&m);
+                return rc;
+            }
+        "#]],
+    );
+    check(
+        "int f(struct q *q)
+{
+    int rc = -1;
+    q->calls++; /*>*/
+    pthread_mutex_lock(&m);
+    if (q->full)
+        goto out;
+    q->used++; /*<*/
+    rc = 0;
+out: pthread_mutex_unlock(&m);
+    return rc;
+}
+",
+        expect![[r#"
+            int f(struct q *q)
+            {
+                int rc = -1;
+                pthread_mutex_lock(&m);
+                q->calls++; 
+                if (q->full)
+                    goto out;
+                q->used++; 
+                rc = 0;
+            out: pthread_mutex_unlock(&m);
+                return rc;
+            }
+        "#]],
+    );
+    check(
+        "int f(struct q *q)
+{
+    if (q->closed)
+        goto out;
+    q->used++; /*>*/
+out:
+    q->calls++; /*<*/
+    return 0;
+}
+",
+        expect![[r#"
+            refused: line 6 has a label that can be jumped to
+        "#]],
+    );
+    check(
+        "int f(struct q *q)
+{
+    q->used++; /*>*/
+    pthread_mutex_lock(&m);
+    if (q->full) {
+        pthread_mutex_unlock(&m);
+        goto out;
+    }
+    q->used++;
+    pthread_mutex_unlock(&m);
+    q->calls++; /*<*/
+out:
+    return 0;
+}
+",
+        expect![[r#"
+            int f(struct q *q)
+            {
+                pthread_mutex_lock(&m);
+                q->used++; 
+                if (q->full) {
+                    pthread_mutex_unlock(&m);
+                    goto out;
+                }
+                q->used++;
+                q->calls++; 
+                pthread_mutex_unlock(&m);
+            out:
+                return 0;
+            }
         "#]],
     );
 }

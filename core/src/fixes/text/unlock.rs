@@ -8,6 +8,7 @@ use super::{
     source::{ParsedSource, children, lines, statements},
     watch::FileFunctions,
 };
+use std::collections::BTreeMap;
 use tree_sitter::Node;
 
 /// Releases the mutex that line `line` acquires on each way out of its block that leaves with it held.
@@ -66,13 +67,14 @@ fn released(
         region: lines(block),
         returns: super::hold::returned(source, function),
         releases: true,
+        ahead: BTreeMap::new(),
         changes: Vec::new(),
     };
     let held = MutexState {
         was: true,
         is: true,
     };
-    let end = flow.list(&rest, held)?;
+    let end = flow.follow(&rest, held)?;
     let mut changes = flow.changes;
     if end.is_some_and(|held| held.was) {
         let last = children(block).into_iter().next_back().unwrap_or(statement);
