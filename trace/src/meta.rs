@@ -26,7 +26,7 @@ pub enum Outcome {
     Passed,
     /// Assertion, abort, signal, misuse of the heap, an exit status that was not expected.
     Failed,
-    /// All threads wait for each other.
+    /// No thread can go on: all that are left wait.
     Deadlocked,
     /// Longer than allowed, in time or in steps.
     TimedOut,
@@ -92,7 +92,7 @@ pub enum FailureKind {
     UndefinedBehavior,
     /// A thread unlocked a lock that it did not hold.
     UnlockNotHeld,
-    /// All threads wait for each other.
+    /// No thread can go on: all that are left wait.
     Deadlock,
     /// Out of time or steps.
     Timeout,

@@ -96,7 +96,7 @@ pub enum End {
     Assert = 3,
     /// A fatal signal other than the program's own `abort`.
     Signal = 4,
-    /// All threads wait for each other.
+    /// No thread can go on: all that are left wait.
     Deadlock = 5,
     /// `max_steps` decisions were made.
     StepLimit = 6,

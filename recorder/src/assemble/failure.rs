@@ -107,7 +107,7 @@ fn of_program(log: &RawLog<'_>, launch: &Launch) -> RunEnd {
             "unlock of a lock that another thread holds".to_owned(),
         ),
         End::Deadlock => {
-            let message = "all threads wait for each other";
+            let message = "no thread can go on";
             RunEnd::failed(Outcome::Deadlocked, K::Deadlock, message)
         }
         End::Livelock => {

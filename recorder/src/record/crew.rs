@@ -185,7 +185,7 @@ mod tests {
     /// Schedules that are drawn for each test, half of them by priorities.
     const SCHEDULES: usize = 2_000;
 
-    /// Runs a test under many schedules. A schedule in which all threads wait for each other fails.
+    /// Runs a test under many schedules. A schedule in which no thread can go on fails.
     fn under_schedules(test: fn()) {
         shuttle::check_random(test, SCHEDULES / 2);
         shuttle::check_pct(test, SCHEDULES / 2, 3);

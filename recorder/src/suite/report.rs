@@ -70,7 +70,7 @@ impl CaseFailure {
         })
     }
 
-    /// Returns whether the case hangs: its threads wait for each other, or it does not end.
+    /// Returns whether the case hangs: no thread can go on, or it does not end.
     pub fn is_hang(&self) -> bool {
         matches!(self.kind, FailureKind::Deadlock | FailureKind::Timeout)
     }

@@ -239,7 +239,7 @@ fn deadlocks_and_crashes_are_failures() -> Result<()> {
         .exits(0)?
         .says(&[
             &deadlock.line(row.0)?,
-            "here the run failed: all threads wait for each other",
+            "here the run failed: no thread can go on",
             "\"main.1\"",
             "the program repeated the recorded run",
         ])?;
