@@ -162,7 +162,7 @@ fn every_end_has_an_outcome() {
         End::Deadlock,
         plain(),
         Outcome::Deadlocked,
-        "wait for each other",
+        "no thread can go on",
     );
     check(End::StepLimit, plain(), Outcome::TimedOut, "steps");
     check(End::LogFull, plain(), Outcome::CutShort, "log is full");
