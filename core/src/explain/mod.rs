@@ -32,6 +32,7 @@ mod pointee;
 mod proposers;
 mod refused;
 mod sequential;
+mod skipped;
 mod slice;
 mod spans;
 mod spurious;

@@ -1,12 +1,14 @@
-//! Values for whose change a thread waits for ever, since the thread that set them has ended without changing them again, as
-//! it does in runs that pass: an error path that gives nothing back, a loop that ends too early.
+//! Values for whose change a thread waits for ever, since another one has ended or gone on without making it, as it does in
+//! runs that pass: an error path that gives nothing back or skips its turn, a loop that ends too early.
 
 use super::{
     deadlock::{Hang, add_wait},
     draft::Draft,
+    lost_wakeup::checked_before,
     missing::{absent, end_of, learned, tell_learned},
+    skipped::skipped,
     view::View,
-    waiting::{Keeps, WaitingThread, request, waiting},
+    waiting::{Keeps, WaitingThread, changed_since, request, waiting},
 };
 use crate::{
     claims::line,
@@ -18,7 +20,7 @@ use crate::{
     pairs::{AccessClass, Fnv},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::EventId;
+use unsnarl_trace::{EventId, EventKind, raw::WaitsFor};
 
 /// Passing runs that tell what a thread always does.
 const ENOUGH: u32 = 3;
@@ -27,63 +29,82 @@ const ENOUGH: u32 = 3;
 pub(super) struct UnfinishedChange {
     /// The thread that waits for its change.
     waiter: WaitingThread,
-    /// Row that set it.
-    write: EventId,
     /// Row at which the waiting thread read it.
     read: EventId,
+    /// Row of another thread, or of its own, after which it is changed in passing runs.
+    last: EventId,
+    /// Row with which that thread has gone on; none where it set the value itself and has ended.
+    on: Option<EventId>,
     /// Place at which passing runs change it next.
     next: Place,
     /// Number of passing runs that do so.
     runs: u32,
+    /// Number of passing runs that come there.
+    of: u32,
 }
 
 /// The first such value of a run.
 pub(super) fn unfinished(view: &View) -> Option<UnfinishedChange> {
-    waiting(view).into_iter().find_map(|waiter| {
-        let mut keepers = waiter.keepers.iter();
-        let (write, read) = keepers.find_map(|keeper| match keeper.by {
-            Keeps::Value { write, read } => Some((write, read)),
-            _ => None,
-        })?;
-        let has_ended = end_of(view, view.thread(write)) < view.failure.max(waiter.row);
-        let (next, runs) = next_change(view, write, read).filter(|_| has_ended)?;
-        Some(UnfinishedChange {
-            waiter,
-            write,
-            read,
-            next,
-            runs,
-        })
+    let waiters = waiting(view);
+    let ended = waiters.iter().find_map(|waiter| ended(view, waiter));
+    ended.or_else(|| waiters.iter().find_map(|waiter| gone_on(view, waiter)))
+}
+
+fn ended(view: &View, waiter: &WaitingThread) -> Option<UnfinishedChange> {
+    let mut keepers = waiter.keepers.iter();
+    let (last, read) = keepers.find_map(|keeper| match keeper.by {
+        Keeps::Value { write, read } => Some((write, read)),
+        _ => None,
+    })?;
+    let has_ended = end_of(view, view.thread(last)) < view.failure.max(waiter.row);
+    let (next, runs) = next_change(view, last, read).filter(|_| has_ended)?;
+    Some(UnfinishedChange {
+        waiter: waiter.clone(),
+        read,
+        last,
+        on: None,
+        next,
+        runs,
+        of: runs,
+    })
+}
+
+fn gone_on(view: &View, waiter: &WaitingThread) -> Option<UnfinishedChange> {
+    let is_of_condition = waiter.waits_for == WaitsFor::Condition;
+    let read = is_of_condition.then(|| checked_before(view, request(view, waiter)))??;
+    let is_new = changed_since(view, read).is_none();
+    let skipped = skipped(view, view.event(read).location).filter(|_| is_new)?;
+    Some(UnfinishedChange {
+        waiter: waiter.clone(),
+        read,
+        last: skipped.last,
+        on: Some(skipped.on),
+        next: skipped.next,
+        runs: skipped.runs,
+        of: skipped.of,
     })
 }
 
 /// Explains the wait by the value that stays as it is.
 pub(super) fn explain_unfinished(view: &View, of: &UnfinishedChange) -> Hang {
-    let (wait, name) = (request(view, &of.waiter), view.variable(of.write));
-    let (who, setter) = (view.words(wait), view.words(of.write));
-    let headline =
-        format!("{who} waits for `{name}` to change, but {setter} has ended without doing that");
-    let mut draft = Draft::new(view, BugKind::Deadlock, headline);
-    let mut detail = format!(
-        "{setter} set {name}{} at {} and {who} read that at {}",
-        view.equals(of.write),
-        view.at(of.write),
-        view.at(of.read),
+    let (wait, name) = (request(view, &of.waiter), view.variable(of.read));
+    let setter = match view.thread(of.last) == of.waiter.thread {
+        true => "it".to_owned(),
+        false => view.words(of.last),
+    };
+    let headline = format!(
+        "{} waits for `{name}` to change, but {setter} has {} without doing that",
+        view.words(wait),
+        of.end(view)
     );
-    draft.step(of.write, "not changed again");
-    draft.mark(of.write, Role::Cause);
-    let seen = learned(view, view.thread(of.write), of.waiter.row);
-    if let Some(last) = seen.filter(|(_, seen)| *seen > of.write) {
-        let learned = tell_learned(&mut draft, view, last);
-        detail.push_str(&format!(";\nbefore {setter} ended, it {learned}"));
-        draft.mark(last.0, Role::Interference);
-    }
-    draft.detail(format!("{detail}."));
+    let mut draft = Draft::new(view, BugKind::Deadlock, headline);
+    let detail = of.tell(view, &mut draft);
+    draft.detail(detail);
     draft.set().certainty = Certainty::Likely;
     draft.set().remark = of.in_passing(view);
     draft.step(of.read, "");
     draft.mark(of.read, Role::Cause);
-    draft.absent(wait, view.name(of.write), of.next.clone());
+    draft.absent(of.on.unwrap_or(wait), view.name(of.last), of.next.clone());
     draft.mark_place(absent(view, of.read, of.next.clone()));
     add_wait(view, &mut draft, &of.waiter);
     Hang {
@@ -97,24 +118,91 @@ pub(super) fn explain_unfinished(view: &View, of: &UnfinishedChange) -> Hang {
 /// The value in two sentences: `` `flags` stays 3: uploader (main.1) set it at line 26 and has ended. In all 90 passing runs in
 /// which another thread comes there after that, the one that set it changes it again, at line 56.``
 pub(super) fn in_words(view: &View, of: &UnfinishedChange) -> String {
-    let value = view.value(of.write).map(|value| value.to_string());
+    let value = view.read_value(of.read).map(|value| value.to_string());
+    let (came, without) = match of.on {
+        None => ("set it at", ""),
+        Some(_) => ("came to", " without changing it"),
+    };
     format!(
-        "`{}` stays {}: {} set it at {} and has ended. {}",
-        view.variable(of.write),
+        "`{}` stays {}: {} {came} {} and has {}{without}. {}",
+        view.variable(of.read),
         value.unwrap_or_else(|| "as it is".to_owned()),
-        view.words(of.write),
-        view.at(of.write),
+        view.words(of.last),
+        view.at(of.last),
+        of.end(view),
         of.in_passing(view),
     )
 }
 
 impl UnfinishedChange {
+    /// What the thread has done instead of changing the value.
+    fn end(&self, view: &View) -> &'static str {
+        match self.on {
+            Some(on) if view.event(on).kind != EventKind::End => "gone on",
+            _ => "ended",
+        }
+    }
+
+    /// How the value came to stay, with the step of what the thread had learned last.
+    fn tell(&self, view: &View, draft: &mut Draft) -> String {
+        let (name, setter) = (view.variable(self.read), view.words(self.last));
+        let (who, read) = (view.words(self.waiter.row), view.at(self.read));
+        let until = self.on.unwrap_or(self.waiter.row);
+        let seen = learned(view, view.thread(self.last), until);
+        // A value that it set says nothing of why it has ended.
+        let seen =
+            seen.filter(|(_, seen)| *seen > self.last || self.on.is_some() && *seen == self.last);
+        draft.mark(self.last, Role::Cause);
+        if seen.is_none_or(|(_, seen)| seen != self.last) {
+            draft.step(self.last, "not changed again");
+        }
+        let learned = seen.map(|seen| {
+            draft.mark(seen.0, Role::Interference);
+            tell_learned(draft, view, seen)
+        });
+        match self.on {
+            None => {
+                let learned = learned.map(|told| format!(";\nbefore {setter} ended, it {told}"));
+                format!(
+                    "{setter} set {name}{} at {} and {who} read that at {read}{}.",
+                    view.equals(self.last),
+                    view.at(self.last),
+                    learned.unwrap_or_default()
+                )
+            }
+            Some(on) => {
+                let came = || format!("came to {} and", view.at(self.last));
+                let went = match self.end(view) {
+                    "ended" => "ended".to_owned(),
+                    _ => format!("went on at {}", view.at(on)),
+                };
+                format!(
+                    "{setter} {} {went} without changing `{name}`;\n{who} read {name}{} at {read}.",
+                    learned.map_or_else(came, |told| format!("{told}, and")),
+                    view.equals_read(self.read),
+                )
+            }
+        }
+    }
+
     fn in_passing(&self, view: &View) -> String {
-        format!(
-            "In all {} passing runs in which another thread comes there after that, the one that set it changes it again, at {}.",
-            self.runs,
-            line(&self.next, &view.place(self.write)),
-        )
+        let next = line(&self.next, &view.place(self.last));
+        match self.on {
+            None => format!(
+                "In all {} passing runs in which another thread comes there after that, the one that set it changes it again, at {next}.",
+                self.runs
+            ),
+            Some(_) => {
+                let runs = match self.runs == self.of {
+                    true => format!("all {} passing runs", self.of),
+                    false => format!("{} of {} passing runs", self.runs, self.of),
+                };
+                format!(
+                    "In {runs} each thread that comes to {} changes it after that, at {next}.",
+                    view.at(self.last)
+                )
+            }
+        }
     }
 }
 
@@ -269,5 +357,66 @@ mod tests {
         let [looked, unseen] = [&looked, &unseen].map(String::as_str);
         assert!(told(&[looked, looked, looked, unseen]));
         assert!(!told(&[looked, looked, unseen, unseen]));
+    }
+
+    const TURNS: &str = "
+        start main.1 emit
+        start main.2 emit
+        main W free =1 @3 main
+        main W turn =0 @4 main
+        main fork main.1 @40 main
+        main fork main.2 @41 main
+        main.1 R free =1 @11 emit
+        main.1 W free =0 @12 emit";
+    const FIRST: &str = "
+        main.1 lock m @24 emit
+        main.1 W turn =1 @29 emit
+        main.1 signal changed =0 @30 emit
+        main.1 unlock m @31 emit
+        main.1 W free =1 @32 emit
+        main.1 end @33 emit";
+    const SECOND: &str = "
+        main.2 R free =1 @11 emit
+        main.2 W free =0 @12 emit
+        main.2 lock m @24 emit
+        main.2 W turn =2 @29 emit
+        main.2 signal changed =0 @30 emit
+        main.2 unlock m @31 emit
+        main.2 W free =1 @32 emit
+        main.2 end @33 emit";
+    const ALL_OUT: &str = "
+        main lock m @50 main
+        main R turn =2 @51 main \"while (turn < 2)\"
+        main unlock m @53 main";
+    const SKIPS: &str = "
+        main.2 R free =0 @11 emit
+        main.2 end @33 emit";
+    const NOT_ALL_OUT: &str = "
+        main lock m @50 main
+        main R turn =1 @51 main \"while (turn < 2)\"
+        main wait changed @52 main
+        main unlock m @52 main
+        main blocked condition changed @52 main
+        deadlocks";
+
+    #[test]
+    fn a_thread_that_skips_its_turn() {
+        let told = told(
+            &[TURNS, FIRST, SECOND, ALL_OUT],
+            &[TURNS, SKIPS, FIRST, NOT_ALL_OUT],
+        );
+        assert_eq!(
+            told.headline,
+            "main waits for `turn` to change, but emit (main.2) has ended without doing that"
+        );
+        assert_eq!(
+            told.detail,
+            "emit (main.2) had read free = 0 at test.c:11, written by emit (main.1) at line 12, and ended without changing `turn`;\n\
+             main read turn = 1 at test.c:51."
+        );
+        assert_eq!(
+            told.remark,
+            "In all 4 passing runs each thread that comes to test.c:11 changes it after that, at line 29."
+        );
     }
 }
