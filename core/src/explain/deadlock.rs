@@ -27,6 +27,8 @@ pub(super) struct Hang {
     pub condition: Option<EventId>,
     /// `true` if no thread sends the signal: it was not lost.
     pub never_signalled: bool,
+    /// `true` if what it checked was changed after that without a signal, perhaps not to what it waits for.
+    pub is_unannounced: bool,
 }
 
 /// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that only those who wait
@@ -44,6 +46,7 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
             explanation,
             condition: None,
             never_signalled: false,
+            is_unannounced: false,
         });
     }
     let mut waiters = waiting.clone();
@@ -58,7 +61,9 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         return Some(of_circle(view, &found));
     }
     if let Some(lost) = lost {
-        let left = view.unfinished().filter(|_| lost.never_signalled);
+        let left = view
+            .unfinished()
+            .filter(|left| lost.never_signalled || lost.is_unannounced && left.is_skipped());
         return Some(left.map_or(lost, |left| explain_unfinished(view, left)));
     }
     let may_be =
@@ -70,6 +75,7 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         wait: request(view, stuck),
         condition: None,
         never_signalled: false,
+        is_unannounced: false,
     })
 }
 
@@ -80,6 +86,7 @@ fn of_circle(view: &View, circle: &[(WaitingThread, Keeper)]) -> Hang {
         explanation: explain_circle(view, circle),
         condition: None,
         never_signalled: false,
+        is_unannounced: false,
     }
 }
 

@@ -90,11 +90,13 @@ pub(super) fn lost_wakeup(
         SignalFate::Early(_) | SignalFate::Elsewhere(_) | SignalFate::Forgotten(_) => None,
     };
     let never_signalled = matches!(sent, SignalFate::Never);
+    let is_unannounced = matches!(sent, SignalFate::Forgotten(_));
     Some(Hang {
         explanation: explain(view, waiter, waiters, sent),
         wait,
         condition,
         never_signalled,
+        is_unannounced,
     })
 }
 

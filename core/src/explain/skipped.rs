@@ -6,12 +6,12 @@ use crate::{
     explanation::Place,
     mining::{
         Trace,
-        trace::{LineAccess, line_hash},
+        trace::{LineAccess, line_hash, others_may_access},
     },
     pairs::{AccessClass, Fnv},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, hash_map::Entry};
 use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId};
 
 /// Passing runs that tell what always follows a place.
@@ -46,8 +46,12 @@ pub(super) fn skipped(view: &View, location: LocationId) -> Option<SkippedChange
         }
     }
     counted.retain(|_, (runs, of)| *runs >= ENOUGH && (*of - *runs) * ONE_OF <= *of);
-    let (last, on) = gone_on(view, location, &counted.keys().copied().collect())?;
-    let line = line_of(view, last)?;
+    let lines = Lines::new(view);
+    let (last, on) = match gone_on(&lines, location, |line| counted.contains_key(&line)) {
+        Ok(found) => found,
+        Err(open) => elsewhere(&lines, &changes, open)?,
+    };
+    let line = lines.of(last)?;
     let (runs, of) = *counted.get(&line)?;
     let passing = view.corpus.passing();
     let next: BTreeSet<LineAccess> = passing
@@ -65,64 +69,176 @@ pub(super) fn skipped(view: &View, location: LocationId) -> Option<SkippedChange
     })
 }
 
-/// The line of an access, as traces have it.
-fn line_of(view: &View, row: EventId) -> Option<LineAccess> {
-    let place = view.place(row);
-    let access = AccessClass::of(view.event(row).kind)?;
-    Some((line_hash(&place.file, place.line), access))
+/// The lines of a run's accesses.
+struct Lines<'v> {
+    view: &'v View<'v>,
+    /// Hash of each site's line.
+    of_sites: Vec<u64>,
 }
 
-/// The first thread of the run that comes to one of these lines again, or ends, without a change since it came there: its last
-/// such row, and the row with which it has gone on.
-fn gone_on(
-    view: &View,
-    location: LocationId,
-    lines: &FxHashSet<LineAccess>,
-) -> Option<(EventId, EventId)> {
-    let mut open: FxHashMap<ThreadId, FxHashMap<LineAccess, EventId>> = FxHashMap::default();
-    for (row, event) in view.run.events.iter() {
-        let own = open.entry(event.thread).or_default();
-        let last = own.values().max().copied();
-        if event.kind == EventKind::End
-            && let Some(last) = last
-        {
-            return Some((last, row));
-        }
-        let Some(line) = line_of(view, row) else {
-            continue;
-        };
-        if event.location == location && line.1 != AccessClass::Read {
-            own.clear();
-        } else if lines.contains(&line)
-            && own.insert(line, row).is_some()
-            && let Some(last) = last
-        {
-            return Some((last, row));
+impl<'v> Lines<'v> {
+    fn new(view: &'v View<'v>) -> Lines<'v> {
+        let sites = view.run.meta.sites.iter();
+        Lines {
+            view,
+            of_sites: sites.map(|site| line_hash(&site.file, site.line)).collect(),
         }
     }
-    None
+
+    /// The line of an access, where traces have one.
+    fn of(&self, row: EventId) -> Option<LineAccess> {
+        let (view, event) = (self.view, self.view.event(row));
+        let access = AccessClass::of(event.kind)?;
+        let accesses = view.orders.accesses();
+        let is_traced = others_may_access(&view.run, accesses, row, event.location);
+        let line = self.of_sites.get(event.site.index())?;
+        is_traced.then_some((*line, access))
+    }
 }
 
-/// The changes of a location.
+/// The lines to which a thread has come since its last change. What it does at one line without leaving it is one visit.
+#[derive(Default)]
+struct Visits {
+    /// Where in the run it came there.
+    lines: FxHashMap<LineAccess, u32>,
+    /// Hash of the line at which it is.
+    at: u64,
+}
+
+impl Visits {
+    /// Comes to a line; returns whether it has been there before.
+    fn come(&mut self, line: LineAccess, row: u32) -> bool {
+        let stays = self.goes(line);
+        match self.lines.entry(line) {
+            Entry::Occupied(_) => !stays,
+            Entry::Vacant(new) => {
+                new.insert(row);
+                false
+            }
+        }
+    }
+
+    /// Goes to a line; returns whether it is there already.
+    fn goes(&mut self, (line, _): LineAccess) -> bool {
+        std::mem::replace(&mut self.at, line) == line
+    }
+
+    /// Makes a change at a line.
+    fn change(&mut self, line: LineAccess) {
+        self.goes(line);
+        self.lines.clear();
+    }
+
+    /// The line to which it has come last, and where in the run.
+    fn last(&self) -> Option<(LineAccess, EventId)> {
+        let last = self.lines.iter().max_by_key(|(_, row)| **row);
+        last.map(|(line, row)| (*line, EventId(*row)))
+    }
+}
+
+/// The visits of each thread.
+type Open = FxHashMap<ThreadId, Visits>;
+
+/// The first thread of the run that comes to one of these lines again, or ends, without a change since it came there: its last
+/// such row, and the row with which it has gone on. Else what is open at the end.
+fn gone_on(
+    lines: &Lines<'_>,
+    location: LocationId,
+    is_rule: impl Fn(LineAccess) -> bool,
+) -> Result<(EventId, EventId), Open> {
+    let mut open = Open::default();
+    for (row, event) in lines.view.run.events.iter() {
+        let own = open.entry(event.thread).or_default();
+        let line = lines.of(row);
+        let is_over = match line {
+            None => event.kind == EventKind::End,
+            Some(line) if event.location == location && line.1 != AccessClass::Read => {
+                own.change(line);
+                false
+            }
+            Some(line) if is_rule(line) => own.come(line, row.0),
+            Some(line) => {
+                own.goes(line);
+                false
+            }
+        };
+        if is_over && let Some((_, last)) = own.last() {
+            return Ok((last, row));
+        }
+    }
+    Err(open)
+}
+
+/// A thread that waits where passing runs come only with the change made: the last row that the change follows there, and the
+/// first one after it to which they come only then.
+fn elsewhere(lines: &Lines<'_>, changes: &Changes, open: Open) -> Option<(EventId, EventId)> {
+    let view = lines.view;
+    let last = open.into_iter();
+    let last: Vec<_> = last
+        .filter_map(|(thread, own)| Some((thread, own.last()?)))
+        .collect();
+    let own = last.iter();
+    let own = own.map(|(_, (line, _))| (*line, FxHashSet::default()));
+    let mut between: Between = own.collect();
+    for run in view.corpus.passing() {
+        changes.between(&run.accesses, &mut between);
+    }
+    let found = last.into_iter().filter_map(|(thread, (line, last))| {
+        let before_change = between.get(&line)?;
+        let is_after = |row: &EventId| {
+            let line = lines.of(*row);
+            line.is_some_and(|line| !before_change.contains(&line))
+        };
+        let rows = view.rows.before(thread, view.failure).iter().copied();
+        let rows = rows.filter(|row| *row > last && lines.of(*row).is_some());
+        let waits = rows.clone().last().filter(is_after)?;
+        let on = rows
+            .clone()
+            .find(is_after)
+            .filter(|_| is_known(lines, waits))?;
+        Some((last, on))
+    });
+    found.min()
+}
+
+/// Does a passing run come to the line of a row?
+fn is_known(lines: &Lines<'_>, row: EventId) -> bool {
+    let line = lines.of(row);
+    line.is_some_and(|(line, access)| lines.view.corpus.counts().key_at(line, access).is_some())
+}
+
+/// For each line those to which threads come between it and their next change.
+type Between = FxHashMap<LineAccess, FxHashSet<LineAccess>>;
+
+/// The changes of a location, by its hash.
 struct Changes(u64);
 
 impl Changes {
+    /// The accesses of a run, with the thread and whether each is a change.
+    fn walk<'r>(&self, run: &'r Trace) -> impl Iterator<Item = (u64, LineAccess, bool)> + use<'r> {
+        let location = self.0;
+        let kinds = run.events.iter();
+        let kinds = kinds.filter_map(|event| run.kinds.get(*event as usize));
+        kinds.map(move |kind| {
+            let is_change = kind.location == location && kind.access != AccessClass::Read;
+            (kind.thread, (kind.line, kind.access), is_change)
+        })
+    }
+
     /// The lines of a run, and whether each thread that comes there makes a change before it comes there again or ends.
     fn follow(&self, run: &Trace) -> FxHashMap<LineAccess, bool> {
-        let mut open: FxHashMap<u64, FxHashSet<LineAccess>> = FxHashMap::default();
+        let mut open: FxHashMap<u64, Visits> = FxHashMap::default();
         let mut lines: FxHashMap<LineAccess, bool> = FxHashMap::default();
-        let kinds = run.events.iter();
-        for kind in kinds.filter_map(|event| run.kinds.get(*event as usize)) {
-            let own = open.entry(kind.thread).or_default();
-            let line = (kind.line, kind.access);
-            if kind.location == self.0 && kind.access != AccessClass::Read {
-                own.clear();
+        for (thread, line, is_change) in self.walk(run) {
+            let own = open.entry(thread).or_default();
+            if is_change {
+                own.change(line);
             } else {
-                let is_first = own.insert(line);
-                *lines.entry(line).or_insert(true) &= is_first;
+                let again = own.come(line, 0);
+                *lines.entry(line).or_insert(true) &= !again;
             }
         }
-        for line in open.into_values().flatten() {
+        for line in open.into_values().flat_map(|own| own.lines.into_keys()) {
             lines.insert(line, false);
         }
         lines
@@ -132,18 +248,30 @@ impl Changes {
     fn after(&self, run: &Trace, from: LineAccess) -> BTreeSet<LineAccess> {
         let mut open: FxHashSet<u64> = FxHashSet::default();
         let mut next = BTreeSet::new();
-        let kinds = run.events.iter();
-        for kind in kinds.filter_map(|event| run.kinds.get(*event as usize)) {
-            let line = (kind.line, kind.access);
+        for (thread, line, is_change) in self.walk(run) {
             if line == from {
-                open.insert(kind.thread);
-            } else if kind.location == self.0
-                && kind.access != AccessClass::Read
-                && open.remove(&kind.thread)
-            {
+                open.insert(thread);
+            } else if is_change && open.remove(&thread) {
                 next.insert(line);
             }
         }
         next
+    }
+
+    /// Adds the lines to which a thread comes between each of these and its next change.
+    fn between(&self, run: &Trace, lines: &mut Between) {
+        let mut open: FxHashMap<u64, FxHashSet<LineAccess>> = FxHashMap::default();
+        for (thread, line, is_change) in self.walk(run) {
+            let own = open.entry(thread).or_default();
+            if is_change {
+                own.clear();
+            }
+            for from in &*own {
+                lines.entry(*from).or_default().insert(line);
+            }
+            if lines.contains_key(&line) {
+                own.insert(line);
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::{
     missing::{absent, end_of, learned, tell_learned},
     skipped::skipped,
     view::View,
-    waiting::{Keeps, WaitingThread, changed_since, request, waiting},
+    waiting::{Keeps, WaitingThread, request, waiting},
 };
 use crate::{
     claims::line,
@@ -72,8 +72,7 @@ fn ended(view: &View, waiter: &WaitingThread) -> Option<UnfinishedChange> {
 fn gone_on(view: &View, waiter: &WaitingThread) -> Option<UnfinishedChange> {
     let is_of_condition = waiter.waits_for == WaitsFor::Condition;
     let read = is_of_condition.then(|| checked_before(view, request(view, waiter)))??;
-    let is_new = changed_since(view, read).is_none();
-    let skipped = skipped(view, view.event(read).location).filter(|_| is_new)?;
+    let skipped = skipped(view, view.event(read).location)?;
     Some(UnfinishedChange {
         waiter: waiter.clone(),
         read,
@@ -112,13 +111,17 @@ pub(super) fn explain_unfinished(view: &View, of: &UnfinishedChange) -> Hang {
         wait,
         condition: Some(of.read),
         never_signalled: true,
+        is_unannounced: false,
     }
 }
 
 /// The value in two sentences: `` `flags` stays 3: uploader (main.1) set it at line 26 and has ended. In all 90 passing runs in
 /// which another thread comes there after that, the one that set it changes it again, at line 56.``
 pub(super) fn in_words(view: &View, of: &UnfinishedChange) -> String {
-    let value = view.read_value(of.read).map(|value| value.to_string());
+    let location = view.event(of.read).location;
+    let written = view.orders.last_write_before(location, view.failure);
+    let value = written.map_or_else(|| view.read_value(of.read), |write| view.value(write));
+    let value = value.map(|value| value.to_string());
     let (came, without) = match of.on {
         None => ("set it at", ""),
         Some(_) => ("came to", " without changing it"),
@@ -135,6 +138,11 @@ pub(super) fn in_words(view: &View, of: &UnfinishedChange) -> String {
 }
 
 impl UnfinishedChange {
+    /// Returns whether a thread has gone on without the change.
+    pub(super) fn is_skipped(&self) -> bool {
+        self.on.is_some()
+    }
+
     /// What the thread has done instead of changing the value.
     fn end(&self, view: &View) -> &'static str {
         match self.on {
@@ -418,5 +426,71 @@ mod tests {
             told.remark,
             "In all 4 passing runs each thread that comes to test.c:11 changes it after that, at line 29."
         );
+    }
+
+    /// The thread waits where it comes in passing runs once its turn is over.
+    #[test]
+    fn a_thread_that_skips_its_turn_and_waits_for_work() {
+        const IDLES: &str = "
+            main.2 lock m @60 emit
+            main.2 R jobs =0 @61 emit \"while (jobs == 0)\"
+            main.2 wait work @62 emit
+            main.2 unlock m @62 emit";
+        const GETS_WORK: &str = "
+            main W jobs =1 @70 main
+            main signal work =1 @71 main
+            main.2 lock m @62 emit
+            main.2 wake work =0 @62 emit
+            main.2 R jobs =1 @61 emit
+            main.2 unlock m @62 emit";
+        const TURNS_OFF: &str = "
+            main.2 R free =0 @11 emit
+            main.2 W dropped =1 @14 emit";
+        const HANGS: &str = "
+            main.2 blocked condition work @62 emit
+            deadlocks";
+        let second = SECOND.replace("main.2 end @33 emit", "");
+        let not_all_out = NOT_ALL_OUT.replace("deadlocks", "");
+        let told = told(
+            &[TURNS, FIRST, &second, IDLES, ALL_OUT, GETS_WORK],
+            &[TURNS, TURNS_OFF, IDLES, FIRST, &not_all_out, HANGS],
+        );
+        assert_eq!(
+            told.headline,
+            "main waits for `turn` to change, but emit (main.2) has gone on without doing that"
+        );
+        assert!(
+            told.detail
+                .contains("and went on at test.c:14 without changing `turn`"),
+            "{}",
+            told.detail
+        );
+    }
+
+    /// The last turn of all is nobody's loss, and what is changed after all is not skipped.
+    #[test]
+    fn most_passing_runs_have_the_change() {
+        let kept = [TURNS, FIRST, SECOND, ALL_OUT].concat();
+        let skipped = [TURNS, SKIPS, FIRST].concat();
+        let failing = [TURNS, SKIPS, FIRST, NOT_ALL_OUT].concat();
+        let told = |kept_by: usize, of: usize| {
+            let passing = (0..of).map(|at| {
+                if at < kept_by {
+                    kept.as_str()
+                } else {
+                    &skipped
+                }
+            });
+            let passing: Vec<&str> = passing.collect();
+            let corpus = corpus(&passing, &[&failing]);
+            explain(&corpus, &Budget::unlimited())
+                .findings
+                .remove(0)
+                .remark
+        };
+        let says = "In 4 of 5 passing runs each thread that comes to test.c:11 changes it after that, at line 29.";
+        assert!(told(4, 5).contains(says), "{}", told(4, 5));
+        assert!(!told(3, 5).contains("each thread that comes to"));
+        assert!(!told(2, 2).contains("each thread that comes to"));
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     pairs::{AccessClass, Fnv},
 };
 use rustc_hash::FxHashMap;
-use unsnarl_trace::{EventId, EventKind, Run, SiteId, ThreadId, model::flags};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId, ThreadId, model::flags};
 
 /// A read-write event by its identity: thread, line, type and location. Names are kept as hashes, so that a
 /// run's trace is small and runs need not share a table; the run that it is from has the words.
@@ -49,8 +49,7 @@ impl Trace {
                 continue;
             };
             let row = EventId(row as u32);
-            let shared = accesses.is_shared(unsnarl_trace::LocationId(location));
-            if location == 0 || !shared && own_stack(run, row) {
+            if !others_may_access(run, accesses, row, LocationId(location)) {
                 continue;
             }
             let line = names.line(site);
@@ -66,6 +65,17 @@ impl Trace {
         trace.events.shrink_to_fit();
         trace
     }
+}
+
+/// Returns whether the trace has an access of this row to a location: not one of a thread to its own stack that no other thread
+/// accesses.
+pub fn others_may_access(
+    run: &Run,
+    accesses: &Accesses,
+    row: EventId,
+    location: LocationId,
+) -> bool {
+    location.0 != 0 && (accesses.is_shared(location) || !own_stack(run, row))
 }
 
 fn own_stack(run: &Run, row: EventId) -> bool {

@@ -232,8 +232,9 @@ fn steps(explanation: &Explanation, columns: usize) -> Vec<String> {
         .unwrap_or(0);
     let text = width(2).min(columns.saturating_sub(thread + place + tail + 9).max(16));
     let mut rows = Vec::new();
-    for (i, ([who, at, line, _], tail)) in cells.iter().zip(&tails).enumerate() {
-        for absent in missing_before(explanation, i) {
+    let missing_before = |step: usize, rows: &mut Vec<String>| {
+        let absent = explanation.absent.iter();
+        for absent in absent.filter(|absent| absent.before as usize == step) {
             let (at, line) = (short(&absent.place), shortened(&absent.place.text, text));
             let gap = "";
             let row = format!("   {gap:thread$}  {at:place$}  {line:text$}");
@@ -246,6 +247,9 @@ fn steps(explanation: &Explanation, columns: usize) -> Vec<String> {
                 rows.extend(wrapped(&missing, &gap, &gap, columns));
             }
         }
+    };
+    for (i, ([who, at, line, _], tail)) in cells.iter().zip(&tails).enumerate() {
+        missing_before(i, &mut rows);
         let line = shortened(line, text);
         let row = format!("   {who:thread$}  {at:place$}  {line:text$}  {tail}");
         rows.push(row.trim_end().to_owned());
@@ -258,12 +262,8 @@ fn steps(explanation: &Explanation, columns: usize) -> Vec<String> {
             ));
         }
     }
+    missing_before(steps.len(), &mut rows);
     rows
-}
-
-fn missing_before(explanation: &Explanation, step: usize) -> impl Iterator<Item = &Absent> {
-    let absent = explanation.absent.iter();
-    absent.filter(move |absent| absent.before as usize == step)
 }
 
 /// Note on a line that the failing run has not reached.
