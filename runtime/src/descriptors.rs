@@ -281,8 +281,19 @@ pub fn is_socket(fd: c_int) -> bool {
 
 /// Returns whether it delivers signals (`signalfd`).
 pub fn is_of_signals(fd: c_int) -> bool {
-    const TARGET: [u8; 21] = *b"anon_inode:[signalfd]";
-    // What only the kernel makes has no type.
+    is_of_kernel(fd, b"anon_inode:[signalfd]")
+}
+
+/// Returns whether what a thread of this process has written to it may not be there yet: only what nothing lies between is
+/// there at once.
+pub fn may_be_on_its_way(fd: c_int) -> bool {
+    let is_local = || option::<c_int>(fd, libc::SO_DOMAIN) == Some(libc::AF_UNIX);
+    !is_pipe(fd) && !is_local() && !is_of_kernel(fd, b"anon_inode:[eventfd]")
+}
+
+/// Returns whether it is of a kind that only the kernel makes, by the name of what it links to.
+fn is_of_kernel<const LENGTH: usize>(fd: c_int, target: &[u8; LENGTH]) -> bool {
+    // Such a descriptor has no type.
     if status(fd).is_none_or(|status| status.st_mode & libc::S_IFMT != 0) {
         return false;
     }
@@ -293,11 +304,11 @@ pub fn is_of_signals(fd: c_int) -> bool {
         *place = b'0' + (left % 10) as u8;
         left /= 10;
     }
-    let mut found = [0; TARGET.len()];
+    let mut found = [0; LENGTH];
     let (name, to) = (link.as_ptr() as usize, found.as_mut_ptr() as usize);
     // SAFETY: a C string, and room for this many bytes.
-    let length = unsafe { sys::call(libc::SYS_readlink, [name, to, TARGET.len(), 0, 0, 0]) };
-    length == TARGET.len() as isize && same(&found, &TARGET)
+    let length = unsafe { sys::call(libc::SYS_readlink, [name, to, LENGTH, 0, 0, 0]) };
+    length == LENGTH as isize && same(&found, target)
 }
 
 /// The pending error of a connection that was being made, which is cleared by this.

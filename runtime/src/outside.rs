@@ -36,6 +36,8 @@ struct Waits {
     outside: bool,
     /// `true` if there is a wait that `poll` does not report.
     unseen: bool,
+    /// `true` if what this process has written may not have come to one of the waits yet.
+    on_its_way: bool,
     /// A thread whose wait has a recorded answer.
     given: Option<&'static Thread>,
 }
@@ -46,6 +48,7 @@ impl Waits {
             descriptors: Pollfds::new(),
             outside: false,
             unseen: false,
+            on_its_way: false,
             given: None,
         };
         threads.for_each(|thread| waits.add(thread));
@@ -75,6 +78,7 @@ impl Waits {
 
     fn add_descriptor(&mut self, fd: c_int, events: c_short) {
         self.outside |= polling::may_be_fed_from_outside(fd);
+        self.on_its_way |= descriptors::may_be_on_its_way(fd);
         self.unseen |= !self.descriptors.add(fd, events);
     }
 
@@ -139,7 +143,8 @@ pub fn wait_for_outside(until: u64) -> bool {
     let patience = match (until, waits.outside, waits.given) {
         (_, _, Some(_)) => Some(PATIENCE),
         (0, true, None) => None,
-        (0, false, None) => Some(ON_ITS_WAY),
+        (0, false, None) if waits.on_its_way => Some(ON_ITS_WAY),
+        (0, false, None) => Some(0),
         (_, true, None) => Some(left.min(PATIENCE)),
         (_, false, None) => Some(1),
     };
