@@ -88,7 +88,10 @@ pub(super) fn wait_effect(view: &View, waiting: &WaitingThread) -> String {
             "waits for a change of {}",
             object_name(view, request(view, waiting))
         ),
-        _ => format!("waits for {}", object_name(view, request(view, waiting))),
+        of => match object_name(view, request(view, waiting)).as_str() {
+            "" => format!("waits for {}", of.words()),
+            name => format!("waits for {name}"),
+        },
     }
 }
 

@@ -135,6 +135,7 @@ fn stuck_alone(view: &View, stuck: &WaitingThread, waiting: &[WaitingThread]) ->
         },
         (WaitsFor::Semaphore, _) => format!("{who} waits for a unit of `{what}` that nobody gives"),
         (WaitsFor::Barrier, _) => format!("{who} waits at `{what}` for threads that never come"),
+        (of, _) if what.is_empty() => format!("{who} waits for {} for ever", of.words()),
         _ => format!("{who} waits for `{what}` for ever"),
     };
     let mut draft = Draft::new(view, BugKind::Deadlock, headline);

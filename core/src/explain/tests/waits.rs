@@ -1009,3 +1009,31 @@ fn what_the_caller_of_a_wrapper_asked_is_what_a_wait_depends_on() {
     let read = checked_before(&view, wait.unwrap().0).unwrap();
     assert_eq!(view.variable(read), "busy");
 }
+
+#[test]
+fn a_wait_for_what_has_no_name_is_told_by_its_kind() {
+    let begin = "
+        start main.1 turn
+        main fork main.1 @40 main
+        main.1 W turns =1 @25 turn";
+    let failing = format!(
+        "{begin}
+        main.1 blocked io @26 turn \"read(fd, &count, sizeof count);\"
+        main blocked join main.1 @41 main
+        deadlocks"
+    );
+    let passing = format!("{begin}\nmain.1 end @27 turn\nmain join main.1 @41 main");
+    check(
+        &[passing.as_str(); 3],
+        &[&failing],
+        expect![[r#"
+        error: turn (main.1) waits for input or output for ever
+          turn (main.1) waits at test.c:26.
+
+           main.1  test.c:26  read(fd, &count, sizeof count);  waits for input or output  for ever
+
+          Possible: the recorded runs do not settle it. Fails so in failed-0.
+          Note: There are only 3 passing runs to compare with.
+    "#]],
+    );
+}
