@@ -90,8 +90,8 @@ fn leave_out(
         progress.not_asked.push(engine.name().to_owned());
         return;
     }
-    let others = proposals.by(engine, &Budget::lasting(LISTING)).into_iter();
-    let others = others.take(OTHERS).map(|other| other.headline);
+    let others = proposals.first_by(engine, OTHERS, &Budget::lasting(LISTING));
+    let others = others.into_iter().map(|other| other.headline);
     progress.not_tried.extend(others);
 }
 
@@ -401,7 +401,11 @@ impl<'c> StorySearch<'c> {
             (false, true) => |_| false,
             (false, false) => TriedStory::is_settled,
         };
-        self.try_all(told, proposals.by(engine, self.budget), is_clear)
+        self.try_all(
+            told,
+            proposals.first_by(engine, OTHERS, self.budget),
+            is_clear,
+        )
     }
 
     /// Tries other stories; one that is borne out better takes the place of what is told.
@@ -411,7 +415,7 @@ impl<'c> StorySearch<'c> {
         others: Vec<Explanation>,
         is_clear: fn(&TriedStory) -> bool,
     ) -> Result<()> {
-        for other in others.into_iter().take(OTHERS) {
+        for other in others {
             let trial = self.experiment(&other, None)?;
             if trial.is_unfinished {
                 continue;

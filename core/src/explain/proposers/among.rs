@@ -44,13 +44,14 @@ impl Among {
         among
     }
 
-    /// An explanation of each: what is half of an interruption is told as one.
+    /// An explanation of each: what is half of an interruption is told as one first, and last alone.
     pub fn told(self, view: &View, engine: &str, says: &str) -> Vec<Explanation> {
         let halves = self.interruptions.iter();
         let halves: BTreeSet<(EventId, EventId)> = halves
             .flat_map(|of| [(of.first, of.remote), (of.remote, of.second)])
             .collect();
-        let pairs = self.pairs.difference(&halves).take(PAIRS);
+        let whole = self.pairs.difference(&halves);
+        let pairs = whole.chain(self.pairs.intersection(&halves)).take(PAIRS);
         let atomic = self.interruptions.iter().take(INTERRUPTIONS);
         let atomic = atomic.map(|triple| atomicity::single(view, triple));
         let ordered = pairs.map(|(early, late)| order::swapped(view, *early, *late));

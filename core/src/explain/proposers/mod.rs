@@ -199,7 +199,7 @@ impl<'a> Proposers<'a> {
     pub fn nearly(&self, explanation: &Explanation, budget: &Budget) -> Vec<Explanation> {
         let mut proposals = self.instead_of(explanation, &[]);
         let found = proposals.failing().map(|of| orders::nearly(&of, budget));
-        proposals.fresh(found.unwrap_or_default())
+        proposals.fresh(found.unwrap_or_default(), usize::MAX)
     }
 
     /// Proposals for the run that an explanation is told of. `decisive` are the steps that decide it, as far as
@@ -235,10 +235,20 @@ pub struct Proposals<'p> {
 }
 
 impl Proposals<'_> {
-    /// Proposals of an engine that are not told and that no engine asked before has made.
+    /// Proposals of an engine that are not told and that were not returned for an engine asked before.
     pub fn by(&mut self, engine: &dyn Proposer, budget: &Budget) -> Vec<Explanation> {
+        self.first_by(engine, usize::MAX, budget)
+    }
+
+    /// The first of these, so many at most.
+    pub fn first_by(
+        &mut self,
+        engine: &dyn Proposer,
+        most: usize,
+        budget: &Budget,
+    ) -> Vec<Explanation> {
         let found = self.failing().map(|of| engine.propose(&of, budget));
-        self.fresh(found.unwrap_or_default())
+        self.fresh(found.unwrap_or_default(), most)
     }
 
     fn failing(&self) -> Option<Failing<'_>> {
@@ -258,10 +268,14 @@ impl Proposals<'_> {
             .is_some_and(|view| blamed.any(|one| view.is_past(one.row)))
     }
 
-    /// Those of some proposals that are new, told of the same runs.
-    fn fresh(&mut self, proposals: Vec<Explanation>) -> Vec<Explanation> {
+    /// The first of some proposals that are new, told of the same runs. The others stay new: another engine may have better
+    /// reasons for them.
+    fn fresh(&mut self, proposals: Vec<Explanation>, most: usize) -> Vec<Explanation> {
         let mut new = Vec::new();
         for mut proposal in proposals {
+            if new.len() == most {
+                break;
+            }
             let is_known = self.known.iter().any(|known| known.blames_as(&proposal));
             if is_known || self.blames_what_is_past(&proposal) {
                 continue;

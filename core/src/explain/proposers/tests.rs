@@ -117,6 +117,9 @@ fn orders_around_a_decisive_step_are_proposed() {
     assert!(!found.is_empty());
     let is_hits = |of: &Vec<u32>| of.iter().all(|line| [10, 11].contains(line));
     assert!(found.iter().all(is_hits), "{found:?}");
+    // What is half of an interruption may be all that matters.
+    let halves = found.iter().filter(|of| of.len() == 2);
+    assert!(halves.count() > 0, "{found:?}");
 }
 
 #[test]
@@ -142,4 +145,24 @@ fn nothing_is_proposed_twice() {
     }
     let by: BTreeSet<&str> = all.iter().map(|one| one.engines[0].as_str()).collect();
     assert!(by.len() > 1, "{by:?}");
+}
+
+/// What an engine proposes beyond the number that is asked for stays new: another one may have better reasons for it.
+#[test]
+fn what_was_not_returned_is_proposed_by_the_next() {
+    let (corpus, runs) = recorded();
+    let proposers = comparing(&corpus, &runs);
+    let budget = Budget::unlimited();
+    let told = crate::explain(&corpus, &budget).findings.remove(0);
+    let steps: Vec<EventId> = (2..10).map(EventId).collect();
+    let decisive = proposers
+        .all()
+        .find(|one| one.name() == "decisive")
+        .unwrap();
+    let all = proposers.instead_of(&told, &steps).by(decisive, &budget);
+    let mut proposals = proposers.instead_of(&told, &steps);
+    let first = proposals.first_by(decisive, 1, &budget);
+    assert!(first.len() == 1 && all.len() > 1);
+    let rest = proposals.by(decisive, &budget);
+    assert_eq!([first, rest].concat(), all);
 }
