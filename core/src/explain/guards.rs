@@ -186,9 +186,20 @@ fn makes(view: &View, row: EventId) -> bool {
     is_heap && event.kind.writes() && before.all(|row| view.thread(*row) == event.thread)
 }
 
-/// Returns whether a thread looks at a variable, and goes on from that to its next access in one visit of these lines.
+/// Returns whether a thread looks at a variable, and goes on from that to its next access in one visit of these lines. That it
+/// reads what it has set on the same line, as for `a = b = NULL`, is no look.
 fn is_look(view: &View, triple: &Triple) -> bool {
-    !view.event(triple.first).kind.writes() && !view.comes_again(triple.first, triple.second)
+    let first = triple.first;
+    let written = view
+        .orders
+        .last_write_before(view.event(first).location, first);
+    let is_own = |write: EventId| {
+        let (at, here) = (view.place(write), view.place(first));
+        view.thread(write) == view.thread(first) && (at.line, at.file) == (here.line, here.file)
+    };
+    !view.event(first).kind.writes()
+        && !written.is_some_and(is_own)
+        && !view.comes_again(first, triple.second)
 }
 
 /// Returns whether each of the two variables has a lock of its own: then they belong to two matters, each of which is in
@@ -244,6 +255,29 @@ mod tests {
             told(both_in),
             ["another thread's update of `held` was lost"]
         );
+    }
+
+    /// `main.1` reads back what it has set on the same line, as for `a = b = NULL`.
+    #[test]
+    fn what_is_read_back_on_its_line_is_no_look() {
+        let triple = |write: u32| {
+            let text = format!(
+                "main fork main.1 @40\nmain.1 W last =0 @{write} begin\nmain.1 R last =0 @39 begin\n\
+                 main W last =1 @8 take\nmain.1 R last =1 @56 post\nmain.1 fails @57 post\n"
+            );
+            let corpus = corpus(&[], &[&text]);
+            let summary = corpus.failing().next().unwrap();
+            let view = View::new(&corpus, summary).unwrap();
+            let mut found = Vec::new();
+            triples(&view.run, view.orders.accesses(), |triple| {
+                found.push(triple)
+            });
+            let reads = |triple: &&Triple| !view.event(triple.first).kind.writes();
+            let triple = found.iter().find(reads).unwrap();
+            is_look(&view, triple)
+        };
+        assert!(triple(38));
+        assert!(!triple(39));
     }
 
     /// Two variables, each under a lock of its own: what is between them is no step that a guard should have kept whole.
