@@ -386,6 +386,11 @@ pub fn expression(text: &str, path: &str, writes: bool) -> Option<String> {
     let mut candidates = candidates(text);
     if let Some(field) = last_field(path) {
         candidates.retain(|(expression, _)| last_field(expression) == Some(field));
+    } else if path.ends_with(']') {
+        // An element of an array is none of the members that stand beside it.
+        candidates.retain(|(expression, _)| {
+            expression.ends_with([']', ')']) || expression.starts_with('*')
+        });
     }
     let mut read = candidates.iter().filter(|c| !is_only_assigned(text, c.1));
     let first = read.next();
@@ -403,7 +408,7 @@ pub fn expression(text: &str, path: &str, writes: bool) -> Option<String> {
         candidates
             .iter()
             .find(|c| !is_only_assigned(text, c.1))
-            .or_else(|| candidates.last())
+            .or_else(|| candidates.last().filter(|_| last_field(path).is_some()))
     };
     chosen.map(|(expression, _)| expression.clone())
 }
@@ -447,8 +452,15 @@ fn candidates(text: &str) -> Vec<(String, usize)> {
     {
         let end = expression_end(text, start);
         let expression = text.get(start..end).unwrap_or("");
-        let is_call = text.get(end..).is_some_and(|rest| rest.starts_with('('));
-        if expression.contains("->") || expression.contains('.') || expression.contains('[') {
+        let rest = text.get(end..).unwrap_or("");
+        let is_call = rest.starts_with('(');
+        if let Some(length) =
+            closing(rest, ['(', ')']).filter(|_| is_call && is_element(expression))
+        {
+            let end = end + length;
+            found.push((text.get(start..end).unwrap_or("").to_owned(), end));
+        } else if expression.contains("->") || expression.contains('.') || expression.contains('[')
+        {
             if !is_call {
                 found.push((expression.trim().to_owned(), end));
             }
@@ -458,6 +470,13 @@ fn candidates(text: &str) -> Vec<(String, usize)> {
         at = end.max(start + 1);
     }
     found
+}
+
+/// Returns whether a member function returns an element of its container, as `values.at` does.
+fn is_element(function: &str) -> bool {
+    const ELEMENTS: [&str; 3] = ["at", "front", "back"];
+    let member = function.rsplit_once(['.', '>']);
+    member.is_some_and(|(_, member)| ELEMENTS.contains(&member))
 }
 
 fn is_word_start(c: char) -> bool {
@@ -494,7 +513,7 @@ fn expression_end(text: &str, start: usize) -> usize {
         if joined > 0 && next.is_some_and(is_word_start) {
             end = word_end(end + joined);
         } else if rest.starts_with('[') {
-            match closing(rest) {
+            match closing(rest, ['[', ']']) {
                 Some(length) => end += length,
                 None => return end,
             }
@@ -505,13 +524,13 @@ fn expression_end(text: &str, start: usize) -> usize {
 }
 
 /// Length of a bracketed text with its brackets.
-fn closing(text: &str) -> Option<usize> {
+fn closing(text: &str, [open, close]: [char; 2]) -> Option<usize> {
     let mut depth = 0;
     for (i, c) in text.char_indices() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            _ => {}
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            depth -= 1;
         }
         if depth == 0 {
             return Some(i + 1);
@@ -666,6 +685,14 @@ mod tests {
         let of_array = expression("use(jobs[at[0]].state);", "[2].state", false);
         assert_eq!(of_array.as_deref(), Some("jobs[at[0]].state"));
         assert_eq!(expression("list.push_back(v);", ".size", true), None);
+        let element = |text, writes| expression(text, "[2]", writes);
+        let moves = element("stock.at(to) += 5;", true);
+        assert_eq!(moves.as_deref(), Some("stock.at(to)"));
+        let sums = "report.sum = std::accumulate(stock.begin(), stock.end(), 0);";
+        assert_eq!(element(sums, false), None);
+        assert_eq!(expression(sums, "", false), None);
+        let last = element("report.last = shelf->items.back();", false);
+        assert_eq!(last.as_deref(), Some("shelf->items.back()"));
         check("return x * y;", false, None);
         check("f(a);", false, None);
         check("list.size() == 3", false, None);
