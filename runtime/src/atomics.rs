@@ -4,7 +4,7 @@
 //! whatever order the source asks for; the order is logged as written.
 
 use crate::{
-    access, choices, log,
+    access, choices, livelock, log,
     next::Next,
     scheduler,
     state::{Thread, controlled, recording_memory, this_thread},
@@ -72,18 +72,20 @@ fn log_one(this: Option<&Thread>, kind: RecordKind, place: &Place, value: u64) {
     );
 }
 
+/// Logs a read-modify-write. One that leaves the value as it is changes nothing: a loop of them spins.
 fn log_rmw(this: Option<&Thread>, place: &Place, old: u64, new: u64) {
     let Some(this) = this else { return };
-    log_one(Some(this), RecordKind::Rmw, place, new);
-    log::push(
-        this,
-        RecordKind::Extra,
-        flag::VALUE,
-        place.size,
-        place.pc,
-        0,
-        old,
-    );
+    let log = || {
+        log_one(Some(this), RecordKind::Rmw, place, new);
+        let (size, pc) = (place.size, place.pc);
+        log::push(this, RecordKind::Extra, flag::VALUE, size, pc, 0, old);
+    };
+    if old == new {
+        livelock::calmly(log);
+    } else {
+        this.idle.set(0);
+        log();
+    }
 }
 
 /// The operations on atomics of one size.
@@ -134,7 +136,9 @@ macro_rules! atomics {
                 pc: u64,
             ) -> $int {
                 let place = place(atomic, order, pc);
-                let this = ready(place.next(RecordKind::Rmw), true);
+                // Others than sums may leave the value as it is, as taking a lock in vain does.
+                let is_sum = matches!(OPERATION, 1 | 2);
+                let this = ready(place.next(RecordKind::Rmw), is_sum);
                 let (old, new) = on_behalf(this, pc, || {
                     // SAFETY: the program's own operation.
                     let atomic = unsafe { &*atomic };
@@ -193,12 +197,7 @@ macro_rules! atomics {
                     atomic.compare_exchange(expected, wanted, SeqCst, SeqCst)
                 });
                 match result {
-                    Ok(old) => {
-                        if let Some(this) = this {
-                            this.idle.set(0);
-                        }
-                        log_rmw(this, &place, old as u64, wanted as u64);
-                    }
+                    Ok(old) => log_rmw(this, &place, old as u64, wanted as u64),
                     Err(found) => {
                         let place = Place {
                             order: failure_order,

@@ -48,6 +48,8 @@ pub struct LocksSince {
     since: Cell<u64>,
     /// The locks that were taken or given back, as a filter: a bit may stand for several of them.
     passed: Cell<u64>,
+    /// Those that were given back, likewise.
+    given_back: Cell<u64>,
     /// `true` if a thread has tried in vain to take a lock.
     tried: Cell<bool>,
 }
@@ -58,6 +60,7 @@ impl LocksSince {
         LocksSince {
             since: Cell::new(0),
             passed: Cell::new(0),
+            given_back: Cell::new(0),
             tried: Cell::new(false),
         }
     }
@@ -67,6 +70,7 @@ impl LocksSince {
         let since = last_change();
         if self.since.replace(since) != since {
             self.passed.set(0);
+            self.given_back.set(0);
             self.tried.set(false);
         }
         self
@@ -82,6 +86,14 @@ fn last_change() -> u64 {
 #[inline(always)]
 pub fn stir() {
     SHARED.calm.set(0);
+}
+
+/// Writes records of a step that turned out to change nothing.
+#[inline(always)]
+pub fn calmly(write: impl FnOnce()) {
+    let calm = SHARED.calm.get();
+    write();
+    SHARED.calm.set(calm);
 }
 
 /// Notes a decision before this step.
@@ -105,7 +117,9 @@ pub fn wait(wish: Wait, deadline: u64) {
 pub fn record(kind: RecordKind, flags: u8, object: u64) {
     use RecordKind::*;
     match kind {
-        Lock | SharedLock | Unlock if flags & flag::TRIED == 0 => pass_lock(object as usize),
+        Lock | SharedLock | Unlock if flags & flag::TRIED == 0 => {
+            pass_lock(object as usize, kind == Unlock);
+        }
         TryFailed => try_lock(),
         LockWait => {}
         _ if changes(kind) => stir(),
@@ -114,12 +128,15 @@ pub fn record(kind: RecordKind, flags: u8, object: u64) {
 }
 
 /// Notes that a lock is taken by a thread that waited for it as long as needed, or is given back.
-fn pass_lock(lock: usize) {
+fn pass_lock(lock: usize, is_given_back: bool) {
     let locks = SHARED.locks.now();
     if locks.tried.get() {
         return stir();
     }
     locks.passed.set(locks.passed.get() | bit_of(lock));
+    if is_given_back {
+        locks.given_back.set(locks.given_back.get() | bit_of(lock));
+    }
 }
 
 /// Notes that an attempt to take a lock has failed.
@@ -146,9 +163,9 @@ pub fn lock_of(wish: Wait) -> Option<usize> {
 
 /// Returns whether the thread waits, and none of those that go round ends that.
 fn waits_in_vain(other: &Thread) -> bool {
-    let passed = SHARED.locks.now().passed.get();
-    let is_passed = |lock| passed & bit_of(lock) != 0;
-    !scheduler::enabled(other) && !lock_of(other.wait.get()).is_some_and(is_passed)
+    let given_back = SHARED.locks.now().given_back.get();
+    let is_given_back = |lock| given_back & bit_of(lock) != 0;
+    !scheduler::enabled(other) && !lock_of(other.wait.get()).is_some_and(is_given_back)
 }
 
 /// Returns whether a record of this kind means that something has changed for other threads.

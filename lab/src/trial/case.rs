@@ -99,6 +99,8 @@ pub struct FixCase<'a> {
     pub waits: Option<u32>,
     /// Failures of other bugs in runs that it allows.
     pub stays: BTreeSet<String>,
+    /// Runs of the edited program that did not come to an end.
+    cut: u64,
 }
 
 impl<'a> FixCase<'a> {
@@ -117,6 +119,7 @@ impl<'a> FixCase<'a> {
             file: None,
             waits: None,
             stays: BTreeSet::new(),
+            cut: 0,
         }
     }
 
@@ -157,16 +160,26 @@ impl<'a> FixCase<'a> {
             self.failing += 1;
             self.without += u64::from(!self.is_of_another(seen.run()));
         }
+        self.cut += u64::from(self.is_edited() && outcome == Outcome::CutShort);
         let is_without = self.program == ExploredProgram::Without;
         if is_without || outcome == Outcome::CutShort || !self.allows(seen) {
-            return;
+            return self.refuse_without_end();
         }
         self.allowed += 1;
+        self.refuse_without_end();
         if !self.is_edited() && constraint::reaches(self.fix, seen.run()) {
             self.reached.insert(seen.run().meta.order.clone());
         }
         if outcome.is_failure() {
             self.fails(seen.run(), seen.file);
+        }
+    }
+
+    /// An edited program of which some runs end, and others do not, is no mended one.
+    fn refuse_without_end(&mut self) {
+        if self.cut > 0 && self.allowed > 0 && self.failed == 0 {
+            self.failed = self.cut;
+            self.first = Some("it does not come to an end".to_owned());
         }
     }
 

@@ -55,6 +55,16 @@ fn two_that_wait_for_each_other() -> Result<()> {
     Ok(())
 }
 
+/// Taking a lock in vain by exchanging its word leaves that as it is. The mutex was only taken, and is not given back.
+#[test]
+fn a_lock_of_the_programs_own_and_a_mutex() -> Result<()> {
+    let loops = "main.1 goes round at crossed.c:9 to 10";
+    for strategy in ["random", "pct", "exhaustive:1"] {
+        is_noticed(&livelock("crossed.c")?, "./program", strategy, loops)?;
+    }
+    Ok(())
+}
+
 #[test]
 fn a_request_that_was_lost() -> Result<()> {
     let workspace = Workspace::new()?;
