@@ -31,14 +31,23 @@ impl Proposer for Decisive {
     fn support(&self, _: &mut Explanation, _: &Material<'_>, _: &Budget) {}
 }
 
-/// The step itself where it is an access to shared data; else those up to the end of the section that it begins.
+/// The step itself where it is an access to shared data, with the last read before a write: a thread sets something by what it
+/// has seen. Else the accesses up to the end of the section that it begins.
 fn accesses(view: &View, step: EventId) -> Vec<EventId> {
     let is_shared = |row: &EventId| {
         let event = view.event(*row);
         event.kind.is_access() && view.orders.accesses().is_shared(event.location)
     };
-    if view.event(step).kind.is_access() {
-        return Some(step).filter(is_shared).into_iter().collect();
+    let kind = view.event(step).kind;
+    if kind.is_access() {
+        let before = view.rows.before(view.thread(step), step).iter().rev();
+        let is_look = |row: &EventId| view.event(*row).kind.reads() && is_shared(row);
+        let look = before.copied().find(is_look).filter(|_| kind.writes());
+        return Some(step)
+            .filter(is_shared)
+            .into_iter()
+            .chain(look)
+            .collect();
     }
     let rows = view.rows.after(view.thread(step), step).iter().copied();
     let ends = |row: &EventId| !matches!(view.event(*row).kind, EventKind::Unlock | EventKind::End);
