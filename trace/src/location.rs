@@ -97,12 +97,16 @@ impl<'n> Location<'n> {
         }
     }
 
-    /// Returns whether it is in a library's own memory, of which the program knows nothing: `libstdc++.so.6:.bss+16`.
+    /// Returns whether it is in a library's own memory, of which the program knows nothing: `libstdc++.so.6:.bss+16`, or what
+    /// the library keeps about a type, as `libstdc++.so.6:typeinfo name for std::future_error`.
     pub fn is_of_library(self) -> bool {
+        const KEPT: [&str; 4] = [".", "typeinfo for ", "typeinfo name for ", "vtable for "];
         match self {
             Location::Static(name) => {
                 let own = name.split_once(':');
-                own.is_some_and(|(file, section)| file.contains(".so") && section.starts_with('.'))
+                own.is_some_and(|(file, what)| {
+                    file.contains(".so") && KEPT.iter().any(|kept| what.starts_with(kept))
+                })
             }
             Location::Heap { .. } | Location::Stack { .. } => false,
         }
@@ -226,6 +230,8 @@ mod tests {
         assert!(!Location::of("main.1:client.total").is_slot());
         let is_of_library = |name: &str| Location::of(name).is_of_library();
         assert!(is_of_library("libstdc++.so.6:.bss+16"));
+        assert!(is_of_library("libstdc++.so.6:typeinfo name for std::future_error"));
+        assert!(!is_of_library("libmine.so:table"));
         assert!(!is_of_library("main.1:worker.lock") && !is_of_library("table.lock"));
     }
 

@@ -389,10 +389,10 @@ impl<'a> View<'a> {
             let location = self.run.location(self.event(*row).location);
             told.iter().any(|step| step.location == location)
         };
-        // What the compiler keeps on the stack says nothing to anybody.
+        // What the compiler keeps on the stack, or a library of its own, says nothing to anybody.
         let has_name = |row: &EventId| {
-            let location = self.run.location(self.event(*row).location);
-            !Location::of(location).is_slot()
+            let location = Location::of(self.run.location(self.event(*row).location));
+            !location.is_slot() && !location.is_of_library()
         };
         on_line.find(is_told).or(Some(nearest).filter(has_name))
     }
