@@ -151,7 +151,12 @@ impl Case<'_, '_> {
     fn speaks_by_itself(&self) -> Option<String> {
         let told = &*self.explanation;
         let follows = told.engines.iter().any(|engine| engine == ORDERS);
-        if told.evidence.is_some() || told.certainty != Certainty::Likely || !follows {
+        // Where the time was over, other stories may not have been tried that go with the failure as well.
+        if told.progress.is_some()
+            || told.evidence.is_some()
+            || told.certainty != Certainty::Likely
+            || !follows
+        {
             return None;
         }
         let of = counted(self.proposers, told)?;
