@@ -60,6 +60,30 @@ fn for_a_narrow_terminal() {
     .assert_eq(&text);
 }
 
+/// A long note stands below its line, and leaves the source text of the others its room.
+#[test]
+fn a_long_note_in_a_narrow_terminal() {
+    let mut told = explain(&corpus(&[], &[FAILING]), &Budget::unlimited()).findings;
+    let steps = told.iter_mut().flat_map(|one| &mut one.steps);
+    let last = steps.last().unwrap();
+    last.effect = "reads 1, ends with exit status 1 (counted as a failure)".to_owned();
+    let text = told
+        .first()
+        .map(|one| text_within(one, TextWidth::of(80)))
+        .unwrap();
+    let table: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("   "))
+        .collect();
+    expect![[r#"
+           main.1  bank.c:4   n = n + (1 | \"<b>\"[0]);  reads 0
+           main.2  bank.c:4   n = n + (1 | \"<b>\"[0]);  writes 1  <- in between
+           main.1  bank.c:4   n = n + (1 | \"<b>\"[0]);  writes 1  overwrites it
+           main    bank.c:13  assert(n == 2);
+                     reads 1, ends with exit status 1 (counted as a failure)"#]]
+    .assert_eq(&table.join("\n"));
+}
+
 #[test]
 fn for_a_wide_terminal() {
     let text = for_a_terminal(200);

@@ -225,12 +225,11 @@ fn steps(explanation: &Explanation, columns: usize) -> Vec<String> {
         &cells,
         columns.saturating_sub(thread + place + width(2) + 9),
     );
-    let tail = tails
-        .iter()
-        .map(|tail| tail.chars().count())
-        .max()
-        .unwrap_or(0);
-    let text = width(2).min(columns.saturating_sub(thread + place + tail + 9).max(16));
+    let room = columns.saturating_sub(thread + place + 9);
+    // A long one that would leave the source text too little stands below it.
+    let beside = tails.iter().map(|tail| tail.chars().count());
+    let beside = beside.filter(|tail| *tail <= LONG_NOTE || tail + LEAST_TEXT <= room);
+    let text = width(2).min(room.saturating_sub(beside.max().unwrap_or(0)).max(16));
     let mut rows = Vec::new();
     let missing_before = |step: usize, rows: &mut Vec<String>| {
         let absent = explanation.absent.iter();
@@ -251,8 +250,15 @@ fn steps(explanation: &Explanation, columns: usize) -> Vec<String> {
     for (i, ([who, at, line, _], tail)) in cells.iter().zip(&tails).enumerate() {
         missing_before(i, &mut rows);
         let line = shortened(line, text);
-        let row = format!("   {who:thread$}  {at:place$}  {line:text$}  {tail}");
-        rows.push(row.trim_end().to_owned());
+        let row = format!("   {who:thread$}  {at:place$}  {line:text$}");
+        let length = tail.chars().count();
+        if length <= LONG_NOTE || row.chars().count() + 2 + length <= columns {
+            rows.push(format!("{row}  {tail}").trim_end().to_owned());
+        } else {
+            let gap = " ".repeat(thread + 7);
+            rows.push(row.trim_end().to_owned());
+            rows.extend(wrapped(tail, &gap, &gap, columns));
+        }
         if let Some(via) = newly_called(steps, i) {
             rows.extend(wrapped(
                 &via,
@@ -284,6 +290,13 @@ fn newly_called(steps: &[Step], at: usize) -> Option<String> {
     });
     (!is_said).then(|| callers::in_words(&step.via))
 }
+
+/// Width from which on an effect with its note stands below its line rather than leave the source text less than
+/// [`LEAST_TEXT`].
+const LONG_NOTE: usize = 40;
+
+/// Width of source text that can be read.
+const LEAST_TEXT: usize = 30;
 
 /// Effects and notes, in separate columns if these fit into `room`.
 fn tails(steps: &[Step], cells: &[[String; 4]], room: usize) -> Vec<String> {
