@@ -477,8 +477,12 @@ fn sibling(
             return Ok(Some(format!("{owner}{lock}")));
         }
         (Some(owner), Some(other)) => {
+            let object = |owner: &str| owner.trim_end_matches(['.', '-', '>']).to_owned();
             return Err(format!(
-                "line {line} names `{owner}{lock}` and `{other}{lock}`: which one guards the data is not known"
+                "{} uses `{}` and `{}`, and which of them has the `{lock}` that guards the data is not known",
+                source.line_in_words(line),
+                object(owner),
+                object(other)
             ));
         }
         _ => {}
