@@ -230,7 +230,9 @@ mod tests {
         assert!(!Location::of("main.1:client.total").is_slot());
         let is_of_library = |name: &str| Location::of(name).is_of_library();
         assert!(is_of_library("libstdc++.so.6:.bss+16"));
-        assert!(is_of_library("libstdc++.so.6:typeinfo name for std::future_error"));
+        assert!(is_of_library(
+            "libstdc++.so.6:typeinfo name for std::future_error"
+        ));
         assert!(!is_of_library("libmine.so:table"));
         assert!(!is_of_library("main.1:worker.lock") && !is_of_library("table.lock"));
     }
