@@ -43,14 +43,25 @@ pub fn decided(explanation: &Explanation) -> Option<String> {
     let evidence = explanation.evidence.map(shares);
     let said = [decisive_in_words(explanation), evidence];
     let others = || explanation.passed_over.iter();
-    let needed = others().filter_map(also_takes);
+    let mut needed = others().filter_map(also_takes);
+    let first = needed.next();
+    let more = match needed.count() {
+        0 => None,
+        1 => Some("It takes one more (--why).".to_owned()),
+        more => Some(format!("It takes {more} more (--why).")),
+    };
     let follows = others().filter(|other| other.follows).map(came_of_it);
-    let said = said.into_iter().flatten().chain(needed).chain(follows);
+    let said = said
+        .into_iter()
+        .flatten()
+        .chain(first)
+        .chain(more)
+        .chain(follows);
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// A second necessary condition in a sentence: ``It also takes this: `done` was changed before main had read
+/// Another necessary condition in a sentence: ``It also takes this: `done` was changed before main had read
 /// it; of 30 schedules with the one but without the other none fail, of 30 with both all.``
 fn also_takes(other: &PassedOver) -> Option<String> {
     let share = other.needed?;

@@ -60,6 +60,35 @@ fn for_a_narrow_terminal() {
     .assert_eq(&text);
 }
 
+/// One of several orders that the failure takes besides is told; the others are for those who ask.
+#[test]
+fn what_else_it_takes_is_told_once() {
+    let share = |fails| FailingShare {
+        fails,
+        of: 30,
+        orders: 30,
+    };
+    let mut told = explanations().remove(0);
+    let other = |name: &str| PassedOver {
+        headline: format!("`{name}` was read early"),
+        needed: Some(share(0)),
+        both: Some(share(24)),
+        ..PassedOver::default()
+    };
+    told.passed_over = ["x", "y", "z"].map(other).into();
+    assert_eq!(
+        decided(&told).unwrap(),
+        "It also takes this: `x` was read early; of 30 schedules with the one but without the other none fail, of 30 with \
+         both 24. It takes 2 more (--why)."
+    );
+    let why = why(&told, TextWidth::of(200));
+    assert!(!why.contains("`x` was read early"), "{why}");
+    assert!(
+        why.contains("It also takes this: `y` was read early") && why.contains("`z`"),
+        "{why}"
+    );
+}
+
 /// A long note stands below its line, and leaves the source text of the others its room.
 #[test]
 fn a_long_note_in_a_narrow_terminal() {
@@ -73,7 +102,7 @@ fn a_long_note_in_a_narrow_terminal() {
         .unwrap();
     let table: Vec<&str> = text
         .lines()
-        .filter(|line| line.starts_with("   "))
+        .filter_map(|line| line.strip_prefix("   "))
         .collect();
     expect![[r#"
            main.1  bank.c:4   n = n + (1 | \"<b>\"[0]);  reads 0

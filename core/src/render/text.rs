@@ -138,8 +138,11 @@ pub fn why(explanation: &Explanation, width: TextWidth) -> String {
         _ => {}
     }
     let others = explanation.passed_over.iter();
-    for other in others.filter(|one| one.needed.is_none() && !one.follows) {
-        lines.extend(wrapped(&passed_over(other), "  - ", "    "));
+    let (needed, others): (Vec<_>, Vec<_>) = others.partition(|one| one.needed.is_some());
+    let needed = needed.into_iter().skip(1).filter_map(super::also_takes);
+    let others = others.into_iter().filter(|one| !one.follows);
+    for line in needed.chain(others.map(passed_over)) {
+        lines.extend(wrapped(&line, "  - ", "    "));
     }
     for line in explanation.progress.iter().flat_map(attempts) {
         lines.extend(wrapped(&line, "  - ", "    "));
