@@ -36,7 +36,7 @@ pub(super) struct SkippedChange {
 
 /// The first change of a location that a thread of the run has gone on without. Linear in the passing runs.
 pub(super) fn skipped(view: &View, location: LocationId) -> Option<SkippedChange> {
-    let changes = Changes(Fnv::of(view.run.location(location)));
+    let changes = LocationChanges(Fnv::of(view.run.location(location)));
     let mut counted: FxHashMap<LineAccess, (u32, u32)> = FxHashMap::default();
     for run in view.corpus.passing() {
         for (line, follows) in changes.follow(&run.accesses) {
@@ -98,14 +98,14 @@ impl<'v> Lines<'v> {
 
 /// The lines to which a thread has come since its last change. What it does at one line without leaving it is one visit.
 #[derive(Default)]
-struct Visits {
-    /// Where in the run it came there.
+struct LineVisits {
+    /// Positions in the run at which it came there.
     lines: FxHashMap<LineAccess, u32>,
     /// Hash of the line at which it is.
     at: u64,
 }
 
-impl Visits {
+impl LineVisits {
     /// Comes to a line; returns whether it has been there before.
     fn come(&mut self, line: LineAccess, row: u32) -> bool {
         let stays = self.goes(line);
@@ -137,7 +137,7 @@ impl Visits {
 }
 
 /// The visits of each thread.
-type Open = FxHashMap<ThreadId, Visits>;
+type Open = FxHashMap<ThreadId, LineVisits>;
 
 /// The first thread of the run that comes to one of these lines again, or ends, without a change since it came there: its last
 /// such row, and the row with which it has gone on. Else what is open at the end.
@@ -171,7 +171,11 @@ fn gone_on(
 
 /// A thread that waits where passing runs come only with the change made: the last row that the change follows there, and the
 /// first one after it to which they come only then.
-fn elsewhere(lines: &Lines<'_>, changes: &Changes, open: Open) -> Option<(EventId, EventId)> {
+fn elsewhere(
+    lines: &Lines<'_>,
+    changes: &LocationChanges,
+    open: Open,
+) -> Option<(EventId, EventId)> {
     let view = lines.view;
     let last = open.into_iter();
     let last: Vec<_> = last
@@ -179,7 +183,7 @@ fn elsewhere(lines: &Lines<'_>, changes: &Changes, open: Open) -> Option<(EventI
         .collect();
     let own = last.iter();
     let own = own.map(|(_, (line, _))| (*line, FxHashSet::default()));
-    let mut between: Between = own.collect();
+    let mut between: LinesBetween = own.collect();
     for run in view.corpus.passing() {
         changes.between(&run.accesses, &mut between);
     }
@@ -191,7 +195,7 @@ fn elsewhere(lines: &Lines<'_>, changes: &Changes, open: Open) -> Option<(EventI
         };
         let rows = view.rows.before(thread, view.failure).iter().copied();
         let rows = rows.filter(|row| *row > last && lines.of(*row).is_some());
-        let waits = rows.clone().last().filter(is_after)?;
+        let waits = rows.clone().next_back().filter(is_after)?;
         let on = rows
             .clone()
             .find(is_after)
@@ -208,12 +212,12 @@ fn is_known(lines: &Lines<'_>, row: EventId) -> bool {
 }
 
 /// For each line those to which threads come between it and their next change.
-type Between = FxHashMap<LineAccess, FxHashSet<LineAccess>>;
+type LinesBetween = FxHashMap<LineAccess, FxHashSet<LineAccess>>;
 
 /// The changes of a location, by its hash.
-struct Changes(u64);
+struct LocationChanges(u64);
 
-impl Changes {
+impl LocationChanges {
     /// The accesses of a run, with the thread and whether each is a change.
     fn walk<'r>(&self, run: &'r Trace) -> impl Iterator<Item = (u64, LineAccess, bool)> + use<'r> {
         let location = self.0;
@@ -227,7 +231,7 @@ impl Changes {
 
     /// The lines of a run, and whether each thread that comes there makes a change before it comes there again or ends.
     fn follow(&self, run: &Trace) -> FxHashMap<LineAccess, bool> {
-        let mut open: FxHashMap<u64, Visits> = FxHashMap::default();
+        let mut open: FxHashMap<u64, LineVisits> = FxHashMap::default();
         let mut lines: FxHashMap<LineAccess, bool> = FxHashMap::default();
         for (thread, line, is_change) in self.walk(run) {
             let own = open.entry(thread).or_default();
@@ -259,7 +263,7 @@ impl Changes {
     }
 
     /// Adds the lines to which a thread comes between each of these and its next change.
-    fn between(&self, run: &Trace, lines: &mut Between) {
+    fn between(&self, run: &Trace, lines: &mut LinesBetween) {
         let mut open: FxHashMap<u64, FxHashSet<LineAccess>> = FxHashMap::default();
         for (thread, line, is_change) in self.walk(run) {
             let own = open.entry(thread).or_default();

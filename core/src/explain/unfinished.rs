@@ -143,7 +143,7 @@ impl UnfinishedChange {
         self.on.is_some()
     }
 
-    /// What the thread has done instead of changing the value.
+    /// Returns whether the thread has ended or gone on without changing the value, in words.
     fn end(&self, view: &View) -> &'static str {
         match self.on {
             Some(on) if view.event(on).kind != EventKind::End => "gone on",
@@ -151,7 +151,7 @@ impl UnfinishedChange {
         }
     }
 
-    /// How the value came to stay, with the step of what the thread had learned last.
+    /// Sentences of how the value came to stay, with the step of what the thread had learned last.
     fn tell(&self, view: &View, draft: &mut Draft) -> String {
         let (name, setter) = (view.variable(self.read), view.words(self.last));
         let (who, read) = (view.words(self.waiter.row), view.at(self.read));

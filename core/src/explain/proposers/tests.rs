@@ -147,7 +147,7 @@ fn nothing_is_proposed_twice() {
     assert!(by.len() > 1, "{by:?}");
 }
 
-/// What an engine proposes beyond the number that is asked for stays new: another one may have better reasons for it.
+/// Proposals of an engine beyond the number that is asked for stay new: another one may have better reasons for them.
 #[test]
 fn what_was_not_returned_is_proposed_by_the_next() {
     let (corpus, runs) = recorded();
