@@ -220,6 +220,13 @@ pub fn is_use_count(name: &str) -> bool {
     )
 }
 
+/// Returns whether a location is a letter of a `std::string`: its value says nothing of the text.
+pub fn is_letter(name: &str) -> bool {
+    ["._M_local_buf[", "->_M_local_buf["]
+        .iter()
+        .any(|letters| name.contains(letters))
+}
+
 /// The quantity that an internal member of a type of the C++ library holds: of such a member's name [`own_part`] leaves only
 /// the variable.
 pub fn measure(name: &str) -> Option<&'static str> {
@@ -766,6 +773,8 @@ mod tests {
         let function = "Guarded<int>::with<void (*)(int&)>";
         assert_eq!(without_instance(function), "Guarded::with");
         assert_eq!(without_instance("Less::operator<"), "Less::operator<");
+        assert!(is_letter("heap(a.cc:43 by main #0).second._M_local_buf[1]"));
+        assert!(!is_letter("heap(a.cc:43 by main #0).letters[1]"));
         assert!(is_use_count("heap(a.cc:43 by main #0)._M_use_count"));
         assert!(!is_use_count("heap(a.cc:43 by main #0).use_count"));
         let inside = format!("{block}[1]._M_ptr");

@@ -179,8 +179,10 @@ impl<'a> View<'a> {
         let event = self.event(row);
         let pointer = facts::holds_pointers(&self.run, self.orders.accesses().of(event.location))
             || event.size == 8 && facts::mentions_null(&self.run.meta.site(event.site).text);
-        let value = facts::value_at(&self.run, row, pointer)?;
-        Some(match facts::measure(self.run.location(event.location)) {
+        let location = self.run.location(event.location);
+        let value =
+            facts::value_at(&self.run, row, pointer).filter(|_| !facts::is_letter(location))?;
+        Some(match facts::measure(location) {
             Some(what) => ToldValue::new(format!("{what} {value}"), value.kind),
             None => value,
         })
