@@ -296,7 +296,7 @@ fn newly_called(steps: &[Step], at: usize) -> Option<String> {
 
 /// Width from which on an effect with its note stands below its line rather than leave the source text less than
 /// [`LEAST_TEXT`].
-const LONG_NOTE: usize = 40;
+const LONG_NOTE: usize = 48;
 
 /// Width of source text that can be read.
 const LEAST_TEXT: usize = 30;
