@@ -47,10 +47,18 @@ pub(super) fn skipped(view: &View, location: LocationId) -> Option<SkippedChange
     }
     counted.retain(|_, (runs, of)| *runs >= ENOUGH && (*of - *runs) * ONE_OF <= *of);
     let lines = Lines::new(view);
-    let (last, on) = match gone_on(&lines, location, |line| counted.contains_key(&line)) {
-        Ok(found) => found,
-        Err(open) => elsewhere(&lines, &changes, open)?,
+    let skips = |is_exact: bool| {
+        let is_rule = |line: LineAccess| {
+            let known = counted.get(&line);
+            known.is_some_and(|(runs, of)| !is_exact || runs == of)
+        };
+        match gone_on(&lines, location, is_rule) {
+            Ok(found) => Some(found),
+            Err(open) => elsewhere(&lines, &changes, open),
+        }
     };
+    // What all passing runs do comes before what most of them do.
+    let (last, on) = skips(true).or_else(|| skips(false))?;
     let line = lines.of(last)?;
     let (runs, of) = *counted.get(&line)?;
     let passing = view.corpus.passing();
