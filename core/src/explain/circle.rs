@@ -26,8 +26,8 @@ pub(super) fn explain_circle(view: &View, circle: &[CycleThread]) -> Explanation
     draft.set().certainty = Certainty::Likely;
     draft.set().remark = same_site_remark(view, circle);
     for (waiting, keeper) in circle {
-        tell_keeper(&mut draft, keeper);
         let request = request(view, waiting);
+        tell_keeper(&mut draft, keeper, request);
         let mut step = view.step(request, "for ever");
         step.does(wait_effect(view, waiting));
         draft.add(step);
@@ -56,7 +56,7 @@ fn is_lock((_, keeper): &CycleThread) -> bool {
     matches!(keeper.by, Keeps::Lock(_))
 }
 
-fn tell_keeper(draft: &mut Draft, keeper: &Keeper) {
+fn tell_keeper(draft: &mut Draft, keeper: &Keeper, request: EventId) {
     match keeper.by {
         Keeps::Lock(held) => {
             draft.step(held, "holds it to the end");
@@ -68,7 +68,10 @@ fn tell_keeper(draft: &mut Draft, keeper: &Keeper) {
         }
         Keeps::Value { write, read } => {
             draft.step(write, "");
-            draft.step(read, "");
+            // A thread that looks again and again waits by that.
+            if read != request {
+                draft.step(read, "");
+            }
             draft.mark(write, Role::Interference);
         }
         Keeps::Running | Keeps::Silent => {}
@@ -122,6 +125,11 @@ fn part(view: &View, waiting: &WaitingThread, keeper: &Keeper, circle: &[CycleTh
                 facts::thread_name(&view.run, keeper.thread)
             )
         }
+        (WaitsFor::Futex, Keeps::Value { .. }) => format!(
+            "waits for a change of `{}` ({})",
+            object_name(view, request),
+            view.at(request)
+        ),
         (WaitsFor::Semaphore, _) => format!(
             "waits for a unit of `{}` ({})",
             object_name(view, request),
@@ -160,10 +168,13 @@ fn has(
     circle: &[CycleThread],
     at: Option<String>,
 ) -> Option<String> {
-    let mut links = circle.iter().map(|(_, keeper)| keeper);
-    let (word, row) = links.find_map(|keeper| match keeper.by {
-        Keeps::Lock(row) if keeper.thread == thread => Some(("holds", row)),
-        Keeps::Unit(row) if keeper.thread == thread => Some(("has a unit of", row)),
+    let mut links = circle.iter().filter(|(_, keeper)| keeper.thread == thread);
+    let (word, row) = links.find_map(|(waiting, keeper)| match keeper.by {
+        Keeps::Lock(row) => Some(("holds", row)),
+        Keeps::Unit(row) => Some(("has a unit of", row)),
+        Keeps::Value { write, .. } if waiting.waits_for == WaitsFor::Futex => {
+            Some(("has set", write))
+        }
         _ => None,
     })?;
     Some(format!(

@@ -5,6 +5,7 @@ use super::{
     draft::Draft,
     lost_wakeup::lost_wakeup,
     missing::{end_of, learned, tell_learned},
+    spinning::spinning,
     starved::starved,
     unfinished::explain_unfinished,
     view::View,
@@ -77,6 +78,12 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         never_signalled: false,
         is_unannounced: false,
     })
+}
+
+/// Explains a run that would never end by threads that wait for each other, some of them by looking again and again.
+pub(super) fn endless(view: &View) -> Option<Explanation> {
+    let found = circle(&spinning(view), |_| true)?;
+    Some(explain_circle(view, &found))
 }
 
 fn of_circle(view: &View, circle: &[(WaitingThread, Keeper)]) -> Hang {

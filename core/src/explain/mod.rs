@@ -35,6 +35,7 @@ mod sequential;
 mod skipped;
 mod slice;
 mod spans;
+mod spinning;
 mod spurious;
 mod starved;
 mod statistic;
@@ -70,7 +71,7 @@ pub use statistic::{by_statistic, counted, in_order_of_statistic};
 use std::collections::{BTreeMap, BTreeSet};
 pub use symptom::ends_in_the_check;
 pub use turned::{Turn, Turned, never_came, outermost, turned};
-use unsnarl_trace::RunScope;
+use unsnarl_trace::{Outcome, RunScope};
 use view::View;
 pub use weigh::{in_order, rank_in_words};
 
@@ -154,7 +155,7 @@ pub fn missing_signal(
     lines: &BTreeSet<(&str, u32)>,
 ) -> Option<Explanation> {
     let run = corpus.failing().find(|one| one.name == run)?;
-    let hangs = run.outcome == unsnarl_trace::Outcome::Deadlocked;
+    let hangs = run.outcome == Outcome::Deadlocked;
     let _scope = RunScope::enter(&run.name);
     let view = View::new(corpus, run).filter(|_| hangs)?;
     lost_wakeup::forgotten(&view, |_, write| {
@@ -210,9 +211,12 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<ToldExplan
     let _scope = RunScope::enter(&run.name);
     let view = View::new(corpus, run)?;
     let place = failure_place(run);
-    if run.outcome == unsnarl_trace::Outcome::Deadlocked
-        && let Some(mut explanation) = hang(&view, budget)
-    {
+    let waits = match run.outcome {
+        Outcome::Deadlocked => hang(&view, budget),
+        Outcome::TimedOut => deadlock::endless(&view),
+        _ => None,
+    };
+    if let Some(mut explanation) = waits {
         name_orders(&view, &mut explanation);
         return Some(ToldExplanation::new(explanation, 0, place));
     }

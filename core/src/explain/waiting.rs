@@ -137,7 +137,7 @@ fn joined(value: Option<unsnarl_trace::Value>) -> Vec<Keeper> {
 }
 
 /// Holder of a lock at the end: another thread if one holds it, else perhaps the waiter itself.
-fn holder(view: &View, lock: LocationId, waiter: ThreadId) -> Option<Keeper> {
+pub(super) fn holder(view: &View, lock: LocationId, waiter: ThreadId) -> Option<Keeper> {
     let open = view.orders.locks().sections().iter().rev();
     let mut open = open.filter(|section| section.lock == lock && section.released.is_none());
     let other = open.clone().find(|section| section.thread != waiter);
