@@ -15,8 +15,7 @@ use crate::{
 use unsnarl_trace::EventId;
 
 /// Refusal where no order of locks helps.
-const NOT_ONLY_LOCKS: &str =
-    "one of the threads waits for another thread's end or signal, not for a lock";
+const NOT_ONLY_LOCKS: &str = "one of the threads waits for another thread's end, a signal or a change, not in a call that locks";
 
 /// Makes all threads acquire the two locks of a deadlock in one order.
 pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
