@@ -5,7 +5,7 @@ use super::{
     view::View,
     waiting::{Keeper, Keeps, WaitingThread, holder},
 };
-use unsnarl_trace::{EventId, EventKind, ThreadId, raw::WaitsFor};
+use unsnarl_trace::{EventId, EventKind, ThreadId, Value, raw::WaitsFor};
 
 /// Looks at one variable by which a thread is known to go round: a loop that ends soon has fewer.
 const LOOKS: usize = 64;
@@ -59,16 +59,22 @@ fn looks(view: &View, rows: &[EventId]) -> Option<EventId> {
     (is_same && seen(&last).2 && all.len() == LOOKS).then_some(last)
 }
 
-/// Another thread that has set what a thread looks at.
+/// Another thread that has set what a thread looks at. Who has exchanged it for the same value has set nothing.
 fn setter(view: &View, look: EventId) -> Option<Keeper> {
-    let (location, own) = (view.event(look).location, view.thread(look));
-    let before = view.orders.accesses().before(location, look).iter();
-    let mut writes = before.rev().copied();
-    let write = writes.find(|row| view.event(*row).kind.writes() && view.thread(*row) != own)?;
-    Some(Keeper {
+    let before = view
+        .orders
+        .accesses()
+        .before(view.event(look).location, look);
+    let changes = |row: &EventId| {
+        let event = view.event(*row);
+        event.kind.writes() && (event.old.is_none() || event.value != event.old.map(Value::Bits))
+    };
+    let write = before.iter().rev().copied().find(changes)?;
+    let keeper = Keeper {
         thread: view.thread(write),
         by: Keeps::Value { write, read: look },
-    })
+    };
+    (keeper.thread != view.thread(look)).then_some(keeper)
 }
 
 #[cfg(test)]
@@ -110,5 +116,23 @@ mod tests {
              (test.c:11);\nflusher (main.2) has set `word` (test.c:20) and waits for `m` (test.c:21)."
         );
         assert!(!told(10).contains("wait for each other"));
+    }
+
+    /// Two threads look at `word` in vain, one after the other: neither has set it.
+    #[test]
+    fn who_spins_has_set_nothing() {
+        let begin = "
+            start main.1 writer
+            start main.2 flusher
+            main fork main.1 @40 main
+            main fork main.2 @41 main
+            main rmw word 0->1 @30 main";
+        let looks =
+            "main.1 rmw word 1->1 @11 writer\nmain.2 rmw word 1->1 @11 flusher\n".repeat(100);
+        let failing = format!("{begin}\n{looks}times-out nothing changes");
+        let passing = format!("{begin}\nmain W word =0 @31 main\nmain.1 rmw word 0->1 @11 writer");
+        let corpus = corpus(&[passing.as_str(); 4], &[&failing]);
+        let told = explain(&corpus, &Budget::unlimited()).findings;
+        assert!(told.iter().all(|one| !one.headline.contains("each other")));
     }
 }
