@@ -284,11 +284,12 @@ pub fn is_of_signals(fd: c_int) -> bool {
     is_of_kernel(fd, b"anon_inode:[signalfd]")
 }
 
-/// Returns whether what a thread of this process has written to it may not be there yet: only what nothing lies between is
-/// there at once.
+/// Returns whether what a thread of this process, or a child that shares it, has written to it may not be there yet: only
+/// what nothing lies between is there at once.
 pub fn may_be_on_its_way(fd: c_int) -> bool {
     let is_local = || option::<c_int>(fd, libc::SO_DOMAIN) == Some(libc::AF_UNIX);
-    !is_pipe(fd) && !is_local() && !is_of_kernel(fd, b"anon_inode:[eventfd]")
+    SHARED.children.get() > 0
+        || !is_pipe(fd) && !is_local() && !is_of_kernel(fd, b"anon_inode:[eventfd]")
 }
 
 /// Returns whether it is of a kind that only the kernel makes, by the name of what it links to.
