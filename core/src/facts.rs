@@ -394,9 +394,10 @@ pub fn expression(text: &str, path: &str, writes: bool) -> Option<String> {
     if let Some(field) = last_field(path) {
         candidates.retain(|(expression, _)| last_field(expression) == Some(field));
     } else if path.ends_with(']') {
-        // An element of an array is none of the members that stand beside it.
-        candidates.retain(|(expression, _)| {
-            expression.ends_with([']', ')']) || expression.starts_with('*')
+        // An element of an array is none of the members that stand beside it, but may be one of an array that is handed on.
+        candidates.retain(|(expression, end)| {
+            let is_element = expression.ends_with([']', ')']) || expression.starts_with('*');
+            is_element || is_argument(text, (end.saturating_sub(expression.len()), *end))
         });
     }
     let mut read = candidates.iter().filter(|c| !is_only_assigned(text, c.1));
@@ -477,6 +478,13 @@ fn candidates(text: &str) -> Vec<(String, usize)> {
         at = end.max(start + 1);
     }
     found
+}
+
+/// Returns whether an expression, from its start to its end, is all of an argument.
+fn is_argument(text: &str, (start, end): (usize, usize)) -> bool {
+    let before = text.get(..start).unwrap_or("").trim_end();
+    let after = text.get(end..).unwrap_or("").trim_start();
+    before.ends_with(['(', ',']) && after.starts_with([')', ','])
 }
 
 /// Returns whether a member function returns an element of its container, as `values.at` does.
@@ -698,6 +706,8 @@ mod tests {
         let sums = "report.sum = std::accumulate(stock.begin(), stock.end(), 0);";
         assert_eq!(element(sums, false), None);
         assert_eq!(expression(sums, "", false), None);
+        let copies = element("memcpy(item->name, from, size);", true);
+        assert_eq!(copies.as_deref(), Some("item->name"));
         let last = element("report.last = shelf->items.back();", false);
         assert_eq!(last.as_deref(), Some("shelf->items.back()"));
         check("return x * y;", false, None);
