@@ -202,11 +202,11 @@ impl UnfinishedChange {
             ),
             Some(_) => {
                 let runs = match self.runs == self.of {
-                    true => format!("all {} passing runs", self.of),
-                    false => format!("{} of {} passing runs", self.runs, self.of),
+                    true => format!("all {}", self.of),
+                    false => format!("{} of {}", self.runs, self.of),
                 };
                 format!(
-                    "In {runs} each thread that comes to {} changes it after that, at {next}.",
+                    "In {runs} passing runs that come to {}, each thread that does changes it after that, at {next}.",
                     view.at(self.last)
                 )
             }
@@ -424,7 +424,7 @@ mod tests {
         );
         assert_eq!(
             told.remark,
-            "In all 4 passing runs each thread that comes to test.c:11 changes it after that, at line 29."
+            "In all 4 passing runs that come to test.c:11, each thread that does changes it after that, at line 29."
         );
     }
 
@@ -488,9 +488,9 @@ mod tests {
                 .remove(0)
                 .remark
         };
-        let says = "In 4 of 5 passing runs each thread that comes to test.c:11 changes it after that, at line 29.";
+        let says = "In 4 of 5 passing runs that come to test.c:11, each thread that does changes it after that, at line 29.";
         assert!(told(4, 5).contains(says), "{}", told(4, 5));
-        assert!(!told(3, 5).contains("each thread that comes to"));
-        assert!(!told(2, 2).contains("each thread that comes to"));
+        assert!(!told(3, 5).contains("each thread that does"));
+        assert!(!told(2, 2).contains("each thread that does"));
     }
 }
