@@ -194,8 +194,9 @@ fn is_look(view: &View, triple: &Triple) -> bool {
         .orders
         .last_write_before(view.event(first).location, first);
     let is_own = |write: EventId| {
-        let (at, here) = (view.place(write), view.place(first));
-        view.thread(write) == view.thread(first) && (at.line, at.file) == (here.line, here.file)
+        let site = |row: EventId| view.run.meta.site(view.event(row).site);
+        let (at, here) = (site(write), site(first));
+        view.thread(write) == view.thread(first) && (at.line, &at.file) == (here.line, &here.file)
     };
     !view.event(first).kind.writes()
         && !written.is_some_and(is_own)

@@ -48,7 +48,7 @@ impl<'s> FlowWalk<'s> {
     /// Follows the statements of the range one after the other; `None` when no path reaches the end.
     ///
     /// # Errors
-    /// What is not followed, and a lock that is held on one way to a place and not on another.
+    /// A statement that is not followed, or a lock that is held on one way to a place and not on another.
     pub fn follow(
         &mut self,
         list: &[Node<'s>],
