@@ -103,6 +103,12 @@ impl<'a> View<'a> {
         &self.summary.pairs
     }
 
+    /// Returns whether the row takes or gives back a lock of the program's own, or asks for it: it is no access to data.
+    pub fn is_of_spin_lock(&self, row: EventId) -> bool {
+        let event = self.event(row);
+        event.kind.is_access() && self.orders.locks().is_spin_lock(event.location)
+    }
+
     /// Returns whether the second row belongs to another visit of the same lines.
     pub fn comes_again(&self, first: EventId, second: EventId) -> bool {
         self.calls.comes_again(&self.run, first, second)

@@ -1,8 +1,11 @@
 //! Held locks, critical sections and the lock-order graph, computed in one pass over the columns.
 
-use super::anomaly::{Anomaly, AnomalyKind};
+use super::{
+    anomaly::{Anomaly, AnomalyKind},
+    spin_locks::spin_locks,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, Value};
 
 /// A critical section: the events of one thread between acquiring and releasing a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,10 +55,12 @@ pub struct Locks {
     /// Per thread: the row from which on it holds a list.
     pub(super) changes: Vec<Vec<(u32, u32)>>,
     order: Vec<LockOrder>,
+    /// Words that the program's own locks consist of.
+    spins: FxHashSet<u32>,
 }
 
 impl Locks {
-    /// Computes the locks of a run. Anomalies of the trace are added to `anomalies`.
+    /// Computes the locks of a run, spin locks of the program's own among them. Anomalies of the trace are added to `anomalies`.
     pub fn new(run: &Run, anomalies: &mut Vec<Anomaly>) -> Locks {
         Locks::with_semaphores(run, &FxHashSet::default(), anomalies)
     }
@@ -69,7 +74,10 @@ impl Locks {
         let mut pass = LockPass {
             run,
             anomalies,
-            locks: Locks::default(),
+            locks: Locks {
+                spins: spin_locks(run),
+                ..Locks::default()
+            },
             open: FxHashMap::default(),
             seen: FxHashSet::default(),
         };
@@ -81,6 +89,8 @@ impl Locks {
                 pass.step(row as u32, kind);
             } else if (wait..=post).contains(&kind) && !semaphores.is_empty() {
                 pass.semaphore(row as u32, kind == wait, semaphores);
+            } else if kind <= EventKind::Rmw as u8 && !pass.locks.spins.is_empty() {
+                pass.spin(EventId(row as u32));
             }
         }
         pass.locks
@@ -107,6 +117,11 @@ impl Locks {
             at = node.rest;
             self.sections.get(node.section as usize)
         })
+    }
+
+    /// Returns whether the run uses this location as a lock, which threads take by an atomic update.
+    pub fn is_spin_lock(&self, location: LocationId) -> bool {
+        self.spins.contains(&location.0)
     }
 
     /// All critical sections, in the order in which they began.
@@ -154,6 +169,28 @@ impl LockPass<'_> {
             true => self.take(row, thread, lock, false),
             false => self.give(row, thread, lock),
         }
+    }
+
+    /// An access to the word of a spin lock: an update that leaves it as it is asks for the lock in vain.
+    fn spin(&mut self, row: EventId) {
+        let event = self.run.events.event(row);
+        let (thread, lock) = (event.thread.0, event.location.0);
+        let is_vain = event.old.is_none() || event.value == event.old.map(Value::Bits);
+        match event.kind {
+            _ if !self.locks.spins.contains(&lock) => {}
+            EventKind::Rmw if is_vain => self.note_order(row.0, thread, lock),
+            EventKind::Rmw => self.take(row.0, thread, lock, false),
+            kind if kind.writes() && self.holds(thread, lock) => self.give(row.0, thread, lock),
+            _ => {}
+        }
+    }
+
+    fn holds(&self, thread: u16, lock: u32) -> bool {
+        let mut open = self.open.get(&lock).into_iter().flatten();
+        open.any(|&(section, _)| {
+            let section = self.locks.sections.get(section as usize);
+            section.is_some_and(|section| section.thread.0 == thread)
+        })
     }
 
     fn tell(&mut self, row: u32, kind: AnomalyKind) {

@@ -13,6 +13,7 @@ mod locks;
 mod locksets;
 mod semaphores;
 mod signals;
+mod spin_locks;
 #[cfg(test)]
 mod tests;
 

@@ -150,6 +150,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     found.retain(|one| !woken.iter().any(|woken| woken.explains(view, one)));
     found.extend(woken.into_iter().map(|woken| woken.story));
     found.retain(|candidate| !candidate.is_usual && !is_past(view, &candidate.story));
+    found.retain(|candidate| !is_of_spin_lock(view, &candidate.story));
     if found.is_empty() {
         found = seldom(view);
     }
@@ -217,6 +218,21 @@ fn is_past(view: &View, story: &Story) -> bool {
         Story::AfterFree { used, .. } => *used,
     };
     view.is_past(last)
+}
+
+/// Returns whether a story is about the word of a lock of the program's own.
+fn is_of_spin_lock(view: &View, story: &Story) -> bool {
+    let rows = match story {
+        Story::Atomicity(triple) => vec![triple.first, triple.remote, triple.second],
+        Story::MultiVariable(CoupledPairs { first, second }) => {
+            vec![first.head, first.tail, second.head, second.tail]
+        }
+        Story::Order { early, late } => vec![*early, *late],
+        Story::Missing { reader, .. } => vec![*reader],
+        Story::Unchecked { check, .. } => vec![*check],
+        _ => Vec::new(),
+    };
+    rows.into_iter().any(|row| view.is_of_spin_lock(row))
 }
 
 /// Returns whether most passing runs have it, out of enough runs to tell.

@@ -172,7 +172,8 @@ impl<'a> Proposers<'a> {
     ) -> Option<Explanation> {
         let failing = Failing::new(&self.material, view, alike.to_vec());
         let engines = self.all().filter(|one| one.compares());
-        engines.flat_map(|one| one.propose(&failing, budget)).next()
+        let mut found = engines.flat_map(|one| one.propose(&failing, budget));
+        found.find(|one| !blames_spin_lock(view, one))
     }
 
     /// Names the engines that compare runs with an explanation that they agree with.
@@ -268,6 +269,12 @@ impl Proposals<'_> {
             .is_some_and(|view| blamed.any(|one| view.is_past(one.row)))
     }
 
+    /// Returns whether the word of a lock is blamed.
+    fn blames_lock(&self, proposal: &Explanation) -> bool {
+        let view = self.view.as_ref();
+        view.is_some_and(|view| blames_spin_lock(view, proposal))
+    }
+
     /// The first of some proposals that are new, told of the same runs. The others stay new: another engine may have better
     /// reasons for them.
     fn fresh(&mut self, proposals: Vec<Explanation>, most: usize) -> Vec<Explanation> {
@@ -277,7 +284,7 @@ impl Proposals<'_> {
                 break;
             }
             let is_known = self.known.iter().any(|known| known.blames_as(&proposal));
-            if is_known || self.blames_what_is_past(&proposal) {
+            if is_known || self.blames_what_is_past(&proposal) || self.blames_lock(&proposal) {
                 continue;
             }
             proposal.runs.clone_from(&self.told.runs);
@@ -287,4 +294,11 @@ impl Proposals<'_> {
         }
         new
     }
+}
+
+/// Returns whether an explanation takes the word of a lock of the program's own for data: that it was changed says only which
+/// sections came first.
+pub(super) fn blames_spin_lock(view: &View<'_>, explanation: &Explanation) -> bool {
+    let blamed = blamed(explanation);
+    blamed.iter().any(|one| view.is_of_spin_lock(one.row))
 }

@@ -1,0 +1,176 @@
+//! Locks of the program's own: words that a thread sets by an atomic update, that others ask for again and again meanwhile,
+//! and that the same thread sets back.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_trace::{Event, EventKind, LocationId, Run, ThreadId, Value};
+
+/// Use of a word so far.
+#[derive(Default)]
+struct WordUse {
+    /// The value of the free word, once it was taken.
+    free: Option<u64>,
+    holder: Option<ThreadId>,
+    /// It was given back.
+    is_given_back: bool,
+    /// It was used as no lock is.
+    otherwise: bool,
+}
+
+/// The words (locations) that this run uses as locks. Each is taken by an update while it is free, by one thread at a time,
+/// and given back by a store of the former value by the thread that took it. Whoever finds it taken, or looks at it, asks
+/// again before it changes anything else: it goes on by nothing that the word has told. Linear in the run.
+pub(super) fn spin_locks(run: &Run) -> FxHashSet<u32> {
+    let updated = updated(run);
+    if updated.is_empty() {
+        return updated;
+    }
+    let mut pass = WordPass {
+        words: FxHashMap::default(),
+        asks: FxHashMap::default(),
+    };
+    for (_, event) in run.events.iter() {
+        pass.go_on(&event);
+        if event.kind.is_access() && updated.contains(&event.location.0) {
+            pass.step(&event);
+        }
+    }
+    let words = pass.words.into_iter();
+    let locks = words.filter(|(_, word)| word.is_given_back && !word.otherwise);
+    locks.map(|(word, _)| word.0).collect()
+}
+
+/// Locations that are updated atomically.
+fn updated(run: &Run) -> FxHashSet<u32> {
+    let (kinds, locations) = (run.events.kinds(), run.events.locations());
+    let rows = kinds.iter().zip(locations);
+    let updates = rows.filter(|(kind, location)| **kind == EventKind::Rmw as u8 && **location != 0);
+    updates.map(|(_, location)| *location).collect()
+}
+
+struct WordPass {
+    words: FxHashMap<LocationId, WordUse>,
+    /// The word that a thread has asked for in vain.
+    asks: FxHashMap<ThreadId, LocationId>,
+}
+
+impl WordPass {
+    /// Notes a thread that goes on without the word for which it has asked.
+    fn go_on(&mut self, event: &Event) {
+        let is_idle = matches!(
+            event.kind,
+            EventKind::Read
+                | EventKind::AtomicRead
+                | EventKind::Fence
+                | EventKind::Branch
+                | EventKind::Yield
+                | EventKind::Blocked
+        );
+        let asks = self.asks.get(&event.thread).copied();
+        if let Some(word) = asks.filter(|word| !is_idle && *word != event.location) {
+            self.asks.remove(&event.thread);
+            self.words.entry(word).or_default().otherwise = true;
+        }
+    }
+
+    fn step(&mut self, event: &Event) {
+        let word = self.words.entry(event.location).or_default();
+        let new = match event.value {
+            Some(Value::Bits(bits)) => Some(bits),
+            _ => None,
+        };
+        let is_update = event.kind == EventKind::Rmw;
+        let is_vain = is_update && new == event.old;
+        if !event.kind.writes() || is_vain {
+            word.otherwise |= word.holder == Some(event.thread);
+            if let Some(other) = self.asks.insert(event.thread, event.location)
+                && other != event.location
+            {
+                self.words.entry(other).or_default().otherwise = true;
+            }
+            return;
+        }
+        self.asks.remove(&event.thread);
+        match is_update {
+            true => word.take(event.thread, event.old),
+            false => word.store(event.thread, new),
+        }
+    }
+}
+
+impl WordUse {
+    fn take(&mut self, thread: ThreadId, old: Option<u64>) {
+        let is_free = self.holder.is_none() && self.free.is_none_or(|free| old == Some(free));
+        self.otherwise |= !is_free || old.is_none();
+        self.free = old;
+        self.holder = Some(thread);
+    }
+
+    fn store(&mut self, thread: ThreadId, value: Option<u64>) {
+        let is_first = self.free.is_none();
+        let gives_back = self.holder == Some(thread) && value.is_some() && value == self.free;
+        self.otherwise |= !is_first && !gives_back;
+        self.is_given_back |= gives_back;
+        self.holder = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+
+    /// Names of the words that are locks.
+    fn locks(steps: &str) -> Vec<String> {
+        let forks = "main fork main.1 @1 main\nmain fork main.2 @2 main\n";
+        let run = run(&format!("{forks}{steps}"));
+        let mut names: Vec<String> = spin_locks(&run)
+            .into_iter()
+            .map(|word| run.location(LocationId(word)).to_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    const ONE: &str = "
+        main.1 rmw word 0->1 @10 take
+        main.1 W data =5 @20 first";
+
+    const OTHER: &str = "
+        main.1 atomic-write word =0 @12 give
+        main.2 rmw word 0->1 @10 take
+        main.2 atomic-write word =0 @12 give
+        main.2 end @30 second";
+
+    #[test]
+    fn who_finds_it_taken_asks_again() {
+        let told = |between: &str| locks(&format!("{ONE}\n{between}\n{OTHER}"));
+        assert_eq!(told(""), ["word"]);
+        assert_eq!(told("main.2 rmw word 1->1 @10 take"), ["word"]);
+        let tests_first = "main.2 atomic-read word =1 @9 take\nmain.2 R turns =3 @11 take";
+        assert_eq!(told(tests_first), ["word"]);
+    }
+
+    #[test]
+    fn who_goes_on_without_it_has_looked_at_data() {
+        let told = |between: &str| locks(&format!("{ONE}\n{between}\n{OTHER}"));
+        let other = "main.2 rmw word 1->1 @10 take\nmain.2 W skipped =1 @40 second";
+        assert!(told(other).is_empty(), "it did something else");
+        let last = format!("{ONE}\n{OTHER}\nmain rmw word 0->1 @10 take");
+        let ends = "main.1 rmw word 1->1 @50 first\nmain.1 end @51 first";
+        assert!(
+            locks(&format!("{last}\n{ends}")).is_empty(),
+            "it never got it"
+        );
+    }
+
+    #[test]
+    fn what_is_not_taken_and_given_back_in_turn_is_no_lock() {
+        assert!(locks(ONE).is_empty(), "never given back");
+        let by_other = "main.2 atomic-write word =0 @12 give";
+        assert!(locks(&format!("{ONE}\n{by_other}")).is_empty());
+        let counted = "main.2 rmw word 1->2 @10 take";
+        assert!(locks(&format!("{ONE}\n{counted}\n{OTHER}")).is_empty());
+        let own_look = "main.1 atomic-read word =1 @21 first";
+        assert!(locks(&format!("{ONE}\n{own_look}\n{OTHER}")).is_empty());
+    }
+}
