@@ -4,7 +4,7 @@
 //! whatever order the source asks for; the order is logged as written.
 
 use crate::{
-    access, choices, livelock, log,
+    access, choices, follow, livelock, log,
     next::Next,
     scheduler,
     state::{Thread, controlled, recording_memory, this_thread},
@@ -81,7 +81,7 @@ fn log_rmw(this: Option<&Thread>, place: &Place, old: u64, new: u64) {
         log::push(this, RecordKind::Extra, flag::VALUE, size, pc, 0, old);
     };
     if old == new {
-        livelock::calmly(log);
+        livelock::calmly(|| follow::in_vain(this, log));
     } else {
         this.idle.set(0);
         log();

@@ -70,6 +70,8 @@ pub struct FollowingThread {
     left: Cell<u32>,
     /// `true` if the thread's next step may be it.
     is_next: Cell<bool>,
+    /// `true` while the records of an update that changes nothing are written.
+    is_vain: Cell<bool>,
 }
 
 impl FollowingThread {
@@ -259,6 +261,13 @@ fn module_at(pc: u64) -> Option<&'static raw::Module> {
         .find(|module| module.start <= pc && pc < module.end)
 }
 
+/// Writes the records of an update that leaves the value as it is.
+pub fn in_vain(this: &Thread, write: impl FnOnce()) {
+    this.follow.is_vain.set(true);
+    write();
+    this.follow.is_vain.set(false);
+}
+
 /// Handles a written record: if it is the thread's next entry, that has happened.
 pub fn happened(this: &Thread, kind: RecordKind, pc: u64, index: u64) {
     let own = &this.follow;
@@ -267,7 +276,8 @@ pub fn happened(this: &Thread, kind: RecordKind, pc: u64, index: u64) {
         return;
     }
     let wanted = entry(at);
-    if !is_kind(kind, wanted) || !is_at(this, pc, wanted) {
+    let is_vain = wanted.changes != 0 && own.is_vain.get();
+    if is_vain || !is_kind(kind, wanted) || !is_at(this, pc, wanted) {
         return;
     }
     own.left.set(own.left.get().saturating_sub(1));

@@ -172,6 +172,12 @@ impl Event {
         }
     }
 
+    /// Returns whether it is an atomic update that changes the value, as far as its whole value is known.
+    pub fn is_changing_update(&self) -> bool {
+        let is_known = self.kind == EventKind::Rmw && self.size <= 8 && self.old.is_some();
+        is_known && self.value != self.old.map(Value::Bits)
+    }
+
     /// The memory order, for atomic accesses and fences.
     pub fn order(&self) -> Option<MemoryOrder> {
         MemoryOrder::from_u16((self.flags >> flags::ORDER_SHIFT & 7).checked_sub(1)?)

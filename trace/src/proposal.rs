@@ -92,6 +92,10 @@ pub struct Wanted {
     /// Name of what is accessed; checked once the run has ended. Empty for any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub location: String,
+    /// An atomic update that changes the value: updates that leave it as it is, such as vain attempts to set a flag that is
+    /// set, are no such events. How many there are of them depends on the other threads.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub changes: bool,
     /// The event may be left out; if it happens, then after the events before it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub optional: bool,
@@ -134,6 +138,7 @@ impl Wanted {
             function: String::new(),
             nth: 1,
             location: String::new(),
+            changes: false,
             optional: false,
         }
     }
@@ -280,11 +285,12 @@ impl Proposal {
                 continue;
             }
             let last = before.insert(event.thread, event.seq);
-            let wanted = (
-                event.thread,
-                event.kind,
-                counts.place(event.kind, event.site),
-            );
+            let wanted = EventClass {
+                thread: event.thread,
+                kind: event.kind,
+                site: counts.place(event.kind, event.site),
+                changes: event.is_changing_update(),
+            };
             proposal.events.push(Wanted {
                 nth: counts.between(wanted, last, event.seq),
                 location: run.location(event.location).to_owned(),
@@ -304,22 +310,34 @@ fn input_of(meta: &RunMeta) -> RunInput {
     input
 }
 
-fn wanted_at(run: &Run, (thread, kind, site): (ThreadId, EventKind, SiteId)) -> Wanted {
-    let thread = run.meta.thread(thread).name.clone();
-    match site {
-        ANYWHERE => Wanted::anywhere(thread, kind),
-        site => Wanted::at(thread, kind, run.meta.site(site)),
+fn wanted_at(run: &Run, class: EventClass) -> Wanted {
+    let thread = run.meta.thread(class.thread).name.clone();
+    let wanted = match class.site {
+        ANYWHERE => Wanted::anywhere(thread, class.kind),
+        site => Wanted::at(thread, class.kind, run.meta.site(site)),
+    };
+    Wanted {
+        changes: class.changes,
+        ..wanted
     }
 }
 
-type Key = (ThreadId, EventKind, SiteId);
+/// Events of one thread that are numbered together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct EventClass {
+    thread: ThreadId,
+    kind: EventKind,
+    site: SiteId,
+    /// Atomic updates that change the value; otherwise all events.
+    changes: bool,
+}
 
 /// The site of events that are told apart by thread and kind only.
 const ANYWHERE: SiteId = SiteId(0);
 
 /// Occurrences of each event kind at each site in each thread of a run, which number the events of a proposal.
 pub struct Occurrences {
-    times: BTreeMap<Key, Vec<u64>>,
+    times: BTreeMap<EventClass, Vec<u64>>,
     /// `true` for each site at which a thread can be held: one in the user's code.
     nameable: Vec<bool>,
 }
@@ -333,24 +351,29 @@ impl Occurrences {
             nameable: sites.map(SiteRow::is_of_user).collect(),
         };
         for (_, event) in run.events.iter() {
-            let key = (
-                event.thread,
-                event.kind,
-                counts.place(event.kind, event.site),
-            );
-            counts.add(key, event.seq);
-            // Where another event of the kind has no place of its own it is counted among all of them.
-            if key.2 != ANYWHERE {
-                counts.add((event.thread, event.kind, ANYWHERE), event.seq);
+            let class = EventClass {
+                thread: event.thread,
+                kind: event.kind,
+                site: counts.place(event.kind, event.site),
+                changes: false,
+            };
+            counts.add(class, event.seq);
+            if event.is_changing_update() {
+                let changes = true;
+                counts.add(EventClass { changes, ..class }, event.seq);
             }
         }
         counts
     }
 
-    fn add(&mut self, key: Key, seq: u64) {
-        let times = self.times.entry(key).or_default();
-        if times.last() != Some(&seq) {
-            times.push(seq);
+    /// Counts an event. Where another event of the kind has no place of its own it is counted among all of them.
+    fn add(&mut self, class: EventClass, seq: u64) {
+        let site = ANYWHERE;
+        for class in [class, EventClass { site, ..class }] {
+            let times = self.times.entry(class).or_default();
+            if times.last() != Some(&seq) {
+                times.push(seq);
+            }
         }
     }
 
@@ -367,8 +390,8 @@ impl Occurrences {
     }
 
     /// The occurrence number of the event at `until`, counted from after `from`.
-    fn between(&self, key: Key, from: Option<u64>, until: u64) -> u32 {
-        let times = self.times.get(&key).map_or(&[][..], Vec::as_slice);
+    fn between(&self, class: EventClass, from: Option<u64>, until: u64) -> u32 {
+        let times = self.times.get(&class).map_or(&[][..], Vec::as_slice);
         let after = from.map_or(0, |from| times.partition_point(|time| *time <= from));
         let upto = times.partition_point(|time| *time <= until);
         u32::try_from(upto.saturating_sub(after).max(1)).unwrap_or(u32::MAX)

@@ -119,7 +119,8 @@ pub fn next_in(failing: &Run, before: &[EventId], wanted: Wanted) -> Wanted {
     let same = since.filter(|(_, event)| {
         let site = failing.meta.site(event.site);
         let is_here = (site.line, site.column) == (wanted.line, wanted.column);
-        event.kind == wanted.kind && is_here && site.file == wanted.file
+        let is_it = !wanted.changes || event.is_changing_update();
+        event.kind == wanted.kind && is_it && is_here && site.file == wanted.file
     });
     let mut done: Vec<u64> = same.map(|(_, event)| event.seq).collect();
     done.dedup();

@@ -23,6 +23,7 @@ pub(super) fn bytes(proposal: &Proposal, names: &ThreadNames, sites: &ModuleSite
             wanted: wanted.len() as u32,
             wanted_len: ids.len() as u32,
             nth: event.nth.max(1),
+            changes: u32::from(event.changes),
             next: NONE,
         });
         wanted.extend_from_slice(ids);
@@ -49,6 +50,7 @@ struct EntryRow {
     wanted: u32,
     wanted_len: u32,
     nth: u32,
+    changes: u32,
     next: u32,
 }
 
@@ -200,14 +202,13 @@ impl LogPart {
     fn entries(&mut self, entries: &[EntryRow]) {
         for row in entries {
             row.kinds.iter().for_each(|word| self.u64(*word));
-            let reserved = 0;
             [
                 row.name,
                 row.wanted,
                 row.wanted_len,
                 row.nth,
                 row.next,
-                reserved,
+                row.changes,
             ]
             .iter()
             .for_each(|word| self.u32(*word));

@@ -95,8 +95,8 @@ pub struct Entry {
     pub nth: u32,
     /// The thread's next entry, or [`NONE`].
     pub next: u32,
-    /// Keeps the layout free of gaps.
-    pub reserved: u32,
+    /// 1 if updates that leave the value as it is are no such events.
+    pub changes: u32,
     /// Index of the record that it was, plus one; 0 while it has not happened.
     pub done_at: AtomicU64,
 }
