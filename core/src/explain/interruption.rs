@@ -3,7 +3,7 @@
 
 use super::turned::{Blamed, blamed, half};
 use crate::explanation::{BugKind, Explanation, Role, Step};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{Event, LocationId, Run, ThreadId};
 
 /// An access by its line and kind. Accesses of one variable have one number: in a run they are of one location.
@@ -24,16 +24,13 @@ pub(super) struct Interruption<'a> {
     is_half: bool,
 }
 
-/// Progress of another thread since the first access, and the locations of the variables.
-#[derive(Clone, Default)]
-struct Interrupting {
-    done: Vec<bool>,
-    locations: Vec<Option<LocationId>>,
-}
+/// Accesses of another thread since the first one, by their number among those that come between. In a loop the same line
+/// accesses several elements, and each of them may be the variable.
+type Interrupting = FxHashSet<(usize, LocationId)>;
 
 /// The last first access of a thread. What it saw may be used several times, as the length of a list in a loop.
 struct OpenStep {
-    locations: Vec<Option<LocationId>>,
+    location: LocationId,
     others: FxHashMap<ThreadId, Interrupting>,
 }
 
@@ -109,21 +106,14 @@ impl<'a> Interruption<'a> {
                 return true;
             }
             if self.first.is_at(run, &event) {
-                open.insert(event.thread, self.begun(event.location));
+                let begun = OpenStep {
+                    location: event.location,
+                    others: FxHashMap::default(),
+                };
+                open.insert(event.thread, begun);
             }
         }
         false
-    }
-
-    fn begun(&self, location: LocationId) -> OpenStep {
-        let ends = [&self.first, &self.second];
-        let all = self.between.iter().chain(ends).map(|one| one.variable + 1);
-        let mut locations = vec![None; all.max().unwrap_or(0)];
-        set(&mut locations, self.first.variable, location);
-        OpenStep {
-            locations,
-            others: FxHashMap::default(),
-        }
     }
 
     /// Notes an access for all the steps that it comes between; returns whether it was the last one for any of them.
@@ -133,50 +123,49 @@ impl<'a> Interruption<'a> {
         event: &Event,
         open: &mut FxHashMap<ThreadId, OpenStep>,
     ) -> bool {
+        let numbered = self.between.iter().enumerate();
+        let at: Vec<usize> = numbered
+            .filter(|(_, access)| access.is_at(run, event))
+            .map(|(at, _)| at)
+            .collect();
+        if at.is_empty() {
+            return false;
+        }
         let mut is_whole = false;
-        for (at, access) in self.between.iter().enumerate() {
-            if !access.is_at(run, event) {
-                continue;
-            }
-            let others = open
-                .iter_mut()
-                .filter(|(thread, _)| **thread != event.thread);
-            for (_, step) in others {
-                let known = &step.locations;
-                let by = step
-                    .others
-                    .entry(event.thread)
-                    .or_insert_with(|| Interrupting {
-                        done: vec![false; self.between.len()],
-                        locations: known.clone(),
-                    });
-                if set(&mut by.locations, access.variable, event.location)
-                    && let Some(done) = by.done.get_mut(at)
-                {
-                    *done = true;
-                }
-                is_whole |= by.done.iter().all(|done| *done);
-            }
+        for (_, step) in open
+            .iter_mut()
+            .filter(|(thread, _)| **thread != event.thread)
+        {
+            let by = step.others.entry(event.thread).or_default();
+            by.extend(at.iter().map(|at| (*at, event.location)));
+            is_whole |= self.is_whole(step.location, None, by);
         }
         is_whole
     }
 
     /// Returns whether another thread did all of it, where the second access is at this location.
     fn is_interrupted(&self, step: &OpenStep, location: LocationId) -> bool {
-        let is_here = |by: &Interrupting| {
-            let known = by.locations.get(self.second.variable).copied().flatten();
-            by.done.iter().all(|done| *done) && known.is_none_or(|known| known == location)
-        };
-        step.others.values().any(is_here)
+        let mut others = step.others.values();
+        others.any(|by| self.is_whole(step.location, Some(location), by))
     }
-}
 
-/// Sets the location of a variable, unless it is known to be another one.
-fn set(locations: &mut [Option<LocationId>], variable: usize, location: LocationId) -> bool {
-    let Some(known) = locations.get_mut(variable) else {
-        return false;
-    };
-    *known.get_or_insert(location) == location
+    /// Returns whether each variable has a location on which all of its accesses were done: that of the first access and that
+    /// of the second one, where they are of it.
+    fn is_whole(&self, first: LocationId, second: Option<LocationId>, by: &Interrupting) -> bool {
+        let is_done = |variable: usize, location: LocationId| {
+            let own = self.between.iter().enumerate();
+            let mut own = own.filter(|(_, access)| access.variable == variable);
+            let is_second = variable == self.second.variable;
+            (variable != self.first.variable || location == first)
+                && second.is_none_or(|second| !is_second || location == second)
+                && own.all(|(at, _)| by.contains(&(at, location)))
+        };
+        let mut all = self.between.iter().enumerate();
+        all.all(|(at, access)| {
+            let mut done = by.iter().filter(|(done, _)| *done == at);
+            done.any(|(_, location)| is_done(access.variable, *location))
+        })
+    }
 }
 
 impl<'a> InterruptedAccess<'a> {
@@ -261,6 +250,16 @@ mod tests {
         assert!(!has(&evicted(), &[LOOK, &other, TAKE]));
         let other = EVICT.replace("slot[3].refs", "slot[4].refs");
         assert!(!has(&evicted(), &[LOOK, &other, TAKE]));
+    }
+
+    /// The other thread's lines come for one element after the other.
+    #[test]
+    fn any_element_may_be_the_variable() {
+        let other = "main.2 R slot[2].refs =0 @30\n";
+        assert!(has(&evicted(), &[LOOK, other, EVICT, TAKE]));
+        let last = TAKE.replace("slot[3].refs", "slot[2].refs");
+        assert!(has(&evicted(), &[LOOK, other, EVICT, &last]));
+        assert!(!has(&evicted(), &[LOOK, EVICT, &last]));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //! Everything else is left to chance, so that many different schedules satisfy each order.
 
 use super::begins;
-use super::turned::{Blamed, blamed, half, missing, outermost, region, thread, update_begins};
+use super::turned::{
+    Blamed, blamed, half, held, missing, outermost, region, thread, update_begins,
+};
 use crate::explanation::{Absent, BugKind, Explanation, Role};
 use crate::facts::ValueKind;
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
@@ -197,11 +199,11 @@ fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
     })
 }
 
-/// The row at which a thread is held that is to execute `row` only after `other`: the acquisition of the lock
-/// under which it does that, unless it held the lock already before `other` in the failing run.
+/// The row at which a thread is held that is to execute `row` only after `other`: the acquisition of the first lock
+/// under which it does that, of those that it did not hold before `other` in the failing run.
 fn held_after(run: &Run, other: EventId, row: EventId) -> Option<EventId> {
-    let from = outermost(run, row)?;
-    Some(if from > other { from } else { row })
+    let mut held = held(run, row)?;
+    Some(held.find(|from| *from > other).unwrap_or(row))
 }
 
 #[cfg(test)]

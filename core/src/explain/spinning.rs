@@ -47,7 +47,8 @@ fn at_the_end(view: &View, thread: ThreadId) -> Option<WaitingThread> {
 fn looks(view: &View, rows: &[EventId]) -> Option<EventId> {
     let shared = rows.iter().rev().copied().filter(|row| {
         let event = view.event(*row);
-        event.kind.is_access() && view.orders.accesses().is_shared(event.location)
+        let is_shared = view.orders.accesses().is_shared(event.location);
+        event.kind.is_access() && (is_shared || view.is_of_spin_lock(*row))
     });
     let all: Vec<EventId> = shared.take(LOOKS).collect();
     let last = *all.first()?;

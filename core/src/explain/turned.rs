@@ -5,10 +5,10 @@ use super::{begins, spurious::is_spurious_wakeup};
 use crate::{
     explanation::{Absent, BugKind, Explanation, Role, SiteMark, Step},
     facts::{self, short},
-    orders::other_thread,
+    orders::{Locks, Section, other_thread},
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, kinds::EventRole};
+use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
 /// Change that such an order makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -261,21 +261,21 @@ fn held_back(run: &Run, from: EventId, until: impl Fn(EventId) -> bool) -> Optio
 /// The row at which the thread acquired the outermost lock that it holds at a row; the row itself where it
 /// holds none.
 pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
+    Some(held(run, at)?.next().unwrap_or(at))
+}
+
+/// The rows at which the thread of a row acquired the locks that it holds there, in order. Linear in the run.
+pub(super) fn held(run: &Run, at: EventId) -> Option<impl Iterator<Item = EventId>> {
     let thread = thread(run, at)?;
-    let mut held: Vec<(EventId, LocationId)> = Vec::new();
-    let before = run.events.iter().take_while(|(id, _)| *id < at);
-    for (id, event) in before.filter(|(_, event)| event.thread == thread) {
-        match event.kind.role() {
-            EventRole::Acquire { .. } => held.push((id, event.location)),
-            EventRole::Release { .. } => {
-                if let Some(of) = held.iter().rposition(|(_, lock)| *lock == event.location) {
-                    held.remove(of);
-                }
-            }
-            _ => {}
-        }
-    }
-    Some(held.first().map_or(at, |(id, _)| *id))
+    let locks = Locks::new(run, &mut Vec::new());
+    let is_held = |section: &&Section| {
+        section.thread == thread
+            && section.acquired < at
+            && section.released.is_none_or(|released| released >= at)
+    };
+    let held = locks.sections().iter().filter(is_held);
+    let rows: Vec<EventId> = held.map(|section| section.acquired).collect();
+    Some(rows.into_iter())
 }
 
 pub(super) fn thread(run: &Run, row: EventId) -> Option<ThreadId> {

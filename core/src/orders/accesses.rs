@@ -1,5 +1,6 @@
 //! Accesses by location, indexed in two passes that count and fill.
 
+use super::Locks;
 use unsnarl_trace::{EventId, EventKind, LocationId, Run};
 
 /// Index of the accesses of each location, in order.
@@ -61,6 +62,14 @@ impl Accesses {
             rows,
             shared: shared.collect(),
         }
+    }
+
+    /// Takes no lock of the program's own for shared data.
+    pub(super) fn apart_from(mut self, locks: &Locks) -> Accesses {
+        for (location, shared) in self.shared.iter_mut().enumerate() {
+            *shared &= !locks.is_spin_lock(LocationId(location as u32));
+        }
+        self
     }
 
     /// Events that access the location, in order.

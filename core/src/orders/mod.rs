@@ -50,8 +50,8 @@ impl Orders {
         Orders {
             events: run.events.clone(),
             happens_before,
+            accesses: Accesses::new(run).apart_from(&locks),
             locks,
-            accesses: Accesses::new(run),
             anomalies,
         }
     }
@@ -112,7 +112,7 @@ impl Orders {
         readers
     }
 
-    /// Accesses by location.
+    /// Accesses by location; the words of locks of the program's own are no shared data.
     pub fn accesses(&self) -> &Accesses {
         &self.accesses
     }

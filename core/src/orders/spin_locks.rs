@@ -2,7 +2,7 @@
 //! and that the same thread sets back.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{Event, EventKind, LocationId, Run, ThreadId, Value};
+use unsnarl_trace::{Event, EventKind, LocationId, Run, ThreadId, Value, model::flags};
 
 /// Use of a word so far.
 #[derive(Default)]
@@ -54,17 +54,20 @@ struct WordPass {
 }
 
 impl WordPass {
-    /// Notes a thread that goes on without the word for which it has asked.
+    /// Notes a thread that goes on without the word for which it has asked. What it keeps on its own stack is no matter: the
+    /// operands of an atomic operation may lie there, and the time to wait.
     fn go_on(&mut self, event: &Event) {
-        let is_idle = matches!(
-            event.kind,
-            EventKind::Read
-                | EventKind::AtomicRead
-                | EventKind::Fence
-                | EventKind::Branch
-                | EventKind::Yield
-                | EventKind::Blocked
-        );
+        let is_own = event.flags & flags::OWN_STACK != 0;
+        let is_idle = is_own
+            || matches!(
+                event.kind,
+                EventKind::Read
+                    | EventKind::AtomicRead
+                    | EventKind::Fence
+                    | EventKind::Branch
+                    | EventKind::Yield
+                    | EventKind::Blocked
+            );
         let asks = self.asks.get(&event.thread).copied();
         if let Some(word) = asks.filter(|word| !is_idle && *word != event.location) {
             self.asks.remove(&event.thread);
@@ -146,6 +149,8 @@ mod tests {
         let told = |between: &str| locks(&format!("{ONE}\n{between}\n{OTHER}"));
         assert_eq!(told(""), ["word"]);
         assert_eq!(told("main.2 rmw word 1->1 @10 take"), ["word"]);
+        let operands = "main.2 rmw word 1->1 @10 take\nmain.2 W wanted =1 own-stack @10 take";
+        assert_eq!(told(operands), ["word"]);
         let tests_first = "main.2 atomic-read word =1 @9 take\nmain.2 R turns =3 @11 take";
         assert_eq!(told(tests_first), ["word"]);
     }
