@@ -161,7 +161,7 @@ impl<'c> StorySearch<'c> {
 
     fn is_settled(&self) -> bool {
         let best = self.best.as_ref();
-        best.is_some_and(|best| best.is_settled() && !best.may_have_parts())
+        best.is_some_and(|best| best.is_final() && !best.may_have_parts())
     }
 
     fn tells(&self) -> bool {

@@ -109,6 +109,7 @@ impl Experiments for GivenOutcomes<'_> {
                 with: share(*with),
                 without: share(*without),
             },
+            takes_more: false,
             orders,
             begins: EventId(0),
         });

@@ -35,6 +35,8 @@ pub struct DrawnSchedules {
 pub struct Experiment {
     /// Failures among the schedules with what is blamed, and among those without it.
     pub evidence: Evidence,
+    /// The program passes with what is blamed where schedules keep nothing of the run: something else has to come to it.
+    pub takes_more: bool,
     /// The orders.
     pub orders: Intervention,
     /// Event at which the first thread that takes part takes the lock under which it does that, or does it.
@@ -206,13 +208,20 @@ impl Trials<'_> {
         };
         let compared = compare(&mut set.with, &mut set.without, budget)?;
         let evidence = evidence(&set.with, &set.without);
+        let mut afresh = set.with.from_the_start();
+        if compared == Drawn::All && evidence.is_cause() {
+            afresh.take(SAMPLES, budget)?;
+        }
         Ok(DrawnSchedules {
-            schedules: set.with.tried() + set.without.tried(),
+            schedules: set.with.tried() + set.without.tried() + afresh.tried(),
             is_unfinished: compared == Drawn::Over,
             is_too_rare: compared == Drawn::TooRare,
             against: set.without.against().or_else(|| set.with.against()),
             made: (compared == Drawn::All).then_some(Experiment {
                 evidence,
+                takes_more: afresh
+                    .share_of_all()
+                    .is_some_and(|share| share.fails < share.of),
                 orders: set.orders,
                 begins: set.begins,
             }),

@@ -53,6 +53,7 @@ fn necessary(
             with: share(30),
             without: share(0),
         },
+        takes_more: false,
         orders,
         begins,
     };

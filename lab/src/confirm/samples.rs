@@ -56,6 +56,9 @@ pub(super) fn compare<'a>(
             break;
         }
     }
+    if evidence(with, without).is_cause() {
+        return without.take_from_the_start(budget);
+    }
     Ok(Drawn::All)
 }
 
@@ -100,6 +103,8 @@ pub(super) struct Samples<'a> {
     is_strict: bool,
     /// Runs of a way that may not be clean before it is given up.
     patience: u32,
+    /// Schedules keep none of the run's choices.
+    is_from_the_start: bool,
 }
 
 /// Care with which the runs are chosen that count.
@@ -178,11 +183,15 @@ const PATIENCE: u32 = 3 * MISSES;
 
 impl SampledOrder {
     pub fn of(run: &Run, order: &[EventId]) -> SampledOrder {
+        SampledOrder::following(Proposal {
+            only_order: true,
+            ..Proposal::of_events(run, order)
+        })
+    }
+
+    fn following(proposal: Proposal) -> SampledOrder {
         SampledOrder {
-            proposal: Proposal {
-                only_order: true,
-                ..Proposal::of_events(run, order)
-            },
+            proposal,
             tried: 0,
             followed: [0; CARES],
             missed: [0; BEGINNINGS],
@@ -251,7 +260,31 @@ impl<'a> Samples<'a> {
             care: Care::Apart,
             is_strict: false,
             patience: PATIENCE,
+            is_from_the_start: false,
         }
+    }
+
+    /// Samples of the same kind, none of which is drawn yet, that keep nothing of the run.
+    pub fn from_the_start(&self) -> Samples<'a> {
+        let ways = self.ways.iter();
+        let ways = ways.map(|way| SampledOrder::following(way.proposal.clone()));
+        let given = (self.choices, self.passed);
+        Samples {
+            having: self.having,
+            is_from_the_start: true,
+            ..Samples::new(
+                self.executor,
+                self.explanation,
+                given,
+                (ways.collect(), self.is_with),
+            )
+        }
+    }
+
+    /// Failures of any kind among the runs that count, if there are enough of them.
+    pub fn share_of_all(&self) -> Option<FailingShare> {
+        let share = self.counted().share_of_all();
+        (share.of >= FEW).then_some(share)
     }
 
     /// Counts only runs that have what is blamed nowhere, not even where runs that passed have it.
@@ -262,9 +295,33 @@ impl<'a> Samples<'a> {
 
     /// Gives up only after many more runs, if they are short.
     pub fn be_patient(&mut self) {
+        self.patience = self.many().max(PATIENCE);
+    }
+
+    /// Number of runs of about a second.
+    fn many(&self) -> u32 {
         const STEPS: u64 = 40_000;
         let many = STEPS / self.executor.run.meta.steps.max(1);
-        self.patience = u32::try_from(many).unwrap_or(u32::MAX).max(PATIENCE);
+        u32::try_from(many).unwrap_or(u32::MAX)
+    }
+
+    /// Draws more schedules, which keep nothing of the run. All that do keep the same choices: what these have decided makes
+    /// an order look needed that only comes before it, or after it. Those without it that are had from the start fail then.
+    fn take_from_the_start(&mut self, budget: &Budget) -> Result<Drawn> {
+        if self.care == Care::Follows {
+            return Ok(Drawn::All);
+        }
+        let more = self.many().clamp(FEW, 2 * SAMPLES);
+        let care = self.care;
+        self.is_from_the_start = true;
+        let drawn = self.take(self.counted().of + more, budget)?;
+        self.is_from_the_start = false;
+        // Where nearly all of them have it elsewhere they say nothing.
+        self.care = care;
+        Ok(match drawn {
+            Drawn::Over => Drawn::Over,
+            _ => Drawn::All,
+        })
     }
 
     /// Goes on until there are so many.
@@ -307,7 +364,10 @@ impl<'a> Samples<'a> {
             return Ok(Drawn::CannotBeHad);
         };
         let number = way.tried;
-        let beginning = way.beginning();
+        let beginning = match self.is_from_the_start {
+            true => BEGINNINGS - 1,
+            false => way.beginning(),
+        };
         let kept = match beginning {
             0 => self.choices.len(),
             1 => self.choices.len() / 2,

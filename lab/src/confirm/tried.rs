@@ -122,11 +122,18 @@ impl TriedStory {
 
     /// Is it an interruption that ends with the order of which the other one tells, and began before?
     fn has_more_than(&self, other: &TriedStory) -> bool {
+        let begins_before = self.experiment.begins < other.experiment.begins
+            || self.first() < other.first() && other.blames_less_than(self);
         self.is_interruption
             && !other.is_interruption
             && !self.ends_in_freed(other)
-            && self.experiment.begins < other.experiment.begins
+            && begins_before
             && self.ends_at == other.ends_at
+    }
+
+    /// The first of its own steps. What a lock keeps together may begin before.
+    fn first(&self) -> Option<EventId> {
+        self.experiment.orders.with.iter().min().copied()
     }
 
     /// Does it end with the very access that is a use after free? Freed memory changes, whatever was written before.
@@ -169,13 +176,31 @@ impl TriedStory {
     }
 
     /// Returns whether nothing else has to be examined.
+    pub fn is_final(&self) -> bool {
+        self.is_settled() && self.is_exception_free()
+    }
+
+    /// Returns whether it is told unless another story is better.
     pub fn is_settled(&self) -> bool {
         let evidence = self.experiment.evidence;
         // An order that the program also survives may be half of an interruption, and so may one that a lock allows.
-        let survives = evidence.with.fails < evidence.with.of;
+        let survives = evidence.with.fails < evidence.with.of || self.experiment.takes_more;
         let may_be_half = !self.is_interruption && (survives || self.is_under_one_lock);
         let is_open = self.is_symptom || self.is_use_after_free || self.spans_visits || may_be_half;
         self.is_spare() && self.spans && !is_open
+    }
+
+    /// Returns whether nothing fails without it.
+    fn is_exception_free(&self) -> bool {
+        self.experiment.evidence.without.fails == 0
+    }
+
+    /// Does nothing at all fail without it, as seldom as it does without the other one? That may just come before what decides.
+    fn is_more_needed_than(&self, other: &TriedStory) -> bool {
+        self.experiment.evidence.is_cause()
+            && self.is_exception_free()
+            && !other.is_exception_free()
+            && !self.is_symptom
     }
 
     /// Returns whether an interruption with fewer locations may be all that it takes.
@@ -277,7 +302,7 @@ impl TriedStory {
             return self.is_settled();
         };
         // An order of several variables that is clear gives way to a part of it only.
-        if other.is_settled() && !other.is_interruption && !self.is_part_of(other) {
+        if other.is_final() && !other.is_interruption && !self.is_part_of(other) {
             return false;
         }
         let (own, known) = (self.experiment.evidence, other.experiment.evidence);
@@ -302,13 +327,15 @@ impl TriedStory {
             || other.is_of_one_visit(self) && more < BETTER
             || other.is_within(self) && known.is_cause()
             || other.leads_to(self)
-            || other.is_rarer_in_passing_than(self) && more < BETTER
+            || (other.is_rarer_in_passing_than(self) || other.is_more_needed_than(self))
+                && more < BETTER
             || (self.only_adds_to(other) || other.is_part_of(self)) && more < BETTER;
         let is_better = more >= BETTER && !says_less
             || (is_nearer
                 || self.is_part_of(other)
                 || is_of_one_visit
                 || self.is_over_before(other)
+                || self.is_more_needed_than(other)
                 || is_rarer)
                 && more > -BETTER / 2.0
             || explains_all
