@@ -82,7 +82,7 @@ programs! {
         counted_close
         closing_service connection_slots corner_shop cpp_cache cpp_listeners cpp_string_buffer cpp_weak_session crasher
         critical_turn day_book dealt_numbers epoch_config fft_timing file_scanner freed_request idle_workers left_barrier
-        linked_list lock_order log_buffer log_rotation lost_counter lost_stop lost_wakeup merge_sort
+        linked_list lock_order log_buffer log_rotation lost_build lost_counter lost_stop lost_wakeup merge_sort
         message_pane missing_join object_cache one_barrier optimistic_retry polite_transfer pool_shutdown
         price_table proc_info proc_sweep property_cache publication queue_pointer resume_file
         running_average shared_condition string_buffer string_table table_and_log table_loader text_frame
