@@ -121,6 +121,13 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
     Some(wanted.is_empty())
 }
 
+/// Returns whether the two threads meet in a run the other way round: what came between is interrupted by what was interrupted
+/// in the explained run. Linear in the run.
+pub fn meets_the_other_way(explanation: &Explanation, run: &Run) -> bool {
+    let mirrored = Interruption::of(explanation).and_then(Interruption::mirrored);
+    mirrored.is_some_and(|mirrored| mirrored.is_in(run))
+}
+
 /// Returns whether a thread uses a block, as the one that is used, that another thread has freed at the line. Which use comes
 /// first after that is chance.
 fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {

@@ -2,9 +2,12 @@
 //! another thread between them.
 
 use super::turned::{Blamed, blamed, half};
-use crate::explanation::{BugKind, Explanation, Role, Step};
+use crate::{
+    explanation::{BugKind, Explanation, Role, Step},
+    facts::own_part,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{Event, LocationId, Run, ThreadId};
+use unsnarl_trace::{Event, LocationId, Run, ThreadId, model::flags};
 
 /// An access by its line and kind. Accesses of one variable have one number: in a run they are of one location.
 struct InterruptedAccess<'a> {
@@ -28,10 +31,51 @@ pub(super) struct Interruption<'a> {
 /// accesses several elements, and each of them may be the variable.
 type Interrupting = FxHashSet<(usize, LocationId)>;
 
-/// The last first access of a thread. What it saw may be used several times, as the length of a list in a loop.
+/// The last first access of a thread. What it saw may be used several times, as the length of a list in a loop. Of a variable
+/// that is read in several parts, such as a string, it is the one of the first part.
 struct OpenStep {
     location: LocationId,
+    /// The last part.
+    part: LocationId,
     others: FxHashMap<ThreadId, Interrupting>,
+}
+
+/// Variables of a run by their locations: the parts that the C++ library gives one are no variables of their own.
+struct Wholes<'r> {
+    run: &'r Run,
+    by_name: FxHashMap<&'r str, LocationId>,
+    known: FxHashMap<LocationId, LocationId>,
+}
+
+impl<'r> Wholes<'r> {
+    fn of(run: &'r Run) -> Wholes<'r> {
+        Wholes {
+            run,
+            by_name: FxHashMap::default(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// A location that stands for the whole variable.
+    fn whole(&mut self, part: LocationId) -> LocationId {
+        let Wholes {
+            run,
+            by_name,
+            known,
+        } = self;
+        let find = || *by_name.entry(own_part(run.location(part))).or_insert(part);
+        *known.entry(part).or_insert_with(find)
+    }
+}
+
+impl OpenStep {
+    fn begun(location: LocationId, part: LocationId) -> OpenStep {
+        OpenStep {
+            location,
+            part,
+            others: FxHashMap::default(),
+        }
+    }
 }
 
 impl<'a> Interruption<'a> {
@@ -83,10 +127,28 @@ impl<'a> Interruption<'a> {
         })
     }
 
+    /// The same accesses the other way round, where two variables are accessed in both: those that came between are interrupted.
+    /// Neither order is one that the threads have in turns. None for an interruption of another form.
+    pub fn mirrored(self) -> Option<Interruption<'a>> {
+        let [enters, leaves] = <[_; 2]>::try_from(self.between).ok()?;
+        let is_same = enters.variable == self.first.variable
+            && leaves.variable == self.second.variable
+            && enters.variable != leaves.variable;
+        (is_same && !self.is_half).then(|| Interruption {
+            first: enters,
+            second: leaves,
+            between: vec![self.first, self.second],
+            is_half: false,
+        })
+    }
+
     /// Returns whether a run has it anywhere, between any two threads. Linear in the run, and in its threads for each access
     /// that comes between.
     pub fn is_in(&self, run: &Run) -> bool {
         let mut open: FxHashMap<ThreadId, OpenStep> = FxHashMap::default();
+        let mut wholes = Wholes::of(run);
+        // Threads whose last access was on the line of the first one.
+        let mut inside: FxHashSet<ThreadId> = FxHashSet::default();
         for (_, event) in run
             .events
             .iter()
@@ -94,7 +156,8 @@ impl<'a> Interruption<'a> {
         {
             if self.second.is_at(run, &event) {
                 let step = open.get(&event.thread);
-                if step.is_some_and(|step| self.is_interrupted(step, event.location)) {
+                let whole = wholes.whole(event.location);
+                if step.is_some_and(|step| self.is_interrupted(step, whole)) {
                     return true;
                 }
                 // A change ends the step.
@@ -102,15 +165,28 @@ impl<'a> Interruption<'a> {
                     open.remove(&event.thread);
                 }
             }
-            if self.is_between(run, &event, &mut open) && self.is_half {
+            if self.is_between(&event, &mut wholes, &mut open) && self.is_half {
                 return true;
             }
-            if self.first.is_at(run, &event) {
-                let begun = OpenStep {
-                    location: event.location,
-                    others: FxHashMap::default(),
-                };
-                open.insert(event.thread, begun);
+            let is_own = event.flags & flags::OWN_STACK != 0;
+            if !is_own && self.first.is_at(run, &event) {
+                let location = wholes.whole(event.location);
+                let known = open.get_mut(&event.thread);
+                let is_part =
+                    |step: &&mut OpenStep| step.location == location && step.part != event.location;
+                match known
+                    .filter(|_| inside.contains(&event.thread))
+                    .filter(is_part)
+                {
+                    Some(step) => step.part = event.location,
+                    None => {
+                        drop(open.insert(event.thread, OpenStep::begun(location, event.location)))
+                    }
+                }
+            }
+            match self.first.is_on_line(run, &event) {
+                true => drop(inside.insert(event.thread)),
+                false => drop(inside.remove(&event.thread)),
             }
         }
         false
@@ -119,25 +195,26 @@ impl<'a> Interruption<'a> {
     /// Notes an access for all the steps that it comes between; returns whether it was the last one for any of them.
     fn is_between(
         &self,
-        run: &Run,
         event: &Event,
+        wholes: &mut Wholes<'_>,
         open: &mut FxHashMap<ThreadId, OpenStep>,
     ) -> bool {
         let numbered = self.between.iter().enumerate();
         let at: Vec<usize> = numbered
-            .filter(|(_, access)| access.is_at(run, event))
+            .filter(|(_, access)| access.is_at(wholes.run, event))
             .map(|(at, _)| at)
             .collect();
         if at.is_empty() {
             return false;
         }
         let mut is_whole = false;
+        let location = wholes.whole(event.location);
         for (_, step) in open
             .iter_mut()
             .filter(|(thread, _)| **thread != event.thread)
         {
             let by = step.others.entry(event.thread).or_default();
-            by.extend(at.iter().map(|at| (*at, event.location)));
+            by.extend(at.iter().map(|at| (*at, location)));
             is_whole |= self.is_whole(step.location, None, by);
         }
         is_whole
@@ -170,7 +247,7 @@ impl<'a> Interruption<'a> {
 
 impl<'a> InterruptedAccess<'a> {
     fn new(step: &'a Step, variables: &mut Vec<&'a str>) -> InterruptedAccess<'a> {
-        let name = step.location.as_str();
+        let name = own_part(&step.location);
         let known = variables.iter().position(|other| *other == name);
         let variable = known.unwrap_or_else(|| {
             variables.push(name);
@@ -184,14 +261,17 @@ impl<'a> InterruptedAccess<'a> {
         }
     }
 
-    fn is_at(&self, run: &Run, event: &Event) -> bool {
+    fn is_on_line(&self, run: &Run, event: &Event) -> bool {
         let site = run.meta.site(event.site);
-        site.line == self.line
-            && site.file == self.file
-            && match self.kind {
-                Some(kind) => event.kind.name() == kind,
-                None => event.kind.writes(),
-            }
+        site.line == self.line && site.file == self.file
+    }
+
+    fn is_at(&self, run: &Run, event: &Event) -> bool {
+        let is_it = match self.kind {
+            Some(kind) => event.kind.name() == kind,
+            None => event.kind.writes(),
+        };
+        is_it && self.is_on_line(run, event)
     }
 }
 
@@ -271,6 +351,50 @@ mod tests {
         let read = TAKE.replace(" W ", " R ");
         assert!(has(&looked("read"), &[LOOK, &read, EVICT, &read]));
         assert!(!has(&looked("write"), &[LOOK, TAKE, EVICT, TAKE]));
+    }
+
+    #[test]
+    fn two_variables_may_be_seen_half_changed_from_either_side() {
+        let torn = || Interruption {
+            first: access(12, Some("read"), 0),
+            second: access(14, Some("read"), 1),
+            between: vec![access(37, Some("write"), 0), access(39, Some("write"), 1)],
+            is_half: false,
+        };
+        let mirrored = torn().mirrored().unwrap();
+        let (host, port) = ("main.1 R host =1 @12\n", "main.1 R port =1 @14\n");
+        let (name, number) = ("main.2 W host =2 @37\n", "main.2 W port =2 @39\n");
+        let one = [host, name, number, port];
+        let other = [name, host, port, number];
+        assert!(has(&torn(), &one) && !has(&torn(), &other));
+        assert!(has(&mirrored, &other) && !has(&mirrored, &one));
+        assert!(!has(&mirrored, &[name, number, host, port]));
+        let one_variable = Interruption {
+            second: access(14, Some("read"), 0),
+            ..torn()
+        };
+        assert!(one_variable.mirrored().is_none());
+    }
+
+    /// A string is copied length first: the letters come after those of another one.
+    #[test]
+    fn a_variable_in_parts_may_change_within_its_line() {
+        let torn = Interruption {
+            first: access(12, Some("read"), 0),
+            second: access(14, Some("read"), 1),
+            between: vec![access(37, Some("write"), 0), access(39, Some("write"), 1)],
+            is_half: false,
+        };
+        let (length, letters) = (
+            "main.1 R name._M_string_length =1 @12\n",
+            "main.1 R name._M_local_buf =1 @12\n",
+        );
+        let own = "main.1 R copy._M_string_length =0 own-stack @12\n";
+        let set = "main.2 W name._M_local_buf =2 @37\nmain.2 W port =2 @39\n";
+        let port = "main.1 R port =2 @14\n";
+        assert!(has(&torn, &[length, own, set, letters, port]));
+        assert!(!has(&torn, &[set, length, letters, port]));
+        assert!(!has(&torn, &[length, set, length, port]), "another visit");
     }
 
     #[test]

@@ -58,7 +58,7 @@ use crate::{
 use candidates::{Story, candidates, spurious_wakeup};
 use causes::ToldExplanation;
 pub use guards::guarding;
-pub use instances::{Harmless, bears_out, bears_out_but, set_apart};
+pub use instances::{Harmless, bears_out, bears_out_but, meets_the_other_way, set_apart};
 pub use intervention::{Intervention, intervention};
 pub use parted::{PartedSections, is_under_one_lock};
 pub use parts::{SplitStory, parts};

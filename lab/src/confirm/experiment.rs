@@ -9,7 +9,7 @@ use super::{
 use crate::dsp::Executor;
 use anyhow::Result;
 use unsnarl_core::{
-    Budget, Explanation,
+    Budget, BugKind, Explanation,
     diagnosis::{Counterexample, Evidence, FailingShare, Shows},
     explain::{Intervention, intervention, outermost},
 };
@@ -199,6 +199,8 @@ struct ScheduleSet<'a> {
     without: Samples<'a>,
     orders: Intervention,
     begins: EventId,
+    /// An order is blamed, which may be half of an interruption.
+    is_order: bool,
 }
 
 impl Trials<'_> {
@@ -209,9 +211,8 @@ impl Trials<'_> {
         let compared = compare(&mut set.with, &mut set.without, budget)?;
         let evidence = evidence(&set.with, &set.without);
         let mut afresh = set.with.from_the_start();
-        if compared == Drawn::All && evidence.is_cause() {
-            afresh.take(SAMPLES, budget)?;
-        }
+        let is_cause = compared == Drawn::All && evidence.is_cause();
+        let takes_more = is_cause && set.is_order && afresh.may_pass(budget)?;
         Ok(DrawnSchedules {
             schedules: set.with.tried() + set.without.tried() + afresh.tried(),
             is_unfinished: compared == Drawn::Over,
@@ -219,9 +220,7 @@ impl Trials<'_> {
             against: set.without.against().or_else(|| set.with.against()),
             made: (compared == Drawn::All).then_some(Experiment {
                 evidence,
-                takes_more: afresh
-                    .share_of_all()
-                    .is_some_and(|share| share.fails < share.of),
+                takes_more,
                 orders: set.orders,
                 begins: set.begins,
             }),
@@ -249,6 +248,7 @@ impl Trials<'_> {
             without: samples(without, false),
             orders,
             begins,
+            is_order: explanation.kind == BugKind::OrderViolation,
         })
     }
 

@@ -6,7 +6,9 @@ use std::{cell::OnceCell, collections::BTreeSet};
 use unsnarl_core::{
     Budget, Explanation,
     diagnosis::{Evidence, FailingShare, Shows},
-    explain::{Harmless, PartedSections, bears_out, bears_out_but, is_spurious_wakeup},
+    explain::{
+        Harmless, PartedSections, bears_out, bears_out_but, is_spurious_wakeup, meets_the_other_way,
+    },
 };
 use unsnarl_recorder::proposal::{ScheduleEnd, TrialError};
 use unsnarl_trace::{EventId, FailureMode, Outcome, Policy, Proposal, Run};
@@ -281,12 +283,6 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Failures of any kind among the runs that count, if there are enough of them.
-    pub fn share_of_all(&self) -> Option<FailingShare> {
-        let share = self.counted().share_of_all();
-        (share.of >= FEW).then_some(share)
-    }
-
     /// Counts only runs that have what is blamed nowhere, not even where runs that passed have it.
     pub fn without_any(&mut self) {
         self.passed = &[];
@@ -311,10 +307,13 @@ impl<'a> Samples<'a> {
         if self.care == Care::Follows {
             return Ok(Drawn::All);
         }
-        let more = self.many().clamp(FEW, 2 * SAMPLES);
-        let care = self.care;
+        let most = self.counted().of + self.many().clamp(FEW, SAMPLES);
+        let (care, fails) = (self.care, self.counted().all_fails);
+        let mut drawn = Drawn::All;
         self.is_from_the_start = true;
-        let drawn = self.take(self.counted().of + more, budget)?;
+        while drawn == Drawn::All && self.counted().of < most && self.counted().all_fails == fails {
+            drawn = self.take(self.counted().of + 1, budget)?;
+        }
         self.is_from_the_start = false;
         // Where nearly all of them have it elsewhere they say nothing.
         self.care = care;
@@ -322,6 +321,18 @@ impl<'a> Samples<'a> {
             Drawn::Over => Drawn::Over,
             _ => Drawn::All,
         })
+    }
+
+    /// Returns whether any of the first schedules passes, if they can be had at all.
+    pub fn may_pass(&mut self, budget: &Budget) -> Result<bool> {
+        for least in 1..=FEW {
+            let drawn = self.take(least, budget)?;
+            let counted = self.counted();
+            if drawn != Drawn::All || counted.all_fails < counted.of {
+                break;
+            }
+        }
+        Ok(self.counted().all_fails < self.counted().of)
     }
 
     /// Goes on until there are so many.
@@ -430,7 +441,8 @@ impl<'a> Samples<'a> {
     fn care_for(&self, run: &Run) -> Care {
         let harmless = || Harmless::of(self.explanation, self.passed.iter().copied());
         let harmless = self.harmless.get_or_init(harmless);
-        if bears_out_but(self.explanation, run, harmless) == Some(true) {
+        let has_it = bears_out_but(self.explanation, run, harmless) == Some(true);
+        if has_it || meets_the_other_way(self.explanation, run) {
             return Care::Follows;
         }
         let parted = || PartedSections::of(self.explanation, self.executor.run);
