@@ -174,6 +174,13 @@ impl<'c> StorySearch<'c> {
         self.best.as_ref().is_some_and(|best| best.is_usual)
     }
 
+    /// Some schedules fail without what is told.
+    fn has_exceptions(&self) -> bool {
+        self.best
+            .as_ref()
+            .is_some_and(|best| !best.is_exception_free())
+    }
+
     /// Nothing fails without what is told, but it is not enough by itself.
     fn is_part(&self) -> bool {
         let best = self.best.as_ref().map(|best| best.experiment.evidence);
@@ -280,7 +287,11 @@ impl<'c> StorySearch<'c> {
                 .best
                 .as_ref()
                 .is_some_and(|met| tried.ends_in_freed(met));
-            let is_no_guard = is_rare && !is_interrupted || is_freed;
+            let is_loose = self
+                .best
+                .as_ref()
+                .is_some_and(|met| tried.is_looser_than(met));
+            let is_no_guard = is_rare && !is_interrupted || is_freed || is_loose;
             if is_no_guard || !is_best || !evidence.tells() || evidence.without.fails > 0 {
                 self.pass_over(&guard, Some(&tried), trial.against);
             } else if let Some((known, other, against)) =
@@ -394,10 +405,11 @@ impl<'c> StorySearch<'c> {
             return Ok(());
         }
         // Where no comparison of runs suggests it, experiments have to be clear. What is told already stays, but may take
-        // more; it gives way where the comparison speaks against it.
+        // more; it gives way where the comparison speaks against it, or something fails without it.
         let is_clear: fn(&TriedStory) -> bool = match (engine.stands_alone(), self.tells()) {
             (true, _) => |_| true,
             (false, true) if self.is_usual() => TriedStory::is_spare,
+            (false, true) if self.has_exceptions() => TriedStory::is_needed,
             (false, true) => |_| false,
             (false, false) => TriedStory::is_settled,
         };

@@ -163,6 +163,11 @@ impl TriedStory {
             && other.spans_visits
     }
 
+    /// Does it take two visits of the same lines, where the other one is told of one?
+    pub fn is_looser_than(&self, other: &TriedStory) -> bool {
+        self.spans_visits && !other.spans_visits
+    }
+
     /// Returns whether it makes clearly less of a difference.
     pub fn is_rarer_than(&self, other: &TriedStory) -> bool {
         let less = other.experiment.evidence.effect() - self.experiment.evidence.effect();
@@ -191,16 +196,18 @@ impl TriedStory {
     }
 
     /// Returns whether nothing fails without it.
-    fn is_exception_free(&self) -> bool {
+    pub fn is_exception_free(&self) -> bool {
         self.experiment.evidence.without.fails == 0
+    }
+
+    /// Returns whether it is a cause without which nothing fails at all.
+    pub fn is_needed(&self) -> bool {
+        self.experiment.evidence.is_cause() && self.is_exception_free()
     }
 
     /// Does nothing at all fail without it, as seldom as it does without the other one? That may just come before what decides.
     fn is_more_needed_than(&self, other: &TriedStory) -> bool {
-        self.experiment.evidence.is_cause()
-            && self.is_exception_free()
-            && !other.is_exception_free()
-            && !self.is_symptom
+        self.is_needed() && !other.is_exception_free() && !self.is_symptom
     }
 
     /// Returns whether an interruption with fewer locations may be all that it takes.
