@@ -8,8 +8,8 @@ use super::{
     pointee::used_block,
     view::View,
 };
-use crate::claims::line;
 use crate::explanation::{BugKind, Explanation, Role};
+use crate::{claims::line, facts::ValueKind};
 use unsnarl_trace::{EventId, EventKind};
 
 /// Explains a use of a block after it was freed.
@@ -51,7 +51,9 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     }
     draft.step(free, "too early");
     if view.event(used).kind != EventKind::Failure {
-        draft.step(used, "after it was freed");
+        let seen = view.read_value(used).map(|seen| seen.kind);
+        let is_said = seen == Some(ValueKind::Freed) && view.event(used).kind.reads();
+        draft.step(used, if is_said { "" } else { "after it was freed" });
     }
     draft.mark(free, Role::Cause);
     draft.mark(used, Role::Interference);

@@ -457,7 +457,16 @@ impl<'a> View<'a> {
             let place = self.place(read);
             at(&place) == own && place.text != "}" && (!is_exit || is_told(read))
         };
-        if let Some(read) = read.filter(fails) {
+        // What the thread did on the line after the read is told: it went well.
+        let later = told.iter().rev().find(|known| {
+            let is_own = known.thread == step.thread && at(&known.place) == own;
+            is_own && read.is_some_and(|read| EventId(known.event) > read)
+        });
+        if let Some(known) = later {
+            step.effect = format!("{}, {ends}", known.effect);
+            step.value.clone_from(&known.value);
+            step.event = known.event;
+        } else if let Some(read) = read.filter(fails) {
             // The value of the pointer is uninformative.
             if self.summary.failure_kind == Some(FailureKind::DoubleFree) {
                 step.effect = format!("frees it again, {ends}");
