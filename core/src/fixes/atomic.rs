@@ -171,7 +171,8 @@ fn declared(
         })
     };
     let users: Vec<MutexUser<'_>> = first.iter().map(user).collect::<Result<_, EditRefusal>>()?;
-    let (mutex, changes) = declare(&users, data)?;
+    let is_known = |name: &str| files.parsed.values().any(|file| file.text().contains(name));
+    let (mutex, changes) = declare(&users, data, &is_known)?;
     let names = first.into_keys().cloned();
     Ok((mutex, names.zip(changes).collect()))
 }

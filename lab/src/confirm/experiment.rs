@@ -210,7 +210,7 @@ impl Trials<'_> {
         };
         let compared = compare(&mut set.with, &mut set.without, budget)?;
         let evidence = evidence(&set.with, &set.without);
-        let mut afresh = set.with.from_the_start();
+        let mut afresh = set.with.afresh();
         let is_cause = compared == Drawn::All && evidence.is_cause();
         let takes_more = is_cause && set.is_order && afresh.may_pass(budget)?;
         Ok(DrawnSchedules {

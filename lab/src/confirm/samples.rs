@@ -267,7 +267,7 @@ impl<'a> Samples<'a> {
     }
 
     /// Samples of the same kind, none of which is drawn yet, that keep nothing of the run.
-    pub fn from_the_start(&self) -> Samples<'a> {
+    pub fn afresh(&self) -> Samples<'a> {
         let ways = self.ways.iter();
         let ways = ways.map(|way| SampledOrder::following(way.proposal.clone()));
         let given = (self.choices, self.passed);

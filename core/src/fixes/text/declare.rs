@@ -19,18 +19,20 @@ pub struct MutexUser<'s> {
     pub line: u32,
 }
 
-/// Declares a mutex for the variable `data` in each of the files that use it; returns it with the changes of each.
+/// Declares a mutex for the variable `data` in each of the files that use it; returns it with the changes of each. Its name is
+/// one that no file of the program has: another file may define a variable for all.
 ///
 /// # Errors
 /// An error when there is no place for the declaration.
 pub fn declare(
     users: &[MutexUser<'_>],
     data: &str,
+    is_known: &dyn Fn(&str) -> bool,
 ) -> Result<(Mutex, Vec<Vec<Change>>), EditRefusal> {
     let styles: Vec<LockStyle> = users.iter().map(|user| style(user.source)).collect();
     let is_guard = styles.iter().all(|style| *style == LockStyle::Guard);
     let mutex = Mutex {
-        object: free_name(users, data),
+        object: free_name(data, is_known),
         style: match is_guard {
             true => LockStyle::Guard,
             false => LockStyle::Pthread,
@@ -130,8 +132,8 @@ pub fn style(source: &ParsedSource) -> LockStyle {
     }
 }
 
-/// A name for the mutex of `data` that none of the files has.
-fn free_name(users: &[MutexUser<'_>], data: &str) -> String {
+/// A name for the mutex of `data` that is not known yet.
+fn free_name(data: &str, is_known: &dyn Fn(&str) -> bool) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     // A heap block has no name of its own, but its members have; a function's static has its name after the
     // colons.
@@ -156,11 +158,7 @@ fn free_name(users: &[MutexUser<'_>], data: &str) -> String {
         format!("{base}_mutex"),
         format!("{base}_step_lock"),
     ];
-    let is_free = |name: &String| {
-        let mut users = users.iter();
-        users.all(|user| !user.source.text().contains(name.as_str()))
-    };
-    let free = names.into_iter().find(is_free);
+    let free = names.into_iter().find(|name| !is_known(name));
     free.unwrap_or_else(|| format!("unsnarl_{base}_lock"))
 }
 

@@ -812,7 +812,7 @@ fn shared_mutex(files: &[(&str, &str)]) -> String {
         line: text.lines().count() as u32,
     };
     let users: Vec<MutexUser<'_>> = parsed.iter().zip(files).map(user).collect();
-    match declare(&users, "words") {
+    match declare(&users, "words", &|_| false) {
         Ok((_, changes)) => {
             let all = files.iter().zip(&changes);
             let all =
@@ -894,7 +894,7 @@ fn a_header_is_parsed_in_the_language_that_fits() {
 fn new_mutexes() {
     let check = |file: &str, text: &str, expected: Expect| {
         let source = ParsedSource::parse(file, text).unwrap();
-        let (_, changes) = declare(&user(&source, 6), "words").unwrap();
+        let (_, changes) = declare(&user(&source, 6), "words", &|_| false).unwrap();
         expected.assert_eq(&edited(file, text, &changes[0]));
     };
     check(
@@ -933,7 +933,7 @@ fn new_mutexes() {
 fn a_new_mutex_in_a_header_is_the_same_in_all_sources() {
     let declared = |file: &str, text: &str| {
         let source = ParsedSource::parse(file, text).unwrap();
-        let declared = declare(&user(&source, 2), "words");
+        let declared = declare(&user(&source, 2), "words", &|_| false);
         declared.map(|(_, changes)| edited(file, text, &changes[0]))
     };
     let cpp = declared("a.hpp", "#include <mutex>\ninline int f() { return 1; }\n").unwrap();
@@ -1093,10 +1093,11 @@ fn a_new_mutex_is_named_after_its_data() {
     let check = |data: &str, expected: &str| {
         let text = "int x;\nvoid f(void)\n{\n    x++;\n}\n";
         let source = ParsedSource::parse("a.c", text).unwrap();
-        let (mutex, _) = declare(&user(&source, 4), data).unwrap();
+        let (mutex, _) = declare(&user(&source, 4), data, &|name| name == "taken_lock").unwrap();
         assert_eq!(mutex.object, expected, "{data}");
     };
     check("balance", "balance_lock");
+    check("taken", "taken_mutex");
     check("accounts[1].balance", "accounts_lock");
     check("main::machine.next", "machine_lock");
     check("heap(queue.c:12 by main #0).count_", "count_lock");
