@@ -1,6 +1,7 @@
 //! Wording of facts that explanations and hovers share: places, threads, variables, values.
 
 mod call;
+mod map_node;
 mod told;
 
 pub use told::{ToldValue, ValueKind, bits_in_words, old_value, value, value_at};
@@ -132,7 +133,8 @@ pub fn named(run: &Run, event: &Event) -> Option<String> {
         let fits = |name: &String| !is_inner || name.ends_with(']') || name.starts_with('*');
         return call::object(text, event.kind)
             .or_else(|| expression(text, path, event.kind.writes()).filter(fits))
-            .or_else(own);
+            .or_else(own)
+            .or_else(|| map_node::value_in_node(text, path, event.kind.writes()));
     }
     Some(
         own_part(without_offset(without_function(
