@@ -102,11 +102,12 @@ pub(super) fn taken(
     let lacking = kinds.filter(|(found, _)| !found.lacking.is_empty());
     let both = lacking.flat_map(|(found, lock)| {
         [true, false].map(|is_wide| {
-            held(case, seen, (&found, is_wide), &lock)
-                .map_err(|why| format!("taking `{}` where it is lacking: {why}", in_block(&lock)))
+            let held = held(case, seen, (&found, is_wide), &lock).transpose();
+            let in_words = |why| format!("taking `{}` where it is lacking: {why}", in_block(&lock));
+            held.map(|held| held.map_err(in_words))
         })
     });
-    both.collect()
+    both.flatten().collect()
 }
 
 /// Candidate families of locks: those held at accesses, most often first; else those beside the data.
@@ -305,13 +306,13 @@ fn neighbour(
 }
 
 /// Holds the lock from, or up to, the critical section that the same function has, or over all that a function
-/// without one does with the data (`is_wide`), or around the accesses alone.
+/// without one does with the data (`is_wide`), or around the accesses alone. None where the text holds it there.
 fn held(
     case: &FixInput<'_>,
     seen: &RunEvidence,
     (found, is_wide): (&FamilyEvidence, bool),
     lock: &str,
-) -> Result<Fix, EditRefusal> {
+) -> Result<Option<Fix>, EditRefusal> {
     let mut places = Vec::new();
     let mut begins: BTreeMap<(String, String), u32> = BTreeMap::new();
     for lacking in &found.lacking {
@@ -351,12 +352,12 @@ fn held(
     }
     let mut fix = atomic::guarded(places, case.files, Some(&shown), &name)?;
     if fix.edits.is_empty() {
-        return Err("it is held over these lines already".to_owned());
+        return Ok(None);
     }
     fix.kind = FixKind::WidenSection;
     fix.lock = Some(shown);
     fix.assumes.extend(atomic::assumed(seen));
-    Ok(fix)
+    Ok(Some(fix))
 }
 
 /// Extends lines to all statements of their function that use the data of the lock, as far as one block has them.

@@ -412,6 +412,7 @@ impl<'a> SectionWalk<'a> {
 
     fn within(&mut self, row: EventId, event: &Event, hit: Hit, key: Option<AccessIdentity>) {
         let is_own = self.own.contains(&event.location.0) && self.family.is_some();
+        let is_unwritten = self.is_unwritten(event.location);
         let Some(open) = self.open.get_mut(&event.thread.0) else {
             return;
         };
@@ -421,7 +422,7 @@ impl<'a> SectionWalk<'a> {
             open.data.insert(event.location.0);
         }
         let at = (self.run.meta.site(event.site).line, event.stack.0);
-        if open.at != at || event.kind.writes() {
+        if open.at != at || event.kind.writes() && !is_unwritten {
             (open.at, open.step) = (at, open.step + 1);
         }
         open.seen.extend(key.map(|key| (key, open.step)));
