@@ -2,6 +2,8 @@
 
 mod call;
 mod map_node;
+
+pub(crate) use map_node::value_in_node;
 mod told;
 
 pub use told::{ToldValue, ValueKind, bits_in_words, old_value, value, value_at};
@@ -134,7 +136,7 @@ pub fn named(run: &Run, event: &Event) -> Option<String> {
         return call::object(text, event.kind)
             .or_else(|| expression(text, path, event.kind.writes()).filter(fits))
             .or_else(own)
-            .or_else(|| map_node::value_in_node(text, path, event.kind.writes()));
+            .or_else(|| value_in_node(text, path, event.kind.writes()));
     }
     Some(
         own_part(without_offset(without_function(

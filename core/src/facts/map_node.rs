@@ -8,7 +8,7 @@ const VALUE: &str = ".second";
 
 /// The expression on a line that may name a value in a node of a map, or the part of one at `path`: `shown_[file].errors`, or
 /// `newest` where that is assigned, which can only be a reference.
-pub(super) fn value_in_node(text: &str, path: &str, writes: bool) -> Option<String> {
+pub(crate) fn value_in_node(text: &str, path: &str, writes: bool) -> Option<String> {
     let part = path.strip_prefix(VALUE)?;
     if !(part.is_empty() || part.starts_with(['.', '['])) {
         return None;

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     callers::parting,
     explanation::{BugKind, Explanation, Place, Role, SiteMark, Step},
-    facts::family,
+    facts::{family, value_in_node},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, EventKind, Location, Outcome, Run, ThreadId};
@@ -101,10 +101,7 @@ pub(super) fn wanted(case: &FixInput<'_>) -> Option<WantedLines> {
     };
     let mut places = vec![region];
     places.extend(interfering(explanation, run, &places));
-    let data = causes
-        .first()
-        .map_or("", |mark| Location::variable(&mark.location))
-        .to_owned();
+    let data = causes.first().map_or(String::new(), |mark| data_of(mark));
     let places = by_function(places).into_iter();
     Some(WantedLines {
         places: places.map(|place| all_rounds(case, place)).collect(),
@@ -287,6 +284,18 @@ fn half_done(case: &FixInput<'_>, causes: &[&SiteMark]) -> Option<FunctionLines>
         last: at.line.max(line),
         ..FunctionLines::of(&at)
     })
+}
+
+/// Name of what a mark is about, as its line has it where that is a value of a map.
+fn data_of(mark: &SiteMark) -> String {
+    let of_map = match Location::of(&mark.location) {
+        Location::Heap { path, .. } => {
+            let writes = mark.access != EventKind::Read.name();
+            value_in_node(&mark.place.text, path, writes)
+        }
+        _ => None,
+    };
+    of_map.unwrap_or_else(|| Location::variable(&mark.location).to_owned())
 }
 
 /// The line that stores, or calls a function that does, and the line of the same function that sets the late data, or calls

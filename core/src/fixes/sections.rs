@@ -119,6 +119,8 @@ struct Hit {
     again: Option<u32>,
     /// `true` if it is in a statement that the edit removes.
     is_removed: bool,
+    /// `true` if it is in a function that the region calls.
+    is_called: bool,
 }
 
 /// Position of a step relative to the regions.
@@ -149,6 +151,8 @@ struct OpenSection {
     is_shared: bool,
     /// Accesses of this iteration, with the last step of each.
     seen: BTreeMap<AccessIdentity, u32>,
+    /// The first of them.
+    first: Option<AccessIdentity>,
     /// Number of the step: it is another one at another line or call, and after a write.
     step: u32,
     /// Line and call of the last access.
@@ -252,6 +256,7 @@ impl<'a> SectionWalk<'a> {
                         depth,
                         again: None,
                         is_removed,
+                        is_called: depth < own,
                     });
                 }
             }
@@ -314,7 +319,11 @@ impl<'a> SectionWalk<'a> {
         // If the lines begin with the lock, an iteration begins there.
         let begins_anywhere = region.is_some_and(|region| !region.opens);
         let is_once = begins_anywhere && part.is_some_and(|part| !part.is_loop);
-        let comes_again = key.is_some_and(|key| self.comes_again(open, key));
+        // A function that is called has loops of its own: only where the first of all comes again is it called again.
+        let is_countable = |key: &AccessIdentity| !hit.is_called || open.first == Some(*key);
+        let comes_again = key
+            .filter(is_countable)
+            .is_some_and(|key| self.comes_again(open, key));
         hit.part < open.hit.part
             || hit.part == open.hit.part
                 && hit.part == open.from
@@ -378,6 +387,7 @@ impl<'a> SectionWalk<'a> {
                 nested: 0,
                 is_shared: false,
                 seen: BTreeMap::new(),
+                first: None,
                 step: 0,
                 at: (0, 0),
                 data: BTreeSet::new(),
@@ -426,6 +436,7 @@ impl<'a> SectionWalk<'a> {
             (open.at, open.step) = (at, open.step + 1);
         }
         open.seen.extend(key.map(|key| (key, open.step)));
+        open.first = open.first.or(key);
         if let Some(line) = hit.again.filter(|_| !self.is_recursive) {
             self.found.again.get_or_insert(Again::Taken { line });
         }

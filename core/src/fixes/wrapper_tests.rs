@@ -78,6 +78,16 @@ fn each_round_of_a_loop_is_a_section() {
     let library =
         "main.1 R x @10 f\nmain.1 R p @11\nmain.1 R p @11\nmain.1 R p @11\nmain.1 W x @12\n";
     assert_eq!(sections(&fix(None, false), &run(library)).spans.len(), 1);
+    // A function that is called goes round by itself.
+    let round = "main.1 R p via=11@f @30 g\nmain.1 W q via=11@f @31 g\n".repeat(3);
+    let called = format!("main.1 R x via=11@f @29 g\n{round}main.1 W x @12 f\n");
+    assert_eq!(sections(&fix(None, false), &run(&called)).spans.len(), 1);
+    assert_eq!(
+        sections(&fix(None, false), &run(&called.repeat(2)))
+            .spans
+            .len(),
+        2
+    );
     // What one step reads twice is no round, and no more is a slot that a compiler uses twice.
     let again = "main.1 R x @10 f\nmain.1 R x @10 f\nmain.1 W x @12\n";
     assert_eq!(sections(&fix(None, false), &run(again)).spans.len(), 1);
