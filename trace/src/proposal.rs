@@ -415,6 +415,24 @@ mod tests {
     ";
 
     #[test]
+    fn updates_in_vain_do_not_count_for_one_that_changes_the_value() {
+        let spins = "
+            main.1 rmw word 1->1 @5 take
+            main.1 rmw word 1->1 @5 take
+            main.1 rmw word 0->1 @5 take
+            main.1 rmw word 1->1 @5 take
+        ";
+        let run = script::parse(spins).unwrap();
+        let of = |row| {
+            let wanted = Proposal::of_events(&run, &[EventId(row)]).events.remove(0);
+            (wanted.changes, wanted.nth)
+        };
+        assert_eq!(of(2), (true, 1));
+        assert_eq!(of(1), (false, 2));
+        assert_eq!(of(3), (false, 4));
+    }
+
+    #[test]
     fn what_no_line_of_the_user_leads_to_is_the_nth_of_its_kind() {
         let run = script::parse(TASK).unwrap();
         let all: Vec<EventId> = (0..4).map(EventId).collect();

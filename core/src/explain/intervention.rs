@@ -245,6 +245,26 @@ mod tests {
         assert_eq!(without, [[20, 29], [30, 9]]);
     }
 
+    /// The thread that is interrupted keeps another lock all the time: it is held where it takes the inner one.
+    #[test]
+    fn threads_with_an_outer_lock_are_held_where_they_take_the_inner_one() {
+        let outer = |text: &str| {
+            let begun = text.replacen(
+                "main.1 lock m @9",
+                "main.1 lock list @8 withdraw\nmain.1 lock m @9",
+                1,
+            );
+            begun.replacen(
+                "main.1 unlock m @21",
+                "main.1 unlock m @21\nmain.1 unlock list @22",
+                1,
+            )
+        };
+        let fine = outer(FINE);
+        let (with, _) = lines(&[fine.as_str(); 6], &outer(LOST));
+        assert_eq!(with, [10, 29, 30, 19]);
+    }
+
     #[test]
     fn the_later_of_two_accesses_comes_first() {
         let early = "main fork main.1 @1\nmain W p =0 @7\nmain.1 R p =0 @20 use\nmain.1 fails @20";

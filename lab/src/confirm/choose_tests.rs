@@ -413,6 +413,32 @@ fn without_the_cause_nothing_fails() {
 }
 
 #[test]
+fn what_something_fails_without_gives_way_to_what_is_needed() {
+    let (told, _) = chosen(&[(HITS, 30, 2), (DONE, 30, 0)], &[]);
+    assert!(told.headline.contains(DONE), "{}", told.headline);
+    let (told, _) = chosen(&[(HITS, 30, 0), (DONE, 30, 0)], &[]);
+    assert!(told.headline.contains(HITS), "{}", told.headline);
+}
+
+#[test]
+fn an_order_that_takes_more_is_not_final() {
+    let run = failing_run();
+    let tried = |kind, takes_more| {
+        let mut story = story(DONE);
+        story.kind = kind;
+        let outcomes = [(DONE, 30, 0)];
+        let given = GivenOutcomes::of(&run, &outcomes);
+        let trial = given.experiment(&story, &Budget::unlimited());
+        let made = trial.expect("an outcome").made.expect("orders");
+        let made = Experiment { takes_more, ..made };
+        TriedStory::new(made, &story, &run, &Decision::default()).is_final()
+    };
+    assert!(tried(BugKind::OrderViolation, false));
+    assert!(!tried(BugKind::OrderViolation, true));
+    assert!(tried(BugKind::AtomicityViolation, true));
+}
+
+#[test]
 fn what_makes_no_difference_is_possible_at_most() {
     let (told, _) = chosen(&[(HITS, 10, 12)], &[]);
     assert!(told.headline.contains(HITS), "{}", told.headline);

@@ -205,7 +205,7 @@ impl TriedStory {
         self.experiment.evidence.is_cause() && self.is_exception_free()
     }
 
-    /// Does nothing at all fail without it, as seldom as it does without the other one? That may just come before what decides.
+    /// Does nothing at all fail without it, but something without the other one? That may just come near what decides.
     fn is_more_needed_than(&self, other: &TriedStory) -> bool {
         self.is_needed() && !other.is_exception_free() && !self.is_symptom
     }
