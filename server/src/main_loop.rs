@@ -62,6 +62,7 @@ pub fn run(
         search: RunSearch::new(finder),
         outgoing,
         published: BTreeMap::new(),
+        opened: BTreeSet::new(),
         named: BTreeMap::new(),
         stale: 0,
         working: false,
@@ -98,6 +99,8 @@ struct MainLoop {
     outgoing: UnboundedSender<Outgoing>,
     /// Marks that the client shows now.
     published: BTreeMap<PathBuf, FileMarks>,
+    /// Files that were opened so far.
+    opened: BTreeSet<PathBuf>,
     /// Broken run files and unreadable folders that were reported to the user, by workspace folder.
     named: BTreeMap<PathBuf, BTreeMap<PathBuf, String>>,
     /// Number of marks that could not be followed at the last report.

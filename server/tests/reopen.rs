@@ -94,6 +94,29 @@ async fn what_was_found_is_shown_again_before_runs_are_read() {
     }
 }
 
+/// An editor that reads a file again closes and opens it, and has dropped its marks.
+#[tokio::test]
+async fn a_file_that_is_opened_again_gets_its_marks_again() {
+    let workspace = BankWorkspace::new();
+    workspace.land_failing("failed-random-1");
+    workspace.land_passing("passed-random-2");
+    let source = workspace.source();
+    let text = fs::read_to_string(&source).unwrap();
+    let mut client = Client::start(&workspace.path()).await;
+    client.open(&source, &text).await;
+    client.status(|status| status["quiescent"] == true).await;
+    let mut shown = client.diagnostics(&source).await;
+    while let Some(later) = client.last_diagnostics(&source) {
+        shown = later;
+    }
+    assert!(!shown.is_empty());
+    let closed = json!({"textDocument": {"uri": uri(&source)}});
+    client.notify("textDocument/didClose", closed).await;
+    client.open(&source, &text).await;
+    assert_eq!(client.diagnostics(&source).await.len(), shown.len());
+    client.shutdown().await;
+}
+
 #[tokio::test]
 async fn the_oldest_runs_are_left_out_when_there_is_no_room() {
     let workspace = BankWorkspace::new();

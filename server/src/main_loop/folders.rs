@@ -4,6 +4,7 @@ use super::MainLoop;
 use crate::{
     event::DocumentEvent,
     host::StateChange,
+    marks::FileMarks,
     outgoing::Outgoing,
     places::{Places, SearchScope},
 };
@@ -38,7 +39,14 @@ impl MainLoop {
     /// Takes over an event about a document; where it was opened runs may have been recorded.
     pub(super) fn change_document(&mut self, event: DocumentEvent) {
         let opened = match &event {
-            DocumentEvent::Opened { path, .. } => path.parent().map(Path::to_owned),
+            DocumentEvent::Opened { path, .. } => {
+                // Editors drop the marks of a file that they read again.
+                let is_again = !self.opened.insert(path.clone());
+                if let Some(marks) = self.published.get_mut(path).filter(|_| is_again) {
+                    *marks = FileMarks::default();
+                }
+                path.parent().map(Path::to_owned)
+            }
             _ => None,
         };
         self.host.apply(StateChange::Document(event));
