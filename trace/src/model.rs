@@ -172,10 +172,24 @@ impl Event {
         }
     }
 
-    /// Returns whether it is an atomic update that changes the value, as far as its whole value is known.
+    /// Returns whether it is an atomic update that changes the value, as far as the whole value is known and no address.
     pub fn is_changing_update(&self) -> bool {
-        let is_known = self.kind == EventKind::Rmw && self.size <= 8 && self.old.is_some();
-        is_known && self.value != self.old.map(Value::Bits)
+        self.bits_of_update().is_some_and(|(old, new)| old != new)
+    }
+
+    /// Returns whether it is an atomic update that leaves the value as it was, as far as that is known.
+    pub fn is_update_in_vain(&self) -> bool {
+        self.bits_of_update().is_some_and(|(old, new)| old == new)
+    }
+
+    /// What an atomic update found and what it left.
+    fn bits_of_update(&self) -> Option<(u64, u64)> {
+        match self.value {
+            Some(Value::Bits(new)) if self.kind == EventKind::Rmw && self.size <= 8 => {
+                Some((self.old?, new))
+            }
+            _ => None,
+        }
     }
 
     /// The memory order, for atomic accesses and fences.

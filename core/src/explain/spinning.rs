@@ -5,7 +5,7 @@ use super::{
     view::View,
     waiting::{Keeper, Keeps, WaitingThread, holder},
 };
-use unsnarl_trace::{EventId, EventKind, ThreadId, Value, raw::WaitsFor};
+use unsnarl_trace::{EventId, EventKind, ThreadId, raw::WaitsFor};
 
 /// Looks at one variable by which a thread is known to go round: a loop that ends soon has fewer.
 const LOOKS: usize = 64;
@@ -68,7 +68,7 @@ fn setter(view: &View, look: EventId) -> Option<Keeper> {
         .before(view.event(look).location, look);
     let changes = |row: &EventId| {
         let event = view.event(*row);
-        event.kind.writes() && (event.old.is_none() || event.value != event.old.map(Value::Bits))
+        event.kind.writes() && !event.is_update_in_vain()
     };
     let write = before.iter().rev().copied().find(changes)?;
     let keeper = Keeper {

@@ -5,7 +5,7 @@ use super::{
     spin_locks::spin_locks,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, Value};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
 /// A critical section: the events of one thread between acquiring and releasing a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -175,22 +175,15 @@ impl LockPass<'_> {
     fn spin(&mut self, row: EventId) {
         let event = self.run.events.event(row);
         let (thread, lock) = (event.thread.0, event.location.0);
-        let is_vain = event.old.is_none() || event.value == event.old.map(Value::Bits);
+        let is_open = self.open.get(&lock).is_some_and(|open| !open.is_empty());
         match event.kind {
             _ if !self.locks.spins.contains(&lock) => {}
-            EventKind::Rmw if is_vain => self.note_order(row.0, thread, lock),
+            EventKind::Rmw if event.is_update_in_vain() => self.note_order(row.0, thread, lock),
             EventKind::Rmw => self.take(row.0, thread, lock, false),
-            kind if kind.writes() && self.holds(thread, lock) => self.give(row.0, thread, lock),
+            // The first value of the word is stored before anybody takes the lock.
+            kind if kind.writes() && is_open => self.give(row.0, thread, lock),
             _ => {}
         }
-    }
-
-    fn holds(&self, thread: u16, lock: u32) -> bool {
-        let mut open = self.open.get(&lock).into_iter().flatten();
-        open.any(|&(section, _)| {
-            let section = self.locks.sections.get(section as usize);
-            section.is_some_and(|section| section.thread.0 == thread)
-        })
     }
 
     fn tell(&mut self, row: u32, kind: AnomalyKind) {

@@ -2,7 +2,9 @@
 //! and that the same thread sets back.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{Event, EventKind, LocationId, Run, ThreadId, Value, model::flags};
+use unsnarl_trace::{
+    Event, EventId, EventKind, LocationId, Run, ThreadId, Value, kinds::EventRole, model::flags,
+};
 
 /// Use of a word so far.
 #[derive(Default)]
@@ -28,10 +30,15 @@ pub(super) fn spin_locks(run: &Run) -> FxHashSet<u32> {
         words: FxHashMap::default(),
         asks: FxHashMap::default(),
     };
-    for (_, event) in run.events.iter() {
-        pass.go_on(&event);
-        if event.kind.is_access() && updated.contains(&event.location.0) {
-            pass.step(&event);
+    let (kinds, locations) = (run.events.kinds(), run.events.locations());
+    for (row, (kind, location)) in kinds.iter().zip(locations).enumerate() {
+        let is_of_word = *kind <= EventKind::Rmw as u8 && updated.contains(location);
+        if is_of_word || !pass.asks.is_empty() {
+            let event = run.events.event(EventId(row as u32));
+            pass.go_on(&event);
+            if is_of_word {
+                pass.step(&event);
+            }
         }
     }
     let words = pass.words.into_iter();
@@ -58,16 +65,12 @@ impl WordPass {
     /// operands of an atomic operation may lie there, and the time to wait.
     fn go_on(&mut self, event: &Event) {
         let is_own = event.flags & flags::OWN_STACK != 0;
-        let is_idle = is_own
-            || matches!(
-                event.kind,
-                EventKind::Read
-                    | EventKind::AtomicRead
-                    | EventKind::Fence
-                    | EventKind::Branch
-                    | EventKind::Yield
-                    | EventKind::Blocked
-            );
+        let is_idle = match event.kind.role() {
+            EventRole::Access => is_own || !event.kind.writes(),
+            EventRole::Fence | EventRole::GiveWay => true,
+            EventRole::Local => event.kind != EventKind::Failure,
+            _ => false,
+        };
         let asks = self.asks.get(&event.thread).copied();
         if let Some(word) = asks.filter(|word| !is_idle && *word != event.location) {
             self.asks.remove(&event.thread);
@@ -77,13 +80,7 @@ impl WordPass {
 
     fn step(&mut self, event: &Event) {
         let word = self.words.entry(event.location).or_default();
-        let new = match event.value {
-            Some(Value::Bits(bits)) => Some(bits),
-            _ => None,
-        };
-        let is_update = event.kind == EventKind::Rmw;
-        let is_vain = is_update && new == event.old;
-        if !event.kind.writes() || is_vain {
+        if !event.kind.writes() || event.is_update_in_vain() {
             word.otherwise |= word.holder == Some(event.thread);
             if let Some(other) = self.asks.insert(event.thread, event.location)
                 && other != event.location
@@ -93,9 +90,10 @@ impl WordPass {
             return;
         }
         self.asks.remove(&event.thread);
-        match is_update {
-            true => word.take(event.thread, event.old),
-            false => word.store(event.thread, new),
+        match (event.kind, event.value) {
+            (EventKind::Rmw, _) => word.take(event.thread, event.old),
+            (_, Some(Value::Bits(bits))) => word.store(event.thread, Some(bits)),
+            _ => word.store(event.thread, None),
         }
     }
 }
