@@ -2,10 +2,9 @@
 
 mod call;
 mod map_node;
-
-pub(crate) use map_node::value_in_node;
 mod told;
 
+pub(crate) use map_node::value_in_node;
 pub use told::{ToldValue, ValueKind, bits_in_words, old_value, value, value_at};
 
 use crate::explanation::Place;

@@ -3,11 +3,7 @@
 //! that another thread interrupted; the accesses that met are what came of that.
 
 use super::{
-    Proposers, atomicity,
-    implied::follows,
-    multi_variable,
-    proposers::{blames_spin_lock, name_orders},
-    turned::blamed,
+    Proposers, atomicity, implied::follows, multi_variable, proposers::name_orders, turned::blamed,
     view::View,
 };
 use crate::{
@@ -38,8 +34,7 @@ pub fn guarding(proposers: &Proposers<'_>, explanation: &Explanation) -> Vec<Exp
     for (_, story) in stories {
         let mut one = story.write(&view);
         let is_known = told.iter().any(|known| known.blames_as(&one));
-        let is_lock = blames_spin_lock(&view, &one);
-        if told.len() >= MOST || is_known || is_lock || !met.is_let_in_by(&view, &story, &one) {
+        if told.len() >= MOST || is_known || !met.is_let_in_by(&view, &story, &one) {
             continue;
         }
         one.certainty = Certainty::Possible;

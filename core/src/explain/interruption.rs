@@ -27,9 +27,15 @@ pub(super) struct Interruption<'a> {
     is_half: bool,
 }
 
-/// Accesses of another thread since the first one, by their number among those that come between. In a loop the same line
-/// accesses several elements, and each of them may be the variable.
-type Interrupting = FxHashSet<(usize, LocationId)>;
+/// Accesses of another thread since the first one. In a loop the same line accesses several elements, and each of them may be
+/// the variable.
+#[derive(Default)]
+struct Interrupting {
+    /// By their number among those that come between.
+    done: FxHashSet<(usize, LocationId)>,
+    /// Variables of which all accesses were done on some location.
+    whole: FxHashSet<usize>,
+}
 
 /// The last first access of a thread. What it saw may be used several times, as the length of a list in a loop. Of a variable
 /// that is read in several parts, such as a string, it is the one of the first part.
@@ -214,7 +220,11 @@ impl<'a> Interruption<'a> {
             .filter(|(thread, _)| **thread != event.thread)
         {
             let by = step.others.entry(event.thread).or_default();
-            by.extend(at.iter().map(|at| (*at, location)));
+            by.done.extend(at.iter().map(|at| (*at, location)));
+            let accesses = at.iter().filter_map(|at| self.between.get(*at));
+            let variables = accesses.map(|access| access.variable);
+            let whole = variables.filter(|variable| self.is_done(*variable, location, &by.done));
+            by.whole.extend(whole);
             is_whole |= self.is_whole(step.location, None, by);
         }
         is_whole
@@ -229,19 +239,30 @@ impl<'a> Interruption<'a> {
     /// Returns whether each variable has a location on which all of its accesses were done: that of the first access and that
     /// of the second one, where they are of it.
     fn is_whole(&self, first: LocationId, second: Option<LocationId>, by: &Interrupting) -> bool {
-        let is_done = |variable: usize, location: LocationId| {
-            let own = self.between.iter().enumerate();
-            let mut own = own.filter(|(_, access)| access.variable == variable);
-            let is_second = variable == self.second.variable;
-            (variable != self.first.variable || location == first)
-                && second.is_none_or(|second| !is_second || location == second)
-                && own.all(|(at, _)| by.contains(&(at, location)))
-        };
-        let mut all = self.between.iter().enumerate();
-        all.all(|(at, access)| {
-            let mut done = by.iter().filter(|(done, _)| *done == at);
-            done.any(|(_, location)| is_done(access.variable, *location))
+        self.between.iter().all(|access| {
+            let variable = access.variable;
+            let of_first = (variable == self.first.variable).then_some(first);
+            let of_second = second.filter(|_| variable == self.second.variable);
+            match of_first.or(of_second) {
+                Some(location) => {
+                    of_second.is_none_or(|second| second == location)
+                        && self.is_done(variable, location, &by.done)
+                }
+                None => by.whole.contains(&variable),
+            }
         })
+    }
+
+    /// Returns whether all accesses of a variable that come between were done on a location.
+    fn is_done(
+        &self,
+        variable: usize,
+        location: LocationId,
+        done: &FxHashSet<(usize, LocationId)>,
+    ) -> bool {
+        let own = self.between.iter().enumerate();
+        let mut own = own.filter(|(_, access)| access.variable == variable);
+        own.all(|(at, _)| done.contains(&(at, location)))
     }
 }
 

@@ -202,7 +202,7 @@ fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
 /// The row at which a thread is held that is to execute `row` only after `other`: the acquisition of the first lock
 /// under which it does that, of those that it did not hold before `other` in the failing run.
 fn held_after(run: &Run, other: EventId, row: EventId) -> Option<EventId> {
-    let mut held = held(run, row)?;
+    let mut held = held(run, row)?.into_iter();
     Some(held.find(|from| *from > other).unwrap_or(row))
 }
 

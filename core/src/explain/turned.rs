@@ -5,7 +5,7 @@ use super::{begins, spurious::is_spurious_wakeup};
 use crate::{
     explanation::{Absent, BugKind, Explanation, Role, SiteMark, Step},
     facts::{self, short},
-    orders::{Locks, Section, other_thread},
+    orders::{Locks, other_thread},
 };
 use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
@@ -261,21 +261,21 @@ fn held_back(run: &Run, from: EventId, until: impl Fn(EventId) -> bool) -> Optio
 /// The row at which the thread acquired the outermost lock that it holds at a row; the row itself where it
 /// holds none.
 pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
-    Some(held(run, at)?.next().unwrap_or(at))
+    Some(held(run, at)?.first().copied().unwrap_or(at))
 }
 
-/// The rows at which the thread of a row acquired the locks that it holds there, in order. Linear in the run.
-pub(super) fn held(run: &Run, at: EventId) -> Option<impl Iterator<Item = EventId>> {
+/// The rows at which the thread of a row acquired the locks that it holds when it comes there, the outermost first. Linear in
+/// the run.
+pub(super) fn held(run: &Run, at: EventId) -> Option<Vec<EventId>> {
     let thread = thread(run, at)?;
     let locks = Locks::new(run, &mut Vec::new());
-    let is_held = |section: &&Section| {
-        section.thread == thread
-            && section.acquired < at
-            && section.released.is_none_or(|released| released >= at)
-    };
-    let held = locks.sections().iter().filter(is_held);
-    let rows: Vec<EventId> = held.map(|section| section.acquired).collect();
-    Some(rows.into_iter())
+    let before = at.0.checked_sub(1).map(EventId);
+    let held = before
+        .into_iter()
+        .flat_map(|before| locks.held_at(thread, before));
+    let mut rows: Vec<EventId> = held.map(|section| section.acquired).collect();
+    rows.reverse();
+    Some(rows)
 }
 
 pub(super) fn thread(run: &Run, row: EventId) -> Option<ThreadId> {

@@ -13,13 +13,16 @@ pub(crate) fn value_in_node(text: &str, path: &str, writes: bool) -> Option<Stri
     if !(part.is_empty() || part.starts_with(['.', '['])) {
         return None;
     }
-    let candidates = candidates(text);
-    let mut elements = candidates.iter().filter(|(expression, end)| {
-        expression.ends_with([']', ')']) && is_assigned(text, *end) == writes
-    });
-    match (elements.next(), elements.next()) {
-        (Some((element, _)), None) => Some(format!("{element}{part}")),
-        (None, _) if writes => Some(format!("{}{part}", assigned_word(text)?)),
+    let mut elements = candidates(text);
+    elements.retain(|(expression, _)| expression.ends_with([']', ')']));
+    if writes && elements.is_empty() {
+        return Some(format!("{}{part}", assigned_word(text)?));
+    }
+    // The only element may be a new one, which is set before it is read.
+    let is_only = elements.len() == 1;
+    elements.retain(|(_, end)| is_assigned(text, *end) == writes || writes && is_only);
+    match elements.as_slice() {
+        [(element, _)] => Some(format!("{element}{part}")),
         _ => None,
     }
 }
@@ -64,6 +67,8 @@ mod tests {
             Some("counts[key]"),
         );
         check("int n = newest;", ".second", true, None);
+        check("n = counts[key];", ".second", true, Some("counts[key]"));
+        check("n = a[i] + b[j];", ".second", true, None);
         check("use(a[i], b[j]);", ".second", false, None);
         check("shown_[file] = d;", ".seconds", true, None);
         check("shown_[file] = d;", ".first", true, None);

@@ -220,19 +220,14 @@ fn is_past(view: &View, story: &Story) -> bool {
     view.is_past(last)
 }
 
-/// Returns whether a story is about the word of a lock of the program's own.
+/// Returns whether a story is about the word of a lock of the program's own. Only pairs that are compared with those of other
+/// runs have such words: for this run they are no shared data.
 fn is_of_spin_lock(view: &View, story: &Story) -> bool {
-    let rows = match story {
-        Story::Atomicity(triple) => vec![triple.first, triple.remote, triple.second],
-        Story::MultiVariable(CoupledPairs { first, second }) => {
-            vec![first.head, first.tail, second.head, second.tail]
-        }
-        Story::Order { early, late } => vec![*early, *late],
-        Story::Missing { reader, .. } => vec![*reader],
-        Story::Unchecked { check, .. } => vec![*check],
-        _ => Vec::new(),
-    };
-    rows.into_iter().any(|row| view.is_of_spin_lock(row))
+    match story {
+        Story::Order { late, .. } => view.is_of_spin_lock(*late),
+        Story::Missing { reader, .. } => view.is_of_spin_lock(*reader),
+        _ => false,
+    }
 }
 
 /// Returns whether most passing runs have it, out of enough runs to tell.

@@ -298,7 +298,7 @@ impl Proposals<'_> {
 
 /// Returns whether an explanation takes the word of a lock of the program's own for data: that it was changed says only which
 /// sections came first.
-pub(super) fn blames_spin_lock(view: &View<'_>, explanation: &Explanation) -> bool {
+fn blames_spin_lock(view: &View<'_>, explanation: &Explanation) -> bool {
     let blamed = blamed(explanation);
     blamed.iter().any(|one| view.is_of_spin_lock(one.row))
 }
