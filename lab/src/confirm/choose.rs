@@ -278,20 +278,12 @@ impl<'c> StorySearch<'c> {
             let tried = TriedStory::new(made, &guard, self.trials.run(), self.decision);
             let known = cause.as_ref().map(|(known, ..)| known);
             let is_best = known.is_none_or(|known| tried.decides_before(known));
-            let is_rare = self
-                .best
-                .as_ref()
-                .is_some_and(|met| tried.is_rarer_than(met));
             let evidence = tried.experiment.evidence;
-            let is_freed = self
-                .best
-                .as_ref()
-                .is_some_and(|met| tried.ends_in_freed(met));
-            let is_loose = self
-                .best
-                .as_ref()
-                .is_some_and(|met| tried.is_looser_than(met));
-            let is_no_guard = is_rare && !is_interrupted || is_freed || is_loose;
+            let is_no_guard = self.best.as_ref().is_some_and(|met| {
+                tried.is_rarer_than(met) && !is_interrupted
+                    || tried.ends_in_freed(met)
+                    || tried.is_looser_than(met)
+            });
             if is_no_guard || !is_best || !evidence.tells() || evidence.without.fails > 0 {
                 self.pass_over(&guard, Some(&tried), trial.against);
             } else if let Some((known, other, against)) =

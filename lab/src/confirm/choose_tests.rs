@@ -312,16 +312,21 @@ fn a_second_variable_has_to_make_a_difference() {
     assert!(told.headline.contains(BOTH), "{}", told.headline);
 }
 
+/// The experiment on `done`, of which so many schedules with it and without it fail.
+fn made(run: &Run, with: u32, without: u32) -> Experiment {
+    let outcomes = [(DONE, with, without)];
+    let given = GivenOutcomes::of(run, &outcomes);
+    let trial = given.experiment(&story(DONE), &Budget::unlimited());
+    trial.expect("an outcome").made.expect("orders")
+}
+
 /// An order that holds the failing read fails with all schedules: the interruption before it is told, if nothing fails without
 /// it and most schedules fail with it.
 #[test]
 fn an_interruption_comes_before_the_order_that_it_leads_to() {
     let run = failing_run();
     let tried = |told: &Explanation, complete: u32, (with, without): (u32, u32)| {
-        let outcomes = [(DONE, with, without)];
-        let given = GivenOutcomes::of(&run, &outcomes);
-        let trial = given.experiment(&story(DONE), &Budget::unlimited());
-        let made = trial.expect("an outcome").made.expect("orders");
+        let made = made(&run, with, without);
         let orders = Intervention {
             complete: EventId(complete),
             ..made.orders
@@ -352,12 +357,9 @@ fn an_interruption_comes_before_the_order_that_it_leads_to() {
 fn an_interruption_within_the_steps_of_another_one_is_told() {
     let run = failing_run();
     let tried = |about: &str, begins: u32, calls: usize, outcome: (u32, u32)| {
-        let outcomes = [(DONE, outcome.0, outcome.1)];
-        let given = GivenOutcomes::of(&run, &outcomes);
-        let trial = given.experiment(&story(DONE), &Budget::unlimited());
         let made = Experiment {
             begins: EventId(begins),
-            ..trial.expect("an outcome").made.expect("orders")
+            ..made(&run, outcome.0, outcome.1)
         };
         let mut tried = TriedStory::new(made, &story(about), &run, &Decision::default());
         tried.calls = Some(calls);
@@ -380,10 +382,7 @@ fn an_interruption_within_the_steps_of_another_one_is_told() {
 fn an_interruption_that_is_over_before_another_one_begins_is_told() {
     let run = failing_run();
     let tried = |(begins, complete): (u32, u32), with: u32| {
-        let outcomes = [(DONE, with, 0)];
-        let given = GivenOutcomes::of(&run, &outcomes);
-        let trial = given.experiment(&story(DONE), &Budget::unlimited());
-        let made = trial.expect("an outcome").made.expect("orders");
+        let made = made(&run, with, 0);
         let made = Experiment {
             begins: EventId(begins),
             orders: Intervention {
@@ -426,11 +425,10 @@ fn an_order_that_takes_more_is_not_final() {
     let tried = |kind, takes_more| {
         let mut story = story(DONE);
         story.kind = kind;
-        let outcomes = [(DONE, 30, 0)];
-        let given = GivenOutcomes::of(&run, &outcomes);
-        let trial = given.experiment(&story, &Budget::unlimited());
-        let made = trial.expect("an outcome").made.expect("orders");
-        let made = Experiment { takes_more, ..made };
+        let made = Experiment {
+            takes_more,
+            ..made(&run, 30, 0)
+        };
         TriedStory::new(made, &story, &run, &Decision::default()).is_final()
     };
     assert!(tried(BugKind::OrderViolation, false));
