@@ -182,7 +182,7 @@ impl Event {
         self.bits_of_update().is_some_and(|(old, new)| old == new)
     }
 
-    /// What an atomic update found and what it left.
+    /// The value that an atomic update found, and the one that it left.
     fn bits_of_update(&self) -> Option<(u64, u64)> {
         match self.value {
             Some(Value::Bits(new)) if self.kind == EventKind::Rmw && self.size <= 8 => {
