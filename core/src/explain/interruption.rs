@@ -4,10 +4,10 @@
 use super::turned::{Blamed, blamed, half};
 use crate::{
     explanation::{BugKind, Explanation, Role, Step},
-    facts::own_part,
+    facts::{kin, own_part},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{Event, LocationId, Run, ThreadId, model::flags};
+use unsnarl_trace::{Event, LocationId, Run, ThreadId};
 
 /// An access by its line and kind. Accesses of one variable have one number: in a run they are of one location.
 struct InterruptedAccess<'a> {
@@ -37,50 +37,54 @@ struct Interrupting {
     whole: FxHashSet<usize>,
 }
 
-/// The last first access of a thread. What it saw may be used several times, as the length of a list in a loop. Of a variable
-/// that is read in several parts, such as a string, it is the one of the first part.
+/// The last first access of a thread to one of the variables that its line has. What it saw may be used several times, as the
+/// length of a list in a loop. Of a variable that is read in several parts, such as a string, it is the one of the first part.
 struct OpenStep {
-    location: LocationId,
+    variable: SeenVariable,
     /// The last part.
     part: LocationId,
     others: FxHashMap<ThreadId, Interrupting>,
 }
 
-/// Variables of a run by their locations: the parts that the C++ library gives one are no variables of their own.
-struct Wholes<'r> {
-    run: &'r Run,
-    by_name: FxHashMap<&'r str, LocationId>,
-    known: FxHashMap<LocationId, LocationId>,
+/// A variable in a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct SeenVariable {
+    /// A location that stands for all of its parts.
+    whole: LocationId,
+    /// The same number for elements of one array and blocks from one line: the next of them is another visit's.
+    kin: usize,
 }
 
-impl<'r> Wholes<'r> {
-    fn of(run: &'r Run) -> Wholes<'r> {
-        Wholes {
+/// Variables of a run by their locations: the parts that the C++ library gives one are no variables of their own.
+struct SeenVariables<'r> {
+    run: &'r Run,
+    by_name: FxHashMap<&'r str, LocationId>,
+    kin: FxHashMap<String, usize>,
+    known: FxHashMap<LocationId, SeenVariable>,
+}
+
+impl<'r> SeenVariables<'r> {
+    fn of(run: &'r Run) -> SeenVariables<'r> {
+        SeenVariables {
             run,
             by_name: FxHashMap::default(),
+            kin: FxHashMap::default(),
             known: FxHashMap::default(),
         }
     }
 
-    /// A location that stands for the whole variable.
-    fn whole(&mut self, part: LocationId) -> LocationId {
-        let Wholes {
-            run,
-            by_name,
-            known,
-        } = self;
-        let find = || *by_name.entry(own_part(run.location(part))).or_insert(part);
-        *known.entry(part).or_insert_with(find)
-    }
-}
-
-impl OpenStep {
-    fn begun(location: LocationId, part: LocationId) -> OpenStep {
-        OpenStep {
-            location,
-            part,
-            others: FxHashMap::default(),
+    fn at(&mut self, part: LocationId) -> SeenVariable {
+        if let Some(known) = self.known.get(&part) {
+            return *known;
         }
+        let name = own_part(self.run.location(part));
+        let next = self.kin.len();
+        let seen = SeenVariable {
+            whole: *self.by_name.entry(name).or_insert(part),
+            kin: *self.kin.entry(kin(name)).or_insert(next),
+        };
+        self.known.insert(part, seen);
+        seen
     }
 }
 
@@ -151,8 +155,8 @@ impl<'a> Interruption<'a> {
     /// Returns whether a run has it anywhere, between any two threads. Linear in the run, and in its threads for each access
     /// that comes between.
     pub fn is_in(&self, run: &Run) -> bool {
-        let mut open: FxHashMap<ThreadId, OpenStep> = FxHashMap::default();
-        let mut wholes = Wholes::of(run);
+        let mut open: FxHashMap<ThreadId, Vec<OpenStep>> = FxHashMap::default();
+        let mut variables = SeenVariables::of(run);
         // Threads whose last access was on the line of the first one.
         let mut inside: FxHashSet<ThreadId> = FxHashSet::default();
         for (_, event) in run
@@ -160,35 +164,29 @@ impl<'a> Interruption<'a> {
             .iter()
             .filter(|(_, event)| event.kind.is_access())
         {
-            if self.second.is_at(run, &event) {
-                let step = open.get(&event.thread);
-                let whole = wholes.whole(event.location);
-                if step.is_some_and(|step| self.is_interrupted(step, whole)) {
+            if self.second.is_at(run, &event)
+                && let Some(steps) = open.get_mut(&event.thread)
+            {
+                let whole = variables.at(event.location).whole;
+                if steps.iter().any(|step| self.is_interrupted(step, whole)) {
                     return true;
                 }
-                // A change ends the step.
                 if event.kind.writes() {
-                    open.remove(&event.thread);
+                    steps.retain(|step| !self.ends(step, whole));
                 }
             }
-            if self.is_between(&event, &mut wholes, &mut open) && self.is_half {
+            if self.is_between(&event, &mut variables, &mut open) && self.is_half {
                 return true;
             }
-            let is_own = event.flags & flags::OWN_STACK != 0;
-            if !is_own && self.first.is_at(run, &event) {
-                let location = wholes.whole(event.location);
-                let known = open.get_mut(&event.thread);
-                let is_part =
-                    |step: &&mut OpenStep| step.location == location && step.part != event.location;
-                match known
-                    .filter(|_| inside.contains(&event.thread))
-                    .filter(is_part)
-                {
-                    Some(step) => step.part = event.location,
-                    None => {
-                        drop(open.insert(event.thread, OpenStep::begun(location, event.location)))
-                    }
-                }
+            if self.first.is_at(run, &event) {
+                let steps = open.entry(event.thread).or_default();
+                let variable = variables.at(event.location);
+                begin(
+                    steps,
+                    variable,
+                    event.location,
+                    inside.contains(&event.thread),
+                );
             }
             match self.first.is_on_line(run, &event) {
                 true => drop(inside.insert(event.thread)),
@@ -198,34 +196,39 @@ impl<'a> Interruption<'a> {
         false
     }
 
+    /// Returns whether a change at the second access ends a step: of its variable, if both are accesses of one.
+    fn ends(&self, step: &OpenStep, changed: LocationId) -> bool {
+        self.first.variable != self.second.variable || step.variable.whole == changed
+    }
+
     /// Notes an access for all the steps that it comes between; returns whether it was the last one for any of them.
     fn is_between(
         &self,
         event: &Event,
-        wholes: &mut Wholes<'_>,
-        open: &mut FxHashMap<ThreadId, OpenStep>,
+        variables: &mut SeenVariables<'_>,
+        open: &mut FxHashMap<ThreadId, Vec<OpenStep>>,
     ) -> bool {
         let numbered = self.between.iter().enumerate();
         let at: Vec<usize> = numbered
-            .filter(|(_, access)| access.is_at(wholes.run, event))
+            .filter(|(_, access)| access.is_at(variables.run, event))
             .map(|(at, _)| at)
             .collect();
         if at.is_empty() {
             return false;
         }
         let mut is_whole = false;
-        let location = wholes.whole(event.location);
-        for (_, step) in open
+        let location = variables.at(event.location).whole;
+        let others = open
             .iter_mut()
-            .filter(|(thread, _)| **thread != event.thread)
-        {
+            .filter(|(thread, _)| **thread != event.thread);
+        for step in others.flat_map(|(_, steps)| steps) {
             let by = step.others.entry(event.thread).or_default();
             by.done.extend(at.iter().map(|at| (*at, location)));
             let accesses = at.iter().filter_map(|at| self.between.get(*at));
             let variables = accesses.map(|access| access.variable);
             let whole = variables.filter(|variable| self.is_done(*variable, location, &by.done));
             by.whole.extend(whole);
-            is_whole |= self.is_whole(step.location, None, by);
+            is_whole |= self.is_whole(step.variable.whole, None, by);
         }
         is_whole
     }
@@ -233,7 +236,7 @@ impl<'a> Interruption<'a> {
     /// Returns whether another thread did all of it, where the second access is at this location.
     fn is_interrupted(&self, step: &OpenStep, location: LocationId) -> bool {
         let mut others = step.others.values();
-        others.any(|by| self.is_whole(step.location, Some(location), by))
+        others.any(|by| self.is_whole(step.variable.whole, Some(location), by))
     }
 
     /// Returns whether each variable has a location on which all of its accesses were done: that of the first access and that
@@ -264,6 +267,28 @@ impl<'a> Interruption<'a> {
         let mut own = own.filter(|(_, access)| access.variable == variable);
         own.all(|(at, _)| done.contains(&(at, location)))
     }
+}
+
+/// Begins a step of a thread in the place of the one on the same variable, or on another element of it; unless it is only
+/// another part of what it accesses within the line.
+fn begin(steps: &mut Vec<OpenStep>, variable: SeenVariable, part: LocationId, is_inside: bool) {
+    let known = steps
+        .iter_mut()
+        .find(|step| step.variable.kin == variable.kin);
+    if let Some(step) = known
+        && is_inside
+        && step.variable == variable
+        && step.part != part
+    {
+        step.part = part;
+        return;
+    }
+    steps.retain(|step| step.variable.kin != variable.kin);
+    steps.push(OpenStep {
+        variable,
+        part,
+        others: FxHashMap::default(),
+    });
 }
 
 impl<'a> InterruptedAccess<'a> {
@@ -416,6 +441,26 @@ mod tests {
         assert!(has(&torn, &[length, own, set, letters, port]));
         assert!(!has(&torn, &[set, length, letters, port]));
         assert!(!has(&torn, &[length, set, length, port]), "another visit");
+    }
+
+    /// The line of the first access reads another variable as well, and that of the second one writes another.
+    #[test]
+    fn other_variables_of_the_lines_do_not_matter() {
+        let charged = Interruption {
+            first: access(6, Some("read"), 0),
+            second: access(12, Some("write"), 0),
+            between: vec![access(12, Some("write"), 0)],
+            is_half: false,
+        };
+        let fits = "main.1 R used[2] =0 @6\nmain.1 R limit =100 @6\n";
+        let (other, own) = (
+            "main.2 W used[2] =70 @12\n",
+            "main.1 W main.1:f-72 =1 @12\nmain.1 W used[2] =130 @12\n",
+        );
+        assert!(has(&charged, &[fits, other, own]));
+        assert!(!has(&charged, &[other, fits, own]));
+        let another = "main.1 R used[3] =0 @6\n";
+        assert!(!has(&charged, &[fits, other, another, own]));
     }
 
     #[test]
