@@ -4,7 +4,7 @@ mod call;
 mod map_node;
 mod told;
 
-pub(crate) use map_node::value_in_node;
+pub(crate) use map_node::element_of_map;
 pub use told::{ToldValue, ValueKind, bits_in_words, old_value, value, value_at};
 
 use crate::explanation::Place;
@@ -135,7 +135,7 @@ pub fn named(run: &Run, event: &Event) -> Option<String> {
         return call::object(text, event.kind)
             .or_else(|| expression(text, path, event.kind.writes()).filter(fits))
             .or_else(own)
-            .or_else(|| value_in_node(text, path, event.kind.writes()));
+            .or_else(|| map_node::in_node(text, path, event.kind.writes()));
     }
     Some(
         own_part(without_offset(without_function(

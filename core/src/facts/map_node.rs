@@ -1,76 +1,89 @@
-//! Names of values in the nodes of maps. A node is a pair in a block of its own, which no line of the program names: the line
+//! Names of what lies in the nodes of maps. A node is a pair in a block of its own, which no line of the program names: the line
 //! has the map with its key, or a reference to the value.
 
 use super::{candidates, is_assigned, is_word_start};
 
-/// The member of a node that is the value.
+/// Members of a node: the key, and the value.
+const KEY: &str = ".first";
 const VALUE: &str = ".second";
 
-/// The expression on a line that may name a value in a node of a map, or the part of one at `path`: `shown_[file].errors`, or
-/// `newest` where that is assigned, which can only be a reference.
-pub(crate) fn value_in_node(text: &str, path: &str, writes: bool) -> Option<String> {
-    let part = path.strip_prefix(VALUE)?;
-    if !(part.is_empty() || part.starts_with(['.', '['])) {
-        return None;
+/// The expression on a line that may name what lies at `path` in a node of a map: `shown_[file].errors`, or `newest` where
+/// that is assigned, which can only be a reference; `key of shown_[file]`.
+pub(super) fn in_node(text: &str, path: &str, writes: bool) -> Option<String> {
+    if member(path, KEY).is_some() {
+        return element(text, writes).map(|element| format!("key of {element}"));
     }
+    let part = member(path, VALUE)?;
+    let value = element(text, writes).or_else(|| assigned_word(text).filter(|_| writes));
+    value.map(|value| format!("{value}{part}"))
+}
+
+/// The element of a map that a line accesses, where `path` lies in a node.
+pub(crate) fn element_of_map(text: &str, path: &str, writes: bool) -> Option<String> {
+    let is_in_node = [KEY, VALUE].iter().any(|name| member(path, name).is_some());
+    is_in_node.then(|| in_node(text, VALUE, writes))?
+}
+
+/// The path within a member.
+fn member<'p>(path: &'p str, name: &str) -> Option<&'p str> {
+    let part = path.strip_prefix(name)?;
+    (part.is_empty() || part.starts_with(['.', '['])).then_some(part)
+}
+
+/// The element that is written or read. The only one of a line may be new: it is set before it is read.
+fn element(text: &str, writes: bool) -> Option<String> {
     let mut elements = candidates(text);
     elements.retain(|(expression, _)| expression.ends_with([']', ')']));
-    if writes && elements.is_empty() {
-        return Some(format!("{}{part}", assigned_word(text)?));
-    }
-    // The only element may be a new one, which is set before it is read.
     let is_only = elements.len() == 1;
     elements.retain(|(_, end)| is_assigned(text, *end) == writes || writes && is_only);
     match elements.as_slice() {
-        [(element, _)] => Some(format!("{element}{part}")),
+        [(element, _)] => Some(element.clone()),
         _ => None,
     }
 }
 
-/// The word that a statement consists of up to its assignment.
-fn assigned_word(text: &str) -> Option<&str> {
+/// The word that a statement without elements consists of up to its assignment.
+fn assigned_word(text: &str) -> Option<String> {
     let text = text.trim_start();
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_'))?;
     let word = text.get(..end)?;
-    (word.starts_with(is_word_start) && is_assigned(text, end)).then_some(word)
+    let is_it = word.starts_with(is_word_start) && is_assigned(text, end) && !text.contains('[');
+    is_it.then(|| word.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::value_in_node;
+    use super::*;
 
     #[test]
     fn values_of_maps_are_named_by_their_keys() {
         let check = |text, path, writes, expected: Option<&str>| {
-            let name = value_in_node(text, path, writes);
+            let name = in_node(text, path, writes);
             assert_eq!(name.as_deref(), expected, "{text}");
         };
-        check("shown_[file] = d;", ".second", true, Some("shown_[file]"));
-        check(
-            "shown_[file] = d;",
-            ".second.errors",
-            true,
-            Some("shown_[file].errors"),
-        );
+        let shown = "shown_[file] = d;";
+        check(shown, ".second", true, Some("shown_[file]"));
+        check(shown, ".second.errors", true, Some("shown_[file].errors"));
+        check(shown, ".first", true, Some("key of shown_[file]"));
+        check(shown, ".seconds", true, None);
+        check(shown, ".third", true, None);
         check("newest = version;", ".second", true, Some("newest"));
-        check(
-            "return counts.at(key);",
-            ".second",
-            false,
-            Some("counts.at(key)"),
-        );
+        let got = "return counts.at(key);";
+        check(got, ".second", false, Some("counts.at(key)"));
         check("if (version < newest) return;", ".second", false, None);
-        check(
-            "totals[day] = counts[key];",
-            ".second",
-            false,
-            Some("counts[key]"),
-        );
+        let both = "totals[day] = counts[key];";
+        check(both, ".second", false, Some("counts[key]"));
         check("int n = newest;", ".second", true, None);
         check("n = counts[key];", ".second", true, Some("counts[key]"));
         check("n = a[i] + b[j];", ".second", true, None);
         check("use(a[i], b[j]);", ".second", false, None);
-        check("shown_[file] = d;", ".seconds", true, None);
-        check("shown_[file] = d;", ".first", true, None);
+    }
+
+    #[test]
+    fn elements_of_maps_are_named_by_either_member() {
+        let of = |path| element_of_map("return used_[tenant] + 1;", path, false);
+        assert_eq!(of(".first").as_deref(), Some("used_[tenant]"));
+        assert_eq!(of(".second").as_deref(), Some("used_[tenant]"));
+        assert_eq!(of(".next"), None);
     }
 }

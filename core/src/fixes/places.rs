@@ -8,7 +8,7 @@ use super::{
 use crate::{
     callers::parting,
     explanation::{BugKind, Explanation, Place, Role, SiteMark, Step},
-    facts::{family, value_in_node},
+    facts::{element_of_map, family},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use unsnarl_trace::{EventId, EventKind, Location, Outcome, Run, ThreadId};
@@ -286,12 +286,12 @@ fn half_done(case: &FixInput<'_>, causes: &[&SiteMark]) -> Option<FunctionLines>
     })
 }
 
-/// Name of what a mark is about, as its line has it where that is a value of a map.
+/// Name of what a mark is about, as its line has it where that lies in a node of a map.
 fn data_of(mark: &SiteMark) -> String {
     let of_map = match Location::of(&mark.location) {
         Location::Heap { path, .. } => {
             let writes = mark.access != EventKind::Read.name();
-            value_in_node(&mark.place.text, path, writes)
+            element_of_map(&mark.place.text, path, writes)
         }
         _ => None,
     };

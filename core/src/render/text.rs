@@ -158,9 +158,9 @@ fn passed_over(other: &PassedOver) -> String {
     let shares = match (other.evidence, other.ochiai, kept.map(|kept| kept.shows)) {
         (Some(evidence), ..) => super::shares(evidence),
         (_, Some(ochiai), _) => format!("Ochiai's coefficient: {}.", ochiai_in_words(ochiai)),
-        (.., Some(Shows::PassesWith)) => "No schedule could be made without it.".to_owned(),
-        (.., Some(Shows::FailsWithout)) => "No schedule could be made with it.".to_owned(),
-        (.., None) => "No schedule could be made to have it.".to_owned(),
+        (.., Some(Shows::PassesWith)) => "Too few schedules could be made without it.".to_owned(),
+        (.., Some(Shows::FailsWithout)) => "Too few schedules could be made with it.".to_owned(),
+        (.., None) => "Too few schedules could be made with it, or without it.".to_owned(),
     };
     let by = match other.engines.as_slice() {
         [] => String::new(),
