@@ -87,6 +87,17 @@ impl<'n> Location<'n> {
         }
     }
 
+    /// The thread that has allocated the block that it is in: `main.1`.
+    pub fn allocated_by(self) -> Option<&'n str> {
+        match self {
+            Location::Heap { allocation, .. } => {
+                let by = allocation.rsplit_once(" by ")?.1;
+                by.split(' ').next()
+            }
+            Location::Stack { .. } | Location::Static(_) => None,
+        }
+    }
+
     /// Returns whether it is in a block that was allocated on this line of the file of this name, without folders.
     pub fn is_allocated_at(self, file: &str, line: u32) -> bool {
         match self {
@@ -224,6 +235,9 @@ mod tests {
         let is_there = |name: &str| Location::of(name).is_allocated_at("a.cpp", 52);
         assert!(is_there("heap(a.cpp:52 by main.1 #0).size"));
         assert!(!is_there("heap(a.cpp:5 by main.1 #0)") && !is_there("a.cpp:52"));
+        let block = Location::of("heap(a.cpp:52 by main.1 #0).size");
+        assert_eq!(block.allocated_by(), Some("main.1"));
+        assert_eq!(Location::of("main.1:client.total").allocated_by(), None);
         let words = Location::in_words("heap(a.cpp:52 by main.1 #0).base._vptr");
         assert_eq!(words, "the vtable pointer of the heap block from a.cpp:52");
         assert!(Location::of("main.1:client-160").is_slot());

@@ -6,6 +6,7 @@
 //! (`runtime/src/follow.rs`); here places in the source become addresses in the code, and what came of it
 //! becomes words.
 
+mod blocks;
 mod part;
 mod sites;
 mod words;

@@ -2,6 +2,7 @@
 
 use super::{
     Divergence, Obstacle,
+    blocks::SameBlocks,
     part::{Stood, WrittenPart},
 };
 use crate::assemble::{ProgramDebugInfo, RawLog, site_of};
@@ -48,11 +49,15 @@ impl EndFacts<'_> {
             .filter_map(|at| Some((at, self.written.done_at(at)?)))
             .collect();
         let seqs = self.seqs(records.iter().map(|(_, record)| *record));
+        let mut blocks = SameBlocks::default();
         records.iter().find_map(|(entry, record)| {
             let wanted = self.proposal.events.get(*entry)?;
             let rows = self.rows(*seqs.get(record)?);
             let names: Vec<&str> = rows.iter().map(|row| self.run.location(*row)).collect();
-            if names.contains(&wanted.location.as_str()) {
+            if names
+                .iter()
+                .any(|name| blocks.are_same(&wanted.location, name))
+            {
                 return None;
             }
             let other = names.first().copied().unwrap_or("nothing");
