@@ -13,7 +13,7 @@ use crate::{
     orders::Section,
     pairs::Triple,
 };
-use unsnarl_trace::{EventId, EventKind, Location};
+use unsnarl_trace::{EventId, EventKind, Location, Value};
 
 /// Explains a triple on one location.
 pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
@@ -37,6 +37,10 @@ pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
         draft.step(change, "not seen");
     }
     draft.step(triple.remote, "in between");
+    if let Some(last) = last_change(view, triple) {
+        let is_back = is_changed_back(view, triple);
+        draft.step(last, if is_back { "changes it back" } else { "" });
+    }
     draft.step(triple.second, lost(view, triple));
     draft.mark(triple.first, Role::Cause);
     draft.mark(triple.second, Role::Cause);
@@ -45,10 +49,41 @@ pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
     draft.finish()
 }
 
+/// The write of another thread that the second access meets, if it is a later one than the one in between and has another
+/// value.
+fn last_change(view: &View, triple: &Triple) -> Option<EventId> {
+    let last = view
+        .orders
+        .last_write_before(triple.location, triple.second)?;
+    let (meets, remote) = (view.event(last), view.event(triple.remote));
+    let is_other = last > triple.remote && view.thread(last) != view.thread(triple.first);
+    let is_known = meets.value.is_some() && remote.kind.writes();
+    (is_other && is_known && meets.value != remote.value).then_some(last)
+}
+
+/// Returns whether other threads have changed the variable since the thread has read it, and it has the same value again when
+/// it writes: no update is lost then, but the thread does not know of what else was done in between.
+fn is_changed_back(view: &View, triple: &Triple) -> bool {
+    let first = view.event(triple.first);
+    let since = view.orders.accesses().after(triple.location, triple.first);
+    let since = since.iter().take_while(|row| **row < triple.second);
+    let writes = since
+        .map(|row| view.event(*row))
+        .filter(|event| event.kind.writes());
+    let values: Vec<Option<Value>> = writes
+        .filter(|event| event.thread != first.thread)
+        .map(|event| event.value)
+        .collect();
+    let is_back = first.value.is_some() && values.last() == Some(&first.value);
+    let is_other = |value: &Option<Value>| value.is_some() && *value != first.value;
+    first.kind.reads() && !first.kind.writes() && is_back && values.iter().any(is_other)
+}
+
 /// Returns whether it is a lost update: the first access reads, the second writes a value computed from it.
 fn is_lost_update(view: &View, triple: &Triple) -> bool {
     let (first, second) = (view.event(triple.first), view.event(triple.second));
-    first.kind.reads() && !second.kind.reads() && !is_copied(view, triple)
+    let is_other = is_copied(view, triple) || is_changed_back(view, triple);
+    first.kind.reads() && !second.kind.reads() && !is_other
 }
 
 /// Returns whether the second access is in another function than the first one, and writes what that has read of another
@@ -94,6 +129,14 @@ fn headline(view: &View, triple: &Triple, name: &str) -> String {
         }
     }
     match (first.reads(), second.reads()) {
+        (true, _) if is_changed_back(view, triple) => {
+            let until = match (second.reads(), second.writes()) {
+                (true, false) => "read it again",
+                (true, true) => "updated it",
+                (false, _) => "wrote it",
+            };
+            format!("`{name}` was changed and changed back before {who} {until}")
+        }
         (true, false) if is_same_value(view, triple) || is_copied(view, triple) => {
             format!("`{name}` was changed between the read and the write of {who}")
         }
@@ -126,11 +169,26 @@ fn detail(view: &View, triple: &Triple, name: &str) -> String {
         )
     };
     format!(
-        "{places};\nin between {} {} at {}.",
+        "{places};\nin between {} {} at {}{}.",
         view.words(triple.remote),
         did_remote(view, triple),
-        view.at(triple.remote)
+        view.at(triple.remote),
+        then_changed(view, triple),
     )
+}
+
+/// Clause about the change that the second access meets: `, and 0 at line 48`.
+fn then_changed(view: &View, triple: &Triple) -> String {
+    let Some(last) = last_change(view, triple) else {
+        return String::new();
+    };
+    let who = match view.thread(last) == view.thread(triple.remote) {
+        true => String::new(),
+        false => format!("{} wrote ", view.words(last)),
+    };
+    let value = view.value(last).filter(ToldValue::is_known);
+    let at = line(&view.place(last), &view.place(triple.remote));
+    value.map_or_else(String::new, |value| format!(", and {who}{value} at {at}"))
 }
 
 /// An access in words: `read balance = 300`, `updated balance from 3 to 4`.

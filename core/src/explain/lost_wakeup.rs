@@ -457,7 +457,9 @@ fn reads_before(view: &View, wait: EventId) -> Vec<EventId> {
         .copied()
         .take(NEAR);
     let shared = |row: &EventId| {
-        view.event(*row).kind.reads() && view.orders.accesses().is_shared(view.event(*row).location)
+        let event = view.event(*row);
+        let is_shared = view.orders.accesses().is_shared(event.location);
+        event.kind.reads() && is_shared && !leads_to(view, *row, wait)
     };
     // A location that was read again later is represented by that read.
     let mut seen = FxHashSet::default();
@@ -465,6 +467,22 @@ fn reads_before(view: &View, wait: EventId) -> Vec<EventId> {
         .filter(shared)
         .filter(|row| seen.insert(view.event(*row).location))
         .collect()
+}
+
+/// Returns whether a row reads a pointer by which the thread comes to what the wait uses: `pool` for
+/// `pool->changed.wait(lock)`, or what `lock` knows of its mutex. Such a pointer is no condition. One within the same block
+/// may be, as that of an empty list to itself.
+pub(super) fn leads_to(view: &View, row: EventId, wait: EventId) -> bool {
+    let Some(Value::Address(target)) = view.event(row).value else {
+        return false;
+    };
+    let held = view.orders.locks_held(wait).into_iter();
+    let mut used = held
+        .map(|section| section.lock)
+        .chain([view.event(wait).location]);
+    let target = view.run.block(target);
+    target != view.run.block(view.event(row).location)
+        && used.any(|object| view.run.block(object) == target)
 }
 
 /// The read by which the thread decided to wait: the last one in the function that waits, or in a function
@@ -515,6 +533,7 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     last(&|row| here(row) && asks(row))
         .or_else(|| last(&|row| (here(row) || called_here(row)) && outdated(row)))
         .or_else(|| last(&here))
+        .or_else(|| last(&|row| **row > since && called_here(row)))
         .or_else(|| in_caller(&asks))
         .or_else(|| last(&outdated))
         .or_else(|| in_caller(&|_| true))

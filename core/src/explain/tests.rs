@@ -1143,3 +1143,30 @@ fn runs_without_what_is_blamed_are_told_apart() {
     set_apart(&mut told, &runs);
     assert!(told.runs_without.is_empty());
 }
+
+/// The other thread gives back what it has taken before this one takes it without looking again.
+#[test]
+fn an_update_that_is_taken_back_in_time_is_not_lost() {
+    let text = "
+        start main.1 take
+        start main.2 take
+        main.2 R pins =0 @9 victim \"if (frame.pins > 0) continue;\"
+        main.1 R pins =0 @34 pin \"frame->pins++;\"
+        main.1 W pins =1 @34 pin \"frame->pins++;\"
+        main.1 R pins =1 @56 unpin \"frame->pins--;\"
+        main.1 W pins =0 @56 unpin \"frame->pins--;\"
+        main.2 W pins =1 @41 take \"frame->pins = 1;\"
+        main.2 fails @50 lost";
+    let told = explain(&corpus(&[], &[text]), &Budget::default());
+    let headlines: Vec<&str> = told
+        .findings
+        .iter()
+        .map(|one| one.headline.as_str())
+        .collect();
+    let back = "`pins` was changed and changed back before take (main.2) wrote it";
+    assert!(headlines.contains(&back), "{headlines:?}");
+    assert!(
+        !headlines.iter().any(|one| one.contains("was lost")),
+        "{headlines:?}"
+    );
+}

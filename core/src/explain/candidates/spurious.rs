@@ -1,7 +1,12 @@
 //! Waits that ended without a signal, as POSIX allows, after which the condition was not checked again.
 
 use super::{Candidate, Story, UNRELATED, candidate, distance};
-use crate::explain::{begins, lost_wakeup::checked_before, spurious::is_spurious, view::View};
+use crate::explain::{
+    begins,
+    lost_wakeup::{checked_before, leads_to},
+    spurious::is_spurious,
+    view::View,
+};
 use unsnarl_trace::{EventId, EventKind};
 
 /// The last such wait of the failing thread, or of a thread whose later writes flowed into the failure; of
@@ -97,17 +102,20 @@ pub(super) fn next_look(view: &View, look: EventId, wake: EventId) -> Option<Eve
     view.event(next).kind.reads().then_some(next)
 }
 
-/// The last read of the function that waits: without other threads, no location of the run is shared.
+/// The last read of the function that waits: without other threads, no location of the run is shared. What no other thread
+/// uses on the stack, as the lock of a C++ wait, is no condition.
 fn last_read(view: &View, wait: EventId) -> Option<EventId> {
     const NEAR: usize = 16;
     let function = view.place(wait).function;
     let before = view.rows.before(view.thread(wait), wait).iter().rev();
-    let mut reads = before
-        .take(NEAR)
-        .filter(|row| view.event(**row).kind.reads());
-    reads
-        .find(|row| view.place(**row).function == function)
-        .copied()
+    let may_be = |row: &EventId| {
+        let event = view.event(*row);
+        let is_shared = view.orders.accesses().is_shared(event.location);
+        let is_own = view.run.location_parts(event.location).is_on_stack() && !is_shared;
+        event.kind.reads() && !is_own && !leads_to(view, *row, wait)
+    };
+    let mut reads = before.take(NEAR).copied().filter(may_be);
+    reads.find(|row| view.place(*row).function == function)
 }
 
 /// Returns whether the wait flowed into the failure, as far as data shows.

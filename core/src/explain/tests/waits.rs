@@ -598,11 +598,12 @@ fn a_condition_that_comes_and_goes_before_the_waiting_thread_looks_again() {
         expect![[r#"
             error: `arrived` changed and changed back before meet (main.1) looked again
               meet (main.1) read arrived = 1 and read 1 at test.c:23;
-              in between meet (main.2) wrote 0 at test.c:19.
+              in between meet (main.2) wrote 0 at test.c:19, and 1 at line 20.
 
                main.1  test.c:23  while (arrived < 2)  reads 1
                main.2  test.c:20  arrived++;           writes 2  not seen
                main.2  test.c:19  arrived = 0;         writes 0  <- in between
+               main.2  test.c:20  arrived++;           writes 1  changes it back
                main.1  test.c:23  while (arrived < 2)  reads 1
 
               meet (main.1) waits for ever at test.c:24: it had read arrived = 1. meet (main.1) waits at line 24
@@ -1036,4 +1037,59 @@ fn a_wait_for_what_has_no_name_is_told_by_its_kind() {
           Note: There are only 3 passing runs to compare with.
     "#]],
     );
+}
+
+/// The pointer by which a thread comes to the lock is read last before the wait.
+#[test]
+fn a_pointer_to_what_the_wait_uses_is_no_condition() {
+    let start = "
+        start main.1 consume
+        start main.2 produce
+        main fork main.1 @40 main
+        main fork main.2 @41 main
+        main.1 lock m @10 consume
+        main.1 R items =0 @11 consume \"if (items == 0)\"
+        main.1 R lk =&m @12 consume \"filled.wait(lk);\"
+        main.1 wait filled @12 consume \"filled.wait(lk);\"
+        main.1 unlock m @12 consume \"filled.wait(lk);\"
+        main.1 lock m @12 consume \"filled.wait(lk);\"
+        main.1 wake filled =2 @12 consume \"filled.wait(lk);\"
+        main.1 R items =0 @13 consume \"assert(items > 0);\"
+        main.1 fails @13 assertion `items > 0` failed";
+    let told = explain(&corpus(&[], &[start]), &Budget::default());
+    let headlines: Vec<&str> = told
+        .findings
+        .iter()
+        .map(|one| one.headline.as_str())
+        .collect();
+    assert_eq!(
+        headlines,
+        ["consume (main.1) did not check `items` again after a spurious wakeup"]
+    );
+}
+
+/// The predicate that a wait of C++ asks is a function of its own, which finds nothing to do after the signal was sent.
+#[test]
+fn a_signal_before_the_predicate_was_asked_is_not_the_one_that_is_lacking() {
+    let text = "
+        start main.1 work
+        start main.2 fill
+        main fork main.1 @27 main
+        main fork main.2 @28 main
+        main.2 W items =0 @29 main \"items = 0;\"
+        main.2 signal filled =0 @30 main \"filled.notify_one();\"
+        main.1 lock m @10 work
+        main.1 R items =0 via=11@work @12 ask \"return items > 0;\"
+        main.1 wait filled @11 work \"filled.wait(lock, [] { return items > 0; });\"
+        main.1 unlock m @11 work
+        main.1 blocked condition filled @11
+        main blocked join main.1 @50
+        deadlocks";
+    let told = explain(&corpus(&[], &[text]), &Budget::default());
+    let first = told.findings.first().unwrap();
+    assert_eq!(
+        first.headline,
+        "work (main.1) waits for a signal that never comes"
+    );
+    assert_eq!(first.remark, "It last checked `items` at test.c:12.");
 }
