@@ -8,7 +8,7 @@ use crate::{
     orders::{Locks, other_thread},
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
 
 /// Change that such an order makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -262,6 +262,31 @@ fn held_back(run: &Run, from: EventId, until: impl Fn(EventId) -> bool) -> Optio
 /// holds none.
 pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
     Some(held(run, at)?.first().copied().unwrap_or(at))
+}
+
+/// The row at which the order of these rows begins: the first of them, or the acquisition of a lock under which rows of two
+/// threads are, since that decides which is first. Linear in the run for each row.
+pub fn order_begins(run: &Run, rows: &[EventId]) -> Option<EventId> {
+    let locks = Locks::new(run, &mut Vec::new());
+    let held = |row: EventId| {
+        let thread = thread(run, row)?;
+        let before = EventId(row.0.checked_sub(1)?);
+        Some(
+            locks
+                .held_at(thread, before)
+                .map(move |section| (section.lock, thread, section.acquired)),
+        )
+    };
+    let held: Vec<_> = rows.iter().filter_map(|row| held(*row)).flatten().collect();
+    let is_common = |(lock, thread, _): &(LocationId, ThreadId, EventId)| {
+        held.iter()
+            .any(|(other, by, _)| other == lock && by != thread)
+    };
+    let acquired = held.iter().filter(|section| is_common(section));
+    acquired
+        .map(|(_, _, acquired)| *acquired)
+        .chain(rows.iter().copied())
+        .min()
 }
 
 /// The rows at which the thread of a row acquired the locks that it holds when it comes there, the outermost first. Linear in

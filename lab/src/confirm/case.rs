@@ -17,6 +17,10 @@ use unsnarl_symbolic::{dsp::Advice, dsp::projection_agrees};
 const FAILING: u32 = 3;
 const PASSING: u32 = 20;
 
+/// The reason why a story that goes with the failure is not its cause.
+const TOO_LATE: &str =
+    "all continuations of the run failed before this began, so that it may come of the cause";
+
 /// Results of executing an explanation so far.
 pub(super) struct Case<'e, 'a> {
     pub proposers: &'e Proposers<'e>,
@@ -26,6 +30,8 @@ pub(super) struct Case<'e, 'a> {
     pub decision: Decision,
     /// It passes without a wakeup that was injected: that is no order, and no schedules are drawn for it.
     pub needs_a_wakeup: bool,
+    /// All continuations of the run failed before what is told began.
+    pub is_too_late: bool,
     pub says: Vec<String>,
 }
 
@@ -177,6 +183,9 @@ impl Case<'_, '_> {
         let refuted = refuted(self.explanation);
         let (verdict, reason) = match &refuted {
             Some(why) => (Verdict::Refuted, why.as_str()),
+            None if verdict == Verdict::Confirmed && self.is_too_late => {
+                (Verdict::Unsettled, TOO_LATE)
+            }
             None => (verdict, reason),
         };
         let (reason, next) = reason.split_once("\n  next: ").unwrap_or((reason, ""));

@@ -23,7 +23,8 @@ const LISTING: Duration = Duration::from_secs(1);
 
 /// Tries what the explanation blames, and what else engines propose for its run where that does not settle it; the
 /// explanation becomes the one that is borne out best, with its evidence. A story that explains other runs already
-/// (`known`, by id) is told of this one as well if it holds here: one cause may fail in several places.
+/// (`known`, by id) is told of this one as well if it holds here: one cause may fail in several places. Returns whether the
+/// run was decided before what is told began.
 pub fn choose(
     proposers: &Proposers<'_>,
     known: &[String],
@@ -31,7 +32,7 @@ pub fn choose(
     explanation: &mut Explanation,
     decision: &Decision,
     budget: &Budget,
-) -> Result<()> {
+) -> Result<bool> {
     let steps = decision.steps.iter().map(|step| EventId(step.event));
     let steps: Vec<EventId> = steps.collect();
     let first = explanation.clone();
@@ -44,7 +45,7 @@ pub fn choose(
         let others = others.filter(|other| known.contains(&other.id));
         if let Some(told) = known_cause(others, trials, decision, budget)? {
             *explanation = told;
-            return Ok(());
+            return Ok(false);
         }
     }
     let mut choice = StorySearch::new(trials, decision, budget);
@@ -484,8 +485,9 @@ impl<'c> StorySearch<'c> {
         self.others.push(other);
     }
 
-    /// Says on what is told how it was chosen.
-    fn note(mut self, told: &mut Explanation) -> Result<()> {
+    /// Says on what is told how it was chosen; returns whether the run was decided before that began.
+    fn note(mut self, told: &mut Explanation) -> Result<bool> {
+        let is_too_late = self.best.as_ref().is_some_and(|best| best.is_too_late);
         if self.is_contradicted() {
             told.certainty = Certainty::Possible;
         }
@@ -497,7 +499,7 @@ impl<'c> StorySearch<'c> {
         if self.is_cut {
             told.progress = Some(self.progress);
         }
-        Ok(())
+        Ok(is_too_late)
     }
 }
 

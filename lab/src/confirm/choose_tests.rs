@@ -281,6 +281,38 @@ fn a_little_more_of_a_difference_is_no_reason() {
     assert!(told.headline.contains(HITS), "{}", told.headline);
 }
 
+#[test]
+fn what_begins_after_all_was_decided_does_not_settle_it() {
+    let hits = story(HITS);
+    let run = failing_run();
+    let given = GivenOutcomes::of(&run, &[(HITS, 30, 0)]);
+    let tried = |event: u32, before: u32| {
+        let share = |fails| FailingShare {
+            fails,
+            of: 40,
+            orders: 40,
+        };
+        let step = first_done(&run).into_iter().map(|step| DecisiveStep {
+            event,
+            before: share(before),
+            after: share(40),
+            ..step
+        });
+        let decision = Decision {
+            steps: step.collect(),
+            curve: Vec::new(),
+        };
+        let trial = given.experiment(&hits, &Budget::unlimited());
+        let made = trial.expect("an outcome").made.expect("orders");
+        TriedStory::new(made, &hits, &run, &decision)
+    };
+    let last = run.events.len() as u32 - 1;
+    assert!(tried(0, 30).is_too_late && !tried(0, 30).is_settled());
+    // It is chance where the last of few continuations that pass was.
+    assert!(!tried(0, 39).is_too_late);
+    assert!(!tried(last, 30).is_too_late);
+}
+
 /// Is the lost update of `done`, of which a step decides, told rather than that of `hits`?
 #[test]
 fn what_has_a_step_that_decides_comes_before_what_has_none() {

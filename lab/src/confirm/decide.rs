@@ -12,6 +12,10 @@ use unsnarl_recorder::record::{RecordError, Sampler};
 use unsnarl_trace::{EventId, Outcome, Run};
 
 /// Continuations made by the recorder.
+/// The largest share of failing continuations before the step from which on all fail: where nearly all failed before, it is
+/// chance which step that is.
+const DOUBTED: f64 = 0.9;
+
 struct ContinuationSource<'a>(&'a Sampler<'a>);
 
 impl Continue for ContinuationSource<'_> {
@@ -44,6 +48,14 @@ impl Decision {
     pub fn of_all_schedules(&self) -> Option<FailingShare> {
         let start = self.curve.iter().find(|point| point.kept == 0);
         start.map(|point| point.share)
+    }
+
+    /// Returns whether all continuations fail from a step before this row on, and fewer did before that step.
+    pub fn is_bound_before(&self, row: EventId) -> bool {
+        let bound = |step: &DecisiveStep| step.after.is_all() && step.before.value() <= DOUBTED;
+        self.steps
+            .iter()
+            .any(|step| bound(step) && step.event < row.0)
     }
 }
 

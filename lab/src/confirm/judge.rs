@@ -89,6 +89,7 @@ impl<'a> Judge<'a> {
             tally,
             decision: Decision::default(),
             needs_a_wakeup: false,
+            is_too_late: false,
             says: Vec::new(),
         };
         if let Some(difference) = repeated.difference {
@@ -175,14 +176,15 @@ impl<'a> Judge<'a> {
             passed: self.few_passed(),
             counterexamples: self.counterexamples,
         };
-        choose(
+        case.is_too_late = choose(
             self.proposers,
             self.known,
             &trials,
             case.explanation,
             &case.decision,
             &budget.percent(CHOOSING),
-        )
+        )?;
+        Ok(())
     }
 
     fn recorded(&self, name: &str) -> Result<&'a Run> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use unsnarl_core::{
     BugKind, Explanation, SiteMark,
     diagnosis::DecisiveStep,
-    explain::{calls_around, ends_in_the_check, is_under_one_lock, spans_visits},
+    explain::{calls_around, ends_in_the_check, is_under_one_lock, order_begins, spans_visits},
 };
 use unsnarl_trace::{EventId, Run, ThreadId};
 
@@ -73,6 +73,8 @@ pub(super) struct TriedStory {
     spans: bool,
     /// One of its own steps decides.
     decides: bool,
+    /// All continuations failed before it began: it comes of what decided that.
+    pub is_too_late: bool,
     /// All that it blames is done with one lock held: each order of that is one that the program allows.
     is_under_one_lock: bool,
     /// The locations that it blames accesses of.
@@ -113,6 +115,8 @@ impl TriedStory {
             ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
             is_interruption,
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
+            is_too_late: order_begins(run, &orders.with)
+                .is_some_and(|row| decision.is_bound_before(row)),
             is_symptom: ends_with_a_look(explanation.kind) && ends_in_the_check(run, complete),
             spans_visits: spans_visits(explanation, run),
             spans: is_gradual || steps.any(|step| within(step.event)),
@@ -191,7 +195,8 @@ impl TriedStory {
         // An order that the program also survives may be half of an interruption, and so may one that a lock allows.
         let survives = evidence.with.fails < evidence.with.of || self.experiment.takes_more;
         let may_be_half = !self.is_interruption && (survives || self.is_under_one_lock);
-        let is_open = self.is_symptom || self.is_use_after_free || self.spans_visits || may_be_half;
+        let may_come_of_it = self.is_symptom || self.is_use_after_free || self.is_too_late;
+        let is_open = may_come_of_it || self.spans_visits || may_be_half;
         self.is_spare() && self.spans && !is_open
     }
 
@@ -282,6 +287,11 @@ impl TriedStory {
             && own.orders.complete <= known.orders.complete
     }
 
+    /// Does nothing fail without it, where all was decided before the other one began?
+    fn is_in_time_for(&self, other: &TriedStory) -> bool {
+        other.is_too_late && !self.is_too_late && self.experiment.evidence.is_cause()
+    }
+
     /// Does nothing fail without it, where most passing runs have what the other one blames, without harm?
     fn is_rarer_in_passing_than(&self, other: &TriedStory) -> bool {
         other.is_usual && !self.is_usual && self.experiment.evidence.is_cause()
@@ -334,7 +344,9 @@ impl TriedStory {
             || other.is_of_one_visit(self) && more < BETTER
             || other.is_within(self) && known.is_cause()
             || other.leads_to(self)
-            || (other.is_rarer_in_passing_than(self) || other.is_more_needed_than(self))
+            || (other.is_rarer_in_passing_than(self)
+                || other.is_more_needed_than(self)
+                || other.is_in_time_for(self))
                 && more < BETTER
             || (self.only_adds_to(other) || other.is_part_of(self)) && more < BETTER;
         let is_better = more >= BETTER && !says_less
@@ -343,6 +355,7 @@ impl TriedStory {
                 || is_of_one_visit
                 || self.is_over_before(other)
                 || self.is_more_needed_than(other)
+                || self.is_in_time_for(other)
                 || is_rarer)
                 && more > -BETTER / 2.0
             || explains_all
