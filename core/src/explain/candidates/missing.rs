@@ -84,11 +84,23 @@ impl<'a> NearReads<'a> {
         let alike = self.by_place.get(&(original.tail, facts::family(name)))?;
         let lacks = |row: &EventId| !ran(view, original, *row);
         let own = alike.get(name).copied().filter(lacks);
+        let writer = view.corpus.counts().site(original.head);
+        if writer.is_some_and(|site| names_the_element(&site.place.text, name)) {
+            return own;
+        }
         own.or_else(|| {
             let others = alike.values().copied().filter(lacks);
             others.min_by_key(|row| (distance(view, &[*row]), Reverse(*row)))
         })
     }
+}
+
+/// Returns whether a line names an element of an array by its number, as `slots[0] = value;` for `table.slots[0]`: then it
+/// writes no other one.
+fn names_the_element(text: &str, location: &str) -> bool {
+    let element = location.rsplit('.').next().unwrap_or(location);
+    let text: String = text.split_whitespace().collect();
+    element.ends_with(']') && text.contains(element)
 }
 
 /// Reads near the failure that see what they never saw in the passing runs which come there, since another thread's write is
@@ -331,4 +343,20 @@ pub(super) fn is_half(candidate: &Candidate, couples: &[Candidate]) -> bool {
     couples
         .iter()
         .any(|other| matches!(&other.story, Story::MultiVariable(couple) if about(couple)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_the_element;
+
+    #[test]
+    fn a_line_that_names_an_element_writes_no_other_one() {
+        assert!(names_the_element("slots[0] = value;", "slots[0]"));
+        assert!(names_the_element(
+            "table->slots[ 0 ] = value;",
+            "table.slots[0]"
+        ));
+        assert!(!names_the_element("slots[i + 1] = value;", "slots[0]"));
+        assert!(!names_the_element("total = value;", "total"));
+    }
 }
