@@ -7,6 +7,7 @@
 mod arguments;
 mod asserted;
 mod atomic;
+mod begins_later;
 pub mod constraint;
 mod deadlock;
 mod exclusively;

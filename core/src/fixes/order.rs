@@ -3,6 +3,7 @@
 use super::{
     FixInput,
     atomic::Changes,
+    begins_later::begins_later,
     model::{Fix, FixKind, Ordered},
     right,
     seen::{self, At, frames},
@@ -58,7 +59,7 @@ pub(super) fn ordered(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
     let starts = thread_of(case, early).filter(|(_, own)| own.function == late.place.function);
     match (joined, starts, other) {
         (Some(joins), ..) => fixes.extend(joins),
-        (None, Some((name, own)), _) => fixes.push(set(case, &name, &own, late)),
+        (None, Some((name, own)), _) => fixes.extend(begins_later(case, &name, &own, late)),
         (None, None, Some((name, created))) => {
             let unknown = || {
                 let at = &early.place;
@@ -237,7 +238,7 @@ fn sooner(
     (at, line): (&At, u32),
     joins: u32,
 ) -> Result<Fix, EditRefusal> {
-    let changes = move_statement::set_before(case.files.get(&at.file)?, joins, line)?;
+    let changes = move_statement::set_before(case.files.get(&at.file)?, &[joins], line)?;
     let edits = Changes::from([(at.file.clone(), changes)]);
     let created = case
         .runs
@@ -420,32 +421,4 @@ fn siblings(case: &FixInput<'_>, created: &SiteRow) -> Vec<String> {
     };
     let all: BTreeSet<String> = case.runs.iter().flat_map(|(_, run)| of_run(run)).collect();
     all.into_iter().collect()
-}
-
-fn set(
-    case: &FixInput<'_>,
-    thread: &str,
-    created: &SiteRow,
-    late: &SiteMark,
-) -> Result<Fix, EditRefusal> {
-    let (file, line) = (&created.file, late.place.line);
-    let changes = move_statement::set_before(case.files.get(file)?, line, created.line)?;
-    let edits = Changes::from([(file.clone(), changes)]);
-    let title = format!(
-        "move line {line} before line {}, which starts the thread",
-        created.line
-    );
-    Ok(Fix {
-        ordered: vec![Ordered::BeginsAfter {
-            thread: thread.to_owned(),
-            file: file.clone(),
-            line,
-        }],
-        ..Fix::edit(
-            FixKind::SetBefore,
-            title,
-            case.files.edits(&edits)?,
-            "none".to_owned(),
-        )
-    })
 }

@@ -41,6 +41,32 @@ int main(void)
 }
 ";
 
+/// A thread begins before its order is filled in. What is noted on that makes no difference.
+const NOTED_ORDER: &str = r"#include <assert.h>
+#include <pthread.h>
+
+static struct { int lines; int note; } order;
+static int total, note;
+
+static void *sum(void *unused)
+{
+    (void)unused;
+    total += order.lines * 4;
+    note = order.note;
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t summing;
+    pthread_create(&summing, NULL, sum, NULL);
+    order.lines = 3;
+    order.note = 2;
+    pthread_join(summing, NULL);
+    assert(total == 12);
+}
+";
+
 /// Two threads close one connection, and nothing keeps them apart.
 const CLOSERS: &str = r"#include <pthread.h>
 #include <stdlib.h>
@@ -127,7 +153,7 @@ fn is_diff_of(fix: &Fix, diff: &str) -> Result<()> {
 
 #[test]
 fn a_fix_is_called_by_the_name_that_was_told_wherever_it_stands() -> Result<()> {
-    let workspace = built(ORDER)?;
+    let workspace = built(NOTED_ORDER)?;
     record_failing(&workspace, "5")?;
     let (finished, explanations) = workspace.explain()?;
     let mut explanations = explanations.into_iter();

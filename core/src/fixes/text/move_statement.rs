@@ -169,16 +169,30 @@ fn moved_up(
     })
 }
 
-/// Moves the statement on line `late` before that on line `created`: an assignment before the creation of the thread that
-/// reads it, or a join before what the joined thread still uses.
+/// Moves the statements of these lines before that on line `created`, in their order: assignments before the creation of the
+/// thread that reads them, or a join before what the joined thread still uses.
 ///
 /// # Errors
-/// An error when the two are not in one block, or the statement uses what is declared or set between them.
+/// An error when they are not in one block, or one uses what is declared or set between them.
 pub fn set_before(
     source: &ParsedSource,
-    late: u32,
+    late: &[u32],
     created: u32,
 ) -> Result<Vec<Change>, EditRefusal> {
+    let moves = late
+        .iter()
+        .map(|line| one_before(source, *line, late, created));
+    let moves: Vec<[Change; 2]> = moves.collect::<Result<_, _>>()?;
+    Ok(moves.into_iter().flatten().collect())
+}
+
+/// Moves the statement of one line; those of the lines `along` move as well, and are no hindrance.
+fn one_before(
+    source: &ParsedSource,
+    late: u32,
+    along: &[u32],
+    created: u32,
+) -> Result<[Change; 2], EditRefusal> {
     let (function, setting) = at(source, late)?;
     let (other, creating) = at(source, created)?;
     if function != other {
@@ -197,32 +211,33 @@ pub fn set_before(
         ));
     }
     let (first, last) = (anchor.start_byte(), what.start_byte());
-    let between = setting
-        .list
-        .iter()
-        .filter(|node| (first..last).contains(&node.start_byte()));
-    let between: Vec<Node<'_>> = between.copied().collect();
-    let changed = |node: &&Node<'_>| {
-        let names = descendants(**node)
-            .into_iter()
-            .filter_map(|inner| match inner.kind() {
-                "init_declarator" => inner.child_by_field_name("declarator"),
-                "assignment_expression" => inner.child_by_field_name("left"),
-                "declaration" => inner.child_by_field_name("declarator"),
-                _ => None,
-            });
-        names.into_iter().any(|name| is_used(source, name, what))
-    };
-    if let Some(node) = between.iter().find(changed) {
+    let mut between = setting.list.iter().filter(|node| {
+        let moves = along.contains(lines(**node).start());
+        (first..last).contains(&node.start_byte()) && !moves
+    });
+    if let Some(node) = between.find(|node| sets_for(source, **node, what)) {
         return Err(format!(
             "line {late} uses what line {} sets, behind line {created}",
             lines(*node).start()
         ));
     }
-    Ok(vec![
+    Ok([
         line_before(source, first, source.str(what)),
         remove(source, what.start_byte(), what.end_byte()),
     ])
+}
+
+/// Returns whether a statement declares or sets what another one uses.
+fn sets_for(source: &ParsedSource, node: Node<'_>, user: Node<'_>) -> bool {
+    let names = descendants(node)
+        .into_iter()
+        .filter_map(|inner| match inner.kind() {
+            "init_declarator" => inner.child_by_field_name("declarator"),
+            "assignment_expression" => inner.child_by_field_name("left"),
+            "declaration" => inner.child_by_field_name("declarator"),
+            _ => None,
+        });
+    names.into_iter().any(|name| is_used(source, name, user))
 }
 
 /// Returns whether a statement uses what is set: the very member of an object, or any of a variable's names.

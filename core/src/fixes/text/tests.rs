@@ -1035,10 +1035,28 @@ fn statements_that_come_at_another_time() {
             return 0;
         }
     "#]]
-    .assert_eq(&edited("a.c", text, &set_before(&source, 5, 4).unwrap()));
+    .assert_eq(&edited("a.c", text, &set_before(&source, &[5], 4).unwrap()));
+    let text = "int main(void)\n{\n    pthread_t t;\n    pthread_create(&t, NULL, w, job);\n    job->size = 3;\n    log(\"made\");\n    job->total = job->size * 2;\n}\n";
+    let source = ParsedSource::parse("a.c", text).unwrap();
+    expect![[r#"
+        int main(void)
+        {
+            pthread_t t;
+            job->size = 3;
+            job->total = job->size * 2;
+            pthread_create(&t, NULL, w, job);
+            log("made");
+        }
+    "#]]
+    .assert_eq(&edited(
+        "a.c",
+        text,
+        &set_before(&source, &[5, 7], 4).unwrap(),
+    ));
+    assert!(set_before(&source, &[7], 4).is_err());
     let text = "int main(void)\n{\n#ifdef EARLY\n    config = load();\n#else\n    pthread_create(&t, NULL, w, NULL);\n    config = load();\n#endif\n}\n";
     let source = ParsedSource::parse("a.c", text).unwrap();
-    let refused = set_before(&source, 7, 6).unwrap_err();
+    let refused = set_before(&source, &[7], 6).unwrap_err();
     assert_eq!(refused, "line 7 has preprocessor conditions around it");
 }
 
