@@ -17,6 +17,7 @@ mod lacking;
 mod leaked;
 mod lock_calls;
 mod locking;
+mod look_again;
 mod missed;
 mod model;
 mod mutexes;
@@ -190,11 +191,12 @@ fn proposed(case: &FixInput<'_>) -> (Vec<Result<Fix, EditRefusal>>, bool) {
         }
         BugKind::Sequential => (Vec::new(), false),
         _ => {
-            let instead = wait::look_again(case).or_else(|| publish::change_last(case));
+            let instead = look_again::look_again(case).or_else(|| publish::change_last(case));
             if let Some(fix) = instead {
                 return (vec![fix], false);
             }
             let mut fixes: Vec<_> = one_step::in_one_step(case).into_iter().collect();
+            fixes.extend(look_again::look_again_before(case));
             fixes.extend(publish::set_last(case));
             fixes.extend(signal_inside::signal_inside(case));
             fixes.extend(order::ordered(case));

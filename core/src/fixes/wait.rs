@@ -12,61 +12,15 @@ use super::{
         locks::{LockStyle, Mutex, callee, calls, guarded, last_name},
         signals,
         source::{ParsedSource, children, descendants, lines},
-        waits,
     },
 };
 use crate::{
     callers::parting,
-    explanation::{BugKind, Role, SiteMark, Step},
+    explanation::{Role, SiteMark},
     facts::family,
 };
 use tree_sitter::Node;
 use unsnarl_trace::{EventId, EventKind, Run, SiteRow};
-
-/// Replaces `if` by `while`, where one of the interrupted accesses lies before a wait and the other after it;
-/// `None` when there is no wait between them.
-pub(super) fn look_again(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
-    if !matches!(
-        case.explanation.kind,
-        BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
-    ) {
-        return None;
-    }
-    let causes = case
-        .explanation
-        .sites
-        .iter()
-        .filter(|mark| mark.role == Role::Cause);
-    let rows: Vec<&Step> = causes
-        .filter_map(|mark| {
-            case.explanation
-                .steps
-                .get(mark.step?.checked_sub(1)? as usize)
-        })
-        .collect();
-    let (first, last) = (
-        rows.iter().map(|step| step.event).min()?,
-        rows.iter().map(|step| step.event).max()?,
-    );
-    let thread = case.run.events.get(EventId(first))?.thread;
-    let mut between =
-        (first..last).filter_map(|row| Some((row, case.run.events.get(EventId(row))?)));
-    let (row, _) =
-        between.find(|(_, event)| event.thread == thread && event.kind == EventKind::Wait)?;
-    let at = frames(case.run, EventId(row)).into_iter().next()?;
-    Some(again(case, &at.file, at.line))
-}
-
-fn again(case: &FixInput<'_>, file: &str, line: u32) -> Result<Fix, EditRefusal> {
-    let (changes, head) = waits::look_again(case.files.get(file)?, line)?;
-    let edits = Changes::from([(file.to_owned(), changes)]);
-    Ok(Fix::edit(
-        FixKind::LookAgain,
-        format!("look again after the wait: `while` instead of `if` on line {head}"),
-        case.files.edits(&edits)?,
-        "a look at the condition after each wait".to_owned(),
-    ))
-}
 
 /// The reason for which no critical section helps a wait before which nothing is checked.
 fn why_without_check(signal: &SiteMark, wait: &SiteMark) -> EditRefusal {

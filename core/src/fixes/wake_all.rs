@@ -79,6 +79,22 @@ fn is_blamed(explanation: &Explanation, run: &Run, signal: EventId) -> bool {
     marks.any(|mark| (&mark.place.file, mark.place.line) == (&site.file, site.line))
 }
 
+/// The calls that signal a condition for one thread, in all runs, with what makes each a signal for all.
+pub(super) fn signals(case: &FixInput<'_>, condition: &str) -> BTreeSet<(At, Change)> {
+    let of_run = |run: &Run| -> Vec<EventId> {
+        let rows = run.events.iter().filter(|(_, event)| {
+            event.kind == EventKind::Signal && run.location(event.location) == condition
+        });
+        rows.map(|(row, _)| row).collect()
+    };
+    let runs = case.runs.iter().map(|(_, run)| &**run);
+    let places = runs.flat_map(|run| {
+        let rows = of_run(run).into_iter();
+        rows.filter_map(|row| changed(case, run, row))
+    });
+    places.collect()
+}
+
 /// The call that sends a signal, in the first of the places that lead there whose text has it.
 fn changed(case: &FixInput<'_>, run: &Run, row: EventId) -> Option<(At, Change)> {
     frames(run, row).into_iter().find_map(|at| {

@@ -298,11 +298,14 @@ fn note(explanations: &mut [Explanation], mut trials: impl Iterator<Item = Trial
         drop_refuted(explanation, |fix, trial| {
             trial.allowed > 0 && fix.doubt.is_none()
         });
-        // An atomic operation or another order costs nothing: it is built before a lock, which a constraint may have
-        // shown to hold.
+        // An atomic operation, another order or another look costs nothing: it is built before a lock, which a constraint
+        // may have shown to hold.
         let order = |fix: &Fix| {
             let verdict = fix.tried.as_ref().map(|trial| trial.verdict);
-            let is_free = matches!(fix.kind, FixKind::AtomicUpdate | FixKind::MoveBehind);
+            let is_free = matches!(
+                fix.kind,
+                FixKind::AtomicUpdate | FixKind::MoveBehind | FixKind::LookAgain
+            );
             (fix.doubt.is_some(), !is_free, verdict)
         };
         explanation.fixes.sort_by_key(order);

@@ -82,24 +82,23 @@ pub(super) fn looks(view: &View, last: EventId, wake: EventId) -> Vec<EventId> {
     looks.collect()
 }
 
-/// Of these reads, the one whose next read, after the wait, is nearest to the failure.
+/// Of these reads, the one whose next use, after the wait, is nearest to the failure.
 fn told_by(view: &View, looks: &[EventId], wake: EventId) -> Option<EventId> {
     let next = looks
         .iter()
-        .filter_map(|&look| Some((next_look(view, look, wake)?, look)));
+        .filter_map(|&look| Some((next_use(view, look, wake)?, look)));
     let nearest = next.min_by_key(|(next, _)| distance(view, &[*next]));
     nearest.map(|(_, look)| look)
 }
 
-/// The thread's read after the wait of a location that it had checked.
-pub(super) fn next_look(view: &View, look: EventId, wake: EventId) -> Option<EventId> {
+/// The thread's next access after the wait to a location that it had checked: it reads it, or sets it at once.
+pub(super) fn next_use(view: &View, look: EventId, wake: EventId) -> Option<EventId> {
     let after = view
         .orders
         .accesses()
         .after(view.event(look).location, wake);
     let own = |row: &&EventId| view.thread(**row) == view.thread(wake);
-    let next = *after.iter().find(own)?;
-    view.event(next).kind.reads().then_some(next)
+    after.iter().find(own).copied()
 }
 
 /// The last read of the function that waits: without other threads, no location of the run is shared. What no other thread

@@ -3,7 +3,7 @@
 
 use super::{
     Candidate, PER_STEP, Story, candidate,
-    spurious::{looks, matters, next_look, not_looked_at_again, spurious},
+    spurious::{looks, matters, next_use, not_looked_at_again, spurious},
 };
 use crate::{
     explain::{begins, handovers::signals, view::View},
@@ -81,7 +81,7 @@ fn in_vain(view: &View, wake: EventId) -> Option<Candidate> {
     };
     let is_unchanged = looks.iter().all(|look| changed(*look).is_none());
     let found = looks.iter().filter_map(|&look| {
-        let next = next_look(view, look, wake)?;
+        let next = next_use(view, look, wake)?;
         match changed(look) {
             Some(write) => taken(view, look, write, next, signal),
             None => is_unchanged.then(|| {

@@ -10,7 +10,7 @@ use super::{
 /// Replaces `if` by `while` around the wait on `line`.
 ///
 /// # Errors
-/// An error when the wait is not the body of an `if` without `else`, or the `if` does more than waiting.
+/// An error when the wait is not the body of an `if` without `else`, or the `if` does more after it.
 pub fn look_again(source: &ParsedSource, line: u32) -> Result<(Vec<Change>, u32), EditRefusal> {
     let wait = signals::call_on(source, line)?;
     if wait.has_predicate {
@@ -35,11 +35,13 @@ pub fn look_again(source: &ParsedSource, line: u32) -> Result<(Vec<Change>, u32)
     if around.child_by_field_name("alternative").is_some() {
         return Err(format!("the `if` on line {at} has an `else`"));
     }
-    let only = bodies(around)
-        .into_iter()
-        .all(|body| super::source::statements(body).len() == 1);
-    if !only {
-        return Err(format!("the `if` on line {at} does more than wait"));
+    // What comes before the wait is done again with each look; what comes after it was to be done once.
+    let is_last = |body: tree_sitter::Node<'_>| {
+        let last = super::source::statements(body).into_iter().next_back();
+        last.is_some_and(|node| lines(node).contains(&line))
+    };
+    if !bodies(around).into_iter().all(is_last) {
+        return Err(format!("the `if` on line {at} does more after the wait"));
     }
     let keyword = Change {
         start: around.start_byte(),
