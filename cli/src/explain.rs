@@ -364,7 +364,11 @@ fn left_out(finding: &BuildFinding<'_>) -> Option<String> {
 }
 
 fn unexplained(finding: &BuildFinding<'_>) -> String {
-    render::unexplained(finding.corpus, &finding.unexplained, finding.stopped)
+    render::unexplained(
+        finding.corpus,
+        &finding.unexplained,
+        finding.search_stopped(),
+    )
 }
 
 /// Remarks besides the explanations.

@@ -117,6 +117,18 @@ fn caution(findings: &mut [BuildFinding<'_>], problem: &str) {
     }
 }
 
+impl BuildFinding<'_> {
+    /// The reason why the search for causes ended: experiments that were cut short may have told of more runs.
+    #[must_use]
+    pub fn search_stopped(&self) -> StopReason {
+        let mut all = self.explanations.iter().chain(&self.refuted);
+        match self.stopped {
+            StopReason::Complete if all.any(|one| one.progress.is_some()) => StopReason::OutOfTime,
+            stopped => stopped,
+        }
+    }
+}
+
 fn confirm(
     finding: &mut BuildFinding<'_>,
     with: &Executing<'_>,

@@ -202,7 +202,7 @@ fn tell_early(view: &View, draft: &mut Draft, (signal, wait): (EventId, EventId)
         true => ("while nobody waited".to_owned(), "nobody waits".to_owned()),
         false => (
             format!("before {who} waited"),
-            format!("{who} does not wait yet"),
+            format!("before {who} waits"),
         ),
     };
     draft.detail(format!(

@@ -823,20 +823,20 @@ fn a_broadcast_between_the_check_and_the_wait_is_lost_whoever_it_wakes() {
         &[],
         &[text],
         expect![[r#"
-        error: work (main.2) waits for a signal that was already sent
-          main signalled `more` at test.c:51 before main.2 waited;
-          main.2 began to wait at test.c:12.
+            error: work (main.2) waits for a signal that was already sent
+              main signalled `more` at test.c:51 before main.2 waited;
+              main.2 began to wait at test.c:12.
 
-           main.2  test.c:11  while (!stop)      reads 0
-           main    test.c:50  stop = 1;          writes 1
-           main    test.c:51  broadcast(&more);  wakes all of more  main.2 does not wait yet
-           main.2  test.c:12  wait(&more, &m);   waits for more     for ever
+               main.2  test.c:11  while (!stop)      reads 0
+               main    test.c:50  stop = 1;          writes 1
+               main    test.c:51  broadcast(&more);  wakes all of more  before main.2 waits
+               main.2  test.c:12  wait(&more, &m);   waits for more     for ever
 
-          It last checked `stop` at test.c:11: the signal came between that and the wait. `stop` is changed
-          at test.c:50 without `m`, which main.2 holds from the check to the wait.
-          Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
-          Note: There is no passing run to compare with.
-    "#]],
+              It last checked `stop` at test.c:11: the signal came between that and the wait. `stop` is changed
+              at test.c:50 without `m`, which main.2 holds from the check to the wait.
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
     );
 }
 
