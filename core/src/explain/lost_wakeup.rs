@@ -487,8 +487,8 @@ pub(super) fn leads_to(view: &View, row: EventId, wait: EventId) -> bool {
 
 /// The read by which the thread decided to wait: the last one in the function that waits, or in a function
 /// that it called to look, of data written afterwards, before the wait; else the last one of shared data in
-/// the function itself; else the last one nearby of data written afterwards; else the last one in a caller, which may
-/// wait through a wrapper.
+/// the function itself, or in the predicate that a wait of C++ calls; else in what else it called under the lock; else
+/// the last one nearby of data written afterwards; else the last one in a caller, which may wait through a wrapper.
 pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     let thread = view.thread(wait);
     let reads = reads_before(view, wait);
@@ -511,6 +511,11 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         let mut calls = calls.into_iter().map(|site| view.run.meta.site(site));
         calls.any(|site| (&site.file, &site.function) == (&place.file, &place.function))
     };
+    let called_by_wait = |row: &&EventId| {
+        let calls = callers::call_sites(&view.run, **row);
+        let mut calls = calls.into_iter().map(|site| view.run.meta.site(site));
+        calls.any(|site| (&site.file, site.line) == (&place.file, place.line))
+    };
     let last = |is_it: &dyn Fn(&&EventId) -> bool| reads.iter().find(is_it).copied();
     let section = view.orders.locks_held(wait).into_iter().next();
     let since = section.map_or(wait, |section| section.acquired);
@@ -532,7 +537,7 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     };
     last(&|row| here(row) && asks(row))
         .or_else(|| last(&|row| (here(row) || called_here(row)) && outdated(row)))
-        .or_else(|| last(&here))
+        .or_else(|| last(&|row| here(row) || **row > since && called_by_wait(row)))
         .or_else(|| last(&|row| **row > since && called_here(row)))
         .or_else(|| in_caller(&asks))
         .or_else(|| last(&outdated))

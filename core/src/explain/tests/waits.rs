@@ -1076,9 +1076,11 @@ fn a_signal_before_the_predicate_was_asked_is_not_the_one_that_is_lacking() {
         start main.2 fill
         main fork main.1 @27 main
         main fork main.2 @28 main
+        main.2 W size =0 @28 main
         main.2 W items =0 @29 main \"items = 0;\"
         main.2 signal filled =0 @30 main \"filled.notify_one();\"
         main.1 lock m @10 work
+        main.1 R size =0 @11 work \"filled.wait(lock, [] { return size > 0 || items > 0; });\"
         main.1 R items =0 via=11@work @12 ask \"return items > 0;\"
         main.1 wait filled @11 work \"filled.wait(lock, [] { return items > 0; });\"
         main.1 unlock m @11 work
