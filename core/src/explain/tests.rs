@@ -1170,3 +1170,29 @@ fn an_update_that_is_taken_back_in_time_is_not_lost() {
         "{headlines:?}"
     );
 }
+
+/// Who has the lock first decides in which order the accesses under it come; what one thread holds alone does not.
+#[test]
+fn a_story_begins_where_a_common_lock_is_acquired() {
+    let runs = |lock: &str, other: &str| {
+        let text = format!(
+            "start main.1 take
+            start main.2 take
+            main.1 lock {lock} @8 take
+            main.1 R n =0 @9 take
+            main.1 unlock {lock} @10 take
+            main.2 lock {other} @8 take
+            main.2 W n =1 @9 take
+            main.2 unlock {other} @10 take
+            main.1 W n =1 @12 take
+            main.1 fails @13 lost"
+        );
+        let corpus = corpus(&[], &[&text]);
+        let told = explain(&corpus, &Budget::default()).findings.remove(0);
+        let run = corpus.get("failed-0").unwrap().run.clone().unwrap();
+        let begins = crate::explain::story_begins(&told, &run, &[]).unwrap();
+        run.meta.site(run.events.event(begins).site).line
+    };
+    assert_eq!(runs("m", "m"), 8);
+    assert_eq!(runs("m", "other"), 9);
+}

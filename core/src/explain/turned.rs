@@ -264,9 +264,15 @@ pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
     Some(held(run, at)?.first().copied().unwrap_or(at))
 }
 
-/// The row at which the order of these rows begins: the first of them, or the acquisition of a lock under which rows of two
-/// threads are, since that decides which is first. Linear in the run for each row.
-pub fn order_begins(run: &Run, rows: &[EventId]) -> Option<EventId> {
+/// The row at which a story begins: the first of what it blames and of the order that was turned round (`rows`), or the
+/// acquisition of a lock under which such rows of two threads are, since that decides which is first. Linear in the run.
+pub fn story_begins(explanation: &Explanation, run: &Run, rows: &[EventId]) -> Option<EventId> {
+    let blamed = blamed(explanation);
+    let rows: Vec<EventId> = blamed
+        .iter()
+        .map(|one| one.row)
+        .chain(rows.iter().copied())
+        .collect();
     let locks = Locks::new(run, &mut Vec::new());
     let held = |row: EventId| {
         let thread = thread(run, row)?;

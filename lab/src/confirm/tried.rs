@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use unsnarl_core::{
     BugKind, Explanation, SiteMark,
     diagnosis::DecisiveStep,
-    explain::{calls_around, ends_in_the_check, is_under_one_lock, order_begins, spans_visits},
+    explain::{calls_around, ends_in_the_check, is_under_one_lock, spans_visits, story_begins},
 };
 use unsnarl_trace::{EventId, Run, ThreadId};
 
@@ -115,7 +115,7 @@ impl TriedStory {
             ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
             is_interruption,
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
-            is_too_late: order_begins(run, &orders.with)
+            is_too_late: story_begins(explanation, run, &orders.with)
                 .is_some_and(|row| decision.is_bound_before(row)),
             is_symptom: ends_with_a_look(explanation.kind) && ends_in_the_check(run, complete),
             spans_visits: spans_visits(explanation, run),
