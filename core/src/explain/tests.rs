@@ -1171,7 +1171,7 @@ fn an_update_that_is_taken_back_in_time_is_not_lost() {
     );
 }
 
-/// Who has the lock first decides in which order the accesses under it come; what one thread holds alone does not.
+/// The first holder of a lock decides in which order the accesses under it come; what one thread holds alone does not.
 #[test]
 fn a_story_begins_where_a_common_lock_is_acquired() {
     let runs = |lock: &str, other: &str| {
