@@ -76,6 +76,20 @@ fn what_is_set_before_a_thread_begins_comes_first() {
 }
 
 #[test]
+fn the_end_of_a_wait_is_told_in_the_past() {
+    let text = "main fork main.1 @8 main\nmain.1 lock m @20 look\nmain.1 wait ready @21 look\n\
+        main.1 unlock m @21 look\nmain signal ready =1 @9 main\nmain.1 lock m @21 look\n\
+        main.1 wake ready =0 @21 look\nmain.1 unlock m @22 look\n";
+    let place = HoverPlace {
+        file: "test.c",
+        line: 21,
+        word: Some("ready"),
+    };
+    let told = told(&run(text), &place);
+    assert!(told.contains("woke up from it"), "{told}");
+}
+
+#[test]
 fn a_racy_read() {
     check(
         60,
