@@ -14,7 +14,9 @@ use crate::{
     facts,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{Event, EventId, EventKind, LocationId, ThreadId, Value, raw::WaitsFor};
+use unsnarl_trace::{
+    Event, EventId, EventKind, LocationId, SiteRow, ThreadId, Value, raw::WaitsFor,
+};
 
 /// Fate of the signal that a waiting thread needed.
 enum SignalFate {
@@ -485,10 +487,11 @@ pub(super) fn leads_to(view: &View, row: EventId, wait: EventId) -> bool {
         && used.any(|object| view.run.block(object) == target)
 }
 
-/// The read by which the thread decided to wait: the last one in the function that waits, or in a function
-/// that it called to look, of data written afterwards, before the wait; else the last one of shared data in
-/// the function itself, or in the predicate that a wait of C++ calls; else in what else it called under the lock; else
-/// the last one nearby of data written afterwards; else the last one in a caller, which may wait through a wrapper.
+/// The read by which the thread decided to wait: the last one in the predicate that a wait of C++ calls; else the last one
+/// in the function that waits, or in a function that it called to look, of data written afterwards, before the wait; else the
+/// last one of shared data in the function itself; else in what else it called under the lock; else the last one nearby of
+/// data written afterwards; else the last one in a caller, which may wait through a wrapper. None where it looked last at
+/// what no other thread uses.
 pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     let thread = view.thread(wait);
     let reads = reads_before(view, wait);
@@ -512,9 +515,11 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         calls.any(|site| (&site.file, &site.function) == (&place.file, &place.function))
     };
     let called_by_wait = |row: &&EventId| {
-        let calls = callers::call_sites(&view.run, **row);
-        let mut calls = calls.into_iter().map(|site| view.run.meta.site(site));
-        calls.any(|site| (&site.file, site.line) == (&place.file, place.line))
+        let calls = callers::call_sites(&view.run, **row).into_iter();
+        let mut calls = calls.map(|site| view.run.meta.site(site));
+        let is_wait = |line: &SiteRow| (&line.file, line.line) == (&place.file, place.line);
+        // What the line itself reads are the arguments of the wait.
+        !calls.next_back().is_some_and(is_wait) && calls.any(is_wait)
     };
     let last = |is_it: &dyn Fn(&&EventId) -> bool| reads.iter().find(is_it).copied();
     let section = view.orders.locks_held(wait).into_iter().next();
@@ -535,9 +540,21 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
             last(&in_it)
         })
     };
-    last(&|row| here(row) && asks(row))
+    let is_own = |row: EventId| {
+        let location = view.event(row).location;
+        let is_on_stack = view.run.location_parts(location).is_on_stack();
+        !is_on_stack && !view.orders.accesses().is_shared(location) && !leads_to(view, row, wait)
+    };
+    let reads_own = |row: &EventId| view.event(*row).kind.reads() && here(&row) && asks(&row);
+    let mut looks = view.own_before(wait).take_while(|row| *row > since);
+    if looks.find(reads_own).is_some_and(is_own) {
+        return None;
+    }
+    // A predicate that the wait calls itself is what it waits for, whatever was asked in front of the wait.
+    last(&|row| **row > since && called_by_wait(row))
+        .or_else(|| last(&|row| here(row) && asks(row)))
         .or_else(|| last(&|row| (here(row) || called_here(row)) && outdated(row)))
-        .or_else(|| last(&|row| here(row) || **row > since && called_by_wait(row)))
+        .or_else(|| last(&here))
         .or_else(|| last(&|row| **row > since && called_here(row)))
         .or_else(|| in_caller(&asks))
         .or_else(|| last(&outdated))
