@@ -12,8 +12,9 @@ use unsnarl_core::{
     Budget, BugKind, Certainty, Explanation,
     diagnosis::{ExperimentProgress, Shows, TriedProposal},
     explain::{Intervention, ORDERS, Proposals, Proposer, Proposers, SplitStory, guarding, parts},
+    explanation::Step,
 };
-use unsnarl_trace::{EventId, Run};
+use unsnarl_trace::{EventId, EventKind, Run};
 
 /// Proposals of one engine that are tried.
 const OTHERS: usize = 8;
@@ -503,11 +504,14 @@ impl<'c> StorySearch<'c> {
     }
 }
 
-/// May it be another story? A circle of waits is one, and so is a signal that was lost; that a signal or a unit never comes
-/// may have its reason in the order of accesses.
+/// May it be another story? A circle of locks is one, and so is a signal that was lost; that a signal or a unit never comes,
+/// or that threads wait for each other's signals, may have its reason in the order of accesses.
 fn is_open(explanation: &Explanation) -> bool {
+    let mut steps = explanation.steps.iter();
+    let is_wait = |step: &Step| EventKind::from_name(&step.access) == Some(EventKind::Wait);
     match explanation.kind {
         BugKind::Sequential => false,
+        BugKind::Deadlock if steps.any(is_wait) => true,
         BugKind::Deadlock | BugKind::LostWakeup => explanation.certainty == Certainty::Possible,
         _ => true,
     }

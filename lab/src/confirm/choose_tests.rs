@@ -275,6 +275,38 @@ fn what_is_borne_out_takes_the_place_of_what_is_not() {
     );
 }
 
+/// Threads that wait for each other's signals may do so since something came in the wrong order; a circle of locks is one.
+#[test]
+fn a_circle_with_a_signal_in_it_may_have_a_cause() {
+    let told = |access: &str| {
+        let corpora = corpora();
+        let corpus = corpora.iter().next().expect("a corpus");
+        let budget = Budget::unlimited();
+        let mut told = explain(corpus, &budget).findings.remove(0);
+        let run = corpus.get(&told.run).and_then(|run| run.run.clone());
+        let run = run.expect("the failing run");
+        told.kind = BugKind::Deadlock;
+        told.headline = "main.1 and main.2 wait for each other".to_owned();
+        for step in &mut told.steps {
+            step.access = access.to_owned();
+        }
+        let given = GivenOutcomes::of(&run, &[(DONE, 30, 0)]);
+        let proposers = Proposers::comparing(corpus);
+        choose(
+            &proposers,
+            &[],
+            &given,
+            &mut told,
+            &Decision::default(),
+            &budget,
+        )
+        .expect("no program is executed");
+        told.headline
+    };
+    assert!(told("wait").contains(DONE), "{}", told("wait"));
+    assert!(told("lock-wait").contains("each other"));
+}
+
 #[test]
 fn a_little_more_of_a_difference_is_no_reason() {
     let (told, _) = chosen(&[(HITS, 22, 4), (DONE, 24, 4)], &[]);
