@@ -184,13 +184,18 @@ fn interrupted(
     })
 }
 
-/// The intervention for two accesses of two threads: without it the later one comes first.
+/// The intervention for two accesses of two threads, perhaps with another one before: without it the later one comes first.
 fn swapped(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
     let late = blamed.last()?.row;
     let is_other = |one: &&Blamed<'_>| thread(run, one.row) != thread(run, late);
     let early = blamed.iter().rev().find(is_other)?.row;
+    // What the early one undoes is part of the order.
+    let location = |row: EventId| run.events.get(row).map(|event| event.location);
+    let before = blamed.iter().map(|one| one.row);
+    let before = before.filter(|row| *row < early && location(*row) == location(early));
+    let order = [early, held_after(run, early, late)?];
     Some(Intervention {
-        with: vec![early, held_after(run, early, late)?],
+        with: before.chain(order).collect(),
         without: vec![vec![late, outermost(run, update_begins(run, early))?]],
         complete: late,
         absent: None,

@@ -45,6 +45,7 @@ mod tests;
 mod too_early;
 mod torn;
 mod turned;
+mod undone;
 mod unfinished;
 mod view;
 mod waiting;

@@ -3,6 +3,7 @@
 mod given_away;
 mod past;
 mod torn;
+mod undone;
 mod unset;
 mod waits;
 

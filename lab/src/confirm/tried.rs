@@ -192,9 +192,10 @@ impl TriedStory {
     /// Returns whether it is told unless another story is better.
     pub fn is_settled(&self) -> bool {
         let evidence = self.experiment.evidence;
-        // An order that the program also survives may be half of an interruption, and so may one that a lock allows.
+        // An order that the program also survives may be half of an interruption, and so may one of two sections of a lock.
         let survives = evidence.with.fails < evidence.with.of || self.experiment.takes_more;
-        let may_be_half = !self.is_interruption && (survives || self.is_under_one_lock);
+        let is_allowed = self.is_under_one_lock && self.experiment.orders.with.len() <= 2;
+        let may_be_half = !self.is_interruption && (survives || is_allowed);
         let may_come_of_it = self.is_symptom || self.is_use_after_free || self.is_too_late;
         let is_open = may_come_of_it || self.spans_visits || may_be_half;
         self.is_spare() && self.spans && !is_open

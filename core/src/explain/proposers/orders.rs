@@ -8,6 +8,7 @@ use crate::{
         after_free, atomicity,
         candidates::{Candidate, Story, candidates},
         causes, missing, multi_variable, no_memory, order, refused, spurious, torn,
+        undone::undone,
         view::View,
     },
     explanation::{Certainty, Explanation},
@@ -38,11 +39,13 @@ impl Proposer for OrdersProposer {
     fn propose(&self, failing: &Failing<'_>, budget: &Budget) -> Vec<Explanation> {
         let found = candidates(failing.view, budget).into_iter();
         let found = found.take(LOOKED_AT);
-        let told = found.flat_map(|one| {
-            let view = failing.view;
-            [Some(write(view, &one)), write_alone(view, &one)]
+        let view = failing.view;
+        let told = found.flat_map(|one| [Some(write(view, &one)), write_alone(view, &one)]);
+        let undone = undone(view).into_iter().map(|mut told| {
+            name(view, &mut told);
+            told
         });
-        told.flatten().collect()
+        undone.chain(told.flatten()).collect()
     }
 
     /// It says nothing of what others propose: what it finds is told first.

@@ -1,0 +1,82 @@
+//! Changes that a waiting thread was told of, and that were undone before it looked.
+
+use crate::{
+    explain::{intervention, undone::undone, view::View},
+    explanation::Explanation,
+    fixture::{corpus, run},
+};
+
+fn told(text: &str) -> Vec<Explanation> {
+    let corpus = corpus(&[], &[text]);
+    let view = View::new(&corpus, corpus.get("failed-0").unwrap()).unwrap();
+    undone(&view)
+}
+
+/// `clear` wakes all, and the first that wakes takes that back for all others.
+const FLAG: &str = "
+    start main.1 pop
+    start main.2 pop
+    main fork main.1 @40 main
+    main fork main.2 @41 main
+    main lock m @20 clear
+    main W woken =1 @21 clear
+    main unlock m @22 clear
+    main broadcast c @23 clear
+    main.2 lock m @10 pop
+    main.2 R woken =1 @11 pop \"while (!woken)\"
+    main.2 W woken =0 @14 pop
+    main.2 unlock m @15 pop
+    main.1 lock m @10 pop
+    main.1 R woken =0 @11 pop \"while (!woken)\"
+    main.1 wait c @12 pop
+    main.1 unlock m @12 pop
+    main.1 blocked condition c @12 pop
+    main blocked join main.1 @42 main
+    deadlocks";
+
+#[test]
+fn a_wakeup_for_all_that_one_thread_takes_back() {
+    let told = told(FLAG);
+    let [one] = told.as_slice() else {
+        panic!("{told:?}")
+    };
+    assert_eq!(
+        one.headline,
+        "`woken` was changed again before pop (main.1) looked at it"
+    );
+    assert_eq!(
+        one.detail,
+        "main set woken = 1 at test.c:21 and signalled `c` at line 23;\n\
+         pop (main.2) set woken = 0 at line 14 before main.1 read it at line 11."
+    );
+    // The order has all three of them: that a thread looks after the second is nothing unusual.
+    let orders = intervention(one, &run(FLAG)).unwrap();
+    assert_eq!(orders.with.len(), 3, "{orders:?}");
+}
+
+#[test]
+fn a_signal_for_one_that_another_one_makes_use_of_is_no_such_case() {
+    let signal = FLAG.replace("broadcast", "signal");
+    assert_eq!(told(&signal).len(), 0);
+}
+
+/// The last one at a barrier is first at the next one.
+#[test]
+fn a_signal_of_the_thread_that_takes_it_back() {
+    let barrier = FLAG.replace("broadcast", "signal");
+    let barrier = barrier.replace(
+        "main.2 R woken =1 @11 pop \"while (!woken)\"\n    main.2 W woken =0 @14 pop",
+        "main.2 R other =1 @16 pop",
+    );
+    let barrier = barrier.replace(
+        "main signal c @23 clear",
+        "main signal c @23 clear\n    main lock m @30 next\n    main W woken =0 @31 next\n    main unlock m @32 next",
+    );
+    assert_eq!(told(&barrier).len(), 1);
+    // What the thread has seen in between was not kept from it.
+    let seen = barrier.replace(
+        "main lock m @30 next",
+        "main.1 R woken =1 @50 pop\n    main lock m @30 next",
+    );
+    assert_eq!(told(&seen).len(), 0);
+}
