@@ -20,7 +20,7 @@ struct Undone {
     announced: EventId,
     /// The write that undid it.
     undone: EventId,
-    /// What the waiting thread read before its wait.
+    /// The read of the waiting thread before its wait.
     read: EventId,
     /// Its wait.
     wait: EventId,

@@ -1005,7 +1005,7 @@ fn what_the_caller_of_a_wrapper_asked_is_what_a_wait_depends_on() {
     assert_eq!(checked(text).as_deref(), Some("busy"));
 }
 
-/// What a thread asks before it calls the wait is no reason for the wait if the wait asks by itself.
+/// A look before the call of a wait is no reason for the wait if the wait asks by itself.
 #[test]
 fn the_predicate_of_a_wait_comes_before_what_was_asked_in_front_of_it() {
     let read = checked(
