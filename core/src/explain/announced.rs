@@ -4,6 +4,7 @@
 use super::{
     handovers::handovers,
     locking::same_section,
+    look::asks,
     missing::{end_of, has_old_value},
     order::Publication,
     view::View,
@@ -145,12 +146,12 @@ fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
     let (store, wanted) = (view.event(given.store), view.event(needs.reader));
     let is_other = !needs.is_at(&view.place(given.store))
         && !is_same_object(view, store.location, wanted.location);
-    // An older value was right once: only the synchronization of the threads says that it is outdated.
-    let is_outdated = || {
-        !has_old_value(view, needs.reader)
-            || view.orders.happens_before(given.store, given.load)
-                && !is_one_section(view, given, needs)
-    };
+    // An older value was right once: only the synchronization of the threads says that it is outdated, or that the reader
+    // asked whether it may go on.
+    let is_told =
+        || view.orders.happens_before(given.store, given.load) || asks(&view.place(given.load));
+    let is_outdated =
+        || !has_old_value(view, needs.reader) || is_told() && !is_one_section(view, given, needs);
     needs.by.is_none_or(|who| who == by)
         && is_other
         && !only_counts(view, given.load)

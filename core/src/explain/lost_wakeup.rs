@@ -5,6 +5,7 @@ use super::{
     deadlock::Hang,
     draft::Draft,
     locking::lock_name,
+    look::asks,
     view::View,
     waiting::{WaitingThread, changed_since, object_name, request, sends, waiting},
 };
@@ -524,11 +525,7 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     let last = |is_it: &dyn Fn(&&EventId) -> bool| reads.iter().find(is_it).copied();
     let section = view.orders.locks_held(wait).into_iter().next();
     let since = section.map_or(wait, |section| section.acquired);
-    let asks = |row: &&EventId| {
-        let text = view.place(**row).text;
-        let text = text.trim_start();
-        **row > since && ["while", "if"].iter().any(|word| text.starts_with(word))
-    };
+    let asks = |row: &&EventId| **row > since && asks(&view.place(**row));
     let in_caller = |is_it: &dyn Fn(&&EventId) -> bool| {
         let callers = callers::call_sites(&view.run, wait).into_iter().rev();
         let mut callers = callers.map(|site| view.run.meta.site(site));

@@ -3,6 +3,7 @@
 use super::{
     announced::{Needs, announcement},
     draft::Draft,
+    look::tell_look,
     order::{and, publication, published_early, ran_before},
     too_early::too_early,
     torn,
@@ -115,7 +116,10 @@ pub(super) fn not_yet(
     ));
     before_in_passing(&mut draft, view, original, reader, setter);
     draft.set().remark = match started_early(view, reader, setter) {
-        remark if remark.is_empty() => not_waited_for(view, reader, setter),
+        remark if remark.is_empty() => {
+            let looked = tell_look(&mut draft, view, reader, &could_write(view, setter, reader));
+            not_waited_for(view, reader, setter) + &looked
+        }
         remark => remark,
     };
     if let Some(fork) = fork_of(view, view.thread(reader)) {

@@ -21,6 +21,7 @@ mod interruption;
 mod intervention;
 mod late_entry;
 mod locking;
+mod look;
 mod lost_wakeup;
 mod missing;
 mod multi_variable;

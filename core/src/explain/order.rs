@@ -4,6 +4,7 @@ use super::{
     announced::{Needs, announcement, announcement_of},
     draft::Draft,
     late_entry::{late_entry, not_counted},
+    look::tell_look,
     lost_wakeup,
     missing::absent,
     too_early::{is_unset, too_early},
@@ -77,6 +78,10 @@ pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     };
     let has_both_orders = view.corpus.counts().ordered(other_way) > 0;
     draft.set().remark = unordered(view, early, late, has_both_orders);
+    if view.event(late).kind.writes() && view.orders.common_lock(early, late).is_none() {
+        let looked = tell_look(&mut draft, view, early, &[view.thread(late)]);
+        draft.set().remark.push_str(&looked);
+    }
     if let Some(before) = last_use_before(view, early, late) {
         draft.step(before, "");
     }

@@ -1,6 +1,7 @@
 //! Tests of explanations of traces, as text.
 
 mod given_away;
+mod look;
 mod past;
 mod torn;
 mod undone;

@@ -1,0 +1,84 @@
+//! Looks of a thread at what others change, by which it goes on.
+
+use super::{draft::Draft, order::is_ancestor, view::View};
+use crate::{claims::line, explanation::Place, pairs::AccessClass};
+use std::collections::BTreeSet;
+use unsnarl_trace::{EventId, EventKind, ThreadId};
+
+/// Accesses of a thread before a read among which its last look is searched.
+const NEAR: usize = 200;
+
+/// Returns whether a line of the source asks for something, to go on or not.
+pub(super) fn asks(place: &Place) -> bool {
+    let text = place.text.trim_start();
+    ["while", "if"].iter().any(|word| text.starts_with(word))
+}
+
+/// The last look before a read at what another thread changes, in this run or in passing ones, if the thread has created
+/// others before it: it may have waited for them so. Linear in the pairs of the passing runs.
+fn last_look(view: &View, reader: EventId) -> Option<EventId> {
+    let own = || view.own_before(reader).take(NEAR);
+    let place = view.place(reader);
+    let at = |place: &Place| (place.file.clone(), place.line);
+    let is_asked = |row: &EventId| {
+        let (event, look) = (view.event(*row), view.place(*row));
+        event.kind.reads() && asks(&look) && at(&look) != at(&place)
+    };
+    let last = own().find(is_asked)?;
+    let line = at(&view.place(last));
+    let counts = view.corpus.counts();
+    let heads = counts.pairs().filter_map(|(pair, _)| {
+        let site = counts.site(pair.head)?;
+        (site.class != AccessClass::Read).then_some(pair.tail)
+    });
+    let read_from_others: BTreeSet<_> = heads.collect();
+    let is_changed = |row: &EventId| {
+        let event = view.event(*row);
+        let accesses = view.orders.accesses().of(event.location);
+        let mut writes = accesses
+            .iter()
+            .filter(|other| view.event(**other).kind.writes());
+        writes.any(|other| view.thread(*other) != event.thread)
+            || read_from_others.contains(&view.key(*row))
+    };
+    let visit = own().skip_while(|row| *row != last);
+    let visit = visit.take_while(|row| at(&view.place(*row)) == line);
+    let mut looks = visit.filter(|row| view.event(*row).kind.reads() && is_changed(row));
+    looks.find(|row| view.named(*row).is_some() && has_created(view, *row))
+}
+
+/// Returns whether the thread has created another one before a row.
+fn has_created(view: &View, row: EventId) -> bool {
+    view.own_before(row)
+        .any(|before| view.event(before).kind == EventKind::Fork)
+}
+
+/// Adds the look by which a thread came to a read that was too early, where it is an ancestor of the thread that it should
+/// have waited for, and says it: ` Before that it looked at `left` on line 30, read 0, and went on.`
+pub(super) fn tell_look(
+    draft: &mut Draft,
+    view: &View,
+    reader: EventId,
+    writers: &[ThreadId],
+) -> String {
+    let own = view.thread(reader);
+    if !writers.iter().any(|by| is_ancestor(view, own, *by)) {
+        return String::new();
+    }
+    let Some(look) = last_look(view, reader) else {
+        return String::new();
+    };
+    let from = view
+        .orders
+        .last_write_before(view.event(look).location, look);
+    if let Some(write) = from.filter(|write| view.thread(*write) != own) {
+        draft.step(write, "");
+    }
+    draft.step(look, "");
+    format!(
+        " Before that it looked at `{}` on {}, read{}, and went on.",
+        view.variable(look),
+        line(&view.place(look), &view.place(reader)),
+        view.equals_read(look).replacen(" =", "", 1)
+    )
+}

@@ -1,0 +1,79 @@
+//! Looks by which a thread went on before what it needed was done.
+
+use crate::{Budget, Explanation, explain, fixture::corpus};
+
+fn told(passing: &str, failing: &str) -> Explanation {
+    let corpus = corpus(&[passing; 6], &[failing]);
+    let found = explain(&corpus, &Budget::unlimited()).findings;
+    found.into_iter().next().expect("an explanation")
+}
+
+const BEGIN: &str = "
+    start main.1 work
+    main W left =1 @5 main
+    main fork main.1 @6 main";
+
+/// The worker counts a task as taken when it begins it, and `main` waits until none is left.
+#[test]
+fn a_count_by_which_a_thread_goes_on_is_told() {
+    let takes = "\nmain.1 lock m @10 work\nmain.1 W left =0 @11 take\nmain.1 unlock m @12 work";
+    let does = "\nmain.1 W sum =1 @20 add";
+    let waits = "\nmain R left =0 @30 wait_all \"while (left)\"";
+    let reads = |sum: u32| format!("\nmain R sum ={sum} @40 main \"assert(sum == 1);\"");
+    let fine = [BEGIN, takes, does, waits, &reads(1)].concat();
+    let fails = "\nmain fails @40 assertion `sum == 1` failed";
+    let fails = [BEGIN, takes, waits, &reads(0), fails].concat();
+    let told = told(&fine, &fails);
+    assert_eq!(told.headline, "`sum` was used before it was set");
+    assert_eq!(
+        told.remark,
+        "main does not join main.1 before. Before that it looked at `left` on line 30, read 0, and went on."
+    );
+    let steps: Vec<u32> = told.steps.iter().map(|step| step.place.line).collect();
+    assert_eq!(steps, [11, 30, 40]);
+}
+
+#[test]
+fn a_look_at_what_no_other_thread_changes_is_no_reason() {
+    let does = "\nmain.1 W sum =1 @20 add";
+    let asks = "\nmain R verbose =0 @30 main \"if (verbose)\"";
+    let reads = |sum: u32| format!("\nmain R sum ={sum} @40 main \"assert(sum == 1);\"");
+    let fine = [BEGIN, does, asks, &reads(1)].concat();
+    let fails = "\nmain fails @40 assertion `sum == 1` failed";
+    let fails = [BEGIN, asks, &reads(0), fails].concat();
+    let told = told(&fine, &fails);
+    assert_eq!(told.remark, "main does not join main.1 before.");
+}
+
+/// A look without a lock says as well as one with it that the reader may go on, if it asks.
+#[test]
+fn a_flag_that_is_asked_without_a_lock_announces() {
+    let text = |asks: &str, order: &[&str]| {
+        let step = |name: &&str| match *name {
+            "old" => "main W result =3 @4 main\nmain fork main.1 @6 main\n".to_owned(),
+            "flag" => {
+                "main.1 lock m @10 work\nmain.1 W left =0 @11 work\nmain.1 unlock m @12 work\n"
+                    .to_owned()
+            }
+            "set" => "main.1 W result =9 @20 work\n".to_owned(),
+            "look" => format!("main R left =0 @30 main \"{asks}\"\n"),
+            "early" => "main R result =3 @40 main\n".to_owned(),
+            _ => "main R result =9 @40 main\n".to_owned(),
+        };
+        let steps: String = order.iter().map(step).collect();
+        format!("start main.1 work\n{steps}")
+    };
+    let headline = |asks: &str| {
+        let fine = text(asks, &["old", "flag", "set", "look", "late"]);
+        let fails = text(asks, &["old", "flag", "look", "early", "set"]);
+        told(&fine, &(fails + "main fails @40")).headline
+    };
+    assert_eq!(
+        headline("while (left)"),
+        "`left` was changed before `result` was"
+    );
+    assert_eq!(
+        headline("n = left;"),
+        "`result` was read before work (main.1) had set it"
+    );
+}
