@@ -57,7 +57,7 @@ use crate::{
     corpus::{Corpus, RunSummary},
     explanation::Explanation,
 };
-use candidates::{Story, candidates, spurious_wakeup};
+use candidates::{Candidate, Story, candidates, spurious_wakeup};
 use causes::ToldExplanation;
 pub use guards::guarding;
 pub use instances::{Harmless, bears_out, bears_out_but, meets_the_other_way, set_apart};
@@ -214,7 +214,12 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<ToldExplan
     let view = View::new(corpus, run)?;
     let place = failure_place(run);
     let waits = match run.outcome {
-        Outcome::Deadlocked => hang(&view, budget),
+        Outcome::Deadlocked => {
+            if let Some(found) = spurious_wakeup(&view) {
+                return story(&view, &[found], place);
+            }
+            hang(&view, budget)
+        }
         Outcome::TimedOut => deadlock::endless(&view),
         _ => None,
     };
@@ -222,23 +227,23 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<ToldExplan
         name_orders(&view, &mut explanation);
         return Some(ToldExplanation::new(explanation, 0, place));
     }
-    let found = candidates(&view, budget);
-    let best = found.first().copied()?;
-    let explanation = write(&view, &best);
-    let evidence = best
-        .new
-        .then(|| causes::StoryEvidence::of(&view, &best.story));
-    let parted = PartedSections::of(&explanation, &view.run);
-    let told = ToldExplanation::new(explanation, best.cost, place).between(parted);
-    Some(told.resting_on(evidence, causes::borne_out(&view, &found)))
+    story(&view, &candidates(&view, budget), place)
 }
 
-/// Explains threads that wait for ever: by a spurious wakeup, by a cause that kept the condition false, or by
-/// the waits alone.
+/// The first of the stories of a run, with what else it bears out.
+fn story(view: &View, found: &[Candidate], place: String) -> Option<ToldExplanation> {
+    let best = found.first()?;
+    let explanation = write(view, best);
+    let evidence = best
+        .new
+        .then(|| causes::StoryEvidence::of(view, &best.story));
+    let parted = PartedSections::of(&explanation, &view.run);
+    let told = ToldExplanation::new(explanation, best.cost, place).between(parted);
+    Some(told.resting_on(evidence, causes::borne_out(view, found)))
+}
+
+/// Explains threads that wait for ever: by a cause that kept the condition false, or by the waits alone.
 fn hang(view: &View, budget: &Budget) -> Option<Explanation> {
-    if let Some(found) = spurious_wakeup(view) {
-        return Some(write(view, &found));
-    }
     let waits = deadlock::deadlock(view)?;
     let Some(checked) = waits.condition else {
         return Some(waits.explanation);

@@ -500,6 +500,38 @@ fn a_thread_that_woke_up_in_vain_need_not_be_the_one_that_fails() {
     assert_eq!(told[0].headline, headline);
 }
 
+/// A run may hang since a wait ended without a signal; that explains no run that hangs at the same place without one.
+#[test]
+fn a_spurious_wakeup_explains_no_hang_without_one() {
+    let begin = "
+        start main.1 take
+        main fork main.1 @40 main
+        main.1 lock m @10 take
+        main.1 R items =0 @11 take \"if (items == 0)\"";
+    let waits = "
+        main.1 wait filled @12 take
+        main.1 unlock m @12 take";
+    let signals = "\nmain W items =1 @20 main\nmain signal filled =0 @21 main";
+    let woken = "
+        main.1 lock m @12 take
+        main.1 wake filled =2 @12 take
+        main.1 W items =9 @13 take
+        main.1 wait filled @12 take
+        main.1 unlock m @12 take";
+    let hangs = "
+        main blocked join main.1 @42 main
+        main.1 blocked condition filled @12 take
+        deadlocks";
+    let lost = [begin, signals, waits, hangs].concat();
+    let spurious = [begin, waits, woken, hangs].concat();
+    let corpus = corpus(&[], &[&spurious, &lost, &lost]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    assert_eq!(
+        told[0].headline,
+        "take (main.1) waits for a signal that was already sent"
+    );
+}
+
 /// The thread has checked on the failing line before, in an earlier iteration, data that others have changed
 /// since.
 #[test]
