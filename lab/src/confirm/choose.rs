@@ -195,10 +195,11 @@ impl<'c> StorySearch<'c> {
         best.is_some_and(|best| best.experiment.evidence.is_cause())
     }
 
-    /// Schedules with what is told fail no more often than those without it.
-    fn is_contradicted(&self) -> bool {
-        let best = self.best.as_ref();
-        best.is_some_and(|best| best.experiment.evidence.effect() <= 0.0)
+    /// Takes what is told for no more than possible where schedules with it do not fail clearly more often than those without.
+    fn doubt(&self, told: &mut Explanation) {
+        if self.best.is_some() && !self.tells() {
+            told.certainty = Certainty::Possible;
+        }
     }
 
     /// Makes the experiment on a proposal and notes that it was made. With `leads_to` its schedules go on to that order.
@@ -489,9 +490,7 @@ impl<'c> StorySearch<'c> {
     /// Says on what is told how it was chosen; returns whether the run was decided before that began.
     fn note(mut self, told: &mut Explanation) -> Result<bool> {
         let is_too_late = self.best.as_ref().is_some_and(|best| best.is_too_late);
-        if self.is_contradicted() {
-            told.certainty = Certainty::Possible;
-        }
+        self.doubt(told);
         if let Some(best) = self.best.as_ref().filter(|_| self.is_part()) {
             needed(told, best, &mut self.others, (self.trials, self.budget))?;
         }

@@ -308,6 +308,13 @@ fn a_circle_with_a_signal_in_it_may_have_a_cause() {
 }
 
 #[test]
+fn what_fails_about_as_often_without_it_is_only_possible() {
+    let certainty = |with, without| chosen(&[(HITS, with, without)], &[]).0.certainty;
+    assert_eq!(certainty(9, 7), Certainty::Possible);
+    assert_eq!(certainty(25, 7), Certainty::Likely);
+}
+
+#[test]
 fn a_little_more_of_a_difference_is_no_reason() {
     let (told, _) = chosen(&[(HITS, 22, 4), (DONE, 24, 4)], &[]);
     assert!(told.headline.contains(HITS), "{}", told.headline);
