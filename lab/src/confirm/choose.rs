@@ -10,7 +10,7 @@ use anyhow::Result;
 use std::time::Duration;
 use unsnarl_core::{
     Budget, BugKind, Certainty, Explanation,
-    diagnosis::{ExperimentProgress, Shows, TriedProposal},
+    diagnosis::{Evidence, ExperimentProgress, Shows, TriedProposal},
     explain::{Intervention, ORDERS, Proposals, Proposer, Proposers, SplitStory, guarding, parts},
     explanation::Step,
 };
@@ -195,9 +195,13 @@ impl<'c> StorySearch<'c> {
         best.is_some_and(|best| best.experiment.evidence.is_cause())
     }
 
-    /// Takes what is told for no more than possible where schedules with it do not fail clearly more often than those without.
+    /// Takes what is told for no more than possible where schedules with it do not fail clearly more often than those without;
+    /// a signal that is seen to be lost, only where they fail no more often.
     fn doubt(&self, told: &mut Explanation) {
-        if self.best.is_some() && !self.tells() {
+        let best = self.best.as_ref().map(|best| best.experiment.evidence);
+        let is_contradicted =
+            |best: Evidence| best.effect() <= 0.0 || is_open(told) && !best.tells();
+        if best.is_some_and(is_contradicted) {
             told.certainty = Certainty::Possible;
         }
     }
