@@ -30,10 +30,26 @@ pub(super) struct Hang {
     pub never_signalled: bool,
     /// `true` if what it checked was changed after that without a signal, perhaps not to what it waits for.
     pub is_unannounced: bool,
+    /// `true` if the signal woke another thread.
+    pub is_stolen: bool,
 }
 
-/// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that only those who wait
-/// for it send; for a lost signal; in a cycle that includes conditions; for a signal that no thread sent; or one of them alone.
+impl Hang {
+    /// A hang that is no matter of a signal.
+    pub(super) fn of(explanation: Explanation, wait: EventId) -> Hang {
+        Hang {
+            explanation,
+            wait,
+            condition: None,
+            never_signalled: false,
+            is_unannounced: false,
+            is_stolen: false,
+        }
+    }
+}
+
+/// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that woke another
+/// one; for a signal that only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no thread sent; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = circle(&waiting, |by| {
@@ -41,20 +57,17 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     }) {
         return Some(of_circle(view, &found));
     }
-    if let Some((explanation, first)) = starved(view, &waiting) {
-        return Some(Hang {
-            wait: request(view, first),
-            explanation,
-            condition: None,
-            never_signalled: false,
-            is_unannounced: false,
-        });
-    }
     let mut waiters = waiting.clone();
     waiters.retain(|one| one.waits_for == WaitsFor::Condition);
     let locks = waiting.iter().filter(|one| one.waits_for != WaitsFor::Join);
     let holders: Vec<ThreadId> = locks.filter_map(|one| Some(one.owner()?.0)).collect();
     let lost = lost_wakeup(view, &waiters, &holders);
+    // That all who signal wait is what comes of a signal that woke the wrong one of them.
+    let starved =
+        starved(view, &waiting).filter(|_| !lost.as_ref().is_some_and(|lost| lost.is_stolen));
+    if let Some((explanation, first)) = starved {
+        return Some(Hang::of(explanation, request(view, first)));
+    }
     if let Some(lost) = &lost
         && lost.never_signalled
         && let Some(found) = circle(&waiting, |_| true)
@@ -71,13 +84,8 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         |one: &&WaitingThread| !matches!(one.waits_for, WaitsFor::Join | WaitsFor::Nothing);
     let stuck = waiting.iter().filter(may_be);
     let stuck = stuck.min_by_key(|one| (keeping(one, &waiting).is_none(), one.row))?;
-    Some(Hang {
-        explanation: stuck_alone(view, stuck, &waiting),
-        wait: request(view, stuck),
-        condition: None,
-        never_signalled: false,
-        is_unannounced: false,
-    })
+    let explanation = stuck_alone(view, stuck, &waiting);
+    Some(Hang::of(explanation, request(view, stuck)))
 }
 
 /// Explains a run that would never end by threads that wait for each other, some of them by looking again and again.
@@ -88,13 +96,8 @@ pub(super) fn endless(view: &View) -> Option<Explanation> {
 
 fn of_circle(view: &View, circle: &[(WaitingThread, Keeper)]) -> Hang {
     let first = circle.first();
-    Hang {
-        wait: first.map_or(view.failure, |(first, _)| request(view, first)),
-        explanation: explain_circle(view, circle),
-        condition: None,
-        never_signalled: false,
-        is_unannounced: false,
-    }
+    let wait = first.map_or(view.failure, |(first, _)| request(view, first));
+    Hang::of(explain_circle(view, circle), wait)
 }
 
 /// A thread that used to reach the barrier and has ended, with the last value that it learned from another

@@ -94,12 +94,14 @@ pub(super) fn lost_wakeup(
     };
     let never_signalled = matches!(sent, SignalFate::Never);
     let is_unannounced = matches!(sent, SignalFate::Forgotten(_));
+    let is_stolen = matches!(sent, SignalFate::Elsewhere(_));
     Some(Hang {
         explanation: explain(view, waiter, waiters, sent),
         wait,
         condition,
         never_signalled,
         is_unannounced,
+        is_stolen,
     })
 }
 

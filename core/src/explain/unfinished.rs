@@ -107,11 +107,9 @@ pub(super) fn explain_unfinished(view: &View, of: &UnfinishedChange) -> Hang {
     draft.mark_place(absent(view, of.read, of.next.clone()));
     add_wait(view, &mut draft, &of.waiter);
     Hang {
-        explanation: draft.finish(),
-        wait,
         condition: Some(of.read),
         never_signalled: true,
-        is_unannounced: false,
+        ..Hang::of(draft.finish(), wait)
     }
 }
 

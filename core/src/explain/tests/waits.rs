@@ -942,6 +942,27 @@ fn threads_that_wait_for_what_only_they_would_do() {
     );
 }
 
+/// Both threads that signal wait in the end, since the last signal woke the one of them that could do nothing with it.
+#[test]
+fn a_signal_that_woke_the_wrong_thread_comes_before_what_came_of_it() {
+    let (fine, hangs) = pool(28);
+    let woken = "
+        main signal finished =1 @50 main
+        main.2 lock m via=24@work @63 wait_for
+        main.2 wake finished =0 via=24@work @63 wait_for
+        main.2 R done =0 via=24@work @62 wait_for
+        main.2 wait finished via=24@work @63 wait_for
+        main.2 unlock m via=24@work @63 wait_for
+        main.1 blocked condition finished";
+    let hangs = hangs.replacen("\n        main.1 blocked condition finished", woken, 1);
+    let corpus = corpus(&[fine.as_str(); 6], &[&hangs]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    assert_eq!(
+        told[0].headline,
+        "work (main.1) waits for a signal that went to another thread"
+    );
+}
+
 /// Whoever comes last tells the others before it would wait: a barrier of the program's own making.
 #[test]
 fn a_signal_above_the_wait_may_have_been_sent() {
