@@ -393,7 +393,7 @@ impl<'c> StorySearch<'c> {
     ) -> Result<()> {
         let is_clear_enough = match engine.stands_alone() {
             true => self.is_settled(),
-            false => self.tells() && !self.is_part(),
+            false => self.is_cause() && !self.is_part(),
         };
         if is_clear_enough {
             return Ok(());

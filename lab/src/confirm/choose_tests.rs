@@ -650,6 +650,14 @@ fn a_guard_is_looked_for_where_a_few_fail_without_the_meeting() {
     assert!(told.headline.contains(HITS), "{}", told.headline);
 }
 
+/// More fails with what is told, but something without it: the steps that decide may have to do with another cause.
+#[test]
+fn what_has_exceptions_leaves_the_steps_that_decide_to_be_looked_at() {
+    let asked = |outcome, decisive| chosen_where(usize::MAX, &[outcome], &[], decisive).1;
+    assert!(asked((HITS, 26, 5), first_done) > asked((HITS, 26, 5), |_| Vec::new()));
+    assert_eq!(asked((HITS, 30, 0), first_done), 1);
+}
+
 #[test]
 fn what_the_meeting_can_be_had_without_is_no_guard() {
     let (told, _) = chosen(&[(HITS, 12, 1), (DONE, 30, 0)], &[]);
