@@ -655,7 +655,7 @@ fn a_guard_is_looked_for_where_a_few_fail_without_the_meeting() {
 fn what_has_exceptions_leaves_the_steps_that_decide_to_be_looked_at() {
     let asked = |outcome, decisive| chosen_where(usize::MAX, &[outcome], &[], decisive).1;
     assert!(asked((HITS, 26, 5), first_done) > asked((HITS, 26, 5), |_| Vec::new()));
-    assert_eq!(asked((HITS, 30, 0), first_done), 1);
+    assert!(asked((HITS, 30, 0), first_done) < asked((HITS, 26, 5), first_done));
 }
 
 #[test]
