@@ -22,13 +22,21 @@ use unsnarl_trace::{
 /// Fate of the signal that a waiting thread needed.
 enum SignalFate {
     /// It was sent while no thread waited.
-    Early(EventId),
+    Early(EarlySignal),
     /// It was sent while the thread waited, and woke another one.
     Elsewhere(Stolen),
     /// The checked data was changed here, without a signal after that.
     Forgotten(EventId),
     /// There was no signal.
     Never,
+}
+
+/// A signal that was sent before its wait.
+#[derive(Clone, Copy)]
+struct EarlySignal {
+    signal: EventId,
+    /// The look by which the thread came to wait, where it is known.
+    check: Option<EventId>,
 }
 
 /// A signal that went to another thread.
@@ -47,8 +55,18 @@ impl SignalFate {
         if let Some(stolen) = stolen(view, wait) {
             return SignalFate::Elsewhere(stolen);
         }
-        if let Some(signal) = unheard(view, waiter.object, wait, checked) {
-            return SignalFate::Early(signal);
+        let early = || {
+            let signal = unheard(view, waiter.object, wait, checked)?;
+            let check = checked;
+            Some(EarlySignal { signal, check })
+        };
+        let behind = || behind_a_look(view, waiter.object, wait);
+        let early = match checked {
+            Some(_) => early().or_else(behind),
+            None => behind().or_else(early),
+        };
+        if let Some(early) = early {
+            return SignalFate::Early(early);
         }
         match checked.and_then(|read| changed_since(view, read)) {
             Some(write) if !is_signalled_after(view, waiter.object, write) => {
@@ -167,7 +185,7 @@ fn explain(
         view.at(wait)
     );
     match &sent {
-        SignalFate::Early(signal) => tell_early(view, &mut draft, (*signal, wait), &condition),
+        SignalFate::Early(early) => tell_early(view, &mut draft, (early.signal, wait), &condition),
         SignalFate::Elsewhere(stolen) => tell_stolen(view, &mut draft, stolen, &condition),
         SignalFate::Forgotten(write) => {
             tell_forgotten(view, &mut draft, *write, waiter, &condition, &began)
@@ -185,11 +203,13 @@ fn explain(
         }
     }
     if !matches!(sent, SignalFate::Elsewhere(_)) {
-        let signal = match sent {
-            SignalFate::Early(signal) => Some(signal),
-            SignalFate::Elsewhere(_) | SignalFate::Forgotten(_) | SignalFate::Never => None,
+        let (signal, checked) = match sent {
+            SignalFate::Early(early) => (Some(early.signal), early.check),
+            SignalFate::Elsewhere(_) | SignalFate::Forgotten(_) | SignalFate::Never => {
+                (None, checked_before(view, wait))
+            }
         };
-        tell_check(view, &mut draft, wait, signal);
+        tell_check(view, &mut draft, wait, (signal, checked));
     }
     if matches!(sent, SignalFate::Never) {
         tell_others(view, &mut draft, waiter, waiters);
@@ -313,19 +333,23 @@ fn tell_stolen(view: &View, draft: &mut Draft, stolen: &Stolen, condition: &str)
     }
 }
 
-fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signal: Option<EventId>) {
-    let checked = checked_before(view, wait);
+fn tell_check(
+    view: &View,
+    draft: &mut Draft,
+    wait: EventId,
+    (signal, checked): (Option<EventId>, Option<EventId>),
+) {
     let looked = |read| {
         let (what, at) = (view.variable(read), view.at(read));
         format!("It last checked `{what}` at {at}")
     };
     draft.set().remark = match checked {
         Some(read) if signal.is_some_and(|signal| signal > read) => {
-            let unlocked = unlocked_change(view, read, wait);
-            if let Some((change, _)) = &unlocked {
-                draft.step(*change, "");
+            let change = changed_since(view, read).filter(|change| *change < wait);
+            if let Some(change) = change {
+                draft.step(change, "");
             }
-            let without = unlocked.map(|(_, words)| format!(" {words}"));
+            let without = unlocked_change(view, read, wait).map(|words| format!(" {words}"));
             format!(
                 "{}: the signal came between that and the wait.{}",
                 looked(read),
@@ -347,7 +371,7 @@ fn tell_check(view: &View, draft: &mut Draft, wait: EventId, signal: Option<Even
 /// The change between a check and its wait that was made without the lock which the waiting thread holds from one to
 /// the other, with the sentence that says so: with the lock it would have come before the check, or after the wait had
 /// begun.
-fn unlocked_change(view: &View, read: EventId, wait: EventId) -> Option<(EventId, String)> {
+fn unlocked_change(view: &View, read: EventId, wait: EventId) -> Option<String> {
     let change = changed_since(view, read).filter(|change| *change < wait)?;
     let held = view.orders.locks_held(read);
     let mut sections = held.iter();
@@ -358,14 +382,13 @@ fn unlocked_change(view: &View, read: EventId, wait: EventId) -> Option<(EventId
             .any(|other| other.acquired == section.acquired)
             && changing.iter().all(|other| other.lock != section.lock)
     })?;
-    let sentence = format!(
+    Some(format!(
         "`{}` is changed at {} without `{}`, which {} holds from the check to the wait.",
         view.variable(change),
         view.at(change),
         lock_name(view, section),
         view.name(wait),
-    );
-    Some((change, sentence))
+    ))
 }
 
 /// Does a thread change anything between being woken and waiting again? It made use of the signal then, as a thread of a
@@ -444,6 +467,29 @@ fn unheard(
             }
     });
     signals.map(|(row, _)| row).last()
+}
+
+/// The last signal before the wait of a thread that had changed before it what this one had looked at, on its way to the wait,
+/// and did not look at again, whatever else it asked after that: `while (running) { lock(); if (!work) wait(); }`.
+fn behind_a_look(view: &View, condition: LocationId, wait: EventId) -> Option<EarlySignal> {
+    let reads = reads_before(view, wait).into_iter();
+    let looks = reads.filter(|row| asks(&view.place(*row)));
+    let found = looks.filter_map(|read| {
+        let change = changed_since(view, read).filter(|change| *change < wait)?;
+        let by = view.rows.after(view.thread(change), change).iter().copied();
+        let mut sent = by.take_while(|row| *row < wait).filter(|row| {
+            let event = view.event(*row);
+            let is_signal = match event.kind {
+                EventKind::Signal => woke_nobody(&event),
+                kind => kind == EventKind::Broadcast,
+            };
+            is_signal && event.location == condition
+        });
+        let signal = sent.next()?;
+        let check = Some(read);
+        Some(EarlySignal { signal, check })
+    });
+    found.max_by_key(|early| early.signal)
 }
 
 fn woke_nobody(signal: &Event) -> bool {

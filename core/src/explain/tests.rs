@@ -422,6 +422,7 @@ fn wakeup_that_came_before_the_wait() {
               main.1 began to wait at test.c:16.
 
                main.1  test.c:14  if (!done)                      reads 0
+               main.2  test.c:23  done = 1;                       writes 1
                main.2  test.c:24  pthread_cond_signal(&ready);    signals ready    nobody waits
                main.1  test.c:16  pthread_cond_wait(&ready, &m);  waits for ready  for ever
 

@@ -942,6 +942,46 @@ fn threads_that_wait_for_what_only_they_would_do() {
     );
 }
 
+/// `while (running) { lock(); if (!work) wait(); }`: the signal that it runs no longer came behind the first look.
+#[test]
+fn a_signal_behind_a_look_that_is_not_the_last_one() {
+    let text = "
+        start main.1 serve
+        main W work =0 @38 main
+        main W running =1 @39 main
+        main fork main.1 @40 main
+        main.1 R running =1 @10 serve \"while (running)\"
+        main lock m @20 stop
+        main W running =0 @21 stop
+        main signal more =0 @22 stop
+        main unlock m @23 stop
+        main.1 lock m @11 serve
+        main.1 R work =0 @12 serve \"if (!work)\"
+        main.1 wait more @13 serve
+        main.1 unlock m @13 serve
+        main.1 blocked condition more @13
+        main blocked join main.1 @42
+        deadlocks";
+    let told = |text: &str| {
+        let told = explain(&corpus(&[], &[text]), &Budget::unlimited()).findings;
+        (told[0].headline.clone(), told[0].remark.clone())
+    };
+    let (headline, remark) = told(text);
+    assert_eq!(
+        headline,
+        "serve (main.1) waits for a signal that was already sent"
+    );
+    let since =
+        "It last checked `running` at test.c:10: the signal came between that and the wait.";
+    assert_eq!(remark, since);
+    // What it has looked at again since is no reason.
+    let again = text.replace(
+        "main.1 R work =0 @12",
+        "main.1 R running =0 @14 serve\n        main.1 R work =0 @12",
+    );
+    assert!(told(&again).0.contains("never comes"), "{:?}", told(&again));
+}
+
 /// Both threads that signal wait in the end, since the last signal woke the one of them that could do nothing with it.
 #[test]
 fn a_signal_that_woke_the_wrong_thread_comes_before_what_came_of_it() {
