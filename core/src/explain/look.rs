@@ -54,19 +54,14 @@ fn has_created(view: &View, row: EventId) -> bool {
 }
 
 /// Adds the look by which a thread came to a read that was too early, where it is an ancestor of the thread that it should
-/// have waited for, and says it: ` Before that it looked at `left` on line 30, read 0, and went on.`
-pub(super) fn tell_look(
-    draft: &mut Draft,
-    view: &View,
-    reader: EventId,
-    writers: &[ThreadId],
-) -> String {
+/// have waited for, and says so behind a remark: `Before that main looked at `left` on line 30, read 0, and went on.`
+pub(super) fn tell_look(draft: &mut Draft, view: &View, reader: EventId, writers: &[ThreadId]) {
     let own = view.thread(reader);
     if !writers.iter().any(|by| is_ancestor(view, own, *by)) {
-        return String::new();
+        return;
     }
     let Some(look) = last_look(view, reader) else {
-        return String::new();
+        return;
     };
     let from = view
         .orders
@@ -75,10 +70,16 @@ pub(super) fn tell_look(
         draft.step(write, "");
     }
     draft.step(look, "");
-    format!(
-        " Before that it looked at `{}` on {}, read{}, and went on.",
+    let looked = format!(
+        "Before that {} looked at `{}` on {}, read{}, and went on.",
+        view.name(look),
         view.variable(look),
         line(&view.place(look), &view.place(reader)),
         view.equals_read(look).replacen(" =", "", 1)
-    )
+    );
+    let remark = &mut draft.set().remark;
+    *remark = match remark.is_empty() {
+        true => looked,
+        false => format!("{remark} {looked}"),
+    };
 }

@@ -115,13 +115,11 @@ pub(super) fn not_yet(
         if old { "changed" } else { "set" }
     ));
     before_in_passing(&mut draft, view, original, reader, setter);
-    draft.set().remark = match started_early(view, reader, setter) {
-        remark if remark.is_empty() => {
-            let looked = tell_look(&mut draft, view, reader, &could_write(view, setter, reader));
-            not_waited_for(view, reader, setter) + &looked
-        }
-        remark => remark,
-    };
+    draft.set().remark = started_early(view, reader, setter);
+    if draft.set().remark.is_empty() {
+        draft.set().remark = not_waited_for(view, reader, setter);
+        tell_look(&mut draft, view, reader, &could_write(view, setter, reader));
+    }
     if let Some(fork) = fork_of(view, view.thread(reader)) {
         draft.step(fork, "");
     }

@@ -79,8 +79,7 @@ pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     let has_both_orders = view.corpus.counts().ordered(other_way) > 0;
     draft.set().remark = unordered(view, early, late, has_both_orders);
     if view.event(late).kind.writes() && view.orders.common_lock(early, late).is_none() {
-        let looked = tell_look(&mut draft, view, early, &[view.thread(late)]);
-        draft.set().remark.push_str(&looked);
+        tell_look(&mut draft, view, early, &[view.thread(late)]);
     }
     if let Some(before) = last_use_before(view, early, late) {
         draft.step(before, "");

@@ -27,7 +27,7 @@ fn a_count_by_which_a_thread_goes_on_is_told() {
     assert_eq!(told.headline, "`sum` was used before it was set");
     assert_eq!(
         told.remark,
-        "main does not join main.1 before. Before that it looked at `left` on line 30, read 0, and went on."
+        "main does not join main.1 before. Before that main looked at `left` on line 30, read 0, and went on."
     );
     let steps: Vec<u32> = told.steps.iter().map(|step| step.place.line).collect();
     assert_eq!(steps, [11, 30, 40]);
