@@ -11,7 +11,7 @@ use super::{
 use anyhow::Result;
 use std::{cell::RefCell, sync::Arc};
 use unsnarl_core::{
-    Budget, BugKind, Certainty, Corpora, Explanation, Place, Role, RunSummary, SiteMark,
+    Budget, BugKind, Certainty, Corpora, Corpus, Explanation, Place, Role, RunSummary, SiteMark,
     diagnosis::{Counterexample, DecisiveStep, Evidence, FailingShare, PassedOver, Shows},
     explain::{Intervention, Proposers, explain, intervention},
 };
@@ -181,6 +181,21 @@ const HITS: &str = "update of `hits` was lost";
 const DONE: &str = "update of `done` was lost";
 const BOTH: &str = "`hits` and `done`";
 
+/// The story that the runs of a corpus alone tell first, and its run.
+fn first_told(corpus: &Corpus) -> (Explanation, Arc<Run>) {
+    let told = explain(corpus, &Budget::unlimited()).findings.remove(0);
+    let run = corpus.get(&told.run).and_then(|run| run.run.clone());
+    (told, run.expect("the failing run"))
+}
+
+/// The headline of what is told in its place after these experiments.
+fn chosen_instead(corpus: &Corpus, mut told: Explanation, given: &GivenOutcomes<'_>) -> String {
+    let (proposers, budget) = (Proposers::comparing(corpus), Budget::unlimited());
+    let decision = Decision::default();
+    choose(&proposers, &[], given, &mut told, &decision, &budget).expect("no program is executed");
+    told.headline
+}
+
 /// The story that is told first by the runs alone, after experiments with these outcomes, and how many were made.
 fn chosen(outcomes: &[(&str, u32, u32)], known: &[&str]) -> (Explanation, usize) {
     chosen_until(usize::MAX, outcomes, known)
@@ -205,15 +220,13 @@ fn chosen_where(
     let corpora = corpora();
     let corpus = corpora.iter().next().expect("a corpus");
     let budget = Budget::unlimited();
-    let mut told = explain(corpus, &budget).findings.remove(0);
+    let (mut told, run) = first_told(corpus);
     let proposers = Proposers::comparing(corpus);
     let mut proposals = proposers.instead_of(&told, &[]);
     let engines = proposers.all();
     let stories = engines.flat_map(|engine| proposals.by(engine, &budget));
     let ids = stories.filter(|one| known.iter().any(|about| one.headline.contains(about)));
     let ids: Vec<String> = ids.map(|one| one.id).collect();
-    let run = corpus.get(&told.run).and_then(|run| run.run.clone());
-    let run = run.expect("the failing run");
     let given = GivenOutcomes {
         last,
         over: budget.clone(),
@@ -281,27 +294,13 @@ fn a_circle_with_a_signal_in_it_may_have_a_cause() {
     let told = |access: &str| {
         let corpora = corpora();
         let corpus = corpora.iter().next().expect("a corpus");
-        let budget = Budget::unlimited();
-        let mut told = explain(corpus, &budget).findings.remove(0);
-        let run = corpus.get(&told.run).and_then(|run| run.run.clone());
-        let run = run.expect("the failing run");
+        let (mut told, run) = first_told(corpus);
         told.kind = BugKind::Deadlock;
         told.headline = "main.1 and main.2 wait for each other".to_owned();
         for step in &mut told.steps {
             step.access = access.to_owned();
         }
-        let given = GivenOutcomes::of(&run, &[(DONE, 30, 0)]);
-        let proposers = Proposers::comparing(corpus);
-        choose(
-            &proposers,
-            &[],
-            &given,
-            &mut told,
-            &Decision::default(),
-            &budget,
-        )
-        .expect("no program is executed");
-        told.headline
+        chosen_instead(corpus, told, &GivenOutcomes::of(&run, &[(DONE, 30, 0)]))
     };
     assert!(told("wait").contains(DONE), "{}", told("wait"));
     assert!(told("lock-wait").contains("each other"));
@@ -732,25 +731,12 @@ fn told_of_a_flag(without_the_flag: &[(&str, u32)]) -> String {
     }
     corpora.insert(summary("failed-0", &format!("{start}{early}")));
     let corpus = corpora.iter().next().expect("a corpus");
-    let budget = Budget::unlimited();
-    let mut told = explain(corpus, &budget).findings.remove(0);
-    let run = corpus.get(&told.run).and_then(|run| run.run.clone());
-    let run = run.expect("the failing run");
+    let (told, run) = first_told(corpus);
     let given = GivenOutcomes {
         parted: without_the_flag,
         ..GivenOutcomes::of(&run, &[("`ready`", 30, 0), ("`data` was read", 30, 0)])
     };
-    let proposers = Proposers::comparing(corpus);
-    choose(
-        &proposers,
-        &[],
-        &given,
-        &mut told,
-        &Decision::default(),
-        &budget,
-    )
-    .expect("no program is executed");
-    told.headline
+    chosen_instead(corpus, told, &given)
 }
 
 #[test]
