@@ -1,8 +1,11 @@
 //! Looks of a thread at what others change, by which it goes on.
 
 use super::{draft::Draft, order::is_ancestor, view::View};
-use crate::{claims::line, explanation::Place, pairs::AccessClass};
-use std::collections::BTreeSet;
+use crate::{
+    claims::line,
+    explanation::Place,
+    pairs::{AccessClass, AccessKey},
+};
 use unsnarl_trace::{EventId, EventKind, ThreadId};
 
 /// Accesses of a thread before a read among which its last look is searched.
@@ -27,11 +30,14 @@ fn last_look(view: &View, reader: EventId) -> Option<EventId> {
     let last = own().find(is_asked)?;
     let line = at(&view.place(last));
     let counts = view.corpus.counts();
-    let heads = counts.pairs().filter_map(|(pair, _)| {
-        let site = counts.site(pair.head)?;
-        (site.class != AccessClass::Read).then_some(pair.tail)
-    });
-    let read_from_others: BTreeSet<_> = heads.collect();
+    let writes = |head: AccessKey| {
+        let site = counts.site(head);
+        site.is_some_and(|site| site.class != AccessClass::Read)
+    };
+    let is_read_from_others = |key: AccessKey| {
+        let mut pairs = counts.pairs();
+        pairs.any(|(pair, _)| pair.tail == key && writes(pair.head))
+    };
     let is_changed = |row: &EventId| {
         let event = view.event(*row);
         let accesses = view.orders.accesses().of(event.location);
@@ -39,7 +45,7 @@ fn last_look(view: &View, reader: EventId) -> Option<EventId> {
             .iter()
             .filter(|other| view.event(**other).kind.writes());
         writes.any(|other| view.thread(*other) != event.thread)
-            || read_from_others.contains(&view.key(*row))
+            || is_read_from_others(view.key(*row))
     };
     let visit = own().skip_while(|row| *row != last);
     let visit = visit.take_while(|row| at(&view.place(*row)) == line);
