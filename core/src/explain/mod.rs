@@ -213,13 +213,13 @@ fn tell(corpus: &Corpus, run: &RunSummary, budget: &Budget) -> Option<ToldExplan
     let _scope = RunScope::enter(&run.name);
     let view = View::new(corpus, run)?;
     let place = failure_place(run);
+    if run.outcome == Outcome::Deadlocked
+        && let Some(found) = spurious_wakeup(&view)
+    {
+        return story(&view, &[found], place);
+    }
     let waits = match run.outcome {
-        Outcome::Deadlocked => {
-            if let Some(found) = spurious_wakeup(&view) {
-                return story(&view, &[found], place);
-            }
-            hang(&view, budget)
-        }
+        Outcome::Deadlocked => hang(&view, budget),
         Outcome::TimedOut => deadlock::endless(&view),
         _ => None,
     };
