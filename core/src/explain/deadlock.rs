@@ -3,7 +3,7 @@
 use super::{
     circle::{explain_circle, wait_effect},
     draft::Draft,
-    lost_wakeup::lost_wakeup,
+    lost_wakeup::{SignalFate, lost_wakeup},
     missing::{end_of, learned, tell_learned},
     spinning::spinning,
     starved::starved,
@@ -26,12 +26,8 @@ pub(super) struct Hang {
     /// The read that the waiting thread checked before its wait, if no signal was lost: the value that it
     /// read is the reason.
     pub condition: Option<EventId>,
-    /// `true` if no thread sends the signal: it was not lost.
-    pub never_signalled: bool,
-    /// `true` if what it checked was changed after that without a signal, perhaps not to what it waits for.
-    pub is_unannounced: bool,
-    /// `true` if the signal woke another thread.
-    pub is_stolen: bool,
+    /// What became of the signal that a wait for a condition needed.
+    pub signal: Option<SignalFate>,
 }
 
 impl Hang {
@@ -41,15 +37,14 @@ impl Hang {
             explanation,
             wait,
             condition: None,
-            never_signalled: false,
-            is_unannounced: false,
-            is_stolen: false,
+            signal: None,
         }
     }
 }
 
-/// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that woke another
-/// one; for a signal that only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no thread sent; or one of them alone.
+/// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that woke another one; for a
+/// signal that only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no
+/// thread sent; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = circle(&waiting, |by| {
@@ -63,21 +58,21 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let holders: Vec<ThreadId> = locks.filter_map(|one| Some(one.owner()?.0)).collect();
     let lost = lost_wakeup(view, &waiters, &holders);
     // That all who signal wait is what comes of a signal that woke the wrong one of them.
-    let starved =
-        starved(view, &waiting).filter(|_| !lost.as_ref().is_some_and(|lost| lost.is_stolen));
-    if let Some((explanation, first)) = starved {
+    let fate = lost.as_ref().and_then(|lost| lost.signal);
+    if !matches!(fate, Some(SignalFate::Elsewhere(_)))
+        && let Some((explanation, first)) = starved(view, &waiting)
+    {
         return Some(Hang::of(explanation, request(view, first)));
     }
-    if let Some(lost) = &lost
-        && lost.never_signalled
-        && let Some(found) = circle(&waiting, |_| true)
-    {
+    let is_never_sent = matches!(fate, Some(SignalFate::Never));
+    if is_never_sent && let Some(found) = circle(&waiting, |_| true) {
         return Some(of_circle(view, &found));
     }
+    let is_unannounced = matches!(fate, Some(SignalFate::Forgotten(_)));
     if let Some(lost) = lost {
         let left = view
             .unfinished()
-            .filter(|left| lost.never_signalled || lost.is_unannounced && left.is_skipped());
+            .filter(|left| is_never_sent || is_unannounced && left.is_skipped());
         return Some(left.map_or(lost, |left| explain_unfinished(view, left)));
     }
     let may_be =

@@ -20,7 +20,8 @@ use unsnarl_trace::{
 };
 
 /// Fate of the signal that a waiting thread needed.
-enum SignalFate {
+#[derive(Clone, Copy)]
+pub(super) enum SignalFate {
     /// It was sent while no thread waited.
     Early(EarlySignal),
     /// It was sent while the thread waited, and woke another one.
@@ -33,14 +34,15 @@ enum SignalFate {
 
 /// A signal that was sent before its wait.
 #[derive(Clone, Copy)]
-struct EarlySignal {
+pub(super) struct EarlySignal {
     signal: EventId,
     /// The look by which the thread came to wait, where it is known.
     check: Option<EventId>,
 }
 
 /// A signal that went to another thread.
-struct Stolen {
+#[derive(Clone, Copy)]
+pub(super) struct Stolen {
     signal: EventId,
     woken: EventId,
     /// Row at which that thread began to wait again, if it did.
@@ -110,16 +112,11 @@ pub(super) fn lost_wakeup(
         SignalFate::Never => checked_before(view, wait),
         SignalFate::Early(_) | SignalFate::Elsewhere(_) | SignalFate::Forgotten(_) => None,
     };
-    let never_signalled = matches!(sent, SignalFate::Never);
-    let is_unannounced = matches!(sent, SignalFate::Forgotten(_));
-    let is_stolen = matches!(sent, SignalFate::Elsewhere(_));
     Some(Hang {
         explanation: explain(view, waiter, waiters, sent),
         wait,
         condition,
-        never_signalled,
-        is_unannounced,
-        is_stolen,
+        signal: Some(sent),
     })
 }
 

@@ -108,7 +108,6 @@ pub(super) fn explain_unfinished(view: &View, of: &UnfinishedChange) -> Hang {
     add_wait(view, &mut draft, &of.waiter);
     Hang {
         condition: Some(of.read),
-        never_signalled: true,
         ..Hang::of(draft.finish(), wait)
     }
 }
