@@ -26,7 +26,7 @@ pub(super) struct Hang {
     /// The read that the waiting thread checked before its wait, if no signal was lost: the value that it
     /// read is the reason.
     pub condition: Option<EventId>,
-    /// What became of the signal that a wait for a condition needed.
+    /// The fate of the signal that a wait for a condition needed.
     pub signal: Option<SignalFate>,
 }
 
