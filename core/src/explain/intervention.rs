@@ -7,6 +7,7 @@ use super::turned::{
 };
 use crate::explanation::{Absent, BugKind, Explanation, Role};
 use crate::facts::ValueKind;
+use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
 /// Orders of events of one failing run, each imposed while everything else is drawn at random.
@@ -47,6 +48,9 @@ pub fn intervention(explanation: &Explanation, run: &Run) -> Option<Intervention
     }
     if let Some(absent) = half(explanation) {
         return half_done(run, &blamed, absent.clone());
+    }
+    if let Some(changes) = changes(run, &blamed) {
+        return before_all(run, blamed.first()?.row, &changes);
     }
     match region(explanation, &blamed, run) {
         Some((first, between, last)) => interrupted(run, first, &between, last),
@@ -181,6 +185,32 @@ fn interrupted(
         absent: None,
         after_absent: Vec::new(),
         ends: None,
+    })
+}
+
+/// The changes by several threads that all come after the read at the beginning of what is blamed.
+fn changes(run: &Run, blamed: &[Blamed<'_>]) -> Option<Vec<EventId>> {
+    let (read, changes) = blamed.split_first()?;
+    let mut threads = BTreeSet::from([thread(run, read.row)]);
+    let is_of_another =
+        |one: &Blamed<'_>| one.role == Role::Interference && threads.insert(thread(run, one.row));
+    let is_read = read.role == Role::Cause && !run.events.kind(read.row).writes();
+    let is_all = is_read && changes.len() > 1 && changes.iter().all(is_of_another);
+    is_all.then(|| changes.iter().map(|one| one.row).collect())
+}
+
+/// The intervention for a read before changes by several threads: without it the first of them comes in time.
+fn before_all(run: &Run, read: EventId, changes: &[EventId]) -> Option<Intervention> {
+    let first = *changes.first()?;
+    let held = changes.iter().map(|change| held_after(run, read, *change));
+    let held: Option<Vec<EventId>> = held.collect();
+    Some(Intervention {
+        with: [read].into_iter().chain(held?).collect(),
+        without: vec![vec![first, outermost(run, read)?]],
+        complete: first,
+        absent: None,
+        after_absent: Vec::new(),
+        ends: thread(run, first),
     })
 }
 

@@ -6,6 +6,7 @@
 mod after_free;
 mod announced;
 mod atomicity;
+mod before_any;
 mod begins;
 mod candidates;
 mod causes;

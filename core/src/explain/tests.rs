@@ -1,5 +1,6 @@
 //! Tests of explanations of traces, as text.
 
+mod before_any;
 mod given_away;
 mod look;
 mod past;

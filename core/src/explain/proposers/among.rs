@@ -2,7 +2,7 @@
 //! hold.
 
 use crate::{
-    explain::{atomicity, deadlock::deadlock, order, view::View},
+    explain::{atomicity, before_any::before_any, deadlock::deadlock, order, view::View},
     explanation::{Certainty, Explanation},
     pairs::{Triple, triples},
 };
@@ -54,7 +54,10 @@ impl Among {
         let pairs = whole.chain(self.pairs.intersection(&halves)).take(PAIRS);
         let atomic = self.interruptions.iter().take(INTERRUPTIONS);
         let atomic = atomic.map(|triple| atomicity::single(view, triple));
-        let ordered = pairs.map(|(early, late)| order::swapped(view, *early, *late));
+        let ordered = pairs.flat_map(|(early, late)| {
+            let one = order::swapped(view, *early, *late);
+            [one].into_iter().chain(before_any(view, *early, *late))
+        });
         let behind = behind(view);
         let told = atomic.chain(ordered).map(|mut told| {
             told.certainty = Certainty::Possible;
