@@ -123,7 +123,7 @@ fn done(absent: &Absent, run: &Run, before: Option<EventId>) -> Option<(EventId,
         rows.max_by_key(|(row, event)| (facts::verb(event.kind) == "writes", row.0))?;
     let verb = facts::verb(event.kind);
     let is_pointer = facts::mentions_null(&absent.place.text);
-    let value = facts::value(run, &event, is_pointer);
+    let value = facts::value_at(run, row, is_pointer);
     let step = Step {
         thread: facts::thread_name(run, event.thread),
         place: absent.place.clone(),
@@ -161,7 +161,7 @@ fn as_taken(step: &Step, run: &Run, row: EventId) -> Step {
     let event = run.events.event(row);
     let verb = facts::verb(event.kind);
     let pointer = step.value.as_ref().is_some_and(ToldValue::is_pointer);
-    taken.value = facts::value(run, &event, pointer).filter(|_| event.kind.is_access());
+    taken.value = facts::value_at(run, row, pointer).filter(|_| event.kind.is_access());
     taken.effect = match &taken.value {
         Some(value) => said(verb, Some(value)),
         None => renamed(&step.effect, event.kind),

@@ -1,6 +1,7 @@
 //! Wording of facts that explanations and hovers share: places, threads, variables, values.
 
 mod call;
+mod container;
 mod map_node;
 mod told;
 
@@ -235,10 +236,10 @@ pub fn is_letter(name: &str) -> bool {
 pub fn measure(name: &str) -> Option<&'static str> {
     match name.rsplit(['.', '>']).next()? {
         "_M_string_length" => Some("length"),
-        "_M_node_count" | "_M_element_count" => Some("size"),
+        "_M_node_count" | "_M_element_count" | "_M_size" => Some("size"),
         "_M_engaged" => Some("has_value"),
-        "_M_index" => Some("index"),
-        _ => None,
+        "_M_index" => Some("alternative"),
+        _ => container::tells_size(name).then_some("size"),
     }
 }
 

@@ -186,12 +186,7 @@ impl<'a> View<'a> {
         let pointer = facts::holds_pointers(&self.run, self.orders.accesses().of(event.location))
             || event.size == 8 && facts::mentions_null(&self.run.meta.site(event.site).text);
         let location = self.run.location(event.location);
-        let value =
-            facts::value_at(&self.run, row, pointer).filter(|_| !facts::is_letter(location))?;
-        Some(match facts::measure(location) {
-            Some(what) => ToldValue::new(format!("{what} {value}"), value.kind),
-            None => value,
-        })
+        facts::value_at(&self.run, row, pointer).filter(|_| !facts::is_letter(location))
     }
 
     /// Clause about a wait that never ended: `main.1 waits for ever at line 18`.
@@ -209,11 +204,11 @@ impl<'a> View<'a> {
         self.is_value(row, self.read_value(row))
     }
 
-    /// Text ` = 300`; ` of length 3` where the number is only a part of the variable that is named.
+    /// Text ` = 300`; ` (length 3)` where the number is only a part of the variable that is named.
     fn is_value(&self, row: EventId, value: Option<ToldValue>) -> String {
         let measure = facts::measure(self.run.location(self.event(row).location));
         match (value.filter(ToldValue::is_known), measure) {
-            (Some(value), Some(_)) => format!(" of {value}"),
+            (Some(value), Some(_)) => format!(" ({value})"),
             (Some(value), None) => format!(" = {value}"),
             (None, _) => String::new(),
         }

@@ -41,7 +41,7 @@ fn deed(run: &Run, event: &Event) -> String {
         (_, object) => format!("{verb} {object}"),
     };
     match (value, facts::measure(run.location(event.location))) {
-        (Some(value), Some(measure)) => format!("{said} of {measure} {value}"),
+        (Some(value), Some(measure)) => format!("{said} ({measure} {value})"),
         (Some(value), None) => format!("{said} = {value}"),
         (None, _) => said,
     }

@@ -1,6 +1,6 @@
 //! Values in words.
 
-use super::{basename, is_left_by_free, is_named, own_part, without_function};
+use super::{basename, container, is_left_by_free, is_named, measure, own_part, without_function};
 use serde::{Deserialize, Serialize};
 use unsnarl_trace::{
     Encoding, Event, EventId, EventKind, Location, LocationId, Run, SiteId, Value,
@@ -64,17 +64,18 @@ impl std::fmt::Display for ToldValue {
 }
 
 /// The value that an event read or wrote, in words. `pointer` says whether a zero is a null pointer. None when it was not
-/// recorded.
+/// recorded. Where the row is known, [`value_at`] knows more.
 pub fn value(run: &Run, event: &Event, pointer: bool) -> Option<ToldValue> {
     match event.value? {
+        _ if container::is_link(run.location(event.location)) => None,
         Value::Bits(0) if pointer => Some(ToldValue::null()),
         Value::Bits(bits) => told_bits(run, event, bits),
         Value::Address(place) => Some(address(run, place, event.site)),
     }
 }
 
-/// The value of a row as [`value`] gives it, or the words for what a block holds that was freed before the row, and for what
-/// an update makes of that.
+/// The value of a row as [`value`] gives it, with a word for what it is of a variable of the C++ library (`length 3`); or the
+/// words for what a block holds that was freed before the row, and for what an update makes of that.
 pub fn value_at(run: &Run, row: EventId, pointer: bool) -> Option<ToldValue> {
     let event = run.events.event(row);
     let is_left = |value| is_left_by_free(value, event.size);
@@ -84,7 +85,16 @@ pub fn value_at(run: &Run, row: EventId, pointer: bool) -> Option<ToldValue> {
     if (is_left(event.value) || is_made_of_it) && is_freed(run, row) {
         return Some(ToldValue::new("freed memory", ValueKind::Freed));
     }
-    value(run, &event, pointer)
+    let name = run.location(event.location);
+    let told = match container::is_link(name) {
+        true => container::size(run, row),
+        false => value(run, &event, pointer),
+    };
+    let told = told?;
+    Some(match measure(name) {
+        Some(what) => ToldValue::new(format!("{what} {told}"), told.kind),
+        None => told,
+    })
 }
 
 /// Returns whether a row's block was freed before it, and not allocated again.
