@@ -1,6 +1,7 @@
 //! Layouts of types, from their DWARF entries.
 
 use super::{
+    alternatives::alternatives,
     dwarf::{DwarfEntry, DwarfReader, EntryId, Units},
     dwarf_encodings,
     types::{LeafKind, TypeField, TypeId, TypeLayout, Types, is_opaque},
@@ -196,11 +197,26 @@ impl<'a> TypeBuilder<'a> {
             fields.extend(self.member(unit, &child, depth));
         }
         self.flush(&mut bits, None, &mut fields);
+        self.name_alternatives(&self.units.name(unit, entry), &mut fields);
         fields.sort_by_key(|field| field.offset);
         self.types.add(TypeLayout::Record {
             size: byte_size(entry).unwrap_or(0),
             fields,
         })
+    }
+
+    /// Gives the member of a `std::variant` that says which alternative it holds the names of their types.
+    fn name_alternatives(&mut self, name: &str, fields: &mut [TypeField]) {
+        let Some(alternatives) = alternatives(name) else {
+            return;
+        };
+        let own = |field: &&mut TypeField| field.name == "_M_index";
+        if let Some(field) = fields.iter_mut().find(own) {
+            let size = self.types.size(field.kind);
+            field.kind = self.leaf(size, LeafKind::Number);
+            self.types
+                .encode(field.kind, Arc::new(Encoding::Enum(alternatives)));
+        }
     }
 
     /// Adds pending bit-fields. Those that share bytes are one location: the machine reads and writes them together.

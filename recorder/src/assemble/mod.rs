@@ -15,6 +15,7 @@
 //! gives accesses that the compiler moved the line that they belong to.
 
 mod allocations;
+mod alternatives;
 mod bit_fields;
 mod branches;
 mod calls;
