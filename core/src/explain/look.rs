@@ -2,8 +2,10 @@
 
 use super::{draft::Draft, order::is_ancestor, view::View};
 use crate::{
+    callers,
     claims::line,
     explanation::Place,
+    facts::{self, ToldValue},
     pairs::{AccessClass, AccessKey},
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId};
@@ -17,17 +19,30 @@ pub(super) fn asks(place: &Place) -> bool {
     ["while", "if"].iter().any(|word| text.starts_with(word))
 }
 
+/// Returns whether a read is asked for on its line, or by the predicate of a wait, as
+/// `done.wait(lock, [&] { return left == 0; });`, or in what that calls.
+fn is_asked(view: &View, row: EventId) -> bool {
+    let waits = |text: &str| {
+        let (before, _) = text.split_once("return").unwrap_or_default();
+        [".wait", "->wait"].iter().any(|call| before.contains(call))
+    };
+    let place = view.place(row);
+    let calls = callers::call_sites(&view.run, row).into_iter();
+    let mut lines = calls.map(|site| facts::place(&view.run, site));
+    asks(&place) || waits(&place.text) || lines.any(|line| waits(&line.text))
+}
+
 /// The last look before a read at what another thread changes, in this run or in passing ones, if the thread has created
 /// others before it: it may have waited for them so. Linear in the pairs of the passing runs.
 fn last_look(view: &View, reader: EventId) -> Option<EventId> {
     let own = || view.own_before(reader).take(NEAR);
     let place = view.place(reader);
     let at = |place: &Place| (place.file.clone(), place.line);
-    let is_asked = |row: &EventId| {
-        let (event, look) = (view.event(*row), view.place(*row));
-        event.kind.reads() && asks(&look) && at(&look) != at(&place)
+    let is_before = |row: &EventId| {
+        let look = view.place(*row);
+        view.event(*row).kind.reads() && at(&look) != at(&place) && is_asked(view, *row)
     };
-    let last = own().find(is_asked)?;
+    let last = own().find(is_before)?;
     let line = at(&view.place(last));
     let counts = view.corpus.counts();
     let writes = |head: AccessKey| {
@@ -76,12 +91,14 @@ pub(super) fn tell_look(draft: &mut Draft, view: &View, reader: EventId, writers
         draft.step(write, "");
     }
     draft.step(look, "");
+    let value = view.read_value(look).filter(ToldValue::is_known);
+    let read = value.map_or("read it".to_owned(), |value| format!("read {value}"));
     let looked = format!(
-        "Before that {} looked at `{}` on {}, read{}, and went on.",
+        "Before that {} looked at `{}` on {}, {}, and went on.",
         view.name(look),
         view.variable(look),
         line(&view.place(look), &view.place(reader)),
-        view.equals_read(look).replacen(" =", "", 1)
+        read
     );
     let remark = &mut draft.set().remark;
     *remark = match remark.is_empty() {
