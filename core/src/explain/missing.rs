@@ -200,16 +200,26 @@ fn not_by(
 ) -> Explanation {
     let name = view.variable(reader);
     let (who, writer) = (view.words(reader), facts::thread_in_words(&view.run, by));
-    let headline = format!("{who} read `{name}` before {writer} had changed it");
+    let times = changes_before(view, reader, setter, by);
+    let (again, changed) = match times {
+        0 => ("", "not changed it".to_owned()),
+        times => (" again", format!("changed it {}", only(times))),
+    };
+    let headline = format!("{who} read `{name}` before {writer} had changed it{again}");
     let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
     let at = view.place(reader);
     draft.detail(format!(
-        "{who} read {name}{} at {}, but {writer} had not changed it at {} yet.",
+        "{who} read {name}{} at {}, but {writer} had {changed} at {} {}.",
         view.equals_read(reader),
         view.at(reader),
         line(setter, &at),
+        match times {
+            0 => "yet",
+            _ => "until then; in passing runs it has more often",
+        },
     ));
-    if let Some(site) = view.corpus.counts().site(original.head) {
+    let site = view.corpus.counts().site(original.head);
+    if let Some(site) = site.filter(|_| times == 0) {
         draft.contrast(
             Claim::BeforeBy {
                 early: Operation {
@@ -226,6 +236,7 @@ fn not_by(
         );
     }
     draft.set().remark = not_joined(view, reader, &[by]);
+    tell_look(&mut draft, view, reader, &[by]);
     if let Some(last) = view
         .orders
         .last_write_before(view.event(reader).location, reader)
@@ -240,6 +251,28 @@ fn not_by(
     let mut explanation = draft.finish();
     passing_edge(&mut explanation);
     explanation
+}
+
+/// Number of changes of what a row reads, by one thread at one place before it.
+fn changes_before(view: &View, reader: EventId, setter: &Place, by: ThreadId) -> usize {
+    let location = view.event(reader).location;
+    let before = view.orders.accesses().before(location, reader).iter();
+    let is_it = |row: &&EventId| {
+        let place = view.place(**row);
+        view.thread(**row) == by
+            && view.event(**row).kind.writes()
+            && (place.line, &place.file) == (setter.line, &setter.file)
+    };
+    before.filter(is_it).count()
+}
+
+/// Text such as `only once`.
+fn only(times: usize) -> String {
+    match times {
+        1 => "only once".to_owned(),
+        2 => "only twice".to_owned(),
+        times => format!("only {times} times"),
+    }
 }
 
 /// Returns whether there was a value other than the initial one.

@@ -13,7 +13,7 @@ use crate::{
     mining::trace::line_hash,
     pairs::{AccessClass, AccessKey, CoupledPairs, PairKey, procedure_two},
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::{cmp::Reverse, collections::BTreeMap};
 use unsnarl_trace::{EventId, LocationId, ThreadId};
 
@@ -155,12 +155,13 @@ fn comes_later(view: &View, original: PairKey, before: &WritesBefore) -> Option<
     }
 }
 
-/// Reads near the failure before which another thread, which still runs, had not written yet, though it had
+/// Reads near the failure before which another thread, which still runs, had not written yet, or less often, than it had
 /// before the same visit in every passing run; other threads may have, perhaps on the same line.
 pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
     const NEAR: u32 = 2;
     const ENOUGH: u32 = 3;
     const MOST: usize = 32;
+    const LESS_OFTEN: u32 = 6;
     if view.corpus.counts().passing() < ENOUGH {
         return Vec::new();
     }
@@ -173,42 +174,56 @@ pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
     for (reader, before) in reads.into_iter().zip(&before) {
         if before.runs == view.corpus.counts().passing() {
             let late = not_there_yet(view, reader, before);
-            found.extend(late.map(|(by, original)| {
+            found.extend(late.map(|late| {
                 let story = Story::Missing {
-                    original,
+                    original: late.original,
                     reader,
-                    by: Some(by),
+                    by: Some(late.by),
                 };
-                candidate(view, story, &[reader], 3, true)
+                let cost = if late.has_come { LESS_OFTEN } else { 3 };
+                candidate(view, story, &[reader], cost, true)
             }));
         }
     }
     found
 }
 
-/// The first thread that had written in every passing run and has not in this one, though it can.
-fn not_there_yet(
-    view: &View,
-    reader: EventId,
-    before: &WritesBefore,
-) -> Option<(ThreadId, PairKey)> {
+/// A thread that had not written as often as in the passing runs.
+struct LateWriter {
+    by: ThreadId,
+    /// The write and the read.
+    original: PairKey,
+    /// It has written, but less often.
+    has_come: bool,
+}
+
+/// The first thread that had written in every passing run and has not in this one, though it can; else the first that had
+/// written more often in each of them.
+fn not_there_yet(view: &View, reader: EventId, before: &WritesBefore) -> Option<LateWriter> {
     let accesses = view.orders.accesses();
     let rows = accesses.before(view.event(reader).location, reader).iter();
     let writes = rows.filter(|row| view.event(**row).kind.writes());
-    let by = writes.map(|&row| {
-        let (site, event) = (view.place(row), view.event(row));
+    let mut here: FxHashMap<_, u32> = FxHashMap::default();
+    for row in writes {
+        let (site, event) = (view.place(*row), view.event(*row));
         let class = AccessClass::of(event.kind).unwrap_or(AccessClass::Write);
-        (event.thread, (line_hash(&site.file, site.line), class))
+        let line = (line_hash(&site.file, site.line), class);
+        *here.entry((event.thread, line)).or_default() += 1;
+    }
+    let always = before.always(view).into_iter();
+    let late = always.filter_map(|(by, line, least)| {
+        let is_running = by != view.thread(reader) && end_of(view, by) > reader;
+        let times = here.get(&(by, line)).copied().unwrap_or(0);
+        (is_running && times < least).then_some((times > 0, by, line))
     });
-    let here: FxHashSet<_> = by.collect();
-    let mut late = before.always(view).into_iter().filter(|(by, line)| {
-        let is_running = *by != view.thread(reader) && end_of(view, *by) > reader;
-        is_running && !here.contains(&(*by, *line))
-    });
-    let (by, (line, class)) = late.next()?;
+    let (has_come, by, (line, class)) = late.min_by_key(|(has_come, ..)| *has_come)?;
     let head = view.corpus.counts().key_at(line, class)?;
     let tail = view.key(reader);
-    Some((by, PairKey { head, tail }))
+    Some(LateWriter {
+        by,
+        original: PairKey { head, tail },
+        has_come,
+    })
 }
 
 /// Cost of a read that sees the same value in passing runs, too: the write was not missing, but came later.

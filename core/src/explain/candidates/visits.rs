@@ -23,8 +23,17 @@ pub(super) struct WritesBefore {
     pub runs: u32,
     /// Number of these runs in which each line had written.
     lines: BTreeMap<LineAccess, u32>,
-    /// Number of these runs in which each thread had written at a line.
-    by_thread: BTreeMap<(u64, LineAccess), u32>,
+    /// Of each thread and line, the number of these runs in which it had written there, and the least number of times.
+    by_thread: BTreeMap<(u64, LineAccess), Written>,
+}
+
+/// Writes of one thread at one line.
+#[derive(Clone, Copy)]
+struct Written {
+    /// Number of runs that have some.
+    runs: u32,
+    /// The least number of them in a run that has some.
+    least: u32,
 }
 
 impl WritesBefore {
@@ -34,8 +43,8 @@ impl WritesBefore {
         self.lines.get(&(line, site.class)).copied().unwrap_or(0)
     }
 
-    /// Threads and lines that had written in every run, of those whose names a run has.
-    pub fn always(&self, view: &View) -> Vec<(ThreadId, LineAccess)> {
+    /// Threads and lines that had written in every run, of those whose names a run has, with the least number of times.
+    pub fn always(&self, view: &View) -> Vec<(ThreadId, LineAccess, u32)> {
         let threads = (0..view.run.meta.threads.len() as u16).map(ThreadId);
         let names: FxHashMap<u64, ThreadId> = threads
             .map(|thread| (Fnv::of(&facts::thread_name(&view.run, thread)), thread))
@@ -43,8 +52,10 @@ impl WritesBefore {
         let always = self
             .by_thread
             .iter()
-            .filter(|(_, runs)| **runs == self.runs);
-        let known = always.filter_map(|((thread, line), _)| Some((*names.get(thread)?, *line)));
+            .filter(|(_, written)| written.runs == self.runs);
+        let known = always.filter_map(|((thread, line), written)| {
+            Some((*names.get(thread)?, *line, written.least))
+        });
         known.collect()
     }
 }
@@ -70,15 +81,23 @@ pub(super) fn before_visits(view: &View, reads: &[EventId]) -> Vec<WritesBefore>
         for (seen, found) in seen_before(run, &wanted, &locations).iter().zip(&mut found) {
             let Some(writes) = seen else { continue };
             found.runs += 1;
-            let kinds = writes
-                .iter()
-                .filter_map(|&kind| run.kinds.get(kind as usize));
-            let by: BTreeSet<(u64, LineAccess)> = kinds
-                .map(|kind| (kind.thread, (kind.line, kind.access)))
-                .collect();
-            let lines: BTreeSet<LineAccess> = by.iter().map(|(_, line)| *line).collect();
-            by.into_iter()
-                .for_each(|one| *found.by_thread.entry(one).or_default() += 1);
+            let mut by: BTreeMap<(u64, LineAccess), u32> = BTreeMap::new();
+            for (kind, times) in writes {
+                if let Some(kind) = run.kinds.get(*kind as usize) {
+                    let line = (kind.line, kind.access);
+                    *by.entry((kind.thread, line)).or_default() += times;
+                }
+            }
+            let lines: BTreeSet<LineAccess> = by.keys().map(|(_, line)| *line).collect();
+            for (one, times) in by {
+                let written = found.by_thread.entry(one);
+                let written = written.or_insert(Written {
+                    runs: 0,
+                    least: times,
+                });
+                written.runs += 1;
+                written.least = written.least.min(times);
+            }
             lines
                 .into_iter()
                 .for_each(|line| *found.lines.entry(line).or_default() += 1);
@@ -98,12 +117,12 @@ fn wanted(view: &View, row: EventId) -> WantedVisit {
     }
 }
 
-/// For each visit the writes before it, as kinds of the run; none where the thread does not reach it.
+/// For each visit the writes before it, as kinds of the run and their numbers; none where the thread does not reach it.
 fn seen_before(
     run: &Trace,
     wanted: &[WantedVisit],
     locations: &FxHashSet<u64>,
-) -> Vec<Option<Vec<u32>>> {
+) -> Vec<Option<Vec<(u32, u32)>>> {
     // For each kind, the wanted visits that it belongs to.
     let of_kind: Vec<Option<Vec<usize>>> = run
         .kinds
@@ -119,9 +138,9 @@ fn seen_before(
                 .then(|| here.map(|(at, _)| at).collect())
         })
         .collect();
-    let mut written: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
+    let mut written: FxHashMap<u64, Vec<(u32, u32)>> = FxHashMap::default();
     let mut visits = vec![0; wanted.len()];
-    let mut seen: Vec<Option<Vec<u32>>> = wanted.iter().map(|_| None).collect();
+    let mut seen: Vec<Option<Vec<(u32, u32)>>> = wanted.iter().map(|_| None).collect();
     for &event in &run.events {
         let known = of_kind.get(event as usize).and_then(Option::as_ref);
         let (Some(here), Some(kind)) = (known, run.kinds.get(event as usize)) else {
@@ -137,8 +156,11 @@ fn seen_before(
                 }
             }
         }
-        if kind.access != AccessClass::Read && !before.contains(&event) {
-            before.push(event);
+        if kind.access != AccessClass::Read {
+            match before.iter_mut().find(|(known, _)| *known == event) {
+                Some((_, times)) => *times += 1,
+                None => before.push((event, 1)),
+            }
         }
     }
     seen

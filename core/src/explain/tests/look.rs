@@ -77,3 +77,38 @@ fn a_flag_that_is_asked_without_a_lock_announces() {
         "`result` was read before work (main.1) had set it"
     );
 }
+
+/// The predicate of a wait is asked before it waits: its look is one of the thread that calls it.
+#[test]
+fn a_predicate_that_holds_at_once_is_a_look() {
+    let takes = "\nmain.1 lock m @10 work\nmain.1 W left =0 @11 take\nmain.1 unlock m @12 work";
+    let does = "\nmain.1 W sum =1 @20 add";
+    let waits = "\nmain R left =0 @30 lambda \"done.wait(lock, [&] { return left == 0; });\"";
+    let reads = |sum: u32| format!("\nmain R sum ={sum} @40 main \"assert(sum == 1);\"");
+    let fine = [BEGIN, takes, does, waits, &reads(1)].concat();
+    let fails = "\nmain fails @40 assertion `sum == 1` failed";
+    let fails = [BEGIN, takes, waits, &reads(0), fails].concat();
+    let told = told(&fine, &fails);
+    let expected = "Before that main looked at `left` on line 30, read 0, and went on.";
+    assert!(told.remark.ends_with(expected), "{}", told.remark);
+}
+
+/// The worker takes the second task from the queue before it has added the result of it.
+#[test]
+fn a_change_that_came_less_often_than_in_passing_runs_is_missing() {
+    let adds = |sum: u32| format!("\nmain.1 rmw sum {}->{sum} @20 add", sum - 1);
+    let reads = |sum: u32| format!("\nmain R sum ={sum} @40 main \"assert(sum == 2);\"");
+    let fine = [BEGIN, &adds(1), &adds(2), &reads(2)].concat();
+    let fails = "\nmain fails @40 assertion `sum == 2` failed";
+    let fails = [BEGIN, &adds(1), &reads(1), fails].concat();
+    let told = told(&fine, &fails);
+    assert_eq!(
+        told.headline,
+        "main read `sum` before work (main.1) had changed it again"
+    );
+    assert_eq!(
+        told.detail,
+        "main read sum = 1 at test.c:40, but work (main.1) had changed it only once at line 20 until then; \
+         in passing runs it has more often."
+    );
+}
