@@ -1,7 +1,7 @@
 //! Explanations of failures, as data. `docs/explain-json.md` documents the JSON of it.
 
 use crate::{
-    claims::Counted,
+    claims::{Claim, Counted},
     diagnosis::{
         Counterexample, CurvePoint, DecisiveStep, Evidence, ExperimentProgress, Ochiai, PassedOver,
     },
@@ -162,6 +162,14 @@ impl Explanation {
     /// The sites that it blames: causes, and what interferes.
     pub fn blamed(&self) -> impl Iterator<Item = &SiteMark> {
         self.sites.iter().filter(|mark| mark.role.is_blamed())
+    }
+
+    /// Returns whether all passing runs have its lines in this order as well, on whichever visit.
+    #[must_use]
+    pub fn is_in_all_passing(&self) -> bool {
+        let is_order = |claim: &Claim| matches!(claim, Claim::After { .. });
+        let mut claims = self.claims.iter();
+        claims.any(|one| is_order(&one.claim) && one.of > 0 && one.holds_in == one.of)
     }
 }
 

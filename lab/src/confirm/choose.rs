@@ -196,12 +196,14 @@ impl<'c> StorySearch<'c> {
     }
 
     /// Takes what is told for no more than possible where schedules with it do not fail clearly more often than those without;
-    /// a signal that is seen to be lost, only where they fail no more often.
+    /// a signal that is seen to be lost, only where they fail no more often. Where none can be drawn, an order that all passing
+    /// runs have is no more than that either.
     fn doubt(&self, told: &mut Explanation) {
         let best = self.best.as_ref().map(|best| best.experiment.evidence);
         let is_contradicted =
             |best: Evidence| best.effect() <= 0.0 || is_open(told) && !best.tells();
-        if best.is_some_and(is_contradicted) {
+        let is_the_rule = best.is_none() && told.is_in_all_passing();
+        if is_the_rule || best.is_some_and(is_contradicted) {
             told.certainty = Certainty::Possible;
         }
     }

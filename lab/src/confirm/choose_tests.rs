@@ -12,8 +12,10 @@ use anyhow::Result;
 use std::{cell::RefCell, sync::Arc};
 use unsnarl_core::{
     Budget, BugKind, Certainty, Corpora, Corpus, Explanation, Place, Role, RunSummary, SiteMark,
+    claims::{Claim, Counted, Operation},
     diagnosis::{Counterexample, DecisiveStep, Evidence, FailingShare, PassedOver, Shows},
     explain::{Intervention, Proposers, explain, intervention},
+    pairs::AccessClass,
 };
 use unsnarl_trace::{EventId, Run, script};
 
@@ -864,4 +866,40 @@ fn what_is_enough_is_told_and_what_is_half_of_it_is_not_confirmed() {
     assert!(contradicts(&half).is_some());
     half.passed_over = vec![both(30)];
     assert!(contradicts(&half).is_none());
+}
+
+/// An order that all passing runs have as well.
+#[test]
+fn what_all_passing_runs_have_is_only_possible_where_it_cannot_be_tried() {
+    let corpora = corpora();
+    let corpus = corpora.iter().next().expect("a corpus");
+    let (told, run) = first_told(corpus);
+    let given = GivenOutcomes::of(&run, &[]);
+    let certainty = |holds_in| {
+        let operation = |line| Operation {
+            place: Place {
+                line,
+                ..Place::default()
+            },
+            access: AccessClass::Write,
+        };
+        let claim = Claim::After {
+            early: operation(10),
+            late: operation(11),
+            location: "hits".to_owned(),
+        };
+        let mut told = told.clone();
+        told.certainty = Certainty::Likely;
+        told.claims = vec![Counted {
+            claim,
+            holds_in,
+            of: 6,
+        }];
+        let (proposers, budget) = (Proposers::comparing(corpus), Budget::unlimited());
+        let decision = Decision::default();
+        choose(&proposers, &[], &given, &mut told, &decision, &budget).expect("nothing runs");
+        told.certainty
+    };
+    assert_eq!(certainty(5), Certainty::Likely);
+    assert_eq!(certainty(6), Certainty::Possible);
 }
