@@ -24,12 +24,12 @@ pub(super) struct WritesBefore {
     /// Number of these runs in which each line had written.
     lines: BTreeMap<LineAccess, u32>,
     /// Of each thread and line, the number of these runs in which it had written there, and the least number of times.
-    by_thread: BTreeMap<(u64, LineAccess), Written>,
+    by_thread: BTreeMap<(u64, LineAccess), LineWrites>,
 }
 
 /// Writes of one thread at one line.
 #[derive(Clone, Copy)]
-struct Written {
+struct LineWrites {
     /// Number of runs that have some.
     runs: u32,
     /// The least number of them in a run that has some.
@@ -91,7 +91,7 @@ pub(super) fn before_visits(view: &View, reads: &[EventId]) -> Vec<WritesBefore>
             let lines: BTreeSet<LineAccess> = by.keys().map(|(_, line)| *line).collect();
             for (one, times) in by {
                 let written = found.by_thread.entry(one);
-                let written = written.or_insert(Written {
+                let written = written.or_insert(LineWrites {
                     runs: 0,
                     least: times,
                 });
