@@ -108,6 +108,19 @@ impl<'v, 'a> Draft<'v, 'a> {
         }
     }
 
+    /// Adds the step of another thread that wrote what a row reads, from a row on, unless it had to come before.
+    pub fn source(&mut self, row: EventId, from: EventId) {
+        let (view, event) = (self.view, self.view.event(row));
+        let written = view.orders.last_write_before(event.location, row);
+        let is_free = |write: &EventId| {
+            let is_other = view.thread(*write) != event.thread;
+            is_other && *write >= from && !view.is_forced(*write, row)
+        };
+        if let Some(write) = written.filter(is_free).filter(|_| event.kind.reads()) {
+            self.step(write, "");
+        }
+    }
+
     /// Adds a step without an access.
     pub fn add(&mut self, step: Step) {
         self.explanation.steps.push(step);

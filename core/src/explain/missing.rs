@@ -123,6 +123,7 @@ pub(super) fn not_yet(
     if let Some(fork) = fork_of(view, view.thread(reader)) {
         draft.step(fork, "");
     }
+    draft.source(reader, EventId::default());
     draft.step(reader, if old { "the old value" } else { "not set yet" });
     draft.absent(reader, writer(view, setter, reader), setter.clone());
     draft.mark(reader, Role::Cause);

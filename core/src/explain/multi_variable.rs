@@ -71,6 +71,9 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
         draft.step(row, if is_inside { "in between" } else { "" });
     }
     draft.step(second.tail, "");
+    let own = [first.head, first.tail, second.head, second.tail];
+    let begins = own.into_iter().min().unwrap_or_default();
+    own.into_iter().for_each(|row| draft.source(row, begins));
     draft.mark(first.head, Role::Cause);
     draft.mark(second.tail, Role::Cause);
     draft.mark(first.tail, Role::Interference);

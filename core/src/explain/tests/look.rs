@@ -112,3 +112,18 @@ fn a_change_that_came_less_often_than_in_passing_runs_is_missing() {
          in passing runs it has more often."
     );
 }
+
+/// The value that a thread saw in place of the missing change came from another one: that is where it began.
+#[test]
+fn the_write_that_was_seen_instead_is_a_step() {
+    let begins = "\nmain lock m @9 flush\nmain W busy =1 @10 flush\nmain unlock m @11 flush";
+    let ends = "\nmain W busy =0 @20 flush";
+    let looks = |busy: u32| format!("\nmain.1 R busy ={busy} @30 feed \"if (busy)\"");
+    let start = "start main.1 feed\nmain fork main.1 @6 main";
+    let fine = [start, begins, ends, &looks(0)].concat();
+    let fails = [start, begins, &looks(1), "\nmain.1 fails @31 it is busy"].concat();
+    let told = told(&fine, &fails);
+    assert_eq!(told.headline, "`busy` was read before it was changed");
+    let lines: Vec<u32> = told.steps.iter().map(|step| step.place.line).collect();
+    assert!(lines.contains(&10), "{lines:?}");
+}
