@@ -23,7 +23,7 @@ pub(super) fn asks(place: &Place) -> bool {
 /// `done.wait(lock, [&] { return left == 0; });`, or in what that calls.
 fn is_asked(view: &View, row: EventId) -> bool {
     let waits = |text: &str| {
-        let (before, _) = text.split_once("return").unwrap_or_default();
+        let (before, _) = text.split_once('[').unwrap_or_default();
         [".wait", "->wait"].iter().any(|call| before.contains(call))
     };
     let place = view.place(row);
