@@ -6,6 +6,9 @@
 use super::told::{ToldValue, ValueKind};
 use unsnarl_trace::{Event, EventId, LocationId, Run, Value};
 
+/// What is between a node and a member of it.
+const MEMBER: &str = "._M_";
+
 /// Ends of the names of two members that are equal where a container is empty: of a vector, and of a deque.
 const BOUNDS: [(&str, &str); 2] = [
     ("_M_start._M_cur", "_M_finish._M_cur"),
@@ -135,7 +138,7 @@ fn element(name: &str) -> Option<(&str, u64)> {
 /// Does a container have no first element? `None` where the member does not say.
 fn is_without_first(run: &Run, event: &Event) -> Option<bool> {
     let name = run.location(event.location);
-    let node = |name: &str| Some(name.rsplit_once("._M_")?.0.to_owned());
+    let node = |name: &str| Some(name.rsplit_once(MEMBER)?.0.to_owned());
     let is_ring = RINGS.iter().any(|member| name.ends_with(member));
     let is_first = FIRST.iter().any(|member| name.ends_with(member));
     match event.value? {
