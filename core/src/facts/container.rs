@@ -6,7 +6,7 @@
 use super::told::{ToldValue, ValueKind};
 use unsnarl_trace::{Event, EventId, LocationId, Run, Value};
 
-/// What is between a node and a member of it.
+/// The text between a node and a member of it.
 const MEMBER: &str = "._M_";
 
 /// Ends of the names of two members that are equal where a container is empty: of a vector, and of a deque.
