@@ -82,6 +82,24 @@ pub(super) fn is_named(view: &View, row: EventId) -> bool {
     facts::is_named(view.run.location(view.event(row).location))
 }
 
+/// The dependencies of a pattern that say something: those that a schedule could have otherwise, as what a constructor sets
+/// before it creates the thread that reads it is in each run; and of several of the same lines the first.
+fn telling(view: &View, links: &[AccessDependency]) -> Vec<AccessDependency> {
+    let free = links.iter().filter(|it| !view.is_forced(it.head, it.tail));
+    let free: Vec<AccessDependency> = free.copied().collect();
+    let of = if free.is_empty() { links } else { &free };
+    let mut known = BTreeSet::new();
+    let access = |row: EventId| {
+        let (place, event) = (view.place(row), view.event(row));
+        let name = view.variable(row);
+        (place.file, place.line, event.thread, name)
+    };
+    let one = |it: &&AccessDependency| (access(it.head), access(it.tail), first(it), second(it));
+    let mut of: Vec<&AccessDependency> = of.iter().collect();
+    of.retain(|it| known.insert(one(it)));
+    of.into_iter().copied().collect()
+}
+
 /// The story of dependencies that go with the failure.
 pub(super) fn tell(
     view: &View,
@@ -89,6 +107,7 @@ pub(super) fn tell(
     runs: Vec<String>,
     share: &ComparedRuns,
 ) -> Explanation {
+    let links = &telling(view, links)[..];
     let mut rows: Vec<EventId> = links
         .iter()
         .flat_map(|link| [link.head, link.tail])
@@ -322,5 +341,34 @@ mod tests {
             "{}",
             told.headline
         );
+    }
+
+    /// A pattern with what the creator of a thread has set before, and with the same lines once more: that makes it no clearer.
+    #[test]
+    fn of_a_pattern_is_told_what_could_be_otherwise() {
+        let text = "main W limit =9 @3 main\nmain fork main.1 @4 main\nmain.1 R limit =9 @20 work\n\
+                    main W list[0] =1 @7 main\nmain W list[1] =1 @7 main\n\
+                    main.1 R list[0] =1 @21 work\nmain.1 R list[1] =1 @21 work\nmain.1 fails @22";
+        let text = text
+            .replace("list[0]", "list._M_start")
+            .replace("list[1]", "list._M_finish");
+        let corpus = corpus(&[], &[text.as_str()]);
+        let view = super::View::new(&corpus, corpus.get("failed-0").unwrap()).unwrap();
+        let lines = |at: u32| {
+            let rows = view.run.events.iter().map(|(row, _)| row);
+            rows.filter(|row| view.place(*row).line == at)
+                .collect::<Vec<_>>()
+        };
+        let pairs = [(3, 20), (7, 21)].map(|(head, tail)| (lines(head), lines(tail)));
+        let links = pairs
+            .iter()
+            .flat_map(|(heads, tails)| heads.iter().zip(tails));
+        let links: Vec<_> = links
+            .map(|(head, tail)| super::AccessDependency::new(&view, *head, *tail))
+            .collect();
+        assert_eq!(links.len(), 3);
+        let told = super::telling(&view, &links);
+        let at: Vec<u32> = told.iter().map(|one| view.place(one.head).line).collect();
+        assert_eq!(at, [7]);
     }
 }
