@@ -10,7 +10,7 @@ use super::{
 };
 use crate::explanation::{BugKind, Explanation, Role};
 use crate::{claims::line, facts::ValueKind};
-use unsnarl_trace::{EventId, EventKind};
+use unsnarl_trace::{EventId, EventKind, Value};
 
 /// Explains a use of a block after it was freed.
 pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanation {
@@ -49,6 +49,9 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     if let Some(pointer) = pointer {
         draft.step(pointer, "");
     }
+    if let Some((last, counted)) = counted_too_late(view, free, used) {
+        tell_count(&mut draft, view, (last, counted));
+    }
     draft.step(free, "too early");
     if view.event(used).kind != EventKind::Failure {
         let seen = view.read_value(used).map(|seen| seen.kind);
@@ -79,6 +82,56 @@ fn let_go(view: &View, free: EventId, used: EventId) -> Option<Publication> {
             && stands_above(view, given.store, &needs).is_some()
             && !since(given.store).any(|row| needs.is_at(&view.place(*row)))
     })
+}
+
+/// The update by which the freeing thread took a count to 0, and the one by which the other thread counted itself in after
+/// that: it took the object for a living one.
+fn counted_too_late(view: &View, free: EventId, used: EventId) -> Option<(EventId, EventId)> {
+    const NEAR: usize = 60;
+    let own = view.own_before(free).take(NEAR);
+    let mut ends = own.filter(|row| {
+        let event = view.event(*row);
+        event.value == Some(Value::Bits(0)) && is_update(view, *row)
+    });
+    ends.find_map(|last| {
+        let location = view.event(last).location;
+        let mut after = view.orders.accesses().after(location, last).iter();
+        let next = after.find(|row| view.event(**row).kind.writes());
+        let counted = next.filter(|row| {
+            let counts = view.event(**row).value != Some(Value::Bits(0));
+            let is_its = view.thread(**row) == view.thread(used) && is_update(view, **row);
+            **row < used && is_its && counts
+        });
+        Some((last, *counted?))
+    })
+}
+
+/// Returns whether a row changes what was there, in one step or by a read and a write of the same line.
+fn is_update(view: &View, row: EventId) -> bool {
+    let (event, place) = (view.event(row), view.place(row));
+    let mut before = view.own_before(row);
+    let is_read = |before: EventId| {
+        let other = view.event(before);
+        other.kind.reads() && other.location == event.location && view.place(before) == place
+    };
+    event.kind == EventKind::Rmw || event.kind.writes() && before.next().is_some_and(is_read)
+}
+
+/// Adds the two updates of a count, and says what came first.
+fn tell_count(draft: &mut Draft, view: &View, (last, counted): (EventId, EventId)) {
+    let said = format!(
+        "`{}` was 0 already when {} counted itself in at {}.",
+        view.variable_of(&[last, counted]),
+        view.name(counted),
+        view.at(counted)
+    );
+    let remark = &mut draft.set().remark;
+    *remark = match remark.is_empty() {
+        true => said,
+        false => format!("{remark} {said}"),
+    };
+    draft.step(last, "");
+    draft.step(counted, "too late");
 }
 
 /// An announcement before the use in words.
@@ -114,4 +167,49 @@ fn pointer_read(view: &View, used: EventId) -> Option<EventId> {
         shared
             && matches!(event.value, Some(unsnarl_trace::Value::Address(to)) if block(to) == wanted)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Budget, explain, fixture::corpus};
+
+    /// `lock` counts itself in where the last owner has counted itself out, and frees the object.
+    const REVIVED: &str = "
+        start main.1 lock
+        main alloc `heap(a.c:20 by main #0)` =16 @20 main
+        main rmw strong 0->1 @21 main
+        main fork main.1 @22 main
+        main rmw strong 1->0 @30 release \"if (--strong == 0)\"
+        main.1 rmw strong 0->1 @50 lock \"strong++;\"
+        main free `heap(a.c:20 by main #0)` @31 release \"delete value;\"
+        main.1 R `heap(a.c:20 by main #0)+8` =7 @51 lock \"return value->id;\"
+        main.1 fails @51 segmentation fault";
+
+    fn told(text: &str) -> (Vec<u32>, String) {
+        let found = explain(&corpus(&[], &[text]), &Budget::unlimited()).findings;
+        let told = found.into_iter().next().expect("an explanation");
+        let lines = told.steps.iter().map(|step| step.place.line).collect();
+        (lines, told.remark)
+    }
+
+    #[test]
+    fn who_counts_itself_in_after_the_last_owner_is_told() {
+        let (lines, remark) = told(REVIVED);
+        assert_eq!(lines, [30, 50, 31, 51, 51]);
+        let late = "`strong` was 0 already when main.1 counted itself in at test.c:50.";
+        assert!(remark.ends_with(late), "{remark}");
+    }
+
+    #[test]
+    fn a_count_that_was_taken_in_time_is_no_part_of_it() {
+        let in_time = REVIVED
+            .replace("0->1 @50", "1->2 @50")
+            .replace("1->0 @30", "1->1 @30");
+        let (lines, remark) = told(&in_time);
+        assert_eq!(lines, [31, 51, 51], "{remark}");
+        let flag = REVIVED
+            .replace("rmw strong 1->0", "W strong =0")
+            .replace("rmw strong 0->1 @50", "W strong =1 @50");
+        assert_eq!(told(&flag).0, [31, 51, 51], "a flag is no count");
+    }
 }
