@@ -135,7 +135,8 @@ pub fn offer(
         offered.fixes.extend(held);
         offered.fixes.extend(asserted::waits(&case));
         if offered.fixes.is_empty() && refused.is_empty() && before.is_empty() {
-            refused.push("which lines belong together is not known".to_owned());
+            let unknown = || "which lines belong together is not known".to_owned();
+            refused.push(order::out_of_reach(&case).unwrap_or_else(unknown));
         }
     }
     refused.append(&mut before);

@@ -30,14 +30,7 @@ pub(super) fn ordered(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
     ) {
         return Vec::new();
     }
-    let mark = |role: Role| {
-        explanation
-            .sites
-            .iter()
-            .filter(move |mark| mark.role == role)
-    };
-    let causes: Vec<&SiteMark> = mark(Role::Cause).collect();
-    let ([early], Some(late)) = (causes.as_slice(), mark(Role::Interference).next()) else {
+    let Some((early, late)) = marks(case) else {
         return Vec::new();
     };
     // The fix relates the step that came too early to the thread that should have been first.
@@ -61,32 +54,50 @@ pub(super) fn ordered(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
         (Some(joins), ..) => fixes.extend(joins),
         (None, Some((name, own)), _) => fixes.extend(begins_later(case, &name, &own, late)),
         (None, None, Some((name, created))) => {
-            let unknown = || {
-                let at = &early.place;
-                let file = |file: &str| match at.file == created.file {
-                    true => String::new(),
-                    false => format!(" of {}", basename(file)),
-                };
-                format!(
-                    "{} created {name} on line {}{}, and its handle is not known on line {}{}",
-                    created.function,
-                    created.line,
-                    file(&created.file),
-                    at.line,
-                    file(&at.file)
-                )
-            };
             let sooner = joined_sooner(case, &name, &frames);
             let instead = || instead_of_detach(case, &name, &created);
             let there = || where_detached(case, &name, &created);
-            match sooner.or_else(|| Some(vec![instead().or_else(there)?])) {
-                Some(joined) => fixes.extend(joined),
-                None => fixes.push(Err(unknown())),
-            }
+            let joined = sooner.or_else(|| Some(vec![instead().or_else(there)?]));
+            fixes.extend(joined.into_iter().flatten());
         }
         (None, None, None) => {}
     }
     fixes
+}
+
+/// The step that came too early, and the one that should have come before it.
+fn marks<'a>(case: &FixInput<'a>) -> Option<(&'a SiteMark, &'a SiteMark)> {
+    let of = |role: Role| {
+        case.explanation
+            .sites
+            .iter()
+            .filter(move |mark| mark.role == role)
+    };
+    let mut causes = of(Role::Cause);
+    let early = causes.next().filter(|_| causes.next().is_none())?;
+    Some((early, of(Role::Interference).next()?))
+}
+
+/// Reason why the thread that should have been first is not waited for: it is created in another function. It is said where
+/// there is no better one, since it tells nothing of the program.
+pub(super) fn out_of_reach(case: &FixInput<'_>) -> Option<EditRefusal> {
+    let kind = case.explanation.kind;
+    let is_order = matches!(kind, BugKind::OrderViolation | BugKind::UseAfterFree);
+    let (early, late) = marks(case).filter(|_| is_order)?;
+    let (name, created) = thread_of(case, late)?;
+    let at = &early.place;
+    let file = |file: &str| match at.file == created.file {
+        true => String::new(),
+        false => format!(" of {}", basename(file)),
+    };
+    Some(format!(
+        "{} created {name} on line {}{}, and its handle is not known on line {}{}",
+        created.function,
+        created.line,
+        file(&created.file),
+        at.line,
+        file(&at.file)
+    ))
 }
 
 /// Place of the early step, with its calls.
