@@ -5,7 +5,10 @@ use crate::{
     chain::{self, ChainDirection},
     config::Config,
     event::{ClientSession, DocumentEvent, HostEvent},
-    extensions::{ExplanationsResult, JumpsResult, SelectParams, SelectResult, StatusResult},
+    extensions::{
+        ExplanationText, ExplanationsResult, JumpsResult, SelectParams, SelectResult, StatusResult,
+        TextsParams,
+    },
     from_proto::{self, ClientEdits},
     highlights, hints,
     host::{ServerState, Snapshot},
@@ -65,6 +68,12 @@ impl Backend {
     pub async fn explanations(&self) -> Result<ExplanationsResult> {
         let snapshot = self.ask().await?;
         Ok(ExplanationsResult::of(&snapshot))
+    }
+
+    /// `unsnarl/texts`.
+    pub async fn texts(&self, params: TextsParams) -> Result<Vec<ExplanationText>> {
+        let snapshot = self.ask().await?;
+        Ok(ExplanationText::all(&snapshot, params))
     }
 
     /// `unsnarl/status`.

@@ -16,7 +16,10 @@ use std::{
     sync::Arc,
 };
 use tower_lsp::lsp_types::Location;
-use unsnarl_core::{EdgeKind, Explanation, Place};
+use unsnarl_core::{
+    EdgeKind, Explanation, Place,
+    render::{TextWidth, text_within},
+};
 
 /// Answer of `unsnarl/explanations`.
 #[derive(Clone, Debug, Serialize)]
@@ -128,6 +131,36 @@ impl ExplanationAndPlaces {
             text: unsnarl_core::render::text(&explanation),
             explanation,
         }
+    }
+}
+
+/// Parameters of `unsnarl/texts`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct TextsParams {
+    /// The number of columns that there are to show them.
+    pub columns: u32,
+}
+
+/// An explanation as text for a person, in one of the answers of `unsnarl/texts`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplanationText {
+    /// Id of the explanation.
+    pub explanation: String,
+    /// The text.
+    pub text: String,
+}
+
+impl ExplanationText {
+    /// The texts of all explanations of the workspace, in the order of [`ExplanationsResult`].
+    pub fn all(state: &ServerState, params: TextsParams) -> Vec<ExplanationText> {
+        let width = TextWidth::of(params.columns as usize);
+        let one = |explanation: &Explanation| ExplanationText {
+            explanation: explanation.id.clone(),
+            text: text_within(explanation, width),
+        };
+        let all = state.explained();
+        all.map(|(_, explained)| one(&explained.explanation))
+            .collect()
     }
 }
 

@@ -156,6 +156,7 @@ where
     });
     let (service, socket) = service
         .custom_method("unsnarl/explanations", Backend::explanations)
+        .custom_method("unsnarl/texts", Backend::texts)
         .custom_method("unsnarl/status", Backend::status)
         .custom_method("unsnarl/jumps", Backend::jumps)
         .custom_method("unsnarl/select", Backend::select)

@@ -322,6 +322,24 @@ async fn changes_of_the_status_are_told_to_those_who_want_it() {
     client.shutdown().await;
 }
 
+/// A narrow screen gets narrower texts of the same explanations.
+#[tokio::test]
+async fn texts_have_the_width_of_the_screen() {
+    let workspace = BankWorkspace::new();
+    let mut client = explained(&workspace, capabilities()).await;
+    let all = client.request("unsnarl/explanations", Value::Null).await;
+    let mut widths = Vec::new();
+    for columns in [60, 200] {
+        let within = json!({ "columns": columns });
+        let texts = client.request("unsnarl/texts", within).await;
+        assert_eq!(texts[0]["explanation"], all["explanations"][0]["id"]);
+        let text = texts[0]["text"].as_str().expect("a text");
+        widths.extend(text.lines().map(|line| line.chars().count()).max());
+    }
+    assert!(widths[0] < widths[1], "{widths:?}");
+    client.shutdown().await;
+}
+
 #[tokio::test]
 async fn selecting_refreshes_what_is_shown() {
     let workspace = BankWorkspace::new();

@@ -3,6 +3,9 @@ local M = {}
 
 local ask = require('unsnarl.request').ask
 
+--- Columns that signs and numbers may take from a text.
+local GUTTER = 4
+
 --- Shows all explanations as text; what there is instead when nothing is explained.
 local function explain()
   ask('unsnarl/explanations', nil, function(result, client)
@@ -10,24 +13,38 @@ local function explain()
       M.run({ 'status' })
       return
     end
-    local scratch = require('unsnarl.scratch')
-    local lines, places = {}, {}
-    for at, explanation in ipairs(result.explanations) do
-      local own = scratch.places(explanation)
-      local text = vim.trim(explanation.text)
-      if type(explanation.label) == 'string' then
-        text = ('Runs of %s:\n%s'):format(explanation.label, text)
-      end
-      for _, line in ipairs(vim.split((at == 1 and '' or '\n') .. text, '\n')) do
-        lines[#lines + 1] = line
-        places[#lines] = own
-      end
-    end
-    local bufnr = scratch.open('unsnarl://explanations', lines)
-    scratch.map_places(bufnr, function(row)
-      return places[row]
-    end, client)
+    ask('unsnarl/texts', { columns = vim.o.columns - GUTTER }, function(texts)
+      M.show(result.explanations, texts, client)
+    end)
   end)
+end
+
+--- Shows explanations in a scratch buffer, in the width of the screen.
+---@param explanations table[]
+---@param texts table[] the answer of `unsnarl/texts`
+---@param client vim.lsp.Client
+function M.show(explanations, texts, client)
+  local scratch = require('unsnarl.scratch')
+  local within = {}
+  for _, one in ipairs(texts) do
+    within[one.explanation] = one.text
+  end
+  local lines, places = {}, {}
+  for at, explanation in ipairs(explanations) do
+    local own = scratch.places(explanation)
+    local text = vim.trim(within[explanation.id] or explanation.text)
+    if type(explanation.label) == 'string' then
+      text = ('Runs of %s:\n%s'):format(explanation.label, text)
+    end
+    for _, line in ipairs(vim.split((at == 1 and '' or '\n') .. text, '\n')) do
+      lines[#lines + 1] = line
+      places[#lines] = own
+    end
+  end
+  local bufnr = scratch.open('unsnarl://explanations', lines)
+  scratch.map_places(bufnr, function(row)
+    return places[row]
+  end, client)
 end
 
 local function status()
