@@ -428,6 +428,9 @@ pub struct Explanation {
     /// `true` if only a comparison of runs speaks for it: a pair of accesses, or a pattern, that only failing runs have.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_comparison: bool,
+    /// It begins with a wait that ended without a signal: what systems allow, and hardly ever do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_spurious_wakeup: bool,
     /// Caveats for the reader: inexact runs, few passing runs.
     pub caveats: Vec<String>,
     /// Suggested changes of the program, the best first.

@@ -181,6 +181,7 @@ fn merged(now: Explanation, told: &Explanation, before: &[Fix]) -> Explanation {
         told.claims = now.claims;
         told.caveats = now.caveats;
         told.by_comparison = now.by_comparison;
+        told.takes_spurious_wakeup = now.takes_spurious_wakeup;
     }
     Explanation {
         runs: now.runs,

@@ -436,6 +436,7 @@ mod tests {
             progress: None,
             curve: Vec::new(),
             by_comparison: false,
+            takes_spurious_wakeup: false,
             caveats: Vec::new(),
             fixes: Vec::new(),
             not_fixed: Vec::new(),

@@ -56,6 +56,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             progress: None,
             curve: Vec::new(),
             by_comparison: false,
+            takes_spurious_wakeup: false,
             caveats: caveats(view),
             fixes: Vec::new(),
             not_fixed: Vec::new(),

@@ -131,6 +131,7 @@ fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
         progress: None,
         curve: Vec::new(),
         by_comparison: false,
+        takes_spurious_wakeup: false,
         caveats: Vec::new(),
         fixes: Vec::new(),
         not_fixed: Vec::new(),

@@ -41,6 +41,7 @@ pub(super) fn unchecked(view: &View, check: EventId, wake: EventId) -> Explanati
         view.at(check),
         line(&view.place(wake), &view.place(check)),
     ));
+    draft.set().takes_spurious_wakeup = signal.is_none();
     draft.set().remark = format!("`{name}` has to be checked again in a loop after each wait.");
     draft.step(check, "");
     let note = match signal {

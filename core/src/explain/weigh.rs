@@ -10,15 +10,18 @@ use std::cmp::Reverse;
 /// first.
 const MANY: usize = 10;
 
-/// Orders explanations after their execution, keeping the order of equals: surer ones come first, but not
-/// before a likely one that explains many times as many runs; of equally sure ones those of more runs.
+/// Orders explanations after their execution, keeping the order of equals: surer ones come first, but not before a likely one
+/// that explains many times as many runs, or more runs at all where they take a spurious wakeup, which are rare outside of
+/// recorded runs; of equally sure ones those of more runs.
 pub fn in_order(explanations: &mut [Explanation]) {
     let likely = explanations
         .iter()
         .filter(|one| one.certainty == Certainty::Likely);
     let most = likely.map(explained).max().unwrap_or(0);
     explanations.sort_by_key(|one| {
-        let is_marginal = one.certainty == Certainty::Confirmed && explained(one) * MANY <= most;
+        let times = if one.takes_spurious_wakeup { 1 } else { MANY };
+        let is_rare = explained(one) < most && explained(one) * times <= most;
+        let is_marginal = one.certainty == Certainty::Confirmed && is_rare;
         let (certainty, is_last) = match is_marginal {
             true => (Certainty::Likely, true),
             false => (one.certainty, false),
@@ -132,6 +135,25 @@ mod tests {
         rank_in_words(&mut all);
         let [_, many, _] = all.map(|one| one.rank);
         assert!(many.contains("it explains more runs (50, 1)"), "{many}");
+    }
+
+    #[test]
+    fn a_spurious_wakeup_does_not_stand_before_what_fails_more_often() {
+        let of = |certainty: Certainty, takes_spurious_wakeup: bool, runs: usize| {
+            let mut one = told();
+            (one.certainty, one.takes_spurious_wakeup) = (certainty, takes_spurious_wakeup);
+            one.runs = vec![String::new(); runs];
+            one
+        };
+        let first = |other: usize| {
+            let mut both = [
+                of(Certainty::Likely, false, other),
+                of(Certainty::Confirmed, true, 2),
+            ];
+            in_order(&mut both);
+            both[0].runs.len()
+        };
+        assert_eq!([first(1), first(2), first(5)], [2, 2, 5]);
     }
 
     fn told() -> Explanation {
