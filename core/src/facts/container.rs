@@ -9,6 +9,9 @@ use unsnarl_trace::{Event, EventId, LocationId, Run, Value};
 /// The text between a node and a member of it.
 const MEMBER: &str = "._M_";
 
+/// The member by which a deque knows an end: its elements lie in several blocks.
+const DEQUE: &str = "_M_cur";
+
 /// Ends of the names of two members that are equal where a container is empty: of a vector, and of a deque.
 const BOUNDS: [(&str, &str); 2] = [
     ("_M_start._M_cur", "_M_finish._M_cur"),
@@ -79,7 +82,10 @@ pub(super) fn size(run: &Run, row: EventId) -> Option<ToldValue> {
             if let Some(number) = between(run, begin, end) {
                 return Some(told(&number.to_string()));
             }
-            begin == end
+            // While a container is filled anew or emptied, one of the two lies elsewhere for a moment.
+            let is_settled = begin == end || is_in_one_block(run, begin, end);
+            let is_of_deque = name.ends_with(DEQUE) && !event.kind.writes();
+            (is_settled || is_of_deque).then_some(begin == end)?
         }
         None => is_without_first(run, &event)?,
     };
@@ -117,6 +123,14 @@ fn value_of(run: &Run, row: EventId, location: LocationId) -> Option<Value> {
     let before = run.events.locations().get(..row.0 as usize)?;
     let last = before.iter().rposition(|other| *other == location.0)?;
     run.events.get(EventId(u32::try_from(last).ok()?))?.value
+}
+
+fn is_in_one_block(run: &Run, begin: Value, end: Value) -> bool {
+    let block = |of: Value| match of {
+        Value::Address(place) => Some(run.block(place)),
+        Value::Bits(_) => None,
+    };
+    block(begin).is_some() && block(begin) == block(end)
 }
 
 /// The number of elements from one place to another of one block, where both are elements of it.
@@ -168,6 +182,10 @@ mod tests {
         assert_eq!(end("heap(a.cc:3 by main #0)[2]"), "size 0");
         assert_eq!(end("heap(a.cc:3 by main #0)[5]"), "size 3");
         assert_eq!(end("heap(a.cc:3 by main #0)+96"), "size 1 or more");
+        // It is moved from: its end is set to nothing next.
+        let moved =
+            "main W jobs._M_finish =&`heap(a.cc:3 by main #0)[2]` @4\nmain W jobs._M_start =0 @5";
+        assert_eq!(told(moved), "-");
         let none = "main W jobs._M_finish =0 @4\nmain.1 R jobs._M_start =0 @9";
         assert_eq!(told(none), "size 0");
         let ends = "main W jobs._M_finish._M_cur =&`heap(a.cc:3 by main #0)[1]` @4\n\
