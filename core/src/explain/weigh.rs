@@ -4,7 +4,7 @@ use crate::{
     diagnosis::Ochiai,
     explanation::{BugKind, Certainty, Explanation},
 };
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 /// Number of runs of a likely explanation, per run of a surer one, from which on the surer one does not come
 /// first.
@@ -12,7 +12,7 @@ const MANY: usize = 10;
 
 /// Orders explanations after their execution, keeping the order of equals: surer ones come first, but not before a likely one
 /// that explains many times as many runs, or more runs at all where they take a spurious wakeup, which are rare outside of
-/// recorded runs; of equally sure ones those of more runs.
+/// recorded runs; of equally sure ones those of more runs, and of those the ones with fewer variables.
 pub fn in_order(explanations: &mut [Explanation]) {
     let likely = explanations
         .iter()
@@ -26,8 +26,15 @@ pub fn in_order(explanations: &mut [Explanation]) {
             true => (Certainty::Likely, true),
             false => (one.certainty, false),
         };
-        (certainty, is_last, Reverse(explained(one)))
+        let fewest = variables(one);
+        (certainty, is_last, Reverse(explained(one)), fewest)
     });
+}
+
+/// The number of variables whose accesses an explanation blames.
+fn variables(explanation: &Explanation) -> usize {
+    let blamed = explanation.blamed().map(|mark| mark.location.as_str());
+    blamed.collect::<BTreeSet<&str>>().len()
 }
 
 /// The number of runs that fail as an explanation says.
@@ -52,6 +59,8 @@ struct Weight {
     depends_on_order: bool,
     certainty: Certainty,
     runs: usize,
+    /// Variables whose accesses are blamed.
+    variables: usize,
     engines: usize,
     /// Numbers of different orders, where nothing was executed.
     ochiai: Option<Ochiai>,
@@ -63,6 +72,7 @@ impl Weight {
             depends_on_order: explanation.kind != BugKind::Sequential,
             certainty: explanation.certainty,
             runs: explained(explanation),
+            variables: variables(explanation),
             engines: explanation.engines.len(),
             ochiai: explanation.ochiai,
         }
@@ -102,6 +112,9 @@ impl Weight {
             "it is surer".to_owned()
         } else if runs > others {
             format!("it explains more runs ({runs}, {others})")
+        } else if self.variables < next.variables {
+            let (own, others) = (self.variables, next.variables);
+            format!("it takes fewer variables ({own}, {others})")
         } else if self.engines > next.engines {
             let (engines, others) = (self.engines, next.engines);
             format!("more engines say so ({engines}, {others})")
@@ -154,6 +167,26 @@ mod tests {
             both[0].runs.len()
         };
         assert_eq!([first(1), first(2), first(5)], [2, 2, 5]);
+    }
+
+    /// Two stories of one bug that are as sure: the one of a single variable is the clearer one.
+    #[test]
+    fn fewer_variables_come_first() {
+        let mut more = told();
+        let mut mark = more
+            .sites
+            .iter()
+            .find(|mark| mark.role.is_blamed())
+            .unwrap()
+            .clone();
+        mark.location = "q".to_owned();
+        more.sites.push(mark);
+        let mut both = [more, told()];
+        in_order(&mut both);
+        assert_eq!([0, 1].map(|at| variables(&both[at])), [1, 2]);
+        rank_in_words(&mut both);
+        let reason = "because it takes fewer variables (1, 2).";
+        assert!(both[0].rank.ends_with(reason), "{}", both[0].rank);
     }
 
     fn told() -> Explanation {
