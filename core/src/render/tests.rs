@@ -318,3 +318,33 @@ fn a_message_without_a_place() {
     let text = lines(&told);
     assert!(text.starts_with("unsnarl: "), "{text}");
 }
+
+/// A line that the failing run lacks is not said to be in all passing runs where only some have it.
+#[test]
+fn the_note_on_a_missing_line_says_how_many_runs_have_it() {
+    let fine = "main fork main.1 @1\nmain W p =5 @7\nmain.1 R p =5 @20 use";
+    let failing = "main fork main.1 @1\nmain.1 R p =0 @20 use\nmain.1 fails @20";
+    let corpus = crate::fixture::corpus(&[fine; 6], &[failing]);
+    let mut told = crate::explain(&corpus, &crate::Budget::unlimited())
+        .findings
+        .remove(0);
+    let note = |told: &Explanation| {
+        let text = text(told);
+        let line = text.lines().find(|line| line.contains("passing runs main"));
+        line.map(|line| line.split("(in ").last().unwrap().to_owned())
+    };
+    assert_eq!(
+        note(&told).as_deref(),
+        Some("passing runs main runs it here)")
+    );
+    told.claims[0].holds_in = 2;
+    assert_eq!(
+        note(&told).as_deref(),
+        Some("some passing runs main runs it here)")
+    );
+    told.claims[0].holds_in = 4;
+    assert_eq!(
+        note(&told).as_deref(),
+        Some("most passing runs main runs it here)")
+    );
+}

@@ -4,6 +4,7 @@ use super::{MOST_COLUMN, certainty, decided, elsewhere, next_step, runs};
 use crate::{
     budget::StopReason,
     callers,
+    claims::Claim,
     corpus::Corpus,
     diagnosis::{Counterexample, ExperimentProgress, PassedOver, Shows},
     explain::ochiai_in_words,
@@ -240,7 +241,7 @@ fn steps(explanation: &Explanation, columns: usize) -> Vec<String> {
             let (at, line) = (short(&absent.place), shortened(&absent.place.text, text));
             let gap = "";
             let row = format!("   {gap:thread$}  {at:place$}  {line:text$}");
-            let missing = missing(absent);
+            let missing = missing(explanation, absent);
             if row.chars().count() + 2 + missing.len() <= columns {
                 rows.push(format!("{row}  {missing}"));
             } else {
@@ -276,10 +277,25 @@ fn steps(explanation: &Explanation, columns: usize) -> Vec<String> {
 }
 
 /// Note on a line that the failing run has not reached.
-fn missing(absent: &Absent) -> String {
+fn missing(explanation: &Explanation, absent: &Absent) -> String {
+    let runs = runs_with(explanation, absent);
     match absent.thread.as_str() {
-        "" => "(in passing runs it runs here)".to_owned(),
-        who => format!("(in passing runs {who} runs it here)"),
+        "" => format!("(in {runs} it runs here)"),
+        who => format!("(in {runs} {who} runs it here)"),
+    }
+}
+
+/// The passing runs that come to a line which the failing run lacks, as far as they were counted.
+fn runs_with(explanation: &Explanation, absent: &Absent) -> &'static str {
+    let mut claims = explanation.claims.iter();
+    let counted = claims.find(|one| match &one.claim {
+        Claim::Before { early, .. } | Claim::BeforeBy { early, .. } => early.place == absent.place,
+        _ => false,
+    });
+    match counted {
+        Some(one) if one.holds_in > 0 && one.holds_in * 2 < one.of => "some passing runs",
+        Some(one) if one.holds_in > 0 && one.holds_in < one.of => "most passing runs",
+        _ => "passing runs",
     }
 }
 

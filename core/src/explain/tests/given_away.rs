@@ -359,7 +359,7 @@ fn elements_of_an_array_are_not_updated_together() {
 
                main.1  test.c:16  unsigned i = tail++;          updates 1 to 2  <- too early
                main.2  test.c:37  unsigned end = tail;          reads 2
-                       test.c:18  e->value = value;             (in passing runs main.1 runs it here)
+                       test.c:18  e->value = value;             (in most passing runs main.1 runs it here)
                main.2  test.c:39  struct event e = ring[head];  reads 0         not set yet
                main.2  test.c:40                                fails
 
