@@ -3,6 +3,7 @@
 use crate::{
     diagnosis::Ochiai,
     explanation::{BugKind, Certainty, Explanation},
+    facts,
 };
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -33,7 +34,8 @@ pub fn in_order(explanations: &mut [Explanation]) {
 
 /// The number of variables whose accesses an explanation blames.
 fn variables(explanation: &Explanation) -> usize {
-    let blamed = explanation.blamed().map(|mark| mark.location.as_str());
+    let blamed = explanation.blamed();
+    let blamed = blamed.map(|mark| facts::own_part(&mark.location));
     blamed.collect::<BTreeSet<&str>>().len()
 }
 
