@@ -13,7 +13,14 @@ use unsnarl_trace::EventId;
 pub(super) fn before_any(view: &View, early: EventId, late: EventId) -> Option<Explanation> {
     let changes = changes(view, early, late)?;
     let name = view.variable_of(&[late, early]);
-    let headline = format!("`{name}` was read before any thread had set it");
+    let again = match view
+        .orders
+        .last_write_before(view.event(early).location, early)
+    {
+        Some(write) if view.thread(write) != view.thread(early) => " again",
+        _ => "",
+    };
+    let headline = format!("`{name}` was read before any other thread had set it{again}");
     let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
     let by: Vec<String> = changes.iter().map(|row| view.name(*row)).collect();
     draft.detail(format!(
@@ -36,7 +43,7 @@ pub(super) fn before_any(view: &View, early: EventId, late: EventId) -> Option<E
 }
 
 /// The first change by each other thread, on the line of `late`, that comes after the read: of two threads at least, where
-/// none came before it.
+/// none has changed the variable before it, on whatever line.
 fn changes(view: &View, early: EventId, late: EventId) -> Option<Vec<EventId>> {
     let (reader, place) = (view.thread(early), view.place(late));
     let accesses = view.orders.accesses();
@@ -47,7 +54,11 @@ fn changes(view: &View, early: EventId, late: EventId) -> Option<Vec<EventId>> {
             && (at.line, &at.file) == (place.line, &place.file)
     };
     let location = view.event(late).location;
-    let has_come = accesses.before(location, early).iter().any(is_change);
+    // What had to come before is where it begins: what the creator of the thread has set.
+    let has_come = accesses.before(location, early).iter().any(|row| {
+        let is_other = view.thread(*row) != reader && view.event(*row).kind.writes();
+        is_other && !view.is_forced(*row, early)
+    });
     let mut by = BTreeSet::new();
     let rows = accesses.after(location, early).iter().copied();
     let first = rows.filter(is_change);

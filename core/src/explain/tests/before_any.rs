@@ -37,7 +37,7 @@ fn a_read_that_came_before_the_change_of_each_thread() {
     let one = told(EARLY).unwrap();
     assert_eq!(
         one.headline,
-        "`filled` was read before any thread had set it"
+        "`filled` was read before any other thread had set it"
     );
     let detail = "main read filled = 0 at test.c:28 before main.2 or main.1 set it at line 20.";
     assert_eq!(one.detail, detail);
@@ -58,4 +58,6 @@ fn one_thread_that_changes_it_is_named_by_the_order_of_two() {
     let come = "    main.1 W filled =5 @20 put\n";
     let counted = EARLY.replacen(look, &format!("{come}{look}"), 1);
     assert_eq!(told(&counted), None, "a thread has come there before");
+    let elsewhere = counted.replacen("=5 @20", "=5 @30", 1);
+    assert_eq!(told(&elsewhere), None, "it was set on another line");
 }
