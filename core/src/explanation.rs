@@ -328,6 +328,12 @@ impl Explanation {
         remark.trim().clone_into(&mut self.remark);
     }
 
+    /// Appends a sentence to the remark.
+    pub(crate) fn remark_last(&mut self, sentence: &str) {
+        let remark = [&self.remark, sentence].join(" ");
+        remark.trim().clone_into(&mut self.remark);
+    }
+
     /// Adds an engine with its finding. Each engine has one finding.
     pub fn join(&mut self, engine: &str, says: String) {
         if self.engines.iter().any(|known| known == engine) {

@@ -91,7 +91,7 @@ fn counted_too_late(view: &View, free: EventId, used: EventId) -> Option<(EventI
     let own = view.own_before(free).take(NEAR);
     let mut ends = own.filter(|row| {
         let event = view.event(*row);
-        event.value == Some(Value::Bits(0)) && is_update(view, *row)
+        event.value == Some(Value::Bits(0)) && is_update(view, *row) && !view.is_of_spin_lock(*row)
     });
     ends.find_map(|last| {
         let location = view.event(last).location;
@@ -120,18 +120,15 @@ fn is_update(view: &View, row: EventId) -> bool {
 /// Adds the two updates of a count, and says what came first.
 fn tell_count(draft: &mut Draft, view: &View, (last, counted): (EventId, EventId)) {
     let said = format!(
-        "`{}` was 0 already when {} counted itself in at {}.",
+        "`{}` was 0 already when {} set it{} at {}.",
         view.variable_of(&[last, counted]),
         view.name(counted),
+        view.equals(counted).replacen(" =", " to", 1),
         view.at(counted)
     );
-    let remark = &mut draft.set().remark;
-    *remark = match remark.is_empty() {
-        true => said,
-        false => format!("{remark} {said}"),
-    };
+    draft.set().remark_last(&said);
     draft.step(last, "");
-    draft.step(counted, "too late");
+    draft.step(counted, "");
 }
 
 /// An announcement before the use in words.
@@ -196,7 +193,7 @@ mod tests {
     fn who_counts_itself_in_after_the_last_owner_is_told() {
         let (lines, remark) = told(REVIVED);
         assert_eq!(lines, [30, 50, 31, 51, 51]);
-        let late = "`strong` was 0 already when main.1 counted itself in at test.c:50.";
+        let late = "`strong` was 0 already when main.1 set it to 1 at test.c:50.";
         assert!(remark.ends_with(late), "{remark}");
     }
 

@@ -100,9 +100,5 @@ pub(super) fn tell_look(draft: &mut Draft, view: &View, reader: EventId, writers
         line(&view.place(look), &view.place(reader)),
         read
     );
-    let remark = &mut draft.set().remark;
-    *remark = match remark.is_empty() {
-        true => looked,
-        false => format!("{remark} {looked}"),
-    };
+    draft.set().remark_last(&looked);
 }
