@@ -152,15 +152,25 @@ fn element(name: &str) -> Option<(&str, u64)> {
 /// Does a container have no first element? `None` where the member does not say.
 fn is_without_first(run: &Run, event: &Event) -> Option<bool> {
     let name = run.location(event.location);
-    let node = |name: &str| Some(name.rsplit_once(MEMBER)?.0.to_owned());
+    let (node, _) = name.rsplit_once(MEMBER)?;
     let is_ring = RINGS.iter().any(|member| name.ends_with(member));
     let is_first = FIRST.iter().any(|member| name.ends_with(member));
     match event.value? {
         Value::Bits(0) if is_first => Some(true),
         Value::Address(_) if is_first => Some(false),
-        Value::Address(to) if is_ring => Some(node(run.location(to)) == node(name)),
+        Value::Address(to) if is_ring => Some(is_same_or_part(node, run.location(to))),
         _ => None,
     }
+}
+
+/// Returns whether one of two names is the other one or a part of it: the address of a node may be named by its first member,
+/// or by what the node stands first in.
+fn is_same_or_part(one: &str, other: &str) -> bool {
+    let is_part = |part: &str, whole: &str| {
+        let rest = part.strip_prefix(whole);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    is_part(one, other) || is_part(other, one)
 }
 
 #[cfg(test)]
@@ -209,7 +219,10 @@ mod tests {
     #[test]
     fn rings_and_trees_tell_whether_they_are_empty() {
         let list = |to: &str| told(&format!("main R list._M_node._M_next =&`{to}` @5"));
-        assert_eq!(list("list._M_node._M_next"), "size 0");
+        for own in ["list._M_node._M_next", "list._M_node", "list"] {
+            assert_eq!(list(own), "size 0", "{own}");
+        }
+        assert_eq!(list("list_of_others"), "size 1 or more");
         assert_eq!(list("heap(a.cc:3 by main #0)"), "size 1 or more");
         let map = |to: &str| told(&format!("main R map._M_header._M_left =&`{to}` @5"));
         assert_eq!(map("map._M_header._M_color"), "size 0");
