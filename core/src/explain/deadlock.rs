@@ -10,6 +10,7 @@ use super::{
     unfinished::explain_unfinished,
     view::View,
     waiting::{Keeper, Keeps, WaitingThread, circle, object_name, request, waiting},
+    withheld::withheld,
 };
 use crate::{
     explanation::{BugKind, Certainty, Explanation, Role},
@@ -42,8 +43,8 @@ impl Hang {
     }
 }
 
-/// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that woke another one; for a
-/// signal that only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no
+/// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that was not sent by what its
+/// sender had read; for a signal that woke another one; for a signal that only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no
 /// thread sent; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
@@ -54,6 +55,9 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     }
     let mut waiters = waiting.clone();
     waiters.retain(|one| one.waits_for == WaitsFor::Condition);
+    if let Some(found) = withheld(view, &waiters) {
+        return Some(found);
+    }
     let locks = waiting.iter().filter(|one| one.waits_for != WaitsFor::Join);
     let holders: Vec<ThreadId> = locks.filter_map(|one| Some(one.owner()?.0)).collect();
     let lost = lost_wakeup(view, &waiters, &holders);

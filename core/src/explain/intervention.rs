@@ -138,6 +138,11 @@ fn entries(run: &Run, from: EventId) -> Vec<EventId> {
 /// The intervention for a signal that came before its wait, and perhaps after the check that led to the wait;
 /// or for a change without a signal during the wait.
 fn unheard(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
+    if let [wait, look, later] = blamed
+        && [look, later].map(|one| one.role) == [Role::Interference; 2]
+    {
+        return withheld(run, wait.row, look.row, later.row);
+    }
     let last = blamed.last()?;
     if last.role == Role::Interference {
         return swapped(run, blamed);
@@ -156,6 +161,27 @@ fn unheard(run: &Run, blamed: &[Blamed<'_>]) -> Option<Intervention> {
         Some(check) => interrupted(run, check.row, &[signal.row], waits),
         None => swapped(run, blamed).filter(|_| is_early),
     }
+}
+
+/// The intervention for a look during a wait that led to no signal, as another thread had not changed yet what it read: without
+/// it the look comes before the wait, or after the change.
+fn withheld(run: &Run, wait: EventId, look: EventId, later: EventId) -> Option<Intervention> {
+    let first = outermost(run, look)?;
+    let mut with = vec![
+        wait,
+        held_after(run, wait, look)?,
+        look,
+        held_after(run, look, later)?,
+    ];
+    with.dedup();
+    Some(Intervention {
+        with,
+        without: vec![vec![look, outermost(run, wait)?], vec![later, first]],
+        complete: later,
+        absent: None,
+        after_absent: Vec::new(),
+        ends: None,
+    })
 }
 
 /// The intervention for two accesses of one thread with others in between: without it these come before the

@@ -52,6 +52,7 @@ mod unfinished;
 mod view;
 mod waiting;
 mod weigh;
+mod withheld;
 
 use crate::{
     budget::{Budget, EngineOutcome, StopReason},

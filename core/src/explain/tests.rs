@@ -8,6 +8,7 @@ mod torn;
 mod undone;
 mod unset;
 mod waits;
+mod withheld;
 
 use super::{locking::taken_again, set_apart, view::View};
 use crate::{

@@ -46,7 +46,7 @@ pub(super) fn signal_under_lock(case: &FixInput<'_>) -> Result<Fix, EditRefusal>
     let wait = step(Role::Cause, "wait").ok_or("the wait is not among the steps")?;
     let signal =
         step(Role::Interference, "signal").or_else(|| step(Role::Interference, "broadcast"));
-    let signal = signal.ok_or("the signal is not among the steps")?;
+    let signal = signal.ok_or("there is no signal that came at the wrong time")?;
     let check = explanation
         .sites
         .iter()

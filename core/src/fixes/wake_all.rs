@@ -33,7 +33,7 @@ pub(super) fn wake_all(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> 
     let mut found: BTreeSet<(At, Change)> = BTreeSet::new();
     for (_, run) in failing {
         for stuck in stuck(run) {
-            let signal = stolen(run, &stuck).filter(|row| is_blamed(case.explanation, run, *row));
+            let signal = stolen(run, &stuck).filter(|row| is_told(case.explanation, run, *row));
             found.extend(signal.and_then(|row| changed(case, run, row)));
         }
     }
@@ -71,11 +71,11 @@ fn stolen(run: &Run, stuck: &StuckWaiter) -> Option<EventId> {
     woke.then_some(signal)
 }
 
-/// Returns whether an explanation marks the line that sends a signal: a thread that was woken may have been the right one.
-fn is_blamed(explanation: &Explanation, run: &Run, signal: EventId) -> bool {
+/// Returns whether an explanation tells of the line that sends a signal: a thread that was woken may have been the right one.
+fn is_told(explanation: &Explanation, run: &Run, signal: EventId) -> bool {
     let event = run.events.event(signal);
     let site = run.meta.site(event.site);
-    let mut marks = explanation.blamed();
+    let mut marks = explanation.sites.iter();
     marks.any(|mark| (&mark.place.file, mark.place.line) == (&site.file, site.line))
 }
 
