@@ -248,7 +248,8 @@ impl<'v, 'a> Draft<'v, 'a> {
     /// Says what the run hangs by, unless the story is about that.
     fn tell_unfinished(&mut self) {
         let is_about_it = self.explanation.kind == BugKind::Deadlock;
-        if let Some(of) = self.view.unfinished().filter(|_| !is_about_it) {
+        let left = self.view.unfinished().filter(|_| !is_about_it);
+        if let Some(of) = left.filter(|of| of.stays(self.view)) {
             self.explanation.remark_first(&in_words(self.view, of));
         }
     }

@@ -8,7 +8,7 @@ use super::{
     missing::{absent, end_of, learned, tell_learned},
     skipped::skipped,
     view::View,
-    waiting::{Keeps, WaitingThread, request, waiting},
+    waiting::{Keeps, WaitingThread, changed_since, request, waiting},
 };
 use crate::{
     claims::line,
@@ -135,6 +135,11 @@ pub(super) fn in_words(view: &View, of: &UnfinishedChange) -> String {
 }
 
 impl UnfinishedChange {
+    /// Returns whether nobody has changed the value since the waiting thread looked.
+    pub(super) fn stays(&self, view: &View) -> bool {
+        changed_since(view, self.read).is_none()
+    }
+
     /// Returns whether a thread has gone on without the change.
     pub(super) fn is_skipped(&self) -> bool {
         self.on.is_some()
@@ -423,6 +428,27 @@ mod tests {
             told.remark,
             "In all 4 passing runs that come to test.c:11, each thread that does changes it after that, at line 29."
         );
+    }
+
+    /// One thread skips its turn, but the change of the other one came after the look, and was not heard.
+    #[test]
+    fn a_value_that_was_changed_after_the_look_does_not_stay() {
+        let (looks, waits) = NOT_ALL_OUT.split_once("main wait changed").unwrap();
+        let unlocked: Vec<&str> = FIRST
+            .lines()
+            .filter(|line| !line.contains("lock m"))
+            .collect();
+        let looks = looks.replace("turn =1", "turn =0");
+        let waits = format!("\nmain wait changed{waits}");
+        let told = told(
+            &[TURNS, FIRST, SECOND, ALL_OUT],
+            &[TURNS, SKIPS, &looks, &unlocked.join("\n"), &waits],
+        );
+        assert_eq!(
+            told.headline,
+            "main waits for a signal that was already sent"
+        );
+        assert!(!told.remark.contains("stays"), "{}", told.remark);
     }
 
     /// The thread waits where it comes in passing runs once its turn is over.
