@@ -38,13 +38,13 @@ pub(super) fn withheld(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
 }
 
 impl WithheldSignal {
-    /// The first one during a wait.
+    /// The last one during a wait.
     fn during(view: &View, wait: EventId) -> Option<WithheldSignal> {
         let condition = view.event(wait).location;
         let sent = sent(view, condition);
-        let after = view.run.events.iter().map(|(row, _)| row);
-        let mut after = after.filter(|row| *row > wait && view.thread(*row) != view.thread(wait));
-        after.find_map(|look| {
+        let after = (wait.0..view.run.events.len() as u32).rev().map(EventId);
+        let mut others = after.filter(|row| view.thread(*row) != view.thread(wait));
+        others.find_map(|look| {
             let known: Vec<&SentSignal> = sent.iter().filter(|one| one.is_as(view, look)).collect();
             let value = view.event(look).value;
             let is_other = |one: &&SentSignal| view.event(one.look).value != value;
@@ -174,7 +174,7 @@ fn look_before(view: &View, signal: EventId) -> Option<EventId> {
     })
 }
 
-/// Returns whether a thread signals a condition after a look, before it comes there again.
+/// Returns whether a thread signals a condition after a look, or waits for one itself, before it comes there again.
 fn goes_on_to(view: &View, look: EventId, condition: LocationId) -> bool {
     let site = view.event(look).site;
     let after = view.rows.after(view.thread(look), look).iter().copied();
@@ -182,7 +182,9 @@ fn goes_on_to(view: &View, look: EventId, condition: LocationId) -> bool {
         .filter(|row| *row > look)
         .map(|row| view.event(row))
         .take_while(|event| event.site != site);
-    after.any(|event| event.location == condition && is_signal(event.kind))
+    after.any(|event| {
+        event.kind == EventKind::Wait || event.location == condition && is_signal(event.kind)
+    })
 }
 
 /// The first change by another thread of what a row reads, after it, if it could have come before.

@@ -94,6 +94,15 @@ fn who_signals_after_the_look_has_not_withheld_it() {
     assert!(!told(&sends).headline.contains("did not send"));
 }
 
+/// A look of a loop that waits is about that thread's own wait.
+#[test]
+fn who_waits_after_the_look_has_not_withheld_it() {
+    let waits = "main wait taken @25 give\n    main unlock m @25 give\n    main lock m @25 give\n    main wake taken =0 @25 give";
+    let second = "main W units =2 @23 give";
+    let waits = SEMAPHORE.replace(second, &format!("{waits}\n    {second}"));
+    assert!(!told(&waits).headline.contains("did not send"));
+}
+
 /// The same value led to a signal before, so that it is something else that decides.
 #[test]
 fn a_look_that_read_the_same_does_not_tell_why() {
