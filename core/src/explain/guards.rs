@@ -11,7 +11,7 @@ use crate::{
     pairs::{CoupledPairs, Triple, seen_couples, triples},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, Location, LocationId, ThreadId};
+use unsnarl_trace::{EventId, LocationId, ThreadId};
 
 /// Stories that are told: the ones that were complete last.
 const MOST: usize = 8;
@@ -139,7 +139,7 @@ impl Meeting {
             let rows = [triple.first, triple.remote, triple.second];
             // What a thread has written before the other one could is no step that this one interrupted.
             let is_open = || {
-                !view.is_forced(triple.first, triple.remote)
+                !view.is_first(triple.first, triple.remote)
                     || view.event(triple.first).kind.reads()
                         && !view.is_forced(triple.remote, triple.second)
             };
@@ -161,7 +161,7 @@ impl Meeting {
             let (first, second) = (&couple.first, &couple.second);
             let is_open = !view.is_forced(first.head, first.tail)
                 && !view.is_forced(second.head, second.tail)
-                && !makes(view, first.head);
+                && !view.makes(first.head);
             // Neither access of the other thread came in between: its own steps are the ones that were interrupted.
             let is_inside = |row| row > first.head && row < second.tail;
             let is_between = is_inside(first.tail) || is_inside(second.head);
@@ -173,17 +173,6 @@ impl Meeting {
         let told = guards.map(|couple| (couple.second.tail, GuardStory::Couple(couple)));
         told.collect()
     }
-}
-
-/// Returns whether a row sets memory of a block that no other thread has come to before: it belongs to the making of it.
-fn makes(view: &View, row: EventId) -> bool {
-    let event = view.event(row);
-    let is_heap = matches!(
-        Location::of(view.run.location(event.location)),
-        Location::Heap { .. }
-    );
-    let mut before = view.orders.accesses().before(event.location, row).iter();
-    is_heap && event.kind.writes() && before.all(|row| view.thread(*row) == event.thread)
 }
 
 /// Returns whether a thread looks at a variable, and goes on from that to its next access in one visit of these lines. That it

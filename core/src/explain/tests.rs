@@ -2,6 +2,7 @@
 
 mod before_any;
 mod given_away;
+mod handed_over;
 mod look;
 mod past;
 mod torn;

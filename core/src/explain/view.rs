@@ -312,6 +312,21 @@ impl<'a> View<'a> {
             .ordered(a, self.thread(a).0, b, self.thread(b).0)
     }
 
+    /// Returns whether `a` comes before `b` in every schedule that has both: it is forced to, or it belongs to the making of a
+    /// block that is handed over after that.
+    pub fn is_first(&self, a: EventId, b: EventId) -> bool {
+        self.is_forced(a, b) || self.makes(a) && self.orders.happens_before(a, b)
+    }
+
+    /// Returns whether a row sets memory of a block that no other thread has come to before: it belongs to the making of it.
+    pub fn makes(&self, row: EventId) -> bool {
+        let event = self.event(row);
+        let location = Location::of(self.run.location(event.location));
+        let is_heap = matches!(location, Location::Heap { .. });
+        let mut before = self.orders.accesses().before(event.location, row).iter();
+        is_heap && event.kind.writes() && before.all(|row| self.thread(*row) == event.thread)
+    }
+
     /// The pc-level key of a row.
     pub fn key(&self, row: EventId) -> AccessKey {
         let events = &self.run.events;

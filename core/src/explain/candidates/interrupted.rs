@@ -24,7 +24,7 @@ pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
         if poll.is_over() {
             return;
         }
-        if view.is_forced(triple.first, triple.remote)
+        if view.is_first(triple.first, triple.remote)
             && view.is_forced(triple.remote, triple.second)
         {
             return;
@@ -158,7 +158,7 @@ fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
     let updates = first.reads() && (second.writes() || is_updated(view, triple.second));
     // An access that comes first in every schedule, such as the variable's initialization, is no part of the
     // failure.
-    if !first.reads() && view.is_forced(triple.first, triple.remote) {
+    if !first.reads() && view.is_first(triple.first, triple.remote) {
         return Story::Order {
             early: triple.remote,
             late: triple.second,

@@ -76,7 +76,7 @@ fn interruptions(view: &View, rows: &BTreeSet<EventId>) -> Vec<Triple> {
     let mut found = Vec::new();
     triples(&view.run, view.orders.accesses(), |triple| {
         let of = [triple.first, triple.remote, triple.second];
-        let is_forced = view.is_forced(triple.first, triple.remote);
+        let is_forced = view.is_first(triple.first, triple.remote);
         if !is_forced && of.iter().any(|row| rows.contains(row)) {
             found.push(triple);
         }
