@@ -41,10 +41,10 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
         line(&view.place(used), &view.place(free))
     ));
     if view.orders.concurrent(free, used) {
-        draft.set().remark = match let_go(view, free, used) {
-            Some(given) => tell_let_go(view, &given, free),
-            None => "Nothing orders the two.".to_owned(),
-        };
+        match let_go(view, free, used) {
+            Some(given) => tell_let_go(&mut draft, view, &given, free),
+            None => draft.set().remark = "Nothing orders the two.".to_owned(),
+        }
     }
     if let Some(pointer) = pointer {
         draft.step(pointer, "");
@@ -66,21 +66,24 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
 
 /// The announcement by which the thread that frees went on, if the other thread makes it before it uses the block:
 /// a unit of a semaphore or an atomic write. Data that only happens to be read is none.
-fn let_go(view: &View, free: EventId, used: EventId) -> Option<Publication> {
+pub(super) fn let_go(view: &View, free: EventId, used: EventId) -> Option<Publication> {
     let needs = Needs::written(view, free, used);
     let announces = |row: EventId| {
         let kind = view.event(row).kind;
         kind == EventKind::SemPost || kind.is_atomic()
     };
+    let is_there = |row: &&EventId| needs.is_at(&view.place(**row));
+    // A line may do several things before it uses the block: they belong to the use.
     let since = |store: EventId| {
         let rows = view.rows.before(view.thread(used), used).iter().rev();
-        rows.take_while(move |row| **row > store)
+        let rows = rows.take_while(move |row| **row > store);
+        rows.skip_while(is_there)
     };
     handovers(view, free).into_iter().find(|given| {
         view.thread(given.store) == view.thread(used)
             && announces(given.store)
             && stands_above(view, given.store, &needs).is_some()
-            && !since(given.store).any(|row| needs.is_at(&view.place(*row)))
+            && !since(given.store).any(|row| is_there(&row))
     })
 }
 
@@ -131,21 +134,23 @@ fn tell_count(draft: &mut Draft, view: &View, (last, counted): (EventId, EventId
     draft.step(counted, "");
 }
 
-/// An announcement before the use in words.
-fn tell_let_go(view: &View, given: &Publication, free: EventId) -> String {
+/// Adds an announcement before the use, and says what came of it.
+fn tell_let_go(draft: &mut Draft, view: &View, given: &Publication, free: EventId) {
     let (store, load) = (view.place(given.store), view.place(given.load));
     let name = view.variable_of(&[given.store, given.load]);
     let (gave, took) = match view.event(given.store).kind {
         EventKind::SemPost => ("posts", "takes a unit of it"),
         _ => ("changes", "reads it"),
     };
-    format!(
+    draft.set().remark = format!(
         "{} {gave} `{name}` at {}, before this use: {} {took} at {}, and goes on.",
         view.name(given.store),
         line(&store, &view.place(free)),
         view.name(free),
         line(&load, &store)
-    )
+    );
+    draft.step(given.store, "");
+    draft.step(given.load, "");
 }
 
 /// The read by which the thread that used the block had obtained a pointer to it.

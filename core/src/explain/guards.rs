@@ -3,8 +3,8 @@
 //! that another thread interrupted; the accesses that met are what came of that.
 
 use super::{
-    Proposers, atomicity, implied::follows, multi_variable, proposers::name_orders, turned::blamed,
-    view::View,
+    Proposers, after_free::let_go, atomicity, implied::follows, multi_variable,
+    proposers::name_orders, turned::blamed, view::View,
 };
 use crate::{
     explanation::{BugKind, Certainty, Explanation},
@@ -89,7 +89,12 @@ impl Meeting {
         // Atomic operations are made to meet: several variables of them are the protocol, and have no guard. Accesses
         // under a common lock have one already.
         let is_data = met.locations.len() == 1 || !met.is_atomic;
-        let is_open = met.is_use_after_free || !is_locked(view, &met.rows);
+        // Who was let go by the thread that still used the block needs no other reason.
+        let is_open = match (met.is_use_after_free, met.rows.as_slice()) {
+            (true, [free, used]) => let_go(view, *free, *used).is_none(),
+            (true, _) => true,
+            (false, rows) => !is_locked(view, rows),
+        };
         (met.entered.len() == 2 && is_data && is_open).then_some(met)
     }
 

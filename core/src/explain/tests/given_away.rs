@@ -620,6 +620,8 @@ fn a_block_is_freed_by_a_thread_that_was_let_go_too_early() {
             error: `*s` was freed while pump (main.1) still used it
               open (main) freed it at test.c:25 before pump (main.1) read it at line 34.
 
+               main.1  test.c:33  sem_post(&done);    posts done
+               main    test.c:24  sem_wait(&done);    passes done
                main    test.c:25  free(s);            frees the block  <- too early
                main.1  test.c:34  total += s->bytes;  reads 7          after it was freed
                main.1  test.c:34                      fails
@@ -629,4 +631,40 @@ fn a_block_is_freed_by_a_thread_that_was_let_go_too_early() {
               Note: There is no passing run to compare with.
         "#]],
     );
+}
+
+/// The line that uses the block looks at something of its own first; what let the other thread go is told with its steps.
+#[test]
+fn a_line_that_does_several_things_uses_the_block_once() {
+    let text = "
+        start main.1 fetch
+        main alloc `heap(s.c:12 by main #0)` =32 @12 main
+        main fork main.1 @44 main
+        main.1 rmw finished 0->1 @33 fetch \"finished = true;\"
+        main.1 R spare =0 @34 fetch \"if (!spare) req->call();\"
+        main rmw finished 1->1 @24 main \"if (finished)\"
+        main R spare =0 @25 main
+        main free `heap(s.c:12 by main #0)` @25 main \"delete req;\"
+        main.1 R spare =0 @34 fetch \"if (!spare) req->call();\"
+        main.1 R `heap(s.c:12 by main #0)+8` =7 @34 fetch \"if (!spare) req->call();\"
+        main.1 fails @34 segmentation fault";
+    let told = |text: &str| {
+        let found = crate::explain(
+            &crate::fixture::corpus(&[], &[text]),
+            &crate::Budget::unlimited(),
+        );
+        let told = found.findings.into_iter().next().unwrap();
+        let lines: Vec<u32> = told.steps.iter().map(|step| step.place.line).collect();
+        (told.remark, lines)
+    };
+    let (remark, lines) = told(text);
+    let said = "main.1 changes `finished` at line 33, before this use: main reads it at line 24, and goes on.";
+    assert_eq!(remark, said);
+    assert_eq!(lines, [33, 24, 25, 34]);
+    // It came there once before: the announcement was right then.
+    let again = text.replace(
+        "main rmw finished 1->1",
+        "main.1 R other =0 @40 fetch\n        main rmw finished 1->1",
+    );
+    assert_eq!(told(&again).0, "Nothing orders the two.");
 }
