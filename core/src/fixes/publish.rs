@@ -6,6 +6,7 @@ use super::{
     atomic::Changes,
     model::{Fix, FixKind},
     places::meeting,
+    seen::{At, frames},
     text::{EditRefusal, locks::last_name, move_behind},
 };
 use crate::{
@@ -14,11 +15,14 @@ use crate::{
     facts,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
+use unsnarl_trace::{Event, EventId, EventKind, Location, Run, ThreadId};
 
 /// Moves a flag or a pointer after the data it announces; `None` for explanations of another kind.
 pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let explanation = case.explanation;
+    if explanation.kind == BugKind::UseAfterFree {
+        return used_before(case);
+    }
     let causes: Vec<&SiteMark> = causes(case).collect();
     let [one, other] = causes.as_slice() else {
         return None;
@@ -39,6 +43,43 @@ pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> 
         step.location == store.location && step.thread != store.thread && step.event > store.event
     })?;
     Some(behind(case, store, setter))
+}
+
+/// Moves what let another thread free a block after the last use of the block in the same function.
+fn used_before(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
+    let mut marks = case.explanation.sites.iter();
+    let used = marks.find(|mark| mark.role == Role::Interference)?;
+    let of = step(case, used)?;
+    let steps = &case.explanation.steps;
+    let reads = |store: &Step| {
+        let mut later = steps.iter().filter(|look| look.event > store.event);
+        later.any(|look| look.thread != store.thread && look.location == store.location)
+    };
+    let lets_go = |store: &&Step| {
+        let kind = EventKind::from_name(&store.access);
+        let gives = kind.is_some_and(|kind| kind.writes() || kind == EventKind::SemPost);
+        store.thread == of.thread && store.event < of.event && gives && reads(store)
+    };
+    let store = steps.iter().find(lets_go)?;
+    let (at, line) = meeting(case, store, used)?;
+    let last = last_use(case, &at, of).max(line);
+    Some(moved(case, &at.file, (at.line, last), None))
+}
+
+/// The last line of a function that leads to a use of the block that a step uses, in any run. Linear in the runs.
+fn last_use(case: &FixInput<'_>, at: &At, used: &Step) -> u32 {
+    let block = Location::of(&used.location).block();
+    let uses = |run: &Run, event: &Event| {
+        let location = run.location(event.location);
+        Location::of(location).block() == block
+            && facts::thread_name(run, event.thread) == used.thread
+    };
+    let lines = case.runs.iter().flat_map(|(_, run)| {
+        let rows = run.events.iter().filter(|(_, event)| uses(run, event));
+        rows.flat_map(|(row, _)| frames(run, row))
+    });
+    let here = lines.filter(|one| (&one.function, &one.file) == (&at.function, &at.file));
+    here.map(|one| one.line).max().unwrap_or(0)
 }
 
 /// The first of two changes, of which another thread saw this one and not the other, if it looked at this one first: what
@@ -197,5 +238,34 @@ mod tests {
         );
         assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
         assert!(fix.assumes.is_empty(), "{:?}", fix.assumes);
+    }
+
+    /// The pump says that it is done before it has looked at the session for the last time.
+    #[test]
+    fn who_lets_a_block_be_freed_does_so_after_its_last_use() {
+        let text = "static int done;\nvoid pump(struct session *s)\n{\n    done = 1;\n    total += s->bytes;\n    count += s->files;\n}\nvoid end(struct session *s)\n{\n    if (done)\n        free(s);\n}\n";
+        let block = "`heap(s.c:12 by main #0)`";
+        let begin = format!("main alloc {block} =32 @20 main\nmain fork main.1 @21 main\n");
+        let sets = "main.1 rmw done 0->1 @4 pump\n";
+        let uses = |at: u32, line: u32| {
+            format!("main.1 R `heap(s.c:12 by main #0)+{at}` =7 @{line} pump\n")
+        };
+        let frees = format!("main rmw done 1->1 @10 end\nmain free {block} @11 end\n");
+        let failed = [
+            &*begin,
+            sets,
+            &frees,
+            &uses(8, 5),
+            "main.1 fails @5 segmentation fault",
+        ]
+        .concat();
+        let passed = [&*begin, sets, &uses(8, 5), &uses(16, 6), &frees].concat();
+        let offered = offered_of(&[("failed-1", &failed), ("p1", &passed)], text);
+        let fix = offered.fixes.first().unwrap();
+        assert_eq!(fix.title, "move line 4 behind line 6", "{offered:?}");
+        let expected = text
+            .replace("    done = 1;\n", "")
+            .replace("s->files;\n", "s->files;\n    done = 1;\n");
+        assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
     }
 }
