@@ -337,15 +337,19 @@ fn same_variable(view: &View, original: PairKey, reader: EventId) -> bool {
     facts::own_part(view.corpus.counts().location(original)) == facts::own_part(here)
 }
 
-/// Returns whether the write happened after all, before the read (and another write came in between) or after
-/// it.
+/// Returns whether the write happened after all, before the read (and another write came in between) or after it. A line may
+/// write in several ways, as when it copies a shared pointer.
 fn ran(view: &View, original: PairKey, reader: EventId) -> bool {
-    let rows = view
-        .orders
-        .accesses()
-        .of(view.event(reader).location)
-        .iter();
-    rows.into_iter().any(|&row| view.key(row) == original.head)
+    let site = view.corpus.counts().site(original.head);
+    let rows = view.orders.accesses().of(view.event(reader).location);
+    let is_there = |row: EventId| {
+        let place = view.place(row);
+        let is_line = site
+            .is_some_and(|site| (&site.place.file, site.place.line) == (&place.file, place.line));
+        view.event(row).kind.writes() && is_line
+    };
+    rows.iter()
+        .any(|&row| view.key(row) == original.head || is_there(row))
 }
 
 /// Returns whether a missing pair that came late is explained better together with the pair that came in
@@ -363,6 +367,26 @@ pub(super) fn is_half(candidate: &Candidate, couples: &[Candidate]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::names_the_element;
+    use crate::{Budget, explain, fixture::corpus};
+
+    /// The line that copies a shared pointer counts it twice: in the failing run, only the first copy came before the read.
+    #[test]
+    fn a_write_of_another_part_of_the_line_is_not_missing() {
+        let begin = "main fork main.1 @1\nmain rmw uses 1->2 @50 resolve\n";
+        let second = "main rmw uses 2->3 @50 operator=\n";
+        let read = |uses: u32| format!("main.1 R uses ={uses} @60 erase\n");
+        let fine = [begin, second, &read(3)].concat();
+        let failing = |part: &str| {
+            let begin = begin.replace("@50 resolve", part);
+            [&*begin, &read(2), "main.1 fails @60 erase"].concat()
+        };
+        let told = |failing: &str| {
+            let found = explain(&corpus(&[&*fine; 6], &[failing]), &Budget::unlimited()).findings;
+            found.iter().any(|one| one.detail.contains("had not"))
+        };
+        assert!(!told(&failing("@50 resolve")));
+        assert!(told(&failing("@40 resolve")));
+    }
 
     #[test]
     fn a_line_that_names_an_element_writes_no_other_one() {
