@@ -51,6 +51,9 @@ pub fn choose(
     }
     let mut choice = StorySearch::new(trials, decision, budget);
     choice.try_first(explanation)?;
+    if choice.is_the_rule(explanation) {
+        explanation.certainty = Certainty::Possible;
+    }
     if is_open(explanation) {
         // What guards the accesses that met comes before what else they could have met in.
         let asked = choice.ask_for_guards(proposers, explanation, None)?;
@@ -195,15 +198,19 @@ impl<'c> StorySearch<'c> {
         best.is_some_and(|best| best.experiment.evidence.is_cause())
     }
 
+    /// Can no schedules be drawn of an order that passing runs have as well?
+    fn is_the_rule(&self, told: &Explanation) -> bool {
+        self.best.is_none() && told.is_usual_in_passing()
+    }
+
     /// Takes what is told for no more than possible where schedules with it do not fail clearly more often than those without;
-    /// a signal that is seen to be lost, only where they fail no more often. Where none can be drawn, an order that all passing
+    /// a signal that is seen to be lost, only where they fail no more often. Where none can be drawn, an order that passing
     /// runs have is no more than that either.
     fn doubt(&self, told: &mut Explanation) {
         let best = self.best.as_ref().map(|best| best.experiment.evidence);
         let is_contradicted =
             |best: Evidence| best.effect() <= 0.0 || is_open(told) && !best.tells();
-        let is_the_rule = best.is_none() && told.is_in_all_passing();
-        if is_the_rule || best.is_some_and(is_contradicted) {
+        if self.is_the_rule(told) || best.is_some_and(is_contradicted) {
             told.certainty = Certainty::Possible;
         }
     }
