@@ -4,7 +4,7 @@ use super::{Candidate, Story, UNRELATED, add, apart, candidate, distance, keep_b
 use crate::{
     Budget,
     budget::Poll,
-    explain::{announced::only_counts, begins, view::View},
+    explain::{announced::only_counts, begins, look::asks, view::View},
     facts,
     orders::{Dependency, DependencyKind},
     pairs::{CoupledPairs, seen_couples},
@@ -53,6 +53,11 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
         .iter()
         .any(|d| d.kind == DependencyKind::Flow);
     let (from, to) = (first.tail.min(second.head), first.tail.max(second.head));
+    let crossed = if is_crossed(view, &couple) {
+        UNRELATED
+    } else {
+        0
+    };
     let contrast = BEHIND_ONE_AND_TWO
         + seen(runs, passing)
         + if flows { 0 } else { 4 }
@@ -69,7 +74,7 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
         view,
         Story::MultiVariable(couple),
         &rows,
-        contrast,
+        contrast.saturating_sub(crossed),
         runs == 0 && view.corpus.counts().knows_all_couples(),
     )
 }
@@ -89,7 +94,31 @@ fn is_tally(view: &View, d: &Dependency) -> bool {
     let Some(way) = own.clone().find_map(|row| counts_up(view, *row)) else {
         return false;
     };
-    own.all(|row| only_counts(view, *row) || counts_up(view, *row) == Some(way))
+    own.all(|row| {
+        only_counts(view, *row) || counts_up(view, *row) == Some(way) && !is_used(view, *row)
+    })
+}
+
+/// Returns whether the line of an update makes use of its value, as in `id = next.fetch_add(1);`: the text in front of the
+/// variable says so.
+fn is_used(view: &View, row: EventId) -> bool {
+    const GIVES_BACK: &str = "return";
+    let place = view.place(row);
+    let name = view.variable(row);
+    let name = name.rsplit(['.', '>']).next().unwrap_or_default();
+    let before = place.text.split_once(name).map_or("", |(before, _)| before);
+    before.contains('=') || before.trim_start().starts_with(GIVES_BACK) || asks(&place)
+}
+
+/// Returns whether both threads come through the same lines, one after the other on the first variable and before it on the
+/// second: what each takes of the two belongs together.
+fn is_crossed(view: &View, couple: &CoupledPairs) -> bool {
+    let site = |row: EventId| view.event(row).site;
+    let same = |d: &Dependency| site(d.head) == site(d.tail) && d.head != d.tail;
+    let changes =
+        |d: &Dependency| view.event(d.head).kind.writes() && view.event(d.tail).kind.writes();
+    let both = [&couple.first, &couple.second];
+    both.iter().all(|d| same(d) && changes(d))
 }
 
 /// Returns whether an update increases a value; `None` for one that does not change it and for other accesses.
@@ -126,4 +155,49 @@ pub(super) fn is_told_by_one(couple: &Candidate, interrupted: &[Candidate]) -> b
         }
         _ => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_crossed, is_used};
+    use crate::{explain::view::View, fixture::corpus, pairs::seen_couples};
+    use unsnarl_trace::EventId;
+
+    /// Two threads take a number and a place each: `main.1` takes the first number and the second place.
+    fn failing(text: &str) -> String {
+        format!(
+            "main fork main.1 @58 main\nmain fork main.2 @59 main\n\
+             main.1 rmw next_id 0->1 @32 send \"{text}\"\nmain.2 rmw next_id 1->2 @32 send \"{text}\"\n\
+             main.2 rmw next_place 0->4 @33 send\nmain.1 rmw next_place 4->8 @33 send\n\
+             main R next_place =8 @42 main\nmain fails @43 main"
+        )
+    }
+
+    fn is_row_used(text: &str) -> bool {
+        let corpus = corpus(&[], &[&failing(text)]);
+        let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+        is_used(&view, EventId(2))
+    }
+
+    #[test]
+    fn the_line_says_whether_the_value_of_an_update_is_used() {
+        assert!(is_row_used("unsigned id = s->next_id.fetch_add(1);"));
+        assert!(is_row_used("return s->next_id++;"));
+        assert!(is_row_used("if (s->next_id++ == 0)"));
+        assert!(!is_row_used("s->next_id++;"));
+        assert!(!is_row_used("atomic_fetch_add(&next_id, 1);"));
+    }
+
+    #[test]
+    fn what_two_threads_take_on_the_same_lines_in_opposite_orders_is_crossed() {
+        let crossed = |failing: &str| {
+            let corpus = corpus(&[], &[failing]);
+            let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+            let all = seen_couples(&view.run, view.orders.accesses(), corpus.counts());
+            all.iter().any(|(couple, _)| is_crossed(&view, couple))
+        };
+        let text = failing("next_id++;");
+        assert!(crossed(&text));
+        assert!(!crossed(&text.replace("4->8 @33 send", "4->8 @77 take")));
+    }
 }
