@@ -3,6 +3,7 @@
 use super::{
     circle::{explain_circle, wait_effect},
     draft::Draft,
+    ended_sender::ended_sender,
     lost_wakeup::{SignalFate, lost_wakeup},
     missing::{end_of, learned, tell_learned},
     spinning::spinning,
@@ -77,7 +78,9 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         let left = view
             .unfinished()
             .filter(|left| is_never_sent || is_unannounced && left.is_skipped());
-        return Some(left.map_or(lost, |left| explain_unfinished(view, left)));
+        let without_sender = || ended_sender(view, &waiters).filter(|_| is_never_sent);
+        let told = left.map(|left| explain_unfinished(view, left));
+        return told.or_else(without_sender).or(Some(lost));
     }
     let may_be =
         |one: &&WaitingThread| !matches!(one.waits_for, WaitsFor::Join | WaitsFor::Nothing);

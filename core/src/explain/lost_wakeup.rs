@@ -354,10 +354,20 @@ fn tell_check(
             )
         }
         Some(read) => format!("{}.", looked(read)),
-        None if reads_before(view, wait).is_empty() => {
-            "Nothing is checked before the wait.".to_owned()
-        }
-        None => String::new(),
+        None => match own_look(view, wait) {
+            Some(look) => {
+                draft.step(look, "");
+                format!(
+                    "It last checked `{}` at {}, which no other thread uses in this run.",
+                    view.variable(look),
+                    view.at(look)
+                )
+            }
+            None if reads_before(view, wait).is_empty() => {
+                "Nothing is checked before the wait.".to_owned()
+            }
+            None => String::new(),
+        },
     };
     if let Some(read) = checked {
         draft.step(read, "");
@@ -551,10 +561,7 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         after.any(|next| view.thread(*next) != thread && view.event(*next).kind.writes())
     };
     let place = view.place(wait);
-    let here = |row: &&EventId| {
-        let read = view.place(**row);
-        read.function == place.function || (&read.file, read.line) == (&place.file, place.line)
-    };
+    let here = |row: &&EventId| is_here(view, **row, wait);
     let called_here = |row: &&EventId| {
         let calls = callers::call_sites(&view.run, **row);
         let mut calls = calls.into_iter().map(|site| view.run.meta.site(site));
@@ -568,8 +575,7 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         !calls.next_back().is_some_and(is_wait) && calls.any(is_wait)
     };
     let last = |is_it: &dyn Fn(&&EventId) -> bool| reads.iter().find(is_it).copied();
-    let section = view.orders.locks_held(wait).into_iter().next();
-    let since = section.map_or(wait, |section| section.acquired);
+    let since = locked_since(view, wait);
     let asks = |row: &&EventId| **row > since && asks(&view.place(**row));
     let in_caller = |is_it: &dyn Fn(&&EventId) -> bool| {
         let callers = callers::call_sites(&view.run, wait).into_iter().rev();
@@ -582,14 +588,7 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
             last(&in_it)
         })
     };
-    let is_own = |row: EventId| {
-        let location = view.event(row).location;
-        let is_on_stack = view.run.location_parts(location).is_on_stack();
-        !is_on_stack && !view.orders.accesses().is_shared(location) && !leads_to(view, row, wait)
-    };
-    let reads_own = |row: &EventId| view.event(*row).kind.reads() && here(&row) && asks(&row);
-    let mut looks = view.own_before(wait).take_while(|row| *row > since);
-    if looks.find(reads_own).is_some_and(is_own) {
+    if own_look(view, wait).is_some() {
         return None;
     }
     // A predicate that the wait calls itself is what it waits for, whatever was asked in front of the wait.
@@ -601,4 +600,30 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         .or_else(|| in_caller(&asks))
         .or_else(|| last(&outdated))
         .or_else(|| in_caller(&|_| true))
+}
+
+/// Returns whether a row is in the function of a wait, or on its line.
+fn is_here(view: &View, row: EventId, wait: EventId) -> bool {
+    let (read, place) = (view.place(row), view.place(wait));
+    read.function == place.function || (&read.file, read.line) == (&place.file, place.line)
+}
+
+/// The acquisition of the lock that a wait gives back; the wait itself where it has none.
+fn locked_since(view: &View, wait: EventId) -> EventId {
+    let section = view.orders.locks_held(wait).into_iter().next();
+    section.map_or(wait, |section| section.acquired)
+}
+
+/// The last look in front of a wait, in its function, if it is at what no other thread uses.
+fn own_look(view: &View, wait: EventId) -> Option<EventId> {
+    let since = locked_since(view, wait);
+    let reads = |row: &EventId| {
+        view.event(*row).kind.reads() && is_here(view, *row, wait) && asks(&view.place(*row))
+    };
+    let mut looks = view.own_before(wait).take_while(|row| *row > since);
+    looks.find(reads).filter(|row| {
+        let location = view.event(*row).location;
+        let is_on_stack = view.run.location_parts(location).is_on_stack();
+        !is_on_stack && !view.orders.accesses().is_shared(location) && !leads_to(view, *row, wait)
+    })
 }

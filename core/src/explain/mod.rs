@@ -13,6 +13,7 @@ mod causes;
 mod circle;
 mod deadlock;
 mod draft;
+mod ended_sender;
 mod found;
 mod guards;
 mod handovers;

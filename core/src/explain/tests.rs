@@ -1,6 +1,7 @@
 //! Tests of explanations of traces, as text.
 
 mod before_any;
+mod ended_sender;
 mod given_away;
 mod handed_over;
 mod look;

@@ -70,15 +70,16 @@ fn a_threads_own_signal_is_not_the_one_that_it_waits_for() {
         &[],
         &[text],
         expect![[r#"
-        error: pass (main.1) waits for a signal that never comes
-          main.1 began to wait at test.c:13 for `turn`; no thread signalled it after that.
+            error: pass (main.1) waits for a signal that never comes
+              main.1 began to wait at test.c:13 for `turn`; no thread signalled it after that.
 
-           main.1  test.c:13  pthread_cond_wait(&turn, &m);  waits for turn  for ever
+               main.1  test.c:12  while (!mine)                  reads 0
+               main.1  test.c:13  pthread_cond_wait(&turn, &m);  waits for turn  for ever
 
-          Nothing is checked before the wait.
-          Possible: the recorded runs do not settle it. Fails so in failed-0.
-          Note: There is no passing run to compare with.
-    "#]],
+              It last checked `mine` at test.c:12, which no other thread uses in this run.
+              Possible: the recorded runs do not settle it. Fails so in failed-0.
+              Note: There is no passing run to compare with.
+        "#]],
     );
 }
 
