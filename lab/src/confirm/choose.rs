@@ -504,6 +504,10 @@ impl<'c> StorySearch<'c> {
     fn note(mut self, told: &mut Explanation) -> Result<bool> {
         let is_too_late = self.best.as_ref().is_some_and(|best| best.is_too_late);
         self.doubt(told);
+        // More than chance speaks for it, though another reason may come to it.
+        if self.tells() && told.certainty == Certainty::Possible {
+            told.certainty = Certainty::Likely;
+        }
         if let Some(best) = self.best.as_ref().filter(|_| self.is_part()) {
             needed(told, best, &mut self.others, (self.trials, self.budget))?;
         }

@@ -914,3 +914,23 @@ fn what_all_passing_runs_have_is_only_possible_where_it_cannot_be_tried() {
     assert_eq!(certainty(false, 3), Certainty::Likely);
     assert_eq!(certainty(false, 2), Certainty::Possible);
 }
+
+/// Something else has to come to it, but chance alone gives no such difference.
+#[test]
+fn what_makes_a_difference_beyond_chance_is_likely() {
+    let corpora = corpora();
+    let corpus = corpora.iter().next().expect("a corpus");
+    let (told, run) = first_told(corpus);
+    let certainty = |with, without| {
+        let outcomes = [("", with, without)];
+        let given = GivenOutcomes::of(&run, &outcomes);
+        let mut told = told.clone();
+        told.certainty = Certainty::Possible;
+        let (proposers, budget) = (Proposers::comparing(corpus), Budget::unlimited());
+        let decision = Decision::default();
+        choose(&proposers, &[], &given, &mut told, &decision, &budget).expect("nothing runs");
+        told.certainty
+    };
+    assert_eq!(certainty(28, 10), Certainty::Likely);
+    assert_eq!(certainty(14, 10), Certainty::Possible);
+}
