@@ -4,6 +4,7 @@
 //! A fix is offered when its edits can be right on every path through the code; code that is not understood
 //! is a refusal, with the reason. Whether a fix holds is not known before it was tried (`unsnarl verify`).
 
+mod alone;
 mod arguments;
 mod asserted;
 mod atomic;
@@ -250,6 +251,12 @@ fn in_the_way(case: &FixInput<'_>, fix: &Fix) -> Option<String> {
             continue;
         };
         let mut runs = case.runs.iter();
+        if runs
+            .clone()
+            .all(|(_, run)| alone::would_run_alone(run, order))
+        {
+            return Some(format!("{thread} would run alone"));
+        }
         if let Some(needed) = runs.find_map(|(_, run)| needs::needs_later(run, order)) {
             return Some(format!(
                 "{thread} waits on line {needed} for what comes after line {line}"

@@ -23,7 +23,7 @@ pub(super) fn needs_later(run: &Run, order: &Ordered) -> Option<u32> {
 }
 
 /// The first event of the parent on the line after the thread was created.
-fn reached(
+pub(super) fn reached(
     run: &Run,
     own: ThreadId,
     parent: ThreadId,

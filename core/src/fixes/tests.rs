@@ -525,7 +525,7 @@ static void stop(struct service *s)
     let begin = "start main.1 serve\nmain alloc `heap(s.c:20 by main #0)` =16 @20 start\nmain W buffer =1 @21 start\n\
                  main fork main.1 @22 start\n";
     let used = "main.1 R buffer =1 @31 serve\nmain.1 W `heap(s.c:20 by main #0)` =5 @31 serve\n";
-    let stops = "main free `heap(s.c:20 by main #0)` @6 stop\nmain W buffer =0 @7 stop\n";
+    let stops = "main W running =0 @5 stop\nmain free `heap(s.c:20 by main #0)` @6 stop\nmain W buffer =0 @7 stop\n";
     let joins = "main join main.1 @8 stop\n";
     let fine = [begin, used, stops, joins].concat();
     let bad = [
@@ -591,6 +591,45 @@ int main()
     assert_eq!(join.title, "join main.1 before line 11");
     let edited = apply(source, "test.c", &join.edits).unwrap();
     assert_eq!(edited, source.replace("adder.detach", "adder.join"));
+}
+
+/// Joined as soon as it was created, or in the loop that creates several, a thread would have nothing to run beside.
+#[test]
+fn a_thread_that_would_run_alone_is_not_joined() {
+    let source = "\
+#include <pthread.h>
+static int sum, rest;
+static void *add(void *arg) { sum = 1; return arg; }
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, add, 0);
+    rest = 2;
+    check(sum);
+    pthread_join(thread, 0);
+}
+";
+    let titles = |before: &str| {
+        let begin = format!("start main.1 add\nmain fork main.1 @7 main\n{before}");
+        let (add, read) = (
+            "main.1 W sum =1 @3 add\nmain.1 end\n",
+            "main R sum =1 @9 main\n",
+        );
+        let fine = [&*begin, add, read, "main join main.1 @10 main\n"].concat();
+        let early = [
+            &*begin,
+            "main R sum =0 @9 main\n",
+            add,
+            "main fails @9 main\n",
+        ]
+        .concat();
+        let mut runs = vec![("failed-1", &*early)];
+        runs.extend((0..6).map(|_| ("passed-1", &*fine)));
+        let fixes = offered_of(&runs, source).fixes.into_iter();
+        fixes.filter(|fix| fix.kind == FixKind::JoinBefore).count()
+    };
+    assert_eq!(titles("main W rest =2 @8 main\n"), 1);
+    assert_eq!(titles(""), 0);
 }
 
 /// The function that checks and the one that changes take the lock, and so does the fix around both: it is a lock that a

@@ -20,7 +20,12 @@ pub fn instead_of_detach(source: &ParsedSource, created: u32, before: u32) -> Op
             && detached(source, *call).is_some_and(|name| names(source, *call, name, &handle))
     };
     let call = calls(function).find(is_it)?;
-    let is_loop = loop_around(call, function).is_some();
+    let around = loop_around(call, function);
+    // In the loop that creates them they would run one after the other.
+    if around.is_some_and(|around| lines(around).contains(&created)) {
+        return None;
+    }
+    let is_loop = around.is_some();
     let next = next_statement(call).map(|next| *lines(next).start());
     Some(Joined {
         changes: joined(source, call)?,
@@ -214,6 +219,9 @@ mod tests {
         let expected = text.replace("pthread_detach(t)", "pthread_join(t, NULL)");
         assert_eq!(joined("a.c", text, 4, 6), Ok(expected));
         // Another thread's handle.
+        let text = "void run(void)\n{\n    for (int i = 0; i < 2; i++) {\n        pthread_t t;\n        pthread_create(&t, NULL, work, NULL);\n        pthread_detach(t);\n    }\n    check();\n}\n";
+        // One after the other they would share nothing.
+        assert!(joined("a.c", text, 5, 8).is_err());
         let text = "void run()\n{\n    std::thread one(work), other(work);\n    other.detach();\n    check();\n    one.join();\n}\n";
         assert!(joined("a.cpp", text, 3, 5).is_err());
     }
