@@ -19,17 +19,17 @@ pub(super) fn asks(place: &Place) -> bool {
     ["while", "if"].iter().any(|word| text.starts_with(word))
 }
 
-/// Returns whether a read is asked for on its line, or by the predicate of a wait, as
-/// `done.wait(lock, [&] { return left == 0; });`, or in what that calls.
-fn is_asked(view: &View, row: EventId) -> bool {
+/// The line on which something is asked for that a row belongs to: its own, or that of a wait whose predicate it is in, as
+/// `done.wait(lock, [&] { return left == 0; });`, whatever that calls.
+fn asked_on(view: &View, row: EventId) -> Option<Place> {
     let waits = |text: &str| {
         let (before, _) = text.split_once('[').unwrap_or_default();
         [".wait", "->wait"].iter().any(|call| before.contains(call))
     };
-    let place = view.place(row);
     let calls = callers::call_sites(&view.run, row).into_iter();
     let mut lines = calls.map(|site| facts::place(&view.run, site));
-    asks(&place) || waits(&place.text) || lines.any(|line| waits(&line.text))
+    let waiting = lines.find(|line| waits(&line.text));
+    waiting.or_else(|| Some(view.place(row)).filter(asks))
 }
 
 /// The last look before a read at what another thread changes, in this run or in passing ones, if the thread has created
@@ -38,34 +38,47 @@ fn last_look(view: &View, reader: EventId) -> Option<EventId> {
     let own = || view.own_before(reader).take(NEAR);
     let place = view.place(reader);
     let at = |place: &Place| (place.file.clone(), place.line);
-    let is_before = |row: &EventId| {
-        let look = view.place(*row);
-        view.event(*row).kind.reads() && at(&look) != at(&place) && is_asked(view, *row)
-    };
-    let last = own().find(is_before)?;
-    let line = at(&view.place(last));
+    let is_before =
+        |row: &EventId| view.event(*row).kind.reads() && at(&view.place(*row)) != at(&place);
+    let last = own()
+        .filter(is_before)
+        .find_map(|row| Some((row, asked_on(view, row)?)));
+    let (last, asked) = last?;
     let counts = view.corpus.counts();
     let writes = |head: AccessKey| {
         let site = counts.site(head);
         site.is_some_and(|site| site.class != AccessClass::Read)
     };
-    let is_read_from_others = |key: AccessKey| {
+    // What this run has read as well comes from the thread itself, as far as it is no other one's.
+    let is_read_from_others = |row: EventId| {
+        let written = view.orders.last_write_before(view.event(row).location, row);
+        let seen = written.map(|write| view.key(write));
         let mut pairs = counts.pairs();
-        pairs.any(|(pair, _)| pair.tail == key && writes(pair.head))
+        pairs.any(|(pair, _)| {
+            pair.tail == view.key(row) && Some(pair.head) != seen && writes(pair.head)
+        })
     };
-    let is_changed = |row: &EventId| {
+    let is_changed_here = |row: &EventId| {
         let event = view.event(*row);
         let accesses = view.orders.accesses().of(event.location);
         let mut writes = accesses
             .iter()
             .filter(|other| view.event(**other).kind.writes());
-        writes.any(|other| view.thread(*other) != event.thread)
-            || is_read_from_others(view.key(*row))
+        writes.any(|other| view.thread(*other) != event.thread && !view.is_forced(*other, *row))
     };
     let visit = own().skip_while(|row| *row != last);
-    let visit = visit.take_while(|row| at(&view.place(*row)) == line);
-    let mut looks = visit.filter(|row| view.event(*row).kind.reads() && is_changed(row));
-    looks.find(|row| view.named(*row).is_some() && has_created(view, *row))
+    let is_of_it = |row: &EventId| asked_on(view, *row).is_some_and(|line| at(&line) == at(&asked));
+    let visit = visit.take_while(is_of_it);
+    let looks = visit.filter(|row| {
+        view.event(*row).kind.reads() && view.named(*row).is_some() && has_created(view, *row)
+    });
+    let looks: Vec<EventId> = looks.collect();
+    // What this run changes says more than what only others do.
+    let here = looks.iter().copied().find(is_changed_here);
+    here.or_else(|| {
+        let mut looks = looks.iter().copied();
+        looks.find(|row| is_read_from_others(*row))
+    })
 }
 
 /// Returns whether the thread has created another one before a row.

@@ -1,6 +1,10 @@
 //! Looks by which a thread went on before what it needed was done.
 
-use crate::{Budget, Explanation, explain, fixture::corpus};
+use crate::{
+    Budget, Corpus, CorpusKey, Explanation, RunSummary, explain,
+    fixture::{corpus, run},
+};
+use std::sync::Arc;
 
 fn told(passing: &str, failing: &str) -> Explanation {
     let corpus = corpus(&[passing; 6], &[failing]);
@@ -91,6 +95,52 @@ fn a_predicate_that_holds_at_once_is_a_look() {
     let told = told(&fine, &fails);
     let expected = "Before that main looked at `left` on line 30, read 0, and went on.";
     assert!(told.remark.ends_with(expected), "{}", told.remark);
+}
+
+/// A run whose line 59 waits with a predicate.
+fn waiting(text: &str) -> Arc<unsnarl_trace::Run> {
+    let mut run = run(text);
+    let sites = run.meta.sites.iter_mut();
+    for site in sites.filter(|site| site.line == 59) {
+        site.text = "done.wait(lock, [&] { return idle(); });".to_owned();
+    }
+    Arc::new(run)
+}
+
+/// The predicate calls a function that looks, and gives back a lock on its last line.
+#[test]
+fn a_look_of_what_a_predicate_calls_is_one_of_the_wait() {
+    let takes = "\nmain.1 lock m @10 work\nmain.1 W left =0 @11 take\nmain.1 unlock m @12 work";
+    let does = "\nmain.1 W sum =1 @20 add";
+    let waits = "\nmain R limit =2 via=59@wait @63 idle\nmain R left =0 via=59@wait @63 idle\n\
+                 main R guard =1 via=59@wait @64 idle";
+    let reads = |sum: u32| format!("\nmain R sum ={sum} @40 main");
+    let begin = format!("main W limit =2 @4 main\nmain W guard =1 @4 main{BEGIN}");
+    let fine = [&*begin, takes, does, waits, &reads(1)].concat();
+    let fails = [&*begin, takes, waits, &reads(0), "\nmain fails @40 it is 0"].concat();
+    let mut corpus = Corpus::new(CorpusKey::default());
+    let runs = (0..6).map(|at| (format!("passed-{at}"), &fine));
+    for (name, text) in runs.chain([("failed-0".to_owned(), &fails)]) {
+        corpus.insert(RunSummary::new(name, waiting(text)));
+    }
+    let told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
+    let expected = "Before that main looked at `left` on line 63, read 0, and went on.";
+    assert!(told.remark.ends_with(expected), "{}", told.remark);
+}
+
+/// A constant that the thread has set itself tells nothing of what others change.
+#[test]
+fn a_constant_that_other_threads_read_as_well_is_no_look() {
+    let does = "\nmain.1 R count =2 @43 wait \"if (out == count)\"\nmain.1 W sum =1 @20 add";
+    let waits = "\nmain R count =2 @43 wait \"if (out == count)\"";
+    let reads = |sum: u32| format!("\nmain R sum ={sum} @40 main");
+    let begin = format!("main W count =2 @4 main{BEGIN}");
+    let fine = [&*begin, does, waits, &reads(1)].concat();
+    let fails = [&*begin, waits, &reads(0), "\nmain fails @40 it is 0"].concat();
+    assert_eq!(
+        told(&fine, &fails).remark,
+        "main does not join main.1 before."
+    );
 }
 
 /// The worker takes the second task from the queue before it has added the result of it.
