@@ -50,8 +50,9 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
     let began = format!("{who} {} {x} at {}", do_x(first.head), view.at(first.head));
     let ended = match is_one {
         true => format!(
-            "and {} another part of it at {}",
+            "and {} {} at {}",
             do_x(second.tail),
+            beside(view, couple, &x),
             line(&d, &a)
         ),
         false => format!("and {} {y} at {}", do_x(second.tail), line(&d, &a)),
@@ -80,6 +81,15 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
     draft.mark(second.head, Role::Interference);
     draft.fail();
     draft.finish()
+}
+
+/// The second of two variables of one name: a part of the first one, or a member of another object.
+fn beside(view: &View, couple: &CoupledPairs, name: &str) -> String {
+    let block = |row| view.run.block(view.event(row).location);
+    match block(couple.first.head) == block(couple.second.tail) {
+        true => "another part of it".to_owned(),
+        false => format!("{name} of another object"),
+    }
 }
 
 /// Position of the other thread's two accesses.
@@ -205,7 +215,8 @@ fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Budget, explain, explain::Proposers, fixture::corpus};
+    use super::{View, beside};
+    use crate::{Budget, explain, explain::Proposers, fixture::corpus, pairs::seen_couples};
 
     /// The last task of a queue: its owner looks whether others have taken it (line 27) and takes it (line 29), another thread
     /// looks whether it is there (line 38) and takes it (line 40). The owner looks again before the other one has taken it.
@@ -247,5 +258,24 @@ mod tests {
             "{}",
             told.headline
         );
+    }
+
+    /// Members of two objects have one name in the source.
+    #[test]
+    fn members_of_two_objects_are_told_apart() {
+        let told = |other: &str| {
+            let text = format!(
+                "main fork main.1 @4 main\nmain W `heap(a.c:3 by main #0)` =1 @10 check\n\
+                 main.1 W `heap(a.c:3 by main #0)` =2 @20 set\nmain.1 W {other} =2 @21 set\n\
+                 main W {other} =1 @12 check\nmain fails @13 check"
+            );
+            let corpus = corpus(&[], &[&text]);
+            let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+            let all = seen_couples(&view.run, view.orders.accesses(), corpus.counts());
+            beside(&view, &all.first().unwrap().0, "ready")
+        };
+        let [same, another] = ["heap(a.c:3 by main #0)+8", "heap(a.c:5 by main #0)"];
+        assert_eq!(told(&format!("`{same}`")), "another part of it");
+        assert_eq!(told(&format!("`{another}`")), "ready of another object");
     }
 }

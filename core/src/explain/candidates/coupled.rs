@@ -20,7 +20,7 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
         if poll.is_over() {
             break;
         }
-        let forced = |d: &Dependency| view.is_forced(d.head, d.tail);
+        let forced = |d: &Dependency| view.is_first(d.head, d.tail);
         let is_free = !forced(&couple.first) && !forced(&couple.second);
         // Pointers count their owners right whatever the program does.
         let counts = |d: &Dependency| facts::is_use_count(view.run.location(d.location));
