@@ -3,11 +3,13 @@
 //! that another thread interrupted; the accesses that met are what came of that.
 
 use super::{
-    Proposers, after_free::let_go, atomicity, implied::follows, multi_variable,
+    Proposers, after_free::let_go, atomicity, implied::follows, look::asks, multi_variable, order,
     proposers::name_orders, turned::blamed, view::View,
 };
 use crate::{
-    explanation::{BugKind, Certainty, Explanation},
+    callers::call_sites,
+    explanation::{BugKind, Certainty, Explanation, Place},
+    facts::place,
     pairs::{CoupledPairs, Triple, seen_couples, triples},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +31,7 @@ pub fn guarding(proposers: &Proposers<'_>, explanation: &Explanation) -> Vec<Exp
     };
     let mut stories = met.interruptions(&view);
     stories.extend(met.couples(&view));
+    stories.extend(met.looks(&view));
     stories.sort_by_key(|(complete, _)| std::cmp::Reverse(*complete));
     let mut told: Vec<Explanation> = Vec::new();
     for (_, story) in stories {
@@ -46,10 +49,12 @@ pub fn guarding(proposers: &Proposers<'_>, explanation: &Explanation) -> Vec<Exp
     told
 }
 
-/// An interruption of what guards.
+/// An interruption of what guards, or a look that came too early to keep the thread out.
 enum GuardStory {
     Single(Triple),
     Couple(CoupledPairs),
+    /// A look, and the change by the other thread that came only after it.
+    Look(EventId, EventId),
 }
 
 impl GuardStory {
@@ -57,6 +62,7 @@ impl GuardStory {
         match self {
             GuardStory::Single(triple) => atomicity::single(view, triple),
             GuardStory::Couple(couple) => multi_variable::multi(view, couple),
+            GuardStory::Look(look, change) => order::plain(view, *look, *change),
         }
     }
 }
@@ -115,7 +121,7 @@ impl Meeting {
     /// A story of two variables may blame the write that came of a read, which may come with the meeting.
     fn is_let_in_by(&self, view: &View, story: &GuardStory, told: &Explanation) -> bool {
         let rows: Vec<EventId> = blamed(told).iter().map(|one| one.row).collect();
-        let is_before = matches!(story, GuardStory::Single(_)) || self.is_before(view, &rows);
+        let is_before = !matches!(story, GuardStory::Couple(_)) || self.is_before(view, &rows);
         is_before && !follows(view, &self.rows, &rows)
     }
 
@@ -156,6 +162,43 @@ impl Meeting {
         found
     }
 
+    /// The looks by which a thread came to what is told, at what another one of them changes after that: whoever looks once
+    /// more, behind the lock, does not go on then.
+    fn looks(&self, view: &View) -> Vec<(EventId, GuardStory)> {
+        /// Accesses of a thread before it comes to what is told.
+        const NEAR: usize = 200;
+        let entered = self.entered.values();
+        let looks = entered.flat_map(|entered| {
+            let calls = call_sites(&view.run, *entered).into_iter();
+            let calls: Vec<Place> = calls.map(|site| place(&view.run, site)).collect();
+            let leads = move |look: &EventId| {
+                let at = view.place(*look);
+                let mut calls = calls.iter();
+                asks(&at) && calls.any(|call| is_below(&at, call))
+            };
+            view.own_before(*entered).take(NEAR).filter(leads)
+        });
+        let guards = looks.filter_map(|look| {
+            let event = view.event(look);
+            let is_open = event.kind.reads() && !self.locations.contains(&event.location);
+            let mut after = view
+                .orders
+                .accesses()
+                .after(event.location, look)
+                .iter()
+                .copied();
+            let change = after.find(|row| *row > look && view.event(*row).kind.writes());
+            let change = change.filter(|change| {
+                let by = view.thread(*change);
+                by != event.thread
+                    && self.entered.contains_key(&by)
+                    && !view.is_forced(look, *change)
+            })?;
+            is_open.then_some((change, GuardStory::Look(look, change)))
+        });
+        guards.collect()
+    }
+
     fn couples(&self, view: &View) -> Vec<(EventId, GuardStory)> {
         if self.is_atomic {
             return Vec::new();
@@ -178,6 +221,11 @@ impl Meeting {
         let told = guards.map(|couple| (couple.second.tail, GuardStory::Couple(couple)));
         told.collect()
     }
+}
+
+/// Returns whether a call stands below a line, in the same function.
+fn is_below(at: &Place, call: &Place) -> bool {
+    (&at.file, &at.function) == (&call.file, &call.function) && at.line < call.line
 }
 
 /// Returns whether a thread looks at a variable, and goes on from that to its next access in one visit of these lines. That it
@@ -410,5 +458,46 @@ mod tests {
         let guards = guarding(&proposers, &order.unwrap()).into_iter();
         let told: Vec<String> = guards.map(|one| one.headline).collect();
         assert_eq!(told, ["another thread's update of `ready` was lost"]);
+    }
+
+    /// `main.2` looked before `main.1` was ready, and changes the table again; the run fails before it says so itself.
+    #[test]
+    fn the_look_that_would_have_kept_the_thread_out_is_told() {
+        let look = |who: &str, ready: u32| {
+            format!("{who} R ready ={ready} via=20@work @4 get \"if (ready)\"\n")
+        };
+        let set =
+            |who: &str, table: u32| format!("{who} W table ={table} via=5@get,20@work @9 make\n");
+        let says = "main.1 W ready =1 via=20@work @6 get\n";
+        let used = |table: u32| format!("main.1 R table ={table} @21 work\n");
+        let begin = "main fork main.1 @40\nmain fork main.2 @41\n";
+        let fine = [
+            begin,
+            &look("main.1", 0),
+            &set("main.1", 7),
+            says,
+            &used(7),
+            &look("main.2", 1),
+        ];
+        let bad = |text: &str| {
+            let looks = [look("main.1", 0), look("main.2", 0)].concat();
+            let looks = looks.replace("if (ready)", text);
+            let sets = [&*set("main.1", 7), says, &set("main.2", 0), &used(0)].concat();
+            [begin, &looks, &sets, "main.1 fails @21 work\n"].concat()
+        };
+        let told = |text: &str| -> Vec<String> {
+            let corpora = corpus(&[&*fine.concat(); 6], &[&bad(text)]);
+            let first = explain(&corpora, &Budget::unlimited()).findings.remove(0);
+            assert!(first.headline.contains("`table`"), "{}", first.headline);
+            let guards = guarding(&Proposers::comparing(&corpora), &first);
+            guards.into_iter().map(|one| one.headline).collect()
+        };
+        let expected = "`ready` was read before get (main.1) had set it".to_owned();
+        assert!(
+            told("if (ready)").contains(&expected),
+            "{:?}",
+            told("if (ready)")
+        );
+        assert!(!told("seen = ready;").contains(&expected));
     }
 }
