@@ -3,8 +3,8 @@
 //! A thread that asks a vector whether it is empty reads where its elements begin and end. Where they are tells nobody
 //! anything, but that both are at one place says that there are none.
 
-use super::told::{ToldValue, ValueKind};
-use unsnarl_trace::{Event, EventId, LocationId, Run, Value};
+use super::told::{ToldValue, ValueKind, bits_in_words};
+use unsnarl_trace::{Encoding, Event, EventId, LocationId, Run, Value};
 
 /// The text between a node and a member of it.
 const MEMBER: &str = "._M_";
@@ -52,10 +52,33 @@ const LINKS: [&str; 17] = [
     "_M_p",
 ];
 
-/// Returns whether a location is such a pointer.
-pub(super) fn is_link(name: &str) -> bool {
+/// The member in which a `std::variant` keeps the value of one of its alternatives: a location there has the name of the one
+/// that fits best, whichever it is.
+const UNION: &str = "._M_u.";
+
+/// Returns whether an event is about such a pointer.
+pub(super) fn is_link(run: &Run, event: &Event) -> bool {
+    is_named_link(run.location(event.location)) && of_variant(run, event).is_none()
+}
+
+fn is_named_link(name: &str) -> bool {
     let member = name.rsplit(['.', '>']).next();
     member.is_some_and(|member| LINKS.contains(&member))
+}
+
+/// The value of an alternative that is no pointer, where an event is about one and the location has the name of a pointer: `7`
+/// for an `int` in the place of a string.
+pub(super) fn of_variant(run: &Run, event: &Event) -> Option<ToldValue> {
+    const POINTER: u32 = 8;
+    let bits = match event.value? {
+        Value::Bits(bits) => bits,
+        Value::Address(_) => return None,
+    };
+    let name = run.location(event.location);
+    let is_pointer =
+        is_named_link(name) || run.meta.encoding(event.location) == Some(&Encoding::Pointer);
+    let is_number = name.contains(UNION) && is_pointer && (event.size < POINTER || bits != 0);
+    bits_in_words(bits, event.size).filter(|_| is_number)
 }
 
 /// Returns whether the member of a container says by a pointer how many elements there are.
@@ -214,6 +237,21 @@ mod tests {
         assert_eq!(told(owned), "a block from a.cc:3");
         let element = "main R `heap(l.cc:9 by main #0)._M_storage` =&`heap(a.cc:3 by main #0)` @5";
         assert_eq!(told(element), "a block from a.cc:3");
+    }
+
+    /// The names are those of the string that is the largest of the alternatives.
+    #[test]
+    fn numbers_in_a_variant_are_told() {
+        let member = "state._M_u._M_rest._M_first._M_dataplus._M_p";
+        let size =
+            |bytes: u32, value: &str| told(&format!("main W {member} {value} size={bytes} @5"));
+        assert_eq!(size(4, "=7"), "7");
+        assert_eq!(size(4, "=0"), "0");
+        assert_eq!(size(8, "=7000"), "7000");
+        // A string has its place there, or none yet.
+        assert_eq!(size(8, "=&`heap(a.cc:3 by main #0)`"), "-");
+        assert_eq!(size(8, "=0"), "-");
+        assert_eq!(told("main W name._M_dataplus._M_p =7 size=4 @5"), "-");
     }
 
     #[test]

@@ -66,8 +66,11 @@ impl std::fmt::Display for ToldValue {
 /// The value that an event read or wrote, in words. `pointer` says whether a zero is a null pointer. None when it was not
 /// recorded. Where the row is known, [`value_at`] knows more.
 pub fn value(run: &Run, event: &Event, pointer: bool) -> Option<ToldValue> {
+    if let Some(number) = container::of_variant(run, event) {
+        return Some(number);
+    }
     match event.value? {
-        _ if container::is_link(run.location(event.location)) => None,
+        _ if container::is_link(run, event) => None,
         Value::Bits(0) if pointer => Some(ToldValue::null()),
         Value::Bits(bits) => told_bits(run, event, bits),
         Value::Address(place) => Some(address(run, place, event.site)),
@@ -86,7 +89,7 @@ pub fn value_at(run: &Run, row: EventId, pointer: bool) -> Option<ToldValue> {
         return Some(ToldValue::new("freed memory", ValueKind::Freed));
     }
     let name = run.location(event.location);
-    let told = match container::is_link(name) {
+    let told = match container::is_link(run, &event) {
         true => container::size(run, row),
         false => value(run, &event, pointer),
     };
