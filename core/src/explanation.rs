@@ -164,16 +164,21 @@ impl Explanation {
         self.sites.iter().filter(|mark| mark.role.is_blamed())
     }
 
-    /// Returns whether all passing runs have its lines in this order as well, on whichever visit, or most of them have not the
-    /// other order.
+    /// Returns whether all passing runs have its lines in this order as well, on whichever visit.
+    #[must_use]
+    pub fn is_in_all_passing(&self) -> bool {
+        let is_order = |claim: &Claim| matches!(claim, Claim::After { .. });
+        let mut claims = self.claims.iter();
+        claims.any(|one| is_order(&one.claim) && one.of > 0 && one.holds_in == one.of)
+    }
+
+    /// Returns whether all passing runs have its lines in this order as well, or most of them lack the other order.
     #[must_use]
     pub fn is_usual_in_passing(&self) -> bool {
-        let mut claims = self.claims.iter().filter(|one| one.of > 0);
-        claims.any(|one| match one.claim {
-            Claim::After { .. } => one.holds_in == one.of,
-            Claim::Before { .. } => one.holds_in * 2 < one.of,
-            _ => false,
-        })
+        let is_other = |claim: &Claim| matches!(claim, Claim::Before { .. });
+        let mut claims = self.claims.iter();
+        let is_rare = claims.any(|one| is_other(&one.claim) && one.holds_in * 2 < one.of);
+        is_rare || self.is_in_all_passing()
     }
 }
 
