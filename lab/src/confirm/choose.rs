@@ -505,7 +505,7 @@ impl<'c> StorySearch<'c> {
         let is_too_late = self.best.as_ref().is_some_and(|best| best.is_too_late);
         self.doubt(told);
         // More than chance speaks for it, though another reason may come to it.
-        if self.tells() && told.certainty == Certainty::Possible {
+        if self.tells() && !is_too_late && told.certainty == Certainty::Possible {
             told.certainty = Certainty::Likely;
         }
         if let Some(best) = self.best.as_ref().filter(|_| self.is_part()) {

@@ -321,27 +321,33 @@ fn a_little_more_of_a_difference_is_no_reason() {
     assert!(told.headline.contains(HITS), "{}", told.headline);
 }
 
+/// All 40 continuations fail from a row on, and so many of 40 before it.
+fn decided_at(event: u32, before: u32) -> Decision {
+    let share = |fails| FailingShare {
+        fails,
+        of: 40,
+        orders: 40,
+    };
+    let step = first_done(&failing_run()).into_iter();
+    let step = step.map(|step| DecisiveStep {
+        event,
+        before: share(before),
+        after: share(40),
+        ..step
+    });
+    Decision {
+        steps: step.collect(),
+        curve: Vec::new(),
+    }
+}
+
 #[test]
 fn what_begins_after_all_was_decided_does_not_settle_it() {
     let hits = story(HITS);
     let run = failing_run();
     let given = GivenOutcomes::of(&run, &[(HITS, 30, 0)]);
     let tried = |event: u32, before: u32| {
-        let share = |fails| FailingShare {
-            fails,
-            of: 40,
-            orders: 40,
-        };
-        let step = first_done(&run).into_iter().map(|step| DecisiveStep {
-            event,
-            before: share(before),
-            after: share(40),
-            ..step
-        });
-        let decision = Decision {
-            steps: step.collect(),
-            curve: Vec::new(),
-        };
+        let decision = decided_at(event, before);
         let trial = given.experiment(&hits, &Budget::unlimited());
         let made = trial.expect("an outcome").made.expect("orders");
         TriedStory::new(made, &hits, &run, &decision)
@@ -921,16 +927,19 @@ fn what_makes_a_difference_beyond_chance_is_likely() {
     let corpora = corpora();
     let corpus = corpora.iter().next().expect("a corpus");
     let (told, run) = first_told(corpus);
-    let certainty = |with, without| {
+    let certainty = |decision: &Decision, with, without| {
         let outcomes = [("", with, without)];
         let given = GivenOutcomes::of(&run, &outcomes);
         let mut told = told.clone();
         told.certainty = Certainty::Possible;
         let (proposers, budget) = (Proposers::comparing(corpus), Budget::unlimited());
-        let decision = Decision::default();
-        choose(&proposers, &[], &given, &mut told, &decision, &budget).expect("nothing runs");
+        choose(&proposers, &[], &given, &mut told, decision, &budget).expect("nothing runs");
         told.certainty
     };
-    assert_eq!(certainty(28, 10), Certainty::Likely);
-    assert_eq!(certainty(14, 10), Certainty::Possible);
+    let open = Decision::default();
+    assert_eq!(certainty(&open, 28, 10), Certainty::Likely);
+    assert_eq!(certainty(&open, 14, 10), Certainty::Possible);
+    // As what comes of the cause does, where all was decided before it began.
+    let bound = decided_at(0, 30);
+    assert_eq!(certainty(&bound, 28, 10), Certainty::Possible);
 }
