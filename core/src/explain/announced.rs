@@ -203,7 +203,10 @@ pub(super) fn stands_above(view: &View, store: EventId, needs: &Needs) -> Option
         (&site.file, &site.function) == (&setter.file, &setter.function)
     });
     let parting = || {
-        let (a, b) = callers::parting(&view.run, store, needs.written?)?;
+        let written = needs
+            .written
+            .or_else(|| row_within(view, setter, view.thread(store)))?;
+        let (a, b) = callers::parting(&view.run, store, written)?;
         let (of_a, of_b) = (view.run.meta.site(a), view.run.meta.site(b));
         let is_one = (&of_a.file, &of_a.function) == (&of_b.file, &of_b.function);
         (is_one && of_a.line < of_b.line).then_some(a)
@@ -212,6 +215,23 @@ pub(super) fn stands_above(view: &View, store: EventId, needs: &Needs) -> Option
         Some(site) => Some(site).filter(|site| view.run.meta.site(*site).line < setter.line),
         None => parting(),
     }
+}
+
+/// A row of a function, of this thread if it has one: the function is called so for a write that the run was cut off before.
+/// Linear in the run.
+fn row_within(view: &View, setter: &Place, thread: ThreadId) -> Option<EventId> {
+    let is_there =
+        |site: &SiteRow| (&site.file, &site.function) == (&setter.file, &setter.function);
+    let sites = view.run.meta.sites.iter();
+    let within: Vec<bool> = sites.map(is_there).collect();
+    let rows = view.run.events.iter();
+    let mut rows = rows.filter(|(_, event)| within.get(event.site.index()) == Some(&true));
+    let first = rows.next()?;
+    let own = std::iter::once(first).chain(rows);
+    let own = own
+        .map(|(row, _)| row)
+        .find(|row| view.thread(*row) == thread);
+    own.or(Some(first.0))
 }
 
 /// Returns whether a write changes a zero value to another one, as when a flag is raised.

@@ -668,3 +668,58 @@ fn a_line_that_does_several_things_uses_the_block_once() {
     );
     assert_eq!(told(&again).0, "Nothing orders the two.");
 }
+
+/// The function that sets the data was called before, or by another thread: that is how the line that the run was cut off
+/// before is known to come after the announcement.
+#[test]
+fn an_announcement_before_the_call_that_sets_the_data() {
+    let push = |who: &str, tail: (u32, u32)| {
+        format!(
+            "{who} rmw tail {}->{} via=85@sample @39 push\n",
+            tail.0, tail.1
+        )
+    };
+    let write = |who: &str, slot: u32| {
+        let call = "via=40@push,85@sample";
+        format!(
+            "{who} W frames[{slot}] =1 {call} @55 write\n{who} W counts[{slot}] =2 {call} @61 write\n"
+        )
+    };
+    let pop = |tail: u32, slot: u32, count: u32| {
+        format!("main R tail ={tail} @45 pop\nmain R counts[{slot}] ={count} @73 record\n")
+    };
+    let begin = "main W tail =3 @80 main\nmain fork main.1 @87 main\n";
+    let fine = [
+        begin,
+        &push("main.1", (3, 4)),
+        &write("main.1", 0),
+        &pop(4, 0, 2),
+    ]
+    .concat();
+    let started = "main.1 W frames[0] =1 via=40@push,85@sample @55 write\n";
+    let told = |started: &str| {
+        let failing = [
+            begin,
+            &push("main.1", (3, 4)),
+            started,
+            &pop(4, 0, 0),
+            "main fails @73 record\n",
+        ]
+        .concat();
+        let found = crate::explain(
+            &crate::fixture::corpus(&[&*fine; 6], &[&failing]),
+            &crate::Budget::unlimited(),
+        );
+        found.findings.into_iter().next().unwrap().headline
+    };
+    assert_eq!(
+        told(started),
+        "`tail` was changed before `counts[0]` was set"
+    );
+    // Called from a line above, it sets what was announced behind it.
+    let above = started.replace("via=40@push", "via=30@push");
+    assert_ne!(
+        told(&above),
+        "`tail` was changed before `counts[0]` was set"
+    );
+}
