@@ -50,6 +50,7 @@ mod torn;
 mod turned;
 mod undone;
 mod unfinished;
+mod unread;
 mod view;
 mod waiting;
 mod weigh;

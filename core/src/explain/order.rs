@@ -9,6 +9,7 @@ use super::{
     missing::absent,
     too_early::{is_unset, too_early},
     torn,
+    unread::tell_unread,
     view::View,
 };
 use crate::{
@@ -80,6 +81,9 @@ pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     draft.set().remark = unordered(view, early, late, has_both_orders);
     if view.event(late).kind.writes() && view.orders.common_lock(early, late).is_none() {
         tell_look(&mut draft, view, early, &[view.thread(late)]);
+    }
+    if view.event(late).kind.reads() {
+        tell_unread(&mut draft, view, late);
     }
     if let Some(before) = last_use_before(view, early, late) {
         draft.step(before, "");

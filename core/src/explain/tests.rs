@@ -8,6 +8,7 @@ mod look;
 mod past;
 mod torn;
 mod undone;
+mod unread;
 mod unset;
 mod waits;
 mod withheld;
