@@ -3,6 +3,8 @@
 use super::{
     draft::Draft,
     locking::{lock_name, own_locks, same_section, taken_again},
+    look::asks_again,
+    unread::tell_unread,
     view::View,
 };
 use crate::{
@@ -42,6 +44,9 @@ pub(super) fn single(view: &View, triple: &Triple) -> Explanation {
         draft.step(last, if is_back { "changes it back" } else { "" });
     }
     draft.step(triple.second, lost(view, triple));
+    if view.event(triple.second).kind.reads() {
+        tell_unread(&mut draft, view, triple.second);
+    }
     draft.mark(triple.first, Role::Cause);
     draft.mark(triple.second, Role::Cause);
     draft.mark(triple.remote, Role::Interference);
@@ -356,9 +361,13 @@ fn looks_again(view: &View, triple: &Triple, wait: EventId) -> bool {
     let mut reads = behind
         .chain([&triple.second])
         .filter(|row| view.event(**row).kind.reads());
+    // A loop may find that it need not look at all of what it asks for.
+    let then = view.place(triple.first);
+    let is_any = asks_again(&then);
     reads.any(|&row| {
-        let (then, now) = (view.place(triple.first), view.place(row));
-        (&then.file, then.line, column(triple.first)) == (&now.file, now.line, column(row))
+        let now = view.place(row);
+        let is_it = is_any || column(triple.first) == column(row);
+        (&then.file, then.line) == (&now.file, now.line) && is_it
     })
 }
 

@@ -13,10 +13,18 @@ use unsnarl_trace::{EventId, EventKind, ThreadId};
 /// Accesses of a thread before a read among which its last look is searched.
 const NEAR: usize = 200;
 
+/// The word by which a line asks for something again and again.
+const LOOP: &str = "while";
+
 /// Returns whether a line of the source asks for something, to go on or not.
 pub(super) fn asks(place: &Place) -> bool {
     let text = place.text.trim_start();
-    ["while", "if"].iter().any(|word| text.starts_with(word))
+    [LOOP, "if"].iter().any(|word| text.starts_with(word))
+}
+
+/// Returns whether it asks for that again and again.
+pub(super) fn asks_again(place: &Place) -> bool {
+    place.text.trim_start().starts_with(LOOP)
 }
 
 /// The line on which something is asked for that a row belongs to: its own, or that of a wait whose predicate it is in, as

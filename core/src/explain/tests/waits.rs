@@ -1237,3 +1237,31 @@ fn a_signal_before_the_predicate_was_asked_is_not_the_one_that_is_lacking() {
     );
     assert_eq!(first.remark, "It last checked `items` at test.c:12.");
 }
+
+/// A loop that is woken by the first of what it asks for does not come to the rest.
+#[test]
+fn a_loop_that_need_not_look_at_the_second_condition_looks_again() {
+    let text = |asks: &str| {
+        let pending = |value: u32| format!("main.1 R pending ={value} @18:12 flush \"{asks}\"\n");
+        [
+            "main fork main.1 @6 main\nmain.1 lock m @17 flush\n",
+            &pending(0),
+            &format!("main.1 R stopping =0 @18:30 flush \"{asks}\"\n"),
+            "main.1 wait filled @19 flush\nmain.1 unlock m @19 flush\n\
+             main lock m @50 main\nmain W pending =1 @54 main\nmain signal filled =1 @55 main\nmain unlock m @57 main\n\
+             main lock m @60 main\nmain W stopping =1 @62 main\nmain unlock m @64 main\n\
+             main.1 lock m @19 flush\nmain.1 wake filled =0 @19 flush\n",
+            &pending(1),
+            "main.1 R stopping =1 @29 flush\nmain.1 fails @30 it stops",
+        ]
+        .concat()
+    };
+    let told = |asks: &str| -> String {
+        let corpus = corpus(&[], &[&text(asks)]);
+        let found = explain(&corpus, &Budget::unlimited()).findings.into_iter();
+        found.map(|one| one.headline + &one.remark).collect()
+    };
+    assert!(told("if (!pending && !stopping)").contains("again after it had waited"));
+    let looped = told("while (!pending && !stopping)");
+    assert!(!looped.contains("again after it had waited"), "{looped}");
+}
