@@ -9,6 +9,7 @@ use crate::{
     arguments::{EngineName, Explain, ExplainFormat},
     engines, guarded_by, message,
     own_file::own_file,
+    progress::Working,
     record::stop_flag,
     sarif, suppress,
     suppressions::SuppressionFile,
@@ -151,6 +152,10 @@ fn settle(
         true => Rerun::Not("--no-run"),
         false => Rerun::Within(&with, arguments.run_budget),
     };
+    let _working = Working::on(match arguments.no_run {
+        true => "explaining",
+        false => "running the program again to check what is told",
+    });
     cancellable(&stop, budget, || {
         pipeline::settle(findings, &rerun, loaded, budget);
     });

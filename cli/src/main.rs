@@ -31,6 +31,7 @@ mod own_file;
 mod permission;
 mod pin;
 mod predict;
+mod progress;
 mod propose;
 mod prune;
 mod record;

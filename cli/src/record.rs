@@ -3,15 +3,14 @@
 use crate::{
     arguments::{Chance, CoverageFormat, RecordArguments},
     child::{self, Subject},
-    message,
+    message, progress,
     shard::{self, ChosenShard},
     summaries::Summarizer,
 };
 use anyhow::{Context, Result, bail};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use std::{
     ffi::{OsStr, OsString},
-    io::IsTerminal,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -280,23 +279,16 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>> {
 }
 
 fn bar(recording: &Recording) -> ProgressBar {
-    let hidden = recording.job.output == Output::Shown || !std::io::stderr().is_terminal();
-    let target = if hidden {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr_with_hz(10)
-    };
-    let bar = ProgressBar::with_draw_target(Some(recording.goal.runs), target);
+    if recording.job.output == Output::Shown {
+        return ProgressBar::hidden();
+    }
     // Until something fails, or a search ends, nobody knows how far it is.
     let template = match recording.goal.failing {
         _ if recording.goal.runs == u64::MAX => "{spinner} {pos} runs, {msg}",
         Some(_) => "{spinner} {pos} runs, {msg}",
         None => "{bar:24} {pos} of {len} runs, {msg}",
     };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
+    progress::bar(recording.goal.runs, template)
 }
 
 fn show(bar: &ProgressBar, goal: Goal, seen: &Observed<'_>) {

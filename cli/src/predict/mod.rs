@@ -21,14 +21,13 @@ use self::{
 };
 use crate::{
     arguments::{OutputFormat, PredictArguments},
-    message,
+    message, progress,
     record::stop_flag,
 };
 use anyhow::{Context, Result, bail};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::IsTerminal,
     path::Path,
     process::ExitCode,
     sync::atomic::{AtomicBool, Ordering},
@@ -193,7 +192,8 @@ fn look_at(
         interrupted: false,
         subject,
     };
-    let bar = bar(predicted.candidates.len());
+    let candidates = predicted.candidates.len() as u64;
+    let bar = progress::bar(candidates, "{bar:24} {pos} of {len} predicted, {msg}");
     let mut at: BTreeMap<AnomalyKey, usize> = BTreeMap::new();
     for candidate in predicted.candidates {
         bar.inc(1);
@@ -309,18 +309,6 @@ impl Report {
     fn tally(&self) -> FindingTally {
         FindingTally::of(&self.findings)
     }
-}
-
-fn bar(candidates: usize) -> ProgressBar {
-    let target = match std::io::stderr().is_terminal() {
-        true => ProgressDrawTarget::stderr_with_hz(10),
-        false => ProgressDrawTarget::hidden(),
-    };
-    let bar = ProgressBar::with_draw_target(Some(candidates as u64), target);
-    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos} of {len} predicted, {msg}") {
-        bar.set_style(style);
-    }
-    bar
 }
 
 fn show(bar: &ProgressBar, report: &Report) {

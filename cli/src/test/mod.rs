@@ -8,13 +8,12 @@ mod text;
 
 pub use arguments::TestArguments;
 
-use crate::{message, record, shard};
+use crate::{message, progress, record, shard};
 use anyhow::{Context, Result, bail};
 use arguments::TestFormat;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use std::{
     fs::File,
-    io::IsTerminal,
     path::Path,
     process::ExitCode,
     sync::{Mutex, PoisonError},
@@ -159,15 +158,8 @@ struct Teller {
 
 impl Teller {
     fn new(suite: &Suite, format: TestFormat) -> Teller {
-        let target = match std::io::stderr().is_terminal() {
-            true => ProgressDrawTarget::stderr_with_hz(10),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let bar = ProgressBar::with_draw_target(Some(suite.cases.len() as u64), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos} of {len} cases, {elapsed}")
-        {
-            bar.set_style(style);
-        }
+        let cases = suite.cases.len() as u64;
+        let bar = progress::bar(cases, "{bar:24} {pos} of {len} cases, {elapsed}");
         if format == TestFormat::Tap {
             tap::begin(suite.cases.len());
         }

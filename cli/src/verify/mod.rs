@@ -8,7 +8,7 @@ mod choose;
 mod diff;
 mod tell;
 
-use crate::{arguments::Verify, message, record::stop_flag};
+use crate::{arguments::Verify, message, progress::Working, record::stop_flag};
 use anyhow::Result;
 use build::Built;
 use choose::ChosenFix;
@@ -35,12 +35,14 @@ pub fn run(arguments: &Verify) -> Result<ExitCode> {
     let limits = limits(arguments);
     let holds = match &arguments.build {
         Some(command) => {
+            let working = Working::on("building an edited copy and running it");
             let built = build::build(&chosen, command)?;
             let (case, searched) = edited(&chosen, &built, &limits, &stop)?;
             let without = match case.first {
                 Some(_) => tell::UnfixedSearch::default(),
                 None => without(&chosen, &limits, &stop),
             };
+            drop(working);
             let holds = tell::edited(&case, &searched, &built, &without);
             // What is explained failed without it.
             keep(
@@ -90,7 +92,9 @@ fn constrained(chosen: &ChosenFix, limits: &ExploreLimits, stop: &AtomicBool) ->
         case.see(seen);
         case.is_refuted()
     };
+    let working = Working::on("running the program in the schedules that the fix allows");
     let searched = trial::constrained(&chosen.run.1, limits, stop, &mut watch)?;
+    drop(working);
     keep(chosen, &case.trial(&searched));
     Ok(tell::constrained(chosen, &case, &searched))
 }
