@@ -3,6 +3,7 @@
 
 use super::{
     allocations::Element,
+    definitions::ClassDefinitions,
     dwarf_types::TypeBuilder,
     implicit::ImplicitMembers,
     types::{TypeId, Types},
@@ -245,10 +246,11 @@ pub(super) fn read(dwarf: std::sync::Arc<gimli::Dwarf<DwarfReader>>) -> DebugInf
     for unit in (0..units.list.len()).filter(|unit| units.is_c_family(*unit)) {
         declared.unit(&units, unit);
     }
+    let defined = std::mem::take(&mut declared.classes).found();
     let mut walk = DwarfWalk {
         units: &units,
         names: &declared.names,
-        types: TypeBuilder::new(&units, &declared.in_std),
+        types: TypeBuilder::new(&units, &declared.in_std, &defined),
         globals: Vec::new(),
         thread_locals: Vec::new(),
         functions: Vec::new(),
@@ -281,6 +283,8 @@ struct DeclaredFacts {
     names: FxHashMap<EntryId, String>,
     /// Types that stand in namespace `std`.
     in_std: FxHashSet<EntryId>,
+    /// Classes, and where they are defined.
+    classes: ClassDefinitions,
 }
 
 impl DeclaredFacts {
@@ -308,6 +312,9 @@ impl DeclaredFacts {
             let id = (unit, entry.offset().0);
             if is_type(entry.tag()) && (outer == "std" || outer.starts_with("std::")) {
                 self.in_std.insert(id);
+            }
+            if is_class(entry.tag()) && !name.is_empty() {
+                self.classes.see(id, entry, &path);
             }
             if is_named(entry.tag()) && !name.is_empty() {
                 self.names.insert(id, path.clone());

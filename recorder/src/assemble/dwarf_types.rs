@@ -20,15 +20,22 @@ pub(super) struct TypeBuilder<'a> {
     known: FxHashMap<EntryId, TypeId>,
     /// Types that stand in namespace `std`.
     in_std: &'a FxHashSet<EntryId>,
+    /// The definitions of classes that are only declared.
+    defined: &'a FxHashMap<EntryId, EntryId>,
     pub types: Types,
 }
 
 impl<'a> TypeBuilder<'a> {
-    pub fn new(units: &'a Units, in_std: &'a FxHashSet<EntryId>) -> TypeBuilder<'a> {
+    pub fn new(
+        units: &'a Units,
+        in_std: &'a FxHashSet<EntryId>,
+        defined: &'a FxHashMap<EntryId, EntryId>,
+    ) -> TypeBuilder<'a> {
         TypeBuilder {
             units,
             known: FxHashMap::default(),
             in_std,
+            defined,
             types: Types::default(),
         }
     }
@@ -72,6 +79,9 @@ impl<'a> TypeBuilder<'a> {
     fn build(&mut self, unit: usize, offset: UnitOffset, depth: usize) -> Option<TypeId> {
         if let Some(id) = self.known.get(&(unit, offset.0)) {
             return Some(*id);
+        }
+        if let Some((unit, offset)) = self.defined.get(&(unit, offset.0)) {
+            return self.build(*unit, UnitOffset(*offset), depth.checked_sub(1)?);
         }
         let entry = self.units.get(unit)?.entry(offset).ok()?;
         let name = self.units.name(unit, &entry);

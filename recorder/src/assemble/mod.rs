@@ -24,6 +24,7 @@ mod check;
 mod clusters;
 mod code;
 mod course;
+mod definitions;
 mod drafts;
 mod dwarf;
 mod dwarf_encodings;

@@ -300,3 +300,39 @@ int main() { return bank::Vault::count; }
         );
     }
 }
+
+const SHOP: &str = "
+struct Store { virtual ~Store(); int opened; };
+struct Cache : Store { int hits; ~Cache() override; };
+";
+
+/// Compilers describe a class with virtual functions in the unit that has them, and only name it in the others.
+#[test]
+fn classes_that_another_unit_defines_have_members() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("cache.cpp");
+    std::fs::write(
+        &other,
+        format!("{SHOP}Store::~Store() {{}}\nCache::~Cache() {{}}\n"),
+    )
+    .unwrap();
+    let other = other.to_str().unwrap();
+    for compiler in compilers("shop.cpp") {
+        let text = format!("{SHOP}Cache cache;\nint main() {{ return cache.hits; /* read */ }}\n");
+        let shop = compile(compiler, "shop.cpp", &text, &["-g", "-O0", other]);
+        let mut log = log();
+        let cache = BIAS + shop.symbol("cache");
+        log.access(0, K::Read, (0, cache + 8), 4, 7);
+        log.access(0, K::Read, (0, cache + 12), 4, 7);
+        let run = run_of(&log, &shop.program);
+        let names = run
+            .events
+            .iter()
+            .map(|(_, event)| run.location(event.location));
+        assert_eq!(
+            names.collect::<Vec<&str>>(),
+            ["cache.opened", "cache.hits"],
+            "{compiler}"
+        );
+    }
+}
