@@ -190,9 +190,8 @@ fn chosen(
     let run = run.with_context(|| format!("there is no run {name}"))?;
     if !is_derived && is_tried_as_order && constraint::is_order(&fix) {
         bail!(
-            "the runs and sources do not lead to {} any more\n  next: unsnarl explain, or --build \"{}\" (the command that builds the program)",
-            explanation.name_of(&fix),
-            build_command::in_a_copy(&run.1.meta)
+            "the runs and sources do not lead to {} any more\n  next: build and record again where the sources have changed, else unsnarl explain",
+            explanation.name_of(&fix)
         );
     }
     Ok(ChosenFix {

@@ -14,7 +14,7 @@ function M.applied(title, places, client)
   end
   vim.fn.setqflist({}, ' ', { title = title, items = items })
   local names = table.concat(vim.tbl_keys(files), ', ')
-  local text = 'unsnarl: changed %d place%s in %s, see :copen; build and record again, or :Unsnarl verify'
+  local text = 'unsnarl: changed %d place%s in %s, see :copen; build and record again to see that it holds'
   vim.notify(text:format(#items, #items == 1 and '' or 's', names))
 end
 
