@@ -9,7 +9,7 @@ use crate::{
     marks::FollowedFiles,
     paths::Root,
 };
-use std::{ops::Range, path::Path, sync::Arc};
+use std::{collections::BTreeSet, ops::Range, path::Path, sync::Arc};
 use unsnarl_core::fixes::{Fix, TrialVerdict};
 
 /// An action that a person may choose.
@@ -81,6 +81,17 @@ pub fn actions(state: &ServerState, path: &Path, lines: &Range<usize>) -> Vec<Of
         fixes.retain(|fix| fix.is_about(path, lines));
         actions.extend(entries(state, explained, fixes, Vec::new()));
     }
+    without_repetition(actions)
+}
+
+/// The actions, less those that edit as another one of the same title does: two explanations of one bug may have one fix.
+fn without_repetition(actions: Vec<OfferedAction>) -> Vec<OfferedAction> {
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    let mut actions = actions;
+    actions.retain(|action| {
+        let edits = matches!(action.doing, Doing::Edits(_));
+        !edits || known.insert(action.title.clone())
+    });
     actions
 }
 
@@ -206,5 +217,41 @@ fn action(explained: &ExplainedFact, offer: Offer, is_one_of_several: bool) -> O
         explanation: explained.explanation.id.clone(),
         doing: Doing::Command(offer),
         preferred: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_fix_of_two_explanations_is_one_entry() {
+        let offered = |title: &str, explanation: &str, doing: Doing| OfferedAction {
+            title: title.to_owned(),
+            explanation: explanation.to_owned(),
+            doing,
+            preferred: false,
+        };
+        let edits = || Doing::Edits(Vec::new());
+        let more = || Doing::More(Vec::new());
+        let all = vec![
+            offered("keep `lock`", "a", edits()),
+            offered("more", "a", more()),
+            offered("keep `lock`", "b", edits()),
+            offered("guard `n`", "b", edits()),
+            offered("more", "b", more()),
+        ];
+        let left = without_repetition(all).into_iter();
+        let left: Vec<(String, String)> = left.map(|one| (one.title, one.explanation)).collect();
+        let expected = [
+            ("keep `lock`", "a"),
+            ("more", "a"),
+            ("guard `n`", "b"),
+            ("more", "b"),
+        ];
+        assert_eq!(
+            left,
+            expected.map(|(title, of)| (title.to_owned(), of.to_owned()))
+        );
     }
 }
