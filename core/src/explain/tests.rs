@@ -1204,3 +1204,31 @@ fn a_story_begins_where_a_common_lock_is_acquired() {
     assert_eq!(runs("m", "m"), 8);
     assert_eq!(runs("m", "other"), 9);
 }
+
+/// The failing line reads what the other thread has counted, and then what only the thread itself has cleared.
+#[test]
+fn of_what_the_failing_line_reads_the_other_threads_variable_is_told() {
+    let steps = |written: u32, failed: &str| {
+        format!(
+            "main W dropped =0 @5 main\nmain fork main.1 @6 main\nmain R stopping =0 @7 main\n{}\
+             main join main.1 @22 main\nmain R written ={written} @24 main\nmain R dropped =0 @24 main\n{failed}",
+            match written {
+                2 =>
+                    "main.1 W written =1 @9 flush\nmain.1 W written =2 @9 flush\nmain W stopping =1 @8 main\nmain.1 R stopping =1 @10 flush\n",
+                _ =>
+                    "main.1 W written =1 @9 flush\nmain W stopping =1 @8 main\nmain.1 R stopping =1 @10 flush\n",
+            }
+        )
+    };
+    let (fine, bad) = (
+        steps(2, ""),
+        steps(
+            1,
+            "main fails @24 assertion `written + dropped == 2` failed",
+        ),
+    );
+    let corpus = corpus(&[&*fine; 6], &[&bad]);
+    let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+    let step = view.failure_step(&[]).unwrap();
+    assert_eq!(step.location, "written");
+}

@@ -393,16 +393,18 @@ impl<'a> View<'a> {
     }
 
     /// The read at which the failure shows: of the failing thread, nearest to the failure, on its line. Where
-    /// the line reads several variables, one of those that the steps `told` so far are about.
+    /// the line reads several variables, one of those that the steps `told` so far are about, else one that another thread
+    /// has set.
     fn failing_read(&self, told: &[Step]) -> Option<EventId> {
         const ON_A_LINE: usize = 8;
         let nearest = self.slice.nearest()?;
         let line = self.place(nearest).line;
         let before = self.rows.before(self.failed?, self.failure).iter().rev();
-        let mut on_line = before
+        let on_line = before
             .take(ON_A_LINE)
             .copied()
             .filter(|&row| self.event(row).kind.reads() && self.place(row).line == line);
+        let on_line: Vec<EventId> = on_line.collect();
         let is_told = |row: &EventId| {
             let location = self.run.location(self.event(*row).location);
             told.iter().any(|step| step.location == location)
@@ -412,7 +414,20 @@ impl<'a> View<'a> {
             let location = Location::of(self.run.location(self.event(*row).location));
             !location.is_slot() && !location.is_of_library()
         };
-        on_line.find(is_told).or(Some(nearest).filter(has_name))
+        // What the failing thread has set itself is seldom wrong.
+        let is_of_another = |row: &EventId| {
+            let location = self.event(*row).location;
+            let written = self.orders.last_write_before(location, *row);
+            written.is_some_and(|write| self.thread(write) != self.thread(*row))
+        };
+        let find = |is_it: &dyn Fn(&EventId) -> bool| on_line.iter().copied().find(is_it);
+        let named = find(&|row| has_name(row) && is_of_another(row));
+        let family = |row: EventId| facts::family(self.run.location(self.event(row).location));
+        let of_several =
+            named.filter(|row| !is_of_another(&nearest) && family(*row) != family(nearest));
+        find(&is_told)
+            .or(of_several)
+            .or(Some(nearest).filter(has_name))
     }
 
     /// A read in words: `reads 300`; with its name when the preceding steps are about another variable, so
