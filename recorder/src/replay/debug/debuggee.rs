@@ -175,11 +175,15 @@ fn unseen() -> FinishedRun {
     }
 }
 
-/// The first difference, of steps or of values; a run that was ended on the way is compared as far as it came.
+/// The first difference, of steps or of values. A run that was ended on the way is compared as far as it came, and only by
+/// its steps: what an address stands for may be known only by what comes later, as the stack of a thread.
 fn difference(recorded: &Run, run: &Run, has_ended: bool) -> Option<Departure> {
     let compared = compare(recorded, run);
     // Values come before the step that is another one.
-    let value = compared.values.map(|values| values.first);
+    let value = compared
+        .values
+        .filter(|_| has_ended)
+        .map(|values| values.first);
     let found = value.or(compared.difference)?;
     // The last event of a run that was ended may be a write that has no value yet.
     let is_end = found.event + 1 >= run.events.len();
