@@ -13,8 +13,19 @@ use unsnarl_trace::{Run, RunFolder, read_run};
 /// Passing runs that the explanation of the run is made from.
 const COMPARED: usize = 50;
 
-/// The explanations of this run, found from it and the passing runs beside it.
+/// The explanations of this run: those that were told of it last, then those found from it and the passing runs beside it.
 pub fn explanations(path: &Path, name: &str, run: &Arc<Run>) -> Vec<Explanation> {
+    let folder = path.parent().unwrap_or(Path::new(load::RUNS));
+    let mut told = load::told_of(folder, &[name]);
+    let found = found(path, name, run).into_iter();
+    let others: Vec<Explanation> = found
+        .filter(|one| told.iter().all(|known| known.id != one.id))
+        .collect();
+    told.extend(others);
+    told
+}
+
+fn found(path: &Path, name: &str, run: &Arc<Run>) -> Vec<Explanation> {
     let mut corpus = Corpus::new(CorpusKey::of(run));
     corpus.insert(RunSummary::new(name, run.clone()));
     for (name, run) in comparable(path, run) {

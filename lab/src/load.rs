@@ -55,9 +55,8 @@ impl Loaded {
     /// The explanations of these runs as they were told last.
     #[must_use]
     pub fn told(&self) -> Vec<Explanation> {
-        let note = FolderNotes::of(TOLD).map(|notes| notes.read(&self.folder));
         let names = self.runs.iter().map(|(name, _)| name.as_str());
-        told::all(&note.unwrap_or_default(), &names.collect::<Vec<_>>())
+        told_of(&self.folder, &names.collect::<Vec<_>>())
     }
 
     /// Summaries of the runs. When the time is over the runs that have none are let go; of those that come first, the
@@ -165,6 +164,13 @@ fn balanced<T>(a: Vec<T>, b: Vec<T>, size: impl Fn(&T) -> u64) -> Vec<T> {
         *taken += next.as_ref().map_or(0, &size);
         all.extend(next);
     }
+}
+
+/// The explanations of some runs of a folder as they were told last.
+#[must_use]
+pub fn told_of(folder: &Path, names: &[&str]) -> Vec<Explanation> {
+    let note = FolderNotes::of(TOLD).map(|notes| notes.read(folder));
+    told::all(&note.unwrap_or_default(), names)
 }
 
 /// Keeps explanations of the runs of a folder with their fixes as they are told, so that [`Loaded::told`] has them.
