@@ -166,11 +166,11 @@ impl Meeting {
     }
 
     /// The looks by which a thread came to what is told, at what another one of them changes after that: whoever looks once
-    /// more, behind the lock, does not go on then.
+    /// more, behind the lock, does not go on then. Who looks before a block is freed has done nothing wrong by that.
     fn looks(&self, view: &View) -> Vec<(EventId, GuardStory)> {
         /// Accesses of a thread before it comes to what is told.
         const NEAR: usize = 200;
-        let entered = self.entered.values();
+        let entered = self.entered.values().filter(|_| !self.is_use_after_free);
         let looks = entered.flat_map(|entered| {
             let calls = call_sites(&view.run, *entered).into_iter();
             let calls: Vec<Place> = calls.map(|site| place(&view.run, site)).collect();
@@ -503,5 +503,36 @@ mod tests {
         let (one, other) = (look("main.1", 0), look("main.2", 0));
         let usual = [begin, &one, &other, &set("main.1", 7), says, &used(7)];
         assert!(!told(&usual, "if (ready)").contains(&expected));
+    }
+
+    /// The timer looks whether it is to end before `main` says so, and frees what it still uses.
+    #[test]
+    fn a_look_before_a_block_is_freed_guards_nothing() {
+        let block = "`heap(a.c:47 by main #0)";
+        let begin = format!(
+            "start main.1 run\nmain alloc {block}` =16 @47 open\nmain fork main.1 @51 open\n"
+        );
+        let look = "main.1 R closing =0 @37 run \"while (!closing)\"\n";
+        let used = format!("main.1 R {block}+8` =1 via=39@run @30 tick\n");
+        let close = format!("main W closing =1 @57 close\nmain free {block}` @59 close\n");
+        let fine = [&*begin, look, &used, &close].concat();
+        let bad = [&*begin, look, &close, &used, "main.1 fails @30 tick\n"].concat();
+        let late = look.replace("closing =0", "closing =1");
+        let ended = [
+            &*begin,
+            "main W closing =1 @57 close\n",
+            &late,
+            "main.1 end\n",
+        ]
+        .concat();
+        let corpora = corpus(&[[&*fine; 3], [&*ended; 3]].concat(), &[&bad]);
+        let first = explain(&corpora, &Budget::unlimited()).findings.remove(0);
+        assert_eq!(first.kind, BugKind::UseAfterFree, "{}", first.headline);
+        let guards = guarding(&Proposers::comparing(&corpora), &first).into_iter();
+        let told: Vec<String> = guards.map(|one| one.headline).collect();
+        assert!(
+            told.iter().all(|one| !one.contains("`closing`")),
+            "{told:?}"
+        );
     }
 }
