@@ -45,8 +45,8 @@ impl Hang {
 }
 
 /// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that was not sent by what its
-/// sender had read; for a signal that woke another one; for a signal that only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no
-/// thread sent; or one of them alone.
+/// sender had read; for a signal that woke another one; for a signal that only those who wait for it send; for a lost signal;
+/// in a cycle that includes conditions; for a signal that no thread sent; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = circle(&waiting, |by| {

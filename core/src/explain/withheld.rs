@@ -48,7 +48,8 @@ impl WithheldSignal {
             let known: Vec<&SentSignal> = sent.iter().filter(|one| one.is_as(view, look)).collect();
             let value = view.event(look).value;
             let is_other = |one: &&SentSignal| view.event(one.look).value != value;
-            let before = known.first().filter(|_| known.iter().all(is_other))?;
+            let mut before = known.iter().filter(|one| one.signal < look);
+            let before = before.next().filter(|_| known.iter().all(is_other))?;
             (!goes_on_to(view, look, condition)).then_some(())?;
             Some(WithheldSignal {
                 look,

@@ -94,6 +94,17 @@ fn who_signals_after_the_look_has_not_withheld_it() {
     assert!(!told(&sends).headline.contains("did not send"));
 }
 
+/// A signal that the same line leads to only later says nothing of what it had led to before.
+#[test]
+fn a_signal_that_is_sent_only_later_was_not_withheld() {
+    let (begin, rest) = SEMAPHORE.split_once("main lock m @20 give").unwrap();
+    let (first, rest) = rest.split_once("main lock m @20 give").unwrap();
+    let (second, end) = rest.split_once("main.2 lock m @32 take").unwrap();
+    let give = "main lock m @20 give";
+    let swapped = format!("{begin}{give}{second}{give}{first}main.2 lock m @32 take{end}");
+    assert!(!told(&swapped).headline.contains("did not send"));
+}
+
 /// A look of a loop that waits is about that thread's own wait.
 #[test]
 fn who_waits_after_the_look_has_not_withheld_it() {
