@@ -57,7 +57,7 @@ fn last_look(view: &View, reader: EventId) -> Option<EventId> {
         let site = counts.site(head);
         site.is_some_and(|site| site.class != AccessClass::Read)
     };
-    // What this run has read as well comes from the thread itself, as far as it is no other one's.
+    // A write that this run has seen here as well says nothing of other threads: it may be the thread's own.
     let is_read_from_others = |row: EventId| {
         let written = view.orders.last_write_before(view.event(row).location, row);
         let seen = written.map(|write| view.key(write));

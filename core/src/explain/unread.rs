@@ -13,6 +13,9 @@ use unsnarl_trace::{EventId, LocationId, ThreadId};
 /// Passing runs that tell what a thread always comes to see.
 const ENOUGH: u32 = 3;
 
+/// Accesses of a thread before a read among which the variables are looked for that it had asked for.
+const NEAR: usize = 400;
+
 /// A change that a thread did not come to see before it ended.
 struct UnreadChange {
     /// The thread's last access to the variable.
@@ -51,7 +54,8 @@ impl UnreadChange {
         let enough = view.corpus.counts().passing() >= ENOUGH;
         let is_over = enough && end < view.failure;
         let mut known = FxHashSet::from_iter([view.event(read).location]);
-        let own = view.own_before(read).filter(|_| is_over);
+        let near = if is_over { NEAR } else { 0 };
+        let own = view.own_before(read).take(near);
         let mut found = own.filter_map(|row| {
             let event = view.event(row);
             let is_asked = event.kind.reads() && asks(&view.place(row));

@@ -315,7 +315,7 @@ impl<'a> View<'a> {
     /// Returns whether `a` comes before `b` in every schedule that has both: it is forced to, or it belongs to the making of a
     /// block that is handed over after that.
     pub fn is_first(&self, a: EventId, b: EventId) -> bool {
-        self.is_forced(a, b) || self.makes(a) && self.orders.happens_before(a, b)
+        self.is_forced(a, b) || self.orders.happens_before(a, b) && self.makes(a)
     }
 
     /// Returns whether a row sets memory of a block that no other thread has come to before: it belongs to the making of it.

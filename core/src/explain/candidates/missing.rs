@@ -9,6 +9,7 @@ use crate::{
         missing::{end_of, never_comes},
         view::View,
     },
+    explanation::Place,
     facts,
     mining::trace::line_hash,
     pairs::{AccessClass, AccessKey, CoupledPairs, PairKey, procedure_two},
@@ -343,10 +344,10 @@ fn ran(view: &View, original: PairKey, reader: EventId) -> bool {
     let site = view.corpus.counts().site(original.head);
     let rows = view.orders.accesses().of(view.event(reader).location);
     let is_there = |row: EventId| {
-        let place = view.place(row);
-        let is_line = site
-            .is_some_and(|site| (&site.place.file, site.place.line) == (&place.file, place.line));
-        view.event(row).kind.writes() && is_line
+        let event = view.event(row);
+        let own = view.run.meta.site(event.site);
+        let is_line = |place: &Place| (&place.file, place.line) == (&own.file, own.line);
+        event.kind.writes() && site.is_some_and(|site| is_line(&site.place))
     };
     rows.iter()
         .any(|&row| view.key(row) == original.head || is_there(row))
