@@ -186,6 +186,15 @@ fn the_steps_of_the_explanation() -> Result<()> {
     ];
     ensure!(places.is_sorted(), "{said}");
     said.says(&["that was the last step of the explanation"])?;
+    let said = bank
+        .gdb(&["next-step 3", "next-step 5", "next-step 0"])?
+        .exits(1)?;
+    let said = said.says(&[
+        "step 3 of 4: main.2",
+        "step 4 of 4: main ",
+        "0 is no count, which is a number from 1",
+    ])?;
+    ensure!(!said.stdout.contains("step 1 of 4"), "{said}");
     Ok(())
 }
 
@@ -279,6 +288,56 @@ int main(void)
     shared = &place;
     pthread_join(thread, 0);
     return 0;
+}
+";
+
+/// A check of a test framework does not end the program, and the debugger stops at it all the same.
+#[test]
+fn a_failed_check_of_a_framework_is_a_failure() -> Result<()> {
+    let workspace = Workspace::new()?;
+    workspace.write("expect.c", EXPECT)?;
+    compile(
+        &workspace,
+        Path::new("expect.c"),
+        "expect",
+        TestedCompiler::Gcc,
+    )?;
+    let expect = DebuggedProgram::of(workspace, "./expect", "failed")?;
+    expect
+        .gdb(&["run-to-failure", "print done", "print later", "continue"])?
+        .exits(0)?
+        .says(&[
+            "EXPECT(done == 2);",
+            "here the run failed: ",
+            "$1 = 1",
+            "$2 = 0",
+            "the program repeated the recorded run",
+        ])?;
+    Ok(())
+}
+
+/// A program that goes on after its check has failed.
+const EXPECT: &str = "#include <pthread.h>
+#include <stdio.h>
+static int done, later, failures;
+#define EXPECT(CONDITION) \
+    if (!(CONDITION)) failures++, printf(\"%s:%d: Failure\\nof \" #CONDITION \"\\n\", __FILE__, __LINE__)
+static void *worker(void *arg)
+{
+    int now = done;
+    done = now + 1;
+    return arg;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, worker, 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    EXPECT(done == 2);
+    later = 1;
+    return failures > 0;
 }
 ";
 

@@ -301,7 +301,7 @@ At a plain read or write the program stands right before it; everything else has
         super().__init__("unsnarl next-event", gdb.COMMAND_RUNNING)
 
     def invoke(self, argument, _):
-        count = int(argument or 1)
+        count = count_of(argument)
         start = session.position() if session.is_alive() else -1
         go(start + count)
 
@@ -319,12 +319,13 @@ class GotoEvent(gdb.Command):
 
 
 class NextStep(gdb.Command):
-    """Run to the next step of the explanation of this run: unsnarl next-step"""
+    """Run to the next step of the explanation of this run: unsnarl next-step [COUNT]"""
 
     def __init__(self):
         super().__init__("unsnarl next-step", gdb.COMMAND_RUNNING)
 
     def invoke(self, argument, _):
+        count = count_of(argument)
         steps = session.about["steps"]
         if not steps:
             raise gdb.GdbError("there is no explanation of this run\n  next: unsnarl explain says why")
@@ -336,7 +337,7 @@ class NextStep(gdb.Command):
         ]
         if not coming:
             raise gdb.GdbError("that was the last step of the explanation")
-        number, step = coming[0]
+        number, step = coming[min(count, len(coming)) - 1]
         if go(session.number_of_row(step["event"])):
             print(f"step {number} of {len(steps)}: {step['text']}")
 
@@ -379,6 +380,14 @@ class Schedule(gdb.Command):
         for at, step in enumerate(about["steps"], 1):
             over = session.number_of_row(step["event"]) <= number
             print(f"{'done' if over else '    '}  step {at}: {step['text']}")
+
+
+def count_of(argument):
+    """How often a command is to be repeated."""
+    words = argument.strip()
+    if words and (not words.isdigit() or int(words) == 0):
+        raise gdb.GdbError(f"{words} is no count, which is a number from 1")
+    return int(words or 1)
 
 
 def go(number):

@@ -115,12 +115,12 @@ fn events_table(recorded: &Run) -> String {
 }
 
 /// The event that shows the failure: the one of that kind, or the first that says what a thread of a deadlock waits
-/// for.
+/// for; else, as for a check of a test framework that does not end the program, the last access before it.
 pub fn failure_event(recorded: &Run) -> Option<u32> {
-    recorded.meta.failure.as_ref()?;
+    let failure = recorded.meta.failure.as_ref()?;
     let is_it = |kind| matches!(kind, EventKind::Failure | EventKind::Blocked);
     let found = recorded.events.iter().find(|(_, event)| is_it(event.kind));
-    found.map(|(row, _)| row.0)
+    found.map(|(row, _)| row).or(failure.event).map(|row| row.0)
 }
 
 fn header() -> BTreeMap<&'static str, usize> {
