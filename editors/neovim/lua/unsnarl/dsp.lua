@@ -161,12 +161,21 @@ function M.close()
   end
 end
 
+--- Says in the command line what the step under the cursor is: beside the other order there may be no room for its text.
+---@param side unsnarl.Side
+local function tell(side)
+  local step = under_cursor(side)
+  vim.api.nvim_echo({ { step and rows.shortened(rows.told(step), vim.v.echospace) or '' } }, false, {})
+end
+
 --- Lights the steps of the line that the cursor is on, and brings the first of them into view.
 function M.follow()
   local bufnr = vim.api.nvim_get_current_buf()
   for _, side in ipairs(view and view.sides or {}) do
-    if side.bufnr == bufnr or not vim.api.nvim_buf_is_valid(side.bufnr) then
+    if not vim.api.nvim_buf_is_valid(side.bufnr) then
       return
+    elseif side.bufnr == bufnr then
+      return tell(side)
     end
   end
   local name, line = vim.api.nvim_buf_get_name(bufnr), vim.api.nvim_win_get_cursor(0)[1] - 1
@@ -226,6 +235,7 @@ local function open(schedule, client)
   local group = vim.api.nvim_create_augroup('unsnarl.dsp', {})
   vim.api.nvim_create_autocmd('CursorMoved', { group = group, callback = M.follow })
   vim.api.nvim_create_autocmd('WinResized', { group = group, callback = redraw })
+  M.follow()
 end
 
 --- Opens the two orders of the selected explanation.

@@ -154,7 +154,7 @@ local LEAST = 8
 --- A text in that many columns; what does not fit is left away, and a mark says so.
 ---@param text string
 ---@param columns integer
-local function shortened(text, columns)
+function M.shortened(text, columns)
   if vim.fn.strdisplaywidth(text) <= columns then
     return text
   end
@@ -170,6 +170,14 @@ end
 ---@return string?
 function M.note(step)
   return M.known(step.note) and step.note ~= '' and '<- ' .. step.note or nil
+end
+
+--- A step with the place and the whole text of its line.
+---@param step unsnarl.Taken
+---@return string
+function M.told(step)
+  local place = step.place
+  return ('%d  %s:%d  %s  %s'):format(step.number, vim.fs.basename(place.file), place.line, place.text, step.effect)
 end
 
 --- A step in a line: number, thread, what it did, and as much of the source text as leaves room for the note; and where
@@ -197,7 +205,7 @@ function M.text(schedule, all, step, columns)
   local line = ('%s%s %s  '):format(start, thread, effect)
   local note = M.note(step)
   local room = columns - vim.fn.strdisplaywidth(line) - (note and vim.fn.strdisplaywidth(note) + 1 or 0)
-  line = vim.trim(line .. shortened(step.place.text, room))
+  line = vim.trim(line .. M.shortened(step.place.text, room))
   return line, { thread = { #start, #start + #thread }, effect = { behind, behind + #step.effect } }
 end
 
