@@ -45,15 +45,25 @@ pub fn jumps(state: &ServerState, path: &Path, line: usize) -> Vec<Jump> {
             path,
             line,
         };
-        jumps.extend(from.steps());
-        for jump in from.edges() {
-            let leads_there = |other: &Jump| other.spot == jump.spot && other.title == jump.title;
-            if !jumps.iter().any(leads_there) {
+        for jump in from.steps().into_iter().chain(from.edges()) {
+            if !jumps.iter().any(|other| other.says(&jump)) {
                 jumps.push(jump);
             }
         }
     }
     jumps
+}
+
+impl Jump {
+    /// Returns whether this jump leads where `other` does and says as much: the steps of an explanation are its order
+    /// in the failing run.
+    fn says(&self, other: &Jump) -> bool {
+        let is_step = matches!(self.way, JumpKind::NextStep | JumpKind::PreviousStep);
+        let is_in_order = self.way == other.way || other.way == JumpKind::Edge(EdgeKind::Failing);
+        let is_of_same = self.explanation == other.explanation && is_step && is_in_order;
+        let place = |jump: &Jump| (jump.spot.path.clone(), jump.spot.line);
+        place(self) == place(other) && (self.title == other.title || is_of_same)
+    }
 }
 
 /// The current line in one explanation.
@@ -151,4 +161,55 @@ fn title(edge: &Edge, leaves: bool, there: &SiteMark) -> String {
     };
     let place = unsnarl_core::facts::short(&there.place);
     format!("{way}: {}, {} at {place}", there.thread, there.access)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn jump(way: JumpKind, line: usize, title: &str) -> Jump {
+        Jump {
+            explanation: "314a3ea1".into(),
+            way,
+            title: title.into(),
+            spot: LineSpot {
+                path: "bank.c".into(),
+                line,
+                columns: 0..9,
+                part: 0..9,
+                source: "balance++;".into(),
+            },
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_steps_is_no_jump_of_its_own() {
+        let step = jump(JumpKind::NextStep, 7, "step 2: main.1 writes");
+        let edge = |kind| JumpKind::Edge(kind);
+        assert!(step.says(&jump(
+            edge(EdgeKind::Failing),
+            7,
+            "then, in the failing run: main.1"
+        )));
+        assert!(step.says(&jump(JumpKind::NextStep, 7, "step 4: main.1 writes")));
+        assert!(!step.says(&jump(
+            edge(EdgeKind::Failing),
+            8,
+            "then, in the failing run: main.1"
+        )));
+        assert!(!step.says(&jump(
+            edge(EdgeKind::Passing),
+            7,
+            "before, in passing runs: main.1"
+        )));
+        assert!(!step.says(&jump(JumpKind::PreviousStep, 7, "step 1: main.1 reads")));
+    }
+
+    #[test]
+    fn both_directions_of_a_flow_are_told() {
+        let flow = JumpKind::Edge(EdgeKind::Flow);
+        let to = jump(flow, 7, "its value goes to: main");
+        assert!(to.says(&to));
+        assert!(!to.says(&jump(flow, 7, "its value comes from: main")));
+    }
 }

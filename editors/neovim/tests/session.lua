@@ -91,6 +91,14 @@ local function both_orders(read, between)
   check('what is turned round has signs', #signs == 2, signs)
   check('and a sentence', below:find('the other way round', 1, true), below)
 
+  local echo, said = vim.api.nvim_echo, nil
+  vim.api.nvim_echo = function(chunks)
+    said = chunks[1][1]
+  end
+  vim.api.nvim_win_set_cursor(fails, { 2, 0 })
+  vim.api.nvim_exec_autocmds('CursorMoved', {})
+  vim.api.nvim_echo = echo
+  check('the step under the cursor is told in full', said:find('bank_account.c:38  account.balance += amount;', 1, true), said)
   vim.api.nvim_win_set_cursor(fails, { 1, 0 })
   vim.api.nvim_feedkeys(vim.keycode('<CR>'), 'xt', false)
   wait('<CR> goes to the source', function()
@@ -176,13 +184,13 @@ rig.main(function()
   vim.api.nvim_win_set_cursor(0, { read, 4 })
   vim.ui.select = function(items, options, on_choice)
     for _, item in ipairs(items) do
-      if options.format_item(item):find('then, in the failing run: payroll (main.1)', 1, true) then
+      if options.format_item(item):find('step 2: ', 1, true) then
         on_choice(item)
       end
     end
   end
   vim.cmd('Unsnarl jump')
-  wait('an edge leads to the other thread', function()
+  wait('the next step leads to the other thread', function()
     return cursor() == between
   end)
 

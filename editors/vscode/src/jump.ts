@@ -52,7 +52,7 @@ async function first(server: Server, kind: 'next' | 'previous'): Promise<void> {
 async function choose(server: Server): Promise<void> {
   const ways = await here(server);
   if (ways.length === 0) {
-    void vscode.window.showInformationMessage('unsnarl: no edge begins or ends at this line.');
+    void vscode.window.showInformationMessage('unsnarl: no step or order of an explanation is connected with this line.');
     return;
   }
   const items = ways.map((jump) => ({ label: jump.title, jump }));

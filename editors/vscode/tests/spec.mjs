@@ -27,9 +27,9 @@ await main(options, async (page, shot) => {
   await until('and to the one in the other thread', async () => (await line(page)) === '38');
   await shot('steps');
 
-  await command(page, 'unsnarl: Go Along an Edge');
-  const edge = page.locator('.quick-input-list .monaco-list-row', { hasText: 'then, in the failing run: cash_machine (main.2)' }).first();
-  await until('an edge leads on', () => edge.isVisible());
+  await command(page, 'unsnarl: Go to a Connected Line');
+  const edge = page.locator('.quick-input-list .monaco-list-row', { hasText: 'step 3: ' }).first();
+  await until('the next step is connected', () => edge.isVisible());
   await edge.click();
   await until('to where the update is lost', async () => (await line(page)) === '54');
   await command(page, 'unsnarl: Go to Previous Step');

@@ -121,7 +121,7 @@ M.all = {
   {
     name = 'jump',
     run = lazily('unsnarl.jump', 'choose'),
-    help = 'Go along an edge of this line: to what came next or before in the failing run or in passing ones, or '
+    help = 'Go to a connected line: to what came next or before in the failing run or in passing ones, or '
       .. 'where a value came from. Asks where there are several.',
   },
   {

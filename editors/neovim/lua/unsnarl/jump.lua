@@ -81,7 +81,7 @@ function M.choose()
   request.ask_here('unsnarl/jumps', function(result, client)
     local jumps = result.jumps --[[@as unsnarl.Jump[] ]]
     if #jumps == 0 then
-      vim.notify('unsnarl: no edge begins or ends at this line')
+      vim.notify('unsnarl: no step or order of an explanation is connected with this line')
     elseif #jumps == 1 then
       go(jumps[1], client)
     else
