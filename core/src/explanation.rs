@@ -257,6 +257,9 @@ pub struct InvariantMark {
     pub thread: String,
     /// The invariant in source names.
     pub text: String,
+    /// `true` if it is about values; `false` if it is about the order of steps, or that none came.
+    #[serde(default)]
+    pub is_of_values: bool,
 }
 
 /// Results of re-executing the failing order and the passing one.

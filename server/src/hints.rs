@@ -70,7 +70,7 @@ fn join(lines: &mut BTreeMap<usize, Hint>, spot: LineSpot, label: &str, tooltip:
         (&mut hint.label, label, ", "),
         (&mut hint.tooltip, tooltip, "\n"),
     ] {
-        if !text.is_empty() {
+        if !text.is_empty() && !new.is_empty() {
             text.push_str(between);
         }
         text.push_str(new);
@@ -90,7 +90,8 @@ fn shortened(label: &str) -> String {
     format!("{}…", parts.unwrap_or(begin))
 }
 
-/// One hint for each line from which a condition had to hold: `// main.2: balance <= 300`.
+/// One hint for each line from which a condition had to hold: `// main.2: balance <= 300`. What had to hold of the order of
+/// steps is in its tooltip: the steps themselves are drawn in their order.
 fn invariants(explained: &ExplainedFact, located: &FollowedFiles<'_>) -> Vec<Hint> {
     let mut lines: BTreeMap<usize, Hint> = BTreeMap::new();
     for invariant in &explained.explanation.invariants {
@@ -101,13 +102,18 @@ fn invariants(explained: &ExplainedFact, located: &FollowedFiles<'_>) -> Vec<Hin
             "from here on, or the run would not have failed: {}",
             invariant.text
         );
-        let label = match lines.contains_key(&spot.line) {
-            true => invariant.text.clone(),
-            false => format!("// {}", invariant.text),
+        let is_first = lines
+            .get(&spot.line)
+            .is_none_or(|hint| hint.label.is_empty());
+        let label = match (invariant.is_of_values, is_first) {
+            (false, _) => String::new(),
+            (true, true) => format!("// {}", invariant.text),
+            (true, false) => invariant.text.clone(),
         };
         join(&mut lines, spot, &label, &tooltip);
     }
-    lines.into_values().collect()
+    let drawn = lines.into_values().filter(|hint| !hint.label.is_empty());
+    drawn.collect()
 }
 
 fn place(invariant: &InvariantMark) -> Place {

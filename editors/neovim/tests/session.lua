@@ -181,6 +181,8 @@ rig.main(function()
     return hints():find('(2) main.1 writes 500', 1, true) and hints():find('// main.2: available <= 300', 1, true)
   end)
 
+  check('the order of the steps is not told twice', not hints():find('overwrote', 1, true), hints())
+
   vim.api.nvim_win_set_cursor(0, { read, 4 })
   vim.ui.select = function(items, options, on_choice)
     for _, item in ipairs(items) do

@@ -86,6 +86,9 @@ pub struct ToldInvariant {
     pub after: Option<usize>,
     /// The line up to which it has to hold.
     pub until: usize,
+    /// `true` if it is about values; `false` if it is about the order of steps, or that none came.
+    #[serde(skip)]
+    pub is_of_values: bool,
 }
 
 /// Bound on the actions of a line that are told one by one.
@@ -162,6 +165,7 @@ impl ToldInvariants {
                 line: line.place.line,
                 thread: line.thread.clone(),
                 text: held.text.clone(),
+                is_of_values: held.is_of_values,
             })
         });
         marks.filter(|mark| mark.line > 0).collect()
@@ -393,6 +397,7 @@ fn held(explanation: &PathExplanation, run: &Run, lines: &[ToldLine]) -> Vec<Tol
             threads: threads(explanation, run, reach),
             after,
             until,
+            is_of_values: matches!(reach.fact, Fact::Value(_)),
         };
         if !told.contains(&held) {
             told.push(held);
