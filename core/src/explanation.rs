@@ -258,8 +258,13 @@ pub struct InvariantMark {
     /// The invariant in source names.
     pub text: String,
     /// `true` if it is about values; `false` if it is about the order of steps, or that none came.
-    #[serde(default)]
+    #[serde(default = "is_by_default")]
     pub is_of_values: bool,
+}
+
+/// What was kept before the two were told apart is shown as it was.
+fn is_by_default() -> bool {
+    true
 }
 
 /// Results of re-executing the failing order and the passing one.
