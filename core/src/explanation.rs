@@ -262,7 +262,7 @@ pub struct InvariantMark {
     pub is_of_values: bool,
 }
 
-/// What was kept before the two were told apart is shown as it was.
+/// Returns `true`: an invariant that was kept before the two were told apart is shown as it was.
 fn is_by_default() -> bool {
     true
 }
