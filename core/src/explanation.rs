@@ -43,6 +43,14 @@ impl BugKind {
         }
     }
 
+    /// Returns whether steps that belong together were interrupted.
+    pub fn is_interruption(self) -> bool {
+        matches!(
+            self,
+            Self::AtomicityViolation | Self::MultiVariableAtomicityViolation
+        )
+    }
+
     /// Name of the class, as in JSON; the pages under `docs/bugs` have these names.
     pub fn word(self) -> &'static str {
         match self {

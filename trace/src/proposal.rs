@@ -362,6 +362,7 @@ impl Occurrences {
                 let changes = true;
                 counts.add(EventClass { changes, ..class }, event.seq);
             }
+            counts.add_attempt(class, event.seq);
         }
         counts
     }
@@ -374,6 +375,16 @@ impl Occurrences {
             if times.last() != Some(&seq) {
                 times.push(seq);
             }
+        }
+    }
+
+    /// Counts an attempt that succeeded among those of its place that may fail: which one fails is for the schedule to say.
+    fn add_attempt(&mut self, class: EventClass, seq: u64) {
+        let kind = EventKind::TryLockFailed;
+        let succeeds = EventKind::ATTEMPTS.contains(&class.kind) && class.kind != kind;
+        if succeeds && class.site != ANYWHERE {
+            let times = self.times.entry(EventClass { kind, ..class }).or_default();
+            times.push(seq);
         }
     }
 

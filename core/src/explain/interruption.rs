@@ -3,7 +3,7 @@
 
 use super::turned::{Blamed, blamed, half};
 use crate::{
-    explanation::{BugKind, Explanation, Role, Step},
+    explanation::{Explanation, Role, Step},
     facts::{kin, own_part},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -91,10 +91,7 @@ impl<'r> SeenVariables<'r> {
 impl<'a> Interruption<'a> {
     /// The one that an explanation blames. None where the steps of two threads overlap in another way.
     pub fn of(explanation: &'a Explanation) -> Option<Interruption<'a>> {
-        let is_region = matches!(
-            explanation.kind,
-            BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
-        );
+        let is_region = explanation.kind.is_interruption();
         let blamed = blamed(explanation);
         let first = blamed
             .iter()

@@ -109,16 +109,21 @@ pub(super) fn blamed(explanation: &Explanation) -> Vec<Blamed<'_>> {
     rows
 }
 
-/// The first and last of the accesses that belong together, and the interfering ones.
+/// The first and last of the accesses that belong together, and the interfering ones. An attempt to lock in vain comes
+/// between the acquisition and the release by the thread that holds the lock.
 pub(super) fn region(
     explanation: &Explanation,
     blamed: &[Blamed<'_>],
     run: &Run,
 ) -> Option<(EventId, Vec<EventId>, EventId)> {
-    let is_region = matches!(
-        explanation.kind,
-        BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
-    );
+    if let [held, attempt, released] = blamed
+        && run.events.kind(attempt.row) == EventKind::TryLockFailed
+        && attempt.role == Role::Cause
+        && thread(run, held.row) == thread(run, released.row)
+    {
+        return Some((held.row, vec![attempt.row], released.row));
+    }
+    let is_region = explanation.kind.is_interruption();
     let of = |role| blamed.iter().filter(move |one| one.role == role);
     let first = of(Role::Cause).next().filter(|_| is_region)?.row;
     let last = of(Role::Cause).next_back()?.row;

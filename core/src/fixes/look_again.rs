@@ -8,17 +8,14 @@ use super::{
     text::{EditRefusal, waits},
     wake_all,
 };
-use crate::explanation::{BugKind, Role, Step};
+use crate::explanation::{Role, Step};
 use std::collections::BTreeSet;
 use unsnarl_trace::{EventId, EventKind};
 
 /// Replaces `if` by `while`, where one of the interrupted accesses lies before a wait and the other after it;
 /// `None` when there is no wait between them.
 pub(super) fn look_again(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
-    if !matches!(
-        case.explanation.kind,
-        BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
-    ) {
+    if !case.explanation.kind.is_interruption() {
         return None;
     }
     let causes = case

@@ -67,7 +67,7 @@ use text::{
     declared::DeclaredMutexes,
     source::ParsedSource,
 };
-use unsnarl_trace::{EventId, OrderMode, Outcome, Run, SiteRow, meta::is_system};
+use unsnarl_trace::{EventId, EventKind, OrderMode, Outcome, Run, SiteRow, meta::is_system};
 
 /// Fixes found for one explanation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -192,6 +192,12 @@ fn proposed(case: &FixInput<'_>) -> (Vec<Result<Fix, EditRefusal>>, bool) {
             (fixes, true)
         }
         BugKind::Sequential => (Vec::new(), false),
+        _ if let Some(at) = case.turned_away() => {
+            let says = format!(
+                "what is to be done without the lock on line {at} is for the program to say"
+            );
+            (vec![Err(says)], false)
+        }
         _ => {
             let instead = look_again::look_again(case).or_else(|| publish::change_last(case));
             if let Some(fix) = instead {
@@ -342,6 +348,21 @@ impl<'a> FixInput<'a> {
             Some(_) => Err(LATE.to_owned()),
         };
         self.runs.iter().map(looked_at)
+    }
+
+    /// The line of an attempt to lock in vain that is blamed, if one is.
+    fn turned_away(&self) -> Option<u32> {
+        let causes = self.explanation.sites.iter();
+        let mut causes = causes.filter(|mark| mark.role == Role::Cause);
+        let in_vain = causes.find(|mark| {
+            let step = mark.step.and_then(|at| at.checked_sub(1));
+            let step = step.and_then(|at| self.explanation.steps.get(at as usize));
+            step.is_some_and(|step| {
+                self.run.events.kind(EventId(step.event)) == EventKind::TryLockFailed
+            })
+        });
+        let is_order = self.explanation.kind == BugKind::OrderViolation;
+        in_vain.filter(|_| is_order).map(|mark| mark.place.line)
     }
 
     /// Returns whether a thread that holds the fix's lock may take it again, by the type that it is declared with.

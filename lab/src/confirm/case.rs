@@ -66,6 +66,9 @@ impl Case<'_, '_> {
 
     /// Notes whether the lines that should be one step help as one step.
     pub fn region(&mut self, seen: &Directed) {
+        if !self.explanation.kind.is_interruption() {
+            return;
+        }
         let passes = |turn| seen.passing.contains(&turn);
         let fails = |turn| seen.fails.iter().find(|failed| failed.turn == turn);
         let piece = piece(self.explanation);

@@ -275,10 +275,7 @@ impl<'c> StorySearch<'c> {
             return Ok(());
         };
         // What two threads change together may take more than that both were let in. An order is what its guard leads to.
-        let is_interrupted = matches!(
-            told.kind,
-            BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
-        );
+        let is_interrupted = told.kind.is_interruption();
         let mut cause: Option<(TriedStory, Explanation, Against)> = None;
         for guard in guards {
             let trial = self.experiment(&guard, Some(&leads_to))?;

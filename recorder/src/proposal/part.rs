@@ -18,7 +18,7 @@ pub(super) fn bytes(proposal: &Proposal, names: &ThreadNames, sites: &ModuleSite
     for event in &proposal.events {
         let ids = known.of(event);
         entries.push(EntryRow {
-            kinds: kinds(event.kind),
+            kinds: kinds(event.kind, !ids.is_empty()),
             name: names.index(&event.thread),
             wanted: wanted.len() as u32,
             wanted_len: ids.len() as u32,
@@ -65,11 +65,15 @@ fn link(entries: &mut [EntryRow], names: usize) -> Vec<u32> {
     first
 }
 
-/// The records that may be an event of this kind, as bits.
-fn kinds(kind: EventKind) -> [u64; 2] {
-    let bits = kind
-        .records()
-        .fold(0u128, |bits, record| bits | 1 << record as u8);
+/// The records that may be an event of this kind, as bits. An attempt that failed, at a place of its own, may succeed in
+/// another order.
+fn kinds(kind: EventKind, has_place: bool) -> [u64; 2] {
+    let outcomes: &[EventKind] = match kind {
+        EventKind::TryLockFailed if has_place => &EventKind::ATTEMPTS,
+        _ => &[kind],
+    };
+    let records = outcomes.iter().flat_map(|kind| kind.records());
+    let bits = records.fold(0u128, |bits, record| bits | 1 << record as u8);
     [bits as u64, (bits >> 64) as u64]
 }
 

@@ -221,6 +221,14 @@ impl EventKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
+    /// Events that an attempt to get a lock or a unit may be, by schedule: it fails, or it succeeds.
+    pub const ATTEMPTS: [EventKind; 4] = [
+        Self::TryLockFailed,
+        Self::Lock,
+        Self::SharedLock,
+        Self::SemWait,
+    ];
+
     /// The records that become events of this kind.
     pub fn records(self) -> impl Iterator<Item = RecordKind> {
         let all = RecordKind::ALL.iter().copied();

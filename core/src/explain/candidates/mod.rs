@@ -27,7 +27,7 @@ use hidden::hidden;
 use interrupted::{interrupted, pairs_of};
 use missing::{is_half, missing, seldom, uncounted, unset_sibling, wherever_read};
 use no_memory::no_memory;
-use refused::{half_way, refused};
+use refused::{half_way, refused, turned_away};
 use reordered::reordered;
 pub(super) use spurious::spurious as spurious_wakeup;
 use unsnarl_trace::{EventId, ThreadId};
@@ -141,7 +141,11 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     found.extend(hidden(view, budget));
     found.extend(announced(view, budget));
     found.extend(refused(view));
-    found.extend(half_way(view));
+    let half_way = half_way(view);
+    if half_way.is_empty() {
+        found.extend(turned_away(view));
+    }
+    found.extend(half_way);
     found.extend(unset_sibling(view));
     found.extend(uncounted(view));
     found.extend(wherever_read(view));

@@ -2,16 +2,20 @@
 
 use super::{Candidate, Story, UNRELATED, candidate, distance};
 use crate::explain::{
-    refused::{attempts, changed_before},
+    refused::{attempts, changed_before, holder},
     view::View,
 };
-use unsnarl_trace::EventKind;
+use std::collections::BTreeSet;
+use unsnarl_trace::{EventId, EventKind};
 
 /// Cost of it, since a story that flowed into the failure is better.
 const BEHIND_DATA: u32 = 6;
 
 /// Cost of work that was left half done, since its omitted part flowed into the failure, too.
 const HALF_WAY: u32 = 1;
+
+/// Cost of an attempt in vain that no passing run has: nothing shows that it flowed into the failure.
+const TURNED_AWAY: u32 = 2;
 
 /// The last of the failed attempts to lock with which the failing thread ended, if there were several.
 pub(super) fn refused(view: &View) -> Vec<Candidate> {
@@ -29,18 +33,8 @@ pub(super) fn refused(view: &View) -> Vec<Candidate> {
 /// Changes of a thread that flowed into the failure, before it tried a lock in vain and gave up, at a place
 /// where no passing run has tried in vain.
 pub(super) fn half_way(view: &View) -> Vec<Candidate> {
-    let rows = view.run.events.iter();
-    let tries = rows.filter(|(_, event)| event.kind == EventKind::TryLockFailed);
-    let is_new = |place: &(String, u32)| {
-        let mut passing = view.corpus.passing();
-        passing.all(|run| !run.refusals.contains(place))
-    };
     let mut found = Vec::new();
-    for (attempt, _) in tries {
-        let at = view.place(attempt);
-        if view.corpus.counts().passing() == 0 || !is_new(&(at.file, at.line)) {
-            continue;
-        }
+    for attempt in new_attempts(view) {
         let changed = changed_before(view, attempt).into_iter();
         let nearest = changed.min_by_key(|&row| distance(view, &[row]));
         if let Some(write) = nearest.filter(|&row| distance(view, &[row]) < UNRELATED) {
@@ -51,4 +45,43 @@ pub(super) fn half_way(view: &View) -> Vec<Candidate> {
         }
     }
     found
+}
+
+/// Attempts in vain of threads that did not wait for the lock but went on, perhaps without what they were to do.
+pub(super) fn turned_away(view: &View) -> Vec<Candidate> {
+    const FEW: usize = 3;
+    let mut places = BTreeSet::new();
+    let tries = new_attempts(view).into_iter();
+    let held = tries.filter_map(|attempt| {
+        let section = holder(view, attempt).filter(|section| section.released.is_some())?;
+        Some((section.acquired, attempt))
+    });
+    let first = held.filter(|&(held, attempt)| {
+        let site = |row: EventId| view.event(row).site;
+        places.insert((site(held), site(attempt)))
+    });
+    let story = first.map(|(held, attempt)| {
+        let story = Story::Refused { held, attempt };
+        let mut one = candidate(view, story, &[attempt], 0, true);
+        (one.cost, one.relevant) = (TURNED_AWAY, true);
+        one
+    });
+    story.take(FEW).collect()
+}
+
+/// The attempts to lock in vain at places where no passing run has tried in vain; none without passing runs.
+fn new_attempts(view: &View) -> Vec<EventId> {
+    let is_new = |attempt: &EventId| {
+        let at = view.place(*attempt);
+        let place = (at.file, at.line);
+        let mut passing = view.corpus.passing();
+        passing.all(|run| !run.refusals.contains(&place))
+    };
+    let rows = view.run.events.iter();
+    let tries = rows.filter(|(_, event)| event.kind == EventKind::TryLockFailed);
+    let tries = tries.map(|(row, _)| row);
+    match view.corpus.counts().passing() {
+        0 => Vec::new(),
+        _ => tries.filter(is_new).collect(),
+    }
 }

@@ -78,9 +78,9 @@ pub fn join_before(
     }
     let mut creating = calls(function)
         .filter(|call| CREATES.contains(&callee(source, *call)) && lines(*call).contains(&created));
-    let call = creating
-        .next()
-        .ok_or_else(|| format!("no thread is seen to be created on line {created}"))?;
+    let call = creating.next().ok_or_else(|| {
+        format!("line {created} creates the thread by no call that is known here")
+    })?;
     let handle = argument(source, call, 0).and_then(|handle| handle.strip_prefix('&'));
     let handle = handle
         .ok_or_else(|| format!("the handle of the thread on line {created} has no name"))?
