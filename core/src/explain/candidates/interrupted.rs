@@ -158,7 +158,7 @@ fn classify(view: &View, triple: Triple, key: TripleKey) -> Story {
     let updates = first.reads() && (second.writes() || is_updated(view, triple.second));
     // An access that comes first in every schedule, such as the variable's initialization, is no part of the
     // failure.
-    if !first.reads() && view.is_first(triple.first, triple.remote) {
+    if first.writes() && view.is_first(triple.first, triple.remote) {
         return Story::Order {
             early: triple.remote,
             late: triple.second,
