@@ -129,7 +129,8 @@ impl Meeting {
     }
 
     /// Does a thread come to what is told between the two accesses, on a variable that it looked at before, in one visit of
-    /// these lines? It went on by what it saw: what it does then is part of the same operation.
+    /// these lines? It went on by what it saw: what it does then is part of the same operation. What comes in between after
+    /// both threads have come to what is told has let nobody in.
     fn is_around(&self, view: &View, triple: &Triple) -> bool {
         let Triple {
             first,
@@ -143,6 +144,7 @@ impl Meeting {
             && view.event(remote).kind.writes()
             && self.entered.get(&view.thread(first)).is_some_and(is_within)
             && self.entered.contains_key(&view.thread(remote))
+            && self.entered.values().any(|entered| remote < *entered)
             && !is_met(first)
             && !view.comes_again(first, second)
     }
@@ -301,6 +303,15 @@ mod tests {
             told(both_in),
             ["another thread's update of `held` was lost"]
         );
+    }
+
+    #[test]
+    fn what_comes_after_both_have_met_let_nobody_in() {
+        let let_in = "main.1 R held =0 @4 lock\nmain.2 R held =0 @4 lock\n\
+            main.1 R n =0 @10 work\nmain.2 R n =0 @10 work\n\
+            main.1 W n =1 @11 work\nmain.2 W n =1 @11 work\n\
+            main.2 W held =0 @7 unlock\nmain.1 W held =0 @7 unlock\n";
+        assert_eq!(told(let_in), Vec::<String>::new());
     }
 
     /// `main.1` reads back what it has set on the same line, as for `a = b = NULL`.
