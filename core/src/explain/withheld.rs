@@ -46,8 +46,8 @@ impl WithheldSignal {
         let mut others = after.filter(|row| view.thread(*row) != view.thread(wait));
         others.find_map(|look| {
             let known: Vec<&SentSignal> = sent.iter().filter(|one| one.is_as(view, look)).collect();
-            let value = view.event(look).value;
-            let is_other = |one: &&SentSignal| view.event(one.look).value != value;
+            let value = view.read_value(look);
+            let is_other = |one: &&SentSignal| view.read_value(one.look) != value;
             let mut before = known.iter().filter(|one| one.signal < look);
             let before = before.next().filter(|_| known.iter().all(is_other))?;
             (!goes_on_to(view, look, condition)).then_some(())?;
@@ -153,26 +153,26 @@ fn is_signal(kind: EventKind) -> bool {
 }
 
 /// The last look of a signal's thread at what others write, before it, on a line that stands before the call by which it came
-/// to the signal.
+/// to the signal. Where no line asks, an atomic update tells what was there before: `old = count.fetch_add(1)`.
 fn look_before(view: &View, signal: EventId) -> Option<EventId> {
     /// Accesses of the thread before its signal that are looked at.
     const NEAR: usize = 40;
     let calls = callers::call_sites(&view.run, signal);
     let calls: BTreeSet<SiteId> = calls.into_iter().collect();
     let accesses = view.orders.accesses();
-    let mut own = view.own_before(signal).take(NEAR);
-    own.find(|row| {
+    let leads = |row: &EventId| {
         let (event, place) = (view.event(*row), view.place(*row));
         let leads = |call: &SiteId| {
             let call = view.run.meta.site(*call);
             (&call.file, &call.function) == (&place.file, &place.function)
                 && place.line <= call.line
         };
-        event.kind.reads()
-            && asks(&place)
-            && accesses.is_shared(event.location)
-            && calls.iter().any(leads)
-    })
+        event.kind.reads() && accesses.is_shared(event.location) && calls.iter().any(leads)
+    };
+    let own = view.own_before(signal).take(NEAR).filter(leads);
+    let looks: Vec<EventId> = own.collect();
+    let find = |is_it: &dyn Fn(&EventId) -> bool| looks.iter().copied().find(is_it);
+    find(&|row| asks(&view.place(*row))).or(find(&|row| view.event(*row).kind == EventKind::Rmw))
 }
 
 /// Returns whether a thread signals a condition after a look, or waits for one itself, before it comes there again.

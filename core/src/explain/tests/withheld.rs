@@ -68,6 +68,33 @@ fn a_signal_for_the_first_unit_only() {
     );
 }
 
+/// The old value of an atomic update is kept, and asked for on another line.
+#[test]
+fn a_signal_by_the_value_that_an_update_found() {
+    let updates = SEMAPHORE
+        .replace(
+            "main R units =0 @21 give \"if (units == 0)\"\n    main signal",
+            "main rmw units 0->1 @21 give \"old = units++;\"\n    main signal",
+        )
+        .replace("\n    main W units =1 @23 give", "")
+        .replace(
+            "main R units =1 @21 give \"if (units == 0)\"\n    main W units =2 @23 give",
+            "main rmw units 1->2 @21 give \"old = units++;\"",
+        );
+    assert_ne!(updates, SEMAPHORE);
+    let told = told(&updates);
+    assert_eq!(
+        told.headline,
+        "take (main.1) waits for a signal that main did not send"
+    );
+    assert!(
+        told.detail
+            .starts_with("main read `units` = 1 at test.c:21"),
+        "{}",
+        told.detail
+    );
+}
+
 /// The wait comes first, the look during it; without it the look comes before the wait, or after the change.
 #[test]
 fn the_look_comes_during_the_wait_and_before_the_change() {
