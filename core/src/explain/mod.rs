@@ -18,6 +18,7 @@ mod found;
 mod guards;
 mod handovers;
 mod implied;
+mod in_vain;
 mod instances;
 mod interruption;
 mod intervention;

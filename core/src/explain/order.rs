@@ -3,6 +3,7 @@
 use super::{
     announced::{Needs, announcement, announcement_of},
     draft::Draft,
+    in_vain::woken_in_vain,
     late_entry::{late_entry, not_counted},
     look::tell_look,
     lost_wakeup,
@@ -50,8 +51,10 @@ pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation
             && check >= early
             && [check, write].map(location) == [early, late].map(location)
     };
-    if let Some(unwoken) = lost_wakeup::forgotten(view, is_check) {
-        return unwoken;
+    if let Some(told) =
+        lost_wakeup::forgotten(view, is_check).or_else(|| woken_in_vain(view, early, late))
+    {
+        return told;
     }
     plain(view, early, late)
 }

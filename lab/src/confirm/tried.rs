@@ -75,7 +75,7 @@ pub(super) struct TriedStory {
     decides: bool,
     /// All continuations failed before it began: it comes of what decided that.
     pub is_too_late: bool,
-    /// All that it blames is done with one lock held: each order of that is one that the program allows.
+    /// An order of which all is done with one lock held: each order of that is one that the program allows.
     is_under_one_lock: bool,
     /// The locations that it blames accesses of.
     locations: BTreeSet<String>,
@@ -108,7 +108,7 @@ impl TriedStory {
         TriedStory {
             is_usual: claims.any(|one| one.claim.is_blamed() && one.holds_in * 2 > one.of),
             locations: blamed_locations(explanation),
-            is_under_one_lock: is_under_one_lock(explanation, run),
+            is_under_one_lock: explanation.kind.is_order() && is_under_one_lock(explanation, run),
             calls: calls_around(explanation, run),
             thread: run.events.get(complete).map(|event| event.thread),
             decides: steps.clone().any(|step| own(EventId(step.event))),
