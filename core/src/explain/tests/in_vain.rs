@@ -35,7 +35,7 @@ const BARRIER: &str = "
     main blocked join main.1 @50 main
     deadlocks";
 
-/// What is told of the last change before the last look.
+/// Returns the text about the last change before the last look.
 fn told(failing: &str) -> String {
     let corpus = corpus(&[], &[failing]);
     let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
