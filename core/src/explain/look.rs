@@ -123,3 +123,43 @@ pub(super) fn tell_look(draft: &mut Draft, view: &View, reader: EventId, writers
     );
     draft.set().remark_last(&looked);
 }
+
+/// A look by which a thread came to a write, where another thread has set the same variable since.
+pub(super) struct StaleLook {
+    look: EventId,
+    /// The first write by another thread since.
+    changed: EventId,
+}
+
+impl StaleLook {
+    /// The last look before a write, if it is one.
+    pub fn before(view: &View, write: EventId) -> Option<StaleLook> {
+        let (event, own) = (view.event(write), view.thread(write));
+        let is_look = |row: &EventId| {
+            let other = view.event(*row);
+            other.location == event.location && other.kind.reads() && asks(&view.place(*row))
+        };
+        let mut before = view.own_before(write).take(NEAR);
+        let look = before.find(is_look).filter(|_| event.kind.writes())?;
+        let since = view.orders.accesses().after(event.location, look);
+        let since = since.iter().copied().filter(|row| *row > look);
+        let mut between = since.take_while(|row| *row < write);
+        let changed =
+            between.find(|row| view.thread(*row) != own && view.event(*row).kind.writes())?;
+        Some(StaleLook { look, changed })
+    }
+
+    /// Adds its steps, and says behind a remark: `main.1 had looked at it on line 20, read NULL, and set it all the same.`
+    pub fn tell(&self, draft: &mut Draft, view: &View, write: EventId) {
+        draft.step(self.look, "");
+        draft.step(self.changed, "");
+        let value = view.read_value(self.look).filter(ToldValue::is_known);
+        let looked = format!(
+            "{} had looked at it on {}, read {}, and set it all the same.",
+            view.name(self.look),
+            line(&view.place(self.look), &view.place(write)),
+            value.map_or("another value".to_owned(), |value| value.to_string())
+        );
+        draft.set().remark_last(&looked);
+    }
+}

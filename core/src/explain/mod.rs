@@ -72,7 +72,7 @@ pub use parts::{SplitStory, parts};
 pub use proposers::{Failing, Material, ORDERS, Proposals, Proposer, Proposers};
 use proposers::{name_orders, write};
 pub use spans::{calls_around, spans_visits};
-pub use spurious::is_spurious_wakeup;
+pub use spurious::{comes_of_wakeup, is_spurious_wakeup};
 pub(crate) use statistic::in_words as ochiai_in_words;
 pub use statistic::{by_statistic, counted, in_order_of_statistic};
 use std::collections::{BTreeMap, BTreeSet};

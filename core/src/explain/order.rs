@@ -5,7 +5,7 @@ use super::{
     draft::Draft,
     in_vain::woken_in_vain,
     late_entry::{late_entry, not_counted},
-    look::tell_look,
+    look::{StaleLook, tell_look},
     lost_wakeup,
     missing::absent,
     too_early::{is_unset, too_early},
@@ -62,11 +62,15 @@ pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation
 /// Explains the order of the two accesses, whatever led there.
 pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     let name = view.variable_of(&[late, early]);
-    let mut draft = Draft::new(
-        view,
-        BugKind::OrderViolation,
-        headline(view, early, late, &name),
-    );
+    let stale = StaleLook::before(view, late);
+    let headline = match stale {
+        Some(_) => format!(
+            "`{name}` was set twice: {} had looked at it before the first time",
+            view.words(late)
+        ),
+        None => headline(view, early, late, &name),
+    };
+    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
     draft.detail(detail(view, early, late, &name));
     ran_before(&mut draft, view, &view.operation(late), early);
     let after = Claim::After {
@@ -84,6 +88,9 @@ pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     draft.set().remark = unordered(view, early, late, has_both_orders);
     if view.event(late).kind.writes() && view.orders.common_lock(early, late).is_none() {
         tell_look(&mut draft, view, early, &[view.thread(late)]);
+    }
+    if let Some(stale) = stale {
+        stale.tell(&mut draft, view, late);
     }
     if view.event(late).kind.reads() {
         tell_unread(&mut draft, view, late);

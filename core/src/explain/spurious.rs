@@ -1,11 +1,11 @@
 //! Waits on condition variables that end spuriously.
 
-use super::{draft::Draft, handovers::signals, view::View};
+use super::{draft::Draft, handovers::signals, turned::blamed, view::View};
 use crate::{
     claims::line,
     explanation::{BugKind, Explanation, Role},
 };
-use unsnarl_trace::{Event, EventId, EventKind, Value};
+use unsnarl_trace::{Event, EventId, EventKind, Run, Value};
 
 /// The value of a wakeup by neither a signal nor a timeout: see `docs/run-file.md`.
 const SPURIOUS: Value = Value::Bits(2);
@@ -14,6 +14,34 @@ const SPURIOUS: Value = Value::Bits(2);
 #[must_use]
 pub fn is_spurious_wakeup(event: &Event) -> bool {
     event.kind == EventKind::Wake && event.value == Some(SPURIOUS)
+}
+
+/// Returns whether all that `other` blames of the thread whose wait `told` says to have ended spuriously comes after that,
+/// before it obtains anything else: it should not have got there. Linear in the run.
+#[must_use]
+pub fn comes_of_wakeup(other: &Explanation, told: &Explanation, run: &Run) -> bool {
+    let wakes = told.steps.iter().map(|step| EventId(step.event));
+    let mut wakes = wakes.filter(|row| {
+        let event = run.events.get(*row);
+        event.is_some_and(|event| is_spurious_wakeup(&event))
+    });
+    let Some(wake) = wakes.next().filter(|_| told.run == other.run) else {
+        return false;
+    };
+    let thread = run.events.event(wake).thread;
+    let rows = blamed(other).into_iter().map(|one| one.row);
+    let own = rows.filter(|row| {
+        run.events
+            .get(*row)
+            .is_some_and(|event| event.thread == thread)
+    });
+    let own: Vec<EventId> = own.collect();
+    let is_behind = |last: EventId| {
+        let between = (wake.0 + 1..last.0).map(|row| run.events.event(EventId(row)));
+        let mut own = between.filter(|event| event.thread == thread);
+        !own.any(|event| event.kind.role().obtains())
+    };
+    own.iter().all(|row| *row > wake) && own.last().is_some_and(|last| is_behind(*last))
 }
 
 /// Returns whether a wait ended spuriously at this row.
@@ -68,4 +96,50 @@ fn woke(view: &View, signal: EventId, wake: EventId, name: &str) -> String {
         view.words(signal),
         line(&view.place(signal), &view.place(wake))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{explain::order::plain, fixture::corpus};
+
+    /// `main` reads `part` after a wait that ended without a signal; `between` comes in between.
+    fn comes_of_it(between: &str) -> bool {
+        let text = format!(
+            "start main.1 load
+            main fork main.1 @40 main
+            main lock m @4 await
+            main R left =1 @5 await \"if (left > 0)\"
+            main wait zero @8 await
+            main unlock m @8 await
+            main lock m @8 await
+            main wake zero =2 @8 await
+            main unlock m @9 await
+            {between}
+            main R part =0 @16 main
+            main.1 W part =10 @20 load
+            main join main.1 @17 main
+            main R sum =0 @19 main \"assert(sum == 10);\"
+            main fails @19"
+        );
+        let corpus = corpus(&[], &[&text]);
+        let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+        let row = |kind: EventKind, line: u32| {
+            let mut rows = view.run.events.iter();
+            let found = rows.find(|(_, event)| {
+                event.kind == kind && view.run.meta.site(event.site).line == line
+            });
+            found.unwrap().0
+        };
+        let told = unchecked(&view, row(EventKind::Read, 5), row(EventKind::Wake, 8));
+        let other = plain(&view, row(EventKind::Read, 16), row(EventKind::Write, 20));
+        assert!(!comes_of_wakeup(&told, &other, &view.run));
+        comes_of_wakeup(&other, &told, &view.run)
+    }
+
+    #[test]
+    fn what_is_read_right_after_the_wait_comes_of_it() {
+        assert!(comes_of_it(""));
+        assert!(!comes_of_it("main join main.1 @15 main"));
+    }
 }

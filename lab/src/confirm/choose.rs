@@ -11,7 +11,10 @@ use std::time::Duration;
 use unsnarl_core::{
     Budget, BugKind, Certainty, Explanation,
     diagnosis::{Evidence, ExperimentProgress, Shows, TriedProposal},
-    explain::{Intervention, ORDERS, Proposals, Proposer, Proposers, SplitStory, guarding, parts},
+    explain::{
+        Intervention, ORDERS, Proposals, Proposer, Proposers, SplitStory, comes_of_wakeup,
+        guarding, parts,
+    },
     explanation::Step,
 };
 use unsnarl_trace::{EventId, EventKind, Run};
@@ -444,8 +447,9 @@ impl<'c> StorySearch<'c> {
             let other = Explanation { evidence, ..other };
             // What the runs speak for, but cannot be tried, gives way only to what is enough by itself.
             let is_open = self.best.is_some() || told.certainty != Certainty::Likely;
-            // Half of what cannot be tried is no other story.
-            let is_half = self.best.is_none() && is_half_of(&other, told);
+            // Half of what cannot be tried is no other story, and neither is what comes of it.
+            let is_less = is_half_of(&other, told) || comes_of_wakeup(&other, told, run);
+            let is_half = self.best.is_none() && is_less;
             let is_better = |it: &TriedStory| {
                 let is_enough = is_open || it.experiment.evidence.suffices();
                 // Counting finds what is beside the cause as well.

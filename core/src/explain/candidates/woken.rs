@@ -31,7 +31,7 @@ impl Woken {
         spurious.chain(woken_in_vain(view)).collect()
     }
 
-    /// Returns whether a story is about a read of the thread after the wait, before it releases the lock.
+    /// Returns whether a story is about a read of the thread after the wait, before it obtains anything else.
     /// Data that are missing there, or come later, are no cause: the thread should not have got there.
     pub fn explains(&self, view: &View, other: &Candidate) -> bool {
         let (Story::Missing { reader, .. } | Story::Order { early: reader, .. }) = other.story
@@ -43,7 +43,7 @@ impl Woken {
         let mut since = since.take_while(|row| **row > self.wake);
         let is_behind =
             reader > self.wake && view.thread(reader) == thread && view.event(reader).kind.reads();
-        is_behind && !since.any(|row| view.event(*row).kind == EventKind::Unlock)
+        is_behind && !since.any(|row| view.event(*row).kind.role().obtains())
     }
 }
 
