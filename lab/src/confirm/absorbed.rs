@@ -1,8 +1,9 @@
-//! Explanations whose runs all have what another one blames: they tell another part of the same cause.
+//! Explanations whose runs all have what another one blames, or that blame the same: they tell another part of the same cause.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 use unsnarl_core::{
-    Certainty, Explanation, corpus::failure_place, diagnosis::Evidence, explain::bears_out,
+    Certainty, Explanation, Role, corpus::failure_place, diagnosis::Evidence, explain::bears_out,
+    facts::family,
 };
 use unsnarl_trace::{Outcome, Run};
 
@@ -10,15 +11,17 @@ use unsnarl_trace::{Outcome, Run};
 const CHANCE: f64 = 0.001;
 
 /// Tells explanations of fewer runs no more where one of more runs covers them: nothing fails without it, and their runs
-/// all have it, which so many runs seldom have where it has nothing to do with the failure. Linear in the runs for each
-/// explanation.
+/// all have it, which so many runs seldom have where it has nothing to do with the failure; or where they differ from it only
+/// in where the same causes are met. Linear in the runs for each explanation.
 pub(super) fn absorbed(
     explanations: Vec<Explanation>,
     runs: &[(String, Arc<Run>)],
 ) -> Vec<Explanation> {
     let mut kept: Vec<Explanation> = Vec::new();
     for one in explanations {
-        match kept.iter_mut().find(|known| covers(known, &one, runs)) {
+        let is_it =
+            |known: &&mut Explanation| have_one_cause(known, &one) || covers(known, &one, runs);
+        match kept.iter_mut().find(is_it) {
             Some(known) => take(known, one, runs),
             None => kept.push(one),
         }
@@ -39,6 +42,27 @@ fn covers(known: &Explanation, other: &Explanation, runs: &[(String, Arc<Run>)])
         && chance(runs, has, other.runs.len()) < CHANCE
 }
 
+/// Returns whether two explanations that are at least likely have their causes on the same lines, and blame the same variables or elements of
+/// the same arrays.
+fn have_one_cause(a: &Explanation, b: &Explanation) -> bool {
+    let causes = |of: &Explanation| -> BTreeSet<(String, u32)> {
+        let marks = of.sites.iter().filter(|mark| mark.role == Role::Cause);
+        marks
+            .map(|mark| (mark.place.file.clone(), mark.place.line))
+            .collect()
+    };
+    let families = |of: &Explanation| -> BTreeSet<String> {
+        let blamed = of.blamed();
+        blamed.map(|mark| family(&mark.location)).collect()
+    };
+    let are_likely = [a, b]
+        .iter()
+        .all(|one| one.certainty != Certainty::Possible);
+    are_likely
+        && (a.kind, causes(a), families(a)) == (b.kind, causes(b), families(b))
+        && a.kind.is_order()
+}
+
 /// The chance that so many runs have something, if it is as frequent in them as in those that pass.
 fn chance(runs: &[(String, Arc<Run>)], has: impl Fn(&Run) -> bool, of: usize) -> f64 {
     let passed = runs
@@ -55,6 +79,7 @@ fn chance(runs: &[(String, Arc<Run>)], has: impl Fn(&Run) -> bool, of: usize) ->
 
 /// Takes over the runs of another explanation.
 fn take(known: &mut Explanation, other: Explanation, runs: &[(String, Arc<Run>)]) {
+    known.runs_without.retain(|name| !other.runs.contains(name));
     known.runs.extend(other.runs);
     known.runs.sort();
     known.runs.dedup();

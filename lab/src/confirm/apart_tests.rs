@@ -4,7 +4,7 @@
 use super::{absorbed::absorbed, apart::told_apart};
 use std::sync::Arc;
 use unsnarl_core::{
-    Budget, Certainty, Corpora, Corpus, Explanation, RunSummary,
+    Budget, Certainty, Corpora, Corpus, Explanation, Role, RunSummary,
     diagnosis::{Evidence, FailingShare},
     explain::{Proposers, explain, set_apart},
 };
@@ -141,4 +141,25 @@ fn runs_that_all_have_what_is_blamed_are_taken_over() {
 #[test]
 fn few_runs_may_have_it_by_chance() {
     assert_eq!(left(1), [4, 1]);
+}
+
+/// The same causes on the same variable, met on another line in another run.
+#[test]
+fn one_cause_that_is_met_elsewhere_is_told_once() {
+    let runs = runs(&[[true, false]]);
+    let corpora = corpora(&runs);
+    let hits = told(corpora.iter().next().expect("a corpus"), "hits");
+    let moved = |role: Role| {
+        let mut other = hits.clone();
+        (other.id, other.runs) = ("other".to_owned(), vec!["failed-9".to_owned()]);
+        let mut marks = other.sites.iter_mut();
+        let mark = marks.find(|mark| mark.role == role).expect("a mark");
+        mark.place.line += 1;
+        other
+    };
+    let once = absorbed(vec![hits.clone(), moved(Role::Interference)], &runs);
+    assert_eq!(once.len(), 1);
+    assert_eq!(once[0].runs, ["failed-0", "failed-9"]);
+    let apart = absorbed(vec![hits.clone(), moved(Role::Cause)], &runs);
+    assert_eq!(apart.len(), 2);
 }
