@@ -122,9 +122,14 @@ fn is_update(view: &View, row: EventId) -> bool {
 
 /// Adds the two updates of a count, and says what came first.
 fn tell_count(draft: &mut Draft, view: &View, (last, counted): (EventId, EventId)) {
+    // A block without a name is not 0, but what is counted in it.
+    let name = view.variable_of(&[last, counted]);
+    let counter = match view.named(counted) {
+        Some(_) => format!("`{name}`"),
+        None => format!("The count in {name}"),
+    };
     let said = format!(
-        "`{}` was 0 already when {} set it{} at {}.",
-        view.variable_of(&[last, counted]),
+        "{counter} was 0 already when {} set it{} at {}.",
         view.name(counted),
         view.equals(counted).replacen(" =", " to", 1),
         view.at(counted)

@@ -160,7 +160,7 @@ pub fn offer(
     offered
 }
 
-/// Names the only file that a fix edits where the explanation blames no line of it.
+/// Names the only file that a fix edits where the explanation blames no line of it, unless that is done.
 fn name_file(fix: &mut Fix, explanation: &Explanation) {
     let mut files = fix.edits.iter().map(|edit| edit.file.as_str());
     let Some(file) = files.next() else {
@@ -171,8 +171,10 @@ fn name_file(fix: &mut Fix, explanation: &Explanation) {
         .iter()
         .filter(|mark| mark.role == Role::Cause);
     let mut blamed = causes.map(|mark| mark.place.file.as_str());
-    if files.all(|other| other == file) && blamed.all(|blamed| blamed != file) {
-        fix.title = format!("in {}: {}", basename(file), fix.title);
+    let place = format!("in {}: ", basename(file));
+    let is_elsewhere = files.all(|other| other == file) && blamed.all(|blamed| blamed != file);
+    if is_elsewhere && !fix.title.starts_with(&place) {
+        fix.title.insert_str(0, &place);
     }
 }
 
@@ -215,7 +217,8 @@ fn proposed(case: &FixInput<'_>) -> (Vec<Result<Fix, EditRefusal>>, bool) {
 
 /// The fix, if no recorded run contradicts it. A section that a failing run seems to have kept is in doubt.
 fn right(case: &FixInput<'_>, fix: Result<Fix, EditRefusal>) -> Result<Fix, EditRefusal> {
-    let fix = fix?;
+    let mut fix = fix?;
+    name_file(&mut fix, case.explanation);
     let fix = Fix {
         is_recursive: case.is_recursive(&fix),
         ..fix
