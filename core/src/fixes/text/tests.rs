@@ -34,17 +34,22 @@ fn edited(file: &str, text: &str, changes: &[super::change::Change]) -> String {
 }
 
 fn check_in(file: &str, style: LockStyle, object: &str, text: &str, expected: Expect) {
+    expected.assert_eq(&held(file, style, object, text));
+}
+
+/// The text with the lock held from one mark to the other, or the reason why not.
+fn held(file: &str, style: LockStyle, object: &str, text: &str) -> String {
     let (text, wanted) = marked(text);
     let source = ParsedSource::parse(file, &text).unwrap();
     let mutex = Mutex {
         object: object.to_owned(),
         style,
     };
-    expected.assert_eq(&match hold(&source, &mutex, &wanted) {
+    match hold(&source, &mutex, &wanted) {
         Ok(kept) if kept.changes.is_empty() => "held already\n".to_owned(),
         Ok(kept) => edited(file, &text, &kept.changes),
         Err(why) => format!("refused: {why}\n"),
-    });
+    }
 }
 
 fn check(text: &str, expected: Expect) {
@@ -637,6 +642,47 @@ int Table::size() const
             "#]],
         );
     }
+}
+
+/// Two classes have a function of one name, and only one of them takes the lock.
+#[test]
+fn a_function_is_looked_for_in_the_class_of_its_object() {
+    let text = |member: &str, own: &str| {
+        format!(
+            "class Waiter {{
+    {own}
+    int n = 0;
+}};
+class Variable {{
+    void stop()
+    {{
+        bool is_set = waiter_ != nullptr; /*>*/
+        waiter_->wake(); /*<*/
+    }}
+    void wake()
+    {{
+        std::lock_guard<std::mutex> hold(m);
+        waiter_->wake();
+    }}
+    {member} waiter_;
+}};
+"
+        )
+    };
+    let check = |member: &str, own: &str, taken: bool| {
+        let said = held("a.cpp", LockStyle::Guard, "m", &text(member, own));
+        assert_eq!(said.contains("refused"), !taken, "{said}");
+    };
+    check("std::unique_ptr<Waiter>", "void wake() { n++; }", true);
+    check("Waiter", "void wake() { n++; }", true);
+    check("Waiter", "virtual void wake() { n++; }", false);
+    check(
+        "Waiter",
+        "void wake() { std::lock_guard<std::mutex> hold(m); n++; }",
+        false,
+    );
+    check("Waiter", "void other() { n++; }", false);
+    check("Other", "void wake() { n++; }", false);
 }
 
 #[test]

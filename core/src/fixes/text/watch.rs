@@ -3,9 +3,9 @@
 
 use super::{
     EditRefusal,
-    declared::is_recursive,
+    declared::{declared_type, is_recursive},
     guard::every,
-    locks::{self, Mutex, callee, calls, last_name},
+    locks::{self, Mutex, callee, calls, last_name, last_name_of_type},
     source::{ParsedSource, children, descendants, lines, parameters},
     spin::spins,
 };
@@ -41,6 +41,8 @@ const FOR_OTHERS: [&str; 7] = [
 ];
 /// Calls that end the thread, or leave the function other than by its end.
 const LEAVING: [&str; 4] = ["pthread_exit", "thrd_exit", "longjmp", "siglongjmp"];
+/// Pointers whose functions are called with a dot; with an arrow, those of what they own.
+const OWNING: [&str; 2] = ["std::unique_ptr", "std::shared_ptr"];
 /// Macros in capitals that do not leave the function.
 const HARMLESS: [&str; 4] = ["EXPECT", "ASSERT", "UNUSED", "MIN"];
 
@@ -60,8 +62,8 @@ pub struct FileFunctions<'s> {
     is_recursive: bool,
     /// Functions of the file that lock an object whose name ends like the mutex's, with the line.
     locking: BTreeMap<&'s str, u32>,
-    /// The classes whose functions of this name the file defines.
-    classes: BTreeMap<&'s str, BTreeSet<&'s str>>,
+    /// The functions of each name that the file defines, by their classes.
+    classes: BTreeMap<&'s str, BTreeMap<&'s str, Node<'s>>>,
     /// Functions of the file that wait for another thread, with the line.
     waiting: BTreeMap<&'s str, u32>,
     /// Functions of the file that call what they were handed, with the line, where it is not known what that is.
@@ -109,13 +111,13 @@ impl<'s> FileFunctions<'s> {
         }
     }
 
-    fn function(&mut self, node: Node<'_>, mutex: &Mutex) {
+    fn function(&mut self, node: Node<'s>, mutex: &Mutex) {
         let (Some(name), Some(body)) = (name(self.source, node), node.child_by_field_name("body"))
         else {
             return;
         };
         let class = class_of(self.source, node).unwrap_or("");
-        self.classes.entry(name).or_default().insert(class);
+        self.classes.entry(name).or_default().insert(class, body);
         let wanted = last_name(&mutex.object);
         let is_there = |node: &Node<'_>| !self.source.is_left_out(*node);
         let called = calls(body).filter(is_there);
@@ -205,7 +207,8 @@ impl<'s> FileFunctions<'s> {
         if is_new && self.is_handed_in(call, name) {
             return self.handed_in(call, name);
         }
-        let is_new = is_new && !self.is_of_another_class(call, name);
+        let is_harmless = || self.is_of_another_class(call, name) || self.takes_none(call, name, 0);
+        let is_new = is_new && !is_harmless();
         if is_new
             && !self.is_recursive
             && let Some(at) = self.leads_to(name, &self.locking)
@@ -311,7 +314,7 @@ impl<'s> FileFunctions<'s> {
         let Some(class) = class_of(self.source, function) else {
             return false;
         };
-        let is_own = |classes: &BTreeSet<&str>| classes.iter().all(|other| *other == class);
+        let is_own = |of: &BTreeMap<&str, Node<'s>>| of.keys().all(|other| *other == class);
         let receiver = call
             .child_by_field_name("function")
             .filter(|called| called.kind() == "field_expression")
@@ -321,6 +324,58 @@ impl<'s> FileFunctions<'s> {
         receiver.is_some_and(|object| {
             let object = self.source.str(object);
             !declares(self.source, function, object) && self.classes.get(name).is_some_and(is_own)
+        })
+    }
+
+    /// Returns whether a call is on an object of a class that the file declares it to be of, directly or by a pointer that
+    /// owns it, and the function of that class neither locks the mutex nor waits, nor does what it calls.
+    fn takes_none(&self, call: Node<'_>, name: &str, depth: u32) -> bool {
+        /// Calls within calls that are followed.
+        const DEPTH: u32 = 8;
+        let Some(class) = self.class_of_receiver(call) else {
+            return false;
+        };
+        if class.starts_with("std::") {
+            return !waits_for_another(name);
+        }
+        let own = self.classes.get(name);
+        let Some(body) = own.and_then(|own| own.get(last_name_of_type(class))) else {
+            return false;
+        };
+        // Which function of this name a virtual one is, only the object tells.
+        let head = body.prev_sibling().and_then(|_| body.parent());
+        if head.is_some_and(|head| self.source.str(head).starts_with("virtual")) {
+            return false;
+        }
+        let locks = |node: &Node<'_>| {
+            locks::operation(self.source, *node).is_some()
+                || locks::guarded(self.source, *node).is_some()
+                || spins(self.source, *node)
+        };
+        let leads_on = |call: Node<'_>| {
+            let inner = callee(self.source, call);
+            let is_known = self.leads_to(inner, &self.locking).is_some()
+                || self.leads_to(inner, &self.waiting).is_some()
+                || waits_for_another(inner)
+                || self.is_handed_in(call, inner);
+            is_known && !self.takes_none(call, inner, depth + 1)
+        };
+        depth < DEPTH && !descendants(*body).iter().any(locks) && !calls(*body).any(leads_on)
+    }
+
+    /// The class of the object that a call is on, as the file declares it: `Waiter` of `std::unique_ptr<Waiter> waiter;`.
+    fn class_of_receiver(&self, call: Node<'_>) -> Option<&'s str> {
+        let called = call.child_by_field_name("function")?;
+        let object = called.child_by_field_name("argument")?;
+        let function = self.source.function(*lines(call).start())?;
+        let object = self.source.str(object);
+        let is_member =
+            called.kind() == "field_expression" && !declares(self.source, function, object);
+        let class = declared_type(self.source, object).filter(|_| is_member)?;
+        let owned = OWNING.iter().find_map(|owner| class.strip_prefix(owner));
+        Some(match owned {
+            Some(inner) => inner.trim_start_matches('<').trim_end_matches('>').trim(),
+            None => class.trim(),
         })
     }
 
