@@ -118,7 +118,7 @@ fn decisive_in_words(explanation: &Explanation) -> Option<String> {
     let line = |step: &DecisiveStep| format!("{} of {}", short(&step.place), step.thread);
     let rises = earlier.iter().map(|step| {
         format!(
-            "{} raises the share from {} to {}.",
+            "Before that, {} raises those that fail from {} to {}.",
             line(step),
             of(step.before),
             of(step.after)

@@ -217,7 +217,7 @@ fn one_before(
     });
     if let Some(node) = between.find(|node| sets_for(source, **node, what)) {
         return Err(format!(
-            "line {late} uses what line {} sets, behind line {created}",
+            "line {late} cannot be moved before line {created}: it uses what line {} sets",
             lines(*node).start()
         ));
     }
