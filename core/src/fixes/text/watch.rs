@@ -41,6 +41,10 @@ const FOR_OTHERS: [&str; 7] = [
 ];
 /// Calls that end the thread, or leave the function other than by its end.
 const LEAVING: [&str; 4] = ["pthread_exit", "thrd_exit", "longjmp", "siglongjmp"];
+/// The word before functions that other classes replace.
+const VIRTUAL: &str = "virtual";
+/// Namespace of what no file of a program defines.
+const LIBRARY: &str = "std::";
 /// Pointers whose functions are called with a dot; with an arrow, those of what they own.
 const OWNING: [&str; 2] = ["std::unique_ptr", "std::shared_ptr"];
 /// Macros in capitals that do not leave the function.
@@ -335,7 +339,7 @@ impl<'s> FileFunctions<'s> {
         let Some(class) = self.class_of_receiver(call) else {
             return false;
         };
-        if class.starts_with("std::") {
+        if class.starts_with(LIBRARY) {
             return !waits_for_another(name);
         }
         let own = self.classes.get(name);
@@ -344,7 +348,7 @@ impl<'s> FileFunctions<'s> {
         };
         // Which function of this name a virtual one is, only the object tells.
         let head = body.prev_sibling().and_then(|_| body.parent());
-        if head.is_some_and(|head| self.source.str(head).starts_with("virtual")) {
+        if head.is_some_and(|head| self.source.str(head).starts_with(VIRTUAL)) {
             return false;
         }
         let locks = |node: &Node<'_>| {
