@@ -4,6 +4,7 @@ use super::{
     announced::{Needs, stands_above},
     draft::Draft,
     handovers::handovers,
+    look::asked_on,
     order::Publication,
     pointee::used_block,
     view::View,
@@ -65,12 +66,13 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
 }
 
 /// The announcement by which the thread that frees went on, if the other thread makes it before it uses the block:
-/// a unit of a semaphore or an atomic write. Data that only happens to be read is none.
+/// a unit of a semaphore, an atomic write, or one that it asks for. Data that only happens to be read is none.
 pub(super) fn let_go(view: &View, free: EventId, used: EventId) -> Option<Publication> {
     let needs = Needs::written(view, free, used);
-    let announces = |row: EventId| {
-        let kind = view.event(row).kind;
-        kind == EventKind::SemPost || kind.is_atomic()
+    let announces = |given: &Publication| {
+        let kind = view.event(given.store).kind;
+        let is_asked_for = || kind.writes() && asked_on(view, given.load).is_some();
+        kind == EventKind::SemPost || kind.is_atomic() || is_asked_for()
     };
     let is_there = |row: &&EventId| needs.is_at(&view.place(**row));
     // A line may do several things before it uses the block: they belong to the use.
@@ -81,7 +83,7 @@ pub(super) fn let_go(view: &View, free: EventId, used: EventId) -> Option<Public
     };
     handovers(view, free).into_iter().find(|given| {
         view.thread(given.store) == view.thread(used)
-            && announces(given.store)
+            && announces(given)
             && stands_above(view, given.store, &needs).is_some()
             && !since(given.store).any(|row| is_there(&row))
     })

@@ -29,7 +29,7 @@ pub(super) fn asks_again(place: &Place) -> bool {
 
 /// The line on which something is asked for that a row belongs to: its own, or that of a wait whose predicate it is in, as
 /// `done.wait(lock, [&] { return left == 0; });`, whatever that calls.
-fn asked_on(view: &View, row: EventId) -> Option<Place> {
+pub(super) fn asked_on(view: &View, row: EventId) -> Option<Place> {
     let waits = |text: &str| {
         let (before, _) = text.split_once('[').unwrap_or_default();
         [".wait", "->wait"].iter().any(|call| before.contains(call))

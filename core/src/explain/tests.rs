@@ -554,11 +554,13 @@ fn a_signal_to_a_condition_in_a_freed_block() {
             error: `*r` was freed while serve (main.1) still used it
               ask (main) freed it at test.c:25 before serve (main.1) used it at line 32.
 
+               main.1  test.c:31  r->ready = 1;        writes 1
+               main    test.c:23  while (!r->ready)    reads 1
                main    test.c:25  delete r;            frees the block  <- too early
                main.1  test.c:32  r->cv.notify_one();  signals r->cv    after it was freed
                main.1  test.c:32                       fails
 
-              Nothing orders the two.
+              main.1 changes `r->ready` at line 31, before this use: main reads it at line 23, and goes on.
               Possible: the recorded runs do not settle it. Fails so in failed-0.
               Note: There is no passing run to compare with.
         "#]],
