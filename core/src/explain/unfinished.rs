@@ -11,6 +11,7 @@ use super::{
     waiting::{Keeps, WaitingThread, changed_since, request, waiting},
 };
 use crate::{
+    callers::call_sites,
     claims::line,
     explanation::{BugKind, Certainty, Place, Role},
     mining::{
@@ -47,7 +48,20 @@ pub(super) struct UnfinishedChange {
 pub(super) fn unfinished(view: &View) -> Option<UnfinishedChange> {
     let waiters = waiting(view);
     let ended = waiters.iter().find_map(|waiter| ended(view, waiter));
-    ended.or_else(|| waiters.iter().find_map(|waiter| gone_on(view, waiter)))
+    let gone_on = || waiters.iter().find_map(|waiter| gone_on(view, waiter));
+    ended.or_else(|| gone_on().filter(|of| !is_still_there(view, &waiters, of.last)))
+}
+
+/// Returns whether the thread of a row waits in a call that the row's line makes: it has not gone on from there.
+fn is_still_there(view: &View, waiters: &[WaitingThread], row: EventId) -> bool {
+    let thread = view.thread(row);
+    let mut own = waiters.iter().filter(|waiter| waiter.thread == thread);
+    let at = view.place(row);
+    own.any(|waiter| {
+        let calls = call_sites(&view.run, request(view, waiter)).into_iter();
+        let mut calls = calls.map(|site| view.run.meta.site(site));
+        calls.any(|call| (&call.file, call.line) == (&at.file, at.line))
+    })
 }
 
 fn ended(view: &View, waiter: &WaitingThread) -> Option<UnfinishedChange> {
