@@ -82,18 +82,17 @@ pub(super) fn not_counted(
     let headline = format!("`{count}` was read before {other} had counted itself in");
     let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
     let at = view.place(look);
+    let changes = |row: EventId| view.event(row).kind.writes();
     draft.detail(format!(
         "{who} read {count}{} at {} and then {} {name} at {};\n\
-         {other} changes {count} only at {}{}, and then {name} at {}.",
+         {other} changes {count} only at {}{}, and {} {name} after that, at {}.",
         view.equals_read(look),
         view.at(look),
-        match view.event(early).kind.writes() {
-            true => "changed",
-            false => "read",
-        },
+        if changes(early) { "changed" } else { "read" },
         line(&view.place(early), &at),
         line(&view.place(entry), &at),
         called_at(view, entry, &Needs::written(view, early, late)),
+        if changes(late) { "changes" } else { "reads" },
         line(&view.place(late), &at),
     ));
     ran_before(&mut draft, view, &view.operation(entry), look);

@@ -284,7 +284,8 @@ fn a_thread_that_counts_itself_in_is_counted_too_late() {
         expect![[r#"
             error: `n` was read before fetch (main.1) had counted itself in
               main read n = 0 at test.c:27 and then read pages at line 47;
-              fetch (main.1) changes n only at line 16 (called at line 37), and then pages at line 40.
+              fetch (main.1) changes n only at line 16 (called at line 37), and changes pages after that, at
+                line 40.
 
                main    test.c:27  while (n != 0)  reads 0         <- too early
                main    test.c:47  return pages;   reads 0
