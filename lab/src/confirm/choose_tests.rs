@@ -665,6 +665,17 @@ fn what_has_exceptions_leaves_the_steps_that_decide_to_be_looked_at() {
     assert!(asked((HITS, 30, 0), first_done) < asked((HITS, 26, 5), first_done));
 }
 
+/// One schedule that fails without it may have it at another occurrence.
+#[test]
+fn a_single_exception_makes_nothing_else_more_needed() {
+    let told = |exceptions| {
+        let outcomes = [(HITS, 30, exceptions), (DONE, 30, 0)];
+        chosen(&outcomes, &[]).0.headline
+    };
+    assert!(told(1).contains(HITS), "{}", told(1));
+    assert!(told(2).contains(DONE), "{}", told(2));
+}
+
 #[test]
 fn what_the_meeting_can_be_had_without_is_no_guard() {
     let (told, _) = chosen(&[(HITS, 12, 1), (DONE, 30, 0)], &[]);

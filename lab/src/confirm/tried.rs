@@ -17,6 +17,9 @@ const BETTER: f64 = 0.2;
 /// it fails decides nothing.
 const MOSTLY: f64 = 0.5;
 
+/// The share of schedules without a story that may fail by another occurrence of it.
+const RARE: f64 = 0.04;
+
 /// The effect from which on nothing else is tried.
 const ENOUGH: f64 = 0.7;
 
@@ -124,7 +127,7 @@ impl TriedStory {
         }
     }
 
-    /// Is it an interruption that ends with the order of which the other one tells, and began before?
+    /// Is it an interruption that ends with the order of which the other one tells, on its variables, and began before?
     fn has_more_than(&self, other: &TriedStory) -> bool {
         let begins_before = self.experiment.begins < other.experiment.begins
             || self.first() < other.first() && other.blames_less_than(self);
@@ -133,6 +136,7 @@ impl TriedStory {
             && !self.ends_in_freed(other)
             && begins_before
             && self.ends_at == other.ends_at
+            && other.locations.is_subset(&self.locations)
     }
 
     /// The first of its own steps. What a lock keeps together may begin before.
@@ -211,9 +215,10 @@ impl TriedStory {
         self.experiment.evidence.is_cause() && self.is_exception_free()
     }
 
-    /// Does nothing at all fail without it, but something without the other one? That may just come near what decides.
+    /// Does nothing at all fail without it, but more than a rare one without the other one? That may just come near what decides.
     fn is_more_needed_than(&self, other: &TriedStory) -> bool {
-        self.is_needed() && !other.is_exception_free() && !self.is_symptom
+        let exceptions = other.experiment.evidence.without.value();
+        self.is_needed() && exceptions > RARE && !self.is_symptom
     }
 
     /// Returns whether an interruption with fewer locations may be all that it takes.
