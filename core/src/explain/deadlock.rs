@@ -4,6 +4,7 @@ use super::{
     circle::{explain_circle, wait_effect},
     draft::Draft,
     ended_sender::ended_sender,
+    left_behind::left_behind,
     lost_wakeup::{SignalFate, lost_wakeup},
     missing::{end_of, learned, tell_learned},
     spinning::spinning,
@@ -90,10 +91,12 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     Some(Hang::of(explanation, request(view, stuck)))
 }
 
-/// Explains a run that would never end by threads that wait for each other, some of them by looking again and again.
+/// Explains a run that would never end by threads that wait for each other, some of them by looking again and again; or by one
+/// that looks at what a thread has left behind.
 pub(super) fn endless(view: &View) -> Option<Explanation> {
-    let found = circle(&spinning(view), |_| true)?;
-    Some(explain_circle(view, &found))
+    let waiting = spinning(view);
+    let found = circle(&waiting, |_| true).map(|found| explain_circle(view, &found));
+    found.or_else(|| left_behind(view, &waiting))
 }
 
 fn of_circle(view: &View, circle: &[(WaitingThread, Keeper)]) -> Hang {

@@ -233,7 +233,8 @@ impl<'a> Judge<'a> {
     }
 
     /// An order without what is blamed passes; but where the engine dsp has executed one that passes too, about lines that
-    /// another story of the run blames, that one is told, because dsp follows the values to the failure.
+    /// another story of the run blames, that one is told, because dsp follows the values to the failure. Who waits for what for
+    /// ever is seen in the run itself.
     fn unless_overruled(
         &self,
         case: Case<'_, 'a>,
@@ -242,7 +243,9 @@ impl<'a> Judge<'a> {
         budget: &Budget,
     ) -> Result<Execution> {
         let (mut case, projected) = self.project(case, halt)?;
-        let Ok(projection) = projected else {
+        let told = &*case.explanation;
+        let is_seen = waits(told) && told.certainty != Certainty::Possible;
+        let Some(projection) = projected.ok().filter(|_| !is_seen) else {
             return Ok(case.passes(other, passes, of));
         };
         let is_settled =
