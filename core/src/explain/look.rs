@@ -149,6 +149,15 @@ impl StaleLook {
         Some(StaleLook { look, changed })
     }
 
+    /// Headline of an explanation of the write.
+    pub fn headline(&self, view: &View, write: EventId, name: &str) -> String {
+        format!(
+            "`{name}` was set again: {} had looked at it before {} set it",
+            view.words(write),
+            view.words(self.changed)
+        )
+    }
+
     /// Adds its steps, and says behind a remark: `main.1 had looked at it on line 20, read NULL, and set it all the same.`
     pub fn tell(&self, draft: &mut Draft, view: &View, write: EventId) {
         draft.step(self.look, "");

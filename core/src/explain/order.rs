@@ -63,11 +63,8 @@ pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation
 pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     let name = view.variable_of(&[late, early]);
     let stale = StaleLook::before(view, late);
-    let headline = match stale {
-        Some(_) => format!(
-            "`{name}` was set twice: {} had looked at it before the first time",
-            view.words(late)
-        ),
+    let headline = match &stale {
+        Some(stale) => stale.headline(view, late, &name),
         None => headline(view, early, late, &name),
     };
     let mut draft = Draft::new(view, BugKind::OrderViolation, headline);

@@ -5,8 +5,8 @@ use crate::explain::{
     refused::{attempts, changed_before, holder},
     view::View,
 };
-use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, EventKind};
+use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::{EventId, EventKind, SiteId};
 
 /// Cost of it, since a story that flowed into the failure is better.
 const BEHIND_DATA: u32 = 6;
@@ -71,17 +71,23 @@ pub(super) fn turned_away(view: &View) -> Vec<Candidate> {
 
 /// The attempts to lock in vain at places where no passing run has tried in vain; none without passing runs.
 fn new_attempts(view: &View) -> Vec<EventId> {
-    let is_new = |attempt: &EventId| {
-        let at = view.place(*attempt);
-        let place = (at.file, at.line);
-        let mut passing = view.corpus.passing();
-        passing.all(|run| !run.refusals.contains(&place))
+    if view.corpus.counts().passing() == 0 {
+        return Vec::new();
+    }
+    let mut known: BTreeMap<SiteId, bool> = BTreeMap::new();
+    let mut is_new = |attempt: EventId| {
+        let is_new = || {
+            let at = view.place(attempt);
+            let place = (at.file, at.line);
+            let mut passing = view.corpus.passing();
+            passing.all(|run| !run.refusals.contains(&place))
+        };
+        *known.entry(view.event(attempt).site).or_insert_with(is_new)
     };
     let rows = view.run.events.iter();
     let tries = rows.filter(|(_, event)| event.kind == EventKind::TryLockFailed);
-    let tries = tries.map(|(row, _)| row);
-    match view.corpus.counts().passing() {
-        0 => Vec::new(),
-        _ => tries.filter(is_new).collect(),
-    }
+    tries
+        .map(|(row, _)| row)
+        .filter(|row| is_new(*row))
+        .collect()
 }

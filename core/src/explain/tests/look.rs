@@ -1,10 +1,13 @@
 //! Looks by which a thread went on before what it needed was done.
 
+use super::super::order::plain;
 use crate::{
     Budget, Corpus, CorpusKey, Explanation, RunSummary, explain,
+    explain::view::View,
     fixture::{corpus, run},
 };
 use std::sync::Arc;
+use unsnarl_trace::Event;
 
 fn told(passing: &str, failing: &str) -> Explanation {
     let corpus = corpus(&[passing; 6], &[failing]);
@@ -176,4 +179,50 @@ fn the_write_that_was_seen_instead_is_a_step() {
     assert_eq!(told.headline, "`busy` was read before it was changed");
     let lines: Vec<u32> = told.steps.iter().map(|step| step.place.line).collect();
     assert!(lines.contains(&10), "{lines:?}");
+}
+
+/// Both see that there is no lock yet, and each makes one: `main.2` takes the first one and gives the second one back.
+#[test]
+fn what_was_set_since_a_look_is_set_again() {
+    let text = |look: &str| {
+        format!(
+            "start main.1 hello
+            start main.2 world
+            main fork main.1 @50 main
+            main fork main.2 @51 main
+            {look}
+            main.2 R lock =0 @20 world \"if (!bf->lock)\"
+            main.2 W lock =1 @13 world
+            main.2 R lock =1 @22 world
+            main.1 W lock =2 @13 hello
+            main.2 R lock =2 @27 world
+            main.2 fails @27"
+        )
+    };
+    let headline = |look: &str| {
+        let corpus = corpus(&[], &[&text(look)]);
+        let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+        let row = |thread: u16, line: u32| {
+            let mut rows = view.run.events.iter();
+            let is_it = |event: &Event| {
+                event.thread.0 == thread && view.run.meta.site(event.site).line == line
+            };
+            rows.find(|(_, event)| is_it(event)).unwrap().0
+        };
+        let told = plain(&view, row(2, 22), row(1, 13));
+        (told.headline, told.steps.len())
+    };
+    assert_eq!(
+        headline("main.1 R lock =0 @20 hello \"if (!bf->lock)\""),
+        (
+            "`lock` was set again: hello (main.1) had looked at it before world (main.2) set it"
+                .to_owned(),
+            5
+        )
+    );
+    assert!(
+        headline("main.1 R lock =0 @20 hello \"log(bf->lock);\"")
+            .0
+            .contains("was read before")
+    );
 }
