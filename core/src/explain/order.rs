@@ -344,7 +344,7 @@ fn too_visible(
         view.words(published.store),
         view.at(published.store),
         view.words(reader),
-        view.equals(reader),
+        view.equals_read(reader),
         line(&view.place(reader), &stored),
         view.name(published.store),
         line(setter, &stored)
