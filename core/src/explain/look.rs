@@ -66,14 +66,6 @@ fn last_look(view: &View, reader: EventId) -> Option<EventId> {
             pair.tail == view.key(row) && Some(pair.head) != seen && writes(pair.head)
         })
     };
-    let is_changed_here = |row: &EventId| {
-        let event = view.event(*row);
-        let accesses = view.orders.accesses().of(event.location);
-        let mut writes = accesses
-            .iter()
-            .filter(|other| view.event(**other).kind.writes());
-        writes.any(|other| view.thread(*other) != event.thread && !view.is_forced(*other, *row))
-    };
     let visit = own().skip_while(|row| *row != last);
     let is_of_it = |row: &EventId| asked_on(view, *row).is_some_and(|line| at(&line) == at(&asked));
     let visit = visit.take_while(is_of_it);
@@ -82,7 +74,10 @@ fn last_look(view: &View, reader: EventId) -> Option<EventId> {
     });
     let looks: Vec<EventId> = looks.collect();
     // What this run changes says more than what only others do.
-    let here = looks.iter().copied().find(is_changed_here);
+    let here = looks
+        .iter()
+        .copied()
+        .find(|row| view.is_changed_by_others(*row));
     here.or_else(|| {
         let mut looks = looks.iter().copied();
         looks.find(|row| is_read_from_others(*row))

@@ -595,6 +595,8 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     last(&|row| **row > since && called_by_wait(row))
         .or_else(|| last(&|row| here(row) && asks(row)))
         .or_else(|| last(&|row| (here(row) || called_here(row)) && outdated(row)))
+        // A limit that stays is no reason to wait.
+        .or_else(|| last(&|row| here(row) && view.is_changed_by_others(**row)))
         .or_else(|| last(&here))
         .or_else(|| last(&|row| **row > since && called_here(row)))
         .or_else(|| in_caller(&asks))

@@ -18,7 +18,6 @@ mod found;
 mod guards;
 mod handovers;
 mod implied;
-mod in_vain;
 mod instances;
 mod interruption;
 mod intervention;

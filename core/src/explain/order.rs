@@ -3,7 +3,6 @@
 use super::{
     announced::{Needs, announcement, announcement_of},
     draft::Draft,
-    in_vain::woken_in_vain,
     late_entry::{late_entry, not_counted},
     look::{StaleLook, tell_look},
     lost_wakeup,
@@ -51,10 +50,8 @@ pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation
             && check >= early
             && [check, write].map(location) == [early, late].map(location)
     };
-    if let Some(told) =
-        lost_wakeup::forgotten(view, is_check).or_else(|| woken_in_vain(view, early, late))
-    {
-        return told;
+    if let Some(unwoken) = lost_wakeup::forgotten(view, is_check) {
+        return unwoken;
     }
     plain(view, early, late)
 }

@@ -4,7 +4,6 @@ mod before_any;
 mod ended_sender;
 mod given_away;
 mod handed_over;
-mod in_vain;
 mod look;
 mod past;
 mod torn;

@@ -91,6 +91,15 @@ impl<'a> View<'a> {
         })
     }
 
+    /// Returns whether another thread changes what a row accesses, where it could come after the row. Linear in the accesses of
+    /// that.
+    pub fn is_changed_by_others(&self, row: EventId) -> bool {
+        let event = self.event(row);
+        let all = self.orders.accesses().of(event.location).iter();
+        let mut writes = all.filter(|other| self.event(**other).kind.writes());
+        writes.any(|other| self.thread(*other) != event.thread && !self.is_forced(*other, row))
+    }
+
     /// A value for whose change a thread waits for ever, in a run that hangs.
     pub fn unfinished(&self) -> Option<&UnfinishedChange> {
         let hangs = self.summary.outcome == Outcome::Deadlocked;

@@ -43,9 +43,7 @@ pub(super) fn signal_under_lock(case: &FixInput<'_>) -> Result<Fix, EditRefusal>
         let mut marks = explanation.sites.iter().filter(|mark| mark.role == role);
         marks.find(|mark| mark.access.contains(access))
     };
-    let wait = step(Role::Cause, "wait").ok_or(
-        "the wait began in time: how those that look late are to tell what had come is for the program to say",
-    )?;
+    let wait = step(Role::Cause, "wait").ok_or("there is no wait that began at the wrong time")?;
     let signal =
         step(Role::Interference, "signal").or_else(|| step(Role::Interference, "broadcast"));
     let signal = signal.ok_or("there is no signal that came at the wrong time")?;

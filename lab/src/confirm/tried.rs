@@ -3,7 +3,7 @@
 use super::{decide::Decision, experiment::Experiment};
 use std::collections::BTreeSet;
 use unsnarl_core::{
-    BugKind, Explanation, SiteMark,
+    BugKind, Explanation, Role, SiteMark,
     diagnosis::DecisiveStep,
     explain::{calls_around, ends_in_the_check, is_under_one_lock, spans_visits, story_begins},
 };
@@ -23,12 +23,14 @@ const RARE: f64 = 0.04;
 /// The effect from which on nothing else is tried.
 const ENOUGH: f64 = 0.7;
 
-/// Kinds of stories that may say no more than what the failing check reads.
-fn ends_with_a_look(kind: BugKind) -> bool {
-    matches!(
-        kind,
-        BugKind::OrderViolation | BugKind::MultiVariableAtomicityViolation
-    )
+/// Stories that may say no more than what the failing check reads. An order with two causes says what was there before, too.
+fn ends_with_a_look(explanation: &Explanation) -> bool {
+    let causes = explanation.sites.iter();
+    let causes = causes.filter(|mark| mark.role == Role::Cause).count();
+    match explanation.kind {
+        BugKind::OrderViolation => causes < 2,
+        kind => kind == BugKind::MultiVariableAtomicityViolation,
+    }
 }
 
 /// The locations of the accesses that an explanation blames.
@@ -78,7 +80,7 @@ pub(super) struct TriedStory {
     decides: bool,
     /// All continuations failed before it began: it comes of what decided that.
     pub is_too_late: bool,
-    /// An order of which all is done with one lock held: each order of that is one that the program allows.
+    /// All that it blames is done with one lock held: each order of that is one that the program allows.
     is_under_one_lock: bool,
     /// The locations that it blames accesses of.
     locations: BTreeSet<String>,
@@ -111,7 +113,7 @@ impl TriedStory {
         TriedStory {
             is_usual: claims.any(|one| one.claim.is_blamed() && one.holds_in * 2 > one.of),
             locations: blamed_locations(explanation),
-            is_under_one_lock: explanation.kind.is_order() && is_under_one_lock(explanation, run),
+            is_under_one_lock: is_under_one_lock(explanation, run),
             calls: calls_around(explanation, run),
             thread: run.events.get(complete).map(|event| event.thread),
             decides: steps.clone().any(|step| own(EventId(step.event))),
@@ -120,7 +122,7 @@ impl TriedStory {
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
             is_too_late: story_begins(explanation, run, &orders.with)
                 .is_some_and(|row| decision.is_bound_before(row)),
-            is_symptom: ends_with_a_look(explanation.kind) && ends_in_the_check(run, complete),
+            is_symptom: ends_with_a_look(explanation) && ends_in_the_check(run, complete),
             spans_visits: spans_visits(explanation, run),
             spans: is_gradual || steps.any(|step| within(step.event)),
             experiment,

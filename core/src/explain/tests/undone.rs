@@ -80,3 +80,48 @@ fn a_signal_of_the_thread_that_takes_it_back() {
     );
     assert_eq!(told(&seen).len(), 0);
 }
+
+/// A barrier with a predicate that looks at what is missing and at how many there are: the next round begins before all have
+/// left the last one.
+const BARRIER: &str = "
+    start main.1 agent
+    start main.2 agent
+    main W all =2 @9 main
+    main fork main.1 @40 main
+    main fork main.2 @41 main
+    main.1 lock m @12 arrive
+    main.1 W left =1 @13 arrive
+    main.1 R left =1 @18 is_done via=18@arrive
+    main.1 R all =2 @18 is_done via=18@arrive
+    main.1 wait done @18 arrive
+    main.1 unlock m @18 arrive
+    main.2 lock m @12 arrive
+    main.2 W left =2 @15 arrive
+    main.2 broadcast done =2 @16 arrive
+    main.2 unlock m @19 arrive
+    main.2 lock m @12 arrive
+    main.2 W left =1 @13 arrive
+    main.2 R left =1 @18 is_done via=18@arrive
+    main.2 R all =2 @18 is_done via=18@arrive
+    main.2 wait done @18 arrive
+    main.2 unlock m @18 arrive
+    main.1 lock m @18 arrive
+    main.1 wake done =0 @18 arrive
+    main.1 R left =1 @18 is_done via=18@arrive
+    main.1 R all =2 @18 is_done via=18@arrive
+    main.1 wait done @18 arrive
+    main.1 unlock m @18 arrive
+    main.1 blocked condition done @18 arrive
+    main.2 blocked condition done @18 arrive
+    main blocked join main.1 @50 main
+    deadlocks";
+
+#[test]
+fn the_next_round_begins_before_all_have_left() {
+    let told = told(BARRIER);
+    let headlines: Vec<&str> = told.iter().map(|one| one.headline.as_str()).collect();
+    assert_eq!(
+        headlines,
+        ["`left` was changed again before agent (main.1) looked at it"]
+    );
+}
