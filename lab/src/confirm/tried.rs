@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use unsnarl_core::{
     BugKind, Explanation, Role, SiteMark,
     diagnosis::DecisiveStep,
-    explain::{calls_around, ends_in_the_check, is_under_one_lock, spans_visits, story_begins},
+    explain::{
+        ORDERS, calls_around, ends_in_the_check, is_under_one_lock, spans_visits, story_begins,
+    },
 };
 use unsnarl_trace::{EventId, Run, ThreadId};
 
@@ -23,12 +25,14 @@ const RARE: f64 = 0.04;
 /// The effect from which on nothing else is tried.
 const ENOUGH: f64 = 0.7;
 
-/// Stories that may say no more than what the failing check reads. An order with two causes says what was there before, too.
+/// Stories that may say no more than what the failing check reads. An order with two causes that is told from the steps of a
+/// run says what was there before, too.
 fn ends_with_a_look(explanation: &Explanation) -> bool {
     let causes = explanation.sites.iter();
     let causes = causes.filter(|mark| mark.role == Role::Cause).count();
+    let says_more = causes > 1 && explanation.engines.iter().any(|engine| engine == ORDERS);
     match explanation.kind {
-        BugKind::OrderViolation => causes < 2,
+        BugKind::OrderViolation => !says_more,
         kind => kind == BugKind::MultiVariableAtomicityViolation,
     }
 }
