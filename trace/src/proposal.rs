@@ -443,6 +443,26 @@ mod tests {
         assert_eq!(of(3), (false, 4));
     }
 
+    /// The schedule says which of a place's attempts fails.
+    #[test]
+    fn an_attempt_that_failed_is_counted_among_those_that_succeed() {
+        let run = script::parse(
+            "
+            main.1 lock m @5 poll
+            main.1 unlock m @6 poll
+            main.1 trylock-failed m @5 poll
+        ",
+        )
+        .unwrap();
+        let nth = |row| {
+            Proposal::of_events(&run, &[EventId(row)])
+                .events
+                .remove(0)
+                .nth
+        };
+        assert_eq!((nth(0), nth(2)), (1, 2));
+    }
+
     #[test]
     fn what_no_line_of_the_user_leads_to_is_the_nth_of_its_kind() {
         let run = script::parse(TASK).unwrap();

@@ -1,6 +1,6 @@
 //! Waits on condition variables that end spuriously.
 
-use super::{draft::Draft, handovers::signals, turned::blamed, view::View};
+use super::{begins::own_before, draft::Draft, handovers::signals, turned::blamed, view::View};
 use crate::{
     claims::line,
     explanation::{BugKind, Explanation, Role},
@@ -36,12 +36,18 @@ pub fn comes_of_wakeup(other: &Explanation, told: &Explanation, run: &Run) -> bo
             .is_some_and(|event| event.thread == thread)
     });
     let own: Vec<EventId> = own.collect();
-    let is_behind = |last: EventId| {
-        let between = (wake.0 + 1..last.0).map(|row| run.events.event(EventId(row)));
-        let mut own = between.filter(|event| event.thread == thread);
-        !own.any(|event| event.kind.role().obtains())
-    };
-    own.iter().all(|row| *row > wake) && own.last().is_some_and(|last| is_behind(*last))
+    let is_behind = |last: &EventId| obtains_nothing_since(run, wake, own_before(run, *last));
+    own.iter().all(|row| *row > wake) && own.last().is_some_and(is_behind)
+}
+
+/// Returns whether a thread has obtained nothing since it woke up, by its rows before some row, the latest first.
+pub(super) fn obtains_nothing_since(
+    run: &Run,
+    wake: EventId,
+    before: impl Iterator<Item = EventId>,
+) -> bool {
+    let mut since = before.take_while(|row| *row > wake);
+    !since.any(|row| run.events.kind(row).role().obtains())
 }
 
 /// Returns whether a wait ended spuriously at this row.

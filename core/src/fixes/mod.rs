@@ -152,7 +152,7 @@ pub fn offer(
     let passed = passing(runs);
     for (number, fix) in (1..).zip(&mut offered.fixes) {
         fix.number = number;
-        name_file(fix, explanation);
+        fix.title = titled(fix, explanation);
         let mut there = passed.iter().filter(|run| comes_to(fix, run));
         let measured = there.next().or(passed.first());
         fix.share = measured.and_then(|run| shared(fix, run));
@@ -160,21 +160,20 @@ pub fn offer(
     offered
 }
 
-/// Names the only file that a fix edits where the explanation blames no line of it, unless that is done.
-fn name_file(fix: &mut Fix, explanation: &Explanation) {
+/// The title of a fix, with the only file that it edits where the explanation blames no line of that.
+fn titled(fix: &Fix, explanation: &Explanation) -> String {
     let mut files = fix.edits.iter().map(|edit| edit.file.as_str());
-    let Some(file) = files.next() else {
-        return;
-    };
     let causes = explanation
         .sites
         .iter()
         .filter(|mark| mark.role == Role::Cause);
     let mut blamed = causes.map(|mark| mark.place.file.as_str());
-    let place = format!("in {}: ", basename(file));
-    let is_elsewhere = files.all(|other| other == file) && blamed.all(|blamed| blamed != file);
-    if is_elsewhere && !fix.title.starts_with(&place) {
-        fix.title.insert_str(0, &place);
+    let first = files.next();
+    let elsewhere = first
+        .filter(|file| files.all(|other| other == *file) && blamed.all(|blamed| blamed != *file));
+    match elsewhere {
+        Some(file) => format!("in {}: {}", basename(file), fix.title),
+        None => fix.title.clone(),
     }
 }
 
@@ -217,21 +216,21 @@ fn proposed(case: &FixInput<'_>) -> (Vec<Result<Fix, EditRefusal>>, bool) {
 
 /// The fix, if no recorded run contradicts it. A section that a failing run seems to have kept is in doubt.
 fn right(case: &FixInput<'_>, fix: Result<Fix, EditRefusal>) -> Result<Fix, EditRefusal> {
-    let mut fix = fix?;
-    name_file(&mut fix, case.explanation);
+    let fix = fix?;
+    let title = titled(&fix, case.explanation);
     let fix = Fix {
         is_recursive: case.is_recursive(&fix),
         ..fix
     };
     if let Some(why) = in_the_way(case, &fix) {
-        return Err(format!("{}: {why}", fix.title));
+        return Err(format!("{title}: {why}"));
     }
     match (kept_in_vain(case, &fix), fix.kind) {
         (Some(why), FixKind::WidenSection | FixKind::NewMutex) => Ok(Fix {
             doubt: Some(why),
             ..fix
         }),
-        (Some(why), _) => Err(format!("{}: {why}", fix.title)),
+        (Some(why), _) => Err(format!("{title}: {why}")),
         (None, _) => Ok(fix),
     }
 }

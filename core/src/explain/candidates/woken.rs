@@ -6,7 +6,7 @@ use super::{
     spurious::{looks, matters, next_use, not_looked_at_again, spurious},
 };
 use crate::{
-    explain::{begins, handovers::signals, view::View},
+    explain::{begins, handovers::signals, spurious::obtains_nothing_since, view::View},
     pairs::Triple,
 };
 use unsnarl_trace::{EventId, EventKind, Value};
@@ -38,12 +38,10 @@ impl Woken {
         else {
             return false;
         };
-        let thread = view.thread(self.wake);
-        let since = view.rows.before(thread, reader).iter().rev();
-        let mut since = since.take_while(|row| **row > self.wake);
-        let is_behind =
-            reader > self.wake && view.thread(reader) == thread && view.event(reader).kind.reads();
-        is_behind && !since.any(|row| view.event(*row).kind.role().obtains())
+        let is_behind = reader > self.wake
+            && view.thread(reader) == view.thread(self.wake)
+            && view.event(reader).kind.reads();
+        is_behind && obtains_nothing_since(&view.run, self.wake, view.own_before(reader))
     }
 }
 
