@@ -43,7 +43,7 @@ impl PathMachine<'_> {
                 pairs.map(|(a, b)| self.binary(id, op, a, b)).collect();
             return Ok(Val::list(items?));
         }
-        let (a, b) = a.scalar().zip(b.scalar()).ok_or("an empty structure")?;
+        let (a, b) = self.of_one_width(a, b)?;
         if let Some(op) = integer_op(op) {
             if matches!(
                 op,
@@ -57,6 +57,15 @@ impl PathMachine<'_> {
         let known = self.floats(id, [a, b])?;
         let bits = known.and_then(|[a, b]| floats::binary(op, a, b, width));
         Ok(self.float(id, bits, width))
+    }
+
+    /// Two operands of one instruction.
+    fn of_one_width(&self, a: &Val, b: &Val) -> Result<(Scalar, Scalar), String> {
+        let (a, b) = a.scalar().zip(b.scalar()).ok_or("an empty structure")?;
+        let is_one = self.exprs.width(a.expr) == self.exprs.width(b.expr);
+        is_one
+            .then_some((a, b))
+            .ok_or_else(|| "its operands have different sizes".into())
     }
 
     fn divides_by(&mut self, id: ThreadId, divisor: Scalar) {
@@ -179,7 +188,7 @@ impl PathMachine<'_> {
                 pairs.map(|(a, b)| self.compare(id, op, a, b)).collect();
             return Ok(Val::list(items?));
         }
-        let (a, b) = a.scalar().zip(b.scalar()).ok_or("an empty structure")?;
+        let (a, b) = self.of_one_width(a, b)?;
         let exprs = &mut self.exprs;
         Ok(match op {
             CompareOp::Eq => a.compare(exprs, Comparison::Eq, b),

@@ -9,7 +9,7 @@ use super::{
     sites::SitesByName,
     thread::{Activity, BranchState, FunctionFrame, WalkedThread},
     unseen::Unseen,
-    value::Scalar,
+    value::{Scalar, Val},
     words::PathWords,
 };
 use crate::{
@@ -517,7 +517,7 @@ impl<'a> PathMachine<'a> {
         &mut self,
         id: ThreadId,
         (unit, function): (UnitId, FunctionId),
-        arguments: Vec<super::value::Val>,
+        arguments: Vec<Val>,
     ) -> bool {
         let Some(code) = self.program.function(unit, function) else {
             return false;
@@ -527,11 +527,9 @@ impl<'a> PathMachine<'a> {
         };
         let mut values = vec![None; code.values as usize];
         let mut arguments = arguments.into_iter();
-        for (slot, argument) in values
-            .iter_mut()
-            .zip(arguments.by_ref().take(code.parameters.len()))
-        {
-            *slot = Some(argument);
+        let given = arguments.by_ref().take(code.parameters.len());
+        for (slot, (argument, ty)) in values.iter_mut().zip(given.zip(&code.parameters)) {
+            *slot = Some(self.as_parameter(argument, self.width(unit, *ty)));
         }
         let frame = FunctionFrame {
             unit,
@@ -554,6 +552,15 @@ impl<'a> PathMachine<'a> {
         thread.stack.push(Activity::Code(Box::new(frame)));
         self.passes(id, self.spot(id));
         true
+    }
+
+    /// An argument as the function that gets it sees it. Whoever calls by a pointer may pass a register, of which the function
+    /// takes the low part.
+    fn as_parameter(&mut self, argument: Val, width: Option<u8>) -> Val {
+        match (argument, width) {
+            (Val::Scalar(number), Some(width)) => number.resized(&mut self.exprs, width).into(),
+            (argument, _) => argument,
+        }
     }
 
     /// Schedules steps of a library function to run before the thread goes on.

@@ -194,11 +194,16 @@ fn shown(trace: &SymbolicTrace) -> Vec<String> {
 
 /// `main` creates a thread that adds 3 to `count` under a lock that it keeps; `main` then asserts `count == 5`.
 fn counting() -> (Unit, Run) {
+    counting_by(|b| b.number(3))
+}
+
+/// The same with a number that the thread adds; its own argument is a null pointer.
+fn counting_by(number: impl Fn(&mut UnitBuilder) -> Operand) -> (Unit, Run) {
     use EventKind::*;
     let mut b = UnitBuilder::new();
     let count = b.global("count", 5);
     let lock = b.global("m", 0);
-    let (zero, three, five) = (b.number(0), b.number(3), b.number(5));
+    let (zero, added, five) = (b.number(0), number(&mut b), b.number(5));
     let null = b.constant(Constant::Zero(POINTER));
     let lock_call = b.declare("pthread_mutex_lock");
     let create = b.declare("pthread_create");
@@ -219,7 +224,7 @@ fn counting() -> (Unit, Run) {
             Op::Binary {
                 op: BinaryOp::Add,
                 a: value(2),
-                b: three,
+                b: added,
             },
             Some(3),
             I32,
@@ -236,7 +241,7 @@ fn counting() -> (Unit, Run) {
         ),
         (Op::Return(Some(null)), None, VOID),
     ];
-    let adds = b.function("adds", 4, vec![POINTER], vec![add]);
+    let adds = b.function("adds", 4, vec![I32], vec![add]);
     // Points 8 on.
     let place = value(0);
     let begin = vec![
@@ -342,6 +347,17 @@ fn threads_are_followed_in_the_recorded_order() {
     assert_eq!(trace.show(condition), "count != 5");
     assert_eq!(step.index, 5);
     assert_eq!(trace.cells[0].initial, Some(5));
+}
+
+#[test]
+fn a_function_takes_the_low_part_of_a_register() {
+    let (unit, run) = counting_by(|_| value(0));
+    let walked = walk(&run, &program(unit), &Budget::unlimited());
+    let written = shown(&walked.trace);
+    assert!(
+        written.contains(&"1 writes count = count".to_owned()),
+        "{written:?}"
+    );
 }
 
 #[test]
