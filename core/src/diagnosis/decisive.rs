@@ -1,9 +1,9 @@
 //! Decisive steps: the steps of a failing run at which the probability of failure changes.
 //!
-//! For a prefix of *k* choices of the run, p(k) is the share of continuations that fail in the same way.
-//! Every continuation of a longer prefix is one of each shorter prefix, so that p(k) = 1 holds for all k from
-//! some point on: bisection finds that point, and the step there is the one after which nothing could save
-//! the run. Where p has grown before, an earlier jump is searched as well. All tests are sequential: one
+//! For a prefix of *k* choices of the run, p(k) is the share of continuations that fail, in whatever way: one cause
+//! often shows in several places. Every continuation of a longer prefix is one of each shorter prefix, so that p(k) = 1
+//! holds for all k from some point on: bisection finds that point, and the step there is the one after which nothing
+//! could save the run. Where p has grown before, an earlier jump is searched as well. All tests are sequential: one
 //! continuation that passes proves that a prefix is not doomed.
 
 use crate::explanation::Place;
@@ -25,7 +25,7 @@ const JUMP: f64 = 0.3;
 /// Share of continuations that fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FailingShare {
-    /// Number that fail in the same way as the run.
+    /// Number that fail.
     pub fails: u32,
     /// Number executed.
     pub of: u32,
@@ -87,7 +87,7 @@ pub struct CurvePoint {
 /// Result of one continuation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Continuation {
-    /// `true` if it fails as the run does.
+    /// `true` if it fails.
     pub fails: bool,
     /// Hash of the order of its conflicting events.
     pub order: String,

@@ -11,11 +11,11 @@ use unsnarl_core::{
 use unsnarl_recorder::record::{RecordError, Sampler};
 use unsnarl_trace::{EventId, Outcome, Run};
 
-/// Continuations made by the recorder.
 /// The largest share of failing continuations before the step from which on all fail: where nearly all failed before, it is
 /// chance which step that is.
 const DOUBTED: f64 = 0.9;
 
+/// Continuations made by the recorder.
 struct ContinuationSource<'a>(&'a Sampler<'a>);
 
 impl Continue for ContinuationSource<'_> {
@@ -28,7 +28,7 @@ impl Continue for ContinuationSource<'_> {
     fn after(&mut self, kept: usize, number: u32) -> Result<Option<Continuation>, RecordError> {
         let continued = self.0.after(kept, number)?;
         Ok(continued.map(|one| Continuation {
-            fails: one.fails,
+            fails: one.fails || one.fails_otherwise,
             order: one.order,
         }))
     }

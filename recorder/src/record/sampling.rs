@@ -17,8 +17,9 @@ pub struct Continuation {
     /// `true` if it fails as the run itself: in the same way and at the same place; where threads wait for ever, in
     /// any place.
     pub fails: bool,
-    /// `true` if it neither passes nor fails like that.
-    pub is_other: bool,
+    /// `true` if it fails otherwise. One that only takes too long does not: where the choices that were drawn let a thread
+    /// wait in vain, fairer ones might not have.
+    pub fails_otherwise: bool,
     /// Hash of the order of its conflicting events: equal ones are the same execution for the program.
     pub order: String,
 }
@@ -125,7 +126,7 @@ impl<'a> Sampler<'a> {
         let fails = FailureMode::of(&run).is_like(&self.mode);
         Ok(Some(Continuation {
             fails,
-            is_other: !fails && outcome != Outcome::Passed,
+            fails_otherwise: !fails && !matches!(outcome, Outcome::Passed | Outcome::TimedOut),
             order: run.meta.order,
         }))
     }
