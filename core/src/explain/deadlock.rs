@@ -10,6 +10,7 @@ use super::{
     spinning::spinning,
     starved::starved,
     unfinished::explain_unfinished,
+    unheeded::unheeded,
     view::View,
     waiting::{Keeper, Keeps, WaitingThread, circle, object_name, request, waiting},
     withheld::withheld,
@@ -47,7 +48,8 @@ impl Hang {
 
 /// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that was not sent by what its
 /// sender had read; for a signal that woke another one; for a signal that only those who wait for it send; for a lost signal;
-/// in a cycle that includes conditions; for a signal that no thread sent; or one of them alone.
+/// in a cycle that includes conditions; for a signal that no thread sent; for input, without having seen a change; or one of them
+/// alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = circle(&waiting, |by| {
@@ -82,6 +84,9 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         let without_sender = || ended_sender(view, &waiters).filter(|_| is_never_sent);
         let told = left.map(|left| explain_unfinished(view, left));
         return told.or_else(without_sender).or(Some(lost));
+    }
+    if let Some(found) = unheeded(view, &waiting) {
+        return Some(found);
     }
     let may_be =
         |one: &&WaitingThread| !matches!(one.waits_for, WaitsFor::Join | WaitsFor::Nothing);

@@ -504,7 +504,7 @@ fn woke_nobody(signal: &Event) -> bool {
 }
 
 /// The thread's last read of each shared location in the steps before its wait, the latest first.
-fn reads_before(view: &View, wait: EventId) -> Vec<EventId> {
+pub(super) fn reads_before(view: &View, wait: EventId) -> Vec<EventId> {
     const NEAR: usize = 80;
     let thread = view.thread(wait);
     let before = view

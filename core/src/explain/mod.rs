@@ -51,6 +51,7 @@ mod torn;
 mod turned;
 mod undone;
 mod unfinished;
+mod unheeded;
 mod unread;
 mod view;
 mod waiting;

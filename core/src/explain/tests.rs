@@ -8,6 +8,7 @@ mod look;
 mod past;
 mod torn;
 mod undone;
+mod unheeded;
 mod unread;
 mod unset;
 mod waits;
