@@ -418,6 +418,9 @@ pub struct RunMeta {
     pub schedule: Schedule,
     /// Source files that sites are in.
     pub sources: Vec<SourceRow>,
+    /// Libraries with locks that were not recorded: what they guard may look as if nothing did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen_locks: Vec<String>,
     /// Remarks for the reader: gaps, inexact parts, things that could not be recorded.
     pub problems: Vec<String>,
 }

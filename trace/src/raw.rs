@@ -447,6 +447,8 @@ pub mod unlogged {
     pub const CANCELLATION: u32 = 4;
     /// A thread could have gone on when the process ended.
     pub const CUT_OFF: u32 = 8;
+    /// The program loads a library that has locks of its own. The recorder sets it: the runtime does not see them.
+    pub const LIBRARY: u32 = 16;
 }
 
 /// The kind of a choice.

@@ -42,7 +42,7 @@
 //! The outcome of the run is a line of its own: `fails [via=CALLS] [@SITE] [MESSAGE]` (by the thread before it,
 //! or `THREAD fails ...`), `failed [MESSAGE]` (no thread at no event: an exit status), `deadlocks [MESSAGE]`,
 //! `times-out [MESSAGE]`, `cut-short`; it passed otherwise.
-//! Two more lines set what events don't show: `start THREAD FUNCTION` and `seed NUMBER`.
+//! More lines set what events don't show: `start THREAD FUNCTION`, `seed NUMBER`, and `unseen-locks LIBRARY`.
 //!
 //! ```
 //! let run = unsnarl_trace::script::parse("

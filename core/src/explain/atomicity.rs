@@ -283,6 +283,11 @@ fn remark(view: &View, triple: &Triple, name: &str) -> String {
         races,
         first.is_empty() && second.is_empty() && remote.is_empty(),
     ) {
+        (true, _) if !view.sees_all_locks() => {
+            format!(
+                "These accesses of `{name}` have no lock in common, as far as locks were recorded."
+            )
+        }
         (true, true) => {
             format!("No lock is held at these accesses of `{name}`: this is also a data race.")
         }

@@ -177,11 +177,11 @@ fn unordered(view: &View, early: EventId, late: EventId, has_both_orders: bool) 
     }
     let is_locked = view.orders.common_lock(early, late).is_some();
     match (has_both_orders, not_waited_for(view, early, late)) {
-        (true, Some(reason)) => format!("Nothing orders the two: {reason}"),
+        (true, Some(reason)) => format!("{}: {reason}", view.nothing_orders()),
         (true, None) if is_locked => {
             "Both hold the same lock, but nothing determines which comes first.".to_owned()
         }
-        (true, None) => "Nothing orders the two.".to_owned(),
+        (true, None) => format!("{}.", view.nothing_orders()),
         (false, reason) => reason.unwrap_or_default(),
     }
 }

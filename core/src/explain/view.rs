@@ -133,6 +133,19 @@ impl<'a> View<'a> {
         self.run.events.thread(row)
     }
 
+    /// Returns whether every lock that the program may take leaves events.
+    pub fn sees_all_locks(&self) -> bool {
+        self.run.meta.unseen_locks.is_empty()
+    }
+
+    /// Beginning of a sentence about two steps that nothing orders, as far as one can know.
+    pub fn nothing_orders(&self) -> &'static str {
+        match self.sees_all_locks() {
+            true => "Nothing orders the two",
+            false => "Nothing that was recorded orders the two",
+        }
+    }
+
     /// Name of a row's thread: `main.2`.
     pub fn name(&self, row: EventId) -> String {
         facts::thread_name(&self.run, self.thread(row))

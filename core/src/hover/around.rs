@@ -166,8 +166,14 @@ fn unordered(run: &Run, orders: &Orders, row: EventId, event: &Event) -> Option<
         true => ": a data race",
         false => "",
     };
+    let sees_all = run.meta.unseen_locks.is_empty();
     (!others.is_empty()).then(|| {
         let places = listed(&places(run, row, &others));
-        format!("Nothing orders it with {places}, neither a lock nor another event{race}.")
+        match sees_all {
+            true => {
+                format!("Nothing orders it with {places}, neither a lock nor another event{race}.")
+            }
+            false => format!("Nothing that was recorded orders it with {places}."),
+        }
     })
 }

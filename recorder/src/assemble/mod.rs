@@ -363,6 +363,7 @@ fn known_before(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -
         chances: launch.chances,
         criteria: launch.criteria.clone(),
         input: input::of_run(log, launch),
+        unseen_locks: program.unseen_locks().to_vec(),
         schedule: Schedule {
             choices: log.choices().collect(),
         },

@@ -4,12 +4,13 @@ use super::{
     image::{Image, Instrumented},
     sources::SourceFiles,
 };
+use crate::modelled::libraries_with_locks;
 use rustc_hash::FxHashMap;
 use sha2::{Digest as _, Sha256};
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 use unsnarl_trace::{RunFolder, RunMeta, StoreError, files::read_regular, program as model};
 
@@ -44,6 +45,8 @@ pub struct ProgramDebugInfo {
     pub(super) points: super::sites::PointCache,
     pub(super) lines: super::lines::LineCache,
     pub(super) returns: super::returns::ReturnsCache,
+    /// Libraries with locks that are not recorded, once they were looked for.
+    unseen_locks: OnceLock<Vec<String>>,
     /// The folder whose models are up to date, and the number of files that they are of.
     kept: Mutex<Option<(PathBuf, usize)>>,
 }
@@ -66,6 +69,7 @@ impl ProgramDebugInfo {
             points: super::sites::PointCache::default(),
             lines: super::lines::LineCache::default(),
             returns: super::returns::ReturnsCache::default(),
+            unseen_locks: OnceLock::new(),
             kept: Mutex::default(),
         })
     }
@@ -103,6 +107,12 @@ impl ProgramDebugInfo {
     /// Names of the program's own data whose accesses the compiler does not report.
     pub(super) fn unseen(&self) -> &[String] {
         &self.main.unseen
+    }
+
+    /// The libraries that it loads at its start and that have locks of their own, which are not recorded.
+    pub(crate) fn unseen_locks(&self) -> &[String] {
+        self.unseen_locks
+            .get_or_init(|| libraries_with_locks(&self.path))
     }
 
     /// The instrumentation runtime that the program was linked with.

@@ -6,8 +6,10 @@
 
 mod calls;
 mod libraries;
+mod own_locks;
 mod table;
 
+pub(crate) use own_locks::libraries_with_locks;
 pub use table::{Gap, RuntimeTable, TableError, is_cpp};
 
 use self::{calls::ProgramCalls, libraries::libraries};

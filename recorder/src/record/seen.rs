@@ -6,7 +6,10 @@ use crate::{
     digest::{CampaignPlaces, Digest},
 };
 use std::{cell::OnceCell, sync::atomic::AtomicBool};
-use unsnarl_trace::{EncodedRun, OrderMode, Run, RunMeta, raw::End};
+use unsnarl_trace::{
+    EncodedRun, OrderMode, Run, RunMeta,
+    raw::{End, unlogged},
+};
 
 /// A run that was made, and what its log says of itself.
 pub(super) struct ReadLog {
@@ -57,6 +60,14 @@ pub struct MadeRun<'a> {
 }
 
 impl<'a> MadeRun<'a> {
+    /// Dependences of which the log of such a program cannot have a record, as bits of [`unlogged`].
+    pub(super) fn of_libraries(&self) -> u32 {
+        match self.program.unseen_locks().is_empty() {
+            true => 0,
+            false => unlogged::LIBRARY,
+        }
+    }
+
     /// Looks at a run; `others_end` says whether other runs with the same input have ended.
     pub(super) fn of(
         read: ReadLog,

@@ -63,6 +63,7 @@ impl ScriptedRun {
             "seed" => {
                 self.meta.seed = words.rest().parse().map_err(|_| "expected `seed NUMBER`")?
             }
+            "unseen-locks" => self.meta.unseen_locks.push(words.rest().to_owned()),
             "start" => self.start(&mut words)?,
             "fails" => self.fails(self.last_thread, &mut words)?,
             "failed" => self.ends(Outcome::Failed, kind_of(words.rest()), words.rest()),

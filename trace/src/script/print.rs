@@ -21,6 +21,9 @@ pub fn print(run: &Run) -> String {
     if run.meta.seed != 0 {
         printer.line(&format!("seed {}", run.meta.seed));
     }
+    for library in &run.meta.unseen_locks {
+        printer.line(&format!("unseen-locks {}", one_line(library)));
+    }
     for (id, event) in run.events.iter() {
         printer.event(id, &event);
     }

@@ -142,6 +142,12 @@ fn what_a_thread_waits_for_was_overwritten() {
     let fine = [start, &a, &b, &c, &d, ends, &waits(2)].concat();
     let [c, d] = add("main.2", 0);
     let fails = [start, &a, &c, &d, &b, ends, &waits(1), hangs].concat();
+    // Of a program whose locks are not all recorded, nobody can say that none is held.
+    let unseen = fails.replace(start, &["unseen-locks liblocks.so.1", start].concat());
+    let runs = corpus(&[fine.as_str(); 6], &[&unseen]);
+    let told = explain(&runs, &Budget::unlimited()).findings.remove(0);
+    let remark = "These accesses of `done` have no lock in common, as far as locks were recorded.";
+    assert!(told.remark.contains(remark), "{}", told.remark);
     check(
         &[fine.as_str(); 6],
         &[&fails],

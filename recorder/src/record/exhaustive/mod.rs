@@ -95,7 +95,7 @@ impl Exhaustive {
         let Some(details) = seen.made.details()? else {
             return Ok(is_new);
         };
-        self.state.unlogged |= details.unlogged;
+        self.state.unlogged |= details.unlogged | seen.of_libraries();
         match steps::path(&details) {
             Ok(path) => self.learn(&path),
             Err(why) => {
@@ -237,6 +237,10 @@ impl SearchProgress {
                 "wait for descriptors, children or locks of files",
             ),
             (unlogged::CANCELLATION, "cancel each other"),
+            (
+                unlogged::LIBRARY,
+                "may take locks inside of a library that was not built for recording",
+            ),
         ];
         let done = kinds.iter().filter(|(bit, _)| self.unlogged & bit != 0);
         let done: Vec<&str> = done.map(|(_, what)| *what).collect();
