@@ -44,7 +44,7 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     if view.orders.concurrent(free, used) {
         match let_go(view, free, used) {
             Some(given) => tell_let_go(&mut draft, view, &given, free),
-            None => draft.set().remark = "Nothing orders the two.".to_owned(),
+            None => draft.set().remark = format!("{}.", view.nothing_orders()),
         }
     }
     if let Some(pointer) = pointer {
@@ -84,9 +84,20 @@ pub(super) fn let_go(view: &View, free: EventId, used: EventId) -> Option<Public
     handovers(view, free).into_iter().find(|given| {
         view.thread(given.store) == view.thread(used)
             && announces(given)
+            && !is_of_another_block(view, given.load, free)
             && stands_above(view, given.store, &needs).is_some()
             && !since(given.store).any(|row| is_there(&row))
     })
+}
+
+/// Returns whether a look before a block was freed was at another block, as the thread had looked at this one: each owner's
+/// count says whether that one may go.
+fn is_of_another_block(view: &View, load: EventId, free: EventId) -> bool {
+    let block = |row: EventId| view.run.block(view.event(row).location);
+    let site = view.event(load).site;
+    let mut own = view.own_before(free);
+    block(load) != block(free)
+        && own.any(|row| view.event(row).site == site && block(row) == block(free))
 }
 
 /// The update by which the freeing thread took a count to 0, and the one by which the other thread counted itself in after
@@ -207,6 +218,30 @@ mod tests {
         assert_eq!(lines, [30, 50, 31, 51, 51]);
         let late = "`strong` was 0 already when main.1 set it to 1 at test.c:50.";
         assert!(remark.ends_with(late), "{remark}");
+    }
+
+    #[test]
+    fn the_count_of_another_block_lets_nobody_free_this_one() {
+        let both = |of: &str| {
+            format!(
+                "
+                start main.1 load
+                main alloc `heap(a.c:20 by main #0)` =16 @20 main
+                main alloc `heap(a.c:21 by main #0)` =16 @21 main
+                main fork main.1 @22 main
+                main.1 rmw `heap(a.c:21 by main #0)` 2->1 @40 load \"count--;\"
+                main aread `heap(a.c:20 by main #0)` =1 @{of} expire \"if (object->count == 1)\"
+                main aread `heap(a.c:21 by main #0)` =1 @31 expire \"if (object->count == 1)\"
+                main free `heap(a.c:20 by main #0)` @32 expire \"erase(object);\"
+                main.1 R `heap(a.c:20 by main #0)+8` =7 @42 load
+                main.1 fails @42 segmentation fault"
+            )
+            .replace("aread", "atomic-read")
+        };
+        let (_, remark) = told(&both("30"));
+        assert!(remark.contains("reads it at line 31"), "{remark}");
+        let (_, remark) = told(&both("31"));
+        assert!(!remark.contains("and goes on"), "{remark}");
     }
 
     #[test]
