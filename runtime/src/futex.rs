@@ -221,9 +221,10 @@ unsafe extern "C-unwind" fn on_syscall(given: *const [usize; 7], pc: u64) -> isi
             libc::SYS_clone | libc::SYS_clone3 | libc::SYS_exit => failure::unsupported(
                 c"threads made or ended by system calls of its own (clone, exit)",
             ),
-            _ => {
+            other => {
                 scheduler::decide(this, Next::NOTHING);
-                unrecorded(this, plain)
+                let arguments = identity::with_real(other, [a, b, c, d, e, f]);
+                unrecorded(this, || sys::with_errno(sys::call(other, arguments)))
             }
         }
     }

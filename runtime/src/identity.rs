@@ -118,7 +118,71 @@ unsafe extern "C-unwind" fn on_gettid(pc: u64) -> c_int {
     number(pc, real!("gettid", fn() -> c_int))
 }
 
+/// Defines calls about a process or thread, of which the kernel has to be told its own number.
+macro_rules! about_a_process {
+    ($($on:ident = $name:literal($($before:ident: $of:ty,)* @$id:ident $(, $after:ident: $ty:ty)*);)*) => {$(
+        unsafe extern "C-unwind" fn $on($($before: $of,)* $id: c_int, $($after: $ty,)* pc: u64) -> c_int {
+            let library = real!($name, fn($($of,)* c_int $(, $ty)*) -> c_int);
+            let $id = match ready(pc).filter(|_| controlled()) {
+                Some(this) => {
+                    scheduler::decide(this, Next::NOTHING);
+                    real($id)
+                }
+                None => $id,
+            };
+            // SAFETY: the program's own call.
+            unsafe { library($($before,)* $id $(, $after)*) }
+        }
+    )*};
+}
+
+about_a_process! {
+    on_getscheduler = "sched_getscheduler"(@id);
+    on_setscheduler = "sched_setscheduler"(@id, policy: c_int, parameters: usize);
+    on_getparam = "sched_getparam"(@id, parameters: usize);
+    on_setparam = "sched_setparam"(@id, parameters: usize);
+    on_getinterval = "sched_rr_get_interval"(@id, interval: usize);
+    on_getpriority = "getpriority"(which: c_int, @id);
+    on_setpriority = "setpriority"(which: c_int, @id, priority: c_int);
+}
+
+/// A system call as a program makes it by itself, with the kernel's numbers in it.
+pub fn with_real(number: i64, arguments: [usize; 6]) -> [usize; 6] {
+    let [a, b, ..] = arguments;
+    let real = |told: usize| real(told as c_int) as usize;
+    let mut arguments = arguments;
+    match number {
+        libc::SYS_kill
+        | libc::SYS_tkill
+        | libc::SYS_sched_getaffinity
+        | libc::SYS_sched_setaffinity
+        | libc::SYS_sched_getattr
+        | libc::SYS_sched_setattr
+        | libc::SYS_sched_getscheduler
+        | libc::SYS_sched_setscheduler
+        | libc::SYS_sched_getparam
+        | libc::SYS_sched_setparam
+        | libc::SYS_sched_rr_get_interval => arguments[0] = real(a),
+        libc::SYS_getpriority
+        | libc::SYS_setpriority
+        | libc::SYS_ioprio_get
+        | libc::SYS_ioprio_set => {
+            arguments[1] = real(b);
+        }
+        libc::SYS_tgkill => (arguments[0], arguments[1]) = (real(a), real(b)),
+        _ => {}
+    }
+    arguments
+}
+
 entry! {
+    sched_getscheduler, "rsi" => on_getscheduler;
+    sched_setscheduler, "rcx" => on_setscheduler;
+    sched_getparam, "rdx" => on_getparam;
+    sched_setparam, "rdx" => on_setparam;
+    sched_rr_get_interval, "rdx" => on_getinterval;
+    getpriority, "rdx" => on_getpriority;
+    setpriority, "rcx" => on_setpriority;
     getpid, "rdi" => on_getpid;
     getppid, "rdi" => on_getppid;
     gettid, "rdi" => on_gettid;

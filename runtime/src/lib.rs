@@ -25,6 +25,8 @@
 #[cfg(feature = "interpose")]
 mod access;
 #[cfg(feature = "interpose")]
+mod affinity;
+#[cfg(feature = "interpose")]
 mod annotations;
 #[cfg(any(feature = "interpose", test))]
 mod append;

@@ -1,8 +1,8 @@
 //! Start of the runtime: finds the log that the recorder made and sets everything up.
 
 use crate::{
-    branches, checks, children, choices, chosen, descriptors, failure, log, lookup, memory,
-    modules, objects, path, process, quiet,
+    affinity, branches, checks, children, choices, chosen, descriptors, failure, log, lookup,
+    memory, modules, objects, path, process, quiet,
     real::real,
     repeats, scheduler,
     state::{Mode, SHARED, Thread, recording, set_this_thread, thread},
@@ -58,7 +58,7 @@ fn start(is_served: fn(&raw::Header) -> bool) {
     failure::catch_signals();
     modules::note();
     if controlled {
-        pin_to_one_core();
+        affinity::pin_to_one_core();
     }
     if is_path {
         return;
@@ -215,16 +215,6 @@ fn set_up_strategy(header: &raw::Header) {
     }
     if strategy == RawStrategy::Pct {
         scheduler::draw_change_points();
-    }
-}
-
-/// One core for all threads: handing over is then a switch on that core, never a wake-up elsewhere.
-fn pin_to_one_core() {
-    // SAFETY: a valid set of processors.
-    unsafe {
-        let mut set: libc::cpu_set_t = core::mem::zeroed();
-        libc::CPU_SET(libc::sched_getcpu().max(0) as usize, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
     }
 }
 

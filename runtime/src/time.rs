@@ -206,6 +206,27 @@ pub unsafe extern "C-unwind" fn on_clock_gettime(
     }
 }
 
+unsafe extern "C-unwind" fn on_timespec_get(
+    time: *mut libc::timespec,
+    base: c_int,
+    pc: u64,
+) -> c_int {
+    const UTC: c_int = 1;
+    match ready(pc) {
+        Some(this) if controlled() && !time.is_null() && base == UTC => {
+            let now = look(this);
+            // SAFETY: the program's own argument.
+            unsafe { *time = timespec(now) };
+            base
+        }
+        _ => {
+            let library = real!("timespec_get", fn(*mut libc::timespec, c_int) -> c_int);
+            // SAFETY: the program's own call.
+            unsafe { library(time, base) }
+        }
+    }
+}
+
 unsafe extern "C-unwind" fn on_gettimeofday(
     time: *mut libc::timeval,
     zone: usize,
@@ -253,6 +274,7 @@ entry! {
     nanosleep, "rdx" => on_nanosleep;
     clock_nanosleep, "r8" => on_clock_nanosleep;
     clock_gettime, "rdx" => on_clock_gettime;
+    timespec_get, "rdx" => on_timespec_get;
     gettimeofday, "rdx" => on_gettimeofday;
     time, "rsi" => on_time;
 }

@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STEPS = 5, NOBODY = 65534, NOT_ALLOWED = 77 };
@@ -171,6 +173,51 @@ static void forbid_all_files(void)
 
 static void clear_environment(void) { clearenv(); }
 
+static void ask_about_itself(void)
+{
+    pid_t process = getpid(), thread = (pid_t)syscall(SYS_gettid);
+    struct sched_param parameters;
+    assert(sched_getscheduler(thread) == SCHED_OTHER);
+    assert(sched_getparam(process, &parameters) == 0);
+    errno = 0;
+    assert(getpriority(PRIO_PROCESS, (id_t)thread) != -1 || errno == 0);
+    assert(syscall(SYS_tgkill, process, thread, 0) == 0);
+    assert(syscall(SYS_sched_getscheduler, thread) == SCHED_OTHER);
+}
+
+/* Libraries for parallel loops start as many threads as there are processors for them. */
+static void count_processors(void)
+{
+    cpu_set_t set;
+    assert(sched_getaffinity(getpid(), sizeof set, &set) == 0);
+    int processors = CPU_COUNT(&set);
+    assert(sysconf(_SC_NPROCESSORS_ONLN) == 1 || processors > 1);
+    assert(pthread_getaffinity_np(pthread_self(), sizeof set, &set) == 0);
+    assert(CPU_COUNT(&set) == processors);
+    /* What it chooses itself is what it is told. */
+    for (int i = 0; processors > 1; i++)
+        if (CPU_ISSET(i, &set)) {
+            CPU_CLR(i, &set);
+            processors--;
+        }
+    assert(sched_setaffinity(0, sizeof set, &set) == 0);
+    assert(sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1);
+}
+
+static void wait_by_the_clock_of_c11(void)
+{
+    struct timespec now, other;
+    assert(timespec_get(&now, TIME_UTC) == TIME_UTC && timespec_get(&other, 0) == 0);
+    clock_gettime(CLOCK_REALTIME, &other);
+    assert(other.tv_sec - now.tv_sec <= 1);
+    pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+    now.tv_sec++;
+    pthread_mutex_lock(&mutex);
+    while (pthread_cond_timedwait(&never, &mutex, &now) != ETIMEDOUT) {
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -199,6 +246,9 @@ static const struct {
     {"break_pipe", break_pipe},
     {"forbid_all_files", forbid_all_files},
     {"clear_environment", clear_environment},
+    {"ask_about_itself", ask_about_itself},
+    {"count_processors", count_processors},
+    {"wait_by_the_clock_of_c11", wait_by_the_clock_of_c11},
     {"nothing", NULL},
 };
 

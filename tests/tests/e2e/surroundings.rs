@@ -58,6 +58,17 @@ fn folders_and_rights_are_left() -> Result<()> {
 }
 
 #[test]
+fn what_the_kernel_is_asked_about_the_program_itself() -> Result<()> {
+    let modes = [
+        "ask_about_itself",
+        "count_processors",
+        "wait_by_the_clock_of_c11",
+    ];
+    check(TestedCompiler::Gcc, &modes)?;
+    check(TestedCompiler::Clang, &modes)
+}
+
+#[test]
 fn limits_are_reached() -> Result<()> {
     let modes = [
         "few_descriptors",
