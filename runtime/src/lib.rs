@@ -89,6 +89,8 @@ mod futex;
 #[cfg(feature = "interpose")]
 mod heap;
 #[cfg(feature = "interpose")]
+mod hints;
+#[cfg(feature = "interpose")]
 mod identity;
 #[cfg(feature = "interpose")]
 mod input;

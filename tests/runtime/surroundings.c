@@ -218,6 +218,20 @@ static void wait_by_the_clock_of_c11(void)
     pthread_mutex_unlock(&mutex);
 }
 
+void __tsan_acquire(void *);
+void __tsan_release(void *);
+void __tsan_mutex_create(void *, unsigned);
+void AnnotateBenignRaceSized(const char *, int, const volatile void *, long, const char *);
+
+/* Headers of libraries do so where code is built as for a race detector. */
+static void tell_a_race_detector(void)
+{
+    __tsan_mutex_create(&mutex, 0);
+    __tsan_release(&shared);
+    __tsan_acquire(&shared);
+    AnnotateBenignRaceSized(__FILE__, __LINE__, &shared, sizeof shared, "counted under a lock");
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -249,6 +263,7 @@ static const struct {
     {"ask_about_itself", ask_about_itself},
     {"count_processors", count_processors},
     {"wait_by_the_clock_of_c11", wait_by_the_clock_of_c11},
+    {"tell_a_race_detector", tell_a_race_detector},
     {"nothing", NULL},
 };
 

@@ -63,6 +63,7 @@ fn what_the_kernel_is_asked_about_the_program_itself() -> Result<()> {
         "ask_about_itself",
         "count_processors",
         "wait_by_the_clock_of_c11",
+        "tell_a_race_detector",
     ];
     check(TestedCompiler::Gcc, &modes)?;
     check(TestedCompiler::Clang, &modes)
