@@ -10,8 +10,11 @@ struct Global(Cell<u8>);
 // SAFETY: only its address is used.
 unsafe impl Sync for Global {}
 
-/// The critical section without a name, and the lock of atomic updates that the processor cannot do.
+/// The critical section without a name, and the lock of atomic updates that the processor cannot do. People read these
+/// names, which no program can have.
+#[unsafe(export_name = "omp.critical")]
 static CRITICAL: Global = Global(Cell::new(0));
+#[unsafe(export_name = "omp.atomic")]
 static ATOMIC: Global = Global(Cell::new(0));
 
 fn acquire(lock: usize) {
