@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use std::{sync::atomic::AtomicBool, time::Duration};
 use unsnarl_core::{
     diagnosis::{Continuation, Continue, CurvePoint, DecisiveStep, FailingShare, decisive},
+    explanation::Place,
     facts,
 };
 use unsnarl_recorder::record::{RecordError, Sampler};
@@ -104,10 +105,37 @@ fn step(
     Some(DecisiveStep {
         event: event.0,
         thread: run.meta.thread(row.thread).name.clone(),
-        place: facts::place(run, row.site),
+        place: place_of(run, event),
         access: row.kind.name().to_owned(),
         location: run.location(row.location).to_owned(),
         before,
         after,
     })
+}
+
+/// The place of a step; of one without a place, such as a thread's end, the last one where its thread was before.
+fn place_of(run: &Run, event: EventId) -> Place {
+    let thread = run.events.thread(event);
+    let before = (0..=event.0).rev().map(EventId);
+    let mut own = before.filter(|row| run.events.thread(*row) == thread);
+    let named = own.find_map(|row| {
+        let place = facts::place(run, run.events.get(row)?.site);
+        (place.line != 0).then_some(place)
+    });
+    named.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_of;
+    use unsnarl_trace::{EventId, script};
+
+    #[test]
+    fn a_step_without_a_place_is_where_its_thread_was_last() {
+        let run =
+            script::parse("main fork main.1 @7\nmain.1 R x =1 @20\nmain W x =2 @9\nmain.1 end");
+        let run = run.expect("a run");
+        let end = place_of(&run, EventId(run.events.len() as u32 - 1));
+        assert_eq!(end.line, 20);
+    }
 }
