@@ -427,6 +427,9 @@ fn an_interruption_comes_before_the_order_that_it_leads_to() {
     assert_eq!(is_told(&tried(&interruption, 7, (20, 0))), (true, false));
     assert!(!is_told(&tried(&interruption, 7, (12, 0))).0);
     assert!(!is_told(&tried(&interruption, 7, (20, 2))).0);
+    let mut of_two_visits = tried(&interruption, 7, (20, 0));
+    of_two_visits.spans_visits = true;
+    assert!(!is_told(&of_two_visits).0);
 }
 
 /// Steps that begin earlier and end where the update of `done` does, in a function that they call: what they have before it

@@ -77,7 +77,7 @@ pub(super) struct TriedStory {
     /// It ends with what the failing check reads: perhaps a symptom.
     is_symptom: bool,
     /// It takes two visits of the same lines: they are no operation.
-    spans_visits: bool,
+    pub spans_visits: bool,
     /// A step that decides lies within it, as far as any is known.
     spans: bool,
     /// One of its own steps decides.
@@ -139,6 +139,7 @@ impl TriedStory {
             || self.first() < other.first() && other.blames_less_than(self);
         self.is_interruption
             && !other.is_interruption
+            && !self.is_looser_than(other)
             && !self.ends_in_freed(other)
             && begins_before
             && self.ends_at == other.ends_at
@@ -268,6 +269,7 @@ impl TriedStory {
         self.is_interruption
             && !other.is_interruption
             && !other.is_use_after_free
+            && !self.is_looser_than(other)
             && own.evidence.without.fails == 0
             && own.evidence.with.value() > MOSTLY
             && own.orders.complete < later.orders.complete
