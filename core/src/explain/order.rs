@@ -9,7 +9,7 @@ use super::{
     missing::absent,
     too_early::{is_unset, too_early},
     torn,
-    unread::tell_unread,
+    unread::{tell_unread, tell_written_over},
     view::View,
 };
 use crate::{
@@ -88,6 +88,7 @@ pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     }
     if view.event(late).kind.reads() {
         tell_unread(&mut draft, view, late);
+        tell_written_over(&mut draft, view, early, late);
     }
     if let Some(before) = last_use_before(view, early, late) {
         draft.step(before, "");

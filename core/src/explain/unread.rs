@@ -8,7 +8,7 @@ use crate::{
     pairs::{AccessClass, Fnv},
 };
 use rustc_hash::FxHashSet;
-use unsnarl_trace::{EventId, LocationId, ThreadId};
+use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId};
 
 /// Passing runs that tell what a thread always comes to see.
 const ENOUGH: u32 = 3;
@@ -44,6 +44,28 @@ pub(super) fn tell_unread(draft: &mut Draft, view: &View, read: EventId) {
     draft.set().remark_last(&said);
     draft.step(last, "");
     draft.step(change, "never seen");
+}
+
+/// Says what a write that came too early has written over: the message that its thread had left at the same line before, and
+/// that nobody had read.
+pub(super) fn tell_written_over(draft: &mut Draft, view: &View, early: EventId, late: EventId) {
+    let event = view.event(early);
+    let before = view.orders.accesses().before(event.location, early);
+    let lost = before.last().copied().filter(|row| {
+        let other = view.event(*row);
+        (other.kind, other.thread, other.site) == (event.kind, event.thread, event.site)
+    });
+    let Some(lost) = lost.filter(|_| event.kind == EventKind::Write) else {
+        return;
+    };
+    draft.set().remark_last(&format!(
+        "{} had not read `{}`{}, which {} had set there before.",
+        view.name(late),
+        view.variable(lost),
+        view.equals(lost),
+        view.name(lost),
+    ));
+    draft.step(lost, "never read");
 }
 
 impl UnreadChange {

@@ -79,7 +79,7 @@ programs! {
     is_explained {
         account_transfer array_list bank_account bank_total binlog_header block_compressor
         block_manager block_pool bounded_queue c11_atomics cache_refcount chunk_buffer circular_list
-        counted_close drained_pipe
+        coalesced_notice counted_close drained_pipe
         closing_service connection_slots corner_shop cpp_cache cpp_listeners cpp_string_buffer cpp_weak_session crasher
         critical_turn day_book dealt_numbers epoch_config fft_timing file_scanner freed_request idle_workers left_barrier
         linked_list lock_order log_buffer log_rotation lost_build lost_counter lost_stop lost_wakeup merge_sort
