@@ -18,6 +18,9 @@ const OF_COMPILERS: [&str; 7] = [
     "libatomic.",
 ];
 
+/// Beginning of the names of the calls by which code that was built for recording reports its functions.
+const REPORTS: &str = "__tsan_func";
+
 /// The names of those that a program loads at its start, in the loader's order. Linear in their code.
 pub(crate) fn libraries_with_locks(program: &Path) -> Vec<String> {
     let names = libraries(program).into_iter().filter_map(|path| {
@@ -36,7 +39,7 @@ fn has_locks(library: &Path) -> bool {
     let Ok(file) = object::File::parse(&*bytes) else {
         return false;
     };
-    let reports = |name: Result<&str, _>| name.is_ok_and(|name| name.starts_with("__tsan_func"));
+    let reports = |name: Result<&str, _>| name.is_ok_and(|name| name.starts_with(REPORTS));
     let is_instrumented = file.dynamic_symbols().any(|symbol| reports(symbol.name()));
     let code = file
         .sections()
