@@ -1,5 +1,6 @@
-//! Waits for input that never comes, of a thread that has not looked again at what another one changed: an event loop that
-//! takes the announcement of a job off its pipe after it has looked for jobs.
+//! Waits for what never comes, of a thread that has not looked again at what another one changed: an event loop that takes the
+//! announcement of a job off its pipe after it has looked for jobs, or a lock of the program's own that is given back without
+//! a wake-up.
 
 use super::{
     circle::wait_effect,
@@ -11,7 +12,7 @@ use super::{
     waiting::{WaitingThread, changed_since, request},
 };
 use crate::explanation::{BugKind, Certainty, Explanation, Role};
-use unsnarl_trace::{EventId, raw::WaitsFor};
+use unsnarl_trace::{EventId, LocationId, raw::WaitsFor};
 
 /// A look of a thread that waits, and the change after it.
 struct Unheeded {
@@ -19,14 +20,17 @@ struct Unheeded {
     write: EventId,
 }
 
-/// Explains a wait for input by the last look before it that another thread's change has made wrong. Linear in the changes of
+/// Explains a wait for input or for a wake-up by the last look before it that another thread's change has made wrong. Linear in the changes of
 /// what the thread has looked at.
 pub(super) fn unheeded(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
-    let waiters = waiters.iter().filter(|one| one.waits_for == WaitsFor::Io);
-    let mut found = waiters.filter_map(|waiter| {
+    let mut found = waiters.iter().filter_map(|waiter| {
         let wait = request(view, waiter);
-        let told = Unheeded::of(view, wait)?.explain(view, waiter);
-        Some(Hang::of(told, wait))
+        let look = match waiter.waits_for {
+            WaitsFor::Io => Unheeded::of(view, wait),
+            WaitsFor::Futex => Unheeded::of_object(view, waiter.object, wait),
+            _ => None,
+        };
+        Some(Hang::of(look?.explain(view, waiter), wait))
     });
     found.next()
 }
@@ -35,12 +39,22 @@ impl Unheeded {
     /// The latest look; one that asks for what it reads, if there is one.
     fn of(view: &View, wait: EventId) -> Option<Unheeded> {
         let reads = reads_before(view, wait).into_iter();
-        let changed = reads.filter_map(|read| {
-            let write = changed_since(view, read)?;
-            let is_other = view.event(write).value != view.event(read).value;
-            is_other.then_some(Unheeded { read, write })
-        });
+        let changed = reads.filter_map(|read| Unheeded::after(view, read));
         changed.max_by_key(|look| (asks(&view.place(look.read)), look.read))
+    }
+
+    /// The last look at what the thread waits for a change of.
+    fn of_object(view: &View, object: LocationId, wait: EventId) -> Option<Unheeded> {
+        let mut own = view.own_before(wait);
+        let read = own.find(|row| view.event(*row).location == object)?;
+        Unheeded::after(view, read).filter(|_| view.event(read).kind.reads())
+    }
+
+    /// A look, if another thread has left another value there since.
+    fn after(view: &View, read: EventId) -> Option<Unheeded> {
+        let write = changed_since(view, read)?;
+        let is_other = view.event(write).value != view.event(read).value;
+        is_other.then_some(Unheeded { read, write })
     }
 
     fn explain(&self, view: &View, waiter: &WaitingThread) -> Explanation {

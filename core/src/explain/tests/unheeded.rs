@@ -55,3 +55,33 @@ fn what_was_seen_is_no_reason_to_wait() {
     let told = told(&failing);
     assert_eq!(told.headline, "main waits for input or output for ever");
 }
+
+/// A lock of the program's own: who gives it back has not seen that somebody waits by now.
+#[test]
+fn a_word_that_was_changed_without_a_wake_up_is_told() {
+    let begin = "
+        start main.1 pay
+        main fork main.1 @40 main";
+    let look = "
+        main.1 atomic-read word =1 @10 unlock";
+    let sleeps = "
+        main rmw word 1->2 @20 lock
+        main blocked futex word @21 lock";
+    let gives_back = "
+        main.1 atomic-write word =0 @11 unlock";
+    let hangs = |steps: &[&str]| {
+        let text = [begin, &steps.concat(), "\n deadlocks"].concat();
+        explain(&corpus(&[], &[&text]), &Budget::unlimited())
+            .findings
+            .remove(0)
+            .headline
+    };
+    assert_eq!(
+        hangs(&[look, sleeps, gives_back]),
+        "main waits for a wake-up, and does not see that `word` was changed"
+    );
+    assert_eq!(
+        hangs(&[look, gives_back, &sleeps.replace("1->2", "0->2")]),
+        "main waits for `word` for ever"
+    );
+}
