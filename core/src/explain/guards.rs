@@ -506,7 +506,8 @@ mod tests {
             let guards = guarding(&Proposers::comparing(&corpora), &first);
             guards.into_iter().map(|one| one.headline).collect()
         };
-        let expected = "`ready` was read before get (main.1) had set it".to_owned();
+        let expected =
+            "get (main.2) did not look at `ready` again after get (main.1) had set it".to_owned();
         let asked = told(&fine, "if (ready)");
         assert!(asked.contains(&expected), "{asked:?}");
         assert!(!told(&fine, "seen = ready;").contains(&expected));

@@ -167,3 +167,59 @@ impl StaleLook {
         draft.set().remark_last(&looked);
     }
 }
+
+/// A thread that has looked at what another one changed since, and goes on without looking again.
+pub(super) struct GoneOn {
+    look: EventId,
+    /// Its first write after the change that the failure depends on.
+    write: EventId,
+    /// The read of that by another thread.
+    read: EventId,
+}
+
+impl GoneOn {
+    /// The thread of a look, after the other one's change. Linear in the thread's steps since.
+    pub fn after(view: &View, look: EventId, change: EventId) -> Option<GoneOn> {
+        let (event, own) = (view.event(look), view.thread(look));
+        let asks = event.kind.reads() && asks(&view.place(look));
+        let steps = view.rows.after(own, change).iter().copied();
+        let unseen = steps.take_while(|row| view.event(*row).location != event.location);
+        let mut writes = unseen
+            .filter(|row| view.event(*row).kind.writes() && view.slice.distance(*row).is_some());
+        let seen = |write: EventId| {
+            let after = view
+                .orders
+                .accesses()
+                .after(view.event(write).location, write);
+            let next = after.iter().copied().find(|row| *row > write)?;
+            let is_read = view.event(next).kind.reads() && view.thread(next) != own;
+            is_read.then_some((write, next))
+        };
+        let (write, read) = writes.find_map(seen).filter(|_| asks)?;
+        Some(GoneOn { look, write, read })
+    }
+
+    /// Headline of an explanation of the look and the change.
+    pub fn headline(&self, view: &View, change: EventId, name: &str) -> String {
+        let who = view.words(self.look);
+        let other = view.words(change);
+        format!("{who} did not look at `{name}` again after {other} had set it")
+    }
+
+    /// Adds its steps, and says behind a remark: ``main.2 goes on: it sets `base` to 0 at line 10, and main.1 reads that at line
+    /// 37.``
+    pub fn tell(&self, draft: &mut Draft, view: &View) {
+        let (write, read) = (view.place(self.write), view.place(self.read));
+        draft.step(self.write, "");
+        draft.step(self.read, "");
+        draft.set().remark_last(&format!(
+            "{} goes on: it sets `{}`{} at {}, and {} reads that at {}.",
+            view.name(self.look),
+            view.variable(self.write),
+            view.equals(self.write).replacen(" =", " to", 1),
+            view.at(self.write),
+            view.name(self.read),
+            line(&read, &write)
+        ));
+    }
+}

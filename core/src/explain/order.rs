@@ -4,7 +4,7 @@ use super::{
     announced::{Needs, announcement, announcement_of},
     draft::Draft,
     late_entry::{late_entry, not_counted},
-    look::{StaleLook, tell_look},
+    look::{GoneOn, StaleLook, tell_look},
     lost_wakeup,
     missing::absent,
     too_early::{is_unset, too_early},
@@ -60,9 +60,11 @@ pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation
 pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     let name = view.variable_of(&[late, early]);
     let stale = StaleLook::before(view, late);
-    let headline = match &stale {
-        Some(stale) => stale.headline(view, late, &name),
-        None => headline(view, early, late, &name),
+    let gone_on = GoneOn::after(view, early, late);
+    let headline = match (&stale, &gone_on) {
+        (Some(stale), _) => stale.headline(view, late, &name),
+        (None, Some(gone_on)) => gone_on.headline(view, late, &name),
+        (None, None) => headline(view, early, late, &name),
     };
     let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
     draft.detail(detail(view, early, late, &name));
@@ -83,7 +85,7 @@ pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     if view.event(late).kind.writes() && view.orders.common_lock(early, late).is_none() {
         tell_look(&mut draft, view, early, &[view.thread(late)]);
     }
-    if let Some(stale) = stale {
+    if let Some(stale) = &stale {
         stale.tell(&mut draft, view, late);
     }
     if view.event(late).kind.reads() {
@@ -93,8 +95,11 @@ pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     if let Some(before) = last_use_before(view, early, late) {
         draft.step(before, "");
     }
-    draft.step(early, "too early");
+    draft.step(early, if gone_on.is_some() { "" } else { "too early" });
     draft.step(late, "");
+    if let Some(gone_on) = gone_on.filter(|_| stale.is_none()) {
+        gone_on.tell(&mut draft, view);
+    }
     draft.mark(early, Role::Cause);
     draft.mark(late, Role::Interference);
     draft.fail();

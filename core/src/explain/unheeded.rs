@@ -20,8 +20,8 @@ struct Unheeded {
     write: EventId,
 }
 
-/// Explains a wait for input or for a wake-up by the last look before it that another thread's change has made wrong. Linear in the changes of
-/// what the thread has looked at.
+/// Explains a wait for input or for a wake-up by the last look before it that another thread's change has made wrong. Linear
+/// in the changes of what the thread has looked at.
 pub(super) fn unheeded(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
     let mut found = waiters.iter().filter_map(|waiter| {
         let wait = request(view, waiter);

@@ -7,7 +7,7 @@ use crate::{
     fixture::{corpus, run},
 };
 use std::sync::Arc;
-use unsnarl_trace::Event;
+use unsnarl_trace::{Event, EventId, ThreadId};
 
 fn told(passing: &str, failing: &str) -> Explanation {
     let corpus = corpus(&[passing; 6], &[failing]);
@@ -225,4 +225,48 @@ fn what_was_set_since_a_look_is_set_again() {
             .0
             .contains("was read before")
     );
+}
+
+/// What a thread has asked for before another one set it, and not again: it does over what the other one has done.
+#[test]
+fn who_does_not_look_again_goes_on() {
+    let text = |again: &str| {
+        format!(
+            "
+            start main.1 get
+            start main.2 get
+            main fork main.1 @25 main
+            main fork main.2 @25 main
+            main.2 atomic-read done =0 @28 get \"if (done)\"
+            main.1 atomic-read done =0 @28 get \"if (done)\"
+            main.1 lock m @31 get
+            main.1 W base =5 @16 init
+            main.1 atomic-write done =1 @33 get
+            main.1 unlock m @34 get
+            main.2 lock m @31 get{again}
+            main.2 W base =0 @10 clear
+            main.1 R base =0 @37 use
+            main.1 fails @37"
+        )
+    };
+    let told = |again: &str| {
+        let corpus = corpus(&[], &[&text(again)]);
+        let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+        let of_flag = view.run.events.iter().filter(|(_, event)| {
+            view.run.location(event.location) == "done" && event.thread != ThreadId(0)
+        });
+        let rows: Vec<EventId> = of_flag.map(|(row, _)| row).collect();
+        let told = plain(&view, rows[0], rows[2]);
+        (told.headline, told.remark)
+    };
+    let (headline, remark) = told("");
+    assert_eq!(
+        headline,
+        "get (main.2) did not look at `done` again after get (main.1) had set it"
+    );
+    let said =
+        "main.2 goes on: it sets `base` to 0 at test.c:10, and main.1 reads that at line 37.";
+    assert!(remark.contains(said), "{remark}");
+    let (headline, _) = told("\n            main.2 atomic-read done =1 @32 get");
+    assert_eq!(headline, "`done` was read before get (main.1) had set it");
 }
