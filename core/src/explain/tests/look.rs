@@ -227,7 +227,7 @@ fn what_was_set_since_a_look_is_set_again() {
     );
 }
 
-/// What a thread has asked for before another one set it, and not again: it does over what the other one has done.
+/// A thread that has asked for something before another one set it, and not again, does over what that one has done.
 #[test]
 fn who_does_not_look_again_goes_on() {
     let text = |again: &str| {
