@@ -113,6 +113,15 @@ unsafe extern "C-unwind" fn on_getaffinity_of_thread(
     ask(bytes, to, pc, || unsafe { library(thread, bytes, to) })
 }
 
+/// Makes a call by which the program chooses processors.
+fn choose(pc: u64, call: impl FnOnce() -> c_int) -> c_int {
+    if let Some(this) = ready(pc).filter(|_| controlled()) {
+        scheduler::decide(this, Next::NOTHING);
+        IS_CHOSEN.store(true, Relaxed);
+    }
+    call()
+}
+
 unsafe extern "C-unwind" fn on_setaffinity(
     id: c_int,
     bytes: usize,
@@ -120,12 +129,8 @@ unsafe extern "C-unwind" fn on_setaffinity(
     pc: u64,
 ) -> c_int {
     let library = real!("sched_setaffinity", fn(c_int, usize, *const u8) -> c_int);
-    if let Some(this) = ready(pc).filter(|_| controlled()) {
-        scheduler::decide(this, Next::NOTHING);
-        IS_CHOSEN.store(true, Relaxed);
-    }
     // SAFETY: the program's own call.
-    unsafe { library(identity::real(id), bytes, wanted) }
+    choose(pc, || unsafe { library(identity::real(id), bytes, wanted) })
 }
 
 unsafe extern "C-unwind" fn on_setaffinity_of_thread(
@@ -138,12 +143,8 @@ unsafe extern "C-unwind" fn on_setaffinity_of_thread(
         "pthread_setaffinity_np",
         fn(libc::pthread_t, usize, *const u8) -> c_int
     );
-    if let Some(this) = ready(pc).filter(|_| controlled()) {
-        scheduler::decide(this, Next::NOTHING);
-        IS_CHOSEN.store(true, Relaxed);
-    }
     // SAFETY: the program's own call.
-    unsafe { library(thread, bytes, wanted) }
+    choose(pc, || unsafe { library(thread, bytes, wanted) })
 }
 
 entry! {
