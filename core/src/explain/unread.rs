@@ -110,12 +110,9 @@ fn is_seen_in_passing(view: &View, location: LocationId, thread: ThreadId) -> bo
     let location = Fnv::of(view.run.location(location));
     let thread = Fnv::of(&facts::thread_name(&view.run, thread));
     let is_seen = |run: &Trace| {
-        let kinds = run.events.iter();
-        let kinds = kinds.filter_map(|event| run.kinds.get(*event as usize));
-        let own = kinds.filter(|kind| kind.location == location);
         let mut has_come = false;
         let mut is_seen = true;
-        for kind in own {
+        for kind in run.of(location) {
             match kind.thread == thread {
                 true => (has_come, is_seen) = (true, true),
                 false => is_seen &= kind.access == AccessClass::Read,

@@ -35,6 +35,13 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// The accesses to the location of this name's hash, in order.
+    pub fn of(&self, location: u64) -> impl Iterator<Item = &EventIdentity> {
+        let all = self.events.iter();
+        let all = all.filter_map(|event| self.kinds.get(*event as usize));
+        all.filter(move |kind| kind.location == location)
+    }
+
     /// Extracts the trace of a run, in one pass. Accesses of a thread to its own stack are left out, unless
     /// another thread accesses it too.
     pub fn new(run: &Run, accesses: &Accesses) -> Trace {

@@ -96,11 +96,9 @@ fn is_taken_in_passing(view: &View, location: LocationId, taker: ThreadId) -> bo
     let location = Fnv::of(view.run.location(location));
     let taker = Fnv::of(&facts::thread_name(&view.run, taker));
     let is_kept = |run: &Trace| {
-        let kinds = run.events.iter();
-        let kinds = kinds.filter_map(|event| run.kinds.get(*event as usize));
         let mut slot = Slot::default();
         let (mut sent, mut is_kept) = (0, true);
-        for kind in kinds.filter(|kind| kind.location == location) {
+        for kind in run.of(location) {
             let by = match (kind.thread == taker, kind.access) {
                 (true, AccessClass::Read) => Use::Takes,
                 (false, AccessClass::Write) => Use::Sends,
