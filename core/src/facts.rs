@@ -112,7 +112,10 @@ fn outside<const N: usize>(text: &str, open: [char; N], close: [char; N]) -> Str
 /// A location in the source's words: its name, or the block that contains it.
 pub fn variable(run: &Run, event: &Event) -> String {
     let location = run.location(event.location);
-    named(run, event).unwrap_or_else(|| in_block(without_offset(own_part(location))))
+    // Lines that change a use count name the pointer.
+    use_count(location)
+        .or_else(|| named(run, event))
+        .unwrap_or_else(|| in_block(without_offset(own_part(location))))
 }
 
 /// Name of a location in the source, if it has one. Globals have their own; for heap and stack locations it
@@ -218,10 +221,22 @@ pub fn is_in_no_container(name: &str) -> bool {
 
 /// Returns whether a location is a count of owners that the smart pointers of the C++ library keep for themselves.
 pub fn is_use_count(name: &str) -> bool {
-    matches!(
-        name.rsplit('.').next(),
-        Some("_M_use_count" | "_M_weak_count")
-    )
+    count_of_owners(name).is_some()
+}
+
+/// Words for the count of owners that a smart pointer keeps in this location.
+fn count_of_owners(name: &str) -> Option<&'static str> {
+    match name.rsplit('.').next()? {
+        "_M_use_count" => Some("the use count"),
+        "_M_weak_count" => Some("the weak count"),
+        _ => None,
+    }
+}
+
+/// A count of owners with the block that it counts for: `the use count of the heap block from bank.cc:22`.
+fn use_count(location: &str) -> Option<String> {
+    let count = count_of_owners(location)?;
+    Some(format!("{count} of {}", in_block(own_part(location))))
 }
 
 /// Returns whether a location is a letter of a `std::string`: its value says nothing of the text.
@@ -380,7 +395,8 @@ pub fn is_named(location: &str) -> bool {
 
 /// A location in words, without a line whose text names it.
 pub fn location_in_words(location: &str) -> String {
-    in_block(own_part(without_offset(Location::variable(location))))
+    let variable = Location::variable(location);
+    use_count(variable).unwrap_or_else(|| in_block(own_part(without_offset(variable))))
 }
 
 /// Words for a location on the heap that no text names: `used of the heap block from bank.c:22`. Other names stay.
@@ -771,6 +787,11 @@ mod tests {
         assert_eq!(named(lock), "m");
         let of_class = location_in_words("heap(main.cc:81).lock");
         assert_eq!(of_class, "lock of the heap block from main.cc:81");
+        let count = "heap(main.cc:81 by main #0)._M_use_count";
+        let copied = format!("main rmw `{count}` 1->2 @3 f \"*last = owner;\"");
+        let words = "the use count of the heap block from main.cc:81";
+        assert_eq!(named(&copied), words);
+        assert_eq!(location_in_words(count), words);
     }
 
     #[test]

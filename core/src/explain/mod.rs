@@ -3,6 +3,7 @@
 //! Each failing run gets its cheapest story (`candidates`); runs that fail at the same place for the same
 //! reason share one explanation. A story states only facts that the run and its corpus support.
 
+mod additions;
 mod after_free;
 mod announced;
 mod atomicity;
@@ -63,6 +64,7 @@ use crate::{
     corpus::{Corpus, RunSummary},
     explanation::Explanation,
 };
+pub use additions::blames_additions;
 use candidates::{Candidate, Story, candidates, spurious_wakeup};
 use causes::ToldExplanation;
 pub use guards::guarding;

@@ -432,6 +432,28 @@ fn an_interruption_comes_before_the_order_that_it_leads_to() {
     assert!(!is_told(&of_two_visits).0);
 }
 
+/// That others count in between comes to the same in any order; that somebody looked before does not.
+#[test]
+fn a_look_at_a_number_is_told_rather_than_that_it_was_counted() {
+    let run = failing_run();
+    let tried = |with: u32, without: u32| {
+        let made = made(&run, with, without);
+        TriedStory::new(made, &story(DONE), &run, &Decision::default())
+    };
+    let mut counting = tried(27, 0);
+    counting.is_counting = true;
+    let is_told = |own: &TriedStory| {
+        (
+            own.is_better_than(Some(&counting)),
+            counting.is_better_than(Some(own)),
+        )
+    };
+    assert!(!counting.is_settled());
+    assert_eq!(is_told(&tried(19, 0)), (true, false));
+    assert!(!is_told(&tried(12, 0)).0);
+    assert!(!is_told(&tried(19, 9)).0);
+}
+
 /// Steps that begin earlier and end where the update of `done` does, in a function that they call: what they have before it
 /// only leads there.
 #[test]

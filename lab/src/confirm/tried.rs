@@ -6,7 +6,8 @@ use unsnarl_core::{
     BugKind, Explanation, Role, SiteMark,
     diagnosis::DecisiveStep,
     explain::{
-        ORDERS, calls_around, ends_in_the_check, is_under_one_lock, spans_visits, story_begins,
+        ORDERS, blames_additions, calls_around, ends_in_the_check, is_under_one_lock, spans_visits,
+        story_begins,
     },
 };
 use unsnarl_trace::{EventId, Run, ThreadId};
@@ -86,6 +87,8 @@ pub(super) struct TriedStory {
     pub is_too_late: bool,
     /// All that it blames is done with one lock held: each order of that is one that the program allows.
     is_under_one_lock: bool,
+    /// All that it blames is that a number was counted up or down, which comes to the same in any order.
+    pub is_counting: bool,
     /// The locations that it blames accesses of.
     locations: BTreeSet<String>,
 }
@@ -116,6 +119,7 @@ impl TriedStory {
         let mut claims = explanation.claims.iter();
         TriedStory {
             is_usual: claims.any(|one| one.claim.is_blamed() && one.holds_in * 2 > one.of),
+            is_counting: blames_additions(explanation, run),
             locations: blamed_locations(explanation),
             is_under_one_lock: is_under_one_lock(explanation, run),
             calls: calls_around(explanation, run),
@@ -208,7 +212,7 @@ impl TriedStory {
         let is_allowed = self.is_under_one_lock && self.experiment.orders.with.len() <= 2;
         let may_be_half = !self.is_interruption && (survives || is_allowed);
         let may_come_of_it = self.is_symptom || self.is_use_after_free || self.is_too_late;
-        let is_open = may_come_of_it || self.spans_visits || may_be_half;
+        let is_open = may_come_of_it || self.spans_visits || self.is_counting || may_be_half;
         self.is_spare() && self.spans && !is_open
     }
 
@@ -301,6 +305,17 @@ impl TriedStory {
             && own.orders.complete <= known.orders.complete
     }
 
+    /// Does nothing fail without this interruption of a look at a number, of which the other one says that it was counted?
+    fn looks_at_what_is_counted_in(&self, other: &TriedStory) -> bool {
+        let evidence = self.experiment.evidence;
+        other.is_counting
+            && !self.is_counting
+            && self.is_interruption
+            && self.locations == other.locations
+            && evidence.is_cause()
+            && evidence.with.value() > MOSTLY
+    }
+
     /// Does nothing fail without it, where all was decided before the other one began?
     fn is_in_time_for(&self, other: &TriedStory) -> bool {
         other.is_too_late && !self.is_too_late && self.experiment.evidence.is_cause()
@@ -353,11 +368,13 @@ impl TriedStory {
         let is_within = self.is_within(other) && !self.spans_visits;
         let leads_there = self.leads_to(other);
         let is_rarer = self.is_rarer_in_passing_than(other);
-        let is_before = is_of_one_visit || is_within || leads_there || is_rarer;
+        let is_look = self.looks_at_what_is_counted_in(other);
+        let is_before = is_of_one_visit || is_within || leads_there || is_rarer || is_look;
         let is_farther = other.is_nearer_than(self) && !is_before
             || other.is_of_one_visit(self) && more < BETTER
             || other.is_within(self) && known.is_cause()
             || other.leads_to(self)
+            || other.looks_at_what_is_counted_in(self)
             || (other.is_rarer_in_passing_than(self)
                 || other.is_more_needed_than(self)
                 || other.is_in_time_for(self))
@@ -375,6 +392,7 @@ impl TriedStory {
             || explains_all
             || is_within
             || leads_there
+            || is_look
             || replaces_symptom && self.spans && is_cause
             || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
         own.tells() && is_better && !is_farther
