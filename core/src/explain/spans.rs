@@ -3,7 +3,8 @@
 
 use super::turned::{blamed, region};
 use crate::{call_tree::CallTree, callers, explanation::Explanation, facts};
-use unsnarl_trace::{EventId, Run};
+use rustc_hash::FxHashMap;
+use unsnarl_trace::{EventId, Run, StackId};
 
 /// Returns whether an explanation blames the interruption of steps from two visits of the same lines.
 #[must_use]
@@ -11,8 +12,41 @@ pub fn spans_visits(explanation: &Explanation, run: &Run) -> bool {
     let interrupted = region(explanation, &blamed(explanation), run);
     interrupted.is_some_and(|(first, _, last)| {
         CallTree::of(run).comes_again(run, first, last)
+            || goes_back(run, first, last)
             || is_about_one(run, first, last) && callers::is_called_twice(run, first, last)
     })
+}
+
+/// Returns whether the thread went beyond the second row's line of the function that leads to both, and then back to the first
+/// one's or before it: a loop, or another call from the same place. Linear in the rows between.
+fn goes_back(run: &Run, first: EventId, second: EventId) -> bool {
+    let Some((begin, end)) = callers::common_sites(run, first, second) else {
+        return false;
+    };
+    let [begin, end] = [begin, end].map(|site| run.meta.site(site).line);
+    let calls = callers::common_calls(run, first, second);
+    let path = callers::call_sites(run, first);
+    let thread = run.events.thread(first);
+    let mut known: FxHashMap<(u32, StackId), Option<u32>> = FxHashMap::default();
+    let mut is_beyond = false;
+    for row in (first.0 + 1..second.0).map(EventId) {
+        if run.events.thread(row) != thread {
+            continue;
+        }
+        let event = run.events.event(row);
+        let line = *known.entry((event.site.0, event.stack)).or_insert_with(|| {
+            let sites = callers::call_sites(run, row);
+            let is_within = sites.get(..calls) == path.get(..calls);
+            let own = sites.get(calls).filter(|_| is_within)?;
+            Some(run.meta.site(*own).line)
+        });
+        match line {
+            Some(line) if line > end => is_beyond = true,
+            Some(line) if is_beyond && line <= begin => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Returns whether two rows access one variable, or elements of one array: a function that is called for two variables, as
@@ -35,6 +69,7 @@ mod tests {
     use super::*;
     use crate::{Budget, explain, fixture::corpus};
     use std::sync::Arc;
+    use unsnarl_trace::script;
 
     /// Returns whether the first explanation has an order in which a write comes between two reads at these lines.
     fn spans(lines: [u32; 2]) -> bool {
@@ -125,5 +160,25 @@ mod tests {
         };
         assert!(!spans("store.frozen", "store.active"));
         assert!(spans("stock[0].count", "stock[1].count"));
+    }
+
+    /// `read` looks a block up at line 7 and puts it into the cache at line 14, or uses it at line 11 where it is found.
+    #[test]
+    fn a_function_that_is_called_again_from_one_place_goes_back() {
+        let again = |steps: &str| {
+            let run = script::parse(steps).unwrap();
+            goes_back(&run, EventId(0), EventId(run.events.len() as u32 - 1))
+        };
+        let sought = "main.1 R n =0 via=7@read,12@run @26 get\n";
+        let used = "main.1 R n =1 via=12@run @11 read\n";
+        let kept = "main.1 W n =1 via=14@read,12@run @60 put\n";
+        let found = "main.1 R m =1 via=7@read,12@run @26 get\n";
+        assert!(again(&[sought, kept, found, used].concat()));
+        assert!(!again(&[sought, found, used].concat()));
+        // What a call on the next line is given is computed before it.
+        let given = "main.1 R m =1 via=12@run @12 read\n";
+        assert!(!again(&[sought, given, used].concat()));
+        let by_another = kept.replace("main.1", "main.2");
+        assert!(!again(&[sought, &by_another, found, used].concat()));
     }
 }
