@@ -74,6 +74,12 @@ pub(super) fn let_go(view: &View, free: EventId, used: EventId) -> Option<Public
         let is_asked_for = || kind.writes() && asked_on(view, given.load).is_some();
         kind == EventKind::SemPost || kind.is_atomic() || is_asked_for()
     };
+    let block = view.run.block(view.event(free).location);
+    // A pointer to something else tells nothing of this block.
+    let is_about_it = |given: &Publication| match view.event(given.store).value {
+        Some(Value::Address(to)) => view.run.block(to) == block,
+        _ => true,
+    };
     let is_there = |row: &&EventId| needs.is_at(&view.place(**row));
     // A line may do several things before it uses the block: they belong to the use.
     let since = |store: EventId| {
@@ -84,6 +90,7 @@ pub(super) fn let_go(view: &View, free: EventId, used: EventId) -> Option<Public
     handovers(view, free).into_iter().find(|given| {
         view.thread(given.store) == view.thread(used)
             && announces(given)
+            && is_about_it(given)
             && !is_of_another_block(view, given.load, free)
             && stands_above(view, given.store, &needs).is_some()
             && !since(given.store).any(|row| is_there(&row))
@@ -242,6 +249,37 @@ mod tests {
         assert!(remark.contains("reads it at line 31"), "{remark}");
         let (_, remark) = told(&both("31"));
         assert!(!remark.contains("and goes on"), "{remark}");
+    }
+
+    /// The thread that frees clears another bit between its look at the count and the exchange by which it takes the block.
+    #[test]
+    fn a_count_lets_go_of_a_block_through_updates_of_who_frees_it() {
+        let text = |first: &str, seen: &str| {
+            format!(
+                "
+                start main.1 unref
+                main alloc `heap(a.c:20 by main #0)` =16 @20 main
+                main alloc `heap(a.c:21 by main #0)` =16 @21 main
+                main W slot =0 @22 main
+                main fork main.1 @23 main
+                main.1 {first} @26 unref \"fetch_sub(&slot, 4)\"
+                main {seen} @58 evict \"if (compare_exchange(&slot, 1, 0))\"
+                main rmw slot 3->1 @63 evict
+                main rmw slot 1->0 @58 evict \"if (compare_exchange(&slot, 1, 0))\"
+                main free `heap(a.c:20 by main #0)` @79 evict
+                main.1 R `heap(a.c:20 by main #0)+8` =7 @29 unref
+                main.1 fails @29 segmentation fault"
+            )
+        };
+        let (lines, remark) = told(&text("rmw slot 7->3", "atomic-read slot =3"));
+        let goes_on = "main.1 changes `slot` at line 26, before this use: main reads it at line 58, and goes on.";
+        assert_eq!(remark, goes_on);
+        assert_eq!(lines, [26, 58, 79, 29, 29]);
+        let link = |to: &str| text(&format!("W slot =&`{to}`"), &format!("R slot =&`{to}`"));
+        let (_, remark) = told(&link("heap(a.c:20 by main #0)"));
+        assert!(remark.contains("goes on"), "{remark}");
+        let (_, remark) = told(&link("heap(a.c:21 by main #0)"));
+        assert!(!remark.contains("goes on"), "{remark}");
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn is_shared(view: &View, row: EventId) -> bool {
 }
 
 /// The write of another thread that a read sees, and the earlier ones from which its value was computed, as
-/// for a counter.
+/// for a counter, by whichever threads.
 fn contributions(view: &View, read: EventId) -> Vec<EventId> {
     const MOST: usize = 16;
     let (location, own) = (view.event(read).location, view.thread(read));
@@ -66,7 +66,7 @@ fn contributions(view: &View, read: EventId) -> Vec<EventId> {
         |write: &EventId| seen_by(begins::update(&view.run, *write, view.own_before(*write))?);
     std::iter::successors(seen_by(read), worked_out_from)
         .take(MOST)
-        .take_while(|write| view.thread(*write) != own)
+        .filter(|write| view.thread(*write) != own)
         .collect()
 }
 
