@@ -70,6 +70,7 @@ use causes::ToldExplanation;
 pub use guards::guarding;
 pub use instances::{Harmless, bears_out, bears_out_but, meets_the_other_way, set_apart};
 pub use intervention::{Intervention, intervention};
+pub(crate) use parted::have_common_lock;
 pub use parted::{PartedSections, is_under_one_lock};
 pub use parts::{SplitStory, parts};
 pub use proposers::{Failing, Material, ORDERS, Proposals, Proposer, Proposers};

@@ -380,9 +380,10 @@ pub(super) fn tell_order(
     }
     draft.step(published.store, "too early");
     draft.step(published.load, "");
-    let note = match is_unset(view, reader) {
-        true => "not set yet",
-        false => "the old value",
+    let note = match (view.event(reader).kind.reads(), is_unset(view, reader)) {
+        (false, _) => "",
+        (true, true) => "not set yet",
+        (true, false) => "the old value",
     };
     draft.step(reader, note);
     draft.mark(published.store, Role::Cause);

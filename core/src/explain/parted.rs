@@ -96,10 +96,15 @@ impl PartedSections {
 
 /// Returns whether all blamed accesses are in sections of one lock. Linear in the run.
 pub fn is_under_one_lock(explanation: &Explanation, run: &Run) -> bool {
+    have_common_lock(run, blamed(explanation).into_iter().map(|one| one.row))
+}
+
+/// Returns whether these rows are all in sections of one lock. Linear in the run.
+pub(crate) fn have_common_lock(run: &Run, rows: impl Iterator<Item = EventId>) -> bool {
     let locks = Locks::new(run, &mut Vec::new());
-    let held = blamed(explanation).into_iter().map(|one| {
-        let event = run.events.get(one.row)?;
-        let held = locks.held_at(event.thread, one.row);
+    let held = rows.map(|row| {
+        let event = run.events.get(row)?;
+        let held = locks.held_at(event.thread, row);
         Some(held.map(|section| section.lock).collect())
     });
     let all: Option<Vec<BTreeSet<LocationId>>> = held.collect();

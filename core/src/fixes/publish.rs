@@ -10,7 +10,7 @@ use super::{
     text::{EditRefusal, locks::last_name, move_behind},
 };
 use crate::{
-    explain::is_under_one_lock,
+    explain::{have_common_lock, is_under_one_lock},
     explanation::{BugKind, Role, SiteMark, Step},
     facts,
 };
@@ -113,7 +113,8 @@ fn behind(case: &FixInput<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, E
     // Runs do not show this: they see the stores in the order of the program.
     let stored = case.run.events.get(EventId(store.event));
     let is_ordered = stored.is_some_and(|event| event.kind.is_atomic())
-        || is_under_one_lock(case.explanation, case.run);
+        || is_under_one_lock(case.explanation, case.run)
+        || is_seen_under_a_lock(case, store);
     if !is_ordered {
         fix.assumes.push(format!(
             "`{}` is atomic, or becomes so: compilers and other machines may change the order of plain stores",
@@ -121,6 +122,13 @@ fn behind(case: &FixInput<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, E
         ));
     }
     Ok(fix)
+}
+
+/// Returns whether the steps on what is stored are all in sections of one lock, which orders what comes before the store too.
+fn is_seen_under_a_lock(case: &FixInput<'_>, store: &Step) -> bool {
+    let steps = case.explanation.steps.iter();
+    let own = steps.filter(|step| step.location == store.location);
+    have_common_lock(case.run, own.map(|step| EventId(step.event)))
 }
 
 /// Moves a change of data after the acquisition of the lock for the rest; `None` for explanations of another
@@ -237,6 +245,22 @@ mod tests {
             "    negotiate();\n    enter();",
         );
         assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
+        assert!(fix.assumes.is_empty(), "{:?}", fix.assumes);
+        // What is announced needs no lock of its own: the one of the announcement orders it.
+        let without_lock = |run: &str| {
+            let sent = "main.2 unlock m @25 send\n";
+            let looked = "main.2 R state =2 @23 send\n";
+            run.replace("main.1 lock m via=18@on_ack @11 negotiate\n", "")
+                .replace("main.1 unlock m via=18@on_ack @13 negotiate\n", "")
+                .replace(sent, "")
+                .replace(looked, &format!("{looked}{sent}"))
+        };
+        let (failed, passed) = (without_lock(&failed), without_lock(&passed));
+        let passing = ["p1", "p2", "p3", "p4", "p5", "p6"].map(|name| (name, passed.as_str()));
+        let all = [&[("failed-1", failed.as_str())][..], &passing].concat();
+        let offered = offered_of(&all, text);
+        let fix = offered.fixes.first().unwrap();
+        assert_eq!(fix.kind, FixKind::MoveBehind, "{offered:?}");
         assert!(fix.assumes.is_empty(), "{:?}", fix.assumes);
     }
 

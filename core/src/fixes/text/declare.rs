@@ -184,7 +184,7 @@ fn outermost<'s>(
     around: &[&str],
 ) -> Result<Node<'s>, EditRefusal> {
     let holds = |node: &Node<'_>| lines(*node).contains(&line);
-    let unknown = || format!("line {line} is in no function of this file");
+    let unknown = || source.outside(line);
     // A directive of the preprocessor ends where the next line begins.
     let inner = |node: Node<'s>| children(node).into_iter().rfind(holds);
     let mut node = inner(source.root()).ok_or_else(unknown)?;

@@ -70,8 +70,7 @@ pub fn hold(
     mutex: &Mutex,
     wanted: &AtomicLines,
 ) -> Result<HoldResult, EditRefusal> {
-    let outside = || format!("line {} is in no function of this file", wanted.first);
-    let function = source.function(wanted.first).ok_or_else(outside)?;
+    let function = source.body_around(wanted.first)?;
     let watch = FileFunctions::new(source, mutex);
     let at = range(function, wanted.first, wanted.last)?;
     if mutex.style == LockStyle::Guard {
@@ -82,7 +81,7 @@ pub fn hold(
         return Ok(kept(source, &at, Vec::new(), 1));
     }
     let Some((first, last)) = ends(&at) else {
-        return Err(outside());
+        return Err(source.outside(wanted.first));
     };
     let mut flow = FlowWalk {
         source,

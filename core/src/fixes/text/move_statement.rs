@@ -19,9 +19,7 @@ pub(super) fn at<'t>(
     source: &'t ParsedSource,
     line: u32,
 ) -> Result<(Node<'t>, Range<'t>), EditRefusal> {
-    let function = source
-        .function(line)
-        .ok_or_else(|| format!("line {line} is in no function of this file"))?;
+    let function = source.body_around(line)?;
     let place = range(function, line, line)?;
     match place.statements().first() {
         Some(node) if !is_one(*node) => {

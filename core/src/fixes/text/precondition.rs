@@ -27,8 +27,7 @@ pub struct Asserted<'t> {
 /// An error when the line has no assertion under a lock of its own function, or a statement between the two is not
 /// understood.
 pub fn of_assertion(source: &ParsedSource, line: u32) -> Result<Asserted<'_>, EditRefusal> {
-    let function = source.function(line);
-    let function = function.ok_or_else(|| format!("line {line} is in no function of this file"))?;
+    let function = source.body_around(line)?;
     let unseen = || format!("no assertion is seen on line {line}");
     let mut all = calls(function)
         .filter(|call| super::locks::callee(source, *call) == "assert" && starts_on(*call, line));

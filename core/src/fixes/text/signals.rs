@@ -167,9 +167,7 @@ impl WaitText {
 /// # Errors
 /// An error when the statement on the line may leave, or is the head of a loop or a condition.
 pub fn behind(source: &ParsedSource, line: u32, statement: &str) -> Result<Change, EditRefusal> {
-    let function = source
-        .function(line)
-        .ok_or_else(|| format!("line {line} is in no function of this file"))?;
+    let function = source.body_around(line)?;
     let place = range(function, line, line)?;
     let mut node = *place.statements().last().ok_or("there is no statement")?;
     while let Some(parent) = node.parent()

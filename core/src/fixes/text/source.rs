@@ -54,6 +54,9 @@ fn errors(tree: &Tree) -> usize {
 /// Kinds of nodes that are functions.
 const FUNCTIONS: [&str; 2] = ["function_definition", "lambda_expression"];
 
+/// Kind of the node with the initializers of a constructor, before its body.
+const INITIALIZERS: &str = "field_initializer_list";
+
 impl ParsedSource {
     /// Parses a text in the language of the file's name, or where that leaves it open (`.h`) in the one that fits better;
     /// `None` when the grammar does not fit the library.
@@ -217,6 +220,29 @@ impl ParsedSource {
             stack.extend(children(node));
         }
         found
+    }
+
+    /// The function whose body has the line.
+    ///
+    /// # Errors
+    /// The line is in no body of a function.
+    pub fn body_around(&self, line: u32) -> Result<Node<'_>, EditRefusal> {
+        self.function(line).ok_or_else(|| self.outside(line))
+    }
+
+    /// The reason why a line that is in no body of a function cannot be changed.
+    pub fn outside(&self, line: u32) -> EditRefusal {
+        let mut node = Some(self.root());
+        while let Some(around) = node {
+            if around.kind() == INITIALIZERS {
+                return format!(
+                    "line {line} initializes members before the body of a constructor: what comes first there is decided by the order of their declarations"
+                );
+            }
+            let mut inside = children(around).into_iter();
+            node = inside.find(|child| lines(*child).contains(&line));
+        }
+        format!("line {line} is in no function of this file")
     }
 
     /// The text of a file's line, trimmed.

@@ -1474,3 +1474,17 @@ void run(void)
         "#]],
     );
 }
+
+#[test]
+fn lines_outside_of_functions_are_told_apart() {
+    let text = "struct Pump {\n    Pump();\n    int size;\n};\nPump::Pump()\n    : size(1)\n{\n    start();\n}\n";
+    let source = ParsedSource::parse("a.cc", text).unwrap();
+    assert!(source.body_around(8).is_ok());
+    let why = |line| source.body_around(line).unwrap_err();
+    assert!(
+        why(6).starts_with("line 6 initializes members before the body"),
+        "{}",
+        why(6)
+    );
+    assert_eq!(why(3), "line 3 is in no function of this file");
+}
