@@ -179,13 +179,16 @@ fn overlapping(
             where_to: format!("between {}{SAME}", gap(first, second, beside)),
         },
         false => Happening {
-            who: of(after_first),
+            who: of(before_second),
             verb: RUN,
             where_to: format!(
-                "after {}, and {} before {}{SAME}",
-                of(first),
-                of(before_second),
-                of(second)
+                "before {} and then {} after {}{SAME}",
+                of(second),
+                match is_same(&before_second.place, &after_first.place) {
+                    true => "again".to_owned(),
+                    false => of(after_first),
+                },
+                of(first)
             ),
         },
     }
