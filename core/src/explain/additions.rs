@@ -19,7 +19,7 @@ pub fn blames_additions(explanation: &Explanation, run: &Run) -> bool {
 }
 
 /// The amount by which an atomic update changes a number, up or down; none where it ends at zero, or does not count.
-fn amount(event: Event) -> Option<u64> {
+pub(super) fn amount(event: Event) -> Option<u64> {
     let (Some(old), Some(Value::Bits(new))) = (event.old, event.value) else {
         return None;
     };

@@ -1,6 +1,7 @@
 //! Memory used or freed again after it was freed.
 
 use super::{
+    additions::amount,
     announced::{Needs, stands_above},
     draft::Draft,
     handovers::handovers,
@@ -72,13 +73,9 @@ pub(super) fn let_go(view: &View, free: EventId, used: EventId) -> Option<Public
     let announces = |given: &Publication| {
         let kind = view.event(given.store).kind;
         let is_asked_for = || kind.writes() && asked_on(view, given.load).is_some();
-        kind == EventKind::SemPost || kind.is_atomic() || is_asked_for()
-    };
-    let block = view.run.block(view.event(free).location);
-    // A pointer to something else tells nothing of this block.
-    let is_about_it = |given: &Publication| match view.event(given.store).value {
-        Some(Value::Address(to)) => view.run.block(to) == block,
-        _ => true,
+        // Who only counts does not look at what others have counted.
+        let counts = amount(view.event(given.load)).is_some();
+        kind == EventKind::SemPost || kind.is_atomic() && !counts || is_asked_for()
     };
     let is_there = |row: &&EventId| needs.is_at(&view.place(**row));
     // A line may do several things before it uses the block: they belong to the use.
@@ -90,11 +87,25 @@ pub(super) fn let_go(view: &View, free: EventId, used: EventId) -> Option<Public
     handovers(view, free).into_iter().find(|given| {
         view.thread(given.store) == view.thread(used)
             && announces(given)
-            && is_about_it(given)
+            && !is_link_to_another(view, given.store, free)
             && !is_of_another_block(view, given.load, free)
             && stands_above(view, given.store, &needs).is_some()
             && !since(given.store).any(|row| is_there(&row))
     })
+}
+
+/// Returns whether a row sets a pointer to something else than the block that is freed, or takes such a pointer away: that tells
+/// nothing of this block.
+fn is_link_to_another(view: &View, store: EventId, free: EventId) -> bool {
+    let block = |location| view.run.block(location);
+    let own = block(view.event(free).location);
+    let is_other =
+        |value: Option<Value>| matches!(value, Some(Value::Address(to)) if block(to) != own);
+    let location = view.event(store).location;
+    let before = view.orders.accesses().before(location, store).last();
+    let is_none = view.event(store).value == Some(Value::Bits(0));
+    is_other(view.event(store).value)
+        || is_none && before.is_some_and(|row| is_other(view.event(*row).value))
 }
 
 /// Returns whether a look before a block was freed was at another block, as the thread had looked at this one: each owner's
@@ -262,10 +273,12 @@ mod tests {
                 main alloc `heap(a.c:21 by main #0)` =16 @21 main
                 main W slot =0 @22 main
                 main fork main.1 @23 main
+                main.1 rmw kept 5->9 @24 unref
                 main.1 {first} @26 unref \"fetch_sub(&slot, 4)\"
                 main {seen} @58 evict \"if (compare_exchange(&slot, 1, 0))\"
                 main rmw slot 3->1 @63 evict
                 main rmw slot 1->0 @58 evict \"if (compare_exchange(&slot, 1, 0))\"
+                main rmw kept 9->8 @60 evict
                 main free `heap(a.c:20 by main #0)` @79 evict
                 main.1 R `heap(a.c:20 by main #0)+8` =7 @29 unref
                 main.1 fails @29 segmentation fault"
@@ -279,6 +292,11 @@ mod tests {
         let (_, remark) = told(&link("heap(a.c:20 by main #0)"));
         assert!(remark.contains("goes on"), "{remark}");
         let (_, remark) = told(&link("heap(a.c:21 by main #0)"));
+        assert!(!remark.contains("goes on"), "{remark}");
+        let block = "&`heap(a.c:21 by main #0)`";
+        let taken = text("W slot =0", "R slot =0")
+            .replace("main W slot =0 @22", &format!("main W slot ={block} @22"));
+        let (_, remark) = told(&taken);
         assert!(!remark.contains("goes on"), "{remark}");
     }
 
