@@ -2,19 +2,44 @@
 //! function: what lies between the visits is seldom an operation that somebody meant.
 
 use super::turned::{blamed, region};
-use crate::{call_tree::CallTree, callers, explanation::Explanation, facts};
+use crate::{
+    call_tree::CallTree,
+    callers,
+    explanation::{BugKind, Explanation},
+    facts,
+};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, Run, StackId};
 
 /// Returns whether an explanation blames the interruption of steps from two visits of the same lines.
 #[must_use]
 pub fn spans_visits(explanation: &Explanation, run: &Run) -> bool {
-    let interrupted = region(explanation, &blamed(explanation), run);
-    interrupted.is_some_and(|(first, _, last)| {
-        CallTree::of(run).comes_again(run, first, last)
+    let tree = CallTree::of(run);
+    let mut steps = together(explanation, run).into_iter();
+    steps.any(|(first, last)| {
+        tree.comes_again(run, first, last)
             || goes_back(run, first, last)
             || is_about_one(run, first, last) && callers::is_called_twice(run, first, last)
     })
+}
+
+/// The first and the last of the steps that belong together: those that were interrupted, or where steps of two threads overlap,
+/// those of each.
+fn together(explanation: &Explanation, run: &Run) -> Vec<(EventId, EventId)> {
+    let blamed = blamed(explanation);
+    if let Some((first, _, last)) = region(explanation, &blamed, run) {
+        return vec![(first, last)];
+    }
+    let mut ends: BTreeMap<&str, (EventId, EventId)> = BTreeMap::new();
+    let of_two = explanation.kind == BugKind::MultiVariableAtomicityViolation;
+    for one in blamed.iter().filter(|_| of_two) {
+        let own = ends.entry(&one.step.thread).or_insert((one.row, one.row));
+        *own = (own.0.min(one.row), own.1.max(one.row));
+    }
+    ends.into_values()
+        .filter(|(first, last)| first < last)
+        .collect()
 }
 
 /// Returns whether the thread went beyond the second row's line of the function that leads to both, and then back to the first
@@ -135,6 +160,48 @@ mod tests {
         assert!(called([40, 41], ["@20 pass", "@22 pass"]));
         assert!(!called([40, 40], ["@20 pass", "@22 pass"]));
         assert!(!called([40, 41], ["@20 ask", "@22 take"]));
+    }
+
+    /// One thread looks at both variables, the other changes both; each comes first on one of them.
+    #[test]
+    fn overlapping_steps_of_two_visits_are_known() {
+        let spans = |lines: [u32; 2]| {
+            let begin =
+                "main W a =0 @1\nmain W b =0 @2\nmain fork main.1 @3\nmain fork main.2 @4\n";
+            let looks = |values: [u32; 2]| {
+                let [a, b] = [("a", 0), ("b", 1)].map(|(name, at)| {
+                    format!("main.1 R {name} ={} @{} look\n", values[at], lines[at])
+                });
+                [a, b]
+            };
+            let [seen, missed] = looks([0, 1]);
+            let sets = ["main.2 W b =1 @30 set\n", "main.2 W a =1 @31 set\n"];
+            let failing = [
+                begin,
+                &seen,
+                sets[0],
+                sets[1],
+                &missed,
+                "main.1 fails @99 look",
+            ]
+            .concat();
+            let [a, b] = looks([1, 1]);
+            let after = [begin, sets[0], sets[1], &a, &b].concat();
+            let [a, b] = looks([0, 0]);
+            let before = [begin, &a, &b, sets[0], sets[1]].concat();
+            let corpora = corpus(&[&*before, &*after].repeat(3), &[&failing]);
+            let found = explain(&corpora, &Budget::unlimited()).findings;
+            let told = found.first().unwrap();
+            let run = corpora.get(&told.run).unwrap().run.as_ref().unwrap();
+            assert!(
+                told.headline.contains("`a`") && told.headline.contains("`b`"),
+                "{}",
+                told.headline
+            );
+            spans_visits(told, run)
+        };
+        assert!(!spans([40, 41]));
+        assert!(spans([41, 40]));
     }
 
     /// Two variables that belong together, each read by a function that returns what it is asked for.
