@@ -150,6 +150,11 @@ impl RunSummary {
         self.outcome.is_failure()
     }
 
+    /// Returns whether the run came to a line.
+    pub fn comes_to(&self, file: &str, line: u32) -> bool {
+        self.lines.binary_search(&line_hash(file, line)).is_ok()
+    }
+
     /// Returns whether the run passed.
     pub fn is_pass(&self) -> bool {
         self.outcome == Outcome::Passed

@@ -17,7 +17,7 @@ use unsnarl_lab::{
     offer,
     pipeline::proposers,
     sources::sources,
-    trial::Failures,
+    trial::{Failures, NeededLines},
 };
 use unsnarl_recorder::build_command;
 use unsnarl_trace::Run;
@@ -34,6 +34,8 @@ pub struct ChosenFix {
     pub fix: Fix,
     /// The failures of its bug, and those of others.
     pub failures: Failures,
+    /// Lines that the program still has to come to.
+    pub needed: NeededLines,
     /// A failing run with its name.
     pub run: (String, Arc<Run>),
     /// The sources by the names in the debug info.
@@ -196,6 +198,7 @@ fn chosen(
     }
     Ok(ChosenFix {
         failures: Failures::of(corpus, &explanation),
+        needed: NeededLines::of(corpus, &explanation),
         explanation,
         told,
         folder: loaded.folder.clone(),

@@ -146,7 +146,8 @@ fn edited<'c>(
     let permit = Permit::named(target.program.path(), &command, &built.directory);
     let job = trial::job(run, command, &built.directory, permit, limits);
     let out = built.root.join(load::RUNS);
-    let mut case = FixCase::edited(&chosen.fix, chosen.failures.clone());
+    let (failures, needed) = (chosen.failures.clone(), chosen.needed.clone());
+    let mut case = FixCase::edited(&chosen.fix, failures, needed);
     let mut watch = |seen: &Observed<'_>| {
         case.see(seen);
         case.is_refuted()
@@ -159,5 +160,6 @@ fn edited<'c>(
         stop,
         &mut watch,
     )?;
+    case.end();
     Ok((case, searched))
 }

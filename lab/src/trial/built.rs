@@ -4,6 +4,7 @@
 use super::{
     case::{Failures, FixCase},
     explore::{ExploreLimits, explore, job},
+    needed::NeededLines,
 };
 use crate::{Executing, edited::edited};
 use anyhow::{Context, Result, bail};
@@ -42,7 +43,12 @@ impl Building<'_> {
     ///
     /// # Errors
     /// It cannot be built or run, or it is not the recorded program's.
-    pub fn attempt(&self, fix: &Fix, failures: Failures, without: u64) -> Result<Trial> {
+    pub fn attempt(
+        &self,
+        fix: &Fix,
+        (failures, needed): (&Failures, &NeededLines),
+        without: u64,
+    ) -> Result<Trial> {
         let meta = &self.run.meta;
         let directory = Path::new(&meta.directory);
         if meta.mode != OrderMode::Controlled {
@@ -76,7 +82,7 @@ impl Building<'_> {
             .collect();
         let permit = Permit::named(&program, &command, directory);
         let job = job(self.run, command, directory, permit, self.limits);
-        let mut case = FixCase::edited(fix, failures);
+        let mut case = FixCase::edited(fix, failures.clone(), needed.clone());
         let end = Instant::now() + self.limits.time * 2;
         let mut watch = |seen: &Observed<'_>| {
             case.see(seen);
@@ -92,6 +98,7 @@ impl Building<'_> {
             self.with.stop,
             &mut watch,
         )?;
+        case.end();
         Ok(case.built(&searched, without))
     }
 }

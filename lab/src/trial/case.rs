@@ -1,6 +1,6 @@
 //! Verdict of the runs of a search on one fix.
 
-use super::explore::Searched;
+use super::{explore::Searched, needed::NeededLines};
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -8,6 +8,7 @@ use std::{
 use unsnarl_core::{
     Corpus, Explanation, FailurePlace,
     corpus::failure_place,
+    facts::short,
     fixes::{
         Fix, Trial, TrialVerdict,
         constraint::{self, OrderVerdict},
@@ -101,9 +102,14 @@ pub struct FixCase<'a> {
     pub stays: BTreeSet<String>,
     /// Runs of the edited program that did not come to an end.
     cut: u64,
+    /// Lines that no run of the edited program has executed yet.
+    needed: NeededLines,
 }
 
 impl<'a> FixCase<'a> {
+    /// Runs that show what a program comes to.
+    const MANY: u64 = 20;
+
     /// Tries it on the program as it is.
     pub fn constraint(fix: &'a Fix, failures: Failures) -> FixCase<'a> {
         FixCase {
@@ -120,6 +126,7 @@ impl<'a> FixCase<'a> {
             waits: None,
             stays: BTreeSet::new(),
             cut: 0,
+            needed: NeededLines::default(),
         }
     }
 
@@ -131,10 +138,11 @@ impl<'a> FixCase<'a> {
         }
     }
 
-    /// Tries the program that the edit makes.
-    pub fn edited(fix: &'a Fix, failures: Failures) -> FixCase<'a> {
+    /// Tries the program that the edit makes, which still has to come to these lines.
+    pub fn edited(fix: &'a Fix, failures: Failures, needed: NeededLines) -> FixCase<'a> {
         FixCase {
             program: ExploredProgram::Edited,
+            needed: needed.beside(fix),
             ..FixCase::constraint(fix, failures)
         }
     }
@@ -166,6 +174,7 @@ impl<'a> FixCase<'a> {
             return self.refuse_without_end();
         }
         self.allowed += 1;
+        self.needed.see(seen.run());
         self.refuse_without_end();
         if !self.is_edited() && constraint::reaches(self.fix, seen.run()) {
             self.reached.insert(seen.run().meta.order.clone());
@@ -180,6 +189,15 @@ impl<'a> FixCase<'a> {
         if self.cut > 0 && self.allowed > 0 && self.failed == 0 {
             self.failed = self.cut;
             self.first = Some("it does not come to an end".to_owned());
+        }
+    }
+
+    /// Notes that the runs were all: a program that does not come any more to what went wrong was not mended.
+    pub fn end(&mut self) {
+        let missing = self.needed.missing().filter(|_| self.failed == 0);
+        if let Some(place) = missing.filter(|_| self.allowed >= Self::MANY) {
+            self.failed = self.allowed;
+            self.first = Some(format!("it never comes to {}", short(place)));
         }
     }
 

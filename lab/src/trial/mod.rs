@@ -4,9 +4,11 @@
 mod built;
 mod case;
 mod explore;
+mod needed;
 
 pub use case::{Failures, FixCase};
 pub use explore::{ExploreLimits, Searched, explore, job};
+pub use needed::NeededLines;
 
 use self::built::Building;
 use crate::{Executing, offer, permission, sources};
@@ -31,6 +33,10 @@ const SCHEDULES: u64 = 200;
 const RANDOM: u64 = 50;
 const TIME: Duration = Duration::from_secs(4);
 
+/// Times as many where the program was built with the fix: what it shows is told as the last word. A fix that makes a failure
+/// rarer has to be tried longer than what fails without it.
+const BUILT: u64 = 4;
+
 /// Tries the fixes of all explanations of a corpus: with the same schedules of the program as it is, then built where it is
 /// known how. What does not hold is a reason why it is not offered; what holds comes before what could not be tried.
 pub fn try_fixes(
@@ -52,7 +58,9 @@ pub fn try_fixes(
             let left = time.saturating_sub(begin.elapsed());
             for ((explanation, without), akin) in explanations.iter_mut().zip(without).zip(akin) {
                 let failures = Failures::of(corpus, explanation).and_akin(&akin);
-                build_fixes((corpus, failures), explanation, without, with, begin + left);
+                let needed = NeededLines::of(corpus, explanation);
+                let expected = (&failures, &needed);
+                build_fixes(corpus, expected, explanation, without, with, begin + left);
                 drop_refuted(explanation, |_, _| true);
             }
             drop_guesses(explanations);
@@ -108,7 +116,8 @@ fn failing_without(explanations: &[Explanation], trials: &[(Trial, u64)]) -> Vec
 
 /// Builds the fixes of an explanation one after the other until one holds. Where it is not known how, nothing changes.
 fn build_fixes(
-    (corpus, failures): (&Corpus, Failures),
+    corpus: &Corpus,
+    expected: (&Failures, &NeededLines),
     explanation: &mut Explanation,
     without: u64,
     with: &Executing<'_>,
@@ -129,10 +138,14 @@ fn build_fixes(
             run,
             with,
             sources: &sources,
-            limits: &limits(with, time),
+            limits: &ExploreLimits {
+                schedules: BUILT * SCHEDULES,
+                random: BUILT * RANDOM,
+                ..limits(with, time)
+            },
             end,
         };
-        let Ok(trial) = building.attempt(fix, failures.clone(), without) else {
+        let Ok(trial) = building.attempt(fix, expected, without) else {
             continue;
         };
         held = trial.verdict == TrialVerdict::Holds;
