@@ -76,7 +76,7 @@ pub enum Command {
     /// With it a copy of the current folder is edited, built and explored.
     ///
     /// Exit status: 0 it holds, 1 it does not (the failing schedule is named), 2 usage, no such fix, or a build
-    /// that fails.
+    /// that fails, 130 stopped before it was known.
     Verify(Verify),
     /// Make a run of another tool's trace
     ///

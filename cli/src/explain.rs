@@ -20,6 +20,7 @@ use anyhow::{Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
     process::ExitCode,
+    sync::atomic::Ordering,
 };
 use unsnarl_core::{
     Budget, Corpus, CorpusKey, Explanation, StopReason,
@@ -159,6 +160,9 @@ fn settle(
     cancellable(&stop, budget, || {
         pipeline::settle(findings, &rerun, loaded, budget);
     });
+    if stop.load(Ordering::Relaxed) {
+        message::note("stopped: what was not tried by then is told as if the time had been over");
+    }
     Ok(())
 }
 

@@ -35,6 +35,9 @@ pub enum TargetError {
     /// A file that nobody may execute.
     #[error("{0} is not executable\n  next: name the program that was built, or chmod +x it")]
     NotExecutable(String),
+    /// A folder.
+    #[error("{0} is a folder\n  next: name the program in it")]
+    Folder(String),
     /// A shell script or the like.
     #[error(
         "{0} is a script, not a program\n  next: name the program that it starts (libtool keeps it under .libs/), or let the script start it: unsnarl record -- {0}"
@@ -143,6 +146,7 @@ pub(crate) fn find(name: &OsStr, directory: &Path) -> Result<PathBuf, TargetErro
             hint: None,
         }),
         Err(cause) => Err(ProgramError::Read { path: here, cause }.into()),
+        Ok(status) if status.is_dir() => Err(TargetError::Folder(shown)),
         Ok(_) if is_executable(&here) => Ok(here),
         Ok(_) => Err(TargetError::NotExecutable(shown)),
     }
@@ -179,6 +183,11 @@ mod tests {
         assert!(matches!(
             refusal("./nothing", folder.path()),
             TargetError::NotFound { .. }
+        ));
+        fs::create_dir(folder.path().join("built")).unwrap();
+        assert!(matches!(
+            refusal("./built", folder.path()),
+            TargetError::Folder(_)
         ));
         assert!(matches!(
             refusal("./text", folder.path()),

@@ -108,10 +108,13 @@ fn inside(project: &Path, root: &Path, file: &Path) -> Result<PathBuf> {
     let path = file
         .canonicalize()
         .with_context(|| format!("{} is gone", file.display()))?;
-    let below = path.strip_prefix(project);
-    let below = below.with_context(|| {
-        format!("{} is not in {}\n  next: verify from the folder that holds the sources and the program", path.display(), project.display())
-    })?;
+    let Ok(below) = path.strip_prefix(project) else {
+        bail!(
+            "{} is not in {}\n  next: verify from the folder that holds the sources and the program",
+            path.display(),
+            project.display()
+        );
+    };
     Ok(root.join(below))
 }
 

@@ -12,7 +12,7 @@ use crate::{arguments::Verify, message, progress::Working, record::stop_flag};
 use anyhow::Result;
 use build::Built;
 use choose::ChosenFix;
-use std::{ffi::OsString, iter, process::ExitCode, sync::atomic::AtomicBool, time::Duration};
+use std::{ffi::OsString, iter, process::ExitCode, sync::atomic::{AtomicBool, Ordering}, time::Duration};
 use unsnarl_core::fixes::{Trial, constraint};
 use unsnarl_lab::{
     load,
@@ -22,6 +22,9 @@ use unsnarl_recorder::{permit::Permit, record::Observed};
 
 /// The fix does not hold.
 const DOES_NOT_HOLD: u8 = 1;
+
+/// The user has ended the search, as shells say it of a signal.
+const STOPPED: u8 = 130;
 
 /// Verifies a fix.
 pub fn run(arguments: &Verify) -> Result<ExitCode> {
@@ -38,6 +41,10 @@ pub fn run(arguments: &Verify) -> Result<ExitCode> {
             let working = Working::on("building an edited copy and running it");
             let built = build::build(&chosen, command)?;
             let (case, searched) = edited(&chosen, &built, &limits, &stop)?;
+            if is_stopped(&stop, &case) {
+                built.remove()?;
+                return Ok(ExitCode::from(STOPPED));
+            }
             let without = match case.first {
                 Some(_) => tell::UnfixedSearch::default(),
                 None => without(&chosen, &limits, &stop),
@@ -54,7 +61,10 @@ pub fn run(arguments: &Verify) -> Result<ExitCode> {
             }
             holds
         }
-        None => constrained(&chosen, &limits, &stop)?,
+        None => match constrained(&chosen, &limits, &stop)? {
+            Some(holds) => holds,
+            None => return Ok(ExitCode::from(STOPPED)),
+        },
     };
     tell::cost(&chosen);
     if holds && arguments.apply {
@@ -78,8 +88,21 @@ fn limits(arguments: &Verify) -> ExploreLimits {
     }
 }
 
-/// Tries the fix on the program as it is.
-fn constrained(chosen: &ChosenFix, limits: &ExploreLimits, stop: &AtomicBool) -> Result<bool> {
+/// Returns whether the user has ended the search before it told anything, and says so. What was known of the fix stays.
+fn is_stopped(stop: &AtomicBool, case: &FixCase<'_>) -> bool {
+    let is_stopped = stop.load(Ordering::Relaxed) && !case.is_refuted();
+    if is_stopped {
+        message::note("stopped: nothing new is known of this fix");
+    }
+    is_stopped
+}
+
+/// Tries the fix on the program as it is; none if the user has ended that.
+fn constrained(
+    chosen: &ChosenFix,
+    limits: &ExploreLimits,
+    stop: &AtomicBool,
+) -> Result<Option<bool>> {
     if !constraint::is_order(&chosen.fix) {
         anyhow::bail!(
             "this fix changes what the program does, not only when: it can only be tried by building it\n  \
@@ -95,8 +118,11 @@ fn constrained(chosen: &ChosenFix, limits: &ExploreLimits, stop: &AtomicBool) ->
     let working = Working::on("running the program in the schedules that the fix allows");
     let searched = trial::constrained(&chosen.run.1, limits, stop, &mut watch)?;
     drop(working);
+    if is_stopped(stop, &case) {
+        return Ok(None);
+    }
     keep(chosen, &case.trial(&searched));
-    Ok(tell::constrained(chosen, &case, &searched))
+    Ok(Some(tell::constrained(chosen, &case, &searched)))
 }
 
 /// Keeps the trial with what was told of the explanation, for `unsnarl report`.

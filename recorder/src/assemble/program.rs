@@ -29,9 +29,7 @@ pub enum ProgramError {
         cause: io::Error,
     },
     /// The file is not a program for this machine.
-    #[error(
-        "{0} is not an ELF program: record the compiled program itself, not a script that starts it"
-    )]
+    #[error("{0} is neither an ELF program nor a script, which begins with #!")]
     NotElf(PathBuf),
 }
 
