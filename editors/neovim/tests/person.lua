@@ -124,6 +124,18 @@ local function explanation()
   vim.api.nvim_feedkeys('q', 'x', false)
 end
 
+--- What is said when the program was run again for an explanation that is not told any more.
+local function refuted()
+  local said = require('unsnarl.confirm').told
+  local asked = { id = 'a', runs = { 'failed-1' }, headline = '`n` was lost' }
+  local other = { id = 'b', runs = { 'failed-0', 'failed-1' }, headline = '`m` was read too early' }
+  local text = said(asked, { explanations = { other } })
+  check('another cause of the same run is named', text:find('another cause fits better: `m` was read too early', 1, true) ~= nil, text)
+  other.runs = { 'failed-0' }
+  text = said(asked, { explanations = { other } })
+  check('else what is refuted is', text:find('refuted: .*: `n` was lost') ~= nil, text)
+end
+
 --- Chooses in each list that is offered from now on the entry with the next of these texts.
 ---@param ... string
 ---@return string[][] offered The titles of each list, as they come.
@@ -205,6 +217,7 @@ rig.main(function()
   hints(client)
   lenses()
   explanation()
+  refuted()
   menu()
   missing(client)
 end)
