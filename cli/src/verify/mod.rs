@@ -12,7 +12,13 @@ use crate::{arguments::Verify, message, progress::Working, record::stop_flag};
 use anyhow::Result;
 use build::Built;
 use choose::ChosenFix;
-use std::{ffi::OsString, iter, process::ExitCode, sync::atomic::{AtomicBool, Ordering}, time::Duration};
+use std::{
+    ffi::OsString,
+    iter,
+    process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 use unsnarl_core::fixes::{Trial, constraint};
 use unsnarl_lab::{
     load,

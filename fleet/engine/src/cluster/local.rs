@@ -61,6 +61,7 @@ impl LocalExecutors {
             .args(["executor", "--until-closed", "--scheduler"])
             .arg(scheduler.to_string())
             .args(["--listen", &listen.to_string()])
+            .args(["--tasks-port", &free_port()?.to_string()])
             .args(["--memory", &limits.memory.to_string()])
             .args(["--threads", &limits.threads.to_string()])
             .stdin(Stdio::piped());

@@ -13,6 +13,7 @@ pub use scheduler::SchedulerOptions;
 
 use anyhow::{Context, Result};
 use ballista::{extension::SessionConfigExt, prelude::SessionContextExt};
+use ballista_core::config::TaskSchedulingPolicy;
 use datafusion::{
     execution::session_state::SessionStateBuilder,
     prelude::{SessionConfig, SessionContext},
@@ -22,6 +23,8 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
+/// The scheduler sends tasks. Executors that ask for them pause after each answer, and an answer has hundreds of tasks.
+const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PushStaged;
 /// Seconds between two signs of life of an executor.
 const HEARTBEAT: u64 = 2;
 /// Seconds without one after which an executor counts as lost.

@@ -1,8 +1,7 @@
 //! The scheduler of a cluster.
 
-use super::{HEARTBEAT, LOST, runtime};
+use super::{HEARTBEAT, LOST, POLICY, runtime};
 use anyhow::{Context, Result};
-use ballista_core::config::TaskSchedulingPolicy;
 use ballista_scheduler::{
     cluster::BallistaCluster,
     config::SchedulerConfig,
@@ -45,7 +44,7 @@ pub(super) async fn start(
     let listener = listener.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr()?;
     let config = SchedulerConfig {
-        scheduling_policy: TaskSchedulingPolicy::PullStaged,
+        scheduling_policy: POLICY,
         external_host: address.ip().to_string(),
         bind_host: address.ip().to_string(),
         bind_port: address.port(),
