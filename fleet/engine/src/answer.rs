@@ -27,8 +27,10 @@ pub enum AnswerEngine {
     Cluster {
         /// `http://HOST:PORT`
         scheduler: String,
-        /// Time for the answer, which may not come where an executor was lost.
+        /// Time for the answer.
         within: Duration,
+        /// Parts of each stage of the plan, which are computed at one time if there are threads for them.
+        parts: usize,
     },
 }
 
@@ -67,7 +69,7 @@ pub fn to(
             AnswerEngine::Embedded(_) => rows.await,
             AnswerEngine::Cluster { within, .. } => timeout(*within, rows).await.unwrap_or_else(|_| {
                 Err(anyhow!(
-                    "the cluster has not answered within {} s: an executor may have been lost\n  next: ask again, or with more time: --within",
+                    "the cluster has not answered within {} s\n  next: see whether its executors are there, and ask with more time: --within",
                     within.as_secs()
                 ))
             }),
@@ -90,7 +92,9 @@ async fn rows(
 ) -> Result<Vec<RecordBatch>> {
     let context = match engine {
         AnswerEngine::Embedded(limits) => embedded(*limits)?,
-        AnswerEngine::Cluster { scheduler, .. } => cluster::client(scheduler).await?,
+        AnswerEngine::Cluster {
+            scheduler, parts, ..
+        } => cluster::client(scheduler, *parts).await?,
     };
     let path = file.to_str().context("the name of a file is not UTF-8")?;
     // Its name is the user's choice.

@@ -74,6 +74,15 @@ struct AskedQuestion {
         requires = "scheduler"
     )]
     within: u64,
+    /// Parts of each stage of the plan: the threads of all executors, or somewhat more
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 4,
+        value_parser = clap::value_parser!(u16).range(1..=4096),
+        requires = "scheduler"
+    )]
+    parts: u16,
     /// Form of the answer
     #[arg(long, value_enum, default_value_t = AnswerFormat::Json)]
     format: AnswerFormat,
@@ -122,6 +131,7 @@ impl AskedQuestion {
             Some(url) => AnswerEngine::Cluster {
                 scheduler: url.clone(),
                 within: Duration::from_secs(self.within),
+                parts: usize::from(self.parts),
             },
             None => AnswerEngine::Embedded(self.limits),
         };

@@ -1,8 +1,9 @@
 //! An executor of a cluster.
 
-use super::{HEARTBEAT, POLICY, runtime};
+use super::{HEARTBEAT, runtime};
 use crate::answer::Limits;
 use anyhow::{Context, Result};
+use ballista_core::config::TaskSchedulingPolicy;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -18,9 +19,6 @@ pub struct ExecutorOptions {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50051")]
     pub listen: SocketAddr,
-    /// Port for the scheduler's tasks, at the same address [default: the one after that of --listen]
-    #[arg(long, value_name = "PORT")]
-    pub tasks_port: Option<u16>,
     #[command(flatten)]
     pub limits: Limits,
     /// End when standard input is closed
@@ -57,10 +55,9 @@ impl ExecutorOptions {
 
     fn config(&self, folder: &str) -> Result<ExecutorProcessConfig> {
         Ok(ExecutorProcessConfig {
-            task_scheduling_policy: POLICY,
+            task_scheduling_policy: TaskSchedulingPolicy::PullStaged,
             bind_host: self.listen.ip().to_string(),
             port: self.listen.port(),
-            grpc_port: self.tasks_port.unwrap_or(self.listen.port() + 1),
             scheduler_host: self.scheduler.0.clone(),
             scheduler_port: self.scheduler.1,
             scheduler_connect_timeout_seconds: PATIENCE,

@@ -61,7 +61,6 @@ impl LocalExecutors {
             .args(["executor", "--until-closed", "--scheduler"])
             .arg(scheduler.to_string())
             .args(["--listen", &listen.to_string()])
-            .args(["--tasks-port", &free_port()?.to_string()])
             .args(["--memory", &limits.memory.to_string()])
             .args(["--threads", &limits.threads.to_string()])
             .stdin(Stdio::piped());
@@ -94,7 +93,7 @@ impl LocalExecutors {
             match executor.try_wait()? {
                 None => running.push(executor),
                 Some(status) => eprintln!(
-                    "error: the executor of process {} has ended ({status}); answers that it had a part in may not come",
+                    "error: the executor of process {} has ended ({status}); what it had a part in is computed again",
                     executor.id()
                 ),
             }

@@ -13,7 +13,6 @@ pub use scheduler::SchedulerOptions;
 
 use anyhow::{Context, Result};
 use ballista::{extension::SessionConfigExt, prelude::SessionContextExt};
-use ballista_core::config::TaskSchedulingPolicy;
 use datafusion::{
     execution::session_state::SessionStateBuilder,
     prelude::{SessionConfig, SessionContext},
@@ -23,8 +22,6 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
-/// The scheduler sends tasks. Executors that ask for them pause after each answer, and an answer has hundreds of tasks.
-const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PushStaged;
 /// Seconds between two signs of life of an executor.
 const HEARTBEAT: u64 = 2;
 /// Seconds without one after which an executor counts as lost.
@@ -39,8 +36,8 @@ pub fn runtime() -> Result<Runtime> {
     threads.build().context("cannot start threads")
 }
 
-/// A session whose plans the cluster of this scheduler executes.
-pub async fn client(scheduler: &str) -> Result<SessionContext> {
+/// A session whose plans the cluster of this scheduler executes, each stage of them in so many parts.
+pub async fn client(scheduler: &str, parts: usize) -> Result<SessionContext> {
     // Ballista's own client repeats its attempts for a long time.
     let address = scheduler.strip_prefix("http://").unwrap_or(scheduler);
     let reached = TcpStream::connect(address.trim_end_matches('/')).await;
@@ -48,7 +45,9 @@ pub async fn client(scheduler: &str) -> Result<SessionContext> {
         format!("cannot reach the scheduler {scheduler}\n  next: start one: unsnarl-fleet local")
     })?;
     // With the adaptive planner of 55.0 answers have not come, even where no executor was lost.
-    let config = SessionConfig::new_with_ballista().with_ballista_adaptive_query_planner(false);
+    let config = SessionConfig::new_with_ballista()
+        .with_ballista_adaptive_query_planner(false)
+        .with_target_partitions(parts);
     let state = SessionStateBuilder::new()
         .with_default_features()
         .with_config(config)

@@ -1,7 +1,8 @@
 //! The scheduler of a cluster.
 
-use super::{HEARTBEAT, LOST, POLICY, runtime};
+use super::{HEARTBEAT, LOST, runtime};
 use anyhow::{Context, Result};
+use ballista_core::config::TaskSchedulingPolicy;
 use ballista_scheduler::{
     cluster::BallistaCluster,
     config::SchedulerConfig,
@@ -44,7 +45,9 @@ pub(super) async fn start(
     let listener = listener.with_context(|| format!("cannot listen on {listen}"))?;
     let address = listener.local_addr()?;
     let config = SchedulerConfig {
-        scheduling_policy: POLICY,
+        // Where tasks are sent to executors, 55.0 forgets threads of those that live on when another one is lost, and an answer
+        // may wait for ever.
+        scheduling_policy: TaskSchedulingPolicy::PullStaged,
         external_host: address.ip().to_string(),
         bind_host: address.ip().to_string(),
         bind_port: address.port(),

@@ -48,7 +48,7 @@ impl TestCluster {
         let name = query.to_possible_value().unwrap();
         let mut asked = Command::new(ENGINE);
         asked.args(["ask", name.get_name(), "--scheduler", &self.scheduler]);
-        asked.args(["--within", "40"]);
+        asked.args(["--within", "120"]);
         asked.args(["--signature", "5167", "--failing", "1", "--passing", "2"]);
         asked
             .arg(file)
@@ -104,7 +104,7 @@ fn killed_after(delay: Duration, file: &Path) -> Option<Output> {
 }
 
 #[test]
-fn where_an_executor_is_killed_the_answer_is_right_or_none() {
+fn where_an_executor_is_killed_the_answer_is_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("runs");
     many(400, 200)
@@ -113,23 +113,14 @@ fn where_an_executor_is_killed_the_answer_is_right_or_none() {
     let (_, file) = packed(&[runs], folder.path());
     let right = ask(Query::ProcedureThree, &file);
     let mut killed = 0;
-    for delay in [200, 400, 800, 1600].map(Duration::from_millis) {
+    for delay in [200, 500, 1000, 2000].map(Duration::from_millis) {
         let Some(answer) = killed_after(delay, &file) else {
             break;
         };
         killed += 1;
-        let (said, problem) = (text(&answer.stdout), text(&answer.stderr));
-        match answer.status.code() {
-            Some(0) => assert_eq!(said, right, "{delay:?}"),
-            _ => assert!(
-                said.is_empty() && problem.contains("error: "),
-                "{delay:?}: {problem}"
-            ),
-        }
-        eprintln!(
-            "killed after {delay:?}: {:?} {problem}",
-            answer.status.code()
-        );
+        let problem = text(&answer.stderr);
+        assert!(answer.status.success(), "{delay:?}: {problem}");
+        assert_eq!(text(&answer.stdout), right, "{delay:?}");
     }
     assert!(
         killed > 0,
