@@ -15,8 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Numbers of runs.
-const RUNS: [&str; 3] = ["1000", "10000", "100000"];
+/// Numbers of runs, and of repetitions, of which the median counts: what takes long varies little.
+const RUNS: [(&str, usize); 3] = [("1000", 3), ("10000", 3), ("100000", 1)];
 
 /// The questions, with their arguments but for the signature.
 const QUESTIONS: [&[&str]; 7] = [
@@ -28,9 +28,6 @@ const QUESTIONS: [&[&str]; 7] = [
     &["coverage"],
     &["choose"],
 ];
-
-/// Repetitions, of which the median counts.
-const TIMES: usize = 3;
 
 /// Measures the engine on what the generator makes.
 pub fn run(words: &[String]) -> Result<()> {
@@ -45,8 +42,8 @@ pub fn run(words: &[String]) -> Result<()> {
         "one executor",
         "two executors",
     ]);
-    for runs in RUNS {
-        let measured = MeasuredFleet::generate(engine, generator, folder.path(), runs)?;
+    for (runs, times) in RUNS {
+        let measured = MeasuredFleet::generate(engine, generator, folder.path(), (runs, times))?;
         table.row(measured.pack()?);
         for question in QUESTIONS {
             table.row(measured.question(question)?);
@@ -63,6 +60,7 @@ type Spent = (Duration, u64);
 struct MeasuredFleet {
     engine: PathBuf,
     runs: &'static str,
+    times: usize,
     summaries: PathBuf,
     packed: PathBuf,
 }
@@ -72,7 +70,7 @@ impl MeasuredFleet {
         engine: &str,
         generator: &str,
         folder: &Path,
-        runs: &'static str,
+        (runs, times): (&'static str, usize),
     ) -> Result<MeasuredFleet> {
         let summaries = folder.join("summaries");
         let made = Command::new(generator).arg(&summaries).arg(runs).status()?;
@@ -80,6 +78,7 @@ impl MeasuredFleet {
         Ok(MeasuredFleet {
             engine: PathBuf::from(engine),
             runs,
+            times,
             summaries,
             packed: folder.join("packed"),
         })
@@ -112,9 +111,11 @@ impl MeasuredFleet {
         }
         let name = words.first().copied().unwrap_or_default();
         let mut cells = vec![format!("`{name}`"), self.runs.to_owned()];
-        cells.push(in_words(repeated(|| timed(self.asked(&asked)))?));
+        cells.push(in_words(self.repeated(|| timed(self.asked(&asked)))?));
         for executors in ["1", "2"] {
-            cells.push(in_words(repeated(|| self.by_cluster(&asked, executors))?));
+            cells.push(in_words(
+                self.repeated(|| self.by_cluster(&asked, executors))?,
+            ));
         }
         eprintln!("{}", cells.join(" | "));
         Ok(cells)
@@ -135,6 +136,12 @@ impl MeasuredFleet {
         Ok(signature.context("nothing failed")?.to_owned())
     }
 
+    fn repeated(&self, measure: impl Fn() -> Result<Spent>) -> Result<Spent> {
+        let spent = (0..self.times).map(|_| measure());
+        let spent = spent.collect::<Result<Vec<Spent>>>()?;
+        median(&spent).context("nothing was measured")
+    }
+
     /// The answer by a new cluster.
     fn by_cluster(&self, words: &[String], executors: &str) -> Result<Spent> {
         let cluster = LocalCluster::start(&self.engine, executors)?;
@@ -152,12 +159,6 @@ fn timed(command: Command) -> Result<Spent> {
     let begin = Instant::now();
     let memory = peak_of_command(command)?;
     Ok((begin.elapsed(), memory))
-}
-
-fn repeated(measure: impl Fn() -> Result<Spent>) -> Result<Spent> {
-    let spent = (0..TIMES).map(|_| measure());
-    let spent = spent.collect::<Result<Vec<Spent>>>()?;
-    median(&spent).context("nothing was measured")
 }
 
 fn in_words((time, memory): Spent) -> String {
