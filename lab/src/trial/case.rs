@@ -174,7 +174,10 @@ impl<'a> FixCase<'a> {
             return self.refuse_without_end();
         }
         self.allowed += 1;
-        self.needed.see(seen.run());
+        // Putting a run together takes far longer than making it.
+        if self.needed.missing().is_some() {
+            self.needed.see(seen.run());
+        }
         self.refuse_without_end();
         if !self.is_edited() && constraint::reaches(self.fix, seen.run()) {
             self.reached.insert(seen.run().meta.order.clone());
