@@ -6,39 +6,32 @@ use crate::{
     shell::{self, cargo, command, run as shell_run},
 };
 use anyhow::{Result, bail};
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 /// Set-up, checks, tests. The last lines are the test runner's summary.
 pub fn run(extent: TestExtent, answer: MissingTool) -> Result<()> {
     if extent == TestExtent::Quick {
         setup::run(Scope::Demo, answer)?;
         checks()?;
-        codegen(true)?;
-        return shell_run(with_tools(runner(extent), extent)?);
+        generate(true)?;
+        return shell_run(with_tools(runner(extent)?, extent)?);
     }
     setup::run(Scope::Tests, answer)?;
     checks()?;
     deny::run()?;
     book::run()?;
     setup::vscode::package_extension()?;
-    codegen(true)?;
-    let documentation = cargo(&["test", "--workspace", "--doc"]);
+    generate(true)?;
+    let documentation = linted(&["test", "--workspace", "--doc"])?;
     shell_run(with_tools(documentation, extent)?)?;
     miri::run()?;
-    shell_run(with_tools(runner(extent), extent)?)
+    shell_run(with_tools(runner(extent)?, extent)?)
 }
 
-/// Format, lints and the gate.
+/// Format, the build with its lints, and the gate.
 fn checks() -> Result<()> {
     shell_run(cargo(&["fmt", "--all", "--check"]))?;
-    shell_run(cargo(&[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ]))?;
+    shell_run(linted(&BUILD)?)?;
     // What the runtime defines for the program is compiled only for it.
     shell_run(cargo(&[
         "clippy",
@@ -51,6 +44,27 @@ fn checks() -> Result<()> {
         "warnings",
     ]))?;
     gate::run()
+}
+
+/// What builds all that the tests take. For one package alone cargo would unite fewer features, and build half of the crates
+/// again.
+const BUILD: [&str; 3] = ["build", "--workspace", "--all-targets"];
+
+/// Cargo with clippy in the place of the compiler: one build lints our crates and is what the tests use, where `cargo clippy`
+/// would check all of them, and all that they depend on, a second time.
+fn linted(arguments: &[&str]) -> Result<Command> {
+    let sysroot = shell::output(command("rustc", &["--print", "sysroot"]))?;
+    let clippy = Path::new(sysroot.trim()).join("bin/clippy-driver");
+    if !clippy.is_file() {
+        bail!("clippy is missing: run `rustup component add clippy`");
+    }
+    let mut cargo = cargo(arguments);
+    // As `cargo clippy` hands them over: each argument ends with this word.
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", clippy).env(
+        "CLIPPY_ARGS",
+        "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
+    );
+    Ok(cargo)
 }
 
 /// The set of tests to run, by a profile of its name in `.config/nextest.toml`.
@@ -86,17 +100,17 @@ impl TestExtent {
 
 /// The test runner. All packages are built in either case: with fewer of them cargo unites fewer features, and builds
 /// the dependencies again.
-fn runner(extent: TestExtent) -> Command {
+fn runner(extent: TestExtent) -> Result<Command> {
     if shell::succeeds(cargo(&["nextest", "--version"])) {
         let run = ["nextest", "run", "--workspace", "--no-fail-fast"];
-        return cargo(&[&run[..], &["--profile", extent.profile()]].concat());
+        return linted(&[&run[..], &["--profile", extent.profile()]].concat());
     }
     // Without nextest there is no filter by test program.
     let targets = match extent {
         TestExtent::Quick => "--lib",
         TestExtent::Default | TestExtent::Matrix => "--all-targets",
     };
-    cargo(&["test", "--workspace", targets, "--no-fail-fast"])
+    linted(&["test", "--workspace", targets, "--no-fail-fast"])
 }
 
 /// Random tests draw the same cases in every run, so that a change is judged by itself. A run with another
@@ -126,10 +140,14 @@ fn with_tools(mut command: Command, extent: TestExtent) -> Result<Command> {
     Ok(command)
 }
 
-/// Builds the workspace and writes what is made from declarations, or says what is out of date. All targets are built,
-/// as for the tests: for the generator alone cargo would unite fewer features, and build half of the crates again.
+/// Builds the workspace and writes what is made from declarations, or says what is out of date.
 pub fn codegen(check: bool) -> Result<()> {
-    shell_run(cargo(&["build", "--workspace", "--all-targets"]))?;
+    shell_run(cargo(&BUILD))?;
+    generate(check)
+}
+
+/// As [`codegen`], for what is built already.
+fn generate(check: bool) -> Result<()> {
     let program = shell::target()?.join("debug/examples/codegen");
     let arguments: &[&str] = if check { &["--check"] } else { &[] };
     let generator = command(program, arguments);
