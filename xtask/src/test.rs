@@ -46,7 +46,7 @@ fn checks() -> Result<()> {
     gate::run()
 }
 
-/// What builds all that the tests take. For one package alone cargo would unite fewer features, and build half of the crates
+/// The command that builds all that the tests take. For one package alone cargo would unite fewer features, and build half of the crates
 /// again.
 const BUILD: [&str; 3] = ["build", "--workspace", "--all-targets"];
 
