@@ -116,10 +116,12 @@ fn copies_are_the_same(name: &str, compiler: TestedCompiler) -> Result<()> {
     Ok(())
 }
 
-/// Each program by one of the compilers; by both under [`matrix`].
+/// A third of the programs, by their names so that another program more or less changes nothing, each by one of the compilers;
+/// all of them by both under [`matrix`].
 #[test]
-fn copies_of_all_programs_give_the_same_files() -> Result<()> {
-    for name in TestProgram::names()? {
+fn copies_of_a_third_of_the_programs_give_the_same_files() -> Result<()> {
+    let is_one = |name: &String| name.bytes().map(u32::from).sum::<u32>().is_multiple_of(3);
+    for name in TestProgram::names()?.into_iter().filter(is_one) {
         let (compiler, _) = build_of(&name);
         copies_are_the_same(&name, compiler).with_context(|| format!("{name} {compiler:?}"))?;
     }
