@@ -98,10 +98,13 @@ fn walk_with(run: &Run, program: &Program, budget: &Budget, words: Option<PathWo
     first.follow_all();
     let shared: Vec<SharedPiece> = first.uses.shared(|address| first.may_change(address));
     let unseen = std::mem::take(&mut first.unseen);
+    // What is cleared as a whole has no name at first, and is called by the accesses to its parts.
+    let names = std::mem::take(&mut first.names);
     drop(first);
     let mut second = PathMachine::new((run, program), (&points, &sites), &shared, budget);
     second.words = words;
     second.unseen = unseen;
+    second.names = names;
     second.follow_all();
     second.finish()
 }
