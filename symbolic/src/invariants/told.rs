@@ -144,9 +144,6 @@ fn in_source_names(explanation: &PathExplanation, run: &Run) -> PathExplanation 
 }
 
 fn source_name(run: &Run, event: Option<EventId>, name: &str) -> String {
-    if name.ends_with("._M_use_count") {
-        return format!("use count of {}", location_in_words(name));
-    }
     let is_block = matches!(Location::of(name), Location::Heap { .. });
     let event = event.and_then(|event| run.events.get(event));
     match event.filter(|event| is_block && event.kind.is_access()) {
@@ -372,7 +369,8 @@ fn value_of(explanation: &PathExplanation, run: &Run, statement: &Statement) -> 
 
 fn held(explanation: &PathExplanation, run: &Run, lines: &[ToldLine]) -> Vec<ToldInvariant> {
     let mut told: Vec<ToldInvariant> = Vec::new();
-    for reach in &explanation.invariants {
+    let clear = explanation.invariants.iter();
+    for reach in clear.filter(|reach| !explanation.is_ambiguous(reach)) {
         let after = lines.iter().rposition(|line| begins(line) < reach.from);
         let until = lines.iter().position(|line| ends(line) >= reach.to);
         let until = until.unwrap_or(lines.len().saturating_sub(1));

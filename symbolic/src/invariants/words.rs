@@ -2,6 +2,7 @@
 
 use super::model::{Fact, Hazard, Kind, PathExplanation, Reach, Statement, Var, VarKind};
 use crate::{Binary, Comparison, ExprId, ExprNode, SymbolId, Unary};
+use std::collections::BTreeSet;
 use unsnarl_trace::ThreadId;
 
 impl PathExplanation {
@@ -82,6 +83,23 @@ impl PathExplanation {
             ExprNode::Symbol(symbol) => Some((symbol, self.exprs.constant(b)?)),
             _ => None,
         }
+    }
+
+    /// Returns whether the conjunct compares versions that have the same name for people: it would read as if it were about
+    /// one variable.
+    pub fn is_ambiguous(&self, reach: &Reach) -> bool {
+        let Fact::Value(id) = reach.fact else {
+            return false;
+        };
+        let said = Said {
+            is_mixed: true,
+            ..Said::at(self, reach.to)
+        };
+        let mut names = BTreeSet::new();
+        let symbols = self.exprs.symbols(id);
+        !symbols
+            .into_iter()
+            .all(|symbol| names.insert(said.name(symbol)))
     }
 
     /// The thread whose variables the conjunct mentions, if it is only one.
@@ -182,6 +200,8 @@ struct Said<'a> {
     until: usize,
     /// `true` if names stand alone, since the sentence says which version it is about.
     is_plain: bool,
+    /// `true` if variables of several threads are private, and each is told with its thread.
+    is_mixed: bool,
 }
 
 impl<'a> Said<'a> {
@@ -190,6 +210,7 @@ impl<'a> Said<'a> {
             of,
             until,
             is_plain: false,
+            is_mixed: false,
         }
     }
 }
@@ -202,10 +223,13 @@ impl Said<'_> {
         if let Some(read) = self.earlier(id) {
             return self.read(read, id);
         }
-        let text = self.predicate(id);
         match self.of.thread_of(&Fact::Value(id)) {
-            Some(thread) => format!("{}: {text}", self.of.thread(thread)),
-            None => text,
+            Some(thread) => format!("{}: {}", self.of.thread(thread), self.predicate(id)),
+            None => Said {
+                is_mixed: true,
+                ..*self
+            }
+            .predicate(id),
         }
     }
 
@@ -461,7 +485,7 @@ impl Said<'_> {
                 .made_by
                 .and_then(|row| self.taken(row))
                 .unwrap_or_default(),
-            _ if self.is_plain || !self.is_overwritten(var) => var.name.clone(),
+            _ if self.is_plain || !self.is_overwritten(var) => self.plain_name(var),
             (VarKind::Read, Some(read)) => {
                 let (who, line) = (self.of.thread(read.thread), read.place.line);
                 format!("{} as {who} read it at line {line}", var.name)
@@ -471,6 +495,17 @@ impl Said<'_> {
                 format!("{} as {who} set it at line {line}", var.name)
             }
             (_, None) => format!("{} at first", var.name),
+        }
+    }
+
+    /// `count`, or `main.1's count` beside a private variable of another thread.
+    fn plain_name(&self, var: &Var) -> String {
+        let own = var
+            .thread
+            .filter(|_| self.is_mixed && var.kind == VarKind::Local);
+        match own {
+            Some(thread) => format!("{}'s {}", self.of.thread(thread), var.name),
+            None => var.name.clone(),
         }
     }
 

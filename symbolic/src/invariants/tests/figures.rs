@@ -104,3 +104,37 @@ fn example_3_the_overwritten_store_is_a_hazard() {
         main failed: balance != 450"#]]
     .assert_eq(&shown(path(text), waw));
 }
+
+/// Private variables of two threads are told with their threads, above all where they have one name.
+#[test]
+fn private_variables_of_several_threads_have_their_threads() {
+    let text = "
+        shared slot = 0
+        shared first = 3
+        shared second = 4
+        main fork main.1 @1
+        main n := second @2
+        main.1 n := first @3
+        main.1 slot = n @4
+        main k := slot @5
+        main fails k != n @6
+    ";
+    expect_test::expect![[r#"
+        ds
+        main read second = 4
+            main: second != 3
+        main set n = 4
+            main: n != 3
+        main.1 read first = 3
+            first != main's n
+        main.1 set n = 3
+            main.1's n != main's n
+        main.1 stored slot = 3
+            main: slot != n
+        main read slot = 3
+            main: slot != n
+        main set k = 3
+            main: k != n
+        main failed: k != n"#]]
+    .assert_eq(&shown(path(text), Some(Level::DS)));
+}
