@@ -4,6 +4,7 @@ use crate::{
     claims::{Claim, Counted},
     diagnosis::{
         Counterexample, CurvePoint, DecisiveStep, Evidence, ExperimentProgress, Ochiai, PassedOver,
+        Perturbation,
     },
     facts::ToldValue,
     fixes::Fix,
@@ -420,6 +421,9 @@ pub struct Explanation {
     pub region: Option<Region>,
     /// Error invariants.
     pub invariants: Vec<InvariantMark>,
+    /// Other schedules with the steps that the invariants rest on; none where none was executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perturbed: Option<Perturbation>,
     /// Engines that support the explanation.
     pub engines: Vec<String>,
     /// Contributions of these engines, in the same order.

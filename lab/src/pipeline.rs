@@ -4,7 +4,7 @@ use crate::{
     Executing,
     confirm::{self, Counterexamples, TimeShare},
     load::Loaded,
-    mended, offer, sources, trial,
+    mended, offer, perturb, sources, trial,
 };
 use std::time::Duration;
 use unsnarl_core::{
@@ -72,10 +72,10 @@ pub fn settle(
             .iter_mut()
             .for_each(|finding| leave_out(finding, reason, loaded, budget)),
         Rerun::Within(with, time) => {
-            // The trial of fixes is one more share for each corpus.
+            // Perturbing invariants and the trial of fixes are one more share each for each corpus.
             let shares = findings
                 .iter()
-                .map(|finding| finding.explanations.len() + 1)
+                .map(|finding| finding.explanations.len() + 2)
                 .sum();
             let mut time = TimeShare::new(*time, shares);
             let kept = Counterexamples::of(&loaded.folder);
@@ -83,6 +83,7 @@ pub fn settle(
             let mut left = budget.left();
             for finding in findings.iter_mut() {
                 confirm(finding, with, (&mut time, &kept));
+                perturb::settle(&mut finding.explanations, with, time.take());
                 let analysis = budget.resumed(left);
                 offer_all(finding, with.loaded, &analysis);
                 left = analysis.left();

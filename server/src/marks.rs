@@ -424,6 +424,7 @@ mod tests {
             edges: Vec::new(),
             region: None,
             invariants: Vec::new(),
+            perturbed: None,
             engines: Vec::new(),
             contributions: Vec::new(),
             rank: String::new(),

@@ -3,7 +3,7 @@
 use super::{FailureMode, InvariantTimes};
 use crate::explain::stopped;
 use serde::Serialize;
-use unsnarl_lab::perturb::Perturbation;
+use unsnarl_core::diagnosis::Perturbation;
 use unsnarl_symbolic::invariants::ToldInvariants;
 
 /// One way to fail.

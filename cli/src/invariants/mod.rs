@@ -13,17 +13,18 @@ use serde::Serialize;
 use std::{sync::atomic::AtomicBool, time::Instant};
 use unsnarl_core::{
     Budget, Corpus, StopReason,
+    diagnosis::Perturbation,
     findings::{by_failure, weaknesses},
 };
 use unsnarl_lab::{
     cancel::cancellable,
     executable::ExecutionSettings,
     load::Loaded,
-    perturb::{Perturbation, perturb},
+    perturb::{self, PerturbedQuestion},
 };
-use unsnarl_symbolic::invariants::{self, InvariantOptions, Level, ToldInvariants, Unexplained};
+use unsnarl_symbolic::invariants::{self, Level, ToldInvariants, Unexplained};
 use unsnarl_trace::{
-    EventId, OrderMode, Run,
+    OrderMode, Run,
     program::{self, LoadError, Program},
 };
 
@@ -183,70 +184,28 @@ fn with(
     let symbolic_ms = milliseconds(begin);
     let begin = Instant::now();
     let path = invariants::prepare(&trace, run, &trace.order)?;
-    let at = |level: Option<Level>| -> Result<ToldAtLevel, Unexplained> {
-        let options = InvariantOptions {
-            level,
-            ..InvariantOptions::default()
-        };
-        let explanation = path.explain(&options, asked.budget)?;
-        let mut told = invariants::told(&explanation, run);
-        source::fill(&mut told, run);
-        Ok(ToldAtLevel {
-            told,
-            stopped: explanation.stopped,
-        })
-    };
-    let mut shown = at(asked.level)?;
-    let invariants_ms = milliseconds(begin);
-    let mut perturbed = perturbed((run, name), &shown.told, asked);
-    if asked.level.is_none() && !is_sufficient(perturbed.as_ref()) && perturbed.is_some() {
-        // The order of what lighter levels leave out may matter.
-        let all = at(Some(Level::ALL))?;
-        let of_all = self::perturbed((run, name), &all.told, asked);
-        if is_sufficient(of_all.as_ref()) {
-            (shown, perturbed) = (all, of_all);
-            shown.told.why = RAISED.to_owned();
-        }
-    }
+    let prepared_ms = milliseconds(begin);
+    let mut found = perturb::explain(
+        &path,
+        &PerturbedQuestion {
+            level: asked.level,
+            executing: asked.executing,
+            ..PerturbedQuestion::alone((run, name), asked.stop, asked.budget)
+        },
+    )?;
+    let invariants_ms = prepared_ms + found.took.as_secs_f64() * 1000.0;
+    source::fill(&mut found.told, run);
     notes.extend(trace.gaps.iter().cloned());
     Ok(Explained {
         run: name.to_owned(),
-        told: shown.told,
-        stopped: shown.stopped,
+        told: found.told,
+        stopped: found.stopped,
         measured: InvariantTimes {
             symbolic_ms,
             invariants_ms,
         },
-        perturbed,
+        perturbed: found.perturbed,
     })
-}
-
-/// Reason for a level that was raised because of what was executed.
-const RAISED: &str = "with less, other schedules do not fail";
-
-/// Invariants at one level.
-struct ToldAtLevel {
-    told: ToldInvariants,
-    stopped: StopReason,
-}
-
-/// Returns whether all other schedules with the steps of a slice failed, and there were some.
-fn is_sufficient(perturbed: Option<&Result<Perturbation, String>>) -> bool {
-    matches!(perturbed, Some(Ok(done)) if done.of > 0 && done.fails == done.of)
-}
-
-/// Executes the program in other schedules with the steps that are told.
-fn perturbed(
-    run: (&Run, &str),
-    told: &ToldInvariants,
-    asked: &InvariantQuestion<'_>,
-) -> Option<Result<Perturbation, String>> {
-    let (given, until) = asked.executing?;
-    let time = until.saturating_duration_since(Instant::now());
-    let rows = told.lines.iter().flat_map(|line| &line.events);
-    let rows = rows.copied().map(EventId).collect();
-    let result = perturb(run, &rows, given, (asked.stop, asked.budget, time));
-    Some(result.map_err(|error| format!("{error:#}")))
 }
 
 fn milliseconds(begin: Instant) -> f64 {

@@ -3,8 +3,7 @@
 use super::{Explained, FailureMode, InvariantAnswer};
 use crate::{explain::stopped, message};
 use anstyle::{AnsiColor, Style};
-use unsnarl_core::{facts::short, render::MOST_COLUMN};
-use unsnarl_lab::perturb::Perturbation;
+use unsnarl_core::{diagnosis::Perturbation, facts::short, render::MOST_COLUMN};
 use unsnarl_symbolic::invariants::{ToldInvariant, ToldInvariants};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();

@@ -22,6 +22,23 @@ pub struct Evidence {
     pub without: FailingShare,
 }
 
+/// Schedules that have the steps of a slice in their order, with everything else drawn anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Perturbation {
+    /// Executed schedules that have the slice's order.
+    pub of: u32,
+    /// Those of them that fail as the explained run.
+    pub fails: u32,
+}
+
+impl Perturbation {
+    /// Returns whether all of them failed, and there were some.
+    #[must_use]
+    pub fn is_borne_out(self) -> bool {
+        self.of > 0 && self.fails == self.of
+    }
+}
+
 /// Another story of the same run that experiments were made on, and that was not told.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PassedOver {

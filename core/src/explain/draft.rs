@@ -44,6 +44,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             edges: Vec::new(),
             region: None,
             invariants: Vec::new(),
+            perturbed: None,
             engines: Vec::new(),
             contributions: Vec::new(),
             rank: String::new(),

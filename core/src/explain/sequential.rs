@@ -119,6 +119,7 @@ fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
         edges: Vec::new(),
         region: None,
         invariants: Vec::new(),
+        perturbed: None,
         engines: vec![ORDERS.to_owned()],
         contributions: Vec::new(),
         rank: String::new(),

@@ -91,6 +91,7 @@ fn facts(explanation: &Explanation) -> Vec<String> {
     let mut lines = vec![explanation.remark.clone(), explanation.contrast.clone()];
     lines.extend(elsewhere(explanation));
     lines.extend(decided(explanation));
+    lines.extend(super::hangs_on(explanation));
     lines.extend(certainty(explanation));
     lines.extend(super::progress(explanation));
     lines.push(runs(explanation));

@@ -39,6 +39,7 @@ fn facts(explanation: &Explanation) -> Vec<String> {
     lines.extend(explanation.region.as_ref().map(region));
     lines.extend(elsewhere(explanation));
     lines.extend(decided(explanation));
+    lines.extend(super::hangs_on(explanation));
     lines.extend(certainty(explanation));
     lines.extend(super::progress(explanation));
     lines.push(runs(explanation));

@@ -3,6 +3,7 @@
 
 mod dot;
 mod fix;
+mod hangs_on;
 mod html;
 pub(crate) mod lanes;
 mod lines;
@@ -19,6 +20,7 @@ pub const MOST_COLUMN: usize = 1000;
 pub use dot::dot;
 pub(crate) use dot::quoted;
 pub use fix::{cost, fix, name_of_fix, not_fixed};
+pub use hangs_on::hangs_on;
 pub use html::{ReportSection, causes, html};
 pub use lanes::lanes;
 pub use lines::lines;

@@ -79,6 +79,9 @@ pub fn text_within(explanation: &Explanation, width: TextWidth) -> String {
     if let Some(decided) = decided(explanation) {
         lines.extend(wrapped(&decided, "  ", "  "));
     }
+    if let Some(values) = super::hangs_on(explanation) {
+        lines.extend(wrapped(&values, "  ", "  "));
+    }
     if let Some(tail) = tail(explanation) {
         lines.extend(wrapped(&tail, "  ", "  "));
     }

@@ -4,6 +4,7 @@
 mod absorbed;
 mod apart;
 mod attempt;
+mod beginnings;
 mod case;
 mod choose;
 mod counterexamples;
@@ -26,7 +27,7 @@ mod freed_tests;
 pub use counterexamples::Counterexamples;
 pub use decide::decisive_steps;
 pub use time::{DEFAULT as DEFAULT_TIME, TimeShare};
-pub(crate) use {samples::policy, time::within};
+pub(crate) use {beginnings::MissedBeginnings, samples::policy, time::within};
 
 use self::{absorbed::absorbed, apart::told_apart, judge::Judge};
 use crate::Executing;

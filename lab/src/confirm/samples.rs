@@ -1,5 +1,6 @@
 //! Schedules drawn with one of several orders, and the runs that they give.
 
+use super::beginnings::{Beginning, MissedBeginnings};
 use crate::dsp::Executor;
 use anyhow::Result;
 use std::{cell::OnceCell, collections::BTreeSet};
@@ -172,12 +173,9 @@ pub(super) struct SampledOrder {
     tried: u32,
     /// Those that followed the order, by the care with which they may have been chosen.
     followed: [u32; CARES],
-    /// Those that did not, by how much of the run's beginning they kept: see [`BEGINNINGS`].
-    missed: [u32; BEGINNINGS],
+    /// Those that did not, by how much of the run's beginning they kept.
+    missed: MissedBeginnings,
 }
-
-/// The choices before what is blamed that a schedule begins with: all, half, none.
-const BEGINNINGS: usize = 3;
 
 /// Runs of an order that may have it elsewhere before clean ones count as too rare: each beginning gets its misses, since a
 /// run may have been decided by what the schedule kept.
@@ -196,7 +194,7 @@ impl SampledOrder {
             proposal,
             tried: 0,
             followed: [0; CARES],
-            missed: [0; BEGINNINGS],
+            missed: MissedBeginnings::default(),
         }
     }
 
@@ -212,22 +210,11 @@ impl SampledOrder {
         way
     }
 
-    /// Index of the beginning that the next schedule has: the one that was missed least, and now and then the next,
-    /// since others may come there in another way.
-    fn beginning(&self) -> usize {
-        let mut order: [usize; BEGINNINGS] = [0, 1, 2];
-        order.sort_by_key(|at| self.missed.get(*at).copied());
-        let second = usize::from(self.tried % 4 == 3);
-        order.get(second).copied().unwrap_or(0)
-    }
-
     /// Notes that the order was followed with this beginning.
-    fn is_followed(&mut self, beginning: usize, care: Care) {
+    fn is_followed(&mut self, beginning: Beginning, care: Care) {
         let counts = self.followed.iter_mut().take(care as usize + 1);
         counts.for_each(|followed| *followed += 1);
-        if let Some(missed) = self.missed.get_mut(beginning) {
-            *missed -= 1;
-        }
+        self.missed.came(beginning);
     }
 
     /// It cannot be had, or too seldom, or nearly all runs that follow it do not count.
@@ -376,20 +363,13 @@ impl<'a> Samples<'a> {
         };
         let number = way.tried;
         let beginning = match self.is_from_the_start {
-            true => BEGINNINGS - 1,
-            false => way.beginning(),
-        };
-        let kept = match beginning {
-            0 => self.choices.len(),
-            1 => self.choices.len() / 2,
-            _ => 0,
+            true => Beginning::None,
+            false => way.missed.next(number),
         };
         way.tried += 1;
-        if let Some(missed) = way.missed.get_mut(beginning) {
-            *missed += 1;
-        }
+        way.missed.tries(beginning);
         let proposal = Proposal {
-            choices: self.choices.iter().take(kept).copied().collect(),
+            choices: beginning.of(self.choices),
             then: policy(number, self.executor.run),
             ..way.proposal.clone()
         };
@@ -420,7 +400,7 @@ impl<'a> Samples<'a> {
 
     /// Takes in a run that followed an order. One without what is blamed may have it all the same, at other occurrences:
     /// whether it fails or not, it is no run without it.
-    fn count(&mut self, at: usize, beginning: usize, run: &Run, fails: bool) {
+    fn count(&mut self, at: usize, beginning: Beginning, run: &Run, fails: bool) {
         let is_against = match self.is_with {
             true => run.meta.outcome == Outcome::Passed,
             false => fails,

@@ -1,8 +1,9 @@
 //! Error invariants beside the story that is told of a failure.
 
 use super::{
-    explain,
+    PreparedPath,
     model::InvariantOptions,
+    prepare,
     told::{ToldInvariants, told},
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -31,26 +32,26 @@ pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budge
 
 /// Invariants along a failing run; none without a model, or when the failure cannot be read back.
 pub(crate) fn in_brief(run: &Run, program: &Program, budget: &Budget) -> Option<ToldInvariants> {
+    let budget = &budget.at_most(TIME);
+    let path = prepare_in_brief(run, program, budget)?;
+    let found = path.explain(&InvariantOptions::default(), budget).ok()?;
+    // What could be found in that time is another thing on another machine.
+    budget.stop().is_none().then(|| told(&found, run))
+}
+
+/// The path of a failing run, where it is short enough for being told beside a story; none without a model, or when the
+/// failure cannot be read back.
+pub fn prepare_in_brief(run: &Run, program: &Program, budget: &Budget) -> Option<PreparedPath> {
     if program.is_empty() || run.events.len() > EVENTS {
         return None;
     }
-    let budget = &budget.at_most(TIME);
     let walked = crate::walk_in_words(run, program, budget);
     if walked.stopped != StopReason::Complete {
         return None;
     }
     let trace = &walked.trace;
     // Why nothing can be told is said when the engine is asked by itself.
-    let found = explain(
-        trace,
-        run,
-        &trace.order,
-        &InvariantOptions::default(),
-        budget,
-    )
-    .ok()?;
-    // What could be found in that time is another thing on another machine.
-    budget.stop().is_none().then(|| told(&found, run))
+    prepare(trace, run, &trace.order).ok()
 }
 
 /// Puts what had to hold beside an explanation, and names the engine when the slice has a line of the cause and, where

@@ -28,8 +28,8 @@ mod told;
 mod trial;
 mod words;
 
-pub use beside::add_to;
 pub(crate) use beside::{SAYS, beside, in_brief};
+pub use beside::{add_to, prepare_in_brief};
 pub use check::{Violation, check};
 pub use model::{
     Fact, Hazard, InvariantOptions, Kind, Level, Minimality, PathExplanation, Reach, SliceCounts,

@@ -1,0 +1,144 @@
+//! The values that a failure hangs on: error invariants as a sentence.
+
+use crate::{
+    explanation::{BugKind, Explanation, InvariantMark, Place},
+    facts::short,
+};
+use std::collections::BTreeSet;
+
+/// Conditions that are told: more of them are no explanation any more.
+const MOST: usize = 4;
+
+/// ``The failure hangs on these values: `main.2: available <= 300` after bank.c:46, `balance <= 250` after bank.c:54. All of
+/// 10 other schedules with the steps behind them failed.`` None without conditions on values, and where threads wait: what
+/// they hold and wait for is in the steps.
+///
+/// Of many, those at lines of the steps are told, and of these the last ones: they are nearest to the failure.
+pub fn hangs_on(explanation: &Explanation) -> Option<String> {
+    if matches!(explanation.kind, BugKind::Deadlock | BugKind::LostWakeup) {
+        return None;
+    }
+    let told = chosen(explanation);
+    let conditions: Vec<String> = told.iter().map(|mark| condition(mark)).collect();
+    let values = match conditions.len() {
+        0 => return None,
+        1 => "this value",
+        _ => "these values",
+    };
+    let said = format!("The failure hangs on {values}: {}.", conditions.join(", "));
+    Some(match borne_out(explanation) {
+        Some(executed) => format!("{said} {executed}"),
+        None => said,
+    })
+}
+
+/// The conditions to tell, in their order.
+fn chosen(explanation: &Explanation) -> Vec<&InvariantMark> {
+    let steps = explanation.steps.iter();
+    let lines: BTreeSet<_> = steps
+        .map(|step| (step.place.file.as_str(), step.place.line))
+        .collect();
+    let mut known = BTreeSet::new();
+    let marks = explanation.invariants.iter();
+    let marks: Vec<&InvariantMark> = marks
+        .filter(|mark| mark.is_of_values && known.insert(&mark.text))
+        .collect();
+    let is_at_step = |mark: &InvariantMark| lines.contains(&(mark.file.as_str(), mark.line));
+    let mut rows: Vec<usize> = (0..marks.len()).collect();
+    rows.sort_by_key(|&row| {
+        let at_step = marks.get(row).is_some_and(|mark| is_at_step(mark));
+        std::cmp::Reverse((at_step, row))
+    });
+    rows.truncate(MOST);
+    rows.sort_unstable();
+    let told = rows.into_iter().filter_map(|row| marks.get(row).copied());
+    told.collect()
+}
+
+fn condition(mark: &InvariantMark) -> String {
+    let place = Place {
+        file: mark.file.clone(),
+        line: mark.line,
+        ..Place::default()
+    };
+    format!("`{}` after {}", mark.text, short(&place))
+}
+
+fn borne_out(explanation: &Explanation) -> Option<String> {
+    let perturbed = explanation.perturbed.filter(|made| made.is_borne_out())?;
+    let them = match perturbed.of {
+        1 => "Another schedule with the steps behind it failed, too.".to_owned(),
+        of => format!("All of {of} other schedules with the steps behind it failed, too."),
+    };
+    Some(them)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Budget, diagnosis::Perturbation, explain, fixture::corpus};
+
+    const FAILING: &str = "main fork main.1 @1\nmain.1 R n =0 @4 add\nmain W n =1 @4 add\nmain.1 W n =1 @4 add\n\
+        main R n =1 @6 main\nmain fails @6 assertion";
+
+    fn with(marks: &[(u32, &str, bool)]) -> Explanation {
+        let found = explain(&corpus(&[], &[FAILING]), &Budget::unlimited()).findings;
+        let found = found.into_iter().next().unwrap();
+        let file = found.steps.first().unwrap().place.file.clone();
+        let marks = marks
+            .iter()
+            .map(|&(line, text, is_of_values)| InvariantMark {
+                file: file.clone(),
+                line,
+                thread: "main".to_owned(),
+                text: text.to_owned(),
+                is_of_values,
+            });
+        Explanation {
+            invariants: marks.collect(),
+            ..found
+        }
+    }
+
+    #[test]
+    fn conditions_on_values_are_told_with_their_lines() {
+        let order = (4, "main stored n at line 4 after main.1 read it", false);
+        assert_eq!(hangs_on(&with(&[order])), None);
+        let mut told = with(&[(4, "n <= 1", true), order]);
+        let said = hangs_on(&told).unwrap();
+        assert!(
+            said.starts_with("The failure hangs on this value: `n <= 1` after "),
+            "{said}"
+        );
+        assert!(said.ends_with(":4."), "{said}");
+        told.perturbed = Some(Perturbation { of: 8, fails: 8 });
+        let said = hangs_on(&told).unwrap();
+        assert!(
+            said.ends_with(":4. All of 8 other schedules with the steps behind it failed, too."),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn of_many_those_at_the_steps_are_told_each_once() {
+        let marks = [
+            (4, "n <= 1", true),
+            (4, "n <= 1", true),
+            (20, "a == 1", true),
+            (21, "b == 1", true),
+            (22, "c == 1", true),
+            (23, "d == 1", true),
+            (6, "n == 1", true),
+        ];
+        let said = hangs_on(&with(&marks)).unwrap();
+        assert_eq!(said.matches("`n <= 1`").count(), 1, "{said}");
+        assert!(
+            said.contains("`n == 1`") && said.contains("`d == 1`"),
+            "{said}"
+        );
+        assert!(
+            !said.contains("`a == 1`") && !said.contains("`b == 1`"),
+            "{said}"
+        );
+    }
+}
