@@ -12,7 +12,7 @@ pub(crate) enum Beginning {
 const BEGINNINGS: [Beginning; 3] = [Beginning::All, Beginning::Half, Beginning::None];
 
 impl Beginning {
-    /// What it keeps of the choices before the first step.
+    /// The part that it keeps of the choices before the first step.
     pub fn of(self, choices: &[u16]) -> Vec<u16> {
         let kept = match self {
             Beginning::All => choices.len(),
