@@ -68,7 +68,7 @@ impl<'a> RunExtent<'a> {
     }
 
     /// The steps of a run on the objects of the slice.
-    fn steps_of<'r>(&self, run: &'r Run) -> Vec<(EventId, Event)> {
+    fn steps_of(&self, run: &Run) -> Vec<(EventId, Event)> {
         if self.objects.is_empty() {
             return Vec::new();
         }
