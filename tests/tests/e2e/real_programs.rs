@@ -3,7 +3,10 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path};
+use unsnarl_core::Budget;
 use unsnarl_e2e::{Expectation, Workspace, project};
+use unsnarl_symbolic::walk;
+use unsnarl_trace::{program, read_run};
 
 /// Runs that a correct program has to pass.
 const RUNS: &str = "200";
@@ -72,8 +75,29 @@ impl RealProgram {
         let best = explanations.first().context("no explanation")?;
         expectation
             .check(best, Path::new(self.buggy))
-            .with_context(|| explained(&workspace).unwrap_or_default())
+            .with_context(|| explained(&workspace).unwrap_or_default())?;
+        no_thread_is_lost(&workspace)
     }
+}
+
+/// Checks that each thread of the failing runs is followed to its end, libraries included.
+fn no_thread_is_lost(workspace: &Workspace) -> Result<()> {
+    for name in workspace.runs_that("failed")? {
+        let file = workspace.path().join(workspace.run_path(&name));
+        let run = read_run(&file)?;
+        let models = program::load(
+            file.parent().context("a run has a folder")?,
+            &run.meta.build_id,
+        )?;
+        let walked = walk(&run, &models, &Budget::unlimited());
+        let (some, all) = walked.followed;
+        ensure!(
+            some == all,
+            "{some} of {all} threads of {name}: {:#?}",
+            walked.trace.gaps
+        );
+    }
+    Ok(())
 }
 
 fn explained(workspace: &Workspace) -> Result<String> {

@@ -2,6 +2,7 @@
 //! trace.
 
 mod builds;
+mod following;
 mod subjects;
 
 use crate::{docs, table::PrintedTable};
@@ -22,11 +23,13 @@ pub fn run(words: &[String]) -> Result<()> {
         [] => {
             builds::builds(&[])?;
             kernels()?;
-            growth()
+            growth()?;
+            following::following()
         }
         ["builds", ..] => builds::builds(words.get(1..).unwrap_or_default()),
         ["kernels"] => kernels(),
         ["growth"] => growth(),
+        ["following"] => following::following(),
         [name] => {
             let recorded = record(name, None)?;
             for level in LEVELS {
@@ -36,7 +39,7 @@ pub fn run(words: &[String]) -> Result<()> {
             Ok(())
         }
         _ => bail!(
-            "expected `builds`, `kernels`, `growth`, a name or nothing, not `{}`",
+            "expected `builds`, `kernels`, `growth`, `following`, a name or nothing, not `{}`",
             words.join(" ")
         ),
     }
