@@ -61,6 +61,11 @@ fn print_explained(explained: &Explained, failure: &FailureMode) {
         all => format!("{} and {} more", explained.run, all - 1),
     };
     outln!("  {DIM}Fails so in {runs}.{DIM:#}");
+    match told.too_long {
+        0 => {}
+        1 => message::note("one more condition is too long to be read"),
+        more => message::note(&format!("{more} more conditions are too long to be read")),
+    }
     print_taken(&told.taken_as_recorded);
 }
 

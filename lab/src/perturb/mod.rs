@@ -17,18 +17,21 @@ use std::{
     time::{Duration, Instant},
 };
 use unsnarl_core::{
-    Budget, Explanation, StopReason, Verdict, diagnosis::Perturbation, explain::outermost,
+    Budget, CorpusKey, Explanation, StopReason, Verdict, diagnosis::Perturbation,
+    explain::outermost,
 };
 use unsnarl_recorder::proposal::{ScheduleEnd, TrialError};
 use unsnarl_symbolic::invariants::{
-    self, InvariantOptions, Level, PreparedPath, ToldInvariants, Unexplained,
+    self, InvariantOptions, Level, PreparedPath, ToldInvariants, Unexplained, without_usual,
 };
-use unsnarl_trace::{EventId, EventKind, FailureMode, Proposal, Run, program};
+use unsnarl_trace::{EventId, EventKind, FailureMode, Outcome, Proposal, Run, program};
 
 /// Schedules with the slice's order that are wanted where the engine is asked by itself.
 const SCHEDULES: u32 = 20;
 /// Those that are wanted beside a story, which experiments speak for as well.
 const BESIDE: u32 = 8;
+/// Passing runs that conditions are compared with.
+const PASSING: usize = 20;
 /// Times as many are tried: an order can be hard to have beside others.
 const TRIED: u32 = 3;
 /// Time for the schedules of one slice.
@@ -42,6 +45,8 @@ const RAISED: &str = "with less, other schedules do not fail";
 pub struct PerturbedQuestion<'a> {
     /// The run, and its name.
     pub run: (&'a Run, &'a str),
+    /// Passing runs: conditions that hold in all of them as well are left out.
+    pub passing: &'a [&'a Run],
     /// The level of detail; the lightest with a step between threads when none is given.
     pub level: Option<Level>,
     /// Settings for executing the program, and the end of the time for that; none when nothing shall be executed.
@@ -60,6 +65,7 @@ impl<'a> PerturbedQuestion<'a> {
     pub fn alone(run: (&'a Run, &'a str), stop: &'a AtomicBool, budget: &'a Budget) -> Self {
         PerturbedQuestion {
             run,
+            passing: &[],
             level: None,
             executing: None,
             schedules: SCHEDULES,
@@ -100,7 +106,8 @@ impl PerturbedInvariants {
         let begin = Instant::now();
         let explanation = path.explain(&options, asked.budget)?;
         let took = begin.elapsed();
-        let told = invariants::told(&explanation, asked.run.0);
+        let run = asked.run.0;
+        let told = invariants::told(&without_usual(&explanation, run, asked.passing), run);
         let rows = told.lines.iter().flat_map(|line| &line.events);
         let rows = rows.copied().map(EventId).collect();
         let perturbed = asked.executing.map(|(given, until)| {
@@ -163,7 +170,9 @@ fn settle_one(explanation: &mut Explanation, with: &Executing<'_>, time: Duratio
     let program = program::load(&with.loaded.folder, &run.meta.build_id).ok()?;
     let budget = Budget::lasting(time);
     let path = invariants::prepare_in_brief(run, &program, &budget)?;
+    let passing: Vec<&Run> = passing_like(run, with).collect();
     let asked = PerturbedQuestion {
+        passing: &passing,
         executing: Some((with.given, until)),
         schedules: BESIDE,
         ..PerturbedQuestion::alone((run, name), with.stop, &budget)
@@ -178,6 +187,16 @@ fn settle_one(explanation: &mut Explanation, with: &Executing<'_>, time: Duratio
         explanation.perturbed = Some(made);
     }
     Some(())
+}
+
+/// The passing runs of the same program with the same input, those that are compared with at most.
+fn passing_like<'a>(run: &Run, with: &'a Executing<'_>) -> impl Iterator<Item = &'a Run> {
+    let key = CorpusKey::of(run);
+    let all = with.loaded.runs.iter().map(|(_, other)| other.as_ref());
+    let passed = all.filter(|other| other.meta.outcome == Outcome::Passed);
+    passed
+        .filter(move |other| CorpusKey::of(other) == key)
+        .take(PASSING)
 }
 
 /// Executes a run's program in other schedules that have these rows in their order, within the time that is left, and

@@ -26,6 +26,7 @@ mod solve;
 mod tests;
 mod told;
 mod trial;
+mod usual;
 mod words;
 
 pub(crate) use beside::{SAYS, beside, in_brief};
@@ -37,6 +38,7 @@ pub use model::{
 };
 
 pub use told::{SliceSizes, ToldInvariant, ToldInvariants, ToldLine, told};
+pub use usual::without_usual;
 
 use crate::{StepId, SymbolicTrace};
 use encode::EncodedPath;

@@ -5,6 +5,7 @@ mod path;
 mod random;
 mod refused;
 mod sizes;
+mod usual;
 mod waits;
 
 use super::*;

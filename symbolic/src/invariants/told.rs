@@ -30,6 +30,8 @@ pub struct ToldInvariants {
     pub is_concrete: bool,
     /// `true` if without any one of its statements the slice would not imply the failure.
     pub is_minimal: bool,
+    /// Number of conditions that are too long to be read, and are not among the invariants.
+    pub too_long: usize,
     /// Notes on values fixed to the recorded ones.
     pub taken_as_recorded: Vec<String>,
     /// Sizes of the trace and its slice.
@@ -91,6 +93,8 @@ pub struct ToldInvariant {
     pub is_of_values: bool,
 }
 
+/// Characters of a condition that somebody may read: divisions by constants, say, are a line of shifts and products each.
+const READABLE: usize = 120;
 /// Bound on the actions of a line that are told one by one.
 const MOST_SAID: usize = 6;
 /// Bound on the distance between the two statements of one event.
@@ -101,7 +105,10 @@ const NEAR: usize = 4;
 pub fn told(explanation: &PathExplanation, run: &Run) -> ToldInvariants {
     let explanation = &in_source_names(explanation, run);
     let lines = lines(explanation, run);
-    let invariants = held(explanation, run, &lines);
+    let (invariants, too_long): (Vec<ToldInvariant>, Vec<ToldInvariant>) =
+        held(explanation, run, &lines)
+            .into_iter()
+            .partition(|held| held.text.chars().count() <= READABLE);
     let counts = explanation.counts;
     ToldInvariants {
         level: explanation.level.to_string(),
@@ -111,6 +118,7 @@ pub fn told(explanation: &PathExplanation, run: &Run) -> ToldInvariants {
         is_partial: explanation.is_partial(),
         is_concrete: explanation.is_concrete,
         is_minimal: explanation.minimality == Minimality::Proved,
+        too_long: too_long.len(),
         taken_as_recorded: explanation.taken_as_recorded.clone(),
         counts: SliceSizes {
             statements: counts.instructions,

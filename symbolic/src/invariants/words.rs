@@ -280,7 +280,7 @@ impl Said<'_> {
         said.unwrap_or_else(|| self.expression(id))
     }
 
-    /// The truth value that code has turned round to look at it: `b` of `(b ^ 1) == 0`, for a byte of 0 or 1.
+    /// The truth value that code has turned round to look at it: `b` of `(b ^ 1) == 0`, where it was 0 or 1.
     fn turned(&self, id: ExprId) -> Option<SymbolId> {
         let exprs = &self.of.exprs;
         let ExprNode::Compare(Comparison::Eq, turned, zero) = exprs.node(id) else {
@@ -294,8 +294,7 @@ impl Said<'_> {
         };
         let recorded = self.of.vars.get(symbol.index())?.recorded?;
         let numbers = (exprs.constant(one), exprs.constant(zero));
-        let is_bool = exprs.width(byte) == 8 && recorded <= 1 && numbers == (Some(1), Some(0));
-        is_bool.then_some(symbol)
+        (recorded <= 1 && numbers == (Some(1), Some(0))).then_some(symbol)
     }
 
     /// The truth value that a condition consists of, and its sign.
