@@ -34,6 +34,8 @@ pub(super) struct RunBlocks {
 const CALLBACK: &str = "__sanitizer_cov_trace_pc";
 /// Bound for the instructions that are examined from one block to the next.
 const MAX_INSTRUCTIONS: usize = 4096;
+/// Bound on the bytes of straight code that are read.
+const MAX_STRAIGHT: usize = 4096;
 
 impl LogWalk<'_> {
     /// Notes that a thread has entered the block that calls back from just before `pc`.
@@ -142,10 +144,9 @@ impl LogWalk<'_> {
         Some(BlockRow {
             id: at.address ^ label(&at.image.prefix) << 48,
             site: self.user_site(start.wrapping_add(1)).unwrap_or_default(),
-            point: if is_entry {
-                self.first_point(start)
-            } else {
-                self.point(start.wrapping_add(1))
+            point: match is_entry {
+                true => self.first_point(start),
+                false => self.first_point_until(start, straight_end(&at.image, at.address)),
             },
             is_entry,
         })
@@ -228,6 +229,25 @@ fn stretch(image: &Image, start: u64, to: u64, left: &mut usize) -> JumpFreeEnd 
         }
     }
     JumpFreeEnd::Over
+}
+
+/// The end of the straight code that begins at an address.
+fn straight_end(image: &Image, start: u64) -> u64 {
+    let code = image.code_at(start).unwrap_or_default();
+    let code = code.get(..MAX_STRAIGHT).unwrap_or(code);
+    let mut decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
+    let mut instruction = Instruction::default();
+    while decoder.can_decode() {
+        decoder.decode_out(&mut instruction);
+        let goes_on = matches!(
+            instruction.flow_control(),
+            FlowControl::Next | FlowControl::Call | FlowControl::IndirectCall
+        );
+        if !goes_on {
+            break;
+        }
+    }
+    decoder.ip()
 }
 
 /// Returns whether the instruction calls the callback itself, directly, by a stub or through a pointer.

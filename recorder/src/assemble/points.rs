@@ -155,8 +155,15 @@ impl LogWalk<'_> {
             .image
             .code_symbol(at.address)
             .map_or(0, |(symbol, _)| symbol.size);
-        let end = at.address.saturating_add(size);
-        let found = at.image.points().first_in(at.address, end);
+        self.first_point_until(start, at.address.saturating_add(size))
+    }
+
+    /// The first instruction that begins between `start` and an address of its file, `end`. Code that only moves values into
+    /// their places has none of its own: its place in the line table is that of the code before it in memory, which may be
+    /// of another way through the program.
+    pub fn first_point_until(&mut self, start: u64, end: u64) -> PointId {
+        let at = self.memory.modules.locate(start);
+        let found = at.and_then(|at| at.image.points().first_in(at.address, end));
         found.map_or(PointId(0), |instruction| self.points.id(instruction))
     }
 

@@ -90,6 +90,34 @@ fn a_lost_update_fails_for_real() -> Result<()> {
     fails_for_real(LOST_UPDATE)
 }
 
+/// Machine code begins the blocks behind `?:` and `&&` with copies of values, which have no place of their own.
+#[test]
+fn ways_through_conditional_expressions_are_followed() -> Result<()> {
+    let started = "    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, add, &amounts[i]);
+    for (int i = 0; i < 2; i++)";
+    let conditional = "    int count = argc > 1 ? atoi(argv[1]) : 2, sent = 0;
+    if (count < 2 || count > 2)
+        return 2;
+    while (sent < count && is_open()) {
+        pthread_create(&threads[sent], 0, add, &amounts[sent]);
+        sent++;
+    }
+    for (int i = 0; i < count; i++)";
+    let asked = "static int open = 1;
+static int is_open(void) { return open; }
+int main(int argc, char **argv) {";
+    let source = LOST_UPDATE
+        .replace(started, conditional)
+        .replace("int main(void) {", asked)
+        .replace(
+            "#include <unistd.h>",
+            "#include <stdlib.h>\n#include <unistd.h>",
+        );
+    ensure!(source.contains("is_open()"), "{source}");
+    fails_for_real(&source)
+}
+
 #[test]
 fn a_check_between_locks_fails_for_real() -> Result<()> {
     let between = [
