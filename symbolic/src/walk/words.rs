@@ -317,7 +317,9 @@ impl PathMachine<'_> {
     /// The source's name for a variable at an address; `None` for compiler-generated objects.
     fn variable_name(&self, by: By, address: u64, size: u8) -> Option<String> {
         if by.location != LocationId(0) {
-            return Some(self.source_name(by.thread, address, by.location));
+            // Optimized code keeps values in places of a frame that no variable has: they are told by what they were made from.
+            let is_slot = self.run.location_parts(by.location).is_slot();
+            return (!is_slot).then(|| self.source_name(by.thread, address, by.location));
         }
         let object = self.memory.object(address)?;
         let Some(&(unit, ty)) = self.debug_types.get(&object.base) else {
