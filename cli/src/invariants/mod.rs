@@ -181,6 +181,7 @@ fn with(
         return Err(Unexplained::Stopped(walked.stopped));
     }
     let trace = walked.trace;
+    notes.extend(trace.gaps.iter().cloned());
     let symbolic_ms = milliseconds(begin);
     let begin = Instant::now();
     let path = invariants::prepare(&trace, run, &trace.order)?;
@@ -195,7 +196,6 @@ fn with(
     )?;
     let invariants_ms = prepared_ms + found.took.as_secs_f64() * 1000.0;
     source::fill(&mut found.told, run);
-    notes.extend(trace.gaps.iter().cloned());
     Ok(Explained {
         run: name.to_owned(),
         told: found.told,
