@@ -19,7 +19,14 @@ pub fn hangs_on(explanation: &Explanation) -> Option<String> {
         return None;
     }
     let told = chosen(explanation);
-    let conditions: Vec<String> = told.iter().map(|mark| condition(mark)).collect();
+    let is_alone = |mark: &InvariantMark| {
+        let mut here = told
+            .iter()
+            .filter(|other| (&other.file, other.line) == (&mark.file, mark.line));
+        here.all(|other| other.thread == mark.thread)
+    };
+    let conditions = told.iter().map(|mark| condition(mark, is_alone(mark)));
+    let conditions: Vec<String> = conditions.collect();
     let values = match conditions.len() {
         0 => return None,
         1 => "this value",
@@ -55,13 +62,18 @@ fn chosen(explanation: &Explanation) -> Vec<&InvariantMark> {
     told.collect()
 }
 
-fn condition(mark: &InvariantMark) -> String {
+/// A condition with its place, with the thread where conditions of several begin at that line.
+fn condition(mark: &InvariantMark, is_alone: bool) -> String {
     let place = Place {
         file: mark.file.clone(),
         line: mark.line,
         ..Place::default()
     };
-    format!("`{}` after {}", mark.text, short(&place))
+    let by = match is_alone {
+        true => String::new(),
+        false => format!(" of {}", mark.thread),
+    };
+    format!("`{}` after {}{by}", mark.text, short(&place))
 }
 
 fn borne_out(explanation: &Explanation) -> Option<String> {
@@ -138,6 +150,19 @@ mod tests {
         );
         assert!(
             !said.contains("`a == 1`") && !said.contains("`b == 1`"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn conditions_of_several_threads_at_one_line_have_their_threads() {
+        let mut told = with(&[(4, "n >= 1", true), (4, "n >= 2", true)]);
+        let said = hangs_on(&told).unwrap();
+        assert!(!said.contains(":4 of main"), "{said}");
+        told.invariants[1].thread = "main.1".to_owned();
+        let said = hangs_on(&told).unwrap();
+        assert!(
+            said.contains(":4 of main,") && said.contains(":4 of main.1."),
             "{said}"
         );
     }
