@@ -179,13 +179,12 @@ fn settle_one(explanation: &mut Explanation, with: &Executing<'_>, time: Duratio
     };
     let found = explain(&path, &asked).ok()?;
     let made = found.perturbed.clone()?.ok()?;
-    if made.of > 0 {
-        explanation.invariants = match made.is_borne_out() {
-            true => found.told.marks(),
-            false => Vec::new(),
-        };
-        explanation.perturbed = Some(made);
-    }
+    let was_tried = made.of > 0;
+    explanation.invariants = match was_tried && !made.is_borne_out() {
+        true => Vec::new(),
+        false => found.told.marks(),
+    };
+    explanation.perturbed = was_tried.then_some(made);
     Some(())
 }
 
