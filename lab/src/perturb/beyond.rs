@@ -2,10 +2,8 @@
 //! about the run.
 
 use std::collections::{BTreeSet, HashMap};
+use unsnarl_symbolic::invariants::{ThreadPlace, thread_place};
 use unsnarl_trace::{Event, EventId, Outcome, Run};
-
-/// A place of a thread: its name, file, line and column.
-type ThreadPlace<'a> = (&'a str, &'a str, u32, u32);
 
 /// A thread and a location, by their names.
 type ThreadLocation<'a> = (&'a str, &'a str);
@@ -45,7 +43,7 @@ impl<'a> RunExtent<'a> {
             .iter()
             .filter(|(_, event)| event.kind.is_access())
         {
-            let place = place(run, &event);
+            let place = thread_place(run, &event);
             let number = seen.entry(place).or_default();
             *number += 1;
             if slice.contains(&id) && event.kind.reads() {
@@ -97,7 +95,7 @@ impl<'a> RunExtent<'a> {
             .iter()
             .filter(|(_, event)| event.kind.is_access())
         {
-            let place = place(other, &event);
+            let place = thread_place(other, &event);
             let number = seen.entry(place).or_default();
             *number += 1;
             let location = other.location(event.location);
@@ -129,12 +127,6 @@ fn objects<'r>(run: &'r Run, slice: &BTreeSet<EventId>) -> BTreeSet<&'r str> {
     own.map(|event| run.location(event.location))
         .filter(|name| !name.is_empty())
         .collect()
-}
-
-fn place<'r>(run: &'r Run, event: &Event) -> ThreadPlace<'r> {
-    let site = run.meta.site(event.site);
-    let thread = run.meta.thread(event.thread).name.as_str();
-    (thread, site.file.as_str(), site.line, site.column)
 }
 
 fn thread_location<'r>(run: &'r Run, event: &Event) -> ThreadLocation<'r> {

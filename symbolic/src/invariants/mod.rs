@@ -38,7 +38,7 @@ pub use model::{
 };
 
 pub use told::{SliceSizes, ToldInvariant, ToldInvariants, ToldLine, told};
-pub use usual::without_usual;
+pub use usual::{ThreadPlace, thread_place, without_usual};
 
 use crate::{StepId, SymbolicTrace};
 use encode::EncodedPath;

@@ -12,8 +12,15 @@ const DEEPEST: usize = 64;
 /// The number that stands for an address of another run: not NULL, and no address that the failing run's model has.
 const ELSEWHERE: u64 = 1 << 62;
 
-/// A place of a thread: its name, file, line and column.
-type ThreadPlace<'a> = (&'a str, &'a str, u32, u32);
+/// A place of a thread by names, which mean the same in another run: thread, file, line and column.
+pub type ThreadPlace<'a> = (&'a str, &'a str, u32, u32);
+
+/// The place of an event.
+pub fn thread_place<'r>(run: &'r Run, event: &Event) -> ThreadPlace<'r> {
+    let site = run.meta.site(event.site);
+    let thread = run.meta.thread(event.thread).name.as_str();
+    (thread, site.file.as_str(), site.line, site.column)
+}
 
 /// A read of the failing run: its place, and its number among the thread's reads there.
 type NumberedRead<'a> = (ThreadPlace<'a>, u32);
@@ -57,7 +64,7 @@ fn reads_of<'a>(
     let mut numbers: FxHashMap<ThreadPlace<'a>, u32> = FxHashMap::default();
     let mut reads = FxHashMap::default();
     for (id, event) in run.events.iter().filter(|(_, event)| event.kind.reads()) {
-        let place = place(run, &event);
+        let place = thread_place(run, &event);
         let number = numbers.entry(place).or_default();
         *number += 1;
         if events.contains(&id) {
@@ -75,7 +82,7 @@ fn values_at<'r>(
     let mut numbers: FxHashMap<ThreadPlace<'r>, u32> = FxHashMap::default();
     let mut values = FxHashMap::default();
     for (_, event) in run.events.iter().filter(|(_, event)| event.kind.reads()) {
-        let place = place(run, &event);
+        let place = thread_place(run, &event);
         if !places.contains(&place) {
             continue;
         }
@@ -89,12 +96,6 @@ fn values_at<'r>(
         values.extend(bits.map(|bits| ((place, *number), u128::from(bits))));
     }
     values
-}
-
-fn place<'r>(run: &'r Run, event: &Event) -> ThreadPlace<'r> {
-    let site = run.meta.site(event.site);
-    let thread = run.meta.thread(event.thread).name.as_str();
-    (thread, site.file.as_str(), site.line, site.column)
 }
 
 /// Whether a condition holds with these values of reads, and those of the failing run for what is not read; `None` for facts
