@@ -25,7 +25,7 @@ use unsnarl_core::Budget;
 use unsnarl_trace::{
     Event, EventId, EventKind, Events, Location, LocationId, PathStep, Run, SiteId, SiteRow,
     ThreadId, Value,
-    program::{Block, BlockId, FunctionId, Op, Program, SwitchCase, UnitId, flow::successors},
+    program::{BlockId, FunctionId, Op, Program, SwitchCase, UnitId},
 };
 
 /// Bound on the instructions searched for the block that a path enters next.
@@ -226,23 +226,13 @@ impl PathMachine<'_> {
         }
     }
 
-    /// Returns whether a place of the path lies behind the thread: before it in its block, or in a block that leads to that
-    /// one. Machine code may begin a block with copies of values, whose place is that of a block before.
     fn is_behind(&self, id: ThreadId, here: Spot, goal: Spot) -> bool {
-        let Some(((_, code), frame)) = self.code(id).zip(self.frame(id)) else {
-            return false;
-        };
-        let holds = |block: &Block| (block.from..block.to).contains(&goal.2);
-        let goal_block = code.blocks.iter().position(holds);
-        let leads_here = |block: usize| {
-            let block = BlockId(block as u32);
-            block != frame.block && successors(code, block).contains(&frame.block)
-        };
-        let is_before = || {
-            let block = code.blocks.get(frame.block.index());
-            block.is_some_and(|block| block.from <= goal.2 && goal.2 < here.2)
-        };
-        (goal.0, goal.1) == (here.0, here.1) && (is_before() || goal_block.is_some_and(leads_here))
+        let from = self
+            .code(id)
+            .zip(self.frame(id))
+            .and_then(|((_, code), frame)| Some(code.blocks.get(frame.block.index())?.from));
+        (goal.0, goal.1) == (here.0, here.1)
+            && from.is_some_and(|from| from <= goal.2 && goal.2 < here.2)
     }
 
     fn only_way(&self, id: ThreadId, ways: &[BlockId], goal: Spot) -> Result<usize, String> {
