@@ -6,14 +6,14 @@ use crate::{
     load::Loaded,
     mended, offer, perturb, sources, trial,
 };
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 use unsnarl_core::{
     Budget, Corpora, Corpus, CorpusKey, Explanation, StopReason,
     explain::{Material, Proposers, explain_by, rank_in_words, set_apart},
     suppressions::Suppressed,
     unexplained,
 };
-use unsnarl_symbolic::engines::engines;
+use unsnarl_symbolic::{engines::engines, invariants::PreparedPaths};
 use unsnarl_trace::{OrderMode, program};
 
 /// Hundredths of the time for analysis in which causes are looked for; what is left is for their fixes.
@@ -25,6 +25,8 @@ pub struct BuildFinding<'a> {
     pub corpus: &'a Corpus,
     /// The engines, with what they have worked out.
     pub proposers: Proposers<'a>,
+    /// The paths of its failing runs that were followed.
+    pub paths: Rc<PreparedPaths>,
     /// Explanations of the failures, the likeliest first.
     pub explanations: Vec<Explanation>,
     /// Explanations that executing has shown to be wrong.
@@ -83,7 +85,7 @@ pub fn settle(
             let mut left = budget.left();
             for finding in findings.iter_mut() {
                 confirm(finding, with, (&mut time, &kept));
-                perturb::settle(&mut finding.explanations, with, time.take());
+                perturb::settle(&mut finding.explanations, &finding.paths, with, time.take());
                 let analysis = budget.resumed(left);
                 offer_all(finding, with.loaded, &analysis);
                 left = analysis.left();
@@ -156,14 +158,22 @@ fn try_fixes(finding: &mut BuildFinding<'_>, with: &Executing<'_>, time: Duratio
 /// The engines that propose causes of a corpus's failures, with its runs and the model of its program.
 #[must_use]
 pub fn proposers<'a>(corpus: &'a Corpus, loaded: &'a Loaded) -> Proposers<'a> {
+    proposers_and_paths(corpus, loaded).0
+}
+
+fn proposers_and_paths<'a>(
+    corpus: &'a Corpus,
+    loaded: &'a Loaded,
+) -> (Proposers<'a>, Rc<PreparedPaths>) {
     // Why none can be used is said by the engines that need one, when they are asked by themselves.
     let program = program::load(&loaded.folder, &corpus.key().build_id).unwrap_or_default();
     let runs = &loaded.runs;
-    Proposers::new(Material { corpus, runs }, engines(program))
+    let (engines, paths) = engines(program);
+    (Proposers::new(Material { corpus, runs }, engines), paths)
 }
 
 fn look_at<'a>(corpus: &'a Corpus, loaded: &'a Loaded, budget: &Budget) -> BuildFinding<'a> {
-    let proposers = proposers(corpus, loaded);
+    let (proposers, paths) = proposers_and_paths(corpus, loaded);
     // The rest is for the fixes.
     let comparing = budget.percent(COMPARING);
     let mut outcome = explain_by(&proposers, &comparing);
@@ -178,6 +188,7 @@ fn look_at<'a>(corpus: &'a Corpus, loaded: &'a Loaded, budget: &Budget) -> Build
     BuildFinding {
         corpus,
         proposers,
+        paths,
         unexplained: unexplained(corpus, &outcome.findings),
         explanations: outcome.findings,
         refuted: Vec::new(),

@@ -22,9 +22,10 @@ use unsnarl_core::{
 };
 use unsnarl_recorder::proposal::{ScheduleEnd, TrialError};
 use unsnarl_symbolic::invariants::{
-    self, InvariantOptions, Level, PreparedPath, ToldInvariants, Unexplained, without_usual,
+    self, InvariantOptions, Level, PreparedPath, PreparedPaths, ToldInvariants, Unexplained,
+    without_usual,
 };
-use unsnarl_trace::{EventId, EventKind, FailureMode, Outcome, Proposal, Run, program};
+use unsnarl_trace::{EventId, EventKind, FailureMode, Outcome, Proposal, Run};
 
 /// Schedules with the slice's order that are wanted where the engine is asked by itself.
 const SCHEDULES: u32 = 20;
@@ -148,7 +149,12 @@ pub fn explain(
 
 /// Perturbs the slices behind the invariants of explanations that were executed. What other schedules contradict is not
 /// shown; where none could be had, it stays as it was found.
-pub fn settle(explanations: &mut [Explanation], with: &Executing<'_>, time: Duration) {
+pub fn settle(
+    explanations: &mut [Explanation],
+    paths: &PreparedPaths,
+    with: &Executing<'_>,
+    time: Duration,
+) {
     let is_due = |one: &&mut Explanation| {
         let executed = one.executed.as_ref();
         let was_run = executed.is_some_and(|executed| executed.verdict != Verdict::NotRun);
@@ -157,19 +163,23 @@ pub fn settle(explanations: &mut [Explanation], with: &Executing<'_>, time: Dura
     let mut due: Vec<&mut Explanation> = explanations.iter_mut().filter(is_due).collect();
     let share = time / u32::try_from(due.len().max(1)).unwrap_or(u32::MAX);
     for explanation in &mut due {
-        settle_one(explanation, with, share);
+        settle_one(explanation, paths, with, share);
     }
 }
 
 /// As [`settle`], for one explanation.
-fn settle_one(explanation: &mut Explanation, with: &Executing<'_>, time: Duration) -> Option<()> {
+fn settle_one(
+    explanation: &mut Explanation,
+    paths: &PreparedPaths,
+    with: &Executing<'_>,
+    time: Duration,
+) -> Option<()> {
     let until = Instant::now().checked_add(time)?;
     let named = |name: &String| with.loaded.runs.iter().find(|(known, _)| known == name);
     let first = std::iter::once(&explanation.run);
     let (name, run) = first.chain(&explanation.runs).find_map(named)?;
-    let program = program::load(&with.loaded.folder, &run.meta.build_id).ok()?;
     let budget = Budget::lasting(time);
-    let path = invariants::prepare_in_brief(run, &program, &budget)?;
+    let path = paths.of(run, name, &budget)?;
     let passing: Vec<&Run> = passing_like(run, with).collect();
     let asked = PerturbedQuestion {
         passing: &passing,

@@ -1,6 +1,6 @@
 //! Orders among the accesses that a failing run's slice keeps: those that the failure follows from.
 
-use crate::invariants::{self, ToldInvariants};
+use crate::invariants::{self, PreparedPaths, ToldInvariants};
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
@@ -10,23 +10,23 @@ use unsnarl_core::{
     Budget, Explanation,
     explain::{Failing, Material, Proposer},
 };
-use unsnarl_trace::{EventId, program::Program};
+use unsnarl_trace::EventId;
 
 /// The engine's name among those of an explanation.
 const NAME: &str = "invariants";
 
 /// The engine.
 pub(super) struct Invariants {
-    program: Rc<Program>,
+    paths: Rc<PreparedPaths>,
     /// Invariants along the runs that were asked about.
     known: RefCell<BTreeMap<String, Option<Rc<ToldInvariants>>>>,
 }
 
 impl Invariants {
-    /// The engine for runs of this program.
-    pub fn new(program: Rc<Program>) -> Invariants {
+    /// The engine for runs of these paths' program.
+    pub fn new(paths: Rc<PreparedPaths>) -> Invariants {
         Invariants {
-            program,
+            paths,
             known: RefCell::default(),
         }
     }
@@ -41,7 +41,9 @@ impl Invariants {
             return known.clone();
         }
         let run = material.run(name)?;
-        let told = invariants::in_brief(run, &self.program, budget).map(Rc::new);
+        let path = self.paths.of(run, name, &budget.at_most(invariants::TIME));
+        let told = path.and_then(|path| invariants::in_brief(&path, run, budget));
+        let told = told.map(Rc::new);
         self.known
             .borrow_mut()
             .insert(name.to_owned(), told.clone());

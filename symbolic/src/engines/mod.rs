@@ -9,16 +9,20 @@ mod invariants;
 #[cfg(test)]
 mod tests;
 
+use crate::invariants::PreparedPaths;
 use std::rc::Rc;
 use unsnarl_core::explain::Proposer;
 use unsnarl_trace::program::Program;
 
-/// The engines, in the order in which they are asked. Without a model they have nothing to propose.
+/// The engines, in the order in which they are asked, and the paths that one of them follows. Without a model they have nothing
+/// to propose.
 #[must_use]
-pub fn engines(program: Program) -> Vec<Box<dyn Proposer>> {
+pub fn engines(program: Program) -> (Vec<Box<dyn Proposer>>, Rc<PreparedPaths>) {
     let program = Rc::new(program);
-    vec![
-        Box::new(dsp::DspEngine::new(program.clone())),
-        Box::new(invariants::Invariants::new(program)),
-    ]
+    let paths = Rc::new(PreparedPaths::new(program.clone()));
+    let engines: Vec<Box<dyn Proposer>> = vec![
+        Box::new(dsp::DspEngine::new(program)),
+        Box::new(invariants::Invariants::new(paths.clone())),
+    ];
+    (engines, paths)
 }

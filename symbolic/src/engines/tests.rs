@@ -18,7 +18,7 @@ fn every_engine_is_in_the_list_once() {
         corpus: &Corpus::new(CorpusKey::default()),
         runs: &[],
     };
-    let proposers = Proposers::new(material, engines(Program::default()));
+    let proposers = Proposers::new(material, engines(Program::default()).0);
     let names: Vec<&str> = proposers.all().map(|engine| engine.name()).collect();
     let different: BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(different.len(), names.len());

@@ -3,55 +3,38 @@
 use super::{
     PreparedPath,
     model::InvariantOptions,
-    prepare,
+    prepared::follow,
     told::{ToldInvariants, told},
 };
 use std::{collections::BTreeSet, time::Duration};
 use unsnarl_core::{
-    Budget, StopReason,
+    Budget,
     explanation::{Explanation, Role},
 };
 use unsnarl_trace::{Run, program::Program};
 
 /// The engine's name among those of an explanation.
 const NAME: &str = "invariants";
-/// Runs with more events are left out: an explanation is not to wait for them.
-const EVENTS: usize = 20_000;
-/// Nor is it to wait for slices that take longer: those of all kernels and programs of ours take a fraction of it.
-const TIME: Duration = Duration::from_secs(5);
+/// An explanation is not to wait for slices that take longer: those of all kernels and programs of ours take a fraction of it.
+pub(crate) const TIME: Duration = Duration::from_secs(5);
 
 /// The engine's contribution to an explanation that it agrees with.
 pub(crate) const SAYS: &str = "finds these lines on the way of the values that lead to the failure";
 
 /// Puts what had to hold along `run`, one of the explanation's, beside the explanation.
 pub fn add_to(explanation: &mut Explanation, run: &Run, program: &Program, budget: &Budget) {
-    if let Some(told) = in_brief(run, program, budget) {
+    let path = follow(run, program, &budget.at_most(TIME));
+    if let Some(told) = path.and_then(|path| in_brief(&path, run, budget)) {
         beside(&told, explanation);
     }
 }
 
-/// Invariants along a failing run; none without a model, or when the failure cannot be read back.
-pub(crate) fn in_brief(run: &Run, program: &Program, budget: &Budget) -> Option<ToldInvariants> {
+/// Invariants along a failing run's path; none when they take too long.
+pub(crate) fn in_brief(path: &PreparedPath, run: &Run, budget: &Budget) -> Option<ToldInvariants> {
     let budget = &budget.at_most(TIME);
-    let path = prepare_in_brief(run, program, budget)?;
     let found = path.explain(&InvariantOptions::default(), budget).ok()?;
     // What could be found in that time is another thing on another machine.
     budget.stop().is_none().then(|| told(&found, run))
-}
-
-/// The path of a failing run, where it is short enough for being told beside a story; none without a model, or when the
-/// failure cannot be read back.
-pub fn prepare_in_brief(run: &Run, program: &Program, budget: &Budget) -> Option<PreparedPath> {
-    if program.is_empty() || run.events.len() > EVENTS {
-        return None;
-    }
-    let walked = crate::walk_in_words(run, program, budget);
-    if walked.stopped != StopReason::Complete {
-        return None;
-    }
-    let trace = &walked.trace;
-    // Why nothing can be told is said when the engine is asked by itself.
-    prepare(trace, run, &trace.order).ok()
 }
 
 /// Puts what had to hold beside an explanation, and names the engine when the slice has a line of the cause and, where

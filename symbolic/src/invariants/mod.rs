@@ -18,6 +18,7 @@ mod hazards;
 mod linear;
 mod minimal;
 mod model;
+mod prepared;
 mod range;
 mod rewrite;
 mod sequence;
@@ -29,14 +30,15 @@ mod trial;
 mod usual;
 mod words;
 
-pub(crate) use beside::{SAYS, beside, in_brief};
-pub use beside::{add_to, prepare_in_brief};
+pub use beside::add_to;
+pub(crate) use beside::{SAYS, TIME, beside, in_brief};
 pub use check::{Violation, check};
 pub use model::{
     Fact, Hazard, InvariantOptions, Kind, Level, Minimality, PathExplanation, Reach, SliceCounts,
     Statement, Unexplained, Var, VarKind,
 };
 
+pub use prepared::PreparedPaths;
 pub use told::{SliceSizes, ToldInvariant, ToldInvariants, ToldLine, told};
 pub use usual::{ThreadPlace, thread_place, without_usual};
 
@@ -45,7 +47,10 @@ use encode::EncodedPath;
 use hazards::{ForcedReach, Hazards, absences, hazards, meets};
 use minimal::Core;
 use solve::SatisfiabilityQuery;
-use std::collections::BTreeSet;
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
 use unsnarl_core::{Budget, StopReason};
 use unsnarl_trace::Run;
 
@@ -54,6 +59,8 @@ use unsnarl_trace::Run;
 pub struct PreparedPath {
     encoding: EncodedPath,
     forced: ForcedReach,
+    /// What was found without being cut short: a path is asked about more than once.
+    known: RefCell<BTreeMap<InvariantOptions, PathExplanation>>,
 }
 
 /// Reads a failing path: the steps of `order` up to the failure. Linear.
@@ -64,7 +71,11 @@ pub fn prepare(
 ) -> Result<PreparedPath, Unexplained> {
     let encoding = EncodedPath::new(trace, run, order)?;
     let forced = ForcedReach::new(&encoding);
-    Ok(PreparedPath { encoding, forced })
+    Ok(PreparedPath {
+        encoding,
+        forced,
+        known: RefCell::default(),
+    })
 }
 
 /// Computes the slice and the error invariants of a failing run. See [`PreparedPath::explain`].
@@ -102,6 +113,23 @@ impl PreparedPath {
     /// inter-thread step. Quadratic in the slice at worst, linear in the path; the budget is polled between
     /// statements, and a result that it cut short is marked partial.
     pub fn explain(
+        &self,
+        options: &InvariantOptions,
+        budget: &Budget,
+    ) -> Result<PathExplanation, Unexplained> {
+        if let Some(known) = self.known.borrow().get(options) {
+            return Ok(known.clone());
+        }
+        let explanation = self.work_out(options, budget)?;
+        if explanation.stopped == StopReason::Complete && budget.stop().is_none() {
+            self.known
+                .borrow_mut()
+                .insert(options.clone(), explanation.clone());
+        }
+        Ok(explanation)
+    }
+
+    fn work_out(
         &self,
         options: &InvariantOptions,
         budget: &Budget,

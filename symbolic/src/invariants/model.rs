@@ -77,7 +77,7 @@ impl fmt::Display for Level {
 }
 
 /// Options of [`PreparedPath::explain`](super::PreparedPath::explain).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct InvariantOptions {
     /// The level; `None` for the lightest that contains an inter-thread step.
     pub level: Option<Level>,

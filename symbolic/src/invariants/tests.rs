@@ -387,3 +387,25 @@ fn all_writes_of_formula_7_can_be_asked_for() {
     assert!(nearest.iter().all(|row| all.contains(row)));
     assert!(few < many, "{few} {many}");
 }
+
+/// What was worked out whole is known, so that asking again takes no time; what was cut short is not.
+#[test]
+fn a_path_that_was_explained_is_not_worked_out_again() {
+    let fixture = fixture(
+        r"
+        main W x = 1 @3
+        main R x -> seen @4
+        main bug seen == 1 @5
+        ",
+    );
+    let (trace, run) = (fixture.trace, fixture.run);
+    let path = prepare(&trace, &run, &trace.order).unwrap();
+    let (options, over) = (
+        InvariantOptions::default(),
+        Budget::lasting(std::time::Duration::ZERO),
+    );
+    assert!(path.explain(&options, &over).is_err());
+    let found = path.explain(&options, &Budget::unlimited()).unwrap();
+    let again = path.explain(&options, &over).unwrap();
+    assert_eq!(again.invariants, found.invariants);
+}
