@@ -19,15 +19,21 @@ export function check(what, good, seen = '') {
   console.log(`${good ? 'ok  ' : 'FAIL'} [${seconds} s] ${what}${good ? '' : ` ${JSON.stringify(seen)}`}`);
 }
 
-/** Waits until something holds. */
+/** Waits until something holds, and counts that as a check. */
 export async function until(what, holds) {
+  const value = await eventually(what, holds);
+  check(what, true);
+  return value;
+}
+
+/** Waits until something holds that is only a means. */
+export async function eventually(what, holds) {
   const end = Date.now() + DEADLINE;
   let last;
   while (Date.now() < end) {
     try {
       last = await holds();
       if (last) {
-        check(what, true);
         return last;
       }
     } catch (error) {

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { check, fromArguments, main, texts, until } from './rig.mjs';
-import { command, debug, line, open, schedule } from './user.mjs';
+import { ask, command, debug, line, open, schedule } from './user.mjs';
 
 const options = fromArguments({ theme: process.env.UNSNARL_TEST_THEME ?? 'Default Light Modern' });
 const { workspace, file } = options;
@@ -100,8 +100,7 @@ await main(options, async (page, shot) => {
   await command(page, 'View: Show Explorer');
 
   // Other commands have these words, too, so that the first is another one.
-  await page.keyboard.press('F1');
-  await page.locator('.quick-input-box input').first().fill('>Tasks: Run Task');
+  await (await ask(page, 'F1')).fill('>Tasks: Run Task');
   for (const entry of [/^Tasks: Run Task$/, /^\s*unsnarl\s*$/, /^\s*unsnarl: explain/]) {
     const row = page.locator('.quick-input-list .monaco-list-row .monaco-highlighted-label', { hasText: entry }).first();
     await until(`${entry} is offered`, () => row.isVisible());

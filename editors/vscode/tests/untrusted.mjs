@@ -1,16 +1,13 @@
 // A folder that the user has not trusted, in high contrast: everything can be read, nothing runs.
 // node untrusted.mjs WORKSPACE FILE PICTURES
 import { check, fromArguments, main, texts, until } from './rig.mjs';
-import { command, line, open, schedule } from './user.mjs';
+import { ask, command, line, open, schedule } from './user.mjs';
 
 const options = fromArguments({ theme: 'Default High Contrast', untrusted: true });
 
 /** What a command's search offers. */
 async function offered(page, words) {
-  await page.keyboard.press('F1');
-  const input = page.locator('.quick-input-widget input').first();
-  await input.waitFor();
-  await page.keyboard.type(words);
+  await (await ask(page, 'F1')).fill(`>${words}`);
   // Another command of the same search is there, so the list is that of these words.
   await until(`something is found for "${words}"`, async () => (await texts(page, '.quick-input-list .monaco-list-row.focused')).includes('unsnarl: Re'));
   const found = await texts(page, '.quick-input-list .monaco-list-row');

@@ -1,13 +1,28 @@
 // What a user does in the editor, as both tests do it.
-import { texts, until } from './rig.mjs';
+import { eventually, texts, until } from './rig.mjs';
+
+/**
+ * Opens a box of the editor by its key. The frame of a view that is just drawn again swallows keys: each further try
+ * takes the focus from it.
+ */
+export async function ask(page, key) {
+  const box = page.locator('.quick-input-box input').first();
+  await eventually(`${key} opens a box`, async () => {
+    await page.keyboard.press(key);
+    await box.waitFor({ timeout: 2_000 }).catch(async (error) => {
+      await page.evaluate(() => document.activeElement?.blur());
+      throw error;
+    });
+    return true;
+  });
+  return box;
+}
 
 /** Opens a file by its name, as soon as there is something to open it with. */
 export async function open(page, file) {
   const rows = '.monaco-workbench .explorer-folders-view .monaco-list-row';
   await until('the workbench is drawn', () => page.locator(rows).first().isVisible());
-  await page.keyboard.press('Control+P');
-  await page.locator('.quick-input-widget input').first().waitFor();
-  await page.keyboard.type(file);
+  await (await ask(page, 'Control+P')).fill(file);
   await until('the file is found', async () => (await texts(page, '.quick-input-list .monaco-list-row.focused')).includes(file));
   await page.keyboard.press('Enter');
   await until('the file is open', async () => (await texts(page, '.view-lines')).includes('#include'));
@@ -28,9 +43,7 @@ export function schedule(page) {
 
 /** Runs a command by its title. What is typed goes to the box, even when a view takes the focus meanwhile. */
 export async function command(page, title) {
-  await page.keyboard.press('F1');
-  const box = page.locator('.quick-input-box input').first();
-  await box.waitFor();
+  const box = await ask(page, 'F1');
   await box.fill(`>${title}`);
   await until(`the command "${title}" is offered`, async () =>
     (await texts(page, '.quick-input-list .monaco-list-row.focused')).includes(title.replace('unsnarl: ', '')),
