@@ -6,7 +6,7 @@ use crate::{
     shell::{self, cargo, command, run as shell_run},
 };
 use anyhow::{Result, bail};
-use std::{path::Path, process::Command};
+use std::{path::Path, process::Command, thread};
 
 /// Set-up, checks, tests. The last lines are the test runner's summary.
 pub fn run(extent: TestExtent, answer: MissingTool) -> Result<()> {
@@ -24,8 +24,16 @@ pub fn run(extent: TestExtent, answer: MissingTool) -> Result<()> {
     generate(true)?;
     let documentation = linted(&["test", "--workspace", "--doc"])?;
     shell_run(with_tools(documentation, extent)?)?;
-    miri::run()?;
-    shell_run(with_tools(runner(extent)?, extent)?)
+    let tests = with_tools(runner(extent)?, extent)?;
+    // Miri executes in one thread and takes longer than most tests, which come to the other cores meanwhile.
+    thread::scope(|scope| {
+        let miri = scope.spawn(miri::run);
+        let tested = shell_run(tests);
+        let executed = miri
+            .join()
+            .unwrap_or_else(|_| bail!("Miri's thread panicked"));
+        tested.and(executed)
+    })
 }
 
 /// Format, the build with its lints, and the gate.

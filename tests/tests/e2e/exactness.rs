@@ -56,14 +56,6 @@ fn clang_14() -> Result<()> {
     is_exact(TestedCompiler::Clang14)
 }
 
-/// Locations that code without instrumentation writes, by program: the C library notes in `__libc_single_threaded`,
-/// which `std::shared_ptr` reads, that there is a second thread.
-const WRITTEN_UNSEEN: [(&str, &str); 3] = [
-    ("cpp_weak_session", "__libc_single_threaded"),
-    ("cpp_weak_session", ".bss"),
-    ("cpp_weak_session", "libc.so.6:__libc_single_threaded"),
-];
-
 #[test]
 fn every_read_has_the_last_written_value_gcc() -> Result<()> {
     every_read_has_the_last_written_value(TestedCompiler::Gcc)
@@ -79,10 +71,7 @@ fn every_read_has_the_last_written_value(compiler: TestedCompiler) -> Result<()>
     let mut all = BTreeMap::new();
     for name in TestProgram::names()? {
         let program = TestProgram::open(&name)?;
-        let unseen = |location: &str| {
-            let is_it = |(of, start): &(&str, &str)| *of == name && location.starts_with(start);
-            WRITTEN_UNSEEN.iter().any(is_it)
-        };
+        let unseen = |location: &str| consistent::is_written_unseen(&name, location);
         let workspace = Workspace::new()?;
         let command = program.compile(&workspace, compiler)?;
         workspace.record(&["-n", "4"], &command)?;

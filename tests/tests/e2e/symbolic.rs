@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, anyhow, ensure};
 use unsnarl_core::Budget;
-use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, build::build_of};
+use unsnarl_e2e::{TestProgram, TestedCompiler, Workspace, build::build_of, consistent};
 use unsnarl_symbolic::{Action, Bug, SymbolId, SymbolicTrace, Walked, dsp, expr::Values, walk};
 use unsnarl_trace::{EventKind, Run, Value, program, read_run};
 
@@ -112,6 +112,9 @@ fn is_followed(name: &str, compiler: TestedCompiler) -> Result<()> {
     let is_lossy =
         compiler == TestedCompiler::Gcc && ["correct_cpp", "ticket_limit"].contains(&name);
     let (run, walked) = followed_as_by(compiler, name, "-O0")?;
+    consistent::check(&run, |location| {
+        consistent::is_written_unseen(name, location)
+    })?;
     agrees(&run, &walked)?;
     happens_as_recorded(&walked.trace)?;
     let (some, all) = walked.followed;
