@@ -42,6 +42,15 @@ function task(definition: Definition, scope: vscode.WorkspaceFolder | vscode.Tas
       ? [`record --until-failing 3 -- ${program.map(quoted).join(' ')}`, `record ${path.basename(program[0] ?? '')}`, []]
       : ['explain --format lines', 'explain', ['$unsnarl']];
   const options = definition.directory === undefined ? {} : { cwd: definition.directory };
-  const execution = new vscode.ShellExecution(`${quoted(binary())} ${words}`, options);
+  const line = `${quoted(binary())} ${words}`;
+  const execution = matchers.length > 0 ? lingering(line, options) : new vscode.ShellExecution(line, options);
   return new vscode.Task(definition, scope ?? vscode.TaskScope.Workspace, name, TYPE, execution, matchers);
+}
+
+/**
+ * A command whose lines are read for problems. The editor stops reading soon after the process has ended,
+ * which on a busy machine is before the last lines have come to it: the process waits for them.
+ */
+function lingering(line: string, options: vscode.ProcessExecutionOptions): vscode.ProcessExecution {
+  return new vscode.ProcessExecution('/bin/sh', ['-c', `${line}; status=$?; sleep 2; exit $status`], options);
 }
