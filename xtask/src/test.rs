@@ -6,7 +6,11 @@ use crate::{
     shell::{self, cargo, command, run as shell_run},
 };
 use anyhow::{Result, bail};
-use std::{path::Path, process::Command, thread};
+use std::{
+    path::Path,
+    process::Command,
+    thread::{self, ScopedJoinHandle},
+};
 
 /// Set-up, checks, tests. The last lines are the test runner's summary.
 pub fn run(extent: TestExtent, answer: MissingTool) -> Result<()> {
@@ -16,7 +20,7 @@ pub fn run(extent: TestExtent, answer: MissingTool) -> Result<()> {
         generate(true)?;
         return shell_run(with_tools(runner(extent)?, extent)?);
     }
-    setup::run(Scope::Tests, answer)?;
+    set_up_and_build(answer)?;
     checks()?;
     deny::run()?;
     book::run()?;
@@ -29,11 +33,28 @@ pub fn run(extent: TestExtent, answer: MissingTool) -> Result<()> {
     thread::scope(|scope| {
         let miri = scope.spawn(miri::run);
         let tested = shell_run(tests);
-        let executed = miri
-            .join()
-            .unwrap_or_else(|_| bail!("Miri's thread panicked"));
-        tested.and(executed)
+        tested.and(finished(miri))
     })
+}
+
+/// Set-up for all tests, and the build with its lints. What is installed waits for servers and disks and is of no use to the
+/// compiler, so both happen at a time, unless somebody has to be asked or the lints are among what is missing.
+fn set_up_and_build(answer: MissingTool) -> Result<()> {
+    let build = linted(&BUILD).ok().filter(|_| answer == MissingTool::Yes);
+    let Some(build) = build else {
+        return setup::run(Scope::Tests, answer);
+    };
+    thread::scope(|scope| {
+        let built = scope.spawn(|| shell_run(build));
+        let set_up = setup::run(Scope::Tests, answer);
+        set_up.and(finished(built))
+    })
+}
+
+/// The result of a command that ran beside others.
+fn finished(command: ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
+    let result = command.join();
+    result.unwrap_or_else(|_| bail!("a command's thread panicked"))
 }
 
 /// Format, the build with its lints, and the gate.
