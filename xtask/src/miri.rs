@@ -2,7 +2,7 @@
 //!
 //! Miri comes with nightly tool chains only. A machine for which none is offered does without, and says so.
 
-use crate::shell::{command, run as shell_run, succeeds};
+use crate::shell::{command, run as shell_run, run_beside, succeeds};
 use anyhow::Result;
 use std::process::Command;
 
@@ -32,12 +32,12 @@ pub fn install() {
     }
 }
 
-/// Runs the tests of the runtime's parts that call nothing of the system.
+/// Runs the tests of the runtime's parts that call nothing of the system, beside other commands.
 pub fn run() -> Result<()> {
     // It builds a standard library of its own first, from sources that a tool chain may lack.
     if !is_there() || !succeeds(nightly(&["setup"])) {
         eprintln!("Miri is missing: the runtime's unit tests are not executed under it");
         return Ok(());
     }
-    shell_run(nightly(&["test", "--package", "unsnarl-runtime", "--lib"]))
+    run_beside(nightly(&["test", "--package", "unsnarl-runtime", "--lib"]))
 }

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use std::{
     env,
     ffi::OsString,
+    io::{self, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -80,6 +81,19 @@ pub fn run_expecting(mut command: Command, statuses: &[i32]) -> Result<()> {
     match status.code() {
         Some(code) if statuses.contains(&code) => Ok(()),
         _ => bail!("`{text}` ended with {status}"),
+    }
+}
+
+/// As [`run`], for a command beside others: what it prints comes in one piece when it has ended.
+pub fn run_beside(mut command: Command) -> Result<()> {
+    let text = text(&command);
+    eprintln!("$ {text}");
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("cannot start `{text}`"))?;
+    io::stdout().write_all(&output.stdout)?;
+    match output.status.success() {
+        true => Ok(()),
+        false => bail!("`{text}` ended with {}", output.status),
     }
 }
 
