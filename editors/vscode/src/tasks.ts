@@ -48,8 +48,9 @@ function task(definition: Definition, scope: vscode.WorkspaceFolder | vscode.Tas
 }
 
 /**
- * A command whose lines are read for problems. The editor stops reading soon after the process has ended,
- * which on a busy machine is before the last lines have come to it: the process waits for them.
+ * A command whose lines are read for problems. The editor stops reading soon after the process has ended, which on a busy
+ * machine is before the last lines have come to it: the process stays two seconds longer, which suffice beside two busy
+ * loops on two cores.
  */
 function lingering(line: string, options: vscode.ProcessExecutionOptions): vscode.ProcessExecution {
   return new vscode.ProcessExecution('/bin/sh', ['-c', `${line}; status=$?; sleep 2; exit $status`], options);
