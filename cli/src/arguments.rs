@@ -271,7 +271,7 @@ pub struct RecordArguments {
     /// make room for new ones, failing runs are removed last
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = bytes)]
     pub max_disk: u64,
-    /// Events that one run may record
+    /// Events that the log of a run holds; of more, the older ones are kept as far as threads have to do with each other
     #[arg(long, value_name = "N", default_value_t = unsnarl_recorder::log::Limits::default().events,
           value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub max_events: u64,

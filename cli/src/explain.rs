@@ -231,6 +231,7 @@ fn name_outdated(failing: usize) {
 
 /// Names data that traces of other tools lack.
 fn name_lacks(loaded: &Loaded) {
+    name_condensed(loaded);
     let imported = loaded
         .runs
         .iter()
@@ -238,6 +239,23 @@ fn name_lacks(loaded: &Loaded) {
     for (name, run) in imported {
         for problem in &run.meta.problems {
             message::note(&format!("{name}: {problem}"));
+        }
+    }
+}
+
+/// Names the failing runs whose beginnings are not all there.
+fn name_condensed(loaded: &Loaded) {
+    let failing = loaded
+        .runs
+        .iter()
+        .filter(|(_, run)| run.meta.outcome.is_failure());
+    for (name, run) in failing {
+        let part = run.meta.left_out.and_then(|left_out| left_out.condensed);
+        if let Some(part) = part {
+            message::note(&format!(
+                "{name}: its log was full; of what came before event {} there is what threads get from each other, so a first access of a thread may be missing",
+                part.events
+            ));
         }
     }
 }

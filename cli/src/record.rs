@@ -355,6 +355,12 @@ fn report(recording: &Recording, child: Option<&OsStr>, summary: &Summary, time:
             Limits::ALL_RECORDED
         ));
     }
+    if summary.condensed > 0 {
+        message::note(&format!(
+            "the logs of {} of the kept runs were full: of their older parts there is what threads get from each other (--max-events gives a log more room, docs/recording.md)",
+            summary.condensed
+        ));
+    }
     tell_exits(summary);
     tell_discarded(&summary.discarded, recording.max_disk);
     if let Some(line) = covered(&summary.coverage) {

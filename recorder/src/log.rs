@@ -30,10 +30,10 @@ use std::{
     },
 };
 use unsnarl_trace::raw::{
-    Detail, Directive, HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, RawMode,
-    RawStrategy, Record, Thread, VERSION, children, quiet_slot,
+    Detail, Directive, EqualChoices, HEADER_BYTES, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module,
+    RawMode, RawStrategy, Record, Thread, VERSION, children, quiet_slot,
 };
-use unsnarl_trace::{Chances, input::RunInput};
+use unsnarl_trace::{Chances, Schedule, input::RunInput};
 
 /// The processes that may claim a log.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -63,7 +63,7 @@ pub struct LogConfig {
     /// Random walk: leave the running thread only once in this many decisions.
     pub switch_one_in: u32,
     /// The choices to follow before the strategy goes on.
-    pub prefix: Vec<u16>,
+    pub prefix: Schedule,
     /// Choices prescribed by the position of their thread, sorted; the strategy makes the others.
     pub plan: Vec<Directive>,
     /// Places where threads are not chosen: program counters, counted from where the program is loaded.
@@ -101,7 +101,7 @@ impl Default for LogConfig {
             depth: 0,
             expected_steps: 0,
             switch_one_in: 1,
-            prefix: Vec::new(),
+            prefix: Schedule::default(),
             plan: Vec::new(),
             quiet: Vec::new(),
             chances: Chances::default(),
@@ -122,13 +122,14 @@ impl Default for LogConfig {
 /// Bounds for a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Number of events after which the recording is cut short.
+    /// Number of events that the log holds. Where accesses may be left out, a full log is condensed; elsewhere, and where
+    /// that makes no room, the recording is cut short.
     pub events: u64,
     /// Number of steps after which the run counts as endless.
     pub steps: u64,
     /// Bytes of input that are kept.
     pub input: u64,
-    /// Decision points after which accesses that repeat others are not recorded.
+    /// Decision points after which accesses that repeat others are not recorded; with the largest number every access is.
     pub repeats_after: u64,
 }
 
@@ -142,7 +143,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             events: 8 << 20,
-            steps: 32 << 20,
+            steps: 1 << 30,
             input: 4 << 20,
             repeats_after: u64::MAX,
         }
@@ -313,11 +314,11 @@ impl LogLayout {
         let modules = HEADER_BYTES as u64;
         let threads = modules + page((MAX_MODULES * size_of::<Module>()) as u64);
         let replay = threads + page((MAX_THREADS * size_of::<Thread>()) as u64);
-        let follow = replay + page(2 * config.prefix.len() as u64);
+        let follow = replay + page(size_of_val(config.prefix.rows()) as u64);
         let plan = follow + page(config.follow.len() as u64);
         let quiet = plan + page((config.plan.len() * size_of::<Directive>()) as u64);
         let decisions = quiet + page(4 * quiet_len(config));
-        let details = decisions + page(2 * decisions_cap(config));
+        let details = decisions + page(decisions_cap(config) * size_of::<EqualChoices>() as u64);
         let records = details + page(details_cap(config) * size_of::<Detail>() as u64);
         let given = records
             + page(
@@ -404,6 +405,21 @@ fn bytes_of(directive: &Directive) -> [u8; size_of::<Directive>()] {
     bytes
 }
 
+/// A row of choices as it lies in memory.
+fn bytes_of_choices(row: &EqualChoices) -> [u8; size_of::<EqualChoices>()] {
+    let mut bytes = [0; size_of::<EqualChoices>()];
+    let fields: [(usize, &[u8]); 2] = [
+        (offset_of!(EqualChoices, choice), &row.choice.to_ne_bytes()),
+        (offset_of!(EqualChoices, count), &row.count.to_ne_bytes()),
+    ];
+    for (at, field) in fields {
+        if let Some(place) = bytes.get_mut(at..at + field.len()) {
+            place.copy_from_slice(field);
+        }
+    }
+    bytes
+}
+
 impl Log {
     /// Makes a log that is ready for a program.
     pub fn create(config: &LogConfig) -> io::Result<Log> {
@@ -453,7 +469,10 @@ impl Log {
             (offset_of!(Header, modules_at), layout.modules),
             (offset_of!(Header, threads_at), layout.threads),
             (offset_of!(Header, replay_at), layout.replay),
-            (offset_of!(Header, replay_len), config.prefix.len() as u64),
+            (
+                offset_of!(Header, replay_len),
+                config.prefix.rows().len() as u64,
+            ),
             (offset_of!(Header, plan_at), layout.plan),
             (offset_of!(Header, plan_len), config.plan.len() as u64),
             (offset_of!(Header, quiet_at), layout.quiet),
@@ -478,11 +497,8 @@ impl Log {
             (offset_of!(Header, input_seed), config.input_seed),
             (offset_of!(Header, magic), MAGIC),
         ];
-        let schedule: Vec<u8> = config
-            .prefix
-            .iter()
-            .flat_map(|choice| choice.to_ne_bytes())
-            .collect();
+        let rows = config.prefix.rows().iter();
+        let schedule: Vec<u8> = rows.flat_map(bytes_of_choices).collect();
         self.put(layout.replay as usize, &schedule);
         self.put(layout.follow as usize, &config.follow);
         let plan: Vec<u8> = config.plan.iter().flat_map(bytes_of).collect();
@@ -599,7 +615,7 @@ mod tests {
             seed: 7,
             depth: 3,
             expected_steps: 99,
-            prefix: vec![1, 0, 2],
+            prefix: Schedule::from_iter([1, 0, 0]),
             ..LogConfig::default()
         };
         let log = Log::create(&config).unwrap();
@@ -611,13 +627,13 @@ mod tests {
         );
         assert_eq!(read.records_cap(), Limits::default().events);
         assert_eq!(
-            read.choices().count() + read.threads().count() + read.modules().count(),
+            read.schedule().len() + read.threads().count() + read.modules().count(),
             0
         );
         let replay = LogLayout::of(&config).replay as usize;
         assert_eq!(
-            &log.bytes()[replay..replay + 6],
-            [1u16, 0, 2].map(u16::to_ne_bytes).as_flattened()
+            &log.bytes()[replay..replay + 16],
+            [1u32, 1, 0, 2].map(u32::to_ne_bytes).as_flattened()
         );
     }
 
@@ -665,7 +681,7 @@ mod tests {
     fn memory_is_used_again_only_when_nobody_else_can_write_to_it() {
         let memories = Memories::default();
         let longer = LogConfig {
-            prefix: vec![1; 5000],
+            prefix: (0..5000).map(|at| at % 2).collect(),
             ..LogConfig::default()
         };
         let first = memories.log(&longer).unwrap();
@@ -680,7 +696,7 @@ mod tests {
         let second = memories.log(&LogConfig::default()).unwrap();
         assert_eq!(second.bytes().as_ptr(), place);
         let read = RawLog::new(second.bytes()).unwrap();
-        assert!(read.is_empty() && read.choices().count() + read.threads().count() == 0);
+        assert!(read.is_empty() && read.schedule().is_empty() && read.threads().count() == 0);
         assert_eq!(second.progress(), (0, 0));
         second.memory.header().forks.store(1, Relaxed);
         second.has_ended();

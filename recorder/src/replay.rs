@@ -18,7 +18,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
-use unsnarl_trace::{OrderMode, Outcome, Run, RunMeta, shell};
+use unsnarl_trace::{OrderMode, Outcome, Run, RunMeta, meta::CondensedPart, shell};
 
 pub use compare::{Comparison, Departure, DifferingValues, compare};
 
@@ -86,6 +86,11 @@ pub enum ReplayError {
         "the run has no schedule to follow: it was {0}\n  next: record with a controlled strategy, such as the default"
     )]
     NoSchedule(&'static str),
+    /// Events of its beginning are missing, and by their numbers it cannot be followed.
+    #[error(
+        "the log of the run was full, so events of its beginning are missing, and it cannot be repeated {0}\n  next: give the program less to do, or record with more --max-events"
+    )]
+    Condensed(&'static str),
     /// The folder that it ran in is gone.
     #[error(
         "the folder that the program ran in is gone: {0}\n  next: make it again, or record again"
@@ -112,6 +117,9 @@ pub fn replay(
     stop: &AtomicBool,
     mut watcher: impl FnMut(u64),
 ) -> Result<Replayed, ReplayError> {
+    if options.branches && condensed(recorded).is_some() {
+        return Err(ReplayError::Condensed("with its branches"));
+    }
     let (target, job) = prepare(recorded, options)?;
     let attempt = RunPlan {
         branches: options.branches,
@@ -172,7 +180,7 @@ fn attempt(recorded: &Run) -> RunPlan {
         seed: recorded.meta.seed,
         depth: recorded.meta.depth,
         expected_steps: recorded.meta.expected_steps,
-        prefix: recorded.meta.schedule.choices.clone(),
+        prefix: recorded.meta.schedule.clone(),
         chances: recorded.meta.chances,
         repeats: true,
         ..RunPlan::default()
@@ -218,13 +226,19 @@ fn prepare(recorded: &Run, options: &ReplayOptions) -> Result<(Target, Job), Rep
     Ok((target, job))
 }
 
+/// The part of the run that was condensed, since its log was full.
+fn condensed(recorded: &Run) -> Option<CondensedPart> {
+    recorded.meta.left_out?.condensed
+}
+
 /// Limits of a repetition. Branches are events too: with them the same run needs more room. A run that did not end is
 /// followed beyond its end, but not far.
 fn limits(recorded: &Run, with_branches: bool) -> Limits {
     const BRANCHES_PER_EVENT: u64 = 7;
     let usual = Limits::default();
+    let condensed = condensed(recorded);
     Limits {
-        events: usual.events
+        events: condensed.map_or(usual.events, |part| part.room)
             * if with_branches {
                 1 + BRANCHES_PER_EVENT
             } else {

@@ -8,8 +8,11 @@ use crate::{
     plan::next_planned,
     state::{SHARED, header, thread},
 };
-use core::sync::atomic::Ordering::{Relaxed, Release};
-use unsnarl_trace::raw::{ChoiceKind, Detail, RawStrategy, chance};
+use core::{
+    ptr::null_mut,
+    sync::atomic::Ordering::{Relaxed, Release},
+};
+use unsnarl_trace::raw::{ChoiceKind, Detail, EqualChoices, RawStrategy, chance};
 
 /// Returns whether there is a choice left in the schedule that is followed.
 #[inline(always)]
@@ -20,10 +23,18 @@ pub fn follows() -> bool {
 /// The next choice of the schedule. Only when [`follows`].
 #[inline(always)]
 pub fn next_followed() -> u16 {
-    let at = SHARED.replay_at.get();
-    SHARED.replay_at.set(at + 1);
-    // SAFETY: `follows` has seen that `at` is below the length that the recorder wrote.
-    unsafe { *SHARED.replay.get().add(at as usize) }
+    SHARED.replay_at.set(SHARED.replay_at.get() + 1);
+    let row = SHARED.replay.get();
+    // SAFETY: `follows` has seen that there are more choices than were read; a row counts one at least.
+    let EqualChoices { choice, count, .. } = unsafe { *row };
+    let taken = SHARED.replay_taken.get() + 1;
+    if taken < count {
+        SHARED.replay_taken.set(taken);
+    } else {
+        SHARED.replay.set(row.wrapping_add(1));
+        SHARED.replay_taken.set(0);
+    }
+    choice
 }
 
 /// Notes that the choice that was read last cannot be followed.
@@ -37,20 +48,44 @@ pub fn diverged() {
     }
 }
 
-/// Appends to the choices made. Past the capacity only the count goes on, which the reader sees. `candidates` is
+/// Appends to the choices made. When there is no room any more only the count goes on, which the reader sees. `candidates` is
 /// called when details are wanted.
 #[inline(always)]
 pub fn note(choice: u16, kind: ChoiceKind, yields: bool, candidates: impl FnOnce() -> Candidates) {
     let header = header();
     let at = header.decisions.load(Relaxed);
-    if at < header.decisions_cap {
-        // SAFETY: within the capacity that the recorder mapped.
-        unsafe { SHARED.decisions.get().add(at as usize).write(choice) };
-        if !SHARED.details.get().is_null() {
-            note_detail(at, choice, kind, yields, &candidates());
-        }
+    add(choice);
+    if !SHARED.details.get().is_null() && at < header.decisions_cap {
+        note_detail(at, choice, kind, yields, &candidates());
     }
     header.decisions.store(at + 1, Release);
+}
+
+/// Adds a choice to those that were made.
+#[inline(always)]
+fn add(choice: u16) {
+    let row = SHARED.decision_row.get();
+    // SAFETY: null, or in the table, and nobody else's.
+    match unsafe { row.as_mut() } {
+        Some(row) if row.choice == choice && row.count < u32::MAX => row.count += 1,
+        _ => add_row(choice),
+    }
+}
+
+/// Begins a row with a choice, unless there is no room for it, or was none for one before.
+#[inline(never)]
+fn add_row(choice: u16) {
+    let header = header();
+    let rows = header.decision_rows.load(Relaxed);
+    let is_whole = rows == 0 || !SHARED.decision_row.get().is_null();
+    if rows >= header.decisions_cap || !is_whole {
+        return SHARED.decision_row.set(null_mut());
+    }
+    let row = SHARED.decisions.get().wrapping_add(rows as usize);
+    // SAFETY: within the capacity that the recorder mapped.
+    unsafe { row.write(EqualChoices::new(choice, 1)) };
+    SHARED.decision_row.set(row);
+    header.decision_rows.store(rows + 1, Release);
 }
 
 #[cold]

@@ -50,6 +50,8 @@ mod children;
 mod choices;
 #[cfg(feature = "interpose")]
 mod chosen;
+#[cfg(any(feature = "interpose", test))]
+mod condense;
 #[cfg(feature = "interpose")]
 mod condition;
 #[cfg(feature = "interpose")]
@@ -158,6 +160,8 @@ mod repeats;
 mod results;
 #[cfg(feature = "interpose")]
 mod robust;
+#[cfg(feature = "interpose")]
+mod room;
 #[cfg(feature = "interpose")]
 mod rwlock;
 #[cfg(feature = "interpose")]

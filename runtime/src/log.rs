@@ -3,7 +3,7 @@
 use crate::{
     access,
     append::{RawLog, append},
-    failure, freed, livelock, path, repeats,
+    failure, freed, livelock, path, repeats, room,
     state::{Mode, SHARED, Thread, header},
     sys, watch,
 };
@@ -47,8 +47,9 @@ pub fn push(
         records: SHARED.records.get(),
         capacity: SHARED.records_cap.get(),
     };
-    let Some(index) = append(&log, is_alone, record) else {
-        failure::end_now(End::LogFull);
+    let index = match append(&log, is_alone, record) {
+        Some(index) => index,
+        None => append_to_full(this, &log, record),
     };
     if SHARED.is_watched.get() {
         watch::note(this, kind, pc, index);
@@ -56,6 +57,15 @@ pub fn push(
     freed::check(this, kind, size, pc, addr, value);
     // SAFETY: the place of the record that was appended.
     unsafe { log.records.add(index as usize) }
+}
+
+/// Appends a record to a log that is full.
+#[cold]
+fn append_to_full(this: &Thread, log: &RawLog<'_>, record: Record) -> u64 {
+    let index = room::make(this).then(|| append(log, true, record));
+    index
+        .flatten()
+        .unwrap_or_else(|| failure::end_now(End::LogFull))
 }
 
 /// Returns whether a record of this kind ends the epoch of `repeats`.

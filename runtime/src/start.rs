@@ -161,6 +161,13 @@ fn claim(header: &raw::Header) -> bool {
     header.pid.compare_exchange(0, pid, AcqRel, Acquire).is_ok()
 }
 
+fn set_up_replay(rows: *const raw::EqualChoices, count: u64) {
+    SHARED.replay.set(rows);
+    // SAFETY: the recorder has written so many rows.
+    let choices = (0..count as usize).map(|at| u64::from(unsafe { (*rows.add(at)).count }));
+    SHARED.replay_len.set(choices.sum());
+}
+
 fn set_up_log(header: &raw::Header) {
     let base = SHARED.header.get() as usize;
     SHARED
@@ -169,11 +176,11 @@ fn set_up_log(header: &raw::Header) {
     SHARED.records_cap.set(header.records_cap);
     SHARED
         .decisions
-        .set((base + header.decisions_at as usize) as *mut u16);
-    SHARED
-        .replay
-        .set((base + header.replay_at as usize) as *const u16);
-    SHARED.replay_len.set(header.replay_len);
+        .set((base + header.decisions_at as usize) as *mut raw::EqualChoices);
+    set_up_replay(
+        (base + header.replay_at as usize) as *const raw::EqualChoices,
+        header.replay_len,
+    );
     if header.note_details != 0 {
         SHARED
             .details

@@ -188,8 +188,14 @@ pub struct Shared {
     pub header: Cell<*mut raw::Header>,
     pub records: Cell<*mut raw::Record>,
     pub records_cap: Cell<u64>,
-    pub decisions: Cell<*mut u16>,
-    pub replay: Cell<*const u16>,
+    pub decisions: Cell<*mut raw::EqualChoices>,
+    /// The last row of the choices that were made; null when there is none, or no room for another one.
+    pub decision_row: Cell<*mut raw::EqualChoices>,
+    /// The next row of the schedule that is followed.
+    pub replay: Cell<*const raw::EqualChoices>,
+    /// Choices of that row that were read.
+    pub replay_taken: Cell<u32>,
+    /// Choices of the schedule that were read, and all of them.
     pub replay_at: Cell<u64>,
     pub replay_len: Cell<u64>,
     /// Details of the choices; null when nobody asked.
@@ -264,7 +270,9 @@ pub static SHARED: Shared = Shared {
     records: Cell::new(null_mut()),
     records_cap: Cell::new(0),
     decisions: Cell::new(null_mut()),
+    decision_row: Cell::new(null_mut()),
     replay: Cell::new(core::ptr::null()),
+    replay_taken: Cell::new(0),
     replay_at: Cell::new(0),
     replay_len: Cell::new(0),
     details: Cell::new(null_mut()),

@@ -318,14 +318,27 @@ pub struct Minimized {
     pub complete: bool,
 }
 
-/// Accesses without an event: within a stretch in which one thread has the turn and only computes, an access at the same
-/// place to the same bytes as one before has none, unless it is the last of several writes.
+/// Accesses without an event. Within a stretch in which one thread has the turn and only computes, an access at the same
+/// place to the same bytes as one before has none, unless it is the last of several writes. Where the log of a run was
+/// full, its older part was condensed: of it there is what threads get from each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Number of these accesses.
     pub accesses: u64,
-    /// Decision points from the run's beginning within which all accesses have events.
+    /// Decision points from the run's beginning within which all accesses have events, unless the log was condensed.
     pub after: u64,
+    /// Set when the log was full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condensed: Option<CondensedPart>,
+}
+
+/// The part of a run of which there is what threads get from each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CondensedPart {
+    /// Number of events that are left of it: those from there on are all there.
+    pub events: u64,
+    /// Number of records that the log could hold.
+    pub room: u64,
 }
 
 /// The metadata of a run.
@@ -435,8 +448,8 @@ pub fn noted_time(limit: Duration) -> Option<u64> {
     (limit != USUAL_TIME).then(milliseconds)
 }
 
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 impl RunMeta {

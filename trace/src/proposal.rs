@@ -5,7 +5,8 @@
 //! means the same in every run of the program; a [`Schedule`](crate::Schedule) is the choices of one run.
 
 use crate::{
-    Chances, Criteria, EventId, EventKind, Run, RunMeta, SiteId, SiteRow, ThreadId, input::RunInput,
+    Chances, Criteria, EventId, EventKind, Run, RunMeta, Schedule, SiteId, SiteRow, ThreadId,
+    input::RunInput,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{
@@ -50,8 +51,8 @@ pub struct Proposal {
     pub events: Vec<Wanted>,
     /// Choices to make before the first event, as in a run's [`Schedule`](crate::Schedule); events are counted from
     /// the run's start all the same.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub choices: Vec<u16>,
+    #[serde(default, skip_serializing_if = "Schedule::is_empty")]
+    pub choices: Schedule,
     /// Enforces only the order of the events: among the threads that need not wait for one of them, `then` chooses
     /// from the start.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -260,7 +261,7 @@ impl Proposal {
             criteria: meta.criteria.clone(),
             input: input_of(meta),
             events: Vec::new(),
-            choices: Vec::new(),
+            choices: Schedule::default(),
             only_order: false,
             then: Policy::Sequential,
             chances: meta.chances,

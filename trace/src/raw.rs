@@ -9,8 +9,8 @@
 //! 0                HEADER_BYTES        one Header
 //! modules_at       MAX_MODULES         Module table: what is loaded where
 //! threads_at       MAX_THREADS         Thread table
-//! replay_at        replay_len   u16    the schedule to follow (thread numbers), written by the recorder
-//! decisions_at     decisions_cap u16   the choices that were made
+//! replay_at        replay_len          EqualChoices: the schedule to follow, written by the recorder
+//! decisions_at     decisions_cap       EqualChoices: the choices that were made
 //! follow_at                            a proposed schedule, if there is one ([`follow`])
 //! records_at       records_cap         Records, in the order of the run
 //! input_at         input_cap           Inputs, each with its bytes: what came from outside
@@ -40,7 +40,7 @@ pub const FREED: u8 = 0xdb;
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
 /// Version of the layout; changes with every change of a struct or constant in this module.
-const LAYOUT: u32 = 10;
+const LAYOUT: u32 = 11;
 /// Version of the log: that of the layout, and the number of kinds, so that a new one changes it.
 pub const VERSION: u32 = LAYOUT << 8 | RecordKind::ALL.len() as u32;
 /// Environment variable that holds the number of the file descriptor of the log.
@@ -217,7 +217,7 @@ pub struct Header {
     pub threads_at: u64,
     /// Byte offset of the schedule to follow before the strategy goes on.
     pub replay_at: u64,
-    /// Number of choices in that schedule.
+    /// Number of [`EqualChoices`] in that schedule.
     pub replay_len: u64,
     /// Byte offset of the [`Directive`]s.
     pub plan_at: u64,
@@ -229,9 +229,9 @@ pub struct Header {
     pub quiet_len: u64,
     /// Byte offset of the choices made.
     pub decisions_at: u64,
-    /// Room for that many choices.
+    /// Room for that many [`EqualChoices`], and for the details of as many choices.
     pub decisions_cap: u64,
-    /// Byte offset of the choices' details, as many as there is room for choices.
+    /// Byte offset of the choices' details.
     pub details_at: u64,
     /// Byte offset of the records.
     pub records_at: u64,
@@ -267,10 +267,16 @@ pub struct Header {
     pub end: AtomicU32,
     /// Records reserved so far (in free mode the last ones may be incomplete, kind 0).
     pub records: AtomicU64,
-    /// Accesses that have no record, since they repeat others.
+    /// Accesses that have no record, since they repeat others or the log was condensed.
     pub left_out: AtomicU64,
-    /// Choices made so far, only those with two or more candidates. May exceed `decisions_cap`.
+    /// Number of records, from the first on, that a condensed log has in place of more.
+    pub condensed: AtomicU64,
+    /// Nonzero while it is condensed, and its records are in no order.
+    pub condensing: AtomicU32,
+    /// Choices made so far, only those with two or more candidates, and those for which there was no room.
     pub decisions: AtomicU64,
+    /// Rows of [`EqualChoices`] that hold them.
+    pub decision_rows: AtomicU64,
     /// Decision points passed, those without a choice included.
     pub steps: AtomicU64,
     /// Threads created, `main` included.
@@ -486,6 +492,29 @@ pub fn quiet_slot(place: u32, len: u64) -> u64 {
     (u64::from(place).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % len
 }
 
+/// Equal choices in a row.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EqualChoices {
+    /// The choice.
+    pub choice: u16,
+    /// Unused padding.
+    pub unused: u16,
+    /// Number of choices, at least 1.
+    pub count: u32,
+}
+
+impl EqualChoices {
+    /// A choice that is made so many times.
+    pub const fn new(choice: u16, count: u32) -> EqualChoices {
+        EqualChoices {
+            choice,
+            unused: 0,
+            count,
+        }
+    }
+}
+
 /// Details of one choice, when [`Header::note_details`] asks for them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -641,5 +670,6 @@ const _: () = {
     assert!(size_of::<Input>() == 32);
     assert!(size_of::<Module>() == 272);
     assert!(size_of::<Detail>() == 32);
+    assert!(size_of::<EqualChoices>() == 8);
     assert!(size_of::<Directive>() == 16);
 };

@@ -1,30 +1,98 @@
 //! A schedule: the thread choices that make a run repeat exactly.
 //!
 //! A choice is made wherever two or more threads could go on (and where a signal could wake one of
-//! several waiters). Its text form lists runs of equal choices, `0*12 1 0*3`: threads by number, in
+//! several waiters). Its text form lists equal choices in a row, `0*12 1 0*3`: threads by number, in
 //! the order of creation.
 
+use crate::raw::EqualChoices;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::{fmt, str::FromStr};
+use std::{fmt, iter::repeat_n, str::FromStr};
 
-/// The choices of one run, in order.
+/// The choices of one run, in order. Takes memory for each change from one choice to another.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
-    /// Thread numbers.
-    pub choices: Vec<u16>,
+    /// Neighbours are different, unless the first of them can count no further.
+    rows: Vec<EqualChoices>,
+}
+
+impl Schedule {
+    /// The choices, equal ones in a row together.
+    pub fn rows(&self) -> &[EqualChoices] {
+        &self.rows
+    }
+
+    /// The choices, numbers of threads for the most part, one by one.
+    pub fn choices(&self) -> impl Iterator<Item = u16> {
+        let rows = self.rows.iter();
+        rows.flat_map(|row| repeat_n(row.choice, row.count as usize))
+    }
+
+    /// Number of choices. Linear in the rows.
+    pub fn len(&self) -> usize {
+        self.rows.iter().map(|row| row.count as usize).sum()
+    }
+
+    /// Returns whether there is no choice.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Adds equal choices.
+    pub fn push(&mut self, choice: u16, count: u64) {
+        let mut left = count;
+        if let Some(last) = self.rows.last_mut().filter(|last| last.choice == choice) {
+            let room = left.min(u64::from(u32::MAX - last.count));
+            last.count += room as u32;
+            left -= room;
+        }
+        while left > 0 {
+            let count = left.min(u64::from(u32::MAX)) as u32;
+            self.rows.push(EqualChoices::new(choice, count));
+            left -= u64::from(count);
+        }
+    }
+
+    /// The first `count` choices; all, if there are no more. Linear in the rows.
+    pub fn first(&self, count: usize) -> Schedule {
+        let (mut first, mut left) = (Schedule::default(), count as u64);
+        for row in &self.rows {
+            let taken = left.min(row.count.into());
+            first.push(row.choice, taken);
+            left -= taken;
+        }
+        first
+    }
+}
+
+impl FromIterator<u16> for Schedule {
+    fn from_iter<I: IntoIterator<Item = u16>>(choices: I) -> Schedule {
+        let mut schedule = Schedule::default();
+        for choice in choices {
+            schedule.push(choice, 1);
+        }
+        schedule
+    }
+}
+
+impl FromIterator<EqualChoices> for Schedule {
+    fn from_iter<I: IntoIterator<Item = EqualChoices>>(rows: I) -> Schedule {
+        let mut schedule = Schedule::default();
+        for row in rows {
+            schedule.push(row.choice, row.count.into());
+        }
+        schedule
+    }
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, run) in self.choices.chunk_by(|a, b| a == b).enumerate() {
-            let (gap, thread) = (
-                if i == 0 { "" } else { " " },
-                run.first().copied().unwrap_or(0),
-            );
-            match run.len() {
-                1 => write!(f, "{gap}{thread}")?,
-                n => write!(f, "{gap}{thread}*{n}")?,
+        let mut gap = "";
+        for row in &self.rows {
+            match row.count {
+                1 => write!(f, "{gap}{}", row.choice)?,
+                count => write!(f, "{gap}{}*{count}", row.choice)?,
             }
+            gap = " ";
         }
         Ok(())
     }
@@ -35,25 +103,26 @@ impl fmt::Display for Schedule {
 #[error("`{0}` is not a choice: expected THREAD or THREAD*COUNT, as in `1*12`")]
 pub struct ScheduleError(pub String);
 
-/// Choices that one text may stand for: a guard against `0*99999999999`.
-const MAX_CHOICES: usize = 1 << 26;
+/// Choices that one text may stand for: a guard against `0*99999999999999`.
+const MAX_CHOICES: u64 = 1 << 40;
 
 impl FromStr for Schedule {
     type Err = ScheduleError;
 
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let mut choices = Vec::new();
+        let (mut schedule, mut room) = (Schedule::default(), MAX_CHOICES);
         for word in text.split_whitespace() {
             let wrong = || ScheduleError(word.to_owned());
             let (thread, count) = word.split_once('*').unwrap_or((word, "1"));
             let thread: u16 = thread.parse().map_err(|_| wrong())?;
-            let count: usize = count.parse().map_err(|_| wrong())?;
-            if count == 0 || count > MAX_CHOICES.saturating_sub(choices.len()) {
+            let count: u64 = count.parse().map_err(|_| wrong())?;
+            if count == 0 || count > room {
                 return Err(wrong());
             }
-            choices.extend(std::iter::repeat_n(thread, count));
+            room -= count;
+            schedule.push(thread, count);
         }
-        Ok(Schedule { choices })
+        Ok(schedule)
     }
 }
 
@@ -78,19 +147,32 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_round_trip(choices in proptest::collection::vec(0u16..4, 0..60)) {
-            let schedule = Schedule { choices };
-            prop_assert_eq!(schedule.to_string().parse::<Schedule>().unwrap(), schedule);
+        fn choices_stay_what_they_are(choices in proptest::collection::vec(0u16..4, 0..60), first in 0usize..70) {
+            let schedule: Schedule = choices.iter().copied().collect();
+            prop_assert_eq!(schedule.to_string().parse::<Schedule>().unwrap(), schedule.clone());
+            prop_assert_eq!(schedule.len(), choices.len());
+            prop_assert_eq!(schedule.choices().collect::<Vec<u16>>(), choices.clone());
+            let part = choices.iter().copied().take(first).collect::<Schedule>();
+            prop_assert_eq!(schedule.first(first), part);
         }
     }
 
     #[test]
     fn refuses_what_is_not_a_choice() {
-        for bad in ["x", "1*", "*2", "1*0", "1*99999999999", "70000", "-1"] {
+        for bad in ["x", "1*", "*2", "1*0", "1*99999999999999", "70000", "-1"] {
             assert_eq!(bad.parse::<Schedule>(), Err(ScheduleError(bad.to_owned())));
         }
         let text = "0*3 1 0";
-        assert_eq!(text.parse::<Schedule>().unwrap().choices, [0, 0, 0, 1, 0]);
-        assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
+        let schedule = text.parse::<Schedule>().unwrap();
+        assert_eq!(schedule.choices().collect::<Vec<_>>(), [0, 0, 0, 1, 0]);
+        assert_eq!(schedule.to_string(), text);
+    }
+
+    #[test]
+    fn more_equal_choices_than_a_row_can_count_take_several() {
+        let schedule: Schedule = "0*5000000000 1".parse().unwrap();
+        let counts: Vec<u32> = schedule.rows().iter().map(|row| row.count).collect();
+        assert_eq!(counts, [u32::MAX, 705_032_705, 1]);
+        assert_eq!(schedule.len(), 5_000_000_001);
     }
 }

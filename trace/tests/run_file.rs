@@ -319,7 +319,7 @@ fn metadata_of_any_length() {
     let folder = tempfile::tempdir().unwrap();
     for choices in [0, 1 << 20] {
         let mut run = long_run();
-        run.meta.schedule.choices = (0..choices).map(|n| (n % 2) as u16).collect();
+        run.meta.schedule = (0..choices).map(|n| (n % 2) as u16).collect();
         let mut bytes = bytes_of(&run);
         bytes.truncate(bytes.len() - 1_000);
         let path = folder.path().join("run.arrow");

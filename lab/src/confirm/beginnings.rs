@@ -1,5 +1,7 @@
 //! The part of a run that schedules keep which are drawn around an order of its steps.
 
+use unsnarl_trace::Schedule;
+
 /// The choices before the first of these steps that a schedule begins with: all, half, none. An order is hard to have where
 /// other threads have gone their own way before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,13 +15,12 @@ const BEGINNINGS: [Beginning; 3] = [Beginning::All, Beginning::Half, Beginning::
 
 impl Beginning {
     /// The part that it keeps of the choices before the first step.
-    pub fn of(self, choices: &[u16]) -> Vec<u16> {
-        let kept = match self {
-            Beginning::All => choices.len(),
-            Beginning::Half => choices.len() / 2,
-            Beginning::None => 0,
-        };
-        choices.iter().take(kept).copied().collect()
+    pub fn of(self, choices: &Schedule) -> Schedule {
+        match self {
+            Beginning::All => choices.clone(),
+            Beginning::Half => choices.first(choices.len() / 2),
+            Beginning::None => Schedule::default(),
+        }
     }
 }
 
@@ -65,7 +66,8 @@ mod tests {
         missed.came(Beginning::All);
         assert_eq!(missed.next(2), Beginning::All);
         assert_eq!(missed.next(3), Beginning::Half);
-        assert_eq!(Beginning::Half.of(&[1, 2, 3, 4]), [1, 2]);
-        assert!(Beginning::None.of(&[1, 2]).is_empty());
+        let choices = Schedule::from_iter([1, 2, 3, 4]);
+        assert_eq!(Beginning::Half.of(&choices), Schedule::from_iter([1, 2]));
+        assert!(Beginning::None.of(&choices).is_empty());
     }
 }

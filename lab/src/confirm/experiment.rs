@@ -240,7 +240,7 @@ impl Trials<'_> {
         let choices = self.sampler.choices_before(begins)?;
         let (with, without) = self.proposals(&orders, then)?;
         let samples = |ways, is_with| {
-            let from = (choices, self.passed.as_slice());
+            let from = (choices.clone(), self.passed.as_slice());
             Samples::new(self.executor, explanation, from, (ways, is_with))
         };
         Some(ScheduleSet {

@@ -12,7 +12,7 @@ use unsnarl_core::{
     },
 };
 use unsnarl_recorder::proposal::{ScheduleEnd, TrialError};
-use unsnarl_trace::{EventId, FailureMode, Outcome, Policy, Proposal, Run};
+use unsnarl_trace::{EventId, FailureMode, Outcome, Policy, Proposal, Run, Schedule};
 
 /// Schedules that an experiment rests on, on each side.
 pub const SAMPLES: u32 = 30;
@@ -91,7 +91,7 @@ pub(super) struct Samples<'a> {
     /// Another explanation that has to hold of them.
     pub having: Option<&'a Explanation>,
     /// The choices of the run up to where the orders begin.
-    choices: &'a [u16],
+    choices: Schedule,
     /// Runs that passed.
     passed: &'a [&'a Run],
     /// Instances of what is blamed that they have, once these are needed.
@@ -232,7 +232,7 @@ impl<'a> Samples<'a> {
     pub fn new(
         executor: &'a Executor<'a>,
         explanation: &'a Explanation,
-        (choices, passed): (&'a [u16], &'a [&'a Run]),
+        (choices, passed): (Schedule, &'a [&'a Run]),
         (ways, is_with): (Vec<SampledOrder>, bool),
     ) -> Samples<'a> {
         Samples {
@@ -257,7 +257,7 @@ impl<'a> Samples<'a> {
     pub fn afresh(&self) -> Samples<'a> {
         let ways = self.ways.iter();
         let ways = ways.map(|way| SampledOrder::following(way.proposal.clone()));
-        let given = (self.choices, self.passed);
+        let given = (self.choices.clone(), self.passed);
         Samples {
             having: self.having,
             is_from_the_start: true,
@@ -369,7 +369,7 @@ impl<'a> Samples<'a> {
         way.tried += 1;
         way.missed.tries(beginning);
         let proposal = Proposal {
-            choices: beginning.of(self.choices),
+            choices: beginning.of(&self.choices),
             then: policy(number, self.executor.run),
             ..way.proposal.clone()
         };

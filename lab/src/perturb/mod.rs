@@ -25,7 +25,7 @@ use unsnarl_symbolic::invariants::{
     self, InvariantOptions, Level, PreparedPath, PreparedPaths, ToldInvariants, Unexplained,
     without_usual,
 };
-use unsnarl_trace::{EventId, EventKind, FailureMode, Outcome, Proposal, Run};
+use unsnarl_trace::{EventId, EventKind, FailureMode, Outcome, Proposal, Run, Schedule};
 
 /// Schedules with the slice's order that are wanted where the engine is asked by itself.
 const SCHEDULES: u32 = 20;
@@ -253,7 +253,7 @@ struct DrawnAround<'a> {
     executor: &'a Executor<'a>,
     order: &'a [EventId],
     /// The run's choices before the first of the steps.
-    choices: &'a [u16],
+    choices: Schedule,
     /// Schedules that go beyond what the run came to are others.
     extent: RunExtent<'a>,
 }
@@ -273,7 +273,7 @@ impl DrawnAround<'_> {
             let beginning = missed.next(number);
             missed.tries(beginning);
             let proposal = Proposal {
-                choices: beginning.of(self.choices),
+                choices: beginning.of(&self.choices),
                 then: policy(number, run),
                 ..proposal.clone()
             };

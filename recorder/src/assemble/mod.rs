@@ -95,10 +95,10 @@ use crate::{
 };
 use unsnarl_trace::{
     Chances, Criteria, EventColumns, FailureKind, LocationId, OrderMode, Outcome, PathRow, Run,
-    RunEncoder, RunMeta, Schedule, SiteRow, SourceRow, ThreadRow,
+    RunEncoder, RunMeta, SiteRow, SourceRow, ThreadRow,
     input::EnvironmentVariable,
-    meta::{FORMAT, LeftOut},
-    raw::End,
+    meta::{CondensedPart, FORMAT, LeftOut},
+    raw::{End, Record},
 };
 
 /// The way in which a process ended.
@@ -207,7 +207,8 @@ pub fn assemble(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -
         }
         failure
     });
-    let (meta, locations) = walked.tables(log, program, known_before(log, program, launch), ended);
+    let known = known_before(log, program, launch, left_out(log));
+    let (meta, locations) = walked.tables(log, program, known, ended);
     Run {
         meta: RunMeta { failure, ..meta },
         locations: locations.into(),
@@ -236,6 +237,7 @@ pub(crate) fn encode(
     /// Number of records after which their memory is given back.
     const READ: usize = 1 << 17;
     let raw = RawLog::new(log.bytes())?;
+    let left_out = left_out(&raw);
     let (mut walk, records) = (WalkedRun::begin(&raw, program), raw.len());
     for start in (0..records).step_by(READ) {
         walk.run(RawLog::new(log.bytes())?.records_in(start..start + READ));
@@ -247,7 +249,7 @@ pub(crate) fn encode(
     let raw = RawLog::new(log.bytes())?;
     let mut walked = WalkedRun::of(walk, &raw);
     let events = walked.rows(RunEncoder::default());
-    let known = known_before(&raw, program, launch);
+    let known = known_before(&raw, program, launch, left_out);
     let ended = ended(&raw, program, launch);
     let (meta, locations) = walked.tables(&raw, program, known, ended);
     Ok(EncodedEvents {
@@ -338,8 +340,27 @@ pub fn site_of(log: &RawLog<'_>, program: &ProgramDebugInfo, pc: u64) -> Option<
         .map(|(site, _)| site)
 }
 
+/// The accesses that the log has no records of. Linear in the part that was condensed.
+fn left_out(log: &RawLog<'_>) -> Option<LeftOut> {
+    let older = log.records_in(0..log.condensed() as usize);
+    let condensed = (log.condensed() > 0).then(|| CondensedPart {
+        events: older.filter(Record::is_event).count() as u64,
+        room: log.records_cap(),
+    });
+    (log.left_out() > 0 || condensed.is_some()).then(|| LeftOut {
+        accesses: log.left_out(),
+        after: log.repeats_after(),
+        condensed,
+    })
+}
+
 /// The part of the metadata that does not depend on the records.
-fn known_before(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -> RunMeta {
+fn known_before(
+    log: &RawLog<'_>,
+    program: &ProgramDebugInfo,
+    launch: &Launch,
+    left_out: Option<LeftOut>,
+) -> RunMeta {
     RunMeta {
         format: FORMAT,
         program: program.path().to_string_lossy().into_owned(),
@@ -356,17 +377,12 @@ fn known_before(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -
         expected_steps: launch.expected_steps,
         time_limit: launch.time_limit,
         steps: log.steps(),
-        left_out: (log.left_out() > 0).then(|| LeftOut {
-            accesses: log.left_out(),
-            after: log.repeats_after(),
-        }),
+        left_out,
         chances: launch.chances,
         criteria: launch.criteria.clone(),
         input: input::of_run(log, launch),
         unseen_locks: program.unseen_locks().to_vec(),
-        schedule: Schedule {
-            choices: log.choices().collect(),
-        },
+        schedule: log.schedule(),
         ..RunMeta::default()
     }
 }

@@ -64,10 +64,10 @@ impl RecordingProblems {
                 log.forks()
             ));
         }
-        if log.decisions() > log.decisions_cap() {
+        let noted = log.schedule().len() as u64;
+        if log.decisions() > noted {
             texts.push(format!(
-                "the schedule is cut after {} of {} choices: the run cannot be replayed to its end",
-                log.decisions_cap(),
+                "the schedule is cut after {noted} of {} choices: the run cannot be replayed to its end",
                 log.decisions()
             ));
         }

@@ -4,9 +4,10 @@
 //! their length before it is believed; reading needs neither alignment nor `unsafe`.
 
 use std::mem::{offset_of, size_of};
+use unsnarl_trace::Schedule;
 use unsnarl_trace::raw::{
-    Detail, End, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, Record, Thread, VERSION,
-    WaitsFor, marks,
+    Detail, End, EqualChoices, Header, MAGIC, MAX_MODULES, MAX_THREADS, Module, Record, Thread,
+    VERSION, WaitsFor, marks,
     path::{CHUNK_BYTES, CHUNK_HEADER_BYTES, Chunk, ChunkKind, RawPathStep},
 };
 
@@ -27,6 +28,11 @@ pub enum RawLogError {
     /// A table does not lie within the log.
     #[error("the raw log is broken: its table of {0} does not lie within it; record the run again")]
     Table(&'static str),
+    /// The process was ended while its log was condensed.
+    #[error(
+        "the program was ended while room was made in its log, which cannot be read: give the run more time (--timeout)"
+    )]
+    Condensing,
 }
 
 /// A finished raw log.
@@ -154,6 +160,9 @@ impl<'a> RawLog<'a> {
         if version != VERSION {
             return Err(RawLogError::Version(version));
         }
+        if u32_at(bytes, offset_of!(Header, condensing)) != 0 {
+            return Err(RawLogError::Condensing);
+        }
         let field = |offset| u64_at(bytes, offset);
         let table = |name, at, count: u64, row: usize| {
             slice(bytes, field(at), count, row).ok_or(RawLogError::Table(name))
@@ -162,9 +171,13 @@ impl<'a> RawLog<'a> {
         let threads_at = offset_of!(Header, threads_at);
         let decisions_at = offset_of!(Header, decisions_at);
         let records_at = offset_of!(Header, records_at);
-        // Counts may exceed the room: a decision is counted even when there is no place to note it.
-        let decisions =
-            field(offset_of!(Header, decisions)).min(field(offset_of!(Header, decisions_cap)));
+        let room = field(offset_of!(Header, decisions_cap));
+        let decisions = field(offset_of!(Header, decision_rows)).min(room);
+        // A decision is counted even when there is no place to note it.
+        let details = match u32_at(bytes, offset_of!(Header, note_details)) {
+            0 => 0,
+            _ => field(offset_of!(Header, decisions)).min(room),
+        };
         let records =
             field(offset_of!(Header, records)).min(field(offset_of!(Header, records_cap)));
         Ok(RawLog {
@@ -181,15 +194,16 @@ impl<'a> RawLog<'a> {
                 MAX_THREADS as u64,
                 size_of::<Thread>(),
             )?,
-            decisions: table("decisions", decisions_at, decisions, 2)?,
+            decisions: table(
+                "decisions",
+                decisions_at,
+                decisions,
+                size_of::<EqualChoices>(),
+            )?,
             details: table(
                 "details",
                 offset_of!(Header, details_at),
-                if u32_at(bytes, offset_of!(Header, note_details)) == 0 {
-                    0
-                } else {
-                    decisions
-                },
+                details,
                 size_of::<Detail>(),
             )?,
             records: table("records", records_at, records, size_of::<Record>())?,
@@ -205,8 +219,6 @@ impl<'a> RawLog<'a> {
         expected_steps: u64_at -> u64;
         /// Number of records for which there is room.
         records_cap: u64_at -> u64;
-        /// Number of decisions for which there is room.
-        decisions_cap: u64_at -> u64;
         /// Number of decisions made, including those for which there was no room.
         decisions: u64_at -> u64;
         /// Decision points passed.
@@ -215,8 +227,10 @@ impl<'a> RawLog<'a> {
         repeats_after: u64_at -> u64;
         /// Calls of `unsnarl_check` that have begun.
         checks: u32_at -> u32;
-        /// Accesses that have no record, since they repeat others.
+        /// Accesses that have no record, since they repeat others or the log was condensed.
         left_out: u64_at -> u64;
+        /// Number of records, from the first on, that a condensed log has in place of more; 0 where it was not.
+        condensed: u64_at -> u64;
         /// Changes from one thread to another.
         switches: u64_at -> u64;
         /// Choices of the replayed schedule that could not be followed.
@@ -320,8 +334,13 @@ impl<'a> RawLog<'a> {
     }
 
     /// The thread choices that were made, as far as there was room for them.
-    pub fn choices(&self) -> impl Iterator<Item = u16> + 'a {
-        self.decisions.chunks_exact(2).map(|row| u16_at(row, 0))
+    pub fn schedule(&self) -> Schedule {
+        let rows = self.decisions.chunks_exact(size_of::<EqualChoices>());
+        let row = |row| {
+            let choice = u16_at(row, offset_of!(EqualChoices, choice));
+            EqualChoices::new(choice, u32_at(row, offset_of!(EqualChoices, count)))
+        };
+        rows.map(row).collect()
     }
 
     /// Details of each choice, if they were asked for.

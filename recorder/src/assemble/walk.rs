@@ -181,7 +181,7 @@ impl<'a> LogWalk<'a> {
             blocks: RunBlocks::default(),
             points: PointTable::default(),
             inlined: FxHashMap::default(),
-            leaves_out: log.left_out() > 0,
+            leaves_out: log.left_out() > 0 || log.condensed() > 0,
             first_writes: FxHashMap::default(),
             seq: 0,
         }

@@ -1,7 +1,7 @@
 //! The plan for one run: strategy, seed, given choices and input.
 
 use unsnarl_trace::{
-    Chances, OrderMode, Outcome, RunMeta,
+    Chances, OrderMode, Outcome, RunMeta, Schedule,
     input::RunInput,
     raw::{Directive, RawMode, RawStrategy},
 };
@@ -24,7 +24,7 @@ pub struct RunPlan {
     /// Random walk: the running thread is left only once in this many decisions.
     pub switch_one_in: u32,
     /// Choices to follow before the strategy goes on.
-    pub prefix: Vec<u16>,
+    pub prefix: Schedule,
     /// Choices prescribed by the position of their thread, sorted; the strategy makes the others.
     pub plan: Vec<Directive>,
     /// Places where threads are not chosen ([`unsnarl_trace::raw::quiet_slot`]).
@@ -56,7 +56,7 @@ impl Default for RunPlan {
             depth: 0,
             expected_steps: 0,
             switch_one_in: 1,
-            prefix: Vec::new(),
+            prefix: Schedule::default(),
             plan: Vec::new(),
             quiet: Vec::new(),
             chances: Chances::default(),

@@ -178,6 +178,7 @@ impl<'a> Campaign<'a> {
                 minimized: Vec::new(),
                 problems: Vec::new(),
                 left_out: 0,
+                condensed: 0,
                 discarded: Discarded::default(),
                 failing_exits: BTreeMap::new(),
                 not_copied: None,
@@ -348,7 +349,7 @@ impl<'a> Campaign<'a> {
         stop: &AtomicBool,
     ) -> Result<MadeRun<'a>, RecordError> {
         let attempt = RunPlan {
-            prefix: seen.made.log()?.choices().collect(),
+            prefix: seen.made.log()?.schedule(),
             ..attempt
         };
         let job = self.recording.job.with_every_access();
@@ -561,7 +562,10 @@ impl<'a> Campaign<'a> {
         let Some(file) = self.disk.store(encoded, outcome)? else {
             return Ok(None);
         };
-        self.summary.left_out += u64::from(meta.left_out.is_some());
+        let left_out = meta.left_out;
+        self.summary.left_out += u64::from(left_out.is_some());
+        let is_condensed = left_out.is_some_and(|left_out| left_out.condensed.is_some());
+        self.summary.condensed += u64::from(is_condensed);
         self.vouch(meta);
         self.mark()?;
         if outcome.is_failure() && self.summary.first_failing.is_none() {

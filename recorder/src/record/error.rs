@@ -26,8 +26,8 @@ pub enum RecordError {
         /// The cause.
         why: String,
     },
-    /// The program corrupted its log.
-    #[error("the program spoiled the log in its memory: {0}")]
+    /// The log in the program's memory makes no sense: the program has corrupted it, or was ended at the wrong moment.
+    #[error("the log in the program's memory cannot be used: {0}")]
     Spoiled(#[from] RawLogError),
     /// The campaign was to end before a run began.
     #[error("stopped before the run began")]

@@ -271,7 +271,7 @@ fn learned_from(recording: &Recording) -> u64 {
 fn exhaustive(prefix: Vec<u16>) -> RunPlan {
     RunPlan {
         name: "exhaustive",
-        prefix,
+        prefix: prefix.into_iter().collect(),
         details: true,
         ..RunPlan::default()
     }

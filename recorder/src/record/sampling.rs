@@ -7,7 +7,7 @@ use super::{
 use crate::{assemble::ProgramDebugInfo, log::Limits};
 use std::sync::atomic::{AtomicBool, Ordering};
 use unsnarl_trace::{
-    EventId, FailureMode, Outcome, Run,
+    EventId, FailureMode, Outcome, Run, Schedule,
     raw::{ChoiceKind, RawStrategy},
 };
 
@@ -49,7 +49,7 @@ impl<'a> Sampler<'a> {
             name: "continued",
             seed: meta.seed,
             chances: meta.chances,
-            prefix: meta.schedule.choices.clone(),
+            prefix: meta.schedule.clone(),
             ..RunPlan::default()
         }
         .with_input_of(meta);
@@ -96,9 +96,9 @@ impl<'a> Sampler<'a> {
     }
 
     /// The choices of the run that come before the one that leads to this row.
-    pub fn choices_before(&self, row: EventId) -> Option<&[u16]> {
+    pub fn choices_before(&self, row: EventId) -> Option<Schedule> {
         let count = self.details.choices_before(&self.run, row)?;
-        self.base.prefix.get(..count)
+        Some(self.base.prefix.first(count))
     }
 
     /// Runs the program with the first `kept` choices of the run; `number` selects the strategy and seed for the
@@ -109,7 +109,7 @@ impl<'a> Sampler<'a> {
             seed: self.base.seed.wrapping_add(number.into()),
             ..self.base.clone()
         };
-        attempt.prefix.truncate(kept);
+        attempt.prefix = attempt.prefix.first(kept);
         self.go_on(&mut attempt, number);
         let made = match make(&self.job, self.program, &attempt, self.stop) {
             // A stray write of this schedule says nothing about the next one.

@@ -77,7 +77,7 @@ impl<'a> MadeRun<'a> {
         let made = read.made.beside_others_that_end(others_end);
         let log = made.log()?;
         let (steps, end, left_out) = (log.steps(), log.end(), log.left_out());
-        let chose = made.mode() != OrderMode::Controlled || log.choices().next().is_some();
+        let chose = made.mode() != OrderMode::Controlled || log.decisions() > 0;
         Ok(MadeRun {
             ended: made.ended(program)?,
             digest: read.digest,
@@ -99,7 +99,7 @@ impl<'a> MadeRun<'a> {
         let ends_alike = self.end == other.end
             && self.ended.outcome == other.ended.outcome
             && message(self) == message(other);
-        Ok(ends_alike && self.made.log()?.choices().eq(other.made.log()?.choices()))
+        Ok(ends_alike && self.made.log()?.schedule() == other.made.log()?.schedule())
     }
 
     /// Returns the assembled run.

@@ -73,6 +73,8 @@ pub struct Summary {
     pub problems: Vec<(String, u64)>,
     /// Kept runs in which accesses that repeat others have no events.
     pub left_out: u64,
+    /// Kept runs whose logs were full.
+    pub condensed: u64,
     /// Counts of run files that were not kept, or were removed.
     pub discarded: Discarded,
     /// Exit statuses that counted as failures, with the number of runs that ended with each.

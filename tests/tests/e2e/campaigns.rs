@@ -44,6 +44,7 @@ fn a_full_log_ends_the_campaign_and_leaves_nothing() -> Result<()> {
         "record",
         "-n",
         "50",
+        "--every-access",
         "--max-events",
         "2000",
         "--",
@@ -67,7 +68,7 @@ fn a_full_log_ends_the_campaign_and_leaves_nothing() -> Result<()> {
 fn a_log_is_as_long_as_was_asked_for() -> Result<()> {
     let workspace = compiled("counts.c", COUNTS)?;
     let record = |most: &str, steps: &str| {
-        let words = ["record", "-n", "1", "--max-events", most];
+        let words = ["record", "-n", "1", "--every-access", "--max-events", most];
         workspace.unsnarl(&[&words[..], &["--", "./prog", steps]].concat())
     };
     // No whole number of pages.

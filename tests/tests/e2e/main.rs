@@ -10,6 +10,7 @@ mod callers;
 mod campaigns;
 mod ci;
 mod commands;
+mod condensed;
 mod confirm;
 mod copies;
 mod coverage;

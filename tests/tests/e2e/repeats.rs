@@ -6,10 +6,10 @@ use std::{
     path::Path,
 };
 use unsnarl_e2e::{TestedCompiler, Workspace, consistent, program::compile_with, project};
-use unsnarl_trace::{Event, Run, model::flags, read_run};
+use unsnarl_trace::{Event, Run, Value, model::flags, read_run};
 
 /// The program, compiled.
-fn compiled(compiler: TestedCompiler, level: &str) -> Result<Workspace> {
+pub fn compiled(compiler: TestedCompiler, level: &str) -> Result<Workspace> {
     let workspace = Workspace::new()?;
     let text = std::fs::read_to_string(project().join("tests/runtime/repeats.c"))?;
     workspace.write("repeats.c", &text)?;
@@ -24,7 +24,12 @@ fn compiled(compiler: TestedCompiler, level: &str) -> Result<Workspace> {
 }
 
 /// The only run of a recording into a folder.
-fn recorded(workspace: &Workspace, out: &str, options: &[&str], arguments: &[&str]) -> Result<Run> {
+pub fn recorded(
+    workspace: &Workspace,
+    out: &str,
+    options: &[&str],
+    arguments: &[&str],
+) -> Result<Run> {
     let words = ["record", "-n1", "--seed=3", "--out", out];
     let program = [&["--", "./repeats"], arguments].concat();
     let status = i32::from(!arguments.is_empty());
@@ -36,10 +41,13 @@ fn recorded(workspace: &Workspace, out: &str, options: &[&str], arguments: &[&st
 }
 
 /// An event as it is in every run.
-fn told<'r>(run: &'r Run, event: &Event) -> impl PartialEq + std::fmt::Debug + use<'r> {
+pub fn told<'r>(run: &'r Run, event: &Event) -> impl PartialEq + std::fmt::Debug + use<'r> {
     let site = run.meta.site(event.site);
     let place = (site.line, site.column, site.function.as_str());
-    let value = format!("{:?}", event.value);
+    let value = match event.value {
+        Some(Value::Address(location)) => run.location(location).to_owned(),
+        value => format!("{value:?}"),
+    };
     let location = run.location(event.location);
     (event.thread, event.kind, place, location, event.size, value)
 }

@@ -9,8 +9,8 @@ use proptest::{collection::vec, option, prelude::*};
 use unsnarl_trace::program::PointNumber;
 use unsnarl_trace::{
     BlockRow, Event, EventId, EventKind, Events, Failure, FailureKind, FrameRow, LocationId,
-    Minimized, OrderMode, Outcome, PathRow, PointId, PointRow, Preemption, Run, RunMeta, Schedule,
-    SiteId, SiteRow, SourceRow, StackId, ThreadId, ThreadRow, UnitNameId, Value,
+    Minimized, OrderMode, Outcome, PathRow, PointId, PointRow, Preemption, Run, RunMeta, SiteId,
+    SiteRow, SourceRow, StackId, ThreadId, ThreadRow, UnitNameId, Value,
 };
 
 /// The run as the bytes of its file.
@@ -124,7 +124,7 @@ fn metas() -> impl Strategy<Value = RunMeta> {
             minimized: Some(minimized()),
             points: (0..POINTS).map(point).collect(),
             locks: vec![LocationId(2)],
-            schedule: Schedule { choices },
+            schedule: choices.into_iter().collect(),
             sources: vec![SourceRow {
                 file: "a.c".to_owned(),
                 sha256: "00".to_owned(),

@@ -82,7 +82,7 @@ impl Exhaustive {
 
     /// Learns from the run of the prefix; returns whether it was not yet made within a smaller bound.
     pub fn observe(&mut self, seen: &MadeRun<'_>) -> Result<bool, RecordError> {
-        let choices: Vec<u16> = seen.made.log()?.choices().collect();
+        let choices: Vec<u16> = seen.made.log()?.schedule().choices().collect();
         let is_own = match (&self.state.division, self.shard) {
             (Some(division), Some(shard)) => division.is_own(shard),
             _ => true,

@@ -22,7 +22,7 @@ pub fn minimize(
     stop: &AtomicBool,
 ) -> Result<Option<Run>, RecordError> {
     let mut search = PlanSearch::new(job, program, failing, stop);
-    let Some(first) = search.repeat(&failing.meta.schedule.choices)? else {
+    let Some(first) = search.repeat(&failing.meta.schedule)? else {
         return Ok(None);
     };
     let before = first.preemptions() as u64;
@@ -59,7 +59,7 @@ pub fn fails_without(
     stop: &AtomicBool,
 ) -> Result<Option<bool>, RecordError> {
     let mut search = PlanSearch::new(job, program, minimized, stop);
-    let Some(run) = search.repeat(&minimized.meta.schedule.choices)? else {
+    let Some(run) = search.repeat(&minimized.meta.schedule)? else {
         return Ok(None);
     };
     let mut rest = deviations(&run.details);

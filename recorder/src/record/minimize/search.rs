@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{assemble::ProgramDebugInfo, log::Limits};
 use std::sync::atomic::{AtomicBool, Ordering};
-use unsnarl_trace::{FailureMode, Outcome, Run};
+use unsnarl_trace::{FailureMode, Outcome, Run, Schedule};
 
 /// Runs that are tried to take something away.
 const MOST_REMOVALS: u64 = 4_000;
@@ -86,10 +86,10 @@ impl<'a> PlanSearch<'a> {
         }
     }
 
-    /// The run with exactly these choices, if it fails as wanted.
-    pub fn repeat(&mut self, choices: &[u16]) -> Result<Option<FailingCandidate>, RecordError> {
+    /// The run with exactly this schedule, if it fails as wanted.
+    pub fn repeat(&mut self, schedule: &Schedule) -> Result<Option<FailingCandidate>, RecordError> {
         let attempt = RunPlan {
-            prefix: choices.to_vec(),
+            prefix: schedule.clone(),
             ..self.base.clone()
         };
         let run = self.run(&attempt)?;

@@ -1,7 +1,7 @@
 //! A program that gdb starts, with the log that both share.
 
 use super::{DebugError, Debugged, ProgramOutput, Session, files::write_files, settings::settings};
-use crate::replay::{Departure, ReplayError, ReplayOptions, attempt, compare, prepare};
+use crate::replay::{Departure, ReplayError, ReplayOptions, attempt, compare, condensed, prepare};
 use crate::{
     assemble::{Exit, ProgramDebugInfo, RawLog, assemble},
     launch::{Excerpt, FinishedRun, LaunchError, command::end_with_this_process},
@@ -47,6 +47,9 @@ impl Debuggee {
         options: &ReplayOptions,
         session: &Session,
     ) -> Result<Debuggee, DebugError> {
+        if condensed(recorded).is_some() {
+            return Err(ReplayError::Condensed("under a debugger").into());
+        }
         let (target, job) = prepare(recorded, options)?;
         if let Some(parent) = &job.parent {
             return Err(DebugError::HasParent(parent.name()));
