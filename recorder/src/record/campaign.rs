@@ -400,7 +400,10 @@ impl<'a> Campaign<'a> {
     fn filtered(&self, attempt: RunPlan, planner: &Planner) -> RunPlan {
         let draws = matches!(attempt.strategy, RawStrategy::Random | RawStrategy::Pct);
         let quiet = match self.recording.filter && draws && attempt.prefix.is_empty() {
-            true => self.filter.at(planner.number_of(&attempt)),
+            true => {
+                let number = planner.number_of(&attempt);
+                self.filter.at(number, planner.are_long())
+            }
             false => &[],
         };
         let steps = self
@@ -409,6 +412,10 @@ impl<'a> Campaign<'a> {
             .filter(|_| !quiet.is_empty() && attempt.depth > 0);
         RunPlan {
             expected_steps: steps.unwrap_or(attempt.expected_steps),
+            switch_one_in: match quiet.is_empty() {
+                true => planner.switch_one_in(&attempt),
+                false => attempt.switch_one_in,
+            },
             quiet: quiet.to_vec(),
             ..attempt
         }

@@ -13,6 +13,11 @@ const ENOUGH_RUNS: u64 = 16;
 /// Number of runs in a row that pass places over, and then as many that do not: a round of the portfolio.
 const ROUND: u64 = 8;
 
+/// The same for long runs, one of which shows as much as several short ones.
+const ENOUGH_LONG_RUNS: u64 = 2;
+/// Rounds of long runs among which one passes nothing over.
+const LONG_ROUNDS: u64 = 4;
+
 /// Number of the first runs of a campaign from which a divided one learns: to the end of the first round that passes places
 /// over, whose length has to be known, too.
 pub(super) const LEARNED_FROM: u64 = ENOUGH_RUNS + ROUND;
@@ -32,11 +37,16 @@ pub(super) struct Filter {
 impl Filter {
     /// The places that the run with this number passes over, as far as the runs before it show nothing new; empty when it
     /// passes over none.
-    pub fn at(&self, number: u64) -> &[u32] {
-        if number < ENOUGH_RUNS || number / ROUND % 2 == 1 {
-            return &[];
+    pub fn at(&self, number: u64, are_long: bool) -> &[u32] {
+        let (enough, rounds) = match are_long {
+            true => (ENOUGH_LONG_RUNS, LONG_ROUNDS),
+            false => (ENOUGH_RUNS, 2),
+        };
+        let passes_nothing_over = number / ROUND % rounds == rounds - 1;
+        match number < enough || passes_nothing_over {
+            true => &[],
+            false => &self.quiet,
         }
-        &self.quiet
     }
 
     /// PCT's k for such runs. `None` before the first.
@@ -78,11 +88,20 @@ mod tests {
         filter.seen.extend([1, 2]);
         filter.meet.insert(2);
         filter.list();
-        let passes: Vec<bool> = (0..48)
-            .map(|number| !filter.at(number).is_empty())
-            .collect();
-        assert!(!passes[..16].contains(&true));
-        assert_eq!(passes[16..].iter().filter(|passes| **passes).count(), 16);
-        assert_eq!(filter.at(16), [1]);
+        let passes = |are_long| -> Vec<bool> {
+            let runs = 0..48;
+            runs.map(|number| !filter.at(number, are_long).is_empty())
+                .collect()
+        };
+        let count = |passes: &[bool]| passes.iter().filter(|passes| **passes).count();
+        assert_eq!(
+            (count(&passes(false)[..16]), count(&passes(false)[16..])),
+            (0, 16)
+        );
+        assert_eq!(
+            (count(&passes(true)[..16]), count(&passes(true)[16..])),
+            (14, 24)
+        );
+        assert_eq!(filter.at(16, false), [1]);
     }
 }

@@ -65,6 +65,11 @@ struct CampaignPart {
 
 /// Number of runs from which PCT's k is measured.
 const MEASURED: usize = 16;
+/// Steps above which runs are long: what they cost is what they do between the few steps at which threads meet.
+const LONG: u64 = 1 << 20;
+/// Switches of a long run in which each step may be one.
+const MOST_SWITCHES: u64 = 1 << 16;
+
 /// PCT's k before anything was measured.
 const GUESSED_STEPS: u64 = 200;
 
@@ -225,6 +230,22 @@ impl Planner {
             depth,
             expected_steps: self.length.get().unwrap_or(GUESSED_STEPS).max(1),
             ..random(seed, 1)
+        }
+    }
+
+    /// Returns whether the program takes long.
+    pub fn are_long(&self) -> bool {
+        self.length.get().is_some_and(|steps| steps > LONG)
+    }
+
+    /// The steps of which one can be a switch, in a run of a portfolio that passes nothing over: those of a long run are too
+    /// many to switch at each.
+    pub fn switch_one_in(&self, attempt: &RunPlan) -> u32 {
+        let steps = self.length.get().unwrap_or(0);
+        let seldom = (steps / MOST_SWITCHES).min(u32::MAX.into()) as u32;
+        match self.strategy {
+            Strategy::Portfolio => attempt.switch_one_in.max(seldom),
+            _ => attempt.switch_one_in,
         }
     }
 
