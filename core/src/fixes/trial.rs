@@ -15,7 +15,7 @@ pub enum TrialVerdict {
 }
 
 /// Number of different orders that have to reach the changed code, where not all schedules within the bound
-/// were explored.
+/// were explored; or of schedules in a row that reach it in no order that is new.
 const ENOUGH: u64 = 30;
 
 /// Trial of a fix: built in a copy, or as a constraint. A constraint excludes those of the program's
@@ -35,6 +35,9 @@ pub struct Trial {
     /// Number of different orders among the allowed ones in which threads reached the changed code.
     #[serde(default)]
     pub reached: u64,
+    /// Number of the last ones among the allowed schedules that came there in an order that others had as well.
+    #[serde(default)]
+    pub repeated: u64,
     /// Number of schedules, of all, that failed in the explained way: without the fix, that is.
     #[serde(default)]
     pub without: u64,
@@ -71,6 +74,7 @@ impl Trial {
             allowed: 0,
             failed: 0,
             reached: 0,
+            repeated: 0,
             without: 0,
             failure: String::new(),
             bound: 0,
@@ -100,7 +104,8 @@ impl Trial {
                 "line {line} waits for others with the lock held, and whether they need it only building tells"
             ));
         }
-        let is_few = self.reached == 0 || !self.is_whole && self.reached < ENOUGH;
+        let are_all = self.is_whole || self.repeated >= ENOUGH;
+        let is_few = self.reached == 0 || !are_all && self.reached < ENOUGH;
         is_few.then(|| match self.reached {
             0 => format!("none of {} comes to its lines", ran(self.allowed)),
             reached => format!(
@@ -287,6 +292,11 @@ mod tests {
             ..few.clone()
         };
         assert_eq!(why(&whole), None);
+        let nothing_new = Trial {
+            repeated: 30,
+            ..few.clone()
+        };
+        assert_eq!(why(&nothing_new), None);
         let passes = Trial {
             without: 0,
             ..whole

@@ -88,6 +88,8 @@ pub struct FixCase<'a> {
     pub without: u64,
     /// Different orders of allowed runs that come to what the fix changes.
     reached: BTreeSet<String>,
+    /// Runs that came there since the last order that was new.
+    repeated: u64,
     /// Runs that the fix allows.
     pub allowed: u64,
     /// The failing ones of the same bug among them.
@@ -119,6 +121,7 @@ impl<'a> FixCase<'a> {
             failing: 0,
             without: 0,
             reached: BTreeSet::new(),
+            repeated: 0,
             allowed: 0,
             failed: 0,
             first: None,
@@ -180,7 +183,8 @@ impl<'a> FixCase<'a> {
         }
         self.refuse_without_end();
         if !self.is_edited() && constraint::reaches(self.fix, seen.run()) {
-            self.reached.insert(seen.run().meta.order.clone());
+            let is_new = self.reached.insert(seen.run().meta.order.clone());
+            self.repeated = if is_new { 0 } else { self.repeated + 1 };
         }
         if outcome.is_failure() {
             self.fails(seen.run(), seen.file);
@@ -275,6 +279,7 @@ impl<'a> FixCase<'a> {
             allowed: self.allowed,
             failed: self.failed,
             reached: self.reached.len() as u64,
+            repeated: self.repeated,
             without: self.without,
             failure: self.first.clone().unwrap_or_default(),
             bound: searched.bound,
