@@ -6,6 +6,7 @@ use super::{
     draft::Draft,
     locking::lock_name,
     look::asks,
+    unaware::unaware,
     view::View,
     waiting::{WaitingThread, changed_since, object_name, request, sends, waiting},
 };
@@ -207,6 +208,16 @@ fn explain(
             }
         };
         tell_check(view, &mut draft, wait, (signal, checked));
+    }
+    if let SignalFate::Forgotten(write) = sent
+        && let Some(unaware) = unaware(view, wait, write)
+    {
+        let said = std::mem::take(&mut draft.set().remark);
+        draft.set().remark = format!("{} {said}", unaware.in_words(view))
+            .trim_end()
+            .to_owned();
+        draft.step(unaware.look, "");
+        draft.step(unaware.change, "");
     }
     if matches!(sent, SignalFate::Never) {
         tell_others(view, &mut draft, waiter, waiters);

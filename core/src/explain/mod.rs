@@ -50,6 +50,7 @@ mod tests;
 mod too_early;
 mod torn;
 mod turned;
+mod unaware;
 mod undone;
 mod unfinished;
 mod unheeded;

@@ -7,6 +7,7 @@ mod handed_over;
 mod look;
 mod past;
 mod torn;
+mod unaware;
 mod undone;
 mod unheeded;
 mod unread;

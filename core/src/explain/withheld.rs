@@ -101,7 +101,7 @@ impl WithheldSignal {
 }
 
 /// Text ` from 2 to 1` of a change, as far as the values are known.
-fn changed_to(view: &View, write: EventId) -> String {
+pub(super) fn changed_to(view: &View, write: EventId) -> String {
     let known = view
         .orders
         .last_write_before(view.event(write).location, write);
