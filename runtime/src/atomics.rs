@@ -290,6 +290,27 @@ atomics!(of64, u64, AtomicU64, 8;
     __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_strong
     __tsan_atomic64_compare_exchange_weak __tsan_atomic64_compare_exchange_val);
 
+/// Order of a store that publishes, as C has it.
+const RELEASE: c_int = 3;
+
+/// Stores four bytes as the program's own releasing store does.
+///
+/// # Safety
+/// `atomic` points to them.
+pub unsafe fn publish_half(atomic: *const AtomicU32, value: u32, pc: u64) {
+    // SAFETY: the caller's.
+    unsafe { of32::store(atomic, value, RELEASE, pc) };
+}
+
+/// Stores eight bytes as the program's own releasing store does.
+///
+/// # Safety
+/// `atomic` points to them.
+pub unsafe fn publish(atomic: *const AtomicU64, value: u64, pc: u64) {
+    // SAFETY: the caller's.
+    unsafe { of64::store(atomic, value, RELEASE, pc) };
+}
+
 unsafe extern "C" fn thread_fence(order: c_int, pc: u64) {
     let place = Place {
         addr: 0,

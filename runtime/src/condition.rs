@@ -20,23 +20,57 @@ const SIGNALLED: u64 = 0;
 const TIMED_OUT: u64 = 1;
 const SPURIOUS: u64 = 2;
 
+/// A condition variable and the lock that a wait on it gives back.
+#[derive(Clone, Copy)]
+pub struct WaitPair {
+    pub condition: usize,
+    pub lock: usize,
+    /// The type of the lock, which tells the type of the condition.
+    pub of: LockType,
+}
+
+impl WaitPair {
+    fn posix(condition: usize, lock: usize) -> WaitPair {
+        let of = LockType::Mutex;
+        WaitPair {
+            condition,
+            lock,
+            of,
+        }
+    }
+
+    /// Logs a step on the condition.
+    fn log(&self, this: &Thread, kind: RecordKind, pc: u64, value: u64) {
+        log_step(this, kind, (self.condition, self.of), pc, value);
+    }
+}
+
+fn log_step(
+    this: &Thread,
+    kind: RecordKind,
+    (condition, of): (usize, LockType),
+    pc: u64,
+    value: u64,
+) {
+    log::push(this, kind, 0, of as u32, pc, condition as u64, value);
+}
+
 /// Waits in controlled mode; returns what `pthread_cond_timedwait` does.
 ///
 /// # Safety
-/// `lock` points to a `pthread_mutex_t`.
-unsafe fn wait_until(
-    this: &Thread,
-    condition: usize,
-    lock: usize,
-    deadline: u64,
-    pc: u64,
-) -> c_int {
+/// The lock is of its type.
+pub unsafe fn wait_until(this: &Thread, pair: WaitPair, deadline: u64, pc: u64) -> c_int {
+    let WaitPair {
+        condition,
+        lock,
+        of,
+    } = pair;
     scheduler::decide(this, Next::of(RecordKind::Wait, pc, condition));
     threads::act_on_cancel(this);
-    log::sync(this, RecordKind::Wait, pc, condition, 0);
+    pair.log(this, RecordKind::Wait, pc, 0);
     let depth = objects::at(lock).depth.get();
     // SAFETY: the caller's.
-    let is_robust = unsafe { robust::is_robust(lock) };
+    let is_robust = of == LockType::Mutex && unsafe { robust::is_robust(lock) };
     if is_robust {
         robust::give_back(this, lock);
     }
@@ -57,7 +91,7 @@ unsafe fn wait_until(
     let taken = if is_robust {
         robust::take(this, lock, pc, mutex::WAITED)
     } else {
-        mutex::take(this, lock, pc, LockType::Mutex, mutex::WAITED);
+        mutex::take(this, lock, pc, of, mutex::WAITED);
         0
     };
     objects::at(lock).depth.set(depth.max(1));
@@ -66,7 +100,7 @@ unsafe fn wait_until(
         (_, true) => SIGNALLED,
         (_, false) => TIMED_OUT,
     };
-    log::sync(this, RecordKind::Wake, pc, condition, how);
+    pair.log(this, RecordKind::Wake, pc, how);
     threads::act_on_cancel(this);
     match (taken, in_time) {
         (0, true) => 0,
@@ -110,28 +144,20 @@ fn to_mutex(number: u16) {
 }
 
 /// Logs the release and the return around a wait that the library itself does.
-fn free_wait(
+pub fn free_wait(
     this: Option<&Thread>,
-    condition: usize,
-    lock: usize,
+    pair: WaitPair,
     pc: u64,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(this) = this else { return call() };
-    log::sync(this, RecordKind::Wait, pc, condition, 0);
-    log::sync(this, RecordKind::Unlock, pc, lock, 0);
+    pair.log(this, RecordKind::Wait, pc, 0);
+    log::sync(this, RecordKind::Unlock, pc, pair.lock, 0);
     let result = unrecorded(this, call);
-    log::push(
-        this,
-        RecordKind::Lock,
-        0,
-        LockType::Mutex as u32,
-        pc,
-        lock as u64,
-        0,
-    );
+    let (lock, of) = (pair.lock as u64, pair.of as u32);
+    log::push(this, RecordKind::Lock, 0, of, pc, lock, 0);
     let how = if result == 0 { SIGNALLED } else { TIMED_OUT };
-    log::sync(this, RecordKind::Wake, pc, condition, how);
+    pair.log(this, RecordKind::Wake, pc, how);
     result
 }
 
@@ -139,9 +165,11 @@ pub unsafe extern "C-unwind" fn wait(condition: usize, lock: usize, pc: u64) -> 
     let library = real!("pthread_cond_wait" @ c"GLIBC_2.3.2", fn(usize, usize) -> c_int);
     match ready_at(condition, pc) {
         // SAFETY: the program's own mutex.
-        Some(this) if controlled() => unsafe { wait_until(this, condition, lock, 0, pc) },
+        Some(this) if controlled() => unsafe {
+            wait_until(this, WaitPair::posix(condition, lock), 0, pc)
+        },
         // SAFETY: the program's own call.
-        this => free_wait(this, condition, lock, pc, || unsafe {
+        this => free_wait(this, WaitPair::posix(condition, lock), pc, || unsafe {
             library(condition, lock)
         }),
     }
@@ -160,9 +188,16 @@ pub unsafe extern "C-unwind" fn timed_wait(
     match ready_at(condition, pc) {
         Some(this) if controlled() => {
             // SAFETY: the program's own arguments.
-            unsafe { wait_until(this, condition, lock, time::deadline(until), pc) }
+            unsafe {
+                wait_until(
+                    this,
+                    WaitPair::posix(condition, lock),
+                    time::deadline(until),
+                    pc,
+                )
+            }
         }
-        this => free_wait(this, condition, lock, pc, || {
+        this => free_wait(this, WaitPair::posix(condition, lock), pc, || {
             // SAFETY: the program's own call.
             unsafe { library(condition, lock, until) }
         }),
@@ -183,25 +218,27 @@ unsafe extern "C-unwind" fn clock_wait(
     match ready_at(condition, pc) {
         Some(this) if controlled() => {
             // SAFETY: the program's own arguments. All virtual clocks show the same time.
-            unsafe { wait_until(this, condition, lock, time::deadline(until), pc) }
+            unsafe {
+                wait_until(
+                    this,
+                    WaitPair::posix(condition, lock),
+                    time::deadline(until),
+                    pc,
+                )
+            }
         }
-        this => free_wait(this, condition, lock, pc, || {
+        this => free_wait(this, WaitPair::posix(condition, lock), pc, || {
             // SAFETY: the program's own call.
             unsafe { library(condition, lock, clock, until) }
         }),
     }
 }
 
-/// Signals or broadcasts in controlled mode.
-pub fn notify(this: &Thread, condition: usize, all: bool, pc: u64) {
-    let kind = if all {
-        RecordKind::Broadcast
-    } else {
-        RecordKind::Signal
-    };
+/// Signals or broadcasts, as `kind` says, in controlled mode. The condition is one for locks of this type.
+pub fn notify(this: &Thread, kind: RecordKind, (condition, of): (usize, LockType), pc: u64) {
     scheduler::decide(this, Next::of(kind, pc, condition));
-    let woken = wake(condition, all);
-    log::sync(this, kind, pc, condition, woken);
+    let woken = wake(condition, kind == RecordKind::Broadcast);
+    log_step(this, kind, (condition, of), pc, woken);
 }
 
 pub unsafe extern "C-unwind" fn signal(condition: usize, pc: u64) -> c_int {
@@ -209,7 +246,7 @@ pub unsafe extern "C-unwind" fn signal(condition: usize, pc: u64) -> c_int {
     let this = ready_at(condition, pc);
     match this {
         Some(this) if controlled() => {
-            notify(this, condition, false, pc);
+            notify(this, RecordKind::Signal, (condition, LockType::Mutex), pc);
             return 0;
         }
         Some(this) => log::sync(this, RecordKind::Signal, pc, condition, 1),
@@ -224,7 +261,12 @@ pub unsafe extern "C-unwind" fn broadcast(condition: usize, pc: u64) -> c_int {
     let this = ready_at(condition, pc);
     match this {
         Some(this) if controlled() => {
-            notify(this, condition, true, pc);
+            notify(
+                this,
+                RecordKind::Broadcast,
+                (condition, LockType::Mutex),
+                pc,
+            );
             return 0;
         }
         Some(this) => log::sync(this, RecordKind::Broadcast, pc, condition, 1),

@@ -89,6 +89,8 @@ mod freed;
 #[cfg(feature = "interpose")]
 mod futex;
 #[cfg(feature = "interpose")]
+mod glib;
+#[cfg(feature = "interpose")]
 mod heap;
 #[cfg(feature = "interpose")]
 mod hints;

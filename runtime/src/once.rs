@@ -16,7 +16,7 @@ use unsnarl_trace::raw::RecordKind;
 pub type Routine = unsafe extern "C-unwind" fn();
 
 /// Waits until nobody is in the initialization; true when this thread has to do it.
-fn begin(this: &Thread, once: usize, done: impl Fn() -> bool, pc: u64) -> bool {
+pub fn begin(this: &Thread, once: usize, done: impl Fn() -> bool, pc: u64) -> bool {
     let next = Next::of(RecordKind::OnceBegin, pc, once);
     scheduler::decide(this, next);
     while objects::at(once).owner.get() != 0 {
@@ -33,7 +33,8 @@ fn begin(this: &Thread, once: usize, done: impl Fn() -> bool, pc: u64) -> bool {
     true
 }
 
-fn end(this: &Thread, once: usize, pc: u64) {
+/// Ends the initialization that the thread is in.
+pub fn end(this: &Thread, once: usize, pc: u64) {
     log::resolve(this);
     objects::at(once).owner.set(0);
     log::sync(this, RecordKind::OnceEnd, pc, once, 0);

@@ -15,7 +15,7 @@ use core::ffi::c_int;
 use unsnarl_trace::raw::{LockType, RecordKind};
 
 /// Takes the lock shared, waiting at most until `deadline` when that is not 0.
-fn acquire_shared(this: &Thread, lock: usize, deadline: u64, pc: u64) -> bool {
+pub fn acquire_shared(this: &Thread, lock: usize, deadline: u64, pc: u64, of: LockType) -> bool {
     let next = Next::of(RecordKind::SharedLock, pc, lock);
     scheduler::decide(this, next);
     if objects::at(lock).owner.get() != 0 {
@@ -27,22 +27,27 @@ fn acquire_shared(this: &Thread, lock: usize, deadline: u64, pc: u64) -> bool {
             return false;
         }
     }
-    take_shared(this, lock, pc, WAITED);
+    take_shared(this, lock, pc, of, WAITED);
     true
 }
 
-fn take_shared(this: &Thread, lock: usize, pc: u64, way: u8) {
+fn take_shared(this: &Thread, lock: usize, pc: u64, of: LockType, way: u8) {
     let object = objects::at(lock);
     object.readers.set(object.readers.get() + 1);
-    log::push(
-        this,
-        RecordKind::SharedLock,
-        way,
-        LockType::ReadWrite as u32,
-        pc,
-        lock as u64,
-        0,
-    );
+    let (kind, of) = (RecordKind::SharedLock, of as u32);
+    log::push(this, kind, way, of, pc, lock as u64, 0);
+}
+
+/// Makes one attempt to take the lock shared.
+pub fn attempt_shared(this: &Thread, lock: usize, pc: u64, of: LockType) -> bool {
+    scheduler::count_idle(this, Next::of(RecordKind::SharedLock, pc, lock));
+    let is_free = objects::at(lock).owner.get() == 0;
+    if is_free {
+        take_shared(this, lock, pc, of, TRIED);
+    } else {
+        log::sync(this, RecordKind::TryFailed, pc, lock, 0);
+    }
+    is_free
 }
 
 const SHARED: (RecordKind, LockType, u8) = (RecordKind::SharedLock, LockType::ReadWrite, WAITED);
@@ -57,7 +62,10 @@ fn status(taken: bool, otherwise: c_int) -> c_int {
 unsafe extern "C-unwind" fn read_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_rdlock", fn(usize) -> c_int);
     match ready_at(lock, pc) {
-        Some(this) if controlled() => status(acquire_shared(this, lock, 0, pc), libc::ETIMEDOUT),
+        Some(this) if controlled() => {
+            let taken = acquire_shared(this, lock, 0, pc, LockType::ReadWrite);
+            status(taken, libc::ETIMEDOUT)
+        }
         // SAFETY: the program's own call.
         this => through_library(this, lock, SHARED, pc, || unsafe { library(lock) }),
     }
@@ -77,7 +85,8 @@ unsafe fn read_lock_until(
         Some(this) if controlled() => {
             // SAFETY: the caller's.
             let deadline = unsafe { time::deadline(until) };
-            status(acquire_shared(this, lock, deadline, pc), libc::ETIMEDOUT)
+            let taken = acquire_shared(this, lock, deadline, pc, LockType::ReadWrite);
+            status(taken, libc::ETIMEDOUT)
         }
         this => through_library(this, lock, SHARED, pc, library),
     }
@@ -113,15 +122,10 @@ unsafe extern "C-unwind" fn clock_read_lock(
 unsafe extern "C-unwind" fn try_read_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_tryrdlock", fn(usize) -> c_int);
     match ready_at(lock, pc) {
-        Some(this) if controlled() => {
-            scheduler::count_idle(this, Next::of(RecordKind::SharedLock, pc, lock));
-            if objects::at(lock).owner.get() != 0 {
-                log::sync(this, RecordKind::TryFailed, pc, lock, 0);
-                return libc::EBUSY;
-            }
-            take_shared(this, lock, pc, TRIED);
-            0
-        }
+        Some(this) if controlled() => status(
+            attempt_shared(this, lock, pc, LockType::ReadWrite),
+            libc::EBUSY,
+        ),
         // SAFETY: the program's own call.
         this => through_library(this, lock, TRIED_SHARED, pc, || unsafe { library(lock) }),
     }
@@ -210,17 +214,22 @@ fn release(this: &Thread, lock: usize, pc: u64) {
     log::sync(this, RecordKind::SharedUnlock, pc, lock, 0);
 }
 
+/// Unlocks; a thread that does not hold the lock fails.
+pub fn give_back(this: &Thread, lock: usize, pc: u64) {
+    scheduler::decide(this, Next::of(RecordKind::Unlock, pc, lock));
+    let object = objects::at(lock);
+    let owner = object.owner.get();
+    if owner != mutex::me(this) && object.readers.get() == 0 {
+        failure::unlock_not_held(this, pc, lock, owner == 0);
+    }
+    release(this, lock, pc);
+}
+
 unsafe extern "C-unwind" fn unlock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_unlock", fn(usize) -> c_int);
     match ready_at(lock, pc) {
         Some(this) if controlled() => {
-            scheduler::decide(this, Next::of(RecordKind::Unlock, pc, lock));
-            let object = objects::at(lock);
-            let owner = object.owner.get();
-            if owner != mutex::me(this) && object.readers.get() == 0 {
-                failure::unlock_not_held(this, pc, lock, owner == 0);
-            }
-            release(this, lock, pc);
+            give_back(this, lock, pc);
             return 0;
         }
         // Which of the two it was is for the reader to tell from the lock before it.

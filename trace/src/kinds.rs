@@ -36,7 +36,8 @@ record_kinds! {
     /// 16 bytes (of a read-modify-write three: what it read, low; what it wrote, high; what it read, high).
     Extra = 9;
 
-    /// Exclusive lock taken; `size` is a [`LockType`](crate::raw::LockType).
+    /// Exclusive lock taken; `size` is a [`LockType`](crate::raw::LockType), as it is of a shared lock and, for the lock that
+    /// goes with it, of a step on a condition variable.
     Lock = 10 => Lock;
     /// Exclusive lock released.
     Unlock = 11 => Unlock;
@@ -187,11 +188,12 @@ object_classes! {
     Thread: 1 ["thrd_t", "pthread_attr_t"] ["thread"];
     /// A mutex, a spin lock or a lock of readers and writers; the size is that of a mutex.
     Lock: 40
-        ["pthread_mutex_t", "pthread_rwlock_t", "pthread_spinlock_t", "pthread_mutexattr_t", "mtx_t"]
+        ["pthread_mutex_t", "pthread_rwlock_t", "pthread_spinlock_t", "pthread_mutexattr_t", "mtx_t", "GMutex",
+            "GRecMutex", "GRWLock"]
         ["mutex", "recursive_mutex", "timed_mutex", "recursive_timed_mutex", "shared_mutex", "shared_timed_mutex"];
     /// A condition variable.
     Condition: 48
-        ["pthread_cond_t", "pthread_condattr_t", "cnd_t"]
+        ["pthread_cond_t", "pthread_condattr_t", "cnd_t", "GCond"]
         ["condition_variable", "condition_variable_any"];
     /// A barrier.
     Barrier: 32 ["pthread_barrier_t"] ["barrier", "latch"];

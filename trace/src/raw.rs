@@ -662,6 +662,10 @@ pub enum LockType {
     ReadWrite = 1,
     /// `pthread_spinlock_t`.
     Spin = 2,
+    /// GLib's `GMutex`, and the lock of a `GCond`.
+    GlibMutex = 3,
+    /// GLib's `GRecMutex` and `GRWLock`.
+    GlibPair = 4,
 }
 
 const _: () = {

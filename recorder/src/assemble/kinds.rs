@@ -36,9 +36,15 @@ pub(super) fn order_flags(record: &Record, is_atomic: bool) -> u16 {
 /// Size in bytes of a synchronization object, for those in untyped memory.
 pub(super) fn object_size(record: &Record, kind: RecordKind) -> u64 {
     let class = kind.event().map_or(ObjectClass::Nothing, EventKind::class);
-    match (class, record.size) {
-        (ObjectClass::Lock, size) if size == LockType::Spin as u32 => 4,
-        (ObjectClass::Lock, size) if size == LockType::ReadWrite as u32 => 56,
-        (class, _) => class.bytes(),
+    let is = |of: LockType| record.size == of as u32;
+    match class {
+        // Others do not tell the lock's type; it has been taken, or somebody else has it.
+        ObjectClass::Lock if !matches!(kind, RecordKind::Lock | RecordKind::SharedLock) => 4,
+        ObjectClass::Lock if is(LockType::Spin) => 4,
+        ObjectClass::Lock if is(LockType::ReadWrite) => 56,
+        ObjectClass::Lock if is(LockType::GlibMutex) => 8,
+        ObjectClass::Lock if is(LockType::GlibPair) => 16,
+        ObjectClass::Condition if is(LockType::GlibMutex) => 16,
+        class => class.bytes(),
     }
 }
