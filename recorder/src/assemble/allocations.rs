@@ -14,7 +14,13 @@ pub(super) enum Element<'a> {
 
 /// Candidates for what a line allocates, best first.
 pub(super) fn elements(line: &str) -> Vec<Element<'_>> {
-    let found = [new(line), size_of(line), cast(line), assigned(line)];
+    let found = [
+        new(line),
+        glib_new(line),
+        size_of(line),
+        cast(line),
+        assigned(line),
+    ];
     found.into_iter().flatten().collect()
 }
 
@@ -25,6 +31,23 @@ fn new(line: &str) -> Option<Element<'_>> {
         .find(['(', '[', '{', ';', ',', ')'])
         .unwrap_or(after.len());
     type_name(after.get(..end)?).map(Element::Type)
+}
+
+/// `g_new(TYPE, n)` and its relatives of GLib.
+fn glib_new(line: &str) -> Option<Element<'_>> {
+    const MACROS: [&str; 8] = [
+        "g_new",
+        "g_new0",
+        "g_try_new",
+        "g_try_new0",
+        "g_renew",
+        "g_try_renew",
+        "g_slice_new",
+        "g_slice_new0",
+    ];
+    let after = MACROS.iter().find_map(|name| after_word(line, name))?;
+    let inside = after.trim_start().strip_prefix('(')?;
+    type_name(inside.get(..inside.find([',', ')'])?)?).map(Element::Type)
 }
 
 /// `sizeof(TYPE)`, `sizeof *POINTER`, `sizeof(*POINTER)`.
@@ -109,6 +132,8 @@ mod tests {
                 Type("bank::Vault<int>"),
             ),
             ("cells = new Cell[4];", Type("Cell")),
+            ("list->jobs = g_new0 (Job, 4);", Type("Job")),
+            ("Job *job = g_slice_new(struct job);", Type("job")),
         ];
         for (line, expected) in of {
             assert_eq!(first(line), Some(expected), "{line}");

@@ -284,11 +284,13 @@ impl Image {
             .map(|symbol| symbol.start)
     }
 
-    /// Return address of the next call of the library function `name` in the function that holds `address`, seen from
-    /// there.
-    pub fn next_call(&self, address: u64, name: &str) -> Option<u64> {
+    /// Return address of the next call in the function that holds `address`, seen from there, of a function of `library`,
+    /// or of one that calls it in turn.
+    pub fn next_call(&self, address: u64, library: &Image, callee: &CodeSymbol) -> Option<u64> {
         let (function, _) = self.code_symbol(address)?;
-        let find = || self.imports.call_after(function, address, name);
+        let name = callee.name();
+        let is_it = |called: &str| called == name || library.leads_to(called, callee);
+        let find = || self.imports.call_after(function, address, is_it);
         let Ok(mut known) = self.next_calls.lock() else {
             return find();
         };
@@ -299,6 +301,25 @@ impl Image {
         let call = find();
         known.insert(name.to_owned(), call);
         call
+    }
+
+    /// Returns whether the function of this name calls another one of this library, or leaves that to a third one.
+    fn leads_to(&self, name: &str, callee: &CodeSymbol) -> bool {
+        let mut named = self.code.iter().filter(|symbol| symbol.name() == name);
+        named.any(|symbol| {
+            let own = self.imports.targets(symbol);
+            let mut left_to = own.jumped.iter().filter_map(|to| self.function_at(*to));
+            own.contain(callee.start)
+                || left_to.any(|other| self.imports.targets(other).contain(callee.start))
+        })
+    }
+
+    /// The function that begins at an address.
+    fn function_at(&self, address: u64) -> Option<&CodeSymbol> {
+        let found = self.code_symbol(address);
+        found
+            .filter(|(_, into)| *into == 0)
+            .map(|(symbol, _)| symbol)
     }
 
     /// Possible return addresses of calls in the code, see [`Imports::returns`].

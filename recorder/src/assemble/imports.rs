@@ -19,6 +19,20 @@ pub(super) struct Imports {
     stubs: FxHashMap<u64, u64>,
 }
 
+/// Addresses that a function leads to by displacements.
+pub(super) struct FunctionTargets {
+    pub called: Vec<u64>,
+    pub jumped: Vec<u64>,
+}
+
+impl FunctionTargets {
+    pub fn contain(&self, address: u64) -> bool {
+        self.called.contains(&address) || self.jumped.contains(&address)
+    }
+}
+
+/// Opcode of `jmp` with a displacement.
+const JUMP: u8 = 0xe9;
 /// Opcodes of `call` with a displacement, and of `call` and `jmp` through a pointer relative to the program counter.
 const CALL: u8 = 0xe8;
 const CALL_THROUGH: [u8; 2] = [0xff, 0x15];
@@ -90,12 +104,30 @@ impl Imports {
         }
     }
 
-    /// Return address of the first call of `name` within `function`, seen from `from` onwards, then from the start of
-    /// the function.
-    pub fn call_after(&self, function: &CodeSymbol, from: u64, name: &str) -> Option<u64> {
+    /// Return address of the first call within `function` of an import whose name `is_it`, seen from `from` onwards, then
+    /// from the start of the function.
+    pub fn call_after(
+        &self,
+        function: &CodeSymbol,
+        from: u64,
+        is_it: impl Fn(&str) -> bool,
+    ) -> Option<u64> {
         let end = function.start.checked_add(function.size)?;
-        self.call_between(from, end, name)
-            .or_else(|| self.call_between(function.start, from, name))
+        self.call_between(from, end, &is_it)
+            .or_else(|| self.call_between(function.start, from, &is_it))
+    }
+
+    /// The addresses that a function calls without the linkage table, by a displacement, and those that it jumps to, within
+    /// itself included. Bytes in the middle of an instruction may decode as one too.
+    pub fn targets(&self, function: &CodeSymbol) -> FunctionTargets {
+        let size = usize::try_from(function.size).unwrap_or(usize::MAX);
+        let code = self.code_at(function.start).unwrap_or(&[]);
+        let code = code.get(..size).unwrap_or(code);
+        let all = || (function.start..).zip(code.windows(5));
+        FunctionTargets {
+            called: all().filter_map(|(at, five)| led(five, CALL, at)).collect(),
+            jumped: all().filter_map(|(at, five)| led(five, JUMP, at)).collect(),
+        }
     }
 
     /// The code from an address to the end of its section.
@@ -116,7 +148,7 @@ impl Imports {
         self.slots.get(&address).map(FunctionName::get)
     }
 
-    fn call_between(&self, from: u64, to: u64, name: &str) -> Option<u64> {
+    fn call_between(&self, from: u64, to: u64, is_it: impl Fn(&str) -> bool) -> Option<u64> {
         let (start, bytes) = self.code.iter().find(|(start, bytes)| {
             from.checked_sub(*start)
                 .is_some_and(|into| into < bytes.len() as u64)
@@ -131,11 +163,10 @@ impl Imports {
                 Some(slot) => (slot, 6),
                 None => (*self.stubs.get(&called(six, address)?)?, 5),
             };
-            let is_it = self
-                .slots
-                .get(&slot)
-                .is_some_and(|known| known.get() == name);
-            is_it.then(|| address + length)
+            let known = self.slots.get(&slot);
+            known
+                .is_some_and(|known| is_it(known.get()))
+                .then(|| address + length)
         })
     }
 }
@@ -172,8 +203,13 @@ fn indirect_call(code: &[u8]) -> Option<u64> {
 }
 
 /// The address that a `call` goes to.
-fn called(six: &[u8], address: u64) -> Option<u64> {
-    let displacement = six.strip_prefix(&[CALL])?.first_chunk()?;
+fn called(code: &[u8], address: u64) -> Option<u64> {
+    led(code, CALL, address)
+}
+
+/// The address that an instruction with this opcode and a displacement goes to.
+fn led(code: &[u8], opcode: u8, address: u64) -> Option<u64> {
+    let displacement = code.strip_prefix(&[opcode])?.first_chunk()?;
     Some(
         address
             .wrapping_add(5)

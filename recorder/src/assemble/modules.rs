@@ -121,7 +121,9 @@ impl<'a> Modules<'a> {
         let library = self.locate(inside.wrapping_sub(1))?;
         let (symbol, _) = library.image.code_symbol(library.address)?;
         let caller = self.locate(near.wrapping_sub(1))?;
-        let ret = caller.image.next_call(caller.address, symbol.name())?;
+        let ret = caller
+            .image
+            .next_call(caller.address, &library.image, symbol)?;
         let bias = near.wrapping_sub(1).wrapping_sub(caller.address);
         Some(ret.wrapping_add(bias))
     }

@@ -8,6 +8,7 @@ use super::{
     branches::RunBlocks,
     calls::{Calls, EntryPoints, StackTable},
     drafts::{Drafts, OriginId},
+    image::Image,
     kinds::{mask, object_size, order_flags},
     memory::{Asker, RunMemory, may_be_address},
     origins::{KnownSite, KnownStep, RECENT, RECENT_STEPS, RecordRole},
@@ -20,7 +21,7 @@ use super::{
     types::TypeId,
 };
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 use unsnarl_trace::{
     EventKind, SiteId,
     kinds::{EventRole, ObjectClass},
@@ -470,7 +471,7 @@ impl<'a> LogWalk<'a> {
                 });
             }
             K::Alloc => {
-                let layout = self.allocated(record.pc, site, record.value);
+                let layout = self.allocated(record, site);
                 let is_mapping = record.size == MAPPED;
                 self.drafts.spots.forget();
                 let place = match is_mapping.then(|| self.memory.mapped_in(record)).flatten() {
@@ -493,23 +494,40 @@ impl<'a> LogWalk<'a> {
     }
 
     /// The layout of a block allocated at `site`, according to the source.
-    fn allocated(&mut self, pc: u64, site: SiteId, size: u64) -> Option<RegionContent> {
-        let at = self.memory.modules.locate(pc.wrapping_sub(1))?;
-        let image = at.image;
-        let by_library = self.library_allocations.entry((pc, size));
+    fn allocated(&mut self, record: &Record, site: SiteId) -> Option<RegionContent> {
+        let size = record.value;
+        let at = self.memory.modules.locate(record.pc.wrapping_sub(1))?;
+        let by_library = self.library_allocations.entry((record.pc, size));
         let by_library =
-            *by_library.or_insert_with(|| image.allocated_by_library(at.address, size));
-        let row = self.sites.rows.get(site.index())?;
-        let known = self.allocations.entry((site, size));
-        let kind = by_library.or_else(|| {
-            *known.or_insert_with(|| image.allocated(&row.function, &row.text, size))
-        })?;
+            *by_library.or_insert_with(|| at.image.allocated_by_library(at.address, size));
+        let (image, kind) = match by_library {
+            Some(kind) => (at.image, kind),
+            None => self.allocated_in_text(record, site)?,
+        };
         let one = image.types.size(kind);
         Some(RegionContent {
             image,
             kind,
             stride: (one < size).then_some(one),
         })
+    }
+
+    /// The type of a block by the text of the line that allocates it, itself or by a library.
+    fn allocated_in_text(&mut self, record: &Record, site: SiteId) -> Option<(Arc<Image>, TypeId)> {
+        let calls = self.calls.get(usize::from(record.thread));
+        let top = calls.and_then(|calls| calls.frames.last());
+        let by_library = top.filter(|top| top.library_pc == record.pc);
+        let pc = by_library.and_then(|top| top.library_call);
+        let image = self
+            .memory
+            .modules
+            .locate(pc.unwrap_or(record.pc).wrapping_sub(1))?
+            .image;
+        let row = self.sites.rows.get(site.index())?;
+        let known = self.allocations.entry((site, record.value));
+        let find = || image.allocated(&row.function, &row.text, record.value);
+        let kind = (*known.or_insert_with(find))?;
+        Some((image, kind))
     }
 
     /// Removes unmapped memory; returns whether that is a whole mapping.
