@@ -5,6 +5,7 @@
 //! executed but the loader, which names the libraries.
 
 mod calls;
+mod glib;
 mod libraries;
 mod own_locks;
 mod table;

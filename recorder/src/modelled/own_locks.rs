@@ -1,10 +1,10 @@
 //! Libraries with locks that the recorder does not see: code that was not built for recording and that compares and
 //! exchanges memory by itself, as locks do.
 
-use super::libraries::libraries;
+use super::{glib, libraries::libraries};
 use crate::assemble::MOST;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use unsnarl_trace::files::read_regular;
 
 /// Beginnings of the names of the compilers' own libraries: threads do not use them as locks of the program's data.
@@ -23,10 +23,14 @@ const REPORTS: &str = "__tsan_func";
 
 /// The names of those that a program loads at its start, in the loader's order. Linear in their code.
 pub(crate) fn libraries_with_locks(program: &Path) -> Vec<String> {
-    let names = libraries(program).into_iter().filter_map(|path| {
+    let all = libraries(program);
+    let names = all.iter().filter_map(|path| {
         let name = path.file_name()?.to_string_lossy().into_owned();
         let is_compilers = OF_COMPILERS.iter().any(|of| name.starts_with(of));
-        (!is_compilers && has_locks(&path)).then_some(name)
+        let others = all.iter().filter(|other| *other != path);
+        let callers = others.map(PathBuf::as_path).chain([program]);
+        let is_left_out = is_compilers || glib::is_plain_in(&name, callers);
+        (!is_left_out && has_locks(path)).then_some(name)
     });
     names.collect()
 }

@@ -57,6 +57,7 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
             "recorder/src/assemble/names.rs",
             "recorder/src/assemble/unseen.rs",
             "recorder/src/modelled/calls.rs",
+            "recorder/src/modelled/glib.rs",
             "recorder/src/modelled/table.rs",
             "recorder/src/program/debug_types.rs",
         ],
