@@ -55,6 +55,7 @@ fn wait(
     let call = match (mutex.style, &asserted.guard) {
         (LockStyle::Pthread, _) => format!("pthread_cond_wait(&{condition}, {});", address(mutex)),
         (LockStyle::C11, _) => format!("cnd_wait(&{condition}, {});", address(mutex)),
+        (LockStyle::Glib, _) => format!("g_cond_wait(&{condition}, {});", address(mutex)),
         (LockStyle::Guard, Some(guard)) => format!("{condition}.wait({guard});"),
         _ => return None,
     };
@@ -132,8 +133,10 @@ fn conditions(source: &ParsedSource, asserted: &Asserted<'_>) -> Vec<String> {
 /// Returns whether a call of this name wakes only one of those who wait; `None` for other calls.
 fn wakes(name: &str) -> Option<bool> {
     match name {
-        "pthread_cond_signal" | "cnd_signal" | "notify_one" => Some(true),
-        "pthread_cond_broadcast" | "cnd_broadcast" | "notify_all" => Some(false),
+        "pthread_cond_signal" | "cnd_signal" | "g_cond_signal" | "notify_one" => Some(true),
+        "pthread_cond_broadcast" | "cnd_broadcast" | "g_cond_broadcast" | "notify_all" => {
+            Some(false)
+        }
         _ => None,
     }
 }

@@ -161,17 +161,20 @@ fn guard(source: &ParsedSource, node: Node<'_>, lock: &str) -> Option<ChangedLin
 }
 
 /// The call of the other function: `pthread_rwlock_wrlock(&m)`.
+/// A release for readers only becomes the other one as well.
 fn call(source: &ParsedSource, function: Node<'_>, node: Node<'_>) -> Option<ChangedLine> {
-    let change = exclusive_call(source, node)?;
-    let taken = operation(source, node)?;
+    let taken = operation(source, node).filter(|found| found.what == LockOperation::Lock)?;
+    let mut changes = vec![exclusive_call(source, node)?];
     let gives = |other: &Node<'_>| {
         let releases = operation(source, *other);
         releases.is_some_and(|found| {
             found.what == LockOperation::Unlock && found.object == taken.object
         })
     };
+    let releases = calls(function).filter(gives);
+    changes.extend(releases.filter_map(|call| exclusive_call(source, call)));
     Some(ChangedLine {
-        changes: vec![change],
+        changes,
         last: last_of(function, gives),
         is_scoped: false,
     })
@@ -235,6 +238,16 @@ mod tests {
         assert_eq!(fix.kind, FixKind::ForWriting, "{offered:?}");
         assert_eq!(fix.title, "take `lock` for writing on line 5");
         let expected = text.replace("rdlock", "wrlock");
+        assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
+    }
+
+    #[test]
+    fn glib_has_other_functions_for_both_ends() {
+        let text = "static GRWLock lock;\nstatic int used;\nvoid extend(void)\n{\n    g_rw_lock_reader_lock(&lock);\n    used++;\n    g_rw_lock_reader_unlock(&lock);\n}\n";
+        let offered = offered_of(&[("failed-1", FAILED)], text);
+        let fix = offered.fixes.first().unwrap();
+        assert_eq!(fix.kind, FixKind::ForWriting, "{offered:?}");
+        let expected = text.replace("reader", "writer");
         assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
     }
 

@@ -427,6 +427,9 @@ fn style_of(kind: &str) -> Option<LockStyle> {
         "pthread_spinlock_t" => Some(LockStyle::Spin),
         "pthread_rwlock_t" => Some(LockStyle::ReadWrite),
         "mtx_t" => Some(LockStyle::C11),
+        "GMutex" => Some(LockStyle::Glib),
+        "GRecMutex" => Some(LockStyle::GlibRecursive),
+        "GRWLock" => Some(LockStyle::GlibReadWrite),
         kind if kind.contains("mutex") => Some(LockStyle::Guard),
         _ => None,
     }

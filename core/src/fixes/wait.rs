@@ -248,6 +248,7 @@ fn mutex_of(source: &ParsedSource, line: u32) -> Result<Mutex, EditRefusal> {
     let style = match callee(source, call) {
         name if name.starts_with("pthread") => LockStyle::Pthread,
         name if name.starts_with("cnd") => LockStyle::C11,
+        name if name.starts_with("g_cond") => LockStyle::Glib,
         _ => {
             let lock = arguments.first().map(|node| source.str(*node));
             return lock

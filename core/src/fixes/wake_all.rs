@@ -19,9 +19,10 @@ use std::collections::BTreeSet;
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
 /// Functions and members that wake one thread, with those that wake all.
-const CALLS: [(&str, &str); 3] = [
+const CALLS: [(&str, &str); 4] = [
     ("pthread_cond_signal", "pthread_cond_broadcast"),
     ("cnd_signal", "cnd_broadcast"),
+    ("g_cond_signal", "g_cond_broadcast"),
     ("notify_one", "notify_all"),
 ];
 

@@ -13,6 +13,9 @@ use unsnarl_trace::{EventId, EventKind, SiteId, ThreadId, Value, kinds::LibraryF
 const BUSY: u128 = 16;
 const TIMED_OUT: u128 = 110;
 
+/// Value of the event of a wait on a condition whose time was over.
+const TIMED_OUT_WAIT: u64 = 1;
+
 impl PathMachine<'_> {
     fn int(&mut self, number: u128) -> Val {
         Scalar::number(&mut self.exprs, number, 32).into()
@@ -133,6 +136,14 @@ impl PathMachine<'_> {
     fn result_of(&mut self, made: &MadeCall, kind: EventKind, value: Option<Value>) -> Option<Val> {
         made.width?;
         let is_c11 = made.name.starts_with("mtx_") || made.name.starts_with("cnd_");
+        if made.name.starts_with("g_") {
+            let is_false = matches!(
+                (kind, value),
+                (EventKind::TryLockFailed | EventKind::OncePass, _)
+                    | (EventKind::Wake, Some(Value::Bits(TIMED_OUT_WAIT)))
+            );
+            return Some(self.int(u128::from(!is_false)));
+        }
         let number = match (kind, value) {
             (EventKind::TryLockFailed, _) if made.name.starts_with("sem_") => 0xffff_ffff,
             (EventKind::TryLockFailed, _) if is_c11 && made.name.contains("timed") => 4,
@@ -143,8 +154,8 @@ impl PathMachine<'_> {
                 TIMED_OUT
             }
             (EventKind::TryLockFailed, _) => BUSY,
-            (EventKind::Wake, Some(Value::Bits(1))) if is_c11 => 4,
-            (EventKind::Wake, Some(Value::Bits(1))) => TIMED_OUT,
+            (EventKind::Wake, Some(Value::Bits(TIMED_OUT_WAIT))) if is_c11 => 4,
+            (EventKind::Wake, Some(Value::Bits(TIMED_OUT_WAIT))) => TIMED_OUT,
             (EventKind::OnceBegin, _) => 1,
             _ => 0,
         };

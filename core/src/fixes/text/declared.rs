@@ -22,7 +22,14 @@ pub struct DeclaredMutexes {
 }
 
 /// Types of locks that are no mutexes by their name.
-const OTHER_LOCKS: [&str; 3] = ["pthread_rwlock_t", "pthread_spinlock_t", "mtx_t"];
+const OTHER_LOCKS: [&str; 6] = [
+    "pthread_rwlock_t",
+    "pthread_spinlock_t",
+    "mtx_t",
+    "GMutex",
+    "GRecMutex",
+    "GRWLock",
+];
 
 /// A declaration of a mutex.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -210,7 +217,8 @@ fn can_be_locked_in_const(source: &ParsedSource, declaration: Node<'_>) -> bool 
 
 /// Returns whether the mutex of this name is declared so that a thread which holds it may take it again.
 pub fn is_recursive(source: &ParsedSource, name: &str) -> bool {
-    declared_type(source, name).is_some_and(|kind| kind.contains("recursive"))
+    let is_recursive = |kind: &str| kind.contains("recursive") || kind == "GRecMutex";
+    declared_type(source, name).is_some_and(is_recursive)
 }
 
 /// The declared type of a variable or a member of this name; where the file has none, of a mutex in other files.

@@ -8,7 +8,7 @@ use super::{
     guard,
     locks::{
         LockCallText, LockOperation, LockStyle, Mutex, callee, calls, exclusive_call, guarded,
-        operation, same,
+        is_exclusive_call, operation, same,
     },
     source::{ParsedSource, Range, bodies, children, descendants, lines, range, statements},
     watch::FileFunctions,
@@ -255,7 +255,7 @@ fn for_writing(source: &ParsedSource, mutex: &Mutex, at: &Range<'_>) -> Option<C
     };
     let (first, rest) = at.statements().split_first()?;
     let mut rest = rest.iter().flat_map(|node| descendants(*node));
-    rest.find(|node| is_own(node) && callee(source, *node) == "pthread_rwlock_wrlock")?;
+    rest.find(|node| is_own(node) && is_exclusive_call(source, *node))?;
     let mut begins = descendants(*first).into_iter().filter(is_own);
     begins.find_map(|node| exclusive_call(source, node))
 }

@@ -27,6 +27,12 @@ pub enum LockStyle {
     ReadWrite,
     /// `mtx_lock(&m)`
     C11,
+    /// `g_mutex_lock(&m)`
+    Glib,
+    /// `g_rec_mutex_lock(&m)`
+    GlibRecursive,
+    /// `g_rw_lock_writer_lock(&m)`
+    GlibReadWrite,
     /// `m.lock()`
     Method,
     /// `std::lock_guard<std::mutex> guard(m)`
@@ -86,7 +92,7 @@ impl LockCalls {
 }
 
 /// Functions that acquire and release a mutex that is their first argument.
-const CALLS: [(&str, LockStyle, LockOperation); 10] = [
+const CALLS: [(&str, LockStyle, LockOperation); 18] = [
     (
         "pthread_mutex_lock",
         LockStyle::Pthread,
@@ -120,6 +126,38 @@ const CALLS: [(&str, LockStyle, LockOperation); 10] = [
     ),
     ("mtx_lock", LockStyle::C11, LockOperation::Lock),
     ("mtx_unlock", LockStyle::C11, LockOperation::Unlock),
+    ("g_mutex_lock", LockStyle::Glib, LockOperation::Lock),
+    ("g_mutex_unlock", LockStyle::Glib, LockOperation::Unlock),
+    (
+        "g_rec_mutex_lock",
+        LockStyle::GlibRecursive,
+        LockOperation::Lock,
+    ),
+    (
+        "g_rec_mutex_unlock",
+        LockStyle::GlibRecursive,
+        LockOperation::Unlock,
+    ),
+    (
+        "g_rw_lock_writer_lock",
+        LockStyle::GlibReadWrite,
+        LockOperation::Lock,
+    ),
+    (
+        "g_rw_lock_writer_unlock",
+        LockStyle::GlibReadWrite,
+        LockOperation::Unlock,
+    ),
+    (
+        "g_rw_lock_reader_lock",
+        LockStyle::GlibReadWrite,
+        LockOperation::Lock,
+    ),
+    (
+        "g_rw_lock_reader_unlock",
+        LockStyle::GlibReadWrite,
+        LockOperation::Unlock,
+    ),
     (
         "pthread_mutex_trylock",
         LockStyle::Pthread,
@@ -135,10 +173,30 @@ pub const SHARED: &str = "shared_lock";
 /// See [`SHARED`].
 pub const EXCLUSIVE: &str = "unique_lock";
 
-/// The change of a call that acquires a lock for reading only, so that it does for writing: `pthread_rwlock_wrlock(&m)`.
+/// Calls that acquire a lock for reading only, with those that do so for writing.
+const EXCLUSIVE_LOCKS: [(&str, &str); 2] = [
+    ("pthread_rwlock_rdlock", "pthread_rwlock_wrlock"),
+    ("g_rw_lock_reader_lock", "g_rw_lock_writer_lock"),
+];
+/// The same of calls that release one.
+const EXCLUSIVE_UNLOCKS: [(&str, &str); 1] =
+    [("g_rw_lock_reader_unlock", "g_rw_lock_writer_unlock")];
+
+/// The change of a call that acquires or releases a lock for reading only, so that it does for writing:
+/// `pthread_rwlock_wrlock(&m)`.
 pub fn exclusive_call(source: &ParsedSource, call: Node<'_>) -> Option<Change> {
-    let name = callee_name(call).filter(|name| source.str(*name) == "pthread_rwlock_rdlock")?;
-    Some(Change::of(name, "pthread_rwlock_wrlock"))
+    let name = callee_name(call)?;
+    let mut calls = EXCLUSIVE_LOCKS.iter().chain(&EXCLUSIVE_UNLOCKS);
+    let (_, exclusive) = calls.find(|(shared, _)| *shared == source.str(name))?;
+    Some(Change::of(name, *exclusive))
+}
+
+/// Returns whether a call acquires a lock for writing that can be held for reading as well.
+pub fn is_exclusive_call(source: &ParsedSource, call: Node<'_>) -> bool {
+    let name = callee(source, call);
+    EXCLUSIVE_LOCKS
+        .iter()
+        .any(|(_, exclusive)| *exclusive == name)
 }
 
 impl Mutex {

@@ -14,6 +14,7 @@ use tree_sitter::Node;
 enum BroadcastStyle {
     Pthread,
     C11,
+    Glib,
     /// A method of the condition.
     Method,
 }
@@ -29,7 +30,7 @@ pub struct WaitText {
 }
 
 /// Calls that wait on a condition, with the number of arguments of one that has a predicate.
-const WAITS: [(&str, BroadcastStyle, usize); 7] = [
+const WAITS: [(&str, BroadcastStyle, usize); 9] = [
     ("pthread_cond_wait", BroadcastStyle::Pthread, usize::MAX),
     (
         "pthread_cond_timedwait",
@@ -38,6 +39,8 @@ const WAITS: [(&str, BroadcastStyle, usize); 7] = [
     ),
     ("cnd_wait", BroadcastStyle::C11, usize::MAX),
     ("cnd_timedwait", BroadcastStyle::C11, usize::MAX),
+    ("g_cond_wait", BroadcastStyle::Glib, usize::MAX),
+    ("g_cond_wait_until", BroadcastStyle::Glib, usize::MAX),
     ("wait", BroadcastStyle::Method, 2),
     ("wait_for", BroadcastStyle::Method, 3),
     ("wait_until", BroadcastStyle::Method, 3),
@@ -157,6 +160,7 @@ impl WaitText {
         match self.style {
             BroadcastStyle::Pthread => format!("pthread_cond_broadcast({argument});"),
             BroadcastStyle::C11 => format!("cnd_broadcast({argument});"),
+            BroadcastStyle::Glib => format!("g_cond_broadcast({argument});"),
             BroadcastStyle::Method => format!("{argument}.notify_all();"),
         }
     }

@@ -61,6 +61,62 @@ fn check_cpp(text: &str, expected: Expect) {
 }
 
 #[test]
+fn glibs_locks_are_called_by_its_functions() {
+    check_in(
+        "a.c",
+        LockStyle::GlibReadWrite,
+        "m",
+        "int look_up(void)
+{
+    g_rw_lock_reader_lock(&m);
+    int slot = find(); /*>*/
+    g_rw_lock_reader_unlock(&m);
+    if (slot >= 0)
+        return slot;
+    g_rw_lock_writer_lock(&m);
+    slot = add(); /*<*/
+    g_rw_lock_writer_unlock(&m);
+    return slot;
+}
+",
+        expect![[r#"
+            int look_up(void)
+            {
+                g_rw_lock_writer_lock(&m);
+                int slot = find(); 
+                if (slot >= 0) {
+                    g_rw_lock_writer_unlock(&m);
+                    return slot;
+                }
+                slot = add(); 
+                g_rw_lock_writer_unlock(&m);
+                return slot;
+            }
+        "#]],
+    );
+    check_in(
+        "a.c",
+        LockStyle::Glib,
+        "m",
+        "void put(void)
+{
+    used = used + 1; /*>*/
+    left = left - 1; /*<*/
+}
+",
+        expect![[r#"
+            void put(void)
+            {
+                g_mutex_lock(&m);
+                used = used + 1; 
+                left = left - 1; 
+                g_mutex_unlock(&m);
+            }
+        "#]],
+    );
+}
+
+#[test]
 fn a_readers_section_that_takes_in_a_writers_is_a_writers() {
     let style = LockStyle::ReadWrite;
     check_in(

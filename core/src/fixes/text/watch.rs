@@ -418,9 +418,12 @@ impl<'s> FileFunctions<'s> {
         let arguments = call.child_by_field_name("arguments").map(children);
         let arguments = arguments.unwrap_or_default();
         let given = match callee(self.source, call) {
-            "pthread_cond_wait" | "pthread_cond_timedwait" | "cnd_wait" | "cnd_timedwait" => {
-                arguments.get(1)
-            }
+            "pthread_cond_wait"
+            | "pthread_cond_timedwait"
+            | "cnd_wait"
+            | "cnd_timedwait"
+            | "g_cond_wait"
+            | "g_cond_wait_until" => arguments.get(1),
             _ => None,
         };
         given.is_some_and(|node| {
