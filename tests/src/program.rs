@@ -100,6 +100,11 @@ impl TestProgram {
         }
     }
 
+    /// The program of this name that uses GLib.
+    pub fn of_glib(name: &str) -> Result<TestProgram> {
+        TestProgram::in_folder(&crate::project().join("tests/glib"), name)
+    }
+
     fn in_folder(folder: &Path, name: &str) -> Result<TestProgram> {
         let source = ["c", "cpp"]
             .map(|extension| folder.join(name).with_extension(extension))

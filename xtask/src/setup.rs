@@ -76,7 +76,7 @@ enum How {
     Miri,
 }
 
-const NEEDS: [Need; 23] = [
+const NEEDS: [Need; 24] = [
     Need {
         what: "gcc",
         why: "compiles the programs to record",
@@ -118,6 +118,13 @@ const NEEDS: [Need; 23] = [
         scope: Scope::Tests,
         how: How::Apt(&["zlib1g-dev"]),
         is_there: || preprocesses("gcc", "c", "#include <zlib.h>"),
+    },
+    Need {
+        what: "GLib",
+        why: "has locks and queues of its own, which programs of the tests use",
+        scope: Scope::Tests,
+        how: How::Apt(&["libglib2.0-dev"]),
+        is_there: || succeeds(command("pkg-config", &["--exists", "glib-2.0"])),
     },
     Need {
         what: "GoogleTest",

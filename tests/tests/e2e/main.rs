@@ -34,6 +34,7 @@ mod fleet;
 mod formats;
 mod frameworks;
 mod free_mode;
+mod glib;
 mod guide;
 mod heap;
 mod hermetic;
