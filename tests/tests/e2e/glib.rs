@@ -136,6 +136,12 @@ fn each_function_does_what_it_does_in_the_library() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn a_queue_does_what_it_does_in_the_library() -> Result<()> {
+    never_fails("queues", TestedCompiler::Gcc, "100")?;
+    Ok(())
+}
+
 /// The pool's threads wait within the library; the queue is one of the program's own.
 #[test]
 fn pools_and_queues_never_hang() -> Result<()> {
