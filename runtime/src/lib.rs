@@ -50,7 +50,8 @@ mod children;
 mod choices;
 #[cfg(feature = "interpose")]
 mod chosen;
-#[cfg(any(feature = "interpose", test))]
+// Without unsafe code there is nothing for Miri.
+#[cfg(any(feature = "interpose", all(test, not(miri))))]
 mod condense;
 #[cfg(feature = "interpose")]
 mod condition;

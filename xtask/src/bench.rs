@@ -29,6 +29,8 @@ pub enum BenchPart {
     Rates,
     /// Recording beside the plain program and beside gcc's own thread sanitizer
     Overhead,
+    /// Recording of up to a billion accesses: time, memory, files; into docs/recording.md
+    Long,
     /// Millions of accesses: the programs' own notes beside their run files
     Exactness,
     /// Path mode beside the plain program
@@ -105,6 +107,7 @@ fn measure(section: BenchPart, names: &[String]) -> Result<()> {
         BenchPart::Recorder => end_to_end("recorder"),
         BenchPart::Rates => end_to_end("rates"),
         BenchPart::Overhead => end_to_end("overhead"),
+        BenchPart::Long => end_to_end("long"),
         BenchPart::Exactness => end_to_end("exactness"),
         BenchPart::Paths => end_to_end("paths"),
         BenchPart::Pairs => end_to_end("pairs"),

@@ -77,7 +77,7 @@ fn a_failing_run_whose_log_is_full_is_explained_and_says_so() -> Result<()> {
     let workspace = compiled(TestedCompiler::Gcc, "-O1")?;
     let run = recorded(&workspace, ".unsnarl/runs", &FULL, &["fail"])?;
     ensure!(part(&run)?.room == 40_000);
-    let said = workspace.unsnarl(&["explain"])?.exits(1)?;
+    let said = workspace.unsnarl(&["explain", "--no-run"])?.exits(1)?;
     said.says(&[
         "its log was full",
         "what threads get from each other",

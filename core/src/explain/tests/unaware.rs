@@ -23,7 +23,10 @@ const POOL: &str = "
 
 #[test]
 fn the_look_that_came_before_the_announcement_is_told() {
-    check(&[], &[POOL], expect![[r#"
+    check(
+        &[],
+        &[POOL],
+        expect![[r#"
         error: worker (main.1) is not woken after `queue` was changed
           main.1 began to wait at test.c:13 for `work`;
           main changed `queue` to 1 at test.c:32, and no thread signalled `work` after that.
@@ -38,7 +41,8 @@ fn the_look_that_came_before_the_announcement_is_told() {
           checked `queue` at test.c:11.
           Possible: the recorded runs do not settle it. Fails so in failed-0.
           Note: There is no passing run to compare with.
-    "#]]);
+    "#]],
+    );
 }
 
 fn said(failing: &str) -> String {

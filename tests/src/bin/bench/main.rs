@@ -10,6 +10,7 @@
 //! bench rates                controlled runs per second of processor time
 //! bench overhead             recording beside the compiler's own thread sanitizer
 //! bench recorder [NAME...]   hits per 1,000 runs and strategy, rates, sizes, replays; then rates and overhead
+//! bench long                 recording of up to a billion accesses, into the docs
 //! bench exactness            what programs note of their own accesses beside what their run files say
 //! bench paths                path mode beside the plain program
 //! bench pairs [NAME...]      the 16 bugs of LOCON, Falcon beside it; without names also its speed, into the docs
@@ -48,6 +49,7 @@ mod judged;
 mod kept;
 mod latency;
 mod levels;
+mod long;
 mod measure;
 mod mining;
 mod mining_cases;
@@ -93,6 +95,7 @@ fn main() -> Result<()> {
         }
         Some((what, [])) if what == "rates" => rates::run(),
         Some((what, [])) if what == "overhead" => overhead::run(),
+        Some((what, [])) if what == "long" => long::run(),
         Some((what, [])) if what == "exactness" => exactness::run(),
         Some((what, [])) if what == "paths" => paths::run(),
         Some((what, words)) if what == "mining" => mining::run(words),
@@ -111,7 +114,7 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "suites" => suites::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `recorder`, `rates`, `overhead`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor`, `suites`, `real`, `fleet` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `recorder`, `rates`, `overhead`, `long`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor`, `suites`, `real`, `fleet` or `latency`, not `{}`",
             words.join(" ")
         ),
     }
