@@ -17,8 +17,7 @@ const LONG_RANGE: u64 = 1 << 16;
 pub struct AccessPass<'a> {
     pub records: &'a [Record],
     pub words: WordTable<'a>,
-    /// Hashes of the accesses that have a record, each where its hash says. An access that was overwritten gets
-    /// another record.
+    /// Hashes of the accesses that have a record.
     pub seen: &'a mut [u64],
     /// For a write without a place in the log, another one of the same word.
     pub links: &'a mut [u32],
@@ -82,14 +81,17 @@ impl AccessPass<'_> {
 
     /// Notes an access: hands the word over, if it means that. When another thread comes, what was read last stays.
     fn settle(&mut self, word: &mut Word, thread: u16, writes: bool) {
-        let comes = word.thread != thread || (writes && word.is(MANY));
+        let comes = match word.is(MANY) {
+            true => writes,
+            false => word.thread != thread,
+        };
         if let Some(at) = word.last_read.checked_sub(1).filter(|_| comes) {
             self.keep(at as usize);
         }
         word.note(thread, writes);
     }
 
-    /// Returns whether no equal access since the word changed hands is known to have a record.
+    /// Returns whether no equal access has a record since the word changed hands.
     fn is_first(&mut self, record: &Record, turn: u32) -> bool {
         let parts = [
             record.pc,
@@ -100,11 +102,24 @@ impl AccessPass<'_> {
         let hash = parts.into_iter().fold(0u64, |hash, part| {
             (hash.rotate_left(23) ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15)
         });
-        let slot = (hash >> 20) as usize & self.seen.len().wrapping_sub(1);
-        let Some(known) = self.seen.get_mut(slot) else {
-            return true;
-        };
-        core::mem::replace(known, hash | 1) != hash | 1
+        self.is_new(hash | 1)
+    }
+
+    /// Returns whether a hash is not among those that were seen, and adds it: open addressing, with room for all of them.
+    fn is_new(&mut self, hash: u64) -> bool {
+        let mask = self.seen.len().wrapping_sub(1);
+        for step in 0..self.seen.len() {
+            let slot = ((hash >> 20) as usize).wrapping_add(step) & mask;
+            match self.seen.get_mut(slot) {
+                Some(known) if *known == hash => return false,
+                Some(known) if *known == 0 => {
+                    *known = hash;
+                    return true;
+                }
+                _ => {}
+            }
+        }
+        true
     }
 
     /// All writes that were put off stay.

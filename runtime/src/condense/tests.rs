@@ -277,3 +277,39 @@ proptest! {
         }
     }
 }
+
+/// Threads go over an array of their own and over one that both read, again and again.
+#[test]
+fn what_is_left_does_not_grow_with_the_work() {
+    const WORDS: u64 = 1024;
+    const ROOM: usize = 20_000;
+    let (mut log, mut left) = (Vec::new(), Vec::new());
+    let mut push = |record: Record| {
+        if log.len() == ROOM {
+            let (records, found) = condensed(&log).unwrap();
+            left.push(found.older);
+            log = records;
+        }
+        log.push(record);
+    };
+    for at in 0..WORDS {
+        push(access(K::Write, 0, 3, 0x10000 + 8 * at, 8, at));
+    }
+    for (thread, round) in [1, 2]
+        .iter()
+        .flat_map(|thread| (0..40).map(move |round| (*thread, round)))
+    {
+        let own = 0x0010_0000 * u64::from(thread);
+        push(access(K::Enter, thread, 80, 100, 0, 0));
+        for at in 0..WORDS {
+            push(access(K::Read, thread, 9, 0x10000 + 8 * at, 8, at));
+            push(access(K::Write, thread, 14, own + 8 * at, 8, round + at));
+        }
+        push(access(K::Leave, thread, 0, 0, 0, 0));
+    }
+    assert!(left.len() > 8);
+    // The shared array's last writes, the first reads of both threads and the last of the first one, and the last writes to
+    // their own arrays.
+    let most = 6 * WORDS as usize + 16;
+    assert!(left.iter().all(|left| *left <= most), "{left:?}");
+}
