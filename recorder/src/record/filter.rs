@@ -2,7 +2,7 @@
 //! the few steps that matter are tried more often.
 //!
 //! One run proves little: accesses that meet only in rare orders would be passed over for ever. So the list is made
-//! from all runs of a campaign and made again after each, and half of the runs pass nothing over.
+//! from all runs of a campaign and made again after each, and half of the runs pass nothing over; of long runs a quarter.
 
 use super::length::Length;
 use crate::digest::{CampaignPlaces, Digest};
