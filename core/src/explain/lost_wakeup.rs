@@ -627,16 +627,25 @@ fn locked_since(view: &View, wait: EventId) -> EventId {
     section.map_or(wait, |section| section.acquired)
 }
 
-/// The last look in front of a wait, in its function, if it is at what no other thread uses.
+/// The last look in front of a wait, in its function, if it and the others on its line are at what no other thread uses.
 fn own_look(view: &View, wait: EventId) -> Option<EventId> {
     let since = locked_since(view, wait);
-    let reads = |row: &EventId| {
+    let is_look = |row: &EventId| {
         view.event(*row).kind.reads() && is_here(view, *row, wait) && asks(&view.place(*row))
     };
-    let mut looks = view.own_before(wait).take_while(|row| *row > since);
-    looks.find(reads).filter(|row| {
-        let location = view.event(*row).location;
-        let is_on_stack = view.run.location_parts(location).is_on_stack();
-        !is_on_stack && !view.orders.accesses().is_shared(location) && !leads_to(view, *row, wait)
-    })
+    let before = view.own_before(wait).take_while(|row| *row > since);
+    let looks: Vec<EventId> = before.filter(is_look).collect();
+    let last = *looks.first()?;
+    let is_shared = |row: &EventId| {
+        let accesses = view.orders.accesses();
+        accesses.is_shared(view.event(*row).location)
+    };
+    let line = view.place(last).line;
+    let mut of_line = looks
+        .iter()
+        .take_while(|row| view.place(**row).line == line);
+    let location = view.event(last).location;
+    let is_on_stack = view.run.location_parts(location).is_on_stack();
+    let is_own = !is_on_stack && !of_line.any(is_shared) && !leads_to(view, last, wait);
+    is_own.then_some(last)
 }

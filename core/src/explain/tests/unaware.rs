@@ -67,3 +67,19 @@ fn what_another_function_changes_is_no_announcement() {
     let elsewhere = POOL.replace("W idle =1 @12 worker", "W idle =1 @72 start");
     assert!(!said(&elsewhere).contains("had read `idle`"));
 }
+
+/// The condition has a second term, which nobody else uses in this run.
+#[test]
+fn the_shared_term_of_a_condition_is_what_the_wait_is_for() {
+    let first = "main.1 R queue =0 @11 worker \"while (queue == 0)\"";
+    let both = POOL.replace(
+        first,
+        &format!("{first}\n    main.1 R stop =0 @11 worker \"while (queue == 0)\""),
+    );
+    assert_ne!(both, POOL);
+    assert!(
+        said(&both).contains("It last checked `queue`"),
+        "{}",
+        said(&both)
+    );
+}
