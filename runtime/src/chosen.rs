@@ -80,7 +80,7 @@ unsafe fn note_once(header: *const Header) {
 ///
 /// # Safety
 /// Called from `.preinit_array`, with the environment that the loader passes.
-pub unsafe fn recover(log: usize, environment: *const *const c_char) {
+pub unsafe fn recover(log: usize, environment: *const *mut c_char) {
     // SAFETY: the caller's.
     let Some(path) = (unsafe { variable(environment, FILE_VARIABLE) }) else {
         return;

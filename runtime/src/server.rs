@@ -26,7 +26,7 @@ static unsnarl_serves_2: u8 = 1;
 /// Descriptor of the server's socket: that of standard input.
 const SOCKET: usize = 0;
 
-type Initializer = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
+type Initializer = extern "C" fn(c_int, *const *const c_char, *mut *mut c_char);
 
 /// Initializer that the loader calls first: before the constructors of all libraries.
 #[used]
@@ -39,7 +39,7 @@ unsafe extern "C" {
     static FIRST: usize;
 }
 
-extern "C" fn begin(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
+extern "C" fn begin(_: c_int, _: *const *const c_char, environment: *mut *mut c_char) {
     // SAFETY: the loader passes the environment: C strings, and a null pointer behind them.
     let Some(log) = (unsafe { number_of_log(environment) }) else {
         return;
@@ -204,7 +204,7 @@ fn become_run(descriptors: [usize; DESCRIPTORS], number_of_log: usize, robust: [
 ///
 /// # Safety
 /// An environment: C strings, and a null pointer behind them.
-unsafe fn number_of_log(environment: *const *const c_char) -> Option<usize> {
+unsafe fn number_of_log(environment: *const *mut c_char) -> Option<usize> {
     // SAFETY: the caller's; the value is a C string.
     unsafe { number(variable(environment, FD_VARIABLE)?) }
 }
@@ -213,7 +213,7 @@ unsafe fn number_of_log(environment: *const *const c_char) -> Option<usize> {
 ///
 /// # Safety
 /// An environment: C strings, and a null pointer behind them.
-pub unsafe fn variable(mut environment: *const *const c_char, name: &CStr) -> Option<*const u8> {
+pub unsafe fn variable(mut environment: *const *mut c_char, name: &CStr) -> Option<*const u8> {
     // SAFETY: the caller's.
     unsafe {
         while !(*environment).is_null() {

@@ -1,21 +1,27 @@
 //! Surroundings that the kernel and the recorder give the program before it begins, made the same in every run: the
 //! random numbers from which the loader made the stack's guard and the guard of code pointers, and the variables that
-//! determine the place of the stack.
+//! determine the place of the stack. Values of other variables come to lie so that reading one is the same accesses,
+//! whatever else the shell has set.
 
 use crate::{modules, random, sys};
-use core::{ffi::c_char, mem::offset_of};
-use unsnarl_trace::raw::{FD_VARIABLE, Header, MAGIC, VERSION};
+use core::{
+    ffi::{CStr, c_char},
+    mem::offset_of,
+};
+use unsnarl_trace::raw::{FD_VARIABLE, FILLER, Header, MAGIC, VERSION};
 
 /// Offsets of both guards from the thread pointer.
 const STACK_GUARD: usize = 0x28;
 const POINTER_GUARD: usize = 0x30;
+/// The values of variables begin at multiples of this, as blocks of the heap do.
+const ALIGNMENT: usize = 16;
 
 /// Puts numbers drawn from the run's seed in place of the kernel's. No function of the program's or a library's
 /// is on the stack yet, and nothing is kept that was made with the old ones.
 ///
 /// # Safety
 /// Called from `.preinit_array`, with the environment that the loader passes.
-pub unsafe fn settle(log: usize, environment: *const *const c_char) {
+pub unsafe fn settle(log: usize, environment: *mut *mut c_char) {
     let Some(seed) = seed(log) else { return };
     let mut guards = [0u64; 2];
     let mut state = seed;
@@ -33,6 +39,7 @@ pub unsafe fn settle(log: usize, environment: *const *const c_char) {
         if let Some(place) = random_bytes(environment) {
             place.write_unaligned([stack, pointer]);
         }
+        align_values(environment);
     }
 }
 
@@ -60,7 +67,7 @@ fn word(log: usize, at: usize) -> Option<u64> {
 ///
 /// # Safety
 /// The environment as the kernel has made it.
-unsafe fn random_bytes(environment: *const *const c_char) -> Option<*mut [u64; 2]> {
+unsafe fn random_bytes(environment: *const *mut c_char) -> Option<*mut [u64; 2]> {
     // SAFETY: a null pointer ends the environment, AT_NULL the pairs of words behind it.
     unsafe {
         let mut at = environment;
@@ -77,6 +84,79 @@ unsafe fn random_bytes(environment: *const *const c_char) -> Option<*mut [u64; 2
         }
     }
     None
+}
+
+/// Moves the variables down into the place of those that fill up the environment, which come first.
+///
+/// # Safety
+/// The environment as the kernel has made it; nobody keeps pointers into it yet.
+unsafe fn align_values(environment: *mut *mut c_char) {
+    // SAFETY: C strings, which lie in memory as in the array, and a null pointer behind them.
+    unsafe {
+        let mut free = *environment as usize;
+        let has_room = free != 0 && begins_with(*environment, FILLER);
+        let (mut from, mut to) = (environment, environment);
+        while !(*from).is_null() {
+            if !begins_with(*from, FILLER) {
+                *to = if has_room { lower(*from, free) } else { *from };
+                free = *to as usize + length(*to) + 1;
+                to = to.add(1);
+            }
+            from = from.add(1);
+        }
+        *to = core::ptr::null_mut();
+    }
+}
+
+/// Moves a variable down to the first place from this one on where its value is aligned; to its new place.
+///
+/// # Safety
+/// A C string; what lies between it and `free` is not needed.
+unsafe fn lower(entry: *mut c_char, free: usize) -> *mut c_char {
+    // SAFETY: a C string.
+    let before_value = unsafe { name_length(entry) } + 1;
+    let place = (free + before_value).next_multiple_of(ALIGNMENT) - before_value;
+    if place >= entry as usize {
+        return entry;
+    }
+    let place = place as *mut c_char;
+    // Byte by byte: the library's `memmove` may not be called yet.
+    // SAFETY: from lower to higher bytes, and downwards.
+    unsafe {
+        for at in 0..=length(entry) {
+            place.add(at).write_volatile(entry.add(at).read_volatile());
+        }
+    }
+    place
+}
+
+/// # Safety
+/// A C string.
+unsafe fn length(text: *const c_char) -> usize {
+    // SAFETY: the caller's.
+    unsafe { length_to(text, 0) }
+}
+
+/// # Safety
+/// A C string.
+unsafe fn name_length(entry: *const c_char) -> usize {
+    // SAFETY: the caller's.
+    unsafe { length_to(entry, b'=') }
+}
+
+/// The number of bytes before this one, or before the text's end.
+///
+/// # Safety
+/// A C string.
+unsafe fn length_to(text: *const c_char, end: u8) -> usize {
+    let mut length = 0;
+    // SAFETY: no further than the zero at the end.
+    unsafe {
+        while ![0, end].contains(&(text.add(length).read_volatile() as u8)) {
+            length += 1;
+        }
+    }
+    length
 }
 
 unsafe extern "C" {
@@ -103,7 +183,14 @@ pub fn hide() {
 /// # Safety
 /// A C string.
 unsafe fn is_ours(entry: *const c_char) -> bool {
-    let mut name = FD_VARIABLE.to_bytes().iter().enumerate();
+    // SAFETY: the caller's.
+    unsafe { begins_with(entry, FD_VARIABLE) || begins_with(entry, FILLER) }
+}
+
+/// # Safety
+/// A C string.
+unsafe fn begins_with(entry: *const c_char, name: &CStr) -> bool {
+    let mut name = name.to_bytes().iter().enumerate();
     // SAFETY: all before it were equal, so that it is no further than the string's end.
     name.all(|(i, byte)| unsafe { *entry.add(i) } as u8 == *byte)
 }

@@ -47,6 +47,9 @@ pub const VERSION: u32 = LAYOUT << 8 | RecordKind::ALL.len() as u32;
 pub const FD_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD";
 /// Environment variable that holds a path of the log, for programs that inherit the environment but not the descriptor.
 pub const FILE_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD_FILE";
+/// Beginning of the names of variables that only fill up the environment; no other name comes before it in the order
+/// of bytes.
+pub const FILLER: &core::ffi::CStr = c"!UNSNARL";
 /// Bytes reserved for the [`Header`].
 pub const HEADER_BYTES: usize = 8192;
 /// Most threads of one run, ended ones included: each has a row and a number of its own.

@@ -13,12 +13,15 @@ use std::{
     path::Path,
     process::Command,
 };
-use unsnarl_trace::raw::{FD_VARIABLE, FILE_VARIABLE};
+use unsnarl_trace::raw::{FD_VARIABLE, FILE_VARIABLE, FILLER};
 
 /// The kernel puts arguments and environment above the stack of `main` as one block of bytes; its length
 /// is made a multiple of this, so that stack and arguments lie at the same place however long the
 /// environment is.
 const BLOCK: usize = 32 << 10;
+
+/// Most bytes by which a variable is moved, so that its value is aligned.
+const ALIGNMENT: usize = 16;
 
 /// The number of pointers to them, which lie on that stack, is made a multiple of this.
 const POINTERS: usize = 256;
@@ -77,7 +80,7 @@ fn file_variable() -> OsString {
 pub type Given = BTreeMap<OsString, Option<OsString>>;
 
 /// The environment of a run: that of this process with what is given, filled up with variables that begin with
-/// [`FD_VARIABLE`]'s name, which the runtime takes away.
+/// [`FILLER`], which the runtime takes away to align the others in their place.
 pub fn variables(
     program: &Path,
     command: &[OsString],
@@ -91,19 +94,21 @@ pub fn variables(
             None => variables.remove(name),
         };
     }
-    let own = FD_VARIABLE.to_string_lossy();
-    variables.retain(|name, _| !name.to_string_lossy().starts_with(own.as_ref()));
+    let (own, filler) = (FD_VARIABLE.to_string_lossy(), FILLER.to_string_lossy());
+    let is_own = |name: &str| name.starts_with(own.as_ref()) || name.starts_with(filler.as_ref());
+    variables.retain(|name, _| !is_own(&name.to_string_lossy()));
     let file = file_variable();
     variables.extend(given.get(&file).cloned().flatten().map(|path| (file, path)));
+    variables.insert(own.as_ref().into(), descriptor.to_string().into());
+    let room = variables.len() * ALIGNMENT;
     let pointers = command.len() + variables.len() + 1;
-    for filler in 0..pointers.next_multiple_of(POINTERS) - pointers {
-        variables.insert(format!("{own}_{filler}").into(), OsString::new());
+    for number in 0..pointers.next_multiple_of(POINTERS) - pointers {
+        variables.insert(format!("{filler}_{number}").into(), OsString::new());
     }
-    variables.insert(own.as_ref().into(), OsString::new());
-    let number = descriptor.to_string();
-    let short = block(program, command, &variables) + number.len();
-    let width = number.len() + short.next_multiple_of(BLOCK) - short;
-    variables.insert(own.as_ref().into(), format!("{number:0>width$}").into());
+    variables.insert(filler.as_ref().into(), OsString::new());
+    let short = block(program, command, &variables) + room;
+    let width = room + short.next_multiple_of(BLOCK) - short;
+    variables.insert(filler.as_ref().into(), "-".repeat(width).into());
     variables
 }
 
@@ -138,13 +143,31 @@ mod tests {
     }
 
     #[test]
+    fn fillers_come_first_and_leave_room_to_align_the_others() {
+        let (program, command) = (Path::new("/bin/prog"), [OsString::from("prog")]);
+        let filled = |given: &Given| variables(program, &command, given, 7);
+        let free = filled(&Given::new())[OsStr::new("!UNSNARL")].len();
+        for length in (free.saturating_sub(BLOCK / 8)..free).step_by(61) {
+            let given = Given::from([("+".into(), Some("x".repeat(length).into()))]);
+            let variables = filled(&given);
+            let is_filler = |name: &OsStr| name.to_string_lossy().starts_with("!UNSNARL");
+            let fillers = variables.iter().take_while(|(name, _)| is_filler(name));
+            let room: usize = fillers
+                .map(|(name, value)| name.len() + 1 + ended(value))
+                .sum();
+            let others = variables.keys().filter(|name| !is_filler(name)).count();
+            assert!(room >= others * ALIGNMENT, "{room} for {others}");
+        }
+    }
+
+    #[test]
     fn the_block_has_one_shape_whatever_the_environment_is() {
         for number in [0, 1, 63, 200] {
             let set = |n| (format!("X{n}").into(), Some("value".repeat(n).into()));
             let given: Given = (0..number).map(set).collect();
             let (bytes, pointers, value) = shape(&given);
             assert_eq!((bytes, pointers), (0, 0), "{number} variables");
-            assert_eq!(value.to_string_lossy().trim_start_matches('0'), "7");
+            assert_eq!(value, "7");
         }
     }
 

@@ -37,7 +37,9 @@ fn recorded(mood: &str) -> Result<(Workspace, String)> {
         "moody",
         TestedCompiler::Gcc,
     )?;
-    workspace.record(&["-n", "1"], "./moody")?;
+    let mut command = workspace.unsnarl_command(&["record", "-n", "1", "--", "./moody"])?;
+    command.env("LANG", "C.UTF-8");
+    Finished::of(command)?;
     let runs = workspace.runs()?;
     let run = workspace.run_path(runs.first().context("no run")?);
     Ok((workspace, run))
@@ -54,6 +56,21 @@ fn another_environment() -> Result<()> {
         Finished::of(command)?
             .exits(0)?
             .says(&["the same run 3 of 3 times"])?;
+    }
+    Ok(())
+}
+
+/// Reading a variable is the same accesses, wherever the shell's other variables have moved it.
+#[test]
+fn other_variables_of_any_length() -> Result<()> {
+    let (workspace, run) = recorded(
+        "#include <string.h>
+static long find_mood(void) { return !strcmp(getenv(\"LANG\"), \"C.UTF-8\") + 2; }",
+    )?;
+    for length in 1..=8 {
+        let mut command = workspace.unsnarl_command(&["replay", &run])?;
+        command.env("A_VARIABLE", "a".repeat(length));
+        Finished::of(command)?.exits(0)?.says(&["the same run"])?;
     }
     Ok(())
 }
