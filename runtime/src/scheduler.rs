@@ -18,7 +18,7 @@ use core::sync::atomic::{
     AtomicU32,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
-use unsnarl_trace::raw::{ChoiceKind, End, RawStrategy, unlogged};
+use unsnarl_trace::raw::{self, ChoiceKind, End, RawStrategy, unlogged};
 
 /// Virtual nanoseconds that one decision takes.
 const TICK: u64 = 100;
@@ -482,9 +482,12 @@ fn takes_part(number: u16) -> bool {
 /// One of the enabled threads, each as likely as the others.
 fn random_choice(this: &Thread, yields: bool) -> Option<u16> {
     let number = this.number.get();
-    let stays = SHARED.switch_one_in.get();
+    let stays = match SHARED.switch_one_in.get() {
+        0 => raw::switch_one_in_after(SHARED.steps.get()),
+        given => u64::from(given),
+    };
     let goes_on = stays > 1 && !yields && takes_part(number);
-    if goes_on && !random().is_multiple_of(u64::from(stays)) {
+    if goes_on && !random().is_multiple_of(stays) {
         return Some(number);
     }
     one_of(|other| takes_part(other) && !(yields && other == number))

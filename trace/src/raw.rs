@@ -59,6 +59,12 @@ pub const MAX_MODULES: usize = 64;
 /// Most change points of the PCT strategy.
 pub const MAX_CHANGE_POINTS: usize = 32;
 
+/// The decisions of which one may be a switch in a run of this length, so that no run switches much more often than a
+/// run of 65,536 decisions can.
+pub const fn switch_one_in_after(decisions: u64) -> u64 {
+    decisions >> 16
+}
+
 /// The mode in which the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -184,7 +190,8 @@ pub struct Header {
     pub seed: u64,
     /// PCT's k: the number of decisions that a run is expected to have.
     pub expected_steps: u64,
-    /// Random walk: leave the running thread only once in this many decisions; 0 or 1 is uniform.
+    /// Random walk: leave the running thread only once in this many decisions; 1 is uniform, 0 the number after
+    /// [`switch_one_in_after`].
     pub switch_one_in: u32,
     /// Reads (or failed attempts) in a row after which a thread counts as spinning and yields.
     pub spin_limit: u32,

@@ -11,7 +11,7 @@ use super::{
 use crate::{assemble::ProgramDebugInfo, shard::Shard};
 use unsnarl_trace::{
     Chances,
-    raw::{RawMode, RawStrategy},
+    raw::{self, RawMode, RawStrategy},
 };
 
 /// The portfolio's turns: random walks that switch at every step, seldom and very seldom, and PCT
@@ -67,8 +67,6 @@ struct CampaignPart {
 const MEASURED: usize = 16;
 /// Steps above which runs are long: what they cost is what they do between the few steps at which threads meet.
 const LONG: u64 = 1 << 20;
-/// Switches of a long run in which each step may be one.
-const MOST_SWITCHES: u64 = 1 << 16;
 
 /// PCT's k before anything was measured.
 const GUESSED_STEPS: u64 = 200;
@@ -239,14 +237,14 @@ impl Planner {
     }
 
     /// The steps of which one can be a switch, in a run of a portfolio that passes nothing over: those of a long run are too
-    /// many to switch at each.
+    /// many to switch at each. As long as nobody knows how long runs are, each one finds out for itself (0).
     pub fn switch_one_in(&self, attempt: &RunPlan) -> u32 {
-        let steps = self.length.get().unwrap_or(0);
-        let seldom = (steps / MOST_SWITCHES).min(u32::MAX.into()) as u32;
-        match self.strategy {
-            Strategy::Portfolio => attempt.switch_one_in.max(seldom),
-            _ => attempt.switch_one_in,
+        if !matches!(self.strategy, Strategy::Portfolio) {
+            return attempt.switch_one_in;
         }
+        let seldom = |steps| raw::switch_one_in_after(steps).min(u32::MAX.into()) as u32;
+        let length = self.length.get();
+        length.map_or(0, |steps| attempt.switch_one_in.max(seldom(steps)))
     }
 
     /// Learns from a run how long they are. Whether the run counts: a search makes some again for the sake of what

@@ -49,6 +49,33 @@ fn a_run_that_passes_places_over_repeats_without_the_list() -> Result<()> {
     Ok(())
 }
 
+/// Nobody knows yet how long the program is: its first run switches at each step, and the more seldom the longer it lasts.
+#[test]
+fn the_first_run_of_a_long_program_switches_less_and_less() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let text = std::fs::read_to_string(project().join("tests/bench/sort.c"))?;
+    workspace.write("sort.c", &text)?;
+    compile(&workspace, Path::new("sort.c"), "sort", TestedCompiler::Gcc)?;
+    let switches = |strategy: &str| -> Result<usize> {
+        let folder = strategy;
+        let words = ["record", "-n1", "--strategy", strategy, "--out", folder];
+        let program = ["--", "./sort", "6000"];
+        workspace
+            .unsnarl(&[&words[..], &program].concat())?
+            .exits(0)?;
+        let name = workspace.runs_in(folder)?;
+        let path = workspace.path().join(folder);
+        let run = read_run(&path.join(name.first().context("no run")?))?;
+        Ok(run.meta.schedule.rows().len())
+    };
+    let (first, random) = (switches("portfolio")?, switches("random")?);
+    ensure!(
+        first > 1 << 16 && 3 * first < 2 * random,
+        "{first} switches, {random} where each step may be one"
+    );
+    Ok(())
+}
+
 fn read(workspace: &Workspace, name: &str) -> Result<Run> {
     Ok(read_run(&workspace.path().join(workspace.run_path(name)))?)
 }
