@@ -1,8 +1,8 @@
 //! Looks that told a thread too early that nobody waits: it has changed since what somebody waits for, and sent no signal.
 
 use super::{view::View, withheld::changed_to};
-use crate::claims::line;
-use unsnarl_trace::EventId;
+use crate::{callers::call_sites, claims::line};
+use unsnarl_trace::{EventId, SiteId};
 
 /// Accesses of a thread before its change that are looked at.
 const NEAR: usize = 40;
@@ -30,16 +30,17 @@ pub(super) fn unaware(view: &View, wait: EventId, write: EventId) -> Option<Unaw
     })
 }
 
-/// The first change of what a look reads, after it, that the waiting thread makes in the function in which it waits.
+/// The first change of what a look reads, after it, that the waiting thread makes in a function that is waiting.
 fn announcement(view: &View, look: EventId, wait: EventId) -> Option<EventId> {
     let accesses = view.orders.accesses();
     let after = accesses.after(view.event(look).location, look).iter();
     let mut after = after.copied().filter(|row| *row > look && *row < wait);
-    let function = |row| view.place(row).function;
+    let function = |site| &view.run.meta.site(site).function;
+    let waiting = call_sites(&view.run, wait);
+    let is_waiting = |site| waiting.iter().any(|call| function(*call) == function(site));
     let announces = |row: &EventId| {
-        view.event(*row).kind.writes()
-            && view.thread(*row) == view.thread(wait)
-            && function(*row) == function(wait)
+        let event = view.event(*row);
+        event.kind.writes() && view.thread(*row) == view.thread(wait) && is_waiting(event.site)
     };
     after
         .find(announces)

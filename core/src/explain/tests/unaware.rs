@@ -54,6 +54,14 @@ fn said(failing: &str) -> String {
         .unwrap_or_default()
 }
 
+/// `cond_wait` stands between the function that has announced itself and the library's.
+#[test]
+fn a_wait_may_be_in_a_function_of_its_own() {
+    let wrapped = POOL.replace("@13 worker", "via=13@worker @70 cond_wait");
+    let said = said(&wrapped);
+    assert!(said.starts_with("main had read `idle` = 0"), "{said}");
+}
+
 #[test]
 fn who_looks_again_knows() {
     let again = "main unlock m @35 post";
