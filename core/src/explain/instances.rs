@@ -2,6 +2,7 @@
 
 use super::{
     interruption::Interruption,
+    outstanding::is_outstanding,
     turned::{Blamed, blamed, missing},
 };
 use crate::{
@@ -19,7 +20,7 @@ use std::{
 use unsnarl_trace::{EventId, Location, LocationId, Run, ThreadId};
 
 /// A line with the kind of access.
-type LineAndKind<'a> = (&'a str, u32, &'a str);
+pub(super) type LineAndKind<'a> = (&'a str, u32, &'a str);
 
 /// One visit of a line by a thread, for one variable: names of the thread and the variable, number of the visit from 1.
 type LineVisit = (String, String, u32);
@@ -118,6 +119,8 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
             wanted.remove(order);
         }
     });
+    let may_be_outstanding = harmless.orders.is_empty();
+    wanted.retain(|order| !(may_be_outstanding && is_outstanding(run, &blamed, *order)));
     Some(wanted.is_empty())
 }
 
@@ -174,11 +177,11 @@ fn orders<'a>(blamed: &[Blamed<'a>]) -> BTreeSet<(LineAndKind<'a>, LineAndKind<'
     wanted
 }
 
-fn key(step: &Step) -> LineAndKind<'_> {
+pub(super) fn key(step: &Step) -> LineAndKind<'_> {
     (&step.place.file, step.place.line, &step.access)
 }
 
-fn key_of(run: &Run, row: EventId) -> Option<LineAndKind<'_>> {
+pub(super) fn key_of(run: &Run, row: EventId) -> Option<LineAndKind<'_>> {
     let event = run.events.event(row);
     let site = run.meta.site(event.site);
     Some((site.file.as_str(), site.line, event.kind.name()))

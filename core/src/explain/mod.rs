@@ -31,6 +31,7 @@ mod missing;
 mod multi_variable;
 mod no_memory;
 mod order;
+mod outstanding;
 mod parted;
 mod parts;
 mod pointee;

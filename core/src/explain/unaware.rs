@@ -2,7 +2,7 @@
 
 use super::{view::View, withheld::changed_to};
 use crate::{callers::call_sites, claims::line};
-use unsnarl_trace::{EventId, SiteId};
+use unsnarl_trace::EventId;
 
 /// Accesses of a thread before its change that are looked at.
 const NEAR: usize = 40;
