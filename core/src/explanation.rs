@@ -173,6 +173,13 @@ impl Explanation {
         self.sites.iter().filter(|mark| mark.role.is_blamed())
     }
 
+    /// Names of the failing runs that it explains: first the one that its steps are from, so that what is said of values is
+    /// said of the same run.
+    pub fn runs_as_told(&self) -> impl Iterator<Item = &String> {
+        let own = self.runs.iter().filter(|name| **name == self.run);
+        own.chain(self.runs.iter().filter(|name| **name != self.run))
+    }
+
     /// Returns whether all passing runs have its lines in this order as well, on whichever visit.
     #[must_use]
     pub fn is_in_all_passing(&self) -> bool {
@@ -481,5 +488,21 @@ impl Explanation {
     #[must_use]
     pub fn name_of(&self, fix: &Fix) -> String {
         format!("{}:{}", self.id, fix.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Budget, explain, fixture::corpus};
+
+    #[test]
+    fn the_run_that_is_shown_is_asked_first() {
+        let lost = "main W n =0 @1\nmain fork main.1 @2\nmain.1 R n =0 @10\nmain W n =1 @3\nmain.1 W n =1 @11\nmain fails @4";
+        let mut told = explain(&corpus(&[], &[lost]), &Budget::unlimited())
+            .findings
+            .remove(0);
+        told.runs = vec!["a".to_owned(), told.run.clone(), "z".to_owned()];
+        let names: Vec<&String> = told.runs_as_told().collect();
+        assert_eq!(names, [&told.run, "a", "z"]);
     }
 }

@@ -176,8 +176,7 @@ fn settle_one(
 ) -> Option<()> {
     let until = Instant::now().checked_add(time)?;
     let named = |name: &String| with.loaded.runs.iter().find(|(known, _)| known == name);
-    let first = std::iter::once(&explanation.run);
-    let (name, run) = first.chain(&explanation.runs).find_map(named)?;
+    let (name, run) = explanation.runs_as_told().find_map(named)?;
     let budget = Budget::lasting(time);
     let path = paths.of(run, name, &budget)?;
     let passing: Vec<&Run> = passing_like(run, with).collect();

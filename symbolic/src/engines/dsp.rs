@@ -75,8 +75,7 @@ impl Proposer for DspEngine {
     }
 
     fn support(&self, explanation: &mut Explanation, material: &Material<'_>, budget: &Budget) {
-        let mut runs = explanation.runs.iter().take(ASKED);
-        let agrees = runs.any(|name| {
+        let agrees = explanation.runs_as_told().take(ASKED).any(|name| {
             let projection = self.projection(material, name, budget);
             projection.is_some_and(|dsp| projection_agrees(&dsp, explanation))
         });

@@ -62,11 +62,11 @@ impl Proposer for Invariants {
     }
 
     fn support(&self, explanation: &mut Explanation, material: &Material<'_>, budget: &Budget) {
-        let mut runs = explanation.runs.iter();
-        let Some(name) = runs.find(|name| material.run(name).is_some()) else {
-            return;
-        };
-        if let Some(told) = self.told(material, name, budget) {
+        let name = explanation
+            .runs_as_told()
+            .find(|name| material.run(name).is_some());
+        let told = name.and_then(|name| self.told(material, name, budget));
+        if let Some(told) = told {
             invariants::beside(&told, explanation);
         }
     }
