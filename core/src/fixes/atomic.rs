@@ -64,7 +64,11 @@ fn lacks(access: &SeenAccess, lock: &str) -> bool {
     !access.held.iter().any(own)
 }
 
-fn widened(
+/// Puts lines into critical sections of an existing lock.
+///
+/// # Errors
+/// The reason why that cannot be right.
+pub(super) fn widened(
     places: Vec<FunctionLines>,
     seen: &RunEvidence,
     files: &Files<'_>,

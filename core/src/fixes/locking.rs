@@ -1,7 +1,7 @@
 //! Fixes that hold a lock for longer, ordered from the smallest change to a new mutex.
 
 use super::{
-    FixInput, atomic, exclusively, lacking,
+    FixInput, atomic, exclusively, kept, lacking,
     model::Fix,
     mutexes, other_lock, places, rejoin, right,
     seen::{self, RunEvidence},
@@ -89,6 +89,7 @@ fn elsewhere(
     seen: &RunEvidence,
 ) -> Vec<Result<Fix, EditRefusal>> {
     let mut fixes = rejoin::rejoined(case, seen);
+    fixes.extend(kept::until_used(case));
     fixes.extend(lacking::taken(case, data, seen));
     fixes
 }

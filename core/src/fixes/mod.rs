@@ -14,6 +14,7 @@ mod deadlock;
 mod exclusively;
 mod gaps;
 mod invocation;
+mod kept;
 mod lacking;
 mod leaked;
 mod lock_calls;
