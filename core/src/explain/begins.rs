@@ -1,7 +1,8 @@
 //! First rows of operations that end at a row: the read of an update, the request of a wait.
 
+use crate::call_tree::CallTree;
 use std::collections::BTreeSet;
-use unsnarl_trace::{Event, EventId, EventKind, Run};
+use unsnarl_trace::{Event, EventId, EventKind, Run, StackId};
 
 /// The read from which a write's own line computed its value, as in `n += 2`: the row itself for a
 /// read-modify-write, none where the line has not read the location. `own` are the thread's preceding rows,
@@ -84,6 +85,21 @@ fn first_way<'r>(
         .take_while(move |(_, event)| seen.insert((event.site, event.kind)))
 }
 
+/// The first row of the call that frees a block, of the function that does or of its caller: `release` counts down, and
+/// `destroy`, which it calls, frees. A thread's own function is no such call. Linear in what lies between.
+pub(super) fn freed_by(run: &Run, free: EventId) -> Option<EventId> {
+    let stack = run.events.event(free).stack;
+    let caller = run.meta.frame(stack).0;
+    let tree = CallTree::of(run);
+    let is_own = |row: &EventId| {
+        let at = run.events.event(*row).stack;
+        at != StackId(0) && [stack, caller].contains(&at)
+    };
+    let own = own_before(run, free).filter(is_own);
+    own.take_while(|row| !tree.comes_again(run, *row, free))
+        .last()
+}
+
 /// The row at which a wait began that ends at a row. `own` are the thread's preceding rows, the latest first.
 pub(super) fn wait(
     run: &Run,
@@ -110,4 +126,30 @@ pub(super) fn own_before(run: &Run, row: EventId) -> impl Iterator<Item = EventI
     let thread = run.events.thread(row);
     let before = (0..row.0).rev().map(EventId);
     before.filter(move |row| run.events.thread(*row) == thread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+
+    /// The second call of `put` frees what it counts down to nothing; `put` is called for others before.
+    #[test]
+    fn a_block_is_freed_from_where_the_call_begins_that_frees_it() {
+        let block = "`heap(a.c:5 by main #0)";
+        let text = format!(
+            "main alloc {block}` =16 @5 make
+            main W {block}.refs` =1 via=40@main @20 put
+            main W {block}.refs` =0 via=41@main @20 put
+            main R {block}.size` =9 via=41@main @21 put
+            main free {block}` via=22@put,41@main @30 destroy
+            main R n =0 @42 main"
+        );
+        let run = run(&text);
+        let line = |row: EventId| run.meta.site(run.events.event(row).site).line;
+        let of = |free| freed_by(&run, EventId(free)).map(|row| (row.0, line(row)));
+        assert_eq!(of(4), Some((2, 20)));
+        // What a thread does by itself began with the thread.
+        assert_eq!(freed_by(&run, EventId(5)), None);
+    }
 }

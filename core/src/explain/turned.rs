@@ -270,13 +270,19 @@ pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
 }
 
 /// The row at which a story begins: the first of what it blames and of the order that was turned round (`rows`), or the
-/// acquisition of a lock under which such rows of two threads are, since that decides which is first. Linear in the run.
+/// acquisition of a lock under which such rows of two threads are, since that decides which is first. A block is freed from
+/// where the function that frees it, or its caller, begins. Linear in the run.
 pub fn story_begins(explanation: &Explanation, run: &Run, rows: &[EventId]) -> Option<EventId> {
     let blamed = blamed(explanation);
+    let freed = blamed
+        .iter()
+        .find(|one| run.events.kind(one.row) == EventKind::Free)
+        .and_then(|one| begins::freed_by(run, one.row));
     let rows: Vec<EventId> = blamed
         .iter()
         .map(|one| one.row)
         .chain(rows.iter().copied())
+        .chain(freed)
         .collect();
     let locks = Locks::new(run, &mut Vec::new());
     let held = |row: EventId| {
