@@ -407,6 +407,9 @@ pub struct Explanation {
     /// Those of them that fail at the same place without having what is blamed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs_without: Vec<String>,
+    /// Those of them in which the two threads meet the other way round: what comes in between is interrupted there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs_mirrored: Vec<String>,
     /// The one of them that the steps are from; empty when there are no steps.
     #[serde(default)]
     pub run: String,

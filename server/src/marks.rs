@@ -412,6 +412,7 @@ mod tests {
             certainty,
             runs: vec!["r".into()],
             runs_without: Vec::new(),
+            runs_mirrored: Vec::new(),
             run: "r".into(),
             failure: FailurePlace {
                 site: Some(place(4)),

@@ -35,6 +35,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             certainty: Certainty::Possible,
             runs: vec![view.summary.name.clone()],
             runs_without: Vec::new(),
+            runs_mirrored: Vec::new(),
             run: view.summary.name.clone(),
             failure: view.failure_place(),
             also_fails: Vec::new(),

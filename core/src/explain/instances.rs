@@ -17,7 +17,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
-use unsnarl_trace::{EventId, Location, LocationId, Run, ThreadId};
+use unsnarl_trace::{EventId, Location, LocationId, Outcome, Run, ThreadId};
 
 /// A line with the kind of access.
 pub(super) type LineAndKind<'a> = (&'a str, u32, &'a str);
@@ -69,7 +69,8 @@ pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
     bears_out_but(explanation, run, &Harmless::default())
 }
 
-/// Notes which of an explanation's runs fail without having what is blamed. Who waits for whom at the end is no order that a
+/// Notes which of an explanation's runs fail without having what is blamed, and in which of these the threads meet the other
+/// way round, as no passing run has it. Who waits for whom at the end is no order that a
 /// run could have or not have; nor is what the run that the steps are from does not have. Linear in the runs.
 pub fn set_apart(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
     let has = |name: &String, run: &Run| {
@@ -84,7 +85,16 @@ pub fn set_apart(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
     let without = runs
         .iter()
         .filter(|(name, run)| has(name, run) == Some(false));
-    explanation.runs_without = without.map(|(name, _)| name.clone()).collect();
+    let meets = |run: &Run| meets_the_other_way(explanation, run);
+    let mut passed = runs
+        .iter()
+        .filter(|(_, run)| run.meta.outcome == Outcome::Passed);
+    let does_no_harm = passed.any(|(_, run)| meets(run));
+    let (mirrored, without): (Vec<_>, Vec<_>) =
+        without.partition(|(_, run)| !does_no_harm && meets(run));
+    let names =
+        |of: Vec<&(String, Arc<Run>)>| of.into_iter().map(|(name, _)| name.clone()).collect();
+    (explanation.runs_mirrored, explanation.runs_without) = (names(mirrored), names(without));
 }
 
 /// As [`bears_out`], where harmless instances do not count.

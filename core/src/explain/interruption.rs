@@ -25,6 +25,8 @@ pub(super) struct Interruption<'a> {
     between: Vec<InterruptedAccess<'a>>,
     /// The second one comes too late, or never: the others are enough.
     is_half: bool,
+    /// `true` if those between have to come in their order.
+    is_ordered: bool,
 }
 
 /// Accesses of another thread since the first one. In a loop the same line accesses several elements, and each of them may be
@@ -35,6 +37,12 @@ struct Interrupting {
     done: FxHashSet<(usize, LocationId)>,
     /// Variables of which all accesses were done on some location.
     whole: FxHashSet<usize>,
+}
+
+impl Interrupting {
+    fn has_done(&self, at: usize) -> bool {
+        self.done.iter().any(|(done, _)| *done == at)
+    }
 }
 
 /// The last first access of a thread to one of the variables that its line has. What it saw may be used several times, as the
@@ -131,6 +139,7 @@ impl<'a> Interruption<'a> {
             second,
             between,
             is_half: late.is_some(),
+            is_ordered: false,
         })
     }
 
@@ -141,11 +150,12 @@ impl<'a> Interruption<'a> {
         let is_same = enters.variable == self.first.variable
             && leaves.variable == self.second.variable
             && enters.variable != leaves.variable;
-        (is_same && !self.is_half).then(|| Interruption {
+        is_same.then(|| Interruption {
             first: enters,
             second: leaves,
             between: vec![self.first, self.second],
             is_half: false,
+            is_ordered: true,
         })
     }
 
@@ -220,7 +230,10 @@ impl<'a> Interruption<'a> {
             .filter(|(thread, _)| **thread != event.thread);
         for step in others.flat_map(|(_, steps)| steps) {
             let by = step.others.entry(event.thread).or_default();
-            by.done.extend(at.iter().map(|at| (*at, location)));
+            let comes_next =
+                |at: &usize| !self.is_ordered || *at == 0 || by.has_done(at.saturating_sub(1));
+            let next: Vec<usize> = at.iter().copied().filter(comes_next).collect();
+            by.done.extend(next.into_iter().map(|at| (at, location)));
             let accesses = at.iter().filter_map(|at| self.between.get(*at));
             let variables = accesses.map(|access| access.variable);
             let whole = variables.filter(|variable| self.is_done(*variable, location, &by.done));
@@ -349,6 +362,7 @@ mod tests {
             second: access(20, Some("write"), 1),
             between: vec![access(31, Some("write"), 0), access(30, Some("read"), 1)],
             is_half: false,
+            is_ordered: false,
         }
     }
 
@@ -403,6 +417,7 @@ mod tests {
             second: access(14, Some("read"), 1),
             between: vec![access(37, Some("write"), 0), access(39, Some("write"), 1)],
             is_half: false,
+            is_ordered: false,
         };
         let mirrored = torn().mirrored().unwrap();
         let (host, port) = ("main.1 R host =1 @12\n", "main.1 R port =1 @14\n");
@@ -427,6 +442,7 @@ mod tests {
             second: access(14, Some("read"), 1),
             between: vec![access(37, Some("write"), 0), access(39, Some("write"), 1)],
             is_half: false,
+            is_ordered: false,
         };
         let (length, letters) = (
             "main.1 R name._M_string_length =1 @12\n",
@@ -448,6 +464,7 @@ mod tests {
             second: access(12, Some("write"), 0),
             between: vec![access(12, Some("write"), 0)],
             is_half: false,
+            is_ordered: false,
         };
         let fits = "main.1 R used[2] =0 @6\nmain.1 R limit =100 @6\n";
         let (other, own) = (
@@ -474,6 +491,7 @@ mod tests {
             second: access(6, None, 1),
             between: vec![access(20, Some("read"), 0), access(24, Some("read"), 1)],
             is_half: true,
+            is_ordered: false,
         };
         let (len, top) = ("main.1 W len =1 @16\n", "main.1 W top =1 @6\n");
         let look = "main.2 R len =1 @20\nmain.2 R top =1 @24\n";

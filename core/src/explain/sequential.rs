@@ -107,6 +107,7 @@ fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
         certainty: Certainty::Likely,
         runs: corpus.failing().map(|run| run.name.clone()).collect(),
         runs_without: Vec::new(),
+        runs_mirrored: Vec::new(),
         run: corpus
             .failing()
             .next()

@@ -1156,6 +1156,65 @@ fn runs_without_what_is_blamed_are_told_apart() {
     assert!(told.runs_without.is_empty());
 }
 
+/// A count and a sum are added to one after the other, and read so: only one of them is new, or both become new in between.
+#[test]
+fn runs_in_which_the_threads_meet_the_other_way_round_are_told() {
+    let adds = |n: u32| {
+        let [old, new] = [n - 1, n].map(|n| n * 50);
+        [
+            format!("main.1 rmw n {}->{n} @10 add\n", n - 1),
+            format!("main.1 rmw sum {old}->{new} @11 add\n"),
+        ]
+    };
+    let looks = |n: u32, sum: u32| {
+        [
+            format!("main.2 atomic-read n ={n} @22 mean\n"),
+            format!("main.2 atomic-read sum ={sum} @23 mean\n"),
+        ]
+    };
+    let begin =
+        "start main.1 add\nstart main.2 mean\nmain fork main.1 @1 main\nmain fork main.2 @2 main\n";
+    let run_of = |steps: &[&str], end: &str| [begin, &steps.concat(), end].concat();
+    let fails = "main.2 fails @24 assertion `n == sum / 50` failed\n";
+    let ([n, sum], [next_n, next_sum]) = (adds(1), adds(2));
+    let early = run_of(&[&n, &sum, &looks(1, 50).concat(), &next_n, &next_sum], "");
+    let late = run_of(&[&n, &sum, &next_n, &next_sum, &looks(2, 100).concat()], "");
+    let half = run_of(
+        &[&n, &sum, &next_n, &looks(2, 50).concat(), &next_sum],
+        fails,
+    );
+    let [look_n, look_sum] = looks(1, 100);
+    let around = run_of(&[&n, &sum, &look_n, &next_n, &next_sum, &look_sum], fails);
+    // The end of one update and the beginning of the next one, which are two.
+    let [look_n, look_sum] = looks(1, 50);
+    let across = run_of(&[&n, &look_n, &sum, &next_n, &look_sum, &next_sum], "");
+    let passing = [&*early, &late, &early, &late, &early];
+    let corpus = corpus(&passing, &[&half]);
+    let mut told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
+    told.runs = vec!["failed-0".to_owned(), "failed-1".to_owned()];
+    let run = |(name, text): (&str, &String)| {
+        let run = std::sync::Arc::new(crate::fixture::run(text));
+        (name.to_owned(), run)
+    };
+    let named = [
+        ("failed-0", &half),
+        ("failed-1", &around),
+        ("passed-0", &early),
+        ("passed-1", &across),
+    ];
+    let mut runs = named.map(run).to_vec();
+    set_apart(&mut told, &runs);
+    assert_eq!((told.runs_mirrored.len(), told.runs_without.len()), (1, 0));
+    let text = render::text(&told);
+    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let says = "Fails so in failed-0. In 1 more it is the other way round";
+    assert!(said.contains(says), "{text}");
+    // Where a run passes so, it does no harm.
+    runs.push(run(("passed-2", &around.replace(fails, ""))));
+    set_apart(&mut told, &runs);
+    assert_eq!((told.runs_mirrored.len(), told.runs_without.len()), (0, 1));
+}
+
 /// The other thread gives back what it has taken before this one takes it without looking again.
 #[test]
 fn an_update_that_is_taken_back_in_time_is_not_lost() {

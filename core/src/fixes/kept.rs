@@ -23,7 +23,7 @@ struct FollowedPointer<'a> {
     read: EventId,
     /// The use of the block.
     used: EventId,
-    /// The thread's end of the block.
+    /// The end of the block.
     freed: EventId,
 }
 

@@ -327,13 +327,20 @@ pub fn next_step(explanation: &Explanation) -> &str {
 /// Sentence about the runs with this failure; empty for none.
 fn runs(explanation: &Explanation) -> String {
     let without = explanation.runs_without.len();
-    let with = explanation.runs.len().saturating_sub(without);
+    let mirrored = explanation.runs_mirrored.len();
+    let with = explanation.runs.len().saturating_sub(without + mirrored);
     // The steps are from this run.
     let own = Some(&explanation.run).filter(|own| explanation.runs.contains(own));
     let said = match (own.or(explanation.runs.first()), with) {
         (None, _) => return String::new(),
         (Some(first), 0 | 1) => format!("Fails so in {first}."),
         (Some(first), with) => format!("Fails so in {first} and {} more.", with - 1),
+    };
+    let said = match mirrored {
+        0 => said,
+        _ => format!(
+            "{said} In {mirrored} more it is the other way round: what comes in between here is interrupted there."
+        ),
     };
     let there = if explanation.also_fails.is_empty() {
         " there"

@@ -79,7 +79,9 @@ fn chance(runs: &[(String, Arc<Run>)], has: impl Fn(&Run) -> bool, of: usize) ->
 
 /// Takes over the runs of another explanation.
 fn take(known: &mut Explanation, other: Explanation, runs: &[(String, Arc<Run>)]) {
-    known.runs_without.retain(|name| !other.runs.contains(name));
+    for names in [&mut known.runs_without, &mut known.runs_mirrored] {
+        names.retain(|name| !other.runs.contains(name));
+    }
     known.runs.extend(other.runs);
     known.runs.sort();
     known.runs.dedup();
