@@ -14,7 +14,7 @@ use crate::{
     orders::Locks,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, LocationId, Run, SiteId};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, SiteId};
 
 /// A pointer that was read under a lock and used after that.
 struct FollowedPointer<'a> {
@@ -55,7 +55,8 @@ impl<'a> FollowedPointer<'a> {
         };
         let (freed, used) = (step(Role::Cause)?, step(Role::Interference)?);
         let is_read = |one: &&Step| {
-            one.thread == used.thread && one.event < freed.event && one.access.contains("read")
+            let reads = one.access_kind().is_some_and(EventKind::reads);
+            one.thread == used.thread && one.event < freed.event && reads
         };
         let read = explanation.steps.iter().find(is_read)?;
         let [read, used, freed] = [read, used, freed].map(|step| EventId(step.event));
