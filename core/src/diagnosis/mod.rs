@@ -138,6 +138,16 @@ impl Evidence {
         self.without.of > 0 && self.without.fails * 10 <= self.without.of
     }
 
+    /// Returns whether the program fails no more often with it than without it, and often enough for chance to be ruled out:
+    /// in most of a few schedules, or in more than one in ten of many.
+    pub fn makes_no_difference(self) -> bool {
+        const MOSTLY: f64 = 0.5;
+        const MANY: u32 = 20;
+        let are_many = self.with.of.min(self.without.of) >= MANY;
+        let fails = self.without.value() >= MOSTLY || are_many && !self.is_necessary();
+        self.effect() <= 0.0 && fails
+    }
+
     /// Returns whether the program fails significantly more often with it, and hardly ever without it.
     pub fn is_cause(self) -> bool {
         self.tells() && self.is_necessary()
@@ -178,6 +188,21 @@ mod tests {
             without: share(without, 30),
         };
         evidence.tells()
+    }
+
+    #[test]
+    fn what_fails_as_often_without_it_makes_no_difference() {
+        let evidence = |with: (u32, u32), without: (u32, u32)| Evidence {
+            with: share(with.0, with.1),
+            without: share(without.0, without.1),
+        };
+        assert!(evidence((7, 30), (7, 30)).makes_no_difference());
+        assert!(!evidence((8, 30), (7, 30)).makes_no_difference());
+        // It may be one of two rare causes.
+        assert!(!evidence((2, 30), (3, 30)).makes_no_difference());
+        // Few schedules tell little.
+        assert!(!evidence((2, 8), (3, 8)).makes_no_difference());
+        assert!(evidence((3, 8), (4, 8)).makes_no_difference());
     }
 
     #[test]

@@ -285,14 +285,12 @@ fn interfering(explanation: &Explanation) -> String {
     }
 }
 
-/// The reason why it cannot be the cause: schedules with it fail no more often than those without it, which mostly fail. A
+/// The reason why it cannot be the cause: schedules with it fail no more often than those without it, of which many fail. A
 /// circle of waits is what it is.
 fn refuted(explanation: &Explanation) -> Option<String> {
-    const MOSTLY: f64 = 0.5;
     let is_open = explanation.kind != BugKind::Deadlock;
     let evidence = explanation.evidence.filter(|_| is_open)?;
-    let contradicts = evidence.effect() <= 0.0 && evidence.without.value() >= MOSTLY;
-    contradicts.then(|| shares(evidence))
+    evidence.makes_no_difference().then(|| shares(evidence))
 }
 
 /// `8 of 8 schedules with it fail, and 2 of 8 without it`
