@@ -83,8 +83,11 @@ enum XtaskCommand {
         /// Names of declarations under tests/debian; all when none is given
         names: Vec<String>,
         /// Put the declared mistake in, record until it shows, and print what is explained
-        #[arg(long)]
+        #[arg(long, conflicts_with = "mutants")]
         bug: bool,
+        /// Put mistakes in by rule, see which of them are found, and judge what is explained
+        #[arg(long)]
+        mutants: bool,
     },
     /// Records the programs of the tests as data that is explained without executing anything (tests/corpora)
     Corpora {
@@ -135,7 +138,14 @@ fn main() -> Result<()> {
         ),
         XtaskCommand::Fuzz { name, time } => fuzz::run(&name, time),
         XtaskCommand::Bench { words } => bench::run(&words),
-        XtaskCommand::Real { names, bug } => real::run(&names, bug),
+        XtaskCommand::Real {
+            names,
+            bug,
+            mutants,
+        } => {
+            let option = bug.then_some("--bug");
+            real::run(&names, option.or(mutants.then_some("--mutants")))
+        }
         XtaskCommand::Corpora { names, answers } => corpora::run(&names, answers),
         XtaskCommand::Codegen { check } => test::codegen(check),
         XtaskCommand::Deny => deny::run(),

@@ -68,6 +68,11 @@ impl Edits {
         self.remove(source, statement);
     }
 
+    /// Offset of the last replacement.
+    pub fn last(&self) -> usize {
+        self.0.last().map_or(0, |edit| edit.range.start)
+    }
+
     /// The edited text.
     pub fn apply(&self, text: &str) -> String {
         let mut edited = String::new();

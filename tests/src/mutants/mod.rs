@@ -1,11 +1,13 @@
 //! Mutants: correct programs with one mistake in them, inserted by a rule and therefore at a known place.
 //!
-//! The programs are those under `tests/mutants`. Every operator of [`operators`] goes through a program's syntax and
-//! makes one mutant for each place that it fits. Nothing is random: the same program has the same mutants.
+//! The programs are those under `tests/mutants`, and files of real projects. Every operator of [`operators`] goes through a
+//! program's syntax and makes one mutant for each place that it fits. Nothing is random: the same program has the same
+//! mutants.
 
 pub mod edits;
 pub mod judge;
 pub mod model;
+pub mod names;
 pub mod operators;
 pub mod syntax;
 
@@ -27,7 +29,7 @@ pub const MOST: usize = 6;
 /// A correct program.
 #[derive(Debug)]
 pub struct Base {
-    /// Name of its file without the extension.
+    /// Name of its file without the extension; for a file of a project, `PROJECT/PATH`.
     pub name: String,
     /// Its source file.
     pub path: PathBuf,
@@ -119,6 +121,11 @@ impl Base {
 
     /// All mutants, by operator.
     pub fn mutants(&self) -> Result<Vec<Mutant>> {
+        self.mutants_within(None)
+    }
+
+    /// The mutants that change one of these functions, by operator.
+    pub fn mutants_within(&self, functions: Option<&[String]>) -> Result<Vec<Mutant>> {
         let source = MutatedSource::parse(&self.text, self.is_cpp())?;
         let program = BaseProgram::new(&source);
         let mut texts = BTreeSet::from([self.text.clone()]);
@@ -126,6 +133,12 @@ impl Base {
         for (operator, find) in OPERATORS {
             let mut drafts = Vec::new();
             for draft in find(&program) {
+                let changed = program.function_at(draft.edits.last());
+                let is_chosen =
+                    |names: &[String]| names.iter().any(|name| Some(name.as_str()) == changed);
+                if !functions.is_none_or(is_chosen) {
+                    continue;
+                }
                 let text = draft.edits.apply(&self.text);
                 if texts.insert(text.clone()) {
                     drafts.push((text, draft));
@@ -181,7 +194,8 @@ fn folder() -> PathBuf {
 }
 
 fn is_cpp(path: &Path) -> bool {
-    path.extension().is_some_and(|one| one == "cpp")
+    path.extension()
+        .is_some_and(|one| one == "cpp" || one == "cc")
 }
 
 #[cfg(test)]

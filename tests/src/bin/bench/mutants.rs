@@ -4,7 +4,7 @@
 //! half only totals are printed. A measurement of all mutants goes into the docs.
 
 mod options;
-mod store;
+pub mod store;
 mod tally;
 
 use crate::docs;
@@ -47,7 +47,7 @@ pub fn run(words: &[String]) -> Result<()> {
     if let Some(folder) = &options.texts {
         return write_texts(folder, &work);
     }
-    let store = Mutex::new(JudgementStore::open()?);
+    let store = Mutex::new(JudgementStore::open("mutants")?);
     let judged = judge_all(&work, &store, &options)?;
     let mut text = format!("{}\n{}", tally::table(&judged), not_shown(&bases)?);
     if options.alarms || options.is_whole() {
@@ -86,7 +86,7 @@ fn chosen<'b>(bases: &'b [Base], options: &MutantOptions) -> Result<Vec<MutantWo
 
 fn judge_all(
     work: &[MutantWork],
-    store: &Mutex<JudgementStore>,
+    store: &Mutex<JudgementStore<Judgement>>,
     options: &MutantOptions,
 ) -> Result<Vec<Judgement>> {
     let next = AtomicUsize::new(0);

@@ -1,5 +1,5 @@
 //! Projects from Debian's source packages, as they are: what recording them costs, whether runs repeat, and whether
-//! anything fails that is no bug; and, with a bug put in, what is explained.
+//! anything fails that is no bug; and, with bugs put in, what is found and explained.
 //!
 //! A project is a declaration under `tests/debian`. Its sources are fetched and built below the user's cache folder, and
 //! nothing of them is kept here.
@@ -8,10 +8,11 @@ mod bugs;
 mod campaign;
 mod costs;
 mod declaration;
+mod mutants;
 mod sources;
 
 use crate::{docs, table::PrintedTable};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use declaration::DebianProject;
 use sources::{BuildVariant, SourceTree};
 use std::collections::BTreeMap;
@@ -19,9 +20,11 @@ use std::collections::BTreeMap;
 /// The page with the table.
 const PAGE: &str = "real-programs.md";
 
-/// Measures the projects of these names, or all; with `--bug` those whose declaration has a bug to put in.
+/// Measures the projects of these names, or all; with `--bug` those whose declaration has a bug to put in, with
+/// `--mutants` those with files to mutate.
 pub fn run(words: &[String]) -> Result<()> {
-    let (options, names): (Vec<_>, Vec<_>) = words.iter().cloned().partition(|w| w == "--bug");
+    let is_option = |word: &String| word.starts_with("--") || word.contains(['=', '/']);
+    let (options, names): (Vec<_>, Vec<_>) = words.iter().cloned().partition(is_option);
     let names = match names.is_empty() {
         true => DebianProject::names()?,
         false => names,
@@ -30,9 +33,13 @@ pub fn run(words: &[String]) -> Result<()> {
         eprintln!("{name} ...");
         let project = DebianProject::open(&name)?;
         project.set_environment();
-        match options.is_empty() {
-            true => measure(&project).with_context(|| name)?,
-            false => bugs::judge(&project).with_context(|| name)?,
+        match options.split_first() {
+            None => measure(&project).with_context(|| name)?,
+            Some((word, chosen)) if word == "--mutants" => {
+                mutants::measure(&project, chosen).with_context(|| name)?;
+            }
+            Some((word, [])) if word == "--bug" => bugs::judge(&project).with_context(|| name)?,
+            Some(_) => bail!("expected `--bug`, or `--mutants` with `limit=N` or ids of mutants"),
         }
     }
     Ok(())

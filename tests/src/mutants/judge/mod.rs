@@ -10,7 +10,7 @@ use crate::{Finished, TestedCompiler, Workspace, program::compile_with};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 pub use types::{Fate, JudgedExplanation, Judgement, TriedFix};
-use unsnarl_core::{BugKind, Explanation, Role};
+use unsnarl_core::{BugKind, Explanation, Place};
 
 /// Name of the program that is built.
 const PROGRAM: &str = "program";
@@ -124,20 +124,23 @@ fn explain(
     let Some(first) = explanations.first() else {
         return Ok(());
     };
-    judgement.told = Some(told(mutant, judgement.fate, first));
+    judgement.told = Some(assess(mutant, &base.path, judgement.fate, first));
     let fix = first.fixes.first();
     judgement.fix = fix.map(|fix| fix::try_out(base, mutant, fix)).transpose()?;
     Ok(())
 }
 
-fn told(mutant: &Mutant, fate: Fate, first: &Explanation) -> JudgedExplanation {
-    let blamed = |role: Role| role.is_blamed();
-    let sites = first.sites.iter().filter(|site| blamed(site.role));
-    let mut lines: Vec<u32> = sites.map(|site| site.place.line).collect();
+/// Compares the first explanation with the right answers for a mutant of this file.
+pub fn assess(mutant: &Mutant, file: &Path, fate: Fate, first: &Explanation) -> JudgedExplanation {
+    let is_here = |place: &&Place| Path::new(&place.file).file_name() == file.file_name();
+    let blamed = first.sites.iter().filter(|site| site.role.is_blamed());
+    let mut places: Vec<&Place> = blamed.map(|site| &site.place).collect();
     if first.kind == BugKind::Sequential {
         // Nobody is to blame for coming too early: the place where it fails is all that it names.
-        lines.extend(first.failure.site.as_ref().map(|site| site.line));
+        places.extend(&first.failure.site);
     }
+    let here = places.into_iter().filter(is_here);
+    let lines: Vec<u32> = here.map(|place| place.line).collect();
     let always = fate == Fate::AlwaysFails && first.kind == BugKind::Sequential;
     JudgedExplanation {
         class: first.kind,

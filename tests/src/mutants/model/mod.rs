@@ -56,6 +56,12 @@ impl<'s> BaseProgram<'s> {
         let around = |function: &&BaseFunction| contains(function.body, node);
         self.functions.iter().rfind(around)
     }
+
+    /// Name of the function around an offset of the text.
+    pub fn function_at(&self, offset: usize) -> Option<&'s str> {
+        let around = |function: &&BaseFunction| function.body.byte_range().contains(&offset);
+        Some(self.functions.iter().rfind(around)?.name)
+    }
 }
 
 /// Returns whether one node is in the other, or the same.

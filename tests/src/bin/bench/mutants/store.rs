@@ -1,6 +1,7 @@
 //! Judgements that are kept from one measurement to the next: a line of JSON for each.
 
 use anyhow::Result;
+use serde::{Serialize, de::DeserializeOwned};
 use std::{
     collections::HashMap,
     fs::{self, File, OpenOptions},
@@ -16,16 +17,28 @@ use unsnarl_e2e::{
     },
 };
 
-/// The file with its content.
-pub struct JudgementStore {
-    file: File,
-    known: HashMap<String, Judgement>,
+/// What is kept about a mutant.
+pub trait Judged: Clone + Serialize + DeserializeOwned {
+    /// Id and fingerprint of the mutant.
+    fn mutant(&self) -> (&str, &str);
 }
 
-impl JudgementStore {
-    /// Opens the judgements by the present `unsnarl`; another build has another file.
-    pub fn open() -> Result<JudgementStore> {
-        let path = path()?;
+impl Judged for Judgement {
+    fn mutant(&self) -> (&str, &str) {
+        (&self.id, &self.mutant)
+    }
+}
+
+/// The file with its content.
+pub struct JudgementStore<J> {
+    file: File,
+    known: HashMap<String, J>,
+}
+
+impl<J: Judged> JudgementStore<J> {
+    /// Opens the judgements by the present `unsnarl` in a folder below `target`; another build has another file.
+    pub fn open(folder: &str) -> Result<JudgementStore<J>> {
+        let path = path(folder)?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -36,8 +49,8 @@ impl JudgementStore {
             .lines()
             .filter_map(|line| serde_json::from_str(line).ok())
         {
-            let judgement: Judgement = judgement;
-            known.insert(judgement.id.clone(), judgement);
+            let judgement: J = judgement;
+            known.insert(judgement.mutant().0.to_owned(), judgement);
         }
         let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
         if !text.is_empty() && !text.ends_with('\n') {
@@ -48,28 +61,32 @@ impl JudgementStore {
     }
 
     /// The judgement of this very mutant.
-    pub fn get(&self, mutant: &Mutant) -> Option<Judgement> {
+    pub fn get(&self, mutant: &Mutant) -> Option<J> {
         let known = self.known.get(&mutant.id);
         known
-            .filter(|known| known.mutant == fingerprint(mutant))
+            .filter(|known| known.mutant().1 == fingerprint(mutant))
             .cloned()
     }
 
     /// Adds a judgement.
-    pub fn keep(&mut self, judgement: &Judgement) -> Result<()> {
+    pub fn keep(&mut self, judgement: &J) -> Result<()> {
         let line = serde_json::to_string(judgement)? + "\n";
         self.file.write_all(line.as_bytes())?;
         Ok(())
     }
 }
 
-fn path() -> Result<PathBuf> {
+/// Name of the present build of `unsnarl`: the time at which it was made.
+pub fn build() -> Result<String> {
     let unsnarl = binary::unsnarl()?;
     let changed = fs::metadata(unsnarl)?
         .modified()?
         .duration_since(UNIX_EPOCH)?;
+    Ok(format!("by-{}", changed.as_secs()))
+}
+
+fn path(folder: &str) -> Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| unsnarl_e2e::project().join("target"), PathBuf::from);
-    let name = format!("by-{}.jsonl", changed.as_secs());
-    Ok(target.join("mutants").join(name))
+    Ok(target.join(folder).join(format!("{}.jsonl", build()?)))
 }

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::{collections::BTreeMap, env, fs, path::PathBuf};
+use unsnarl_e2e::mutants::names::OwnNames;
 
 /// A project of a Debian source package.
 #[derive(Deserialize)]
@@ -26,6 +27,8 @@ pub struct DebianProject {
     pub programs: Vec<RecordedProgram>,
     /// A mistake to put in.
     pub bug: Option<InjectedBug>,
+    /// Files to put mistakes into by rule.
+    pub mutants: Option<MutatedFiles>,
 }
 
 /// A program of a project, with its arguments.
@@ -69,6 +72,34 @@ pub struct InjectedBug {
     pub lines: Vec<String>,
     /// Runs after which to give up.
     pub runs: u64,
+}
+
+/// Files whose code for threads is mutated.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MutatedFiles {
+    /// The files, in the unpacked folder.
+    pub files: Vec<PathBuf>,
+    /// Functions that the programs execute, if it is not all of them.
+    pub functions: Option<Vec<String>>,
+    /// Names of the programs that are tried, in this order; all when there are none.
+    #[serde(default)]
+    pub programs: Vec<String>,
+    /// Commands of the shell that build the programs again.
+    pub build: Vec<String>,
+    /// Names of POSIX or C11 with the project's own for the same.
+    #[serde(default)]
+    pub names: OwnNames,
+}
+
+impl RecordedProgram {
+    /// Returns whether an exit status is none of a failure.
+    pub fn passes(&self, status: Option<i32>) -> bool {
+        match self.expect_exit.as_slice() {
+            [] => status == Some(0),
+            expected => expected.iter().any(|&one| status == Some(one.into())),
+        }
+    }
 }
 
 impl DebianProject {

@@ -140,7 +140,8 @@ impl<'a> SourceTree<'a> {
         self.variant.name()
     }
 
-    fn shell(&self, line: &str, folder: &Path) -> Result<Finished> {
+    /// Runs a command of the shell with the compilers of this variant.
+    pub fn shell(&self, line: &str, folder: &Path) -> Result<Finished> {
         let [cc, cxx] = self.variant.compilers()?;
         let mut shell = Command::new("sh");
         shell
