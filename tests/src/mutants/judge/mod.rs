@@ -10,7 +10,7 @@ use crate::{Finished, TestedCompiler, Workspace, program::compile_with};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 pub use types::{Fate, JudgedExplanation, Judgement, TriedFix};
-use unsnarl_core::{BugKind, Explanation, Place};
+use unsnarl_core::{BugKind, Explanation, Place, SiteMark};
 
 /// Name of the program that is built.
 const PROGRAM: &str = "program";
@@ -133,14 +133,15 @@ fn explain(
 /// Compares the first explanation with the right answers for a mutant of this file.
 pub fn assess(mutant: &Mutant, file: &Path, fate: Fate, first: &Explanation) -> JudgedExplanation {
     let is_here = |place: &&Place| Path::new(&place.file).file_name() == file.file_name();
-    let blamed = first.sites.iter().filter(|site| site.role.is_blamed());
-    let mut places: Vec<&Place> = blamed.map(|site| &site.place).collect();
+    let mut places: Vec<&Place> = first
+        .blamed()
+        .filter_map(|site| ways_to(first, site).find(is_here))
+        .collect();
     if first.kind == BugKind::Sequential {
         // Nobody is to blame for coming too early: the place where it fails is all that it names.
-        places.extend(&first.failure.site);
+        places.extend(first.failure.site.as_ref().filter(is_here));
     }
-    let here = places.into_iter().filter(is_here);
-    let lines: Vec<u32> = here.map(|place| place.line).collect();
+    let lines: Vec<u32> = places.iter().map(|place| place.line).collect();
     let always = fate == Fate::AlwaysFails && first.kind == BugKind::Sequential;
     JudgedExplanation {
         class: first.kind,
@@ -151,6 +152,18 @@ pub fn assess(mutant: &Mutant, file: &Path, fate: Fate, first: &Explanation) -> 
         lines,
         not_fixed: first.not_fixed.clone(),
     }
+}
+
+/// The place of a site, and those of the calls that led there: it may lie in a function of another file that only takes the
+/// lock.
+fn ways_to<'e>(
+    first: &'e Explanation,
+    site: &'e SiteMark,
+) -> impl Iterator<Item = &'e Place> + use<'e> {
+    let number = site.step.and_then(|step| step.checked_sub(1));
+    let step = number.and_then(|number| first.steps.get(number as usize));
+    let calls = step.into_iter().flat_map(|step| &step.via);
+    std::iter::once(&site.place).chain(calls)
 }
 
 /// Returns whether a campaign of a program ended without a failure.

@@ -181,7 +181,10 @@ impl<'s> LockedStatements<'s> {
                     .iter()
                     .any(|one| source.names(*one).contains(&name));
                 let is_method = call.receiver == Some(name);
-                in_arguments && call.name.contains("wait") || is_method
+                // A condition that knows its lock is waited for without naming it.
+                let is_bound = matches!(call.name, "cnd_wait" | "pthread_cond_wait")
+                    && call.arguments.len() < 2;
+                in_arguments && call.name.contains("wait") || is_method || is_bound
             })
     }
 }
