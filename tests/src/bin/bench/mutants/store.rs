@@ -17,7 +17,7 @@ use unsnarl_e2e::{
     },
 };
 
-/// What is kept about a mutant.
+/// A judgement of a mutant.
 pub trait Judged: Clone + Serialize + DeserializeOwned {
     /// Id and fingerprint of the mutant.
     fn mutant(&self) -> (&str, &str);

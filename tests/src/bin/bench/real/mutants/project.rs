@@ -22,7 +22,7 @@ use unsnarl_e2e::mutants::{
     names,
 };
 
-/// How a failure is explained. Answers are judged, not speed: beside other work a machine needs more than the default.
+/// The command that explains a failure. Answers are judged, not speed: beside other work a machine needs more than the default.
 const EXPLAIN: [&str; 8] = [
     "explain",
     "--trust",
@@ -163,7 +163,7 @@ impl<'p> MutatedProject<'p> {
         Ok(true)
     }
 
-    /// Whether all kept runs fail, and the first explanation of those that do.
+    /// Explains the failing runs: `true` if no run passed, and the first explanation.
     fn explain(
         &self,
         program: &RecordedProgram,

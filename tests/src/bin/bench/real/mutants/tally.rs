@@ -31,7 +31,7 @@ pub struct RealJudgement {
     mutant: String,
     /// `false` if the compiler refuses it.
     pub builds: bool,
-    /// What CI has found.
+    /// The failure that CI has found.
     pub found: Option<FoundFailure>,
     /// The search that failed where the first one of CI did not.
     pub reference: Option<String>,
