@@ -80,6 +80,10 @@ pub fn record_all(
         0 | 1 => memory.for_another(),
         _ => Starter::beside(&memory),
     };
+    let deadline = match settings.effort {
+        Effort::Budget(time) => Instant::now().checked_add(time),
+        Effort::Runs => None,
+    };
     let failing = &FailingBuilds::read(&settings.out);
     let plan = |case| CasePlan::of(case, settings, starter(), failing);
     let plans: Vec<Result<CasePlan<'_>, CaseVerdict>> = cases.iter().map(plan).collect();
@@ -114,7 +118,14 @@ pub fn record_all(
         }
     });
     let mut reports = board.into_reports();
-    record_alone(cases, settings, failing, stop, told, &mut reports);
+    let alone = LoneCases {
+        settings,
+        failing,
+        deadline,
+        timer: Timer::default(),
+        stop,
+    };
+    alone.record(cases, told, &mut reports);
     let never = || CaseReport::without_runs(CaseVerdict::NotRun);
     reports
         .into_iter()
@@ -122,42 +133,74 @@ pub fn record_all(
         .collect()
 }
 
-/// Records the cases that have no report yet one after the other, the runs of each side by side as far as that goes.
-fn record_alone(
-    cases: &[TestCase],
-    settings: &SuiteSettings,
-    failing: &FailingBuilds,
-    stop: &AtomicBool,
-    told: Told<'_>,
-    reports: &mut [Option<CaseReport>],
-) {
-    let left = reports.iter_mut().zip(cases).enumerate();
-    let timer = Timer::default();
-    let all_done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| supervise(std::slice::from_ref(&timer), stop, &all_done));
-        for (index, (report, case)) in left.filter(|(_, (report, _))| report.is_none()) {
-            let starter = Starter::with_crew(settings.jobs);
-            let done = match CasePlan::of(case, settings, starter, failing) {
-                Err(verdict) => CaseReport::without_runs(verdict),
-                Ok(_) if stop.load(Ordering::Relaxed) => {
-                    CaseReport::without_runs(CaseVerdict::NotRun)
-                }
-                Ok(plan) => {
-                    timer.begin(settings.case_time);
-                    let result = CaseRecorder::begin(&plan).and_then(|mut recorder| {
-                        recorder.go_on(settings.runs, &timer.flag)?;
-                        timer.begin(settings.case_time);
-                        recorder.leave(settings, &timer.flag)
-                    });
-                    result.unwrap_or_else(|error| CaseReport::without_runs(refused(&error, stop)))
-                }
-            };
-            told(index, &done);
-            *report = Some(done);
+/// Records cases by themselves, one after the other, the runs of each side by side as far as that goes.
+struct LoneCases<'s> {
+    settings: &'s SuiteSettings,
+    failing: &'s FailingBuilds,
+    /// The end of the budget for all cases.
+    deadline: Option<Instant>,
+    timer: Timer,
+    stop: &'s AtomicBool,
+}
+
+impl LoneCases<'_> {
+    /// Records the cases that have no report yet.
+    fn record(&self, cases: &[TestCase], told: Told<'_>, reports: &mut [Option<CaseReport>]) {
+        let mut left = reports.iter().filter(|report| report.is_none()).count();
+        let all_done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let timers = std::slice::from_ref(&self.timer);
+            scope.spawn(|| supervise(timers, self.stop, &all_done));
+            let cases = reports.iter_mut().zip(cases).enumerate();
+            for (index, (report, case)) in cases.filter(|(_, (report, _))| report.is_none()) {
+                let done = self.report(case, left);
+                left = left.saturating_sub(1);
+                told(index, &done);
+                *report = Some(done);
+            }
+            all_done.store(true, Ordering::Relaxed);
+        });
+    }
+
+    /// Records one of so many cases that are left.
+    fn report(&self, case: &TestCase, left: usize) -> CaseReport {
+        let starter = Starter::with_crew(self.settings.jobs);
+        match CasePlan::of(case, self.settings, starter, self.failing) {
+            Err(verdict) => CaseReport::without_runs(verdict),
+            Ok(_) if self.stop.load(Ordering::Relaxed) => {
+                CaseReport::without_runs(CaseVerdict::NotRun)
+            }
+            Ok(plan) => self
+                .recorded(&plan, left)
+                .unwrap_or_else(|error| CaseReport::without_runs(refused(&error, self.stop))),
         }
-        all_done.store(true, Ordering::Relaxed);
-    });
+    }
+
+    /// Makes as many runs as of any case; of what is left of a budget after that, each case that is left has the same share.
+    fn recorded(&self, plan: &CasePlan<'_>, left: usize) -> Result<CaseReport, RecordError> {
+        let (settings, timer) = (self.settings, &self.timer);
+        let share = self.share(left);
+        let begin = Instant::now();
+        timer.begin(settings.case_time);
+        let mut recorder = CaseRecorder::begin(plan)?;
+        let progress = recorder.go_on(settings.runs, &timer.flag)?;
+        let spent = |time: Duration| time.saturating_sub(begin.elapsed());
+        if matches!(progress, Progress::Open)
+            && let Some(share) = share.map(spent).filter(|share| !share.is_zero())
+        {
+            let case_time = settings.case_time.map(spent);
+            timer.begin(case_time.into_iter().chain([share]).min());
+            recorder.go_on(u64::MAX, &timer.flag)?;
+        }
+        timer.begin(settings.case_time);
+        recorder.leave(settings, &timer.flag)
+    }
+
+    /// The share of one of so many cases in what is left of the budget.
+    fn share(&self, left: usize) -> Option<Duration> {
+        let rest = self.deadline?.saturating_duration_since(Instant::now());
+        rest.checked_div(u32::try_from(left).unwrap_or(u32::MAX))
+    }
 }
 
 /// The time of what a worker does at the moment.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use std::{fs, path::Path};
-use unsnarl_e2e::{Finished, Workspace};
+use unsnarl_e2e::{Finished, TestedCompiler, Workspace, program::compile};
 
 /// Cases of `suite_test.cpp` that fail, with the lines of their checks.
 const FAILING: [(&str, u32); 2] = [
@@ -233,6 +233,40 @@ fn a_budget_ends_with_the_last_open_case_or_with_its_time() -> Result<()> {
     );
     let words = "test --seed 7 --budget 1ms -j 1 -- ./ut TwoSteps";
     unsnarl(&workspace, words)?.exits(2)?.says(&["1 not run"])?;
+    Ok(())
+}
+
+/// A program that opens a file for writing is recorded by itself, when the others are done.
+#[test]
+fn what_is_left_of_a_budget_is_for_cases_that_are_recorded_alone() -> Result<()> {
+    let workspace = Workspace::new()?;
+    let source = "#include <fcntl.h>
+#include <pthread.h>
+static volatile int n;
+static void *add(void *arg) { n++; n++; n++; return arg; }
+int main(void)
+{
+    pthread_t threads[2];
+    int file = open(\"made\", O_WRONLY | O_CREAT, 0600);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, add, 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    return file < 0;
+}
+";
+    workspace.write("alone.c", source)?;
+    let name = Path::new("alone.c");
+    compile(&workspace, name, "alone", TestedCompiler::Gcc)?;
+    let schedules = |words: &str| -> Result<u64> {
+        let tested = unsnarl(&workspace, words)?.exits(0)?;
+        let said = tested.stdout.split(" schedules").next();
+        let count = said.and_then(|said| said.rsplit(' ').next());
+        Ok(count.context("no count")?.replace(',', "").parse()?)
+    };
+    let given = schedules("test --seed 7 -- ./alone")?;
+    let more = schedules("test --seed 7 --budget 8s -- ./alone")?;
+    ensure!(given == 100 && more > 120, "{given} and {more} schedules");
     Ok(())
 }
 
