@@ -86,7 +86,7 @@ fn first_way<'r>(
 }
 
 /// The first row of the call that frees a block, of the function that does or of its caller: `release` counts down, and
-/// `destroy`, which it calls, frees. A thread's own function is no such call. Linear in what lies between.
+/// `destroy`, which it calls, frees. A thread's own function is no such call. Linear in the run.
 pub(super) fn freed_by(run: &Run, free: EventId) -> Option<EventId> {
     let stack = run.events.event(free).stack;
     let caller = run.meta.frame(stack).0;

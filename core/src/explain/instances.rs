@@ -70,8 +70,8 @@ pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
 }
 
 /// Notes which of an explanation's runs fail without having what is blamed, and in which of these the threads meet the other
-/// way round, as no passing run has it. Who waits for whom at the end is no order that a
-/// run could have or not have; nor is what the run that the steps are from does not have. Linear in the runs.
+/// way round, as no passing run has it. Who waits for whom at the end is no order that a run could have or not have; nor is
+/// what the run that the steps are from does not have. Linear in the runs.
 pub fn set_apart(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
     let has = |name: &String, run: &Run| {
         let is_own = explanation.runs.binary_search(name).is_ok();

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::facts::kin;
 use rustc_hash::FxHashSet;
-use unsnarl_trace::{Run, ThreadId};
+use unsnarl_trace::{EventKind, Run, ThreadId};
 
 /// Returns whether a failing run ends between a read that comes too early and the write that comes after it in the explained
 /// run: the write's thread had done what is blamed before that write, and the write itself not again. Where nothing is blamed
@@ -16,7 +16,9 @@ pub(super) fn is_outstanding(
     blamed: &[Blamed<'_>],
     (read, write): (LineAndKind<'_>, LineAndKind<'_>),
 ) -> bool {
-    if !run.meta.outcome.is_failure() {
+    let is_read_before_write =
+        kind(read).is_some_and(EventKind::reads) && kind(write).is_some_and(EventKind::writes);
+    if !run.meta.outcome.is_failure() || !is_read_before_write {
         return false;
     }
     let Some((before, variable)) = before(blamed, write) else {
@@ -48,6 +50,10 @@ pub(super) fn is_outstanding(
     is_early
 }
 
+fn kind((_, _, name): LineAndKind<'_>) -> Option<EventKind> {
+    EventKind::from_name(name)
+}
+
 /// The access of the write's thread that is blamed before the write, and the variable of the write.
 fn before<'a>(
     blamed: &[Blamed<'a>],
@@ -62,6 +68,7 @@ fn before<'a>(
 
 #[cfg(test)]
 mod tests {
+    use super::{super::turned::blamed, is_outstanding};
     use crate::{
         Budget,
         explain::{bears_out, explain},
@@ -111,6 +118,12 @@ mod tests {
         assert_eq!(has(&element), Some(true));
         assert_eq!(has(fine), Some(false));
         assert_eq!(has(&failing_later), Some(false));
+        // A read that is missing after a write is no write that is late.
+        let written = "start main.1 adder\nmain fork main.1 @3\nmain.1 W count =1 @10 add\n\
+            main.1 W size =1 @11 add\nmain fails @22";
+        let (written, blamed) = (run(written), blamed(told));
+        let turned_round = (("test.c", 11, "write"), ("test.c", 21, "read"));
+        assert!(!is_outstanding(&written, &blamed, turned_round));
         // Nothing was begun.
         let other = "start main.1 adder\nmain fork main.1 @3\nmain R count =0 @20 call\nmain R size =0 @21 call\nmain fails @22";
         assert_eq!(has(other), Some(false));
