@@ -21,7 +21,8 @@ pub struct RunPlan {
     pub depth: u32,
     /// PCT's k, 0 otherwise.
     pub expected_steps: u64,
-    /// Random walk: the running thread is left only once in this many decisions; 0 when the run finds out ([`unsnarl_trace::raw::switch_one_in_after`]).
+    /// Random walk: the running thread is left only once in this many decisions; 0 when the run finds out
+    /// ([`unsnarl_trace::raw::switch_one_in_after`]).
     pub switch_one_in: u32,
     /// Choices to follow before the strategy goes on.
     pub prefix: Schedule,

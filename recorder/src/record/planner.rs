@@ -243,8 +243,11 @@ impl Planner {
             return attempt.switch_one_in;
         }
         let seldom = |steps| raw::switch_one_in_after(steps).min(u32::MAX.into()) as u32;
-        let length = self.length.get();
-        length.map_or(0, |steps| attempt.switch_one_in.max(seldom(steps)))
+        match self.length.get() {
+            Some(steps) => attempt.switch_one_in.max(seldom(steps)),
+            None if attempt.switch_one_in == 1 => 0,
+            None => attempt.switch_one_in,
+        }
     }
 
     /// Learns from a run how long they are. Whether the run counts: a search makes some again for the sake of what
