@@ -60,7 +60,8 @@ pub struct LogConfig {
     pub depth: u32,
     /// PCT's k.
     pub expected_steps: u64,
-    /// Random walk: leave the running thread only once in this many decisions; 0 when the run finds out ([`unsnarl_trace::raw::switch_one_in_after`]).
+    /// Random walk: leave the running thread only once in this many decisions; 0 when the run finds out
+    /// ([`unsnarl_trace::raw::switch_one_in_after`]).
     pub switch_one_in: u32,
     /// The choices to follow before the strategy goes on.
     pub prefix: Schedule,

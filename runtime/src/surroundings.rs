@@ -8,13 +8,11 @@ use core::{
     ffi::{CStr, c_char},
     mem::offset_of,
 };
-use unsnarl_trace::raw::{FD_VARIABLE, FILLER, Header, MAGIC, VERSION};
+use unsnarl_trace::raw::{FD_VARIABLE, FILLER, Header, MAGIC, VALUE_ALIGNMENT, VERSION};
 
 /// Offsets of both guards from the thread pointer.
 const STACK_GUARD: usize = 0x28;
 const POINTER_GUARD: usize = 0x30;
-/// The values of variables begin at multiples of this, as blocks of the heap do.
-const ALIGNMENT: usize = 16;
 
 /// Puts numbers drawn from the run's seed in place of the kernel's. No function of the program's or a library's
 /// is on the stack yet, and nothing is kept that was made with the old ones.
@@ -115,7 +113,7 @@ unsafe fn align_values(environment: *mut *mut c_char) {
 unsafe fn lower(entry: *mut c_char, free: usize) -> *mut c_char {
     // SAFETY: a C string.
     let before_value = unsafe { name_length(entry) } + 1;
-    let place = (free + before_value).next_multiple_of(ALIGNMENT) - before_value;
+    let place = (free + before_value).next_multiple_of(VALUE_ALIGNMENT) - before_value;
     if place >= entry as usize {
         return entry;
     }

@@ -50,6 +50,8 @@ pub const FILE_VARIABLE: &core::ffi::CStr = c"UNSNARL_LOG_FD_FILE";
 /// Beginning of the names of variables that only fill up the environment; no other name comes before it in the order
 /// of bytes.
 pub const FILLER: &core::ffi::CStr = c"!UNSNARL";
+/// The values of variables begin at multiples of this, as blocks of the heap do.
+pub const VALUE_ALIGNMENT: usize = 16;
 /// Bytes reserved for the [`Header`].
 pub const HEADER_BYTES: usize = 8192;
 /// Most threads of one run, ended ones included: each has a row and a number of its own.

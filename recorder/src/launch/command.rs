@@ -13,15 +13,12 @@ use std::{
     path::Path,
     process::Command,
 };
-use unsnarl_trace::raw::{FD_VARIABLE, FILE_VARIABLE, FILLER};
+use unsnarl_trace::raw::{FD_VARIABLE, FILE_VARIABLE, FILLER, VALUE_ALIGNMENT};
 
 /// The kernel puts arguments and environment above the stack of `main` as one block of bytes; its length
 /// is made a multiple of this, so that stack and arguments lie at the same place however long the
 /// environment is.
 const BLOCK: usize = 32 << 10;
-
-/// Most bytes by which a variable is moved, so that its value is aligned.
-const ALIGNMENT: usize = 16;
 
 /// The number of pointers to them, which lie on that stack, is made a multiple of this.
 const POINTERS: usize = 256;
@@ -100,7 +97,7 @@ pub fn variables(
     let file = file_variable();
     variables.extend(given.get(&file).cloned().flatten().map(|path| (file, path)));
     variables.insert(own.as_ref().into(), descriptor.to_string().into());
-    let room = variables.len() * ALIGNMENT;
+    let room = variables.len() * VALUE_ALIGNMENT;
     let pointers = command.len() + variables.len() + 1;
     for number in 0..pointers.next_multiple_of(POINTERS) - pointers {
         variables.insert(format!("{filler}_{number}").into(), OsString::new());
@@ -156,7 +153,7 @@ mod tests {
                 .map(|(name, value)| name.len() + 1 + ended(value))
                 .sum();
             let others = variables.keys().filter(|name| !is_filler(name)).count();
-            assert!(room >= others * ALIGNMENT, "{room} for {others}");
+            assert!(room >= others * VALUE_ALIGNMENT, "{room} for {others}");
         }
     }
 
