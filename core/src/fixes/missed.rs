@@ -10,6 +10,7 @@ use super::{
         EditRefusal,
         change::Change,
         signals::{self, WaitText},
+        wrapped_waits::waiting_through,
     },
 };
 use crate::{callers::call_sites, facts::basename, orders::Locks};
@@ -121,10 +122,7 @@ fn untold(
     run: &Run,
     stuck: &StuckWaiter,
 ) -> Result<BTreeMap<MissingSignal, Change>, EditRefusal> {
-    let known = |at: &At| case.files.get(&at.file).is_ok();
-    let own = frames(run, stuck.waited).into_iter().find(known);
-    let own = own.ok_or("the text of the wait is not at hand")?;
-    let waiting = signals::waiting(case.files.get(&own.file)?, own.line)?;
+    let (own, waiting) = waits(case, run, stuck)?;
     let seen = looked_at(run, stuck, &own, &waiting);
     let mut places = BTreeMap::new();
     for row in changes(run, stuck, &seen)? {
@@ -132,6 +130,27 @@ fn untold(
         places.insert(place, change);
     }
     Ok(places)
+}
+
+/// The line that waits and looks again, and the wait there: a call of the library's, or of a function of the program's own
+/// that makes that call.
+fn waits(
+    case: &FixInput<'_>,
+    run: &Run,
+    stuck: &StuckWaiter,
+) -> Result<(At, WaitText), EditRefusal> {
+    let known = |at: &At| case.files.get(&at.file).is_ok();
+    let mut own = frames(run, stuck.waited).into_iter().filter(known);
+    let inner = own.next().ok_or("the text of the wait is not at hand")?;
+    let source = case.files.get(&inner.file)?;
+    let refused = match signals::waiting(source, inner.line) {
+        Ok(waiting) => return Ok((inner, waiting)),
+        Err(refused) => refused,
+    };
+    let outer = own.next().ok_or(refused)?;
+    let calls = case.files.get(&outer.file)?;
+    let waiting = waiting_through(calls, outer.line, (source, inner.line))?;
+    Ok((outer, waiting))
 }
 
 /// The data that the waiter checked before its wait, with the values it saw last.
@@ -297,6 +316,34 @@ mod tests {
             "ready = 1;\n    pthread_cond_broadcast(&changed);\n",
         );
         assert_eq!(apply(TEXT, "test.c", &fix.edits), Some(expected));
+    }
+
+    /// The wait of a worker behind a function of the program's own, with `wakes` as the body of another one.
+    fn wrapped(wakes: &str) -> (String, Offered) {
+        let text = format!(
+            "void cv_wait(cv *c) {{ pthread_cond_wait(&c->c, &c->m->m); }}\nvoid cv_wake(cv *c) {{ {wakes} }}\nvoid *worker(void *unused)\n{{\n    lock(&q.m);\n    while (!q.ready)\n        cv_wait(&q.changed);\n    unlock(&q.m);\n    return NULL;\n}}\nint main(void)\n{{\n    start();\n    lock(&q.m);\n    q.ready = 1;\n    unlock(&q.m);\n    join();\n}}\nstruct {{ mutex m; cv changed; int ready; }} q;\n"
+        );
+        let script = "main fork main.1 @13 main\nmain.1 lock q.m.m @5 worker\nmain.1 R q.ready =0 @6 worker\nmain.1 wait q.changed.c via=7@worker @1 cv_wait\nmain.1 unlock q.m.m via=7@worker @1 cv_wait\nmain lock q.m.m @14 main\nmain W q.ready =1 @15 main\nmain unlock q.m.m @16 main\nmain blocked join main.1 @17 main\nmain.1 blocked condition q.changed.c via=7@worker @1 cv_wait\ndeadlocks\n";
+        let offered = offered_of(&[("deadlocked-1", script)], &text);
+        (text, offered)
+    }
+
+    #[test]
+    fn who_waits_by_a_function_of_the_programs_own_is_woken_by_another_one() {
+        let (text, offered) = wrapped("if (pthread_cond_broadcast(&c->c)) abort();");
+        let fix = offered.fixes.first().expect("a fix");
+        let expected = text.replace("q.ready = 1;\n", "q.ready = 1;\n    cv_wake(&q.changed);\n");
+        assert_eq!(apply(&text, "test.c", &fix.edits), Some(expected));
+    }
+
+    #[test]
+    fn a_function_that_does_more_than_wake_is_not_called() {
+        let (_, offered) = wrapped("c->closed = 1; pthread_cond_broadcast(&c->c);");
+        let why = "no function is seen that wakes who waits by `cv_wait`";
+        assert!(
+            offered.refused.iter().any(|it| it.contains(why)),
+            "{offered:?}"
+        );
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub mod unlock;
 pub mod uses;
 pub mod waits;
 mod watch;
+pub mod wrapped_waits;
 
 /// Reason why an edit cannot be made, in words that continue "not offered: ".
 pub type EditRefusal = String;

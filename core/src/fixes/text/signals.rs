@@ -9,14 +9,13 @@ use super::{
 use std::ops::RangeInclusive;
 use tree_sitter::Node;
 
-/// Style of waking all waiters of a condition.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum BroadcastStyle {
-    Pthread,
-    C11,
-    Glib,
+/// The call that wakes all waiters of a condition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum WakeCall {
+    /// A function with the condition as its argument.
+    Function(String),
     /// A method of the condition.
-    Method,
+    Method(String),
 }
 
 /// A wait on a condition variable, as the text has it.
@@ -26,25 +25,24 @@ pub struct WaitText {
     pub name: String,
     /// The lines of the loop that checks the condition's data, or those of a wait with a predicate.
     pub looks: RangeInclusive<u32>,
-    style: BroadcastStyle,
+    pub(super) wakes: WakeCall,
 }
 
-/// Calls that wait on a condition, with the number of arguments of one that has a predicate.
-const WAITS: [(&str, BroadcastStyle, usize); 9] = [
-    ("pthread_cond_wait", BroadcastStyle::Pthread, usize::MAX),
-    (
-        "pthread_cond_timedwait",
-        BroadcastStyle::Pthread,
-        usize::MAX,
-    ),
-    ("cnd_wait", BroadcastStyle::C11, usize::MAX),
-    ("cnd_timedwait", BroadcastStyle::C11, usize::MAX),
-    ("g_cond_wait", BroadcastStyle::Glib, usize::MAX),
-    ("g_cond_wait_until", BroadcastStyle::Glib, usize::MAX),
-    ("wait", BroadcastStyle::Method, 2),
-    ("wait_for", BroadcastStyle::Method, 3),
-    ("wait_until", BroadcastStyle::Method, 3),
+/// Functions that wait on a condition, with those that wake all who wait.
+const FUNCTIONS: [(&str, &str); 6] = [
+    ("pthread_cond_wait", "pthread_cond_broadcast"),
+    ("pthread_cond_timedwait", "pthread_cond_broadcast"),
+    ("cnd_wait", "cnd_broadcast"),
+    ("cnd_timedwait", "cnd_broadcast"),
+    ("g_cond_wait", "g_cond_broadcast"),
+    ("g_cond_wait_until", "g_cond_broadcast"),
 ];
+
+/// Methods that wait, with the number of arguments of one that has a predicate.
+const METHODS: [(&str, usize); 3] = [("wait", 2), ("wait_for", 3), ("wait_until", 3)];
+
+/// The method that wakes all who wait.
+const WAKES_ALL: &str = "notify_all";
 
 /// The wait on a line.
 ///
@@ -63,14 +61,14 @@ pub fn waiting(source: &ParsedSource, line: u32) -> Result<WaitText, EditRefusal
     Ok(WaitText {
         name: last_name(&condition).to_owned(),
         looks,
-        style: wait.style,
+        wakes: wait.wakes,
     })
 }
 
 /// A call that waits on a condition.
 pub(in crate::fixes) struct WaitCall<'t> {
     pub call: Node<'t>,
-    style: BroadcastStyle,
+    wakes: WakeCall,
     /// The call looks at a predicate again and again.
     pub has_predicate: bool,
 }
@@ -97,18 +95,30 @@ pub(in crate::fixes) fn call_on(
 
 fn known_wait<'t>(source: &ParsedSource, call: Node<'t>) -> Option<WaitCall<'t>> {
     let name = callee(source, call);
-    let mut known = WAITS.iter();
-    let (_, style, predicate) = known.find(|(word, ..)| *word == name)?;
+    if let Some((_, wakes)) = FUNCTIONS.iter().find(|(word, _)| *word == name) {
+        return Some(WaitCall {
+            call,
+            wakes: WakeCall::Function((*wakes).to_owned()),
+            has_predicate: false,
+        });
+    }
+    let (_, predicate) = METHODS.iter().find(|(word, _)| *word == name)?;
     let arguments = call.child_by_field_name("arguments").map(children);
     Some(WaitCall {
         call,
-        style: *style,
+        wakes: WakeCall::Method(WAKES_ALL.to_owned()),
         has_predicate: arguments.is_some_and(|all| all.len() >= *predicate),
     })
 }
 
+/// Returns whether a call wakes all who wait on a condition.
+pub(super) fn wakes_all(source: &ParsedSource, call: Node<'_>) -> bool {
+    let name = callee(source, call);
+    name == WAKES_ALL || FUNCTIONS.iter().any(|(_, wakes)| *wakes == name)
+}
+
 /// The innermost loop around a node, in its function.
-fn loop_around(node: Node<'_>) -> Option<Node<'_>> {
+pub(super) fn loop_around(node: Node<'_>) -> Option<Node<'_>> {
     let mut around = node.parent();
     while let Some(node) = around {
         match node.kind() {
@@ -136,7 +146,8 @@ pub fn named_in(source: &ParsedSource, line: u32, waiting: &WaitText) -> Option<
     let function = source.function(line)?;
     let uses = |call: &Node<'_>| {
         let name = callee(source, *call);
-        let words = ["signal", "broadcast", "notify", "wait"];
+        let name = name.to_ascii_lowercase();
+        let words = ["signal", "broadcast", "notify", "wait", "wake"];
         words.iter().any(|word| name.contains(word))
     };
     let written = calls(function)
@@ -149,19 +160,17 @@ pub fn named_in(source: &ParsedSource, line: u32, waiting: &WaitText) -> Option<
 impl WaitText {
     /// The object as the argument of a call, or as a receiver.
     pub fn argument(&self, object: &str) -> String {
-        match self.style {
-            BroadcastStyle::Method => object.to_owned(),
-            _ => format!("&{object}"),
+        match self.wakes {
+            WakeCall::Method(_) => object.to_owned(),
+            WakeCall::Function(_) => format!("&{object}"),
         }
     }
 
     /// The call that wakes all waiters, each of which checks again.
     pub fn wake_all(&self, argument: &str) -> String {
-        match self.style {
-            BroadcastStyle::Pthread => format!("pthread_cond_broadcast({argument});"),
-            BroadcastStyle::C11 => format!("cnd_broadcast({argument});"),
-            BroadcastStyle::Glib => format!("g_cond_broadcast({argument});"),
-            BroadcastStyle::Method => format!("{argument}.notify_all();"),
+        match &self.wakes {
+            WakeCall::Function(name) => format!("{name}({argument});"),
+            WakeCall::Method(name) => format!("{argument}.{name}();"),
         }
     }
 }
