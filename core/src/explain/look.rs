@@ -18,7 +18,8 @@ const LOOP: &str = "while";
 
 /// Returns whether a line of the source asks for something, to go on or not.
 pub(super) fn asks(place: &Place) -> bool {
-    let text = place.text.trim_start();
+    let text = place.text.trim_start().trim_start_matches('}').trim_start();
+    let text = text.strip_prefix("else ").map_or(text, str::trim_start);
     [LOOP, "if"].iter().any(|word| text.starts_with(word))
 }
 

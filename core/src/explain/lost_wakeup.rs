@@ -71,12 +71,9 @@ impl SignalFate {
         if let Some(early) = early {
             return SignalFate::Early(early);
         }
-        match checked.and_then(|read| changed_since(view, read)) {
-            Some(write) if !is_signalled_after(view, waiter.object, write) => {
-                SignalFate::Forgotten(write)
-            }
-            _ => SignalFate::Never,
-        }
+        untold(view, waiter).map_or(SignalFate::Never, |(_, change)| {
+            SignalFate::Forgotten(change)
+        })
     }
 
     /// Rank of the explanation: the more is known, the better.
@@ -140,10 +137,8 @@ pub(super) fn forgotten(
         .iter()
         .filter(|one| one.waits_for == WaitsFor::Condition);
     let mut changes = conditions.filter_map(|waiter| {
-        let check = checked_before(view, request(view, waiter))?;
-        let write = changed_since(view, check)?;
-        let is_told = is_signalled_after(view, waiter.object, write);
-        (!is_told && matters(check, write)).then_some((waiter, write))
+        let (check, write) = untold(view, waiter)?;
+        matters(check, write).then_some((waiter, write))
     });
     let (waiter, write) = changes.next()?;
     Some(explain(
@@ -203,9 +198,8 @@ fn explain(
     if !matches!(sent, SignalFate::Elsewhere(_)) {
         let (signal, checked) = match sent {
             SignalFate::Early(early) => (Some(early.signal), early.check),
-            SignalFate::Elsewhere(_) | SignalFate::Forgotten(_) | SignalFate::Never => {
-                (None, checked_before(view, wait))
-            }
+            SignalFate::Forgotten(_) => (None, untold(view, waiter).map(|(look, _)| look)),
+            SignalFate::Elsewhere(_) | SignalFate::Never => (None, checked_before(view, wait)),
         };
         tell_check(view, &mut draft, wait, (signal, checked));
     }
@@ -287,6 +281,33 @@ fn instead(view: &View, write: EventId, condition: LocationId) -> String {
         let other = object_name(view, row);
         format!(";\nit signalled `{other}` at {}", view.at(row))
     })
+}
+
+/// A look of a waiting thread, with the last change by another thread of what it had seen there, if no signal of its
+/// condition came after that: the look that led to the wait, or another one that it had taken with the lock. A value that
+/// is again the one that it had read is no change: a thread of a pool that has found nothing to do waits as it should when
+/// another one has done what came in.
+fn untold(view: &View, waiter: &WaitingThread) -> Option<(EventId, EventId)> {
+    let wait = request(view, waiter);
+    let since = locked_since(view, wait);
+    let others = reads_before(view, wait).into_iter();
+    let others = others.filter(|row| *row > since && !is_own_since(view, *row, (since, wait)));
+    let mut looks = checked_before(view, wait).into_iter().chain(others);
+    looks.find_map(|read| {
+        let write = changed_since(view, read)?;
+        let (was, is) = (view.event(read).value, view.event(write).value);
+        let is_as_before = was.is_some() && was == is;
+        let is_untold = !is_as_before && !is_signalled_after(view, waiter.object, write);
+        is_untold.then_some((read, write))
+    })
+}
+
+/// Returns whether the thread of a row writes what it reads there between two other rows: a count of its own steps.
+fn is_own_since(view: &View, row: EventId, (since, wait): (EventId, EventId)) -> bool {
+    let location = view.event(row).location;
+    let own = view.own_before(wait).take_while(|row| *row > since);
+    let mut own = own.map(|row| view.event(row));
+    own.any(|event| event.location == location && event.kind.writes())
 }
 
 /// Returns whether a condition is signalled after a row.
@@ -556,9 +577,9 @@ pub(super) fn leads_to(view: &View, row: EventId, wait: EventId) -> bool {
 
 /// The read by which the thread decided to wait: the last one in the predicate that a wait of C++ calls; else the last one
 /// in the function that waits, or in a function that it called to look, of data written afterwards, before the wait; else the
-/// last one of shared data in the function itself; else in what else it called under the lock; else the last one nearby of
-/// data written afterwards; else the last one in a caller, which may wait through a wrapper. None where it looked last at
-/// what no other thread uses.
+/// last one in the function itself of data that other threads change; else the last look of a caller, which may wait through a
+/// wrapper; else what else the function itself reads, or what it called under the lock; else the last one nearby of data written
+/// afterwards; else the last one in a caller. None where it looked last at what no other thread uses.
 pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     let thread = view.thread(wait);
     let reads = reads_before(view, wait);
@@ -608,9 +629,10 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         .or_else(|| last(&|row| (here(row) || called_here(row)) && outdated(row)))
         // A limit that stays is no reason to wait.
         .or_else(|| last(&|row| here(row) && view.is_changed_by_others(**row)))
+        // A wrapper reads what it waits with, and its caller what it waits for.
+        .or_else(|| in_caller(&asks))
         .or_else(|| last(&here))
         .or_else(|| last(&|row| **row > since && called_here(row)))
-        .or_else(|| in_caller(&asks))
         .or_else(|| last(&outdated))
         .or_else(|| in_caller(&|_| true))
 }

@@ -1,6 +1,6 @@
 //! Failures that do not depend on the schedule.
 
-use super::ORDERS;
+use super::{ORDERS, deadlock::deadlock, proposers::name_orders, view::View};
 use crate::{
     corpus::{Corpus, RunSummary},
     explanation::{BugKind, Certainty, Explanation, Role, SiteMark},
@@ -8,6 +8,7 @@ use crate::{
     render,
 };
 use std::collections::BTreeSet;
+use unsnarl_trace::{Outcome, RunScope};
 
 /// Number of different orders that have to fail before a failure counts as sequential.
 const ENOUGH: usize = 20;
@@ -19,12 +20,31 @@ const ENOUGH_RUNS: usize = 30;
 /// Explains that the program fails in every order; none when a run passed or too few orders were seen.
 pub(super) fn sequential(corpus: &Corpus) -> Option<Explanation> {
     let orders = orders(corpus);
-    (orders >= ENOUGH && is_one_failure(corpus)).then(|| {
+    if orders < ENOUGH || !is_one_failure(corpus) {
+        return None;
+    }
+    hangs_always(corpus, orders).or_else(|| {
         note(
             corpus,
             &format!("fails in every one of {orders} different orders"),
         )
-    })?
+    })
+}
+
+/// What the threads wait for at the end of the shortest run, where all of them hang: that is there to be seen, whatever
+/// the orders were.
+fn hangs_always(corpus: &Corpus, orders: usize) -> Option<Explanation> {
+    let shortest = corpus.failing().min_by_key(|run| (run.events, &run.name))?;
+    let _scope = RunScope::enter(&shortest.name);
+    let hangs = shortest.outcome == Outcome::Deadlocked;
+    let view = View::new(corpus, shortest).filter(|_| hangs)?;
+    let mut told = deadlock(&view)?.explanation;
+    name_orders(&view, &mut told);
+    told.runs = corpus.failing().map(|run| run.name.clone()).collect();
+    told.remark_last(&format!(
+        "The program hangs in every one of {orders} different orders: this does not depend on the schedule."
+    ));
+    Some(told)
 }
 
 /// The same where other explanations were looked for in vain: the program fails before it has a second thread, or in
