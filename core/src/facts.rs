@@ -10,12 +10,17 @@ pub use told::{ToldValue, ValueKind, bits_in_words, old_value, value, value_at};
 
 use crate::explanation::Place;
 use unsnarl_trace::{
-    Event, EventId, EventKind, Location, LocationId, Run, SiteId, ThreadId, Value, raw::FREED,
+    Event, EventId, EventKind, Location, LocationId, Run, SiteId, SiteRow, ThreadId, Value,
+    raw::FREED,
 };
 
 /// The place of a site in the source.
 pub fn place(run: &Run, site: SiteId) -> Place {
-    let row = run.meta.site(site);
+    place_of(run.meta.site(site))
+}
+
+/// Place of a row of the table of sites.
+pub fn place_of(row: &SiteRow) -> Place {
     Place {
         file: row.file.clone(),
         line: row.line,

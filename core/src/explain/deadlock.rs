@@ -4,6 +4,7 @@ use super::{
     circle::{explain_circle, wait_effect},
     draft::Draft,
     ended_sender::ended_sender,
+    leaked::leaked,
     left_behind::left_behind,
     lost_wakeup::{SignalFate, lost_wakeup},
     missing::{end_of, learned, tell_learned},
@@ -46,12 +47,15 @@ impl Hang {
     }
 }
 
-/// Explains a run in which all threads wait: in a cycle of locks, units and joins; for a signal that was not sent by what its
+/// Explains a run in which all threads wait: for a lock that a function has not given back; in a cycle of locks, units and joins; for a signal that was not sent by what its
 /// sender had read; for a signal that woke another one; for a signal that only those who wait for it send; for a lost signal;
 /// in a cycle that includes conditions; for a signal that no thread sent; for input, without having seen a change; or one of them
 /// alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
+    if let Some(found) = leaked(view, &waiting) {
+        return Some(found);
+    }
     if let Some(found) = circle(&waiting, |by| {
         !matches!(by, Keeps::Value { .. } | Keeps::Silent)
     }) {

@@ -23,6 +23,7 @@ mod instances;
 mod interruption;
 mod intervention;
 mod late_entry;
+mod leaked;
 mod left_behind;
 mod locking;
 mod look;

@@ -4,8 +4,8 @@ use super::{
     FixInput,
     atomic::Changes,
     model::{Fix, FixKind},
-    seen::frames,
-    text::{EditRefusal, unlock},
+    seen::{At, frames},
+    text::{EditRefusal, change::Change, unlock},
 };
 use crate::explanation::{Role, SiteMark};
 use unsnarl_trace::{EventId, EventKind};
@@ -26,27 +26,26 @@ pub(super) fn release(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
 }
 
 fn released(case: &FixInput<'_>, row: EventId) -> Result<Fix, EditRefusal> {
-    let mut refused = "the text of the function that takes the lock is not at hand".to_owned();
+    let mut refused = None;
     // The lock may be acquired by a function of the program's own.
     for at in frames(case.run, row) {
-        let Ok(source) = case.files.get(&at.file) else {
-            continue;
-        };
-        let changes = match unlock::on_every_way_out(source, at.line) {
-            Ok(changes) => changes,
-            Err(why) => {
-                refused = why;
-                continue;
-            }
-        };
-        let edits = case
-            .files
-            .edits(&Changes::from([(at.file.clone(), changes)]))?;
-        let title = format!(
-            "unlock on every way out of {} after line {}",
-            at.function, at.line
-        );
-        return Ok(Fix::edit(FixKind::Unlock, title, edits, "none".to_owned()));
+        let source = case.files.get(&at.file).ok();
+        match source.and_then(|source| unlock::on_every_way_out(source, at.line)) {
+            Some(Ok(changes)) => return fix(case, &at, changes),
+            Some(Err(why)) => drop(refused.get_or_insert(why)),
+            None => {}
+        }
     }
-    Err(refused)
+    Err(refused.unwrap_or_else(|| "it is not seen which line takes the lock".to_owned()))
+}
+
+fn fix(case: &FixInput<'_>, at: &At, changes: Vec<Change>) -> Result<Fix, EditRefusal> {
+    let edits = case
+        .files
+        .edits(&Changes::from([(at.file.clone(), changes)]))?;
+    let title = format!(
+        "unlock on every way out of {} after line {}",
+        at.function, at.line
+    );
+    Ok(Fix::edit(FixKind::Unlock, title, edits, "none".to_owned()))
 }

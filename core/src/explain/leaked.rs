@@ -1,0 +1,262 @@
+//! Locks that a function takes and gives back, but for one way out of it, after which nobody can have them any more.
+
+use super::{
+    LOOKED_AT,
+    deadlock::{Hang, add_wait},
+    draft::Draft,
+    view::View,
+    waiting::{WaitingThread, object_name, request},
+};
+use crate::{
+    callers::call_sites,
+    claims::line,
+    explanation::{BugKind, Certainty, Place, Role},
+    facts,
+    orders::{Locks, Section},
+};
+use unsnarl_trace::{EventId, EventKind, Run, SiteId, SiteRow};
+
+/// A lock that a thread has kept when it left the function in which it took it.
+struct Leak<'w> {
+    /// A thread that waits for it.
+    waiter: &'w WaitingThread,
+    held: EventId,
+    /// Last row of the thread in that function.
+    last: EventId,
+    function: String,
+    /// The number of calls that lead to the function.
+    depth: usize,
+    /// Place at which the function gives the lock back on another way.
+    released: Place,
+}
+
+/// Explains the first wait for such a lock.
+pub(super) fn leaked(view: &View, waiting: &[WaitingThread]) -> Option<Hang> {
+    let mut owned = waiting.iter().filter_map(|one| Some((one, one.owner()?.1)));
+    owned.find_map(|(waiter, held)| Some(explain(view, &leak(view, waiter, held)?)))
+}
+
+/// The leak of a lock that is held at the end, by what the same function does with its locks in the failing runs.
+fn leak<'w>(view: &View, waiter: &'w WaitingThread, held: EventId) -> Option<Leak<'w>> {
+    let path = path(&view.run, held);
+    let runs = view.corpus.failing().filter_map(|run| run.run.as_deref());
+    let others = runs.filter(|run| !std::ptr::eq(*run, &*view.run));
+    let runs = std::iter::once(&*view.run).chain(others.take(LOOKED_AT));
+    let ways: Vec<Way> = runs.flat_map(|run| ways(run, &path)).collect();
+    let (depth, released) = (0..path.len()).rev().find_map(|depth| {
+        let calls = path.get(depth..)?;
+        let mut alike = ways.iter().filter(|way| way.begins(calls));
+        let released = alike.next()?.within(calls)?;
+        // A function that gives the lock back to its caller, as a wrapper of `pthread_mutex_lock`, need not unlock it.
+        let is_own = alike.all(|way| way.within(calls).is_some());
+        is_own.then_some((depth, released))
+    })?;
+    Some(Leak {
+        waiter,
+        held,
+        last: last_within(view, held, depth)?,
+        function: path.get(depth)?.function.clone(),
+        depth,
+        released: facts::place_of(released),
+    })
+}
+
+/// The calls that led to a row, outermost first.
+fn path(run: &Run, row: EventId) -> Vec<SiteRow> {
+    let sites = call_sites(run, row).into_iter();
+    sites.map(|site| run.meta.site(site).clone()).collect()
+}
+
+/// A critical section that was given back: the calls that led to its beginning and to its end.
+struct Way {
+    taken: Vec<SiteRow>,
+    given: Vec<SiteRow>,
+}
+
+/// The sections of a run that begin at the last of these places.
+fn ways(run: &Run, path: &[SiteRow]) -> Vec<Way> {
+    let locks = Locks::new(run, &mut Vec::new());
+    let begins_there = |section: &&Section| {
+        let site = run.meta.site(run.events.site(section.acquired));
+        path.last().is_some_and(|last| is_same(last, site))
+    };
+    let sections = locks.sections().iter().filter(begins_there);
+    let way = |section: &Section| {
+        Some(Way {
+            taken: self::path(run, section.acquired),
+            given: self::path(run, section.released?),
+        })
+    };
+    sections.filter_map(way).collect()
+}
+
+impl Way {
+    /// Returns whether the section begins by these calls, whoever makes the first of them.
+    fn begins(&self, calls: &[SiteRow]) -> bool {
+        let mut both = self.taken.iter().rev().zip(calls.iter().rev());
+        self.taken.len() >= calls.len() && both.all(|(a, b)| is_same(a, b))
+    }
+
+    /// The line by which the function of the first of these calls gives the lock back; `None` where it has left before that.
+    fn within(&self, calls: &[SiteRow]) -> Option<&SiteRow> {
+        let depth = self.taken.len().checked_sub(calls.len())?;
+        let outer = (self.taken.get(..depth)?, self.given.get(..depth)?);
+        let is_called_alike = outer.0.iter().zip(outer.1).all(|(a, b)| is_same(a, b));
+        let line = self.given.get(depth).filter(|_| is_called_alike)?;
+        let first = calls.first()?;
+        ((&line.file, &line.function) == (&first.file, &first.function)).then_some(line)
+    }
+}
+
+fn is_same(a: &SiteRow, b: &SiteRow) -> bool {
+    (&a.file, a.line, &a.function) == (&b.file, b.line, &b.function)
+}
+
+/// The last row of a thread in the function at a depth of the calls that led to a row, before the thread has left it or come
+/// back to that place; `None` where it is still there.
+fn last_within(view: &View, held: EventId, depth: usize) -> Option<EventId> {
+    let calls = call_sites(&view.run, held);
+    let function = |site: SiteId| &view.run.meta.site(site).function;
+    let is_within = |row: &EventId| {
+        let own = call_sites(&view.run, *row);
+        let is_called_alike = own.get(..depth) == calls.get(..depth);
+        let (here, there) = (own.get(depth), calls.get(depth));
+        is_called_alike
+            && here.map(|site| function(*site)) == there.map(|site| function(*site))
+            && !view.comes_again(held, *row)
+            && view.event(*row).kind != EventKind::End
+    };
+    let thread = view.thread(held);
+    let after = view.rows.after(thread, held);
+    let within = after
+        .iter()
+        .copied()
+        .filter(|row| *row > held)
+        .take_while(is_within);
+    let last = within.last().unwrap_or(held);
+    let goes_on = after.last().is_some_and(|row| *row > last);
+    goes_on.then_some(last)
+}
+
+fn explain(view: &View, leak: &Leak<'_>) -> Hang {
+    let (held, last) = (leak.held, leak.last);
+    let (name, function) = (object_name(view, held), &leak.function);
+    let headline = format!("`{name}` stays locked: {function} is left without unlocking it");
+    let mut draft = Draft::new(view, BugKind::Deadlock, headline);
+    let wait = request(view, leak.waiter);
+    draft.detail(format!(
+        "{} locked it at {} and did not unlock it: its last step in {function} is at {};\n{} waits for it at {}.",
+        view.words(held),
+        leak.called_at(view, held),
+        leak.called_at(view, last),
+        facts::thread_in_words(&view.run, leak.waiter.thread),
+        view.at(wait),
+    ));
+    draft.set().certainty = Certainty::Likely;
+    draft.set().remark = format!(
+        "On another way {function} unlocks it, on {}.",
+        line(&leak.released, &view.place(last))
+    );
+    draft.step(held, "never unlocked");
+    draft.mark(held, Role::Cause);
+    if last != held {
+        draft.step(last, format!("last step in {function}"));
+        draft.mark(last, Role::Cause);
+    }
+    add_wait(view, &mut draft, leak.waiter);
+    Hang::of(draft.finish(), wait)
+}
+
+impl Leak<'_> {
+    /// The line of the function that leads to a row, as `gate.c:16`.
+    fn called_at(&self, view: &View, row: EventId) -> String {
+        let calls = path(&view.run, row);
+        let of_function = calls.get(self.depth);
+        of_function.map_or_else(|| view.at(row), |site| facts::short(&facts::place_of(site)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Budget, Explanation, explain, fixture::corpus};
+
+    fn told(text: &str) -> Explanation {
+        let found = explain(&corpus(&[], &[text]), &Budget::unlimited()).findings;
+        found.into_iter().next().expect("an explanation")
+    }
+
+    /// Two visits of a function that locks by a wrapper: one gives the lock back, the other one does not. `then` is what the
+    /// thread does after that.
+    fn visits(then: &str) -> String {
+        format!(
+            "start main.1 teller
+            main fork main.1 @50 main
+            main.1 lock m via=16@withdraw,36@teller @8 enter
+            main.1 R balance =40 via=36@teller @21 withdraw
+            main.1 unlock m via=24@withdraw,36@teller @9 leave
+            main.1 lock m via=16@withdraw,36@teller @8 enter
+            main.1 R balance =10 via=36@teller @21 withdraw
+            {then}
+            main lock-wait m via=52@main @8 enter
+            main blocked lock m via=52@main @8 enter
+            deadlocks"
+        )
+    }
+
+    #[test]
+    fn the_way_on_which_a_lock_is_kept_is_told() {
+        let told = told(&visits("main.1 W sum =1 @40 teller\nmain.1 end"));
+        assert_eq!(
+            told.headline,
+            "`m` stays locked: withdraw is left without unlocking it"
+        );
+        assert_eq!(
+            told.detail,
+            "teller (main.1) locked it at test.c:16 and did not unlock it: its last step in withdraw is at test.c:21;\nmain \
+             waits for it at test.c:8."
+        );
+        assert_eq!(
+            told.remark,
+            "On another way withdraw unlocks it, on line 24."
+        );
+    }
+
+    #[test]
+    fn who_comes_to_its_own_lock_again_has_left() {
+        let again = "main.1 lock-wait m via=16@withdraw,36@teller @8 enter\nmain.1 blocked lock m via=16@withdraw,36@teller @8 enter";
+        assert!(
+            told(&visits(again))
+                .headline
+                .ends_with("is left without unlocking it")
+        );
+    }
+
+    #[test]
+    fn who_waits_within_the_function_has_not_left_it() {
+        let within = "main.1 lock-wait n via=22@withdraw,36@teller @8 enter\nmain.1 blocked lock n via=22@withdraw,36@teller @8 enter";
+        assert!(!told(&visits(within)).headline.contains("is left"));
+    }
+
+    /// `begin` unlocks when it fails; what it has locked otherwise is for its caller to unlock.
+    #[test]
+    fn a_function_that_hands_its_lock_over_has_not_kept_it() {
+        let text = "start main.1 serve
+            main fork main.1 @50 main
+            main.1 lock m via=30@serve @10 begin
+            main.1 R closed =1 via=30@serve @11 begin
+            main.1 unlock m via=30@serve @12 begin
+            main.1 lock m via=30@serve @10 begin
+            main.1 W sum =1 @31 serve
+            main.1 unlock m via=32@serve @20 end
+            main.1 lock m via=30@serve @10 begin
+            main.1 W sum =2 @31 serve
+            main.1 end
+            main lock-wait m @52 main
+            main blocked lock m @52 main
+            deadlocks";
+        assert_eq!(
+            told(text).headline,
+            "`m` stays locked: serve is left without unlocking it"
+        );
+    }
+}
