@@ -16,10 +16,13 @@ const NEAR: usize = 200;
 /// The word by which a line asks for something again and again.
 const LOOP: &str = "while";
 
+/// The word before what a line asks for where something else was asked for first.
+const OTHERWISE: &str = "else";
+
 /// Returns whether a line of the source asks for something, to go on or not.
 pub(super) fn asks(place: &Place) -> bool {
     let text = place.text.trim_start().trim_start_matches('}').trim_start();
-    let text = text.strip_prefix("else ").map_or(text, str::trim_start);
+    let text = text.strip_prefix(OTHERWISE).map_or(text, str::trim_start);
     [LOOP, "if"].iter().any(|word| text.starts_with(word))
 }
 

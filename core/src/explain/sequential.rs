@@ -31,7 +31,7 @@ pub(super) fn sequential(corpus: &Corpus) -> Option<Explanation> {
     })
 }
 
-/// What the threads wait for at the end of the shortest run, where all of them hang: that is there to be seen, whatever
+/// The waits at the end of the shortest run, where all of them hang: that is there to be seen, whatever
 /// the orders were.
 fn hangs_always(corpus: &Corpus, orders: usize) -> Option<Explanation> {
     let shortest = corpus.failing().min_by_key(|run| (run.events, &run.name))?;
