@@ -291,7 +291,7 @@ fn untold(view: &View, waiter: &WaitingThread) -> Option<(EventId, EventId)> {
     let wait = request(view, waiter);
     let since = locked_since(view, wait);
     let others = reads_before(view, wait).into_iter();
-    let others = others.filter(|row| *row > since && !is_own_since(view, *row, (since, wait)));
+    let others = others.filter(|row| *row > since && !is_own(view, *row, wait));
     let mut looks = checked_before(view, wait).into_iter().chain(others);
     looks.find_map(|read| {
         let write = changed_since(view, read)?;
@@ -302,10 +302,10 @@ fn untold(view: &View, waiter: &WaitingThread) -> Option<(EventId, EventId)> {
     })
 }
 
-/// Returns whether the thread of a row writes what it reads there between two other rows: a count of its own steps.
-fn is_own_since(view: &View, row: EventId, (since, wait): (EventId, EventId)) -> bool {
-    let location = view.event(row).location;
-    let own = view.own_before(wait).take_while(|row| *row > since);
+/// Returns whether the thread of a read changes what it has read before it waits: a count of those who wait.
+fn is_own(view: &View, read: EventId, wait: EventId) -> bool {
+    let location = view.event(read).location;
+    let own = view.own_before(wait).take_while(|row| *row > read);
     let mut own = own.map(|row| view.event(row));
     own.any(|event| event.location == location && event.kind.writes())
 }

@@ -175,6 +175,9 @@ fn looked_at(
         }
         if event.kind == EventKind::Lock && event.location == stuck.mutex {
             seen.clear();
+        } else if event.kind.writes() {
+            // A count of those who wait, say: not what it waits for.
+            seen.remove(&event.location);
         } else if event.kind.reads() && looks(row) {
             seen.insert(event.location, (row, event.value));
         }
@@ -343,6 +346,27 @@ mod tests {
         assert!(
             offered.refused.iter().any(|it| it.contains(why)),
             "{offered:?}"
+        );
+    }
+
+    #[test]
+    fn what_the_waiting_thread_counts_itself_is_not_what_it_waits_for() {
+        let changes = "main lock m @12 main\nmain W ready =1 @14 main\nmain unlock m @15 main\n";
+        let counted = waits(changes).replace(
+            "main.1 R ready =0 @4\n",
+            "main.1 R ready =0 @4\nmain.1 R other =0 @4\nmain.1 W other =1 @4\n",
+        );
+        let by_others = counted.replace(
+            changes,
+            &format!(
+                "{changes}main lock m @12 main\nmain W other =2 @13 main\nmain unlock m @15 main\n"
+            ),
+        );
+        let offered = offered(&by_others);
+        let fix = offered.fixes.first().expect("a fix");
+        assert_eq!(
+            fix.title,
+            "wake those who wait on `changed` after line 14 of test.c"
         );
     }
 
