@@ -13,6 +13,8 @@ pub struct Callers<'a> {
     run: &'a Run,
     /// Places of calls, by called function.
     calls: BTreeMap<&'a str, BTreeSet<(&'a str, u32)>>,
+    /// Functions of which the run has one line: wrappers of what they call.
+    wrappers: BTreeSet<&'a str>,
 }
 
 impl<'a> Callers<'a> {
@@ -26,40 +28,57 @@ impl<'a> Callers<'a> {
             .zip(events.stacks().iter().copied())
             .collect();
         let mut calls: BTreeMap<&str, BTreeSet<(&str, u32)>> = BTreeMap::new();
+        let mut lines: BTreeMap<&str, BTreeSet<(&str, u32)>> = BTreeMap::new();
         for (site, stack) in seen {
-            let mut called = SiteId(site);
+            let mut called = run.meta.site(SiteId(site));
+            lines
+                .entry(&called.function)
+                .or_default()
+                .insert((&called.file, called.line));
             for call in frames(run, StackId(stack)) {
-                let (function, at) = (&run.meta.site(called).function, run.meta.site(call));
-                calls
-                    .entry(function)
-                    .or_default()
-                    .insert((&at.file, at.line));
-                called = call;
+                let at = run.meta.site(call);
+                let line = (at.file.as_str(), at.line);
+                calls.entry(&called.function).or_default().insert(line);
+                lines.entry(&at.function).or_default().insert(line);
+                called = at;
             }
         }
-        Callers { run, calls }
+        lines.retain(|_, lines| lines.len() == 1);
+        Callers {
+            run,
+            calls,
+            wrappers: lines.into_keys().collect(),
+        }
     }
 
     /// The calls that led to an event, innermost first, as far as they distinguish it from other executions
-    /// of the same lines.
+    /// of the same lines, or call a wrapper of a lock or a wait.
     pub fn via(&self, row: EventId) -> Vec<Place> {
         let event = self.run.events.event(row);
         let (mut via, mut telling) = (Vec::new(), 0);
+        let mut is_wrapped = !event.kind.is_access();
         let mut called = event.site;
         for call in frames(self.run, event.stack).take(MOST) {
             let function = self.run.meta.site(called).function.as_str();
             via.push(facts::place(self.run, call));
-            if self
-                .calls
-                .get(function)
-                .is_some_and(|calls| calls.len() > 1)
-            {
+            let calls = self.calls.get(function);
+            is_wrapped = is_wrapped && self.wrappers.contains(function);
+            if is_wrapped || calls.is_some_and(|calls| calls.len() > 1) {
                 telling = via.len();
             }
             called = call;
         }
-        via.truncate(telling);
+        via.truncate(telling.max(self.out_of_wrapper(event)));
         via
+    }
+
+    /// Number of callers up to the first in another file, where the event is all that its function does: a library of wrappers.
+    fn out_of_wrapper(&self, event: Event) -> usize {
+        let own = self.run.meta.site(event.site);
+        let is_wrapper = !event.kind.is_access() && self.wrappers.contains(own.function.as_str());
+        let mut callers = frames(self.run, event.stack).take(MOST);
+        let outside = callers.position(|call| self.run.meta.site(call).file != own.file);
+        outside.filter(|_| is_wrapper).map_or(0, |at| at + 1)
     }
 }
 
@@ -167,6 +186,17 @@ mod tests {
     fn via(script: &str, row: u32) -> String {
         let run = script::parse(script).expect("a script");
         in_words(&Callers::of(&run).via(EventId(row)))
+    }
+
+    #[test]
+    fn who_calls_a_wrapper_is_told_although_nobody_else_does() {
+        let run = script::parse(
+            "main.1 R x via=30@serve @11 get\nmain.1 lock m via=32@serve @5 enter\nmain.1 W x via=33@serve @20 put\nmain.1 lock n via=33@serve @21 put\n",
+        );
+        let run = run.expect("a script");
+        let callers = Callers::of(&run);
+        let told = [0, 1, 3].map(|row| callers.via(EventId(row)).len());
+        assert_eq!(told, [0, 1, 0]);
     }
 
     #[test]
