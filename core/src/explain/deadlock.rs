@@ -6,7 +6,7 @@ use super::{
     ended_sender::ended_sender,
     leaked::leaked,
     left_behind::left_behind,
-    lost_wakeup::{SignalFate, lost_wakeup},
+    lost_wakeup::{SignalFate, idle, lost_wakeup},
     missing::{end_of, learned, tell_learned},
     spinning::spinning,
     starved::starved,
@@ -68,7 +68,8 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     }
     let locks = waiting.iter().filter(|one| one.waits_for != WaitsFor::Join);
     let holders: Vec<ThreadId> = locks.filter_map(|one| Some(one.owner()?.0)).collect();
-    let lost = lost_wakeup(view, &waiters, &holders);
+    let idle = idle(view, &waiting);
+    let lost = lost_wakeup(view, &waiters, (&holders, &idle));
     // That all who signal wait is what comes of a signal that woke the wrong one of them.
     let fate = lost.as_ref().and_then(|lost| lost.signal);
     if !matches!(fate, Some(SignalFate::Elsewhere(_)))
@@ -92,8 +93,10 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     if let Some(found) = unheeded(view, &waiting) {
         return Some(found);
     }
-    let may_be =
-        |one: &&WaitingThread| !matches!(one.waits_for, WaitsFor::Join | WaitsFor::Nothing);
+    let may_be = |one: &&WaitingThread| {
+        let is_of_another = matches!(one.waits_for, WaitsFor::Join | WaitsFor::Nothing);
+        !is_of_another && !idle.contains(&one.thread)
+    };
     let stuck = waiting.iter().filter(may_be);
     let stuck = stuck.min_by_key(|one| (keeping(one, &waiting).is_none(), one.row))?;
     let explanation = stuck_alone(view, stuck, &waiting);

@@ -16,8 +16,9 @@ use crate::{
     facts,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use unsnarl_trace::{
-    Event, EventId, EventKind, LocationId, SiteRow, ThreadId, Value, raw::WaitsFor,
+    Event, EventId, EventKind, LocationId, SiteId, SiteRow, ThreadId, Value, raw::WaitsFor,
 };
 
 /// Fate of the signal that a waiting thread needed.
@@ -88,14 +89,16 @@ impl SignalFate {
 }
 
 /// Explains why threads wait for conditions for ever, by the one with the best-known cause; one that holds an
-/// object that others wait for comes first (`holders`), and one that would signal what others wait for before those.
+/// object that others wait for comes first (`holders`), and one that would signal what others wait for before those. Those
+/// that are `idle` explain nothing.
 pub(super) fn lost_wakeup(
     view: &View,
     waiters: &[WaitingThread],
-    holders: &[ThreadId],
+    (holders, idle): (&[ThreadId], &[ThreadId]),
 ) -> Option<Hang> {
     let known = waiters
         .iter()
+        .filter(|waiter| !idle.contains(&waiter.thread))
         .map(|waiter| (waiter, SignalFate::of(view, waiter)));
     let (waiter, sent) = known.min_by_key(|(waiter, sent)| {
         let is_holder = holders.contains(&waiter.thread);
@@ -116,6 +119,29 @@ pub(super) fn lost_wakeup(
         condition,
         signal: Some(sent),
     })
+}
+
+/// Threads of a pool that have nothing to do: several that wait for one condition by the same line, and lack no signal. None
+/// where no other thread waits for anything but the end of a thread.
+pub(super) fn idle(view: &View, waiting: &[WaitingThread]) -> Vec<ThreadId> {
+    let conditions = waiting
+        .iter()
+        .filter(|one| one.waits_for == WaitsFor::Condition);
+    let conditions =
+        conditions.filter(|one| matches!(SignalFate::of(view, one), SignalFate::Never));
+    let mut alike: BTreeMap<(LocationId, Vec<SiteId>), Vec<ThreadId>> = BTreeMap::new();
+    for one in conditions {
+        let calls = callers::call_sites(&view.run, request(view, one));
+        alike
+            .entry((one.object, calls))
+            .or_default()
+            .push(one.thread);
+    }
+    let pools = alike.into_values().filter(|threads| threads.len() > 1);
+    let idle: Vec<ThreadId> = pools.flatten().collect();
+    let mut others = waiting.iter().filter(|one| !idle.contains(&one.thread));
+    let waits = |one: &WaitingThread| !matches!(one.waits_for, WaitsFor::Join | WaitsFor::Nothing);
+    if others.any(waits) { idle } else { Vec::new() }
 }
 
 /// Returns whether a thread signals what another one waits for, in runs that pass: that one may wait only since this one does.

@@ -104,6 +104,7 @@ fn a_check_before_the_call_of_a_wrapper() {
 
                main.1  test.c:21  while (!ready)                   reads 0
                main.1  test.c:75  pthread_cond_wait(&filled, &m);  waits for filled  for ever
+                         called from consume at test.c:22
 
               It last checked `ready` at test.c:21.
               Possible: the recorded runs do not settle it. Fails so in failed-0.
@@ -752,9 +753,9 @@ fn locks_taken_by_one_wrapper_in_two_functions() {
                main.2  test.c:5  m_.lock();  locks ledger.m      holds it to the end
                          called from value at test.c:19
                main.1  test.c:5  m_.lock();  waits for ledger.m  for ever
-                         called from record at test.c:13
+                         called from record at test.c:13, from sell at test.c:30
                main.2  test.c:5  m_.lock();  waits for stock.m   for ever
-                         called from count at test.c:35
+                         called from count at test.c:35, from value at test.c:23
 
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
               Note: There is no passing run to compare with.
@@ -1391,4 +1392,27 @@ fn a_lock_that_is_kept_in_every_order_is_told_with_its_holder() {
           Note: There is no passing run to compare with.
     "#]],
     );
+}
+
+/// Two threads of a pool have nothing to do, and main waits for a unit.
+#[test]
+fn threads_that_have_nothing_to_do_are_not_why_another_one_waits() {
+    let idle = |thread: &str| {
+        format!(
+            "{thread} lock m @10 worker\n{thread} R head =0 @11 worker \"while (!head)\"\n{thread} wait filled @12 worker\n{thread} unlock m @12 worker\n"
+        )
+    };
+    let text = [
+        "main W head =0 @5 main\nmain fork main.1 @40 main\nmain fork main.2 @41 main\n",
+        &idle("main.1"),
+        &idle("main.2"),
+        "main.1 blocked condition filled @12\nmain.2 blocked condition filled @12\nmain blocked sem ready @50\ndeadlocks",
+    ]
+    .concat();
+    assert_eq!(
+        first_told(&text),
+        "main waits for a unit of `ready` that nobody gives"
+    );
+    let joins = text.replace("blocked sem ready", "blocked join main.1");
+    assert!(first_told(&joins).contains("waits for a signal that never comes"));
 }
