@@ -1406,13 +1406,13 @@ fn threads_that_have_nothing_to_do_are_not_why_another_one_waits() {
         "main W head =0 @5 main\nmain fork main.1 @40 main\nmain fork main.2 @41 main\n",
         &idle("main.1"),
         &idle("main.2"),
-        "main.1 blocked condition filled @12\nmain.2 blocked condition filled @12\nmain blocked sem ready @50\ndeadlocks",
+        "main.1 blocked condition filled @12\nmain.2 blocked condition filled @12\nmain blocked semaphore ready @50\ndeadlocks",
     ]
     .concat();
     assert_eq!(
         first_told(&text),
         "main waits for a unit of `ready` that nobody gives"
     );
-    let joins = text.replace("blocked sem ready", "blocked join main.1");
+    let joins = text.replace("blocked semaphore ready", "blocked join main.1");
     assert!(first_told(&joins).contains("waits for a signal that never comes"));
 }
