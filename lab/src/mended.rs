@@ -8,23 +8,38 @@ use unsnarl_core::{
     fixes::{FixKind, TrialVerdict},
 };
 
-/// Blames the change that lacks a signal, where accesses were blamed for a hang and the program that was built with
-/// that signal does not hang. What was blamed is among what was passed over.
-pub(crate) fn retell(corpus: &Corpus, explanations: &mut [Explanation]) {
-    for explanation in explanations {
-        let told = signalled(explanation)
+/// Blames the change that lacks a signal, where something else was blamed for a hang and the program that was built with
+/// that signal does not hang. What was blamed is among what was passed over. Explanations that lack the same signal become
+/// one.
+pub(crate) fn retell(corpus: &Corpus, explanations: &mut Vec<Explanation>) {
+    let mut retold: Vec<Explanation> = Vec::new();
+    for explanation in std::mem::take(explanations) {
+        let told = signalled(&explanation)
             .and_then(|lines| missing_signal(corpus, &explanation.run, &lines));
-        if let Some(told) = told {
-            *explanation = instead(told, explanation.clone());
+        let told = told.map_or(explanation.clone(), |told| instead(told, explanation));
+        let is_known = |known: &&mut Explanation| {
+            known.kind == BugKind::LostWakeup && places(known).eq(places(&told))
+        };
+        match retold.iter_mut().find(is_known) {
+            Some(known) => known.runs.extend(told.runs),
+            None => retold.push(told),
         }
     }
+    retold.iter_mut().for_each(|told| told.runs.sort());
+    *explanations = retold;
 }
 
-/// The lines after which one more signal has mended a program whose explanation blames accesses.
+/// The places of what an explanation tells.
+fn places(explanation: &Explanation) -> impl Iterator<Item = (&str, u32)> {
+    let sites = explanation.sites.iter();
+    sites.map(|mark| (mark.place.file.as_str(), mark.place.line))
+}
+
+/// The lines after which one more signal has mended a program whose explanation blames something else.
 fn signalled(explanation: &Explanation) -> Option<BTreeSet<(&str, u32)>> {
-    let waits = matches!(explanation.kind, BugKind::Deadlock | BugKind::LostWakeup);
+    let is_told = explanation.kind == BugKind::LostWakeup;
     let best = explanation.fixes.first();
-    let fix = best.filter(|fix| fix.kind == FixKind::Signal && !waits)?;
+    let fix = best.filter(|fix| fix.kind == FixKind::Signal && !is_told)?;
     let trial = fix.tried.as_ref()?;
     let lines = fix.edits.iter();
     let lines = lines.map(|edit| (edit.file.as_str(), edit.from.line));
