@@ -48,7 +48,7 @@ impl Case<'_, '_> {
         let always = self.decision.of_all_schedules();
         if let Some(share) = always.filter(|share| share.is_all()) {
             self.says.push(every_schedule(share));
-            let is_settled = matches!(kind, BugKind::Deadlock | BugKind::Sequential);
+            let is_settled = kind == BugKind::Sequential || self.is_seen_at_the_end();
             return is_settled.then(|| (Verdict::Confirmed, String::new()));
         }
         (kind == BugKind::Sequential).then(|| match always {
@@ -62,6 +62,16 @@ impl Case<'_, '_> {
             ),
             None => (Verdict::Confirmed, String::new()),
         })
+    }
+
+    /// Returns whether it tells of waits that are there to be seen at the end of the run, whatever the order was: of a circle
+    /// of them, or of a signal where no recorded run has passed.
+    fn is_seen_at_the_end(&self) -> bool {
+        match self.explanation.kind {
+            BugKind::Deadlock => true,
+            BugKind::LostWakeup => self.proposers.material().corpus.passing().next().is_none(),
+            _ => false,
+        }
     }
 
     /// Notes whether the lines that should be one step help as one step.
@@ -180,10 +190,10 @@ impl Case<'_, '_> {
     }
 
     pub fn ends(self, verdict: Verdict, other: Option<PassedOrder>, reason: &str) -> Execution {
+        let refuted = refuted(self.explanation).filter(|_| !self.is_seen_at_the_end());
         self.explanation.confirmed = Some(self.tally);
         self.explanation.decisive = self.decision.steps;
         self.explanation.curve = self.decision.curve;
-        let refuted = refuted(self.explanation);
         let (verdict, reason) = match &refuted {
             Some(why) => (Verdict::Refuted, why.as_str()),
             None if verdict == Verdict::Confirmed && self.is_too_late => {
@@ -285,11 +295,9 @@ fn interfering(explanation: &Explanation) -> String {
     }
 }
 
-/// The reason why it cannot be the cause: schedules with it fail no more often than those without it, of which many fail. A
-/// circle of waits is what it is.
+/// The reason why it cannot be the cause: schedules with it fail no more often than those without it, of which many fail.
 fn refuted(explanation: &Explanation) -> Option<String> {
-    let is_open = explanation.kind != BugKind::Deadlock;
-    let evidence = explanation.evidence.filter(|_| is_open)?;
+    let evidence = explanation.evidence?;
     evidence.makes_no_difference().then(|| shares(evidence))
 }
 
