@@ -56,7 +56,7 @@ impl<'a> Callers<'a> {
     pub fn via(&self, row: EventId) -> Vec<Place> {
         let event = self.run.events.event(row);
         let (mut via, mut telling) = (Vec::new(), 0);
-        let mut is_wrapped = !event.kind.is_access();
+        let mut is_wrapped = is_about_an_object(event.kind);
         let mut called = event.site;
         for call in frames(self.run, event.stack).take(MOST) {
             let function = self.run.meta.site(called).function.as_str();
@@ -80,6 +80,12 @@ impl<'a> Callers<'a> {
         let outside = callers.position(|call| self.run.meta.site(call).file != own.file);
         outside.filter(|_| is_wrapper).map_or(0, |at| at + 1)
     }
+}
+
+/// Returns whether an event is a use of a lock, a condition or the like, or a wait for one.
+fn is_about_an_object(kind: EventKind) -> bool {
+    let role = kind.role();
+    kind == EventKind::Blocked || role.requests_lock() || role.object_use().is_some()
 }
 
 /// The calls that led to a row, outermost first, with the row's own site last; none for the end of the run.
