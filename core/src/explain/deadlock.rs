@@ -20,7 +20,8 @@ use crate::{
     explanation::{BugKind, Certainty, Explanation, Role},
     facts,
 };
-use unsnarl_trace::{EventId, EventKind, ThreadId, raw::WaitsFor};
+use std::collections::BTreeSet;
+use unsnarl_trace::{Event, EventId, EventKind, ThreadId, raw::WaitsFor};
 
 /// Explanation of a run in which all threads wait.
 pub(super) struct Hang {
@@ -117,25 +118,41 @@ fn of_circle(view: &View, circle: &[(WaitingThread, Keeper)]) -> Hang {
     Hang::of(explain_circle(view, circle), wait)
 }
 
-/// A thread that used to reach the barrier and has ended, with the last value that it learned from another
-/// one.
+/// A thread that has ended and comes to the barrier no more, with the last value that it learned from another one: one that
+/// came there before, or begins as the one that waits does.
 fn gone(view: &View, stuck: &WaitingThread) -> Option<(EventId, EventId)> {
     if stuck.waits_for != WaitsFor::Barrier {
         return None;
     }
-    let rows = view.run.events.iter();
-    let came = rows.filter(|(_, event)| {
-        event.kind == EventKind::BarrierArrive
-            && event.location == stuck.object
-            && event.thread != stuck.thread
+    let start = |thread: ThreadId| {
+        let start = &view.run.meta.threads[thread].start;
+        Some(start).filter(|start| !start.is_empty())
+    };
+    let own = start(stuck.thread);
+    let arrived =
+        |event: &Event| event.kind == EventKind::BarrierArrive && event.location == stuck.object;
+    let rows = view.run.events.iter().filter(|(_, event)| {
+        let is_sibling = own.is_some() && start(event.thread) == own;
+        event.thread != stuck.thread && (is_sibling || arrived(event))
     });
-    let came: std::collections::BTreeSet<ThreadId> = came.map(|(_, event)| event.thread).collect();
+    let came: BTreeSet<ThreadId> = rows.map(|(_, event)| event.thread).collect();
     let ended = came
         .into_iter()
         .filter(|&thread| end_of(view, thread) < view.failure.max(stuck.row));
     ended
         .filter_map(|thread| learned(view, thread, stuck.row))
         .max_by_key(|(_, read)| *read)
+}
+
+/// Clause such as `: run (main.3) has ended and does not come there`, where a thread waits at a barrier for such a one.
+pub(super) fn without_whom(view: &View, thread: ThreadId) -> Option<String> {
+    let waiting = waiting(view);
+    let stuck = waiting.iter().find(|one| one.thread == thread)?;
+    let (_, seen) = gone(view, stuck)?;
+    Some(format!(
+        ": {} has ended and does not come there",
+        view.words(seen)
+    ))
 }
 
 /// The holder of the lock that a thread waits for, if it waits itself.
@@ -152,6 +169,7 @@ fn stuck_alone(view: &View, stuck: &WaitingThread, waiting: &[WaitingThread]) ->
     let who = facts::thread_in_words(&view.run, stuck.thread);
     let what = object_name(view, request);
     let keeping = keeping(stuck, waiting);
+    let gone = gone(view, stuck);
     let headline = match (stuck.waits_for, stuck.owner()) {
         (WaitsFor::Lock | WaitsFor::SharedLock, Some((owner, _))) => match keeping {
             Some(_) => format!(
@@ -161,7 +179,13 @@ fn stuck_alone(view: &View, stuck: &WaitingThread, waiting: &[WaitingThread]) ->
             None => format!("{who} waits for `{what}`, which is never unlocked"),
         },
         (WaitsFor::Semaphore, _) => format!("{who} waits for a unit of `{what}` that nobody gives"),
-        (WaitsFor::Barrier, _) => format!("{who} waits at `{what}` for threads that never come"),
+        (WaitsFor::Barrier, _) => match gone {
+            Some((_, seen)) => {
+                let other = view.words(seen);
+                format!("{who} waits at `{what}` for {other}, which has ended")
+            }
+            None => format!("{who} waits at `{what}` for threads that never come"),
+        },
         (of, _) if what.is_empty() => format!("{who} waits for {} for ever", of.words()),
         _ => format!("{who} waits for `{what}` for ever"),
     };
@@ -189,7 +213,7 @@ fn stuck_alone(view: &View, stuck: &WaitingThread, waiting: &[WaitingThread]) ->
     if let Some(own) = keeping {
         add_wait(view, &mut draft, own);
     }
-    if let Some((write, seen)) = gone(view, stuck) {
+    if let Some((write, seen)) = gone {
         let learned = tell_learned(&mut draft, view, (write, seen));
         detail.push_str(&format!(";\n{} has ended: it {learned}", view.words(seen)));
         draft.mark(write, Role::Interference);

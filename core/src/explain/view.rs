@@ -1,6 +1,7 @@
 //! A failing run with all data that its explanation uses.
 
 use super::{
+    deadlock::without_whom,
     found::ENOUGH,
     handovers::Givers,
     slice::FailureDistances,
@@ -213,7 +214,9 @@ impl<'a> View<'a> {
 
     /// Clause about a wait that never ended: `main.1 waits for ever at line 18`.
     pub fn waits_for_ever(&self, wait: EventId) -> String {
-        format!("{} waits for ever at {}", self.words(wait), self.at(wait))
+        let without = without_whom(self, self.thread(wait)).unwrap_or_default();
+        let who = self.words(wait);
+        format!("{who} waits for ever at {}{without}", self.at(wait))
     }
 
     /// Text ` = 300`, or nothing when the value is unknown or uninformative.

@@ -1416,3 +1416,33 @@ fn threads_that_have_nothing_to_do_are_not_why_another_one_waits() {
     let joins = text.replace("blocked semaphore ready", "blocked join main.1");
     assert!(first_told(&joins).contains("waits for a signal that never comes"));
 }
+
+/// A thread gives up before it has come to the barrier once: one like the others, who wait there.
+#[test]
+fn who_gives_up_before_a_barrier_is_told() {
+    let text = "
+        start main.1 run
+        start main.2 run
+        main fork main.1 @40 main
+        main fork main.2 @41 main
+        main.1 lock m @13 run
+        main.1 W bad =1 @15 run
+        main.1 unlock m @17 run
+        main.2 lock m @13 run
+        main.2 R bad =1 @14 run
+        main.2 unlock m @17 run
+        main.2 end
+        main.1 barrier-arrive round @25 run
+        main.1 blocked barrier round @25
+        main blocked join main.1 @50
+        deadlocks";
+    assert_eq!(
+        first_told(text),
+        "run (main.1) waits at `round` for run (main.2), which has ended"
+    );
+    let other = text.replace("start main.2 run", "start main.2 log");
+    assert_eq!(
+        first_told(&other),
+        "run (main.1) waits at `round` for threads that never come"
+    );
+}
