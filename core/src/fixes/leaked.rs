@@ -14,8 +14,9 @@ use unsnarl_trace::{EventId, EventKind};
 /// is about several locks, or its holder waits itself.
 pub(super) fn release(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let marks = case.explanation.sites.iter();
+    let locks = [EventKind::Lock, EventKind::SharedLock].map(EventKind::name);
     let taken =
-        marks.filter(|mark| mark.role == Role::Cause && mark.access == EventKind::Lock.name());
+        marks.filter(|mark| mark.role == Role::Cause && locks.contains(&mark.access.as_str()));
     let taken: Vec<&SiteMark> = taken.collect();
     let [held] = taken.as_slice() else {
         return None;

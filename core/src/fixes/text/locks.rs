@@ -191,6 +191,23 @@ pub fn exclusive_call(source: &ParsedSource, call: Node<'_>) -> Option<Change> {
     Some(Change::of(name, *exclusive))
 }
 
+/// Returns whether a call acquires a lock for reading that another call releases than for writing.
+pub fn has_unlock_for_reading(source: &ParsedSource, call: Node<'_>) -> bool {
+    let name = callee(source, call);
+    let mut locks = EXCLUSIVE_LOCKS.iter();
+    let writes = locks.find(|(shared, _)| *shared == name);
+    let style = |name: &str| {
+        CALLS
+            .iter()
+            .find(|(word, ..)| *word == name)
+            .map(|(_, style, _)| *style)
+    };
+    writes.is_some()
+        && EXCLUSIVE_UNLOCKS
+            .iter()
+            .any(|(_, unlock)| style(unlock) == style(name))
+}
+
 /// Returns whether a call acquires a lock for writing that can be held for reading as well.
 pub fn is_exclusive_call(source: &ParsedSource, call: Node<'_>) -> bool {
     let name = callee(source, call);

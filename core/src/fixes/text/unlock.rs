@@ -35,7 +35,11 @@ pub fn on_every_way_out(
         .parent()
         .filter(|node| node.kind() == "expression_statement")?;
     let block = statement.parent()?;
-    if mutex.style == LockStyle::Guard || block.kind() != "compound_statement" {
+    let is_released_otherwise = locks::has_unlock_for_reading(source, call);
+    if mutex.style == LockStyle::Guard
+        || is_released_otherwise
+        || block.kind() != "compound_statement"
+    {
         return None;
     }
     let changes = released(source, &mutex, function, (statement, block));
@@ -112,6 +116,34 @@ mod tests {
             Some(Err(why)) => format!("refused: {why}\n"),
             None => "takes none\n".to_owned(),
         });
+    }
+
+    #[test]
+    fn an_early_return_of_a_reader_releases() {
+        check(
+            "a.c",
+            "int find(struct map *m, int k)\n{\n    pthread_rwlock_rdlock(&m->l); /*1*/\n    if (k < 0)\n        return -1;\n    int v = m->of[k];\n    pthread_rwlock_unlock(&m->l);\n    return v;\n}\n",
+            expect![[r#"
+                int find(struct map *m, int k)
+                {
+                    pthread_rwlock_rdlock(&m->l);
+                    if (k < 0) {
+                        pthread_rwlock_unlock(&m->l);
+                        return -1;
+                    }
+                    int v = m->of[k];
+                    pthread_rwlock_unlock(&m->l);
+                    return v;
+                }
+            "#]],
+        );
+        check(
+            "a.c",
+            "int find(struct map *m, int k)\n{\n    g_rw_lock_reader_lock(&m->l); /*1*/\n    if (k < 0)\n        return -1;\n    g_rw_lock_reader_unlock(&m->l);\n    return 0;\n}\n",
+            expect![[r#"
+                takes none
+            "#]],
+        );
     }
 
     #[test]
