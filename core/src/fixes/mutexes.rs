@@ -362,23 +362,25 @@ fn is_member(source: &ParsedSource, function: Node<'_>, name: &str) -> bool {
         if matches!(node.kind(), "class_specifier" | "struct_specifier") {
             let all = descendants(node).into_iter();
             let mut fields = all.filter(|inner| inner.kind() == "field_declaration");
-            return fields.any(|field| {
-                let declarator = field.child_by_field_name("declarator");
-                declarator.is_some_and(|it| source.str(it) == name)
-            });
+            return fields.any(|field| declares(source, field, name));
         }
         around = node.parent();
     }
     false
 }
 
+/// Returns whether a declaration of fields, as `std::mutex a, b;`, has one of this name.
+fn declares(source: &ParsedSource, field: Node<'_>, name: &str) -> bool {
+    let mut cursor = field.walk();
+    let mut declared = field.children_by_field_name("declarator", &mut cursor);
+    declared.any(|declarator| source.str(declarator) == name)
+}
+
 /// Returns whether this names a private member of a class that the function does not belong to.
 fn is_private(source: &ParsedSource, function: Node<'_>, name: &str) -> bool {
     let all = descendants(source.root()).into_iter();
-    let mut fields = all.filter(|node| {
-        let declarator = node.child_by_field_name("declarator");
-        node.kind() == "field_declaration" && declarator.is_some_and(|it| source.str(it) == name)
-    });
+    let is_field = |node: &Node<'_>| node.kind() == "field_declaration";
+    let mut fields = all.filter(|node| is_field(node) && declares(source, *node, name));
     let Some(body) = fields
         .next()
         .and_then(|field| Some((field, field.parent()?)))
@@ -564,6 +566,16 @@ mod tests {
             ..RunEvidence::default()
         };
         in_function(&source, "aio.c", line, lock, &seen).map(|mutex| mutex.object)
+    }
+
+    #[test]
+    fn a_member_that_is_declared_beside_another_one_is_named() {
+        let text = "class Channel {\n  void close()\n  {\n    closed_ = true;\n  }\n  std::condition_variable items_, room_;\n  bool closed_;\n};\n";
+        let source = ParsedSource::parse("a.cc", text).unwrap();
+        let function = source.function(4).unwrap();
+        let named = |name| object_at(&source, function, 4, name, &[]);
+        assert_eq!(named("room_"), Ok("room_".to_owned()));
+        assert!(named("other_").is_err());
     }
 
     #[test]
