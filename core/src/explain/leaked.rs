@@ -1,11 +1,12 @@
-//! Locks that a function takes and gives back, but for one way out of it, after which nobody can have them any more.
+//! Locks and units of semaphores that a function takes and gives back, but for one way out of it, after which nobody can have
+//! them any more.
 
 use super::{
     LOOKED_AT,
     deadlock::{Hang, add_wait},
     draft::Draft,
     view::View,
-    waiting::{WaitingThread, object_name, request},
+    waiting::{WaitingThread, object_name, request, units},
 };
 use crate::{
     callers::call_sites,
@@ -14,9 +15,10 @@ use crate::{
     facts,
     orders::{Locks, Section},
 };
-use unsnarl_trace::{EventId, EventKind, Run, SiteId, SiteRow};
+use rustc_hash::FxHashSet;
+use unsnarl_trace::{EventId, EventKind, Run, SiteId, SiteRow, raw::WaitsFor};
 
-/// A lock that a thread has kept when it left the function in which it took it.
+/// A lock, or a unit, that a thread has kept when it left the function in which it took it.
 struct Leak<'w> {
     /// A thread that waits for it.
     waiter: &'w WaitingThread,
@@ -32,8 +34,14 @@ struct Leak<'w> {
 
 /// Explains the first wait for such a lock.
 pub(super) fn leaked(view: &View, waiting: &[WaitingThread]) -> Option<Hang> {
-    let mut owned = waiting.iter().filter_map(|one| Some((one, one.owner()?.1)));
-    owned.find_map(|(waiter, held)| Some(explain(view, &leak(view, waiter, held)?)))
+    let mut taken = waiting.iter().flat_map(|one| {
+        let held = match one.waits_for {
+            WaitsFor::Semaphore => units(view, one.object).into_values().flatten().collect(),
+            _ => Vec::from_iter(one.owner().map(|(_, held)| held)),
+        };
+        held.into_iter().map(move |held| (one, held))
+    });
+    taken.find_map(|(waiter, held)| Some(explain(view, &leak(view, waiter, held)?)))
 }
 
 /// The leak of a lock that is held at the end, by what the same function does with its locks in the failing runs.
@@ -75,7 +83,7 @@ struct Way {
 
 /// The sections of a run that begin at the last of these places.
 fn ways(run: &Run, path: &[SiteRow]) -> Vec<Way> {
-    let locks = Locks::new(run, &mut Vec::new());
+    let locks = Locks::with_semaphores(run, &semaphores(run, path), &mut Vec::new());
     let begins_there = |section: &&Section| {
         let site = run.meta.site(run.events.site(section.acquired));
         path.last().is_some_and(|last| is_same(last, site))
@@ -88,6 +96,17 @@ fn ways(run: &Run, path: &[SiteRow]) -> Vec<Way> {
         })
     };
     sections.filter_map(way).collect()
+}
+
+/// The semaphores of which a run takes units at the last of these places.
+fn semaphores(run: &Run, path: &[SiteRow]) -> FxHashSet<u32> {
+    let rows = run.events.iter();
+    let takes = rows.filter(|(_, event)| event.kind == EventKind::SemWait);
+    let there = takes.filter(|(_, event)| {
+        let site = run.meta.site(event.site);
+        path.last().is_some_and(|last| is_same(last, site))
+    });
+    there.map(|(_, event)| event.location.0).collect()
 }
 
 impl Way {
@@ -141,23 +160,30 @@ fn last_within(view: &View, held: EventId, depth: usize) -> Option<EventId> {
 fn explain(view: &View, leak: &Leak<'_>) -> Hang {
     let (held, last) = (leak.held, leak.last);
     let (name, function) = (object_name(view, held), &leak.function);
-    let headline = format!("`{name}` stays locked: {function} is left without unlocking it");
+    let words = LeakWords::of(leak.waiter);
+    let headline = format!(
+        "`{name}` {}: {function} is left without {} it",
+        words.stays, words.giving
+    );
     let mut draft = Draft::new(view, BugKind::Deadlock, headline);
     let wait = request(view, leak.waiter);
     draft.detail(format!(
-        "{} locked it at {} and did not unlock it: its last step in {function} is at {};\n{} waits for it at {}.",
+        "{} {} at {} and did not {} it: its last step in {function} is at {};\n{} waits for it at {}.",
         view.words(held),
+        words.took,
         leak.called_at(view, held),
+        words.give,
         leak.called_at(view, last),
         facts::thread_in_words(&view.run, leak.waiter.thread),
         view.at(wait),
     ));
     draft.set().certainty = Certainty::Likely;
     draft.set().remark = format!(
-        "On another way {function} unlocks it, on {}.",
+        "On another way {function} {} it, on {}.",
+        words.gives,
         line(&leak.released, &view.place(last))
     );
-    draft.step(held, "never unlocked");
+    draft.step(held, words.never);
     draft.mark(held, Role::Cause);
     if last != held {
         draft.step(last, format!("last step in {function}"));
@@ -165,6 +191,39 @@ fn explain(view: &View, leak: &Leak<'_>) -> Hang {
     }
     add_wait(view, &mut draft, leak.waiter);
     Hang::of(draft.finish(), wait)
+}
+
+/// The words for what is taken and given back.
+struct LeakWords {
+    stays: &'static str,
+    giving: &'static str,
+    took: &'static str,
+    give: &'static str,
+    gives: &'static str,
+    never: &'static str,
+}
+
+impl LeakWords {
+    fn of(waiter: &WaitingThread) -> LeakWords {
+        match waiter.waits_for {
+            WaitsFor::Semaphore => LeakWords {
+                stays: "lacks a unit",
+                giving: "posting",
+                took: "took a unit of it",
+                give: "post",
+                gives: "posts",
+                never: "never posted",
+            },
+            _ => LeakWords {
+                stays: "stays locked",
+                giving: "unlocking",
+                took: "locked it",
+                give: "unlock",
+                gives: "unlocks",
+                never: "never unlocked",
+            },
+        }
+    }
 }
 
 impl Leak<'_> {
@@ -229,6 +288,24 @@ mod tests {
                 .headline
                 .ends_with("is left without unlocking it")
         );
+    }
+
+    #[test]
+    fn a_unit_that_is_kept_is_told() {
+        let text = visits("main.1 W failed =1 via=36@teller @22 withdraw\nmain.1 end")
+            .replace("unlock", "sem-post")
+            .replace(
+                "lock-wait m via=52@main @8 enter",
+                "R x via=52@main @7 enter",
+            )
+            .replace("blocked lock", "blocked semaphore")
+            .replace("lock m", "sem-wait m");
+        let told = told(&text);
+        assert_eq!(
+            told.headline,
+            "`m` lacks a unit: withdraw is left without posting it"
+        );
+        assert_eq!(told.remark, "On another way withdraw posts it, on line 24.");
     }
 
     #[test]

@@ -151,6 +151,19 @@ pub(super) fn holder(view: &View, lock: LocationId, waiter: ThreadId) -> Option<
 /// Other threads that have taken more units of a semaphore than they posted back, with the row of the last
 /// one taken.
 fn takers(view: &View, semaphore: LocationId, waiter: ThreadId) -> Vec<Keeper> {
+    let taken = units(view, semaphore).into_iter();
+    let others = taken.filter(|(thread, _)| *thread != waiter);
+    let keeper = |(thread, units): (ThreadId, Vec<EventId>)| {
+        Some(Keeper {
+            thread,
+            by: Keeps::Unit(*units.last()?),
+        })
+    };
+    others.filter_map(keeper).collect()
+}
+
+/// Rows at which each thread has taken units of a semaphore that it has not posted back.
+pub(super) fn units(view: &View, semaphore: LocationId) -> BTreeMap<ThreadId, Vec<EventId>> {
     let mut taken: BTreeMap<ThreadId, Vec<EventId>> = BTreeMap::new();
     let rows = view.run.events.iter();
     for (row, event) in rows.filter(|(_, event)| event.location == semaphore) {
@@ -161,14 +174,7 @@ fn takers(view: &View, semaphore: LocationId, waiter: ThreadId) -> Vec<Keeper> {
             _ => {}
         }
     }
-    let others = taken.into_iter().filter(|(thread, _)| *thread != waiter);
-    let keeper = |(thread, units): (ThreadId, Vec<EventId>)| {
-        Some(Keeper {
-            thread,
-            by: Keeps::Unit(*units.last()?),
-        })
-    };
-    others.filter_map(keeper).collect()
+    taken
 }
 
 /// Writer of the value that the thread read before it began to wait, if the value is unchanged and another
