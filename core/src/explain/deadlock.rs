@@ -91,6 +91,9 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         let told = left.map(|left| explain_unfinished(view, left));
         return told.or_else(without_sender).or(Some(lost));
     }
+    if let Some(left) = view.unfinished() {
+        return Some(explain_unfinished(view, left));
+    }
     if let Some(found) = unheeded(view, &waiting) {
         return Some(found);
     }
@@ -104,10 +107,13 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     Some(Hang::of(explanation, request(view, stuck)))
 }
 
-/// Explains a run that would never end by threads that wait for each other, some of them by looking again and again; or by one
+/// Explains a run that would never end by a lock of the program's own that a function has not given back; by threads that wait for each other, some of them by looking again and again; or by one
 /// that looks at what a thread has left behind.
 pub(super) fn endless(view: &View) -> Option<Explanation> {
     let waiting = spinning(view);
+    if let Some(found) = leaked(view, &waiting) {
+        return Some(found.explanation);
+    }
     let found = circle(&waiting, |_| true).map(|found| explain_circle(view, &found));
     found.or_else(|| left_behind(view, &waiting))
 }

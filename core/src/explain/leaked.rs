@@ -6,7 +6,7 @@ use super::{
     deadlock::{Hang, add_wait},
     draft::Draft,
     view::View,
-    waiting::{WaitingThread, object_name, request, units},
+    waiting::{WaitingThread, holder, object_name, request, units},
 };
 use crate::{
     callers::call_sites,
@@ -37,6 +37,13 @@ pub(super) fn leaked(view: &View, waiting: &[WaitingThread]) -> Option<Hang> {
     let mut taken = waiting.iter().flat_map(|one| {
         let held = match one.waits_for {
             WaitsFor::Semaphore => units(view, one.object).into_values().flatten().collect(),
+            WaitsFor::Futex if view.orders.locks().is_spin_lock(one.object) => {
+                let keeper = holder(view, one.object, one.thread);
+                keeper
+                    .and_then(|keeper| keeper.held())
+                    .into_iter()
+                    .collect()
+            }
             _ => Vec::from_iter(one.owner().map(|(_, held)| held)),
         };
         held.into_iter().map(move |held| (one, held))
@@ -306,6 +313,30 @@ mod tests {
             "`m` lacks a unit: withdraw is left without posting it"
         );
         assert_eq!(told.remark, "On another way withdraw posts it, on line 24.");
+    }
+
+    #[test]
+    fn a_lock_of_the_programs_own_is_told_in_a_run_that_does_not_end() {
+        let take = |thread: &str| format!("{thread} rmw l 0->1 via=12@push @7 spin_lock\n");
+        let looks = "main.2 rmw l 1->1 via=21@pop @7 spin_lock\n".repeat(100);
+        let text = format!(
+            "start main.1 prod
+            start main.2 cons
+            main W l =0 @3 main
+            main fork main.1 @40 main
+            main fork main.2 @41 main
+            {}main.1 W head =1 @15 push
+            main.1 W l =0 via=16@push @8 spin_unlock
+            {}main.1 R head =1 @13 push
+            main.1 end
+            {looks}times-out nothing changes",
+            take("main.1"),
+            take("main.1"),
+        );
+        assert_eq!(
+            told(&text).headline,
+            "`l` stays locked: push is left without unlocking it"
+        );
     }
 
     #[test]

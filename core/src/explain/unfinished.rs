@@ -84,8 +84,12 @@ fn ended(view: &View, waiter: &WaitingThread) -> Option<UnfinishedChange> {
 }
 
 fn gone_on(view: &View, waiter: &WaitingThread) -> Option<UnfinishedChange> {
-    let is_of_condition = waiter.waits_for == WaitsFor::Condition;
-    let read = is_of_condition.then(|| checked_before(view, request(view, waiter)))??;
+    let wait = request(view, waiter);
+    let read = match waiter.waits_for {
+        WaitsFor::Condition => checked_before(view, wait)?,
+        WaitsFor::Futex => last_look(view, waiter, wait)?,
+        _ => return None,
+    };
     let skipped = skipped(view, view.event(read).location)?;
     Some(UnfinishedChange {
         waiter: waiter.clone(),
@@ -95,6 +99,15 @@ fn gone_on(view: &View, waiter: &WaitingThread) -> Option<UnfinishedChange> {
         next: skipped.next,
         runs: skipped.runs,
         of: skipped.of,
+    })
+}
+
+/// The last read by a thread of the word for whose change it waits.
+fn last_look(view: &View, waiter: &WaitingThread, wait: EventId) -> Option<EventId> {
+    let mut own = view.own_before(wait);
+    own.find(|row| {
+        let event = view.event(*row);
+        event.location == waiter.object && event.kind.reads()
     })
 }
 
@@ -364,6 +377,38 @@ mod tests {
                 .contains("before upload (main.1) ended, it had read removed = 1 at test.c:13, written by forget (main.2) at line 20"),
             "{}",
             told.detail
+        );
+    }
+
+    /// A latch: main waits by its word, and one of two threads does not count it down.
+    #[test]
+    fn a_word_that_a_thread_does_not_change_before_it_ends() {
+        let begin = "
+            start main.1 run
+            main W up =2 @3 main
+            main W port =0 @4 main
+            main fork main.1 @40 main
+            main fork main.2 @41 main
+            main.2 W port =1 @20 claim";
+        let counts = "
+            main.1 R port =1 @21 run
+            main.1 rmw up 2->1 @24 run
+            main.1 end @26 run";
+        let gives_up = "
+            main.1 R port =1 @21 run
+            main.1 end @26 run";
+        let fine = "
+            main.2 rmw up 1->0 @34 other
+            main R up =0 @50 main";
+        let hangs = "
+            main.2 rmw up 2->1 @34 other
+            main R up =1 @50 main
+            main blocked futex up @50 main
+            deadlocks";
+        let told = told(&[begin, counts, fine], &[begin, gives_up, hangs]);
+        assert_eq!(
+            told.headline,
+            "main waits for `up` to change, but run (main.1) has ended without doing that"
         );
     }
 

@@ -49,13 +49,21 @@ pub(super) enum Keeps {
     },
 }
 
+impl Keeper {
+    /// Row at which it acquired the lock that it holds.
+    pub fn held(&self) -> Option<EventId> {
+        match self.by {
+            Keeps::Lock(held) => Some(held),
+            _ => None,
+        }
+    }
+}
+
 impl WaitingThread {
     /// The thread that holds the awaited lock, with its acquisition.
     pub fn owner(&self) -> Option<(ThreadId, EventId)> {
-        self.keepers.iter().find_map(|keeper| match keeper.by {
-            Keeps::Lock(held) => Some((keeper.thread, held)),
-            _ => None,
-        })
+        let mut keepers = self.keepers.iter();
+        keepers.find_map(|keeper| Some((keeper.thread, keeper.held()?)))
     }
 }
 
