@@ -86,7 +86,7 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     if let Some(lost) = lost {
         let left = view
             .unfinished()
-            .filter(|left| is_never_sent || is_unannounced && left.is_skipped());
+            .filter(|left| is_never_sent || is_unannounced && left.is_skipped(view));
         let without_sender = || ended_sender(view, &waiters).filter(|_| is_never_sent);
         let told = left.map(|left| explain_unfinished(view, left));
         return told.or_else(without_sender).or(Some(lost));

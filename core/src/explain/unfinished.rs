@@ -167,9 +167,9 @@ impl UnfinishedChange {
         changed_since(view, self.read).is_none()
     }
 
-    /// Returns whether a thread has gone on without the change.
-    pub(super) fn is_skipped(&self) -> bool {
-        self.on.is_some()
+    /// Returns whether another thread than the one that waits has gone on without the change.
+    pub(super) fn is_skipped(&self, view: &View) -> bool {
+        self.on.is_some() && view.thread(self.last) != self.waiter.thread
     }
 
     /// Returns whether the thread has ended or gone on without changing the value, in words.
