@@ -310,15 +310,13 @@ fn instead(view: &View, write: EventId, condition: LocationId) -> String {
 }
 
 /// A look of a waiting thread, with the last change by another thread of what it had seen there, if no signal of its
-/// condition came after that: the look that led to the wait, or another one that it had taken with the lock. A value that
-/// is again the one that it had read is no change: a thread of a pool that has found nothing to do waits as it should when
-/// another one has done what came in.
+/// condition came after that: the look that led to the wait, or the last one with the lock at what others change. A value
+/// that is again the one that it had read is no change: a thread of a pool that has found nothing to do waits as it should
+/// when another one has done what came in.
 fn untold(view: &View, waiter: &WaitingThread) -> Option<(EventId, EventId)> {
     let wait = request(view, waiter);
-    let since = locked_since(view, wait);
-    let others = reads_before(view, wait).into_iter();
-    let others = others.filter(|row| *row > since && !is_own(view, *row, wait));
-    let mut looks = checked_before(view, wait).into_iter().chain(others);
+    let looks = checked_before(view, wait).into_iter();
+    let mut looks = looks.chain(last_looks(view, wait));
     looks.find_map(|read| {
         let write = changed_since(view, read)?;
         let (was, is) = (view.event(read).value, view.event(write).value);
@@ -326,6 +324,23 @@ fn untold(view: &View, waiter: &WaitingThread) -> Option<(EventId, EventId)> {
         let is_untold = !is_as_before && !is_signalled_after(view, waiter.object, write);
         is_untold.then_some((read, write))
     })
+}
+
+/// The reads on the last line at which a thread has looked at what others change, since it has the lock of its wait.
+fn last_looks(view: &View, wait: EventId) -> Vec<EventId> {
+    let since = locked_since(view, wait);
+    let reads = reads_before(view, wait).into_iter();
+    let reads = reads.filter(|row| *row > since && !is_own(view, *row, wait));
+    let looks: Vec<EventId> = reads
+        .filter(|row| view.is_changed_by_others(*row))
+        .collect();
+    let line = |row: EventId| {
+        let place = view.place(row);
+        (place.file, place.line)
+    };
+    let last = looks.first().map(|row| line(*row));
+    let of_line = looks.into_iter().take_while(|row| Some(line(*row)) == last);
+    of_line.collect()
 }
 
 /// Returns whether the thread of a read changes what it has read before it waits: a count of those who wait.

@@ -1318,6 +1318,18 @@ fn pool_behind_a_wrapper(last: &str) -> String {
     )
 }
 
+#[test]
+fn what_was_read_before_the_last_look_is_not_what_a_thread_waits_for() {
+    let text = pool_behind_a_wrapper(
+        "main W head =0 @40 put \"head = task->next;\"\nmain W hits =3 @41 put",
+    )
+    .replace("main.1 R head", "main.1 R hits =2 @11 loop\nmain.1 R head");
+    assert_eq!(
+        first_told(&text),
+        "loop (main.1) waits for a signal that never comes"
+    );
+}
+
 fn first_told(text: &str) -> String {
     let corpus = corpus(&[], &[text]);
     let told = explain(&corpus, &Budget::unlimited()).findings;
