@@ -75,7 +75,8 @@ impl<'a> Callers<'a> {
     /// Number of callers up to the first in another file, where the event is all that its function does: a library of wrappers.
     fn out_of_wrapper(&self, event: Event) -> usize {
         let own = self.run.meta.site(event.site);
-        let is_wrapper = !event.kind.is_access() && self.wrappers.contains(own.function.as_str());
+        let is_wrapper =
+            is_about_an_object(event.kind) && self.wrappers.contains(own.function.as_str());
         let mut callers = frames(self.run, event.stack).take(MOST);
         let outside = callers.position(|call| self.run.meta.site(call).file != own.file);
         outside.filter(|_| is_wrapper).map_or(0, |at| at + 1)

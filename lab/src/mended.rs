@@ -25,7 +25,10 @@ pub(crate) fn retell(corpus: &Corpus, explanations: &mut Vec<Explanation>) {
             None => retold.push(told),
         }
     }
-    retold.iter_mut().for_each(|told| told.runs.sort());
+    for told in &mut retold {
+        told.runs.sort();
+        told.runs.dedup();
+    }
     *explanations = retold;
 }
 

@@ -48,10 +48,10 @@ impl Hang {
     }
 }
 
-/// Explains a run in which all threads wait: for a lock that a function has not given back; in a cycle of locks, units and joins; for a signal that was not sent by what its
-/// sender had read; for a signal that woke another one; for a signal that only those who wait for it send; for a lost signal;
-/// in a cycle that includes conditions; for a signal that no thread sent; for input, without having seen a change; or one of them
-/// alone.
+/// Explains a run in which all threads wait: for a lock that a function has not given back; in a cycle of locks, units and
+/// joins; for a signal that was not sent by what its sender had read; for a signal that woke another one; for a signal that
+/// only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no thread sent;
+/// for input, without having seen a change; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = leaked(view, &waiting) {
@@ -107,8 +107,8 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     Some(Hang::of(explanation, request(view, stuck)))
 }
 
-/// Explains a run that would never end by a lock of the program's own that a function has not given back; by threads that wait for each other, some of them by looking again and again; or by one
-/// that looks at what a thread has left behind.
+/// Explains a run that would never end by a lock of the program's own that a function has not given back; by threads that
+/// wait for each other, some of them by looking again and again; or by one that looks at what a thread has left behind.
 pub(super) fn endless(view: &View) -> Option<Explanation> {
     let waiting = spinning(view);
     if let Some(found) = leaked(view, &waiting) {
