@@ -5,7 +5,7 @@ use super::{
     atomic::Changes,
     model::{Fix, FixKind},
     seen::{At, frames},
-    text::{EditRefusal, change::Change, unlock},
+    text::{EditRefusal, change::Change, locks::last_name, source::ParsedSource, unlock},
 };
 use crate::explanation::{Role, SiteMark};
 use unsnarl_trace::{EventId, EventKind};
@@ -28,11 +28,19 @@ pub(super) fn release(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
 
 fn released(case: &FixInput<'_>, row: EventId) -> Result<Fix, EditRefusal> {
     let mut refused = None;
-    // The lock may be acquired by a function of the program's own.
-    for at in frames(case.run, row) {
+    let frames = frames(case.run, row);
+    // The lock may be acquired by a function of the program's own, which has to return with it.
+    let is_wrapper = |at: &&At| {
+        let sources = frames
+            .iter()
+            .filter_map(|other| case.files.get(&other.file).ok());
+        let mut calls = sources.map(ParsedSource::lock_calls);
+        calls.any(|calls| calls.is_one(last_name(&at.function)))
+    };
+    for at in frames.iter().filter(|at| !is_wrapper(at)) {
         let source = case.files.get(&at.file).ok();
         match source.and_then(|source| unlock::on_every_way_out(source, at.line)) {
-            Some(Ok(changes)) => return fix(case, &at, changes),
+            Some(Ok(changes)) => return fix(case, at, changes),
             Some(Err(why)) => drop(refused.get_or_insert(why)),
             None => {}
         }
