@@ -868,3 +868,51 @@ deadlocks
     let why = "the thread that waits for `m` holds it itself, since line 12: what line 13 calls would have to be called without it";
     assert!(offered.refused.iter().any(|one| one == why), "{offered:?}");
 }
+
+/// A wrapper of one plain statement could be given an unlock of its own, after which it guards nothing.
+#[test]
+fn a_kept_lock_is_given_back_in_the_caller_of_a_wrapper() {
+    let source = "\
+#include <pthread.h>
+struct book { pthread_mutex_t mu; int open; };
+static void enter(struct book *b)
+{
+    pthread_mutex_lock(&b->mu);
+}
+static void leave(struct book *b)
+{
+    pthread_mutex_unlock(&b->mu);
+}
+int take(struct book *b)
+{
+    enter(b);
+    if (b->open == 0)
+        return -1;
+    b->open--;
+    leave(b);
+    return 0;
+}
+";
+    let text = "\
+start main.1 teller
+main fork main.1 @40 main
+main.1 lock b.mu via=30@teller,13@take @5 enter
+main.1 R b.open =1 via=30@teller @14 take
+main.1 W b.open =0 via=30@teller @16 take
+main.1 unlock b.mu via=30@teller,17@take @9 leave
+main.1 lock b.mu via=30@teller,13@take @5 enter
+main.1 R b.open =0 via=30@teller @14 take
+main.1 end
+main lock-wait b.mu via=41@main,13@take @5 enter
+main blocked lock b.mu via=41@main,13@take @5 enter
+deadlocks
+";
+    let offered = offered_of(&[("deadlocked-1", text)], source);
+    let [fix] = offered.fixes.as_slice() else {
+        panic!("{offered:?}")
+    };
+    assert_eq!(fix.title, "unlock on every way out of take after line 13");
+    let edited = apply(source, "test.c", &fix.edits).unwrap();
+    assert_eq!(edited.matches("leave(b);").count(), 2, "{edited}");
+    assert!(edited.contains("    pthread_mutex_lock(&b->mu);\n}\n"));
+}
