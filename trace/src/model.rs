@@ -183,7 +183,7 @@ impl Event {
     }
 
     /// The value that an atomic update found, and the one that it left.
-    fn bits_of_update(&self) -> Option<(u64, u64)> {
+    pub fn bits_of_update(&self) -> Option<(u64, u64)> {
         match self.value {
             Some(Value::Bits(new)) if self.kind == EventKind::Rmw && self.size <= 8 => {
                 Some((self.old?, new))

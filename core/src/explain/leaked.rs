@@ -13,7 +13,7 @@ use crate::{
     claims::line,
     explanation::{BugKind, Certainty, Place, Role},
     facts,
-    orders::{Locks, Section},
+    orders::{Locks, Section, UnitStep},
 };
 use rustc_hash::FxHashSet;
 use unsnarl_trace::{EventId, EventKind, Run, SiteId, SiteRow, raw::WaitsFor};
@@ -105,10 +105,10 @@ fn ways(run: &Run, path: &[SiteRow]) -> Vec<Way> {
     sections.filter_map(way).collect()
 }
 
-/// The semaphores of which a run takes units at the last of these places.
+/// The semaphores, or words that may count their units, of which a run takes units at the last of these places.
 fn semaphores(run: &Run, path: &[SiteRow]) -> FxHashSet<u32> {
     let rows = run.events.iter();
-    let takes = rows.filter(|(_, event)| event.kind == EventKind::SemWait);
+    let takes = rows.filter(|(_, event)| UnitStep::of(event) == Some(UnitStep::Taken));
     let there = takes.filter(|(_, event)| {
         let site = run.meta.site(event.site);
         path.last().is_some_and(|last| is_same(last, site))
@@ -315,6 +315,23 @@ mod tests {
             "`m` lacks a unit: withdraw is left without posting it"
         );
         assert_eq!(told.remark, "On another way withdraw posts it, on line 24.");
+    }
+
+    /// `std::counting_semaphore` counts its units in a word, and waits for it by futex.
+    #[test]
+    fn a_unit_that_a_word_counts_is_told() {
+        let text = visits("main.1 W failed =1 via=36@teller @22 withdraw\nmain.1 end")
+            .replace("unlock m", "rmw m 0->1")
+            .replace("main lock-wait m", "main atomic-read m =0")
+            .replace("main blocked lock", "main blocked futex")
+            .replace("lock m", "rmw m 1->0");
+        assert_eq!(
+            told(&text).headline,
+            "`m` lacks a unit: withdraw is left without posting it"
+        );
+        // Who waits for the last unit to be taken waits for something else.
+        let latch = text.replace("=0 via=52", "=1 via=52");
+        assert!(!told(&latch).headline.contains("lacks a unit"));
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! Waiting threads at the end of a run, with the action of another thread that each waits for.
 
 use super::{lost_wakeup::checked_before, view::View};
-use crate::{explanation::Place, facts};
+use crate::{
+    explanation::Place,
+    facts,
+    orders::{UnitStep, counts_units},
+};
 use std::collections::{BTreeMap, VecDeque};
-use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, raw::WaitsFor};
+use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value, raw::WaitsFor};
 
 /// A thread that waits at the end of the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,7 +79,10 @@ pub(super) fn waiting(view: &View) -> Vec<WaitingThread> {
         .iter()
         .filter(|(_, event)| event.kind == EventKind::Blocked);
     let waits = blocked.filter_map(|(row, event)| {
-        let waits_for = WaitsFor::from_u32(event.size)?;
+        let waits_for = match WaitsFor::from_u32(event.size)? {
+            WaitsFor::Futex if has_no_units(view, row) => WaitsFor::Semaphore,
+            other => other,
+        };
         let mut waiting = WaitingThread {
             thread: event.thread,
             row,
@@ -135,6 +142,15 @@ pub(super) fn sends<'v>(
     sent.map(|sent| &sent.place)
 }
 
+/// Returns whether a thread waits at a word that counts units, and has found none.
+fn has_no_units(view: &View, wait: EventId) -> bool {
+    let (accesses, event) = (view.orders.accesses(), view.event(wait));
+    let mut looks = accesses.before(event.location, wait).iter().rev();
+    let look = looks.find(|row| view.thread(**row) == event.thread);
+    let found = look.and_then(|row| view.event(*row).value);
+    found == Some(Value::Bits(0)) && counts_units(&view.run, accesses, event.location)
+}
+
 fn joined(value: Option<unsnarl_trace::Value>) -> Vec<Keeper> {
     let other = crate::orders::other_thread(value).map(ThreadId);
     let keeper = |thread| Keeper {
@@ -176,10 +192,10 @@ pub(super) fn units(view: &View, semaphore: LocationId) -> BTreeMap<ThreadId, Ve
     let rows = view.run.events.iter();
     for (row, event) in rows.filter(|(_, event)| event.location == semaphore) {
         let units = taken.entry(event.thread).or_default();
-        match event.kind {
-            EventKind::SemWait => units.push(row),
-            EventKind::SemPost => drop(units.pop()),
-            _ => {}
+        match UnitStep::of(&event) {
+            Some(UnitStep::Taken) => units.push(row),
+            Some(UnitStep::Given) => drop(units.pop()),
+            None => {}
         }
     }
     taken

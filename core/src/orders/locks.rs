@@ -2,6 +2,7 @@
 
 use super::{
     anomaly::{Anomaly, AnomalyKind},
+    semaphores::UnitStep,
     spin_locks::spin_locks,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -83,12 +84,12 @@ impl Locks {
         };
         let first = EventKind::Lock as u8;
         let last = EventKind::LockWait as u8;
-        let (wait, post) = (EventKind::SemWait as u8, EventKind::SemPost as u8);
-        for (row, &kind) in run.events.kinds().iter().enumerate() {
+        let rows = run.events.kinds().iter().zip(run.events.locations());
+        for (row, (&kind, location)) in rows.enumerate() {
             if (first..=last).contains(&kind) {
                 pass.step(row as u32, kind);
-            } else if (wait..=post).contains(&kind) && !semaphores.is_empty() {
-                pass.semaphore(row as u32, kind == wait, semaphores);
+            } else if semaphores.contains(location) {
+                pass.semaphore(EventId(row as u32));
             } else if kind <= EventKind::Rmw as u8 && !pass.locks.spins.is_empty() {
                 pass.spin(EventId(row as u32));
             }
@@ -157,17 +158,13 @@ impl LockPass<'_> {
         }
     }
 
-    fn semaphore(&mut self, row: u32, wait: bool, semaphores: &FxHashSet<u32>) {
-        let events = &self.run.events;
-        let (threads, locations) = (events.threads(), events.locations());
-        let (Some(&thread), Some(&lock)) = (threads.get(row as usize), locations.get(row as usize))
-        else {
-            return;
-        };
-        match wait {
-            _ if !semaphores.contains(&lock) => {}
-            true => self.take(row, thread, lock, false),
-            false => self.give(row, thread, lock),
+    fn semaphore(&mut self, row: EventId) {
+        let event = self.run.events.event(row);
+        let (thread, lock) = (event.thread.0, event.location.0);
+        match UnitStep::of(&event) {
+            Some(UnitStep::Taken) => self.take(row.0, thread, lock, false),
+            Some(UnitStep::Given) => self.give(row.0, thread, lock),
+            None => {}
         }
     }
 
