@@ -230,6 +230,11 @@ impl SiteRow {
     pub fn is_of_user(&self) -> bool {
         !self.file.is_empty() && self.line != 0 && !is_system(&self.file)
     }
+
+    /// Returns whether both are the same line of a function.
+    pub fn is_same_line(&self, other: &SiteRow) -> bool {
+        (&self.file, self.line, &self.function) == (&other.file, other.line, &other.function)
+    }
 }
 
 /// Returns whether a source file belongs to the compiler, the C library or the runtime instead of to the user.

@@ -13,9 +13,8 @@ use crate::{
     claims::line,
     explanation::{BugKind, Certainty, Place, Role},
     facts,
-    orders::{Locks, Section, UnitStep},
+    orders::{Locks, Section, taken_at},
 };
-use rustc_hash::FxHashSet;
 use unsnarl_trace::{EventId, EventKind, Run, SiteId, SiteRow, raw::WaitsFor};
 
 /// A lock, or a unit, that a thread has kept when it left the function in which it took it.
@@ -90,10 +89,13 @@ struct Way {
 
 /// The sections of a run that begin at the last of these places.
 fn ways(run: &Run, path: &[SiteRow]) -> Vec<Way> {
-    let locks = Locks::with_semaphores(run, &semaphores(run, path), &mut Vec::new());
+    let Some(last) = path.last() else {
+        return Vec::new();
+    };
+    let locks = Locks::with_semaphores(run, &taken_at(run, last), &mut Vec::new());
     let begins_there = |section: &&Section| {
         let site = run.meta.site(run.events.site(section.acquired));
-        path.last().is_some_and(|last| is_same(last, site))
+        last.is_same_line(site)
     };
     let sections = locks.sections().iter().filter(begins_there);
     let way = |section: &Section| {
@@ -105,37 +107,22 @@ fn ways(run: &Run, path: &[SiteRow]) -> Vec<Way> {
     sections.filter_map(way).collect()
 }
 
-/// The semaphores, or words that may count their units, of which a run takes units at the last of these places.
-fn semaphores(run: &Run, path: &[SiteRow]) -> FxHashSet<u32> {
-    let rows = run.events.iter();
-    let takes = rows.filter(|(_, event)| UnitStep::of(event) == Some(UnitStep::Taken));
-    let there = takes.filter(|(_, event)| {
-        let site = run.meta.site(event.site);
-        path.last().is_some_and(|last| is_same(last, site))
-    });
-    there.map(|(_, event)| event.location.0).collect()
-}
-
 impl Way {
     /// Returns whether the section begins by these calls, whoever makes the first of them.
     fn begins(&self, calls: &[SiteRow]) -> bool {
         let mut both = self.taken.iter().rev().zip(calls.iter().rev());
-        self.taken.len() >= calls.len() && both.all(|(a, b)| is_same(a, b))
+        self.taken.len() >= calls.len() && both.all(|(a, b)| a.is_same_line(b))
     }
 
     /// The line by which the function of the first of these calls gives the lock back; `None` where it has left before that.
     fn within(&self, calls: &[SiteRow]) -> Option<&SiteRow> {
         let depth = self.taken.len().checked_sub(calls.len())?;
         let outer = (self.taken.get(..depth)?, self.given.get(..depth)?);
-        let is_called_alike = outer.0.iter().zip(outer.1).all(|(a, b)| is_same(a, b));
+        let is_called_alike = outer.0.iter().zip(outer.1).all(|(a, b)| a.is_same_line(b));
         let line = self.given.get(depth).filter(|_| is_called_alike)?;
         let first = calls.first()?;
         ((&line.file, &line.function) == (&first.file, &first.function)).then_some(line)
     }
-}
-
-fn is_same(a: &SiteRow, b: &SiteRow) -> bool {
-    (&a.file, a.line, &a.function) == (&b.file, b.line, &b.function)
 }
 
 /// The last row of a thread in the function at a depth of the calls that led to a row, before the thread has left it or asks

@@ -6,13 +6,16 @@ use super::text::{
     locks::{self, LockCalls, LockPair, callee, calls, last_name_of_type},
     source::{ParsedSource, children, descendants, lines},
 };
-use crate::{callers::call_sites, orders::Locks};
+use crate::{
+    callers::call_sites,
+    orders::{Locks, taken_at},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 use tree_sitter::Node;
-use unsnarl_trace::{EventId, EventKind, Run, SiteId};
+use unsnarl_trace::{EventId, EventKind, Run, SiteId, SiteRow};
 
 /// A call that locks or unlocks, in the function that it affects.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -34,19 +37,30 @@ impl PairedLockCalls {
     pub fn of(runs: &[(String, Arc<Run>)]) -> PairedLockCalls {
         let mut seen = PairedLockCalls::default();
         for (_, run) in runs {
-            seen.add(run);
+            seen.add(run, &Locks::new(run, &mut Vec::new()));
         }
         seen
     }
 
-    fn add(&mut self, run: &Run) {
+    /// The same with the semaphores of which units are taken at a place treated as locks.
+    pub fn with_units(runs: &[(String, Arc<Run>)], place: &SiteRow) -> PairedLockCalls {
+        let mut seen = PairedLockCalls::default();
+        for (_, run) in runs {
+            let semaphores = taken_at(run, place);
+            let locks = Locks::with_semaphores(run, &semaphores, &mut Vec::new());
+            seen.add(run, &locks);
+        }
+        seen
+    }
+
+    fn add(&mut self, run: &Run, locks: &Locks) {
         let mut known = BTreeSet::new();
         let key = |row: EventId| {
             let event = run.events.get(row)?;
             Some((event.site.0, event.stack.0))
         };
         let waits = of_waits(run);
-        for section in Locks::new(run, &mut Vec::new()).sections() {
+        for section in locks.sections() {
             let Some(released) = section.released else {
                 continue;
             };

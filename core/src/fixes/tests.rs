@@ -916,3 +916,44 @@ deadlocks
     assert_eq!(edited.matches("leave(b);").count(), 2, "{edited}");
     assert!(edited.contains("    pthread_mutex_lock(&b->mu);\n}\n"));
 }
+
+/// The wrappers of `sem_wait` and `sem_post` are no locks anywhere else.
+#[test]
+fn a_kept_unit_is_given_back_on_every_way_out() {
+    let source = "\
+#include <semaphore.h>
+static void slot_get(struct slots *s) { sem_wait(&s->free); }
+static void slot_put(struct slots *s) { sem_post(&s->free); }
+int upload(struct slots *s, int n)
+{
+    slot_get(s);
+    if (s->file == 0)
+        return -1;
+    s->file += n;
+    slot_put(s);
+    return 0;
+}
+";
+    let text = "\
+start main.1 client
+main fork main.1 @40 main
+main.1 sem-wait s.free via=30@client,6@upload @2 slot_get
+main.1 R s.file =1 via=30@client @7 upload
+main.1 sem-post s.free via=30@client,10@upload @3 slot_put
+main.1 sem-wait s.free via=30@client,6@upload @2 slot_get
+main.1 R s.file =0 via=30@client @7 upload
+main.1 end
+main blocked semaphore s.free via=41@main,6@upload @2 slot_get
+deadlocks
+";
+    let offered = offered_of(&[("deadlocked-1", text)], source);
+    let [fix] = offered.fixes.as_slice() else {
+        panic!("{offered:?}")
+    };
+    assert_eq!(
+        fix.title,
+        "give the unit back on every way out of upload after line 6"
+    );
+    let edited = apply(source, "test.c", &fix.edits).unwrap();
+    assert_eq!(edited.matches("slot_put(s);").count(), 2, "{edited}");
+}

@@ -25,7 +25,7 @@ pub use conflicts::conflict_order;
 pub use dependencies::{Dependency, DependencyKind, dependencies};
 pub use locks::{LockOrder, Locks, Section};
 pub use locksets::{LocksetId, LocksetWalk, Locksets};
-pub use semaphores::{UnitStep, counts_units, semaphores_as_locks};
+pub use semaphores::{UnitStep, counts_units, semaphores_as_locks, taken_at};
 
 use unsnarl_trace::{EventId, Events, LocationId, Run};
 

@@ -3,7 +3,7 @@
 
 use super::Accesses;
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{Event, EventKind, LocationId, Run};
+use unsnarl_trace::{Event, EventKind, LocationId, Run, SiteRow};
 
 /// Step of a thread at a semaphore.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +35,15 @@ pub fn counts_units(run: &Run, accesses: &Accesses, word: LocationId) -> bool {
     let counted = changes.skip_while(|event| event.kind != EventKind::Rmw);
     let steps: Option<Vec<UnitStep>> = counted.map(|event| UnitStep::of(&event)).collect();
     steps.is_some_and(|steps| steps.contains(&UnitStep::Taken))
+}
+
+/// The semaphores (locations), or words that may count their units, of which a run takes units at a place. Linear in the run.
+pub fn taken_at(run: &Run, place: &SiteRow) -> FxHashSet<u32> {
+    let takes = run.events.iter().filter(|(_, event)| {
+        let site = run.meta.site(event.site);
+        UnitStep::of(event) == Some(UnitStep::Taken) && site.is_same_line(place)
+    });
+    takes.map(|(_, event)| event.location.0).collect()
 }
 
 /// Use of a semaphore's units so far.

@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use tree_sitter::{Node, Parser, Tree};
 
 /// A source file with its syntax tree.
+#[derive(Clone)]
 pub struct ParsedSource {
     /// Name of the file, without its folder.
     name: String,
