@@ -26,6 +26,14 @@ fn asynchronous_cancellation_comes_at_any_step() -> Result<()> {
 }
 
 #[test]
+fn threads_that_wait_are_cancelled() -> Result<()> {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
+        Modes::compile("cancelled_waits.c", compiler, &[])?.passes("")?;
+    }
+    Ok(())
+}
+
+#[test]
 fn an_unlock_by_a_thread_that_does_not_hold_the_lock_is_a_failure() -> Result<()> {
     let program = Modes::compile("unlocks.c", TestedCompiler::Gcc, &[])?;
     program.passes("none")?;
