@@ -59,13 +59,30 @@ fn status(taken: bool, otherwise: c_int) -> c_int {
     if taken { 0 } else { otherwise }
 }
 
+/// Takes the lock shared before a time, unless the thread holds it for writing: the library refuses that at once.
+fn shared_until(this: &Thread, lock: usize, deadline: u64, pc: u64) -> c_int {
+    if objects::at(lock).owner.get() == mutex::me(this) {
+        attempt_shared(this, lock, pc, LockType::ReadWrite);
+        return libc::EDEADLK;
+    }
+    let taken = acquire_shared(this, lock, deadline, pc, LockType::ReadWrite);
+    status(taken, libc::ETIMEDOUT)
+}
+
+/// As [`shared_until`], for the whole lock.
+fn exclusive_until(this: &Thread, lock: usize, deadline: u64, pc: u64) -> c_int {
+    if objects::at(lock).owner.get() == mutex::me(this) {
+        mutex::attempt(this, lock, pc, LockType::ReadWrite);
+        return libc::EDEADLK;
+    }
+    let taken = mutex::acquire(this, lock, deadline, pc, LockType::ReadWrite);
+    status(taken, libc::ETIMEDOUT)
+}
+
 unsafe extern "C-unwind" fn read_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_rdlock", fn(usize) -> c_int);
     match ready_at(lock, pc) {
-        Some(this) if controlled() => {
-            let taken = acquire_shared(this, lock, 0, pc, LockType::ReadWrite);
-            status(taken, libc::ETIMEDOUT)
-        }
+        Some(this) if controlled() => shared_until(this, lock, 0, pc),
         // SAFETY: the program's own call.
         this => through_library(this, lock, SHARED, pc, || unsafe { library(lock) }),
     }
@@ -85,8 +102,7 @@ unsafe fn read_lock_until(
         Some(this) if controlled() => {
             // SAFETY: the caller's.
             let deadline = unsafe { time::deadline(until) };
-            let taken = acquire_shared(this, lock, deadline, pc, LockType::ReadWrite);
-            status(taken, libc::ETIMEDOUT)
+            shared_until(this, lock, deadline, pc)
         }
         this => through_library(this, lock, SHARED, pc, library),
     }
@@ -134,10 +150,7 @@ unsafe extern "C-unwind" fn try_read_lock(lock: usize, pc: u64) -> c_int {
 unsafe extern "C-unwind" fn write_lock(lock: usize, pc: u64) -> c_int {
     let library = real!("pthread_rwlock_wrlock", fn(usize) -> c_int);
     match ready_at(lock, pc) {
-        Some(this) if controlled() => {
-            let taken = mutex::acquire(this, lock, 0, pc, LockType::ReadWrite);
-            status(taken, libc::ETIMEDOUT)
-        }
+        Some(this) if controlled() => exclusive_until(this, lock, 0, pc),
         // SAFETY: the program's own call.
         this => through_library(this, lock, EXCLUSIVE, pc, || unsafe { library(lock) }),
     }
@@ -157,8 +170,7 @@ unsafe fn write_lock_until(
         Some(this) if controlled() => {
             // SAFETY: the caller's.
             let deadline = unsafe { time::deadline(until) };
-            let taken = mutex::acquire(this, lock, deadline, pc, LockType::ReadWrite);
-            status(taken, libc::ETIMEDOUT)
+            exclusive_until(this, lock, deadline, pc)
         }
         this => through_library(this, lock, EXCLUSIVE, pc, library),
     }

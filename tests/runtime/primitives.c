@@ -60,6 +60,8 @@ static void use_mutexes(void)
 static void use_read_write_lock(void)
 {
     pthread_rwlock_wrlock(&table_lock);
+    assert(pthread_rwlock_wrlock(&table_lock) == EDEADLK);
+    assert(pthread_rwlock_rdlock(&table_lock) == EDEADLK);
     table++;
     pthread_rwlock_unlock(&table_lock);
 
