@@ -13,7 +13,7 @@ use crate::{
     claims::line,
     explanation::{BugKind, Certainty, Place, Role},
     facts,
-    orders::{Locks, Section, taken_at},
+    orders::{Locks, Section, UnitStep, taken_at},
 };
 use unsnarl_trace::{EventId, EventKind, Run, SiteId, SiteRow, raw::WaitsFor};
 
@@ -126,16 +126,18 @@ impl Way {
 }
 
 /// The last row of a thread in the function at a depth of the calls that led to a row, before the thread has left it or asks
-/// for the same again; `None` where it is still there.
+/// for the same lock by the same line again; `None` where it is still there. A thread that takes one more unit of a semaphore
+/// may take several.
 fn last_within(view: &View, held: EventId, depth: usize) -> Option<EventId> {
     let calls = call_sites(&view.run, held);
     let location = view.event(held).location;
+    let is_unit = UnitStep::of(&view.event(held)) == Some(UnitStep::Taken);
     let function = |site: SiteId| &view.run.meta.site(site).function;
     let is_within = |row: &EventId| {
         let (own, event) = (call_sites(&view.run, *row), view.event(*row));
-        let asks_again = event.location == location;
         let is_called_alike = own.get(..depth) == calls.get(..depth);
         let (here, there) = (own.get(depth), calls.get(depth));
+        let asks_again = event.location == location && here == there && !is_unit;
         is_called_alike
             && here.map(|site| function(*site)) == there.map(|site| function(*site))
             && !asks_again
@@ -349,6 +351,31 @@ mod tests {
     fn who_waits_within_the_function_has_not_left_it() {
         let within = "main.1 lock-wait n via=22@withdraw,36@teller @8 enter\nmain.1 blocked lock n via=22@withdraw,36@teller @8 enter";
         assert!(!told(&visits(within)).headline.contains("is left"));
+    }
+
+    /// Two units, one after the other, before both are given back.
+    #[test]
+    fn who_takes_several_units_has_not_left() {
+        let take = |thread: &str| {
+            format!(
+                "{thread} sem-wait free via=6@run,14@take @12 take_one\n{thread} W used =1 via=6@run,14@take @14 take_one\n"
+            )
+        };
+        let (one, other) = (take("main.1"), take("main.2"));
+        let blocked = |thread: &str| {
+            format!("{thread} blocked semaphore free via=6@run,14@take @12 take_one\n")
+        };
+        let gives = "main.1 sem-post free via=12@run @30 give\n".repeat(2);
+        let text = format!(
+            "start main.1 mover\nstart main.2 mover\nmain fork main.1 @50 main\nmain fork main.2 @50 main\n{one}{one}{gives}{one}{other}{}{}deadlocks",
+            blocked("main.1"),
+            blocked("main.2"),
+        );
+        assert!(
+            !told(&text).headline.contains("is left"),
+            "{}",
+            told(&text).headline
+        );
     }
 
     /// A loop that unlocks at its beginning what it has locked at its end.
