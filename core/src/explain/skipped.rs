@@ -34,12 +34,26 @@ pub(super) struct SkippedChange {
     pub of: u32,
 }
 
+/// The visits of a place that a change follows in passing runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Followed {
+    /// Each of them, before the thread comes there again.
+    Each,
+    /// The last one of each thread, before it ends, as where it tries one thing after the other.
+    Last,
+}
+
 /// The first change of a location that a thread of the run has gone on without. Linear in the passing runs.
 pub(super) fn skipped(view: &View, location: LocationId) -> Option<SkippedChange> {
+    let mut followed = [Followed::Each, Followed::Last].into_iter();
+    followed.find_map(|visits| skipped_after(view, location, visits))
+}
+
+fn skipped_after(view: &View, location: LocationId, visits: Followed) -> Option<SkippedChange> {
     let changes = LocationChanges(Fnv::of(view.run.location(location)));
     let mut counted: FxHashMap<LineAccess, (u32, u32)> = FxHashMap::default();
     for run in view.corpus.passing() {
-        for (line, follows) in changes.follow(&run.accesses) {
+        for (line, follows) in changes.follow(&run.accesses, visits) {
             let (runs, of) = counted.entry(line).or_default();
             *of += 1;
             *runs += u32::from(follows);
@@ -52,9 +66,10 @@ pub(super) fn skipped(view: &View, location: LocationId) -> Option<SkippedChange
             let known = counted.get(&line);
             known.is_some_and(|(runs, of)| !is_exact || runs == of)
         };
-        match gone_on(&lines, location, is_rule) {
+        match gone_on(&lines, location, visits, is_rule) {
             Ok(found) => Some(found),
-            Err(open) => elsewhere(&lines, &changes, open),
+            Err(open) if visits == Followed::Each => elsewhere(&lines, &changes, open),
+            Err(_) => None,
         }
     };
     // What all passing runs do comes before what most of them do.
@@ -114,10 +129,14 @@ struct LineVisits {
 }
 
 impl LineVisits {
-    /// Comes to a line; returns whether it has been there before.
-    fn come(&mut self, line: LineAccess, row: u32) -> bool {
+    /// Comes to a line; returns whether it has been there before, where each visit counts.
+    fn come(&mut self, line: LineAccess, row: u32, visits: Followed) -> bool {
         let stays = self.goes(line);
         match self.lines.entry(line) {
+            Entry::Occupied(mut last) if visits == Followed::Last => {
+                last.insert(row);
+                false
+            }
             Entry::Occupied(_) => !stays,
             Entry::Vacant(new) => {
                 new.insert(row);
@@ -152,6 +171,7 @@ type Open = FxHashMap<ThreadId, LineVisits>;
 fn gone_on(
     lines: &Lines<'_>,
     location: LocationId,
+    visits: Followed,
     is_rule: impl Fn(LineAccess) -> bool,
 ) -> Result<(EventId, EventId), Open> {
     let mut open = Open::default();
@@ -164,7 +184,7 @@ fn gone_on(
                 own.change(line);
                 false
             }
-            Some(line) if is_rule(line) => own.come(line, row.0),
+            Some(line) if is_rule(line) => own.come(line, row.0, visits),
             Some(line) => {
                 own.goes(line);
                 false
@@ -237,8 +257,8 @@ impl LocationChanges {
         })
     }
 
-    /// The lines of a run, and whether each thread that comes there makes a change before it comes there again or ends.
-    fn follow(&self, run: &Trace) -> FxHashMap<LineAccess, bool> {
+    /// The lines of a run, and whether each thread that comes there makes a change after these visits.
+    fn follow(&self, run: &Trace, visits: Followed) -> FxHashMap<LineAccess, bool> {
         let mut open: FxHashMap<u64, LineVisits> = FxHashMap::default();
         let mut lines: FxHashMap<LineAccess, bool> = FxHashMap::default();
         for (thread, line, is_change) in self.walk(run) {
@@ -246,7 +266,7 @@ impl LocationChanges {
             if is_change {
                 own.change(line);
             } else {
-                let again = own.come(line, 0);
+                let again = own.come(line, 0, visits);
                 *lines.entry(line).or_insert(true) &= !again;
             }
         }

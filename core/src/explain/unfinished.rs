@@ -358,6 +358,30 @@ mod tests {
         explain(&corpus, &Budget::unlimited()).findings.remove(0)
     }
 
+    /// A service claims a port, and another one where that is taken, before it counts the latch down.
+    #[test]
+    fn a_thread_that_tries_twice_and_gives_up() {
+        let forks = "start main.1 serve\nstart main.2 serve\nmain fork main.1 @40 main\nmain fork main.2 @41 main\n";
+        let first = "main.1 R used =0 @12 claim\nmain.1 W used =1 @12 claim\nmain.1 rmw up 2->1 @24 serve\nmain.1 end @25 serve\n";
+        let tries = "main.2 R used =1 @12 claim\nmain.2 R other =5 @20 serve\n".repeat(2);
+        let other = "main.1 R other =5 @20 serve\nmain.1 W other =5 @20 serve\n";
+        let counts =
+            "main.2 rmw up 1->0 @24 serve\nmain.2 end @25 serve\nmain atomic-read up =0 @37 main\n";
+        let gives_up = "main.2 end @22 serve\nmain atomic-read up =1 @37 main\nmain blocked futex up @37 main\ndeadlocks";
+        let told = told(
+            &[forks, other, first, &tries, counts],
+            &[forks, other, first, &tries, gives_up],
+        );
+        assert_eq!(
+            told.headline,
+            "main waits for `up` to change, but serve (main.2) has ended without doing that"
+        );
+        assert_eq!(
+            told.remark,
+            "In all 4 passing runs that come to test.c:20, each thread that does changes it after that, at line 24."
+        );
+    }
+
     #[test]
     fn a_thread_that_ends_without_the_change_that_another_one_waits_for() {
         let told = told(
