@@ -44,6 +44,11 @@ pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
             one.held,
             one.wanted
         )),
+        [one, _] if one.held_lock == one.wanted_lock => Err(format!(
+            "the threads share `{}` already when each of them waits for more of it (line {}): no order of locks helps",
+            location_in_words(one.held_lock),
+            one.wanted
+        )),
         [one, other] => two(case, one, other),
         _ => ring(case, &all),
     }

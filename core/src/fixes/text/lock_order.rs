@@ -134,8 +134,10 @@ fn both<'t>(
     held: u32,
     wanted: u32,
 ) -> Result<(Range<'t>, Node<'t>, Node<'t>), EditRefusal> {
-    let apart =
-        || format!("lines {held} and {wanted} do not take the two locks themselves, in one block");
+    let apart = || {
+        let held = source.line_in_words(held);
+        format!("{held} and line {wanted} do not take the two locks themselves, in one block")
+    };
     let function = source.function(held).ok_or_else(apart)?;
     let at = range(function, held.min(wanted), held.max(wanted))?;
     let (Some(&first), Some(&second)) = (at.list.get(at.first), at.list.get(at.last)) else {
