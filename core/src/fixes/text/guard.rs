@@ -23,7 +23,7 @@ pub(super) fn hold(
         stays_held(source, name, at.statements())?;
         return Ok(kept(source, &at, at.last, Vec::new(), 1));
     }
-    let braces = needs_braces(source, &at)?;
+    let braces = !holds_on(source, mutex, &at) && needs_braces(source, &at)?;
     let last = if braces {
         at.last
     } else {
@@ -255,6 +255,16 @@ fn only_holds(
         )),
         None => Ok(()),
     }
+}
+
+/// Returns whether a guard among the statements holds the mutex to the end of their scope: what follows there needs it, too.
+fn holds_on(source: &ParsedSource, mutex: &Mutex, at: &Range<'_>) -> bool {
+    let own = guards(source, mutex, at.statements()).into_iter();
+    let mut own = own.filter(|(guard, _)| at.statements().contains(guard));
+    own.any(|(guard, name)| {
+        let mut by_hand = given_by_hand(source, guard, name).into_iter();
+        by_hand.all(|node| !at.statements().contains(&node))
+    })
 }
 
 /// Returns whether the guard must end before the scope does. Declarations in between would end with it.

@@ -1544,3 +1544,44 @@ fn lines_outside_of_functions_are_told_apart() {
     );
     assert_eq!(why(3), "line 3 is in no function of this file");
 }
+
+/// The second guard holds the mutex to the end of the function: all of that stays guarded.
+#[test]
+fn what_a_second_guard_holds_to_its_end_stays_held() {
+    check_cpp(
+        "void Meter::rollover()
+{
+    Interval finished;
+    {
+        std::lock_guard<std::mutex> guard(m);
+        finished = current_; /*>*/
+    }
+    tidy(finished);
+    std::lock_guard<std::mutex> guard(m);
+    for (auto &entry : current_)
+        entry = 0; /*<*/
+    history_.push_front(std::move(finished));
+    if (history_.size() > 16)
+        history_.pop_back();
+    used_++;
+}
+",
+        expect![[r#"
+            void Meter::rollover()
+            {
+                Interval finished;
+                std::lock_guard<std::mutex> guard(m);
+                {
+                    finished = current_; 
+                }
+                tidy(finished);
+                for (auto &entry : current_)
+                    entry = 0; 
+                history_.push_front(std::move(finished));
+                if (history_.size() > 16)
+                    history_.pop_back();
+                used_++;
+            }
+        "#]],
+    );
+}
