@@ -10,7 +10,10 @@ use super::{
     source::{ParsedSource, bodies, children, descendants, is_label, lines, statements},
     watch::FileFunctions,
 };
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 use tree_sitter::Node;
 
 /// State of the mutex at a point.
@@ -20,6 +23,13 @@ pub struct MutexState {
     pub was: bool,
     /// `true` if it is held in the edited text.
     pub is: bool,
+}
+
+impl MutexState {
+    const FREE: MutexState = MutexState {
+        was: false,
+        is: false,
+    };
 }
 
 /// The walk through one range of statements.
@@ -40,6 +50,10 @@ pub struct FlowWalk<'s> {
     pub releases: bool,
     /// State of the mutex at the labels that are still ahead and jumped to.
     pub ahead: BTreeMap<&'s str, MutexState>,
+    /// Labels to which no jump may bring the mutex held, as where others come there without it.
+    pub free_at: BTreeSet<&'s str>,
+    /// The label at which the walk has ended because it is held on one way there and not on another.
+    pub parted_at: Option<&'s str>,
     /// Changes so far.
     pub changes: Vec<Change>,
 }
@@ -95,7 +109,19 @@ impl<'s> FlowWalk<'s> {
             return Err(format!("line {line} has a label that can be jumped to"));
         }
         let jumped = self.ahead.remove(name);
-        self.joined(node, vec![held, jumped])
+        self.at_label(node, vec![held, jumped])
+    }
+
+    fn at_label(
+        &mut self,
+        label: Node<'s>,
+        ways: Vec<Option<MutexState>>,
+    ) -> Result<Option<MutexState>, EditRefusal> {
+        let joined = self.joined(label, ways);
+        if joined.is_err() {
+            self.parted_at = Some(self.source.str(label));
+        }
+        joined
     }
 
     fn jumps_to(&self, node: Node<'_>, name: &str) -> bool {
@@ -114,8 +140,17 @@ impl<'s> FlowWalk<'s> {
             let line = *lines(node).start();
             return Err(format!("line {line} jumps back to a label within"));
         }
-        let known = self.ahead.insert(self.source.str(label), held);
-        self.joined(label, vec![known, Some(held)])?;
+        let name = self.source.str(label);
+        let forgets = self.free_at.contains(name) && held.was;
+        if forgets {
+            self.before(node, &self.mutex.unlock(self.source));
+        }
+        let held = match forgets {
+            true => MutexState::FREE,
+            false => held,
+        };
+        let known = self.ahead.insert(name, held);
+        self.at_label(label, vec![known, Some(held)])?;
         Ok(None)
     }
 

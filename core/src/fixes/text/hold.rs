@@ -13,7 +13,7 @@ use super::{
     source::{ParsedSource, Range, bodies, children, descendants, lines, range, statements},
     watch::FileFunctions,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
 /// Lines of a function that should be atomic.
@@ -92,6 +92,8 @@ pub fn hold(
         returns: returned(source, function),
         releases: false,
         ahead: BTreeMap::new(),
+        free_at: BTreeSet::new(),
+        parted_at: None,
         changes: Vec::new(),
     };
     let opens = mutex.operation(source, first) == Some(LockOperation::Lock);

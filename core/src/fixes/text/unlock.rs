@@ -8,7 +8,7 @@ use super::{
     source::{ParsedSource, children, lines, statements},
     watch::FileFunctions,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
 /// Releases the mutex that line `line` acquires on each way out of its block that leaves with it held; `None` when the line
@@ -62,23 +62,34 @@ fn released(
         .filter(|node| node.start_byte() >= statement.end_byte())
         .collect();
     let watch = FileFunctions::new(source, mutex);
-    let mut flow = FlowWalk {
-        source,
-        mutex,
-        watch: &watch,
-        bytes: statement.end_byte()..block.end_byte(),
-        region: lines(block),
-        returns: super::hold::returned(source, function),
-        releases: true,
-        ahead: BTreeMap::new(),
-        changes: Vec::new(),
+    let mut free_at = BTreeSet::new();
+    let (end, mut changes) = loop {
+        let mut flow = FlowWalk {
+            source,
+            mutex,
+            watch: &watch,
+            bytes: statement.end_byte()..block.end_byte(),
+            region: lines(block),
+            returns: super::hold::returned(source, function),
+            releases: true,
+            ahead: BTreeMap::new(),
+            free_at: free_at.clone(),
+            parted_at: None,
+            changes: Vec::new(),
+        };
+        let held = MutexState {
+            was: true,
+            is: true,
+        };
+        match flow.follow(&rest, held) {
+            Ok(end) => break (end, flow.changes),
+            // A label behind the release: whoever jumps there is to have released it, too.
+            Err(why) => match flow.parted_at.filter(|label| free_at.insert(label)) {
+                Some(_) => {}
+                None => return Err(why),
+            },
+        }
     };
-    let held = MutexState {
-        was: true,
-        is: true,
-    };
-    let end = flow.follow(&rest, held)?;
-    let mut changes = flow.changes;
     if end.is_some_and(|held| held.was) {
         let last = children(block).into_iter().next_back().unwrap_or(statement);
         let last = if last.end_byte() < statement.end_byte() {
@@ -116,6 +127,34 @@ mod tests {
             Some(Err(why)) => format!("refused: {why}\n"),
             None => "takes none\n".to_owned(),
         });
+    }
+
+    #[test]
+    fn a_jump_behind_the_release_releases() {
+        check(
+            "a.c",
+            "int set(struct conf *c, int v)\n{\n    int rc = 0;\n    pthread_mutex_lock(&c->m); /*1*/\n    if (v < 0) {\n        rc = -1;\n        goto unlock;\n    }\n    if (c->frozen)\n        goto out;\n    c->v = v;\nunlock:\n    pthread_mutex_unlock(&c->m);\nout:\n    return rc;\n}\n",
+            expect![[r#"
+                int set(struct conf *c, int v)
+                {
+                    int rc = 0;
+                    pthread_mutex_lock(&c->m);
+                    if (v < 0) {
+                        rc = -1;
+                        goto unlock;
+                    }
+                    if (c->frozen) {
+                        pthread_mutex_unlock(&c->m);
+                        goto out;
+                    }
+                    c->v = v;
+                unlock:
+                    pthread_mutex_unlock(&c->m);
+                out:
+                    return rc;
+                }
+            "#]],
+        );
     }
 
     #[test]
