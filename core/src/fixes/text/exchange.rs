@@ -2,6 +2,7 @@
 
 use super::{
     change::{Change, remove_statement},
+    locks::calls,
     one_step::{AtomicForm, AtomicStore, loaded, replaced, statement_of},
     source::{ParsedSource, children, lines},
 };
@@ -16,7 +17,7 @@ pub(super) fn asked_and_set(
 ) -> Option<Vec<Change>> {
     let sets = truth(source.str(store.value))?;
     let statement = statement_of(store.node)?;
-    let (asks, leaves) = asked_before(statement).map_or_else(
+    let (asks, leaves) = asked_before(source, statement).map_or_else(
         || asked_around(statement).map(|asks| (asks, false)),
         |asks| Some((asks, true)),
     )?;
@@ -38,8 +39,9 @@ fn truth(value: &str) -> Option<bool> {
     }
 }
 
-/// The `if` right before a statement, without `else`, if it leaves the block where its condition holds.
-fn asked_before(statement: Node<'_>) -> Option<Node<'_>> {
+/// The `if` before a statement, without `else`, if it leaves the block where its condition holds. Nothing but local variables
+/// that are set without a call lies in between: what is done there may be what the flag stands for.
+fn asked_before<'t>(source: &ParsedSource, statement: Node<'t>) -> Option<Node<'t>> {
     const LEAVES: [&str; 5] = [
         "return_statement",
         "break_statement",
@@ -47,7 +49,12 @@ fn asked_before(statement: Node<'_>) -> Option<Node<'_>> {
         "goto_statement",
         "throw_statement",
     ];
-    let asks = statement.prev_named_sibling()?;
+    let is_local = |node: &Node<'_>| {
+        let mut loads = calls(*node).map(|call| loaded(source, call));
+        node.kind() == "declaration" && loads.all(|load| load.is_some()) || node.kind() == "comment"
+    };
+    let before = std::iter::successors(statement.prev_named_sibling(), Node::prev_named_sibling);
+    let asks = before.skip_while(is_local).next()?;
     let is_if = asks.kind() == "if_statement" && asks.child_by_field_name("alternative").is_none();
     let then = asks.child_by_field_name("consequence").filter(|_| is_if)?;
     let last = match then.kind() {
@@ -115,6 +122,15 @@ mod tests {
         let text = "void f(void)\n{\n    if (!atomic_load(&p->busy)) {\n        atomic_store(&p->busy, 1);\n        work();\n    }\n}\n";
         let expected = "void f(void)\n{\n    if (!atomic_exchange(&p->busy, 1)) {\n        work();\n    }\n}\n";
         assert_eq!(edited("a.c", text, 3, 4).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn local_variables_may_be_set_in_between() {
+        let text = "bool f()\n{\n    if (!open_.load())\n        return false;\n    // taken over\n    Handle *h = native_.load();\n    open_.store(false);\n    delete h;\n    return true;\n}\n";
+        let expected = "bool f()\n{\n    if (!open_.exchange(false))\n        return false;\n    // taken over\n    Handle *h = native_.load();\n    delete h;\n    return true;\n}\n";
+        assert_eq!(edited("a.cpp", text, 3, 7).as_deref(), Some(expected));
+        let done = text.replace("native_.load()", "open_one()");
+        assert_eq!(edited("a.cpp", &done, 3, 7), None);
     }
 
     #[test]
