@@ -289,7 +289,7 @@ fn two_steps_on_two_variables() {
         &overlap(false),
         &[old; 2],
         &expect![
-            "In none of 2 passing runs did line 22 run before line 12 and then line 21 after line 9 on the same data."
+            "In none of 2 passing runs did another thread's line 22 run before line 12 and then its line 21 after line 9 on the same data."
         ],
     );
 }

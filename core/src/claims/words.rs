@@ -179,14 +179,14 @@ fn overlapping(
             where_to: format!("between {}{SAME}", gap(first, second, beside)),
         },
         false => Happening {
-            who: of(before_second),
+            who: format!("another thread's {}", of(before_second)),
             verb: RUN,
             where_to: format!(
                 "before {} and then {} after {}{SAME}",
                 of(second),
                 match is_same(&before_second.place, &after_first.place) {
                     true => "again".to_owned(),
-                    false => of(after_first),
+                    false => format!("its {}", of(after_first)),
                 },
                 of(first)
             ),
