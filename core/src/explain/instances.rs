@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     claims::Claim,
-    explanation::{Absent, BugKind, Explanation, Step},
+    corpus::failure_place,
+    explanation::{Absent, BugKind, Explanation, FailurePlace, Step},
     facts,
     mining::Trace,
     orders::{Accesses, Dependency, dependencies},
@@ -69,7 +70,8 @@ pub fn bears_out(explanation: &Explanation, run: &Run) -> Option<bool> {
     bears_out_but(explanation, run, &Harmless::default())
 }
 
-/// Notes which of an explanation's runs fail without having what is blamed, and in which of these the threads meet the other
+/// Notes which of an explanation's runs fail without having what is blamed, so that places where only these fail are none of
+/// its own, and in which of these the threads meet the other
 /// way round, as no passing run has it. Who waits for whom at the end is no order that a run could have or not have; nor is
 /// what the run that the steps are from does not have. Linear in the runs.
 pub fn set_apart(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
@@ -95,6 +97,12 @@ pub fn set_apart(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
     let names =
         |of: Vec<&(String, Arc<Run>)>| of.into_iter().map(|(name, _)| name.clone()).collect();
     (explanation.runs_mirrored, explanation.runs_without) = (names(mirrored), names(without));
+    let without = &explanation.runs_without;
+    let own = runs.iter().filter(|(name, _)| {
+        explanation.runs.binary_search(name).is_ok() && without.binary_search(name).is_err()
+    });
+    let fails: Vec<FailurePlace> = own.filter_map(|(_, run)| failure_place(run)).collect();
+    explanation.also_fails.retain(|place| fails.contains(place));
 }
 
 /// As [`bears_out`], where harmless instances do not count.

@@ -1149,6 +1149,15 @@ fn runs_without_what_is_blamed_are_told_apart() {
             .contains(says),
         "{text}"
     );
+    // A place where no run fails that has what is blamed is none of its own.
+    let elsewhere = without.replace("fails @44", "fails @50");
+    let mut runs = Vec::from(runs);
+    runs.push(run(("failed-3", &elsewhere)));
+    told.runs.push("failed-3".to_owned());
+    told.also_fails = vec![crate::corpus::failure_place(&runs[3].1).unwrap()];
+    set_apart(&mut told, &runs);
+    assert_eq!(told.runs_without, ["failed-2", "failed-3"]);
+    assert_eq!(told.also_fails, []);
     // What the run itself does not have is no order.
     told.run = "failed-2".to_owned();
     told.runs_without.clear();

@@ -88,11 +88,12 @@ fn take(known: &mut Explanation, other: Explanation, runs: &[(String, Arc<Run>)]
     fails_at(known, runs);
 }
 
-/// Notes where else an explanation's runs fail.
+/// Notes where else an explanation's runs fail, as far as they have what it blames.
 pub(super) fn fails_at(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
     let own = runs
         .iter()
-        .filter(|(name, _)| explanation.runs.binary_search(name).is_ok());
+        .filter(|(name, _)| explanation.runs.binary_search(name).is_ok())
+        .filter(|(name, _)| explanation.runs_without.binary_search(name).is_err());
     let mut others = Vec::new();
     for failure in own.filter_map(|(_, run)| failure_place(run)) {
         if failure != explanation.failure && !others.contains(&failure) {
