@@ -273,17 +273,29 @@ pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
 /// acquisition of a lock under which such rows of two threads are, since that decides which is first. A block is freed from
 /// where the function that frees it, or its caller, begins. Linear in the run.
 pub fn story_begins(explanation: &Explanation, run: &Run, rows: &[EventId]) -> Option<EventId> {
+    begins_of(&story_rows(explanation, run, rows), run, |_| true)
+}
+
+/// The row at which the thread that comes between two steps of another one does so, as [`story_begins`] has it for the whole.
+/// Linear in the run.
+pub fn comes_between(explanation: &Explanation, run: &Run) -> Option<EventId> {
+    let rows = story_rows(explanation, run, &[]);
+    let own = thread(run, rows.first().copied()?)?;
+    begins_of(&rows, run, |by| by != own)
+}
+
+fn story_rows(explanation: &Explanation, run: &Run, rows: &[EventId]) -> Vec<EventId> {
     let blamed = blamed(explanation);
     let freed = blamed
         .iter()
         .find(|one| run.events.kind(one.row) == EventKind::Free)
         .and_then(|one| begins::freed_by(run, one.row));
-    let rows: Vec<EventId> = blamed
-        .iter()
-        .map(|one| one.row)
-        .chain(rows.iter().copied())
-        .chain(freed)
-        .collect();
+    let own = blamed.iter().map(|one| one.row);
+    own.chain(rows.iter().copied()).chain(freed).collect()
+}
+
+/// The first of these rows by threads that count, or of the acquisitions of locks that rows of two threads share.
+fn begins_of(rows: &[EventId], run: &Run, counts: impl Fn(ThreadId) -> bool) -> Option<EventId> {
     let locks = Locks::new(run, &mut Vec::new());
     let held = |row: EventId| {
         let thread = thread(run, row)?;
@@ -300,9 +312,11 @@ pub fn story_begins(explanation: &Explanation, run: &Run, rows: &[EventId]) -> O
             .any(|(other, by, _)| other == lock && by != thread)
     };
     let acquired = held.iter().filter(|section| is_common(section));
-    acquired
+    let begins = acquired
         .map(|(_, _, acquired)| *acquired)
-        .chain(rows.iter().copied())
+        .chain(rows.iter().copied());
+    begins
+        .filter(|row| thread(run, *row).is_some_and(&counts))
         .min()
 }
 

@@ -357,6 +357,11 @@ fn what_begins_after_all_was_decided_does_not_settle_it() {
     // It is chance where the last of few continuations that pass was.
     assert!(!tried(0, 39).is_too_late);
     assert!(!tried(last, 30).is_too_late);
+    // Its first step alone decides: what came in between was bound to come.
+    let own = hits.steps.first().expect("steps").event;
+    let between = hits.steps.get(1).expect("steps").event;
+    assert!(!tried(own, 30).is_too_late && !tried(own, 30).is_settled());
+    assert!(tried(between, 30).is_settled());
 }
 
 /// Is the lost update of `done`, of which a step decides, told rather than that of `hits`?

@@ -6,8 +6,8 @@ use unsnarl_core::{
     BugKind, Explanation, Role, SiteMark,
     diagnosis::DecisiveStep,
     explain::{
-        ORDERS, blames_additions, calls_around, ends_in_the_check, is_under_one_lock, spans_visits,
-        story_begins,
+        ORDERS, blames_additions, calls_around, comes_between, ends_in_the_check,
+        is_under_one_lock, spans_visits, story_begins,
     },
 };
 use unsnarl_trace::{EventId, Run, ThreadId};
@@ -85,6 +85,8 @@ pub(super) struct TriedStory {
     decides: bool,
     /// All continuations failed before it began: it comes of what decided that.
     pub is_too_late: bool,
+    /// All continuations failed before anything came between its steps: that comes of what decided it.
+    is_inevitable: bool,
     /// All that it blames is done with one lock held: each order of that is one that the program allows.
     is_under_one_lock: bool,
     /// All that it blames is that a number was counted up or down, which comes to the same in any order.
@@ -130,6 +132,8 @@ impl TriedStory {
             is_use_after_free: explanation.kind == BugKind::UseAfterFree,
             is_too_late: story_begins(explanation, run, &orders.with)
                 .is_some_and(|row| decision.is_bound_before(row)),
+            is_inevitable: is_interruption
+                && comes_between(explanation, run).is_some_and(|row| decision.is_bound_before(row)),
             is_symptom: ends_with_a_look(explanation) && ends_in_the_check(run, complete),
             spans_visits: spans_visits(explanation, run),
             spans: is_gradual || steps.any(|step| within(step.event)),
@@ -211,7 +215,8 @@ impl TriedStory {
         let survives = evidence.with.fails < evidence.with.of || self.experiment.takes_more;
         let is_allowed = self.is_under_one_lock && self.experiment.orders.with.len() <= 2;
         let may_be_half = !self.is_interruption && (survives || is_allowed);
-        let may_come_of_it = self.is_symptom || self.is_use_after_free || self.is_too_late;
+        let may_come_of_it =
+            self.is_symptom || self.is_use_after_free || self.is_too_late || self.is_inevitable;
         let is_open = may_come_of_it || self.spans_visits || self.is_counting || may_be_half;
         self.is_spare() && self.spans && !is_open
     }
@@ -318,7 +323,8 @@ impl TriedStory {
 
     /// Does nothing fail without it, where all was decided before the other one began?
     fn is_in_time_for(&self, other: &TriedStory) -> bool {
-        other.is_too_late && !self.is_too_late && self.experiment.evidence.is_cause()
+        let comes_of_it = |story: &TriedStory| story.is_too_late || story.is_inevitable;
+        comes_of_it(other) && !comes_of_it(self) && self.experiment.evidence.is_cause()
     }
 
     /// Does nothing fail without it, where most passing runs have what the other one blames, without harm?
