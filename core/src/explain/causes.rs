@@ -9,11 +9,12 @@ use super::{
 };
 use crate::{
     corpus::RunSummary,
-    explanation::{BugKind, Explanation, FailurePlace, SiteMark},
+    explanation::{BugKind, Explanation, FailurePlace, Role, SiteMark},
     facts::family,
     pairs::{AccessClass, AccessKey, PairKey, TripleKey},
 };
 use std::collections::{BTreeMap, BTreeSet};
+use unsnarl_trace::EventKind;
 
 /// Accesses that a story is based on, by places in the source, so that it is recognized in other runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -193,11 +194,20 @@ fn akin(a: &ToldExplanation, b: &ToldExplanation) -> bool {
         a.blamed.iter().any(|a| b.blamed.iter().any(|b| same(a, b)))
     };
     let sections = a.parted.is_some() && a.parted == b.parted;
+    // A lock that is kept for ever is another cause than threads that wait for each other there.
+    let differ = waits(a) && waits(b) && blames_waits_alone(a) != blames_waits_alone(b);
     a.explanation.id == b.explanation.id
         || sections
         || waits(a) == waits(b)
+            && !differ
             && (freed || any(|a, b| family(&a.location) == family(&b.location)))
             && any(|a, b| (&a.place.file, a.place.line) == (&b.place.file, b.place.line))
+}
+
+/// Returns whether all that is blamed are the waits of threads at the end.
+fn blames_waits_alone(told: &ToldExplanation) -> bool {
+    let mut causes = told.blamed.iter().filter(|mark| mark.role == Role::Cause);
+    causes.all(|mark| mark.access == EventKind::Blocked.name())
 }
 
 /// Minimizes the number of causes: a cause that all runs of another explanation also support explains them

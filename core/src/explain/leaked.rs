@@ -306,6 +306,36 @@ mod tests {
         assert_eq!(told.remark, "On another way withdraw posts it, on line 24.");
     }
 
+    #[test]
+    fn threads_that_wait_for_each_other_there_are_told_apart() {
+        let kept = visits("main.1 W failed =1 via=36@teller @22 withdraw\nmain.1 end")
+            .replace("unlock", "sem-post")
+            .replace(
+                "lock-wait m via=52@main @8 enter",
+                "R x via=52@main @7 enter",
+            )
+            .replace("blocked lock", "blocked semaphore")
+            .replace("lock m", "sem-wait m");
+        let take = "main.1 sem-wait m via=16@withdraw,36@teller @8 enter\nmain sem-wait m via=52@main @8 enter";
+        let circle = format!(
+            "start main.1 teller\nmain fork main.1 @50 main\n{take}\n{}\ndeadlocks",
+            take.replace("sem-wait", "blocked semaphore")
+        );
+        let found = explain(&corpus(&[], &[&kept, &circle]), &Budget::unlimited()).findings;
+        let told: Vec<&str> = found.iter().map(|told| told.headline.as_str()).collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(
+            told.iter()
+                .any(|told| told.ends_with("wait for each other")),
+            "{told:?}"
+        );
+        assert!(
+            told.iter()
+                .any(|told| told.ends_with("is left without posting it")),
+            "{told:?}"
+        );
+    }
+
     /// `std::counting_semaphore` counts its units in a word, and waits for it by futex.
     #[test]
     fn a_unit_that_a_word_counts_is_told() {
