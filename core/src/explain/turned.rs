@@ -276,12 +276,12 @@ pub fn story_begins(explanation: &Explanation, run: &Run, rows: &[EventId]) -> O
     begins_of(&story_rows(explanation, run, rows), run, |_| true)
 }
 
-/// The row at which the thread that comes between two steps of another one does so, as [`story_begins`] has it for the whole.
-/// Linear in the run.
-pub fn comes_between(explanation: &Explanation, run: &Run) -> Option<EventId> {
+/// A thread that is interrupted, and the row at which another one begins to come between its steps, as [`story_begins`] has it
+/// for the whole. Linear in the run.
+pub fn comes_between(explanation: &Explanation, run: &Run) -> Option<(ThreadId, EventId)> {
     let rows = story_rows(explanation, run, &[]);
     let own = thread(run, rows.first().copied()?)?;
-    begins_of(&rows, run, |by| by != own)
+    Some((own, begins_of(&rows, run, |by| by != own)?))
 }
 
 fn story_rows(explanation: &Explanation, run: &Run, rows: &[EventId]) -> Vec<EventId> {

@@ -53,10 +53,14 @@ impl Decision {
 
     /// Returns whether all continuations fail from a step before this row on, and fewer did before that step.
     pub fn is_bound_before(&self, row: EventId) -> bool {
+        self.is_bound_before_by(row, |_| true)
+    }
+
+    /// The same of the steps that count.
+    pub fn is_bound_before_by(&self, row: EventId, counts: impl Fn(EventId) -> bool) -> bool {
         let bound = |step: &DecisiveStep| step.after.is_all() && step.before.value() <= DOUBTED;
-        self.steps
-            .iter()
-            .any(|step| bound(step) && step.event < row.0)
+        let mut steps = self.steps.iter().filter(|step| bound(step));
+        steps.any(|step| step.event < row.0 && counts(EventId(step.event)))
     }
 }
 

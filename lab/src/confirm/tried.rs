@@ -85,7 +85,8 @@ pub(super) struct TriedStory {
     decides: bool,
     /// All continuations failed before it began: it comes of what decided that.
     pub is_too_late: bool,
-    /// All continuations failed before anything came between its steps: that comes of what decided it.
+    /// All continuations failed by a step of the thread that is interrupted, before anything came in between: that comes of
+    /// what decided it.
     is_inevitable: bool,
     /// All that it blames is done with one lock held: each order of that is one that the program allows.
     is_under_one_lock: bool,
@@ -133,7 +134,9 @@ impl TriedStory {
             is_too_late: story_begins(explanation, run, &orders.with)
                 .is_some_and(|row| decision.is_bound_before(row)),
             is_inevitable: is_interruption
-                && comes_between(explanation, run).is_some_and(|row| decision.is_bound_before(row)),
+                && comes_between(explanation, run).is_some_and(|(own, row)| {
+                    decision.is_bound_before_by(row, |step| run.events.thread(step) == own)
+                }),
             is_symptom: ends_with_a_look(explanation) && ends_in_the_check(run, complete),
             spans_visits: spans_visits(explanation, run),
             spans: is_gradual || steps.any(|step| within(step.event)),
