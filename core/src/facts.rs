@@ -602,18 +602,30 @@ pub fn holds_pointers(run: &Run, rows: &[EventId]) -> bool {
     rows.iter().take(1000).any(is_address)
 }
 
-/// Returns whether a line sets something to a constant, as `ready = true;` does.
+/// Returns whether a line sets something to a constant, as `ready = true;`, `state.store(State::closed);` and
+/// `c->state = CLOSED;` do.
 pub fn sets_constant(text: &str) -> bool {
-    let Some((_, value)) = text.rsplit_once(" = ") else {
-        return false;
+    let assigned = || text.rsplit_once(" = ").map(|(_, value)| value);
+    let stored = text.split_once(".store(").map(|(_, value)| value);
+    let by_function = || text.split_once("atomic_store")?.1.split_once(',');
+    let value = stored.or_else(|| by_function().map(|(_, value)| value));
+    value.or_else(assigned).is_some_and(|value| {
+        let ends = [',', ')', ';'];
+        let value = value.split(ends).next().unwrap_or("");
+        is_constant(value.trim())
+    })
+}
+
+/// Returns whether an expression is a number, a literal, or a name as constants have it.
+fn is_constant(value: &str) -> bool {
+    let is_word = |part: &str| {
+        let mut letters = part.bytes();
+        !part.is_empty() && letters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
-    let value = value.trim_end_matches(';').trim();
-    let is_number = value
-        .bytes()
-        .next()
-        .is_some_and(|byte| byte.is_ascii_digit())
-        && value.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    is_number || matches!(value, "true" | "false" | "NULL" | "nullptr" | "-1")
+    let is_number = is_word(value) && value.starts_with(|first: char| first.is_ascii_digit());
+    let is_capital = is_word(value) && !value.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_enumerator = value.contains("::") && value.split("::").all(is_word);
+    is_number || is_capital || is_enumerator || matches!(value, "true" | "false" | "nullptr" | "-1")
 }
 
 /// Returns whether the line compares with or assigns a null pointer.
@@ -775,6 +787,12 @@ mod tests {
         assert!(sets_constant("ready = true;") && sets_constant("slot->used = 1;"));
         assert!(!sets_constant("seats = left - 1;") && !sets_constant("count++;"));
         assert!(!sets_constant("if (ready == 1)"));
+        assert!(sets_constant("open_.store(false);") && sets_constant("c->state = CONN_CLOSED;"));
+        assert!(sets_constant("state_ = State::closed;") && sets_constant("p = NULL;"));
+        assert!(sets_constant(
+            "atomic_store_explicit(&s->on, 0, memory_order_release);"
+        ));
+        assert!(!sets_constant("n.store(seen + 1);") && !sets_constant("n = next(A);"));
     }
 
     #[test]
