@@ -12,6 +12,7 @@ use super::{
     starved::starved,
     unfinished::explain_unfinished,
     unheeded::unheeded,
+    unposted::unposted,
     view::View,
     waiting::{Keeper, Keeps, WaitingThread, circle, object_name, request, waiting},
     withheld::withheld,
@@ -49,7 +50,7 @@ impl Hang {
 }
 
 /// Explains a run in which all threads wait: for a lock that a function has not given back; in a cycle of locks, units and
-/// joins; for a signal that was not sent by what its sender had read; for a signal that woke another one; for a signal that
+/// joins; for a unit that was not posted because of a flag; for a signal that was not sent by what its sender had read; for a signal that woke another one; for a signal that
 /// only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no thread sent;
 /// for input, without having seen a change; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
@@ -61,6 +62,9 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         !matches!(by, Keeps::Value { .. } | Keeps::Silent)
     }) {
         return Some(of_circle(view, &found));
+    }
+    if let Some(found) = unposted(view, &waiting) {
+        return Some(found);
     }
     let mut waiters = waiting.clone();
     waiters.retain(|one| one.waits_for == WaitsFor::Condition);

@@ -56,6 +56,7 @@ mod unaware;
 mod undone;
 mod unfinished;
 mod unheeded;
+mod unposted;
 mod unread;
 mod view;
 mod waiting;
