@@ -85,11 +85,11 @@ impl Case<'_, '_> {
         if passes(Turn::RegionFirst) && passes(Turn::OthersFirst) {
             let other = interfering(self.explanation);
             self.says.push(format!(
-                "{} passed, whether {other} came before or after.",
+                "{}, whether {other} comes before or after.",
                 uninterrupted(&piece)
             ));
         } else if passes(Turn::RegionFirst) && fails(Turn::OthersFirst).is_none() {
-            self.says.push(format!("{} passed.", uninterrupted(&piece)));
+            self.says.push(format!("{}.", uninterrupted(&piece)));
         } else if fails(Turn::OthersFirst).is_some_and(|failed| failed.is_against)
             && passes(Turn::RegionFirst)
         {
@@ -97,7 +97,7 @@ impl Case<'_, '_> {
             self.explanation.region = None;
             let other = interfering(self.explanation);
             self.says.push(format!(
-                "Had {piece} come before {other} without an interruption, this run would have passed."
+                "Run again with {piece} in one piece and before {other}, it passes."
             ));
         }
     }
@@ -134,7 +134,7 @@ impl Case<'_, '_> {
         {
             self.explanation.region = Some(region.clone());
             let piece = piece(self.explanation);
-            self.says.push(format!("{} passed.", uninterrupted(&piece)));
+            self.says.push(format!("{}.", uninterrupted(&piece)));
         }
         Ok(PassedOrder {
             is_recorded: projection.recorded.is_some(),
@@ -334,5 +334,5 @@ fn both_suffice(explanation: &Explanation, evidence: Evidence) -> bool {
 
 /// Beginning of a sentence about the run that was executed so: others may take more.
 fn uninterrupted(piece: &str) -> String {
-    format!("Had {piece} not been interrupted, this run would have")
+    format!("Run again with {piece} in one piece, it passes")
 }

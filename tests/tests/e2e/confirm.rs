@@ -47,7 +47,7 @@ fn both_orders_are_executed() -> Result<()> {
         ensure!(told.confirmed == Some(all), "{told:?}");
         ensure!(told.certainty == Certainty::Confirmed, "{told:?}");
         workspace.unsnarl(&["explain"])?.exits(1)?.says(&[
-            "Had lines 46 to 54 not been interrupted, this run would have passed, whether line 38 of payroll (main.1) came before or after.",
+            "Run again with lines 46 to 54 in one piece, it passes, whether line 38 of payroll (main.1) comes before or after.",
             "Confirmed: this order fails 10/10, the other passes 10/10.",
         ])?;
         for format in ["markdown", "html"] {
