@@ -338,10 +338,28 @@ impl PathMachine<'_> {
     }
 }
 
-/// The address of a later row of an access. Padding between members has no row; the rows then do not cover
-/// the whole access.
+/// The address of a row of an access that begins at `first`. Padding between members has no row; the rows then do not cover
+/// the whole access, and a number lies at a multiple of its size, wherever in its object the access begins.
 pub(super) fn place_of_row(first: u64, at: u64, row: &Event, is_whole: bool) -> u64 {
-    let is_number = matches!(row.size, 2 | 4 | 8) && !is_whole;
-    let align = if is_number { u64::from(row.size) } else { 1 };
-    first + (at - first).next_multiple_of(align)
+    let is_number = matches!(row.size, 2 | 4 | 8) && !is_whole && at != first;
+    match is_number {
+        true => at.next_multiple_of(row.size.into()),
+        false => at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_of_row;
+    use unsnarl_trace::{EventId, script};
+
+    /// A range that begins in the middle of an element, behind which the next one begins at a multiple of 8.
+    #[test]
+    fn padding_before_a_number_depends_on_its_address() {
+        let run = script::parse("main W jobs[1].fmt =1 size=8 @3 main").unwrap();
+        let row = run.events.event(EventId(0));
+        assert_eq!(place_of_row(0x100c, 0x1014, &row, false), 0x1018);
+        assert_eq!(place_of_row(0x100c, 0x100c, &row, false), 0x100c);
+        assert_eq!(place_of_row(0x100c, 0x1014, &row, true), 0x1014);
+    }
 }
