@@ -53,8 +53,9 @@ fn asked_before<'t>(source: &ParsedSource, statement: Node<'t>) -> Option<Node<'
         let mut loads = calls(*node).map(|call| loaded(source, call));
         node.kind() == "declaration" && loads.all(|load| load.is_some()) || node.kind() == "comment"
     };
-    let before = std::iter::successors(statement.prev_named_sibling(), Node::prev_named_sibling);
-    let asks = before.skip_while(is_local).next()?;
+    let mut before =
+        std::iter::successors(statement.prev_named_sibling(), Node::prev_named_sibling);
+    let asks = before.find(|node| !is_local(node))?;
     let is_if = asks.kind() == "if_statement" && asks.child_by_field_name("alternative").is_none();
     let then = asks.child_by_field_name("consequence").filter(|_| is_if)?;
     let last = match then.kind() {
