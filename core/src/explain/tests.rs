@@ -1304,3 +1304,20 @@ fn of_what_the_failing_line_reads_the_other_threads_variable_is_told() {
     let step = view.failure_step(&[]).unwrap();
     assert_eq!(step.location, "written");
 }
+
+/// `tick();` does not show that the program ended in `std::terminate`.
+#[test]
+fn a_failure_that_its_line_does_not_show_is_said() {
+    let forks = "main fork main.1 @10 main\n";
+    let fine = format!("{forks}main W beat.kind =2 @11 main\nmain.1 R beat.kind =2 @37 run\n");
+    let fails = |message: &str| {
+        let text = format!(
+            "{forks}main.1 R beat.kind =1 @37 run\nmain W beat.kind =2 @11 main\nmain.1 R n =1 @38 run \"tick();\"\nmain.1 fails @38 {message}\n"
+        );
+        let corpus = corpus(&[fine.as_str(); 5], &[&text]);
+        let told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
+        told.steps.last().map(|step| step.effect.clone()).unwrap()
+    };
+    assert!(fails("std::terminate was called").ends_with("fails: std::terminate was called"));
+    assert!(fails("assertion `n == 2` failed").ends_with("fails"));
+}

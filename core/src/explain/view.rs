@@ -531,7 +531,22 @@ impl<'a> View<'a> {
                 step.place.text = self.place(read).text;
             }
         }
+        if step.effect == ends && self.is_unsaid(&step.place) {
+            let failure = self.summary.failure.as_ref();
+            let message = failure.map_or("", |failure| &failure.message);
+            step.effect = format!("{ends}: {message}");
+        }
         Some(step)
+    }
+
+    /// Returns whether the line of a failure does not show what went wrong there, as an assertion does.
+    fn is_unsaid(&self, place: &Place) -> bool {
+        use FailureKind::{Abort, DoubleFree, InvalidFree, UnlockNotHeld};
+        match self.summary.failure_kind {
+            Some(Abort) => !place.text.contains("abort"),
+            Some(kind) => matches!(kind, DoubleFree | InvalidFree | UnlockNotHeld),
+            None => false,
+        }
     }
 }
 
