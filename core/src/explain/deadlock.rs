@@ -50,9 +50,9 @@ impl Hang {
 }
 
 /// Explains a run in which all threads wait: for a lock that a function has not given back; in a cycle of locks, units and
-/// joins; for a unit that was not posted because of a flag; for a signal that was not sent by what its sender had read; for a signal that woke another one; for a signal that
-/// only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no thread sent;
-/// for input, without having seen a change; or one of them alone.
+/// joins; for a unit that was not posted because of a flag; for a signal that was not sent by what its sender had read; for a
+/// signal that woke another one; for a signal that only those who wait for it send; for a lost signal; in a cycle that includes
+/// conditions; for a signal that no thread sent; for input, without having seen a change; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = leaked(view, &waiting) {

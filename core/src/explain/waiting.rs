@@ -6,7 +6,7 @@ use crate::{
     facts,
     orders::{UnitStep, counts_units},
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value, raw::WaitsFor};
 
 /// A thread that waits at the end of the run.
@@ -173,8 +173,18 @@ pub(super) fn holder(view: &View, lock: LocationId, waiter: ThreadId) -> Option<
 }
 
 /// Other threads that have taken more units of a semaphore than they posted back, with the row of the last
-/// one taken.
+/// one taken. Nobody posts those back that others have posted, as jobs for whoever takes them.
 fn takers(view: &View, semaphore: LocationId, waiter: ThreadId) -> Vec<Keeper> {
+    let who = |wanted: UnitStep| -> BTreeSet<ThreadId> {
+        let rows = view.run.events.iter();
+        let steps = rows.filter(|(_, event)| event.location == semaphore);
+        let wanted = steps.filter(|(_, event)| UnitStep::of(event) == Some(wanted));
+        wanted.map(|(_, event)| event.thread).collect()
+    };
+    let (takes, gives) = (who(UnitStep::Taken), who(UnitStep::Given));
+    if !gives.is_empty() && gives.is_disjoint(&takes) {
+        return Vec::new();
+    }
     let taken = units(view, semaphore).into_iter();
     let others = taken.filter(|(thread, _)| *thread != waiter);
     let keeper = |(thread, units): (ThreadId, Vec<EventId>)| {

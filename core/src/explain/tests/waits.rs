@@ -1458,3 +1458,27 @@ fn who_gives_up_before_a_barrier_is_told() {
         "run (main.1) waits at `round` for threads that never come"
     );
 }
+
+/// Who takes what others have posted, as workers do with jobs, owes nobody a unit.
+#[test]
+fn workers_without_a_job_do_not_wait_for_each_other() {
+    let forks = "start main.1 worker\nstart main.2 worker\nmain fork main.1 @40 main\nmain fork main.2 @41 main\n";
+    let jobs = "main sem-post jobs @45 main\nmain sem-post jobs @45 main\n";
+    let takes = "main.1 sem-wait jobs @10 worker\nmain.2 sem-wait jobs @10 worker\n";
+    let idle =
+        "main.1 blocked semaphore jobs @10 worker\nmain.2 blocked semaphore jobs @10 worker\n";
+    let waits = "main wait done @50 main\nmain blocked condition done @50 main\ndeadlocks";
+    let told = |posts: &str| {
+        let text = format!("{forks}{posts}{takes}{idle}{waits}");
+        let found = explain(&corpus(&[], &[&text]), &Budget::unlimited()).findings;
+        found
+            .first()
+            .map_or(String::new(), |told| told.headline.clone())
+    };
+    assert!(told("").contains("wait for each other"), "{}", told(""));
+    assert!(
+        !told(jobs).contains("wait for each other"),
+        "{}",
+        told(jobs)
+    );
+}
