@@ -57,39 +57,7 @@ fn released(
     function: Node<'_>,
     (statement, block): (Node<'_>, Node<'_>),
 ) -> Result<Vec<Change>, EditRefusal> {
-    let rest: Vec<Node<'_>> = statements(block)
-        .into_iter()
-        .filter(|node| node.start_byte() >= statement.end_byte())
-        .collect();
-    let watch = FileFunctions::new(source, mutex);
-    let mut free_at = BTreeSet::new();
-    let (end, mut changes) = loop {
-        let mut flow = FlowWalk {
-            source,
-            mutex,
-            watch: &watch,
-            bytes: statement.end_byte()..block.end_byte(),
-            region: lines(block),
-            returns: super::hold::returned(source, function),
-            releases: true,
-            ahead: BTreeMap::new(),
-            free_at: free_at.clone(),
-            parted_at: None,
-            changes: Vec::new(),
-        };
-        let held = MutexState {
-            was: true,
-            is: true,
-        };
-        match flow.follow(&rest, held) {
-            Ok(end) => break (end, flow.changes),
-            // A label behind the release: whoever jumps there is to have released it, too.
-            Err(why) => match flow.parted_at.filter(|label| free_at.insert(label)) {
-                Some(_) => {}
-                None => return Err(why),
-            },
-        }
-    };
+    let (end, mut changes) = every_way(source, mutex, function, (statement, block))?;
     if end.is_some_and(|held| held.was) {
         let last = children(block).into_iter().next_back().unwrap_or(statement);
         let last = if last.end_byte() < statement.end_byte() {
@@ -105,6 +73,46 @@ fn released(
         ));
     }
     Ok(changes)
+}
+
+/// Walks what follows the statement in its block; a label behind the release is one to which whoever jumps has released it,
+/// too. Returns the state at the end, and the changes.
+fn every_way(
+    source: &ParsedSource,
+    mutex: &Mutex,
+    function: Node<'_>,
+    (statement, block): (Node<'_>, Node<'_>),
+) -> Result<(Option<MutexState>, Vec<Change>), EditRefusal> {
+    let rest = statements(block).into_iter();
+    let rest: Vec<Node<'_>> = rest
+        .filter(|node| node.start_byte() >= statement.end_byte())
+        .collect();
+    let watch = FileFunctions::new(source, mutex);
+    let held = MutexState {
+        was: true,
+        is: true,
+    };
+    let mut free_at = BTreeSet::new();
+    loop {
+        let mut flow = FlowWalk {
+            source,
+            mutex,
+            watch: &watch,
+            bytes: statement.end_byte()..block.end_byte(),
+            region: lines(block),
+            returns: super::hold::returned(source, function),
+            releases: true,
+            ahead: BTreeMap::new(),
+            free_at: free_at.clone(),
+            parted_at: None,
+            changes: Vec::new(),
+        };
+        match flow.follow(&rest, held) {
+            Ok(end) => return Ok((end, flow.changes)),
+            Err(_) if flow.parted_at.is_some_and(|label| free_at.insert(label)) => {}
+            Err(why) => return Err(why),
+        }
+    }
 }
 
 #[cfg(test)]
