@@ -18,6 +18,10 @@ const QUICK: u32 = 8;
 /// continuation in twelve passes is taken for doomed with a probability below 3 %.
 const FIRM: u32 = 40;
 
+/// The largest share of failing continuations before the step from which on all fail: where nearly all failed before, it is
+/// chance which step that is.
+const DOUBTED: f64 = 0.9;
+
 /// Smallest difference of shares that is reported as a jump: with [`FIRM`] samples on both sides, chance
 /// produces one of this size in less than one of a hundred cases.
 const JUMP: f64 = 0.3;
@@ -72,6 +76,12 @@ impl DecisiveStep {
     /// need not be a jump: the share may have grown all the way there.
     pub fn is_jump(&self) -> bool {
         self.after.value() - self.before.value() >= JUMP
+    }
+
+    /// Returns whether it is chance that all continuations fail from this step on, and not from another one: nearly all
+    /// failed before as well.
+    pub fn is_by_chance(&self) -> bool {
+        self.after.is_all() && self.before.value() > DOUBTED
     }
 }
 

@@ -37,7 +37,7 @@ use crate::{
     explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Verdict},
     facts::short,
 };
-use unsnarl_trace::shell;
+use unsnarl_trace::{EventKind, shell};
 
 /// Result of the experiments: the decisive step, and how often schedules fail with and without the blamed
 /// behaviour; none without experiments.
@@ -117,7 +117,13 @@ fn share_in_words(share: FailingShare) -> String {
 
 fn decisive_in_words(explanation: &Explanation) -> Option<String> {
     let (last, earlier) = explanation.decisive.split_last()?;
-    let line = |step: &DecisiveStep| format!("{} of {}", short(&step.place), step.thread);
+    if earlier.is_empty() && last.is_by_chance() {
+        return None;
+    }
+    let line = |step: &DecisiveStep| match is_begin(step) {
+        true => format!("the start of {}", step.thread),
+        false => format!("{} of {}", short(&step.place), step.thread),
+    };
     let rises = earlier.iter().map(|step| {
         format!(
             "Before that, {} raises those that fail from {} to {}.",
@@ -128,6 +134,10 @@ fn decisive_in_words(explanation: &Explanation) -> Option<String> {
     });
     let sentences: Vec<String> = [doom(last, &line(last))].into_iter().chain(rises).collect();
     Some(sentences.join(" "))
+}
+
+fn is_begin(step: &DecisiveStep) -> bool {
+    step.access == EventKind::Begin.name() && step.place.line == 0
 }
 
 /// Sentence about a line at which the run was decided; none for other lines.

@@ -348,3 +348,32 @@ fn the_note_on_a_missing_line_says_how_many_runs_have_it() {
         Some("most passing runs main runs it here)")
     );
 }
+
+/// Where nearly all continuations failed before a step as well, it is chance which step is the last before one passes.
+#[test]
+fn a_step_that_decides_by_chance_is_not_told() {
+    let share = |fails| FailingShare {
+        fails,
+        of: 40,
+        orders: 3,
+    };
+    let step = |before| DecisiveStep {
+        event: 4,
+        thread: "main.2".to_owned(),
+        place: crate::Place::default(),
+        access: "begin".to_owned(),
+        location: String::new(),
+        before: share(before),
+        after: share(40),
+    };
+    let mut told = explanations().remove(0);
+    let mut says = |before| {
+        told.decisive = vec![step(before)];
+        decided(&told).unwrap_or_default()
+    };
+    assert_eq!(
+        says(30),
+        "After the start of main.2 all 40 continuations fail (3 different orders); before it 30 of 40 do."
+    );
+    assert_eq!(says(39), "");
+}

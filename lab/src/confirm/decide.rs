@@ -12,10 +12,6 @@ use unsnarl_core::{
 use unsnarl_recorder::record::{RecordError, Sampler};
 use unsnarl_trace::{EventId, Outcome, Run};
 
-/// The largest share of failing continuations before the step from which on all fail: where nearly all failed before, it is
-/// chance which step that is.
-const DOUBTED: f64 = 0.9;
-
 /// Continuations made by the recorder.
 struct ContinuationSource<'a>(&'a Sampler<'a>);
 
@@ -58,7 +54,7 @@ impl Decision {
 
     /// The same of the steps that count.
     pub fn is_bound_before_by(&self, row: EventId, counts: impl Fn(EventId) -> bool) -> bool {
-        let bound = |step: &DecisiveStep| step.after.is_all() && step.before.value() <= DOUBTED;
+        let bound = |step: &DecisiveStep| step.after.is_all() && !step.is_by_chance();
         let mut steps = self.steps.iter().filter(|step| bound(step));
         steps.any(|step| step.event < row.0 && counts(EventId(step.event)))
     }
