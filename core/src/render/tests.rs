@@ -349,7 +349,7 @@ fn the_note_on_a_missing_line_says_how_many_runs_have_it() {
     );
 }
 
-/// Where nearly all continuations failed before a step as well, it is chance which step is the last before one passes.
+/// Nearly all continuations failed before a step as well: it is chance which step is the last before one passes.
 #[test]
 fn a_step_that_decides_by_chance_is_not_told() {
     let share = |fails| FailingShare {

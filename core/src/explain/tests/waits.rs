@@ -1459,7 +1459,7 @@ fn who_gives_up_before_a_barrier_is_told() {
     );
 }
 
-/// Who takes what others have posted, as workers do with jobs, owes nobody a unit.
+/// Threads that take what others have posted, as workers do with jobs, owe nobody a unit.
 #[test]
 fn workers_without_a_job_do_not_wait_for_each_other() {
     let forks = "start main.1 worker\nstart main.2 worker\nmain fork main.1 @40 main\nmain fork main.2 @41 main\n";
