@@ -541,9 +541,11 @@ impl<'a> View<'a> {
 
     /// Returns whether the line of a failure does not show what went wrong there, as an assertion does.
     fn is_unsaid(&self, place: &Place) -> bool {
+        /// The C function, and how programs name their own of that kind.
+        const ABORT: &str = "abort";
         use FailureKind::{Abort, DoubleFree, InvalidFree, UnlockNotHeld};
         match self.summary.failure_kind {
-            Some(Abort) => !place.text.contains("abort"),
+            Some(Abort) => !place.text.contains(ABORT),
             Some(kind) => matches!(kind, DoubleFree | InvalidFree | UnlockNotHeld),
             None => false,
         }
