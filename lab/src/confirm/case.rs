@@ -312,10 +312,15 @@ fn shares(evidence: Evidence) -> String {
 }
 
 /// Returns the reason why an order that passes is not enough: schedules drawn at random fail about as often without
-/// what is blamed, or pass about as often with it, or none could be drawn. A circle of waits needs none.
+/// what is blamed, or pass about as often with it, or none could be drawn; or all passing runs have it, and it has exceptions. A circle of waits needs none.
 pub(super) fn contradicts(explanation: &Explanation) -> Option<String> {
     match explanation.evidence {
         _ if explanation.kind == BugKind::Deadlock => None,
+        // What no passing run is without is a cause only where experiments leave no exception.
+        Some(evidence) if explanation.is_in_all_passing() && !evidence.is_exact() => Some(format!(
+            "all passing runs have these lines in this order as well, and {}",
+            shares(evidence)
+        )),
         Some(evidence) if evidence.is_cause() && evidence.mostly_suffices() => None,
         Some(evidence) if evidence.is_cause() && both_suffice(explanation, evidence) => None,
         Some(evidence) => Some(shares(evidence)),

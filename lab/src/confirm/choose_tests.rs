@@ -915,6 +915,44 @@ fn what_is_enough_is_told_and_what_is_half_of_it_is_not_confirmed() {
     assert!(contradicts(&half).is_none());
 }
 
+/// An order that all passing runs have as well is a cause only where experiments leave no exception.
+#[test]
+fn what_all_passing_runs_have_is_confirmed_by_nothing_less_than_all() {
+    let operation = |line| Operation {
+        place: Place {
+            line,
+            ..Place::default()
+        },
+        access: AccessClass::Write,
+    };
+    let told = |fails, holds_in| {
+        let of = |fails| FailingShare {
+            fails,
+            of: 60,
+            orders: 30,
+        };
+        let claim = Claim::After {
+            early: operation(10),
+            late: operation(11),
+            location: "hits".to_owned(),
+        };
+        contradicts(&Explanation {
+            evidence: Some(Evidence {
+                with: of(fails),
+                without: of(0),
+            }),
+            claims: vec![Counted {
+                claim,
+                holds_in,
+                of: 6,
+            }],
+            ..story(HITS)
+        })
+    };
+    assert!(told(50, 5).is_none() && told(60, 6).is_none());
+    assert!(told(50, 6).is_some_and(|why| why.starts_with("all passing runs have")));
+}
+
 /// An order that all passing runs have as well, or most of them: those without the other order.
 #[test]
 fn what_all_passing_runs_have_is_only_possible_where_it_cannot_be_tried() {
