@@ -4,6 +4,7 @@
 //! The search follows the dependencies instead of trying all places.
 
 use super::graph::MacroGraph;
+use std::ops::Range;
 
 /// Calls back with the places of each instance, some more than once, until `found` returns `false`. Returns
 /// `false` then, or when there are more than `most` instances, of which the first were reported.
@@ -67,9 +68,11 @@ impl<F: FnMut(&[u32]) -> bool> InstanceSearch<'_, F> {
     fn beside(&mut self, element: usize, place: u32) -> bool {
         let graph = self.graph;
         let wanted = self.pattern.get(element).copied();
-        for &(other, _) in graph.around(place) {
+        let room = self.room(element);
+        let around = graph.around(place);
+        for &(other, _) in within(around, &room, |(other, _)| *other) {
             let is = graph.abstracts.get(other as usize).copied();
-            if is == wanted && self.fits(element, other) && !self.with(element, other) {
+            if is == wanted && !self.with(element, other) {
                 return false;
             }
         }
@@ -82,16 +85,13 @@ impl<F: FnMut(&[u32]) -> bool> InstanceSearch<'_, F> {
         let (Some(&from), Some(&to)) = (self.pattern.get(element), self.pattern.get(other)) else {
             return true;
         };
-        let edges = graph.edges(from, to);
-        let after = self.places.get(..element).unwrap_or(&[]);
-        let after = after.iter().flatten().max().copied();
-        let start = edges.partition_point(|edge| after.is_some_and(|after| edge.from <= after));
-        for edge in edges.get(start..).unwrap_or(&[]) {
-            if !self.fits(element, edge.from) {
+        let (room, of_other) = (self.room(element), self.room(other));
+        for edge in within(graph.edges(from, to), &room, |edge| edge.from) {
+            if !of_other.contains(&edge.to) {
                 continue;
             }
             self.set(element, Some(edge.from));
-            let go_on = !self.fits(other, edge.to) || self.with(other, edge.to);
+            let go_on = self.with(other, edge.to);
             self.set(element, None);
             if !go_on {
                 return false;
@@ -113,13 +113,18 @@ impl<F: FnMut(&[u32]) -> bool> InstanceSearch<'_, F> {
         }
     }
 
-    /// Returns whether the place lies between those of the elements before and after.
-    fn fits(&self, element: usize, place: u32) -> bool {
-        let placed = self.places.iter().enumerate();
-        let mut placed = placed.filter_map(|(i, place)| Some((i, (*place)?)));
-        placed.all(|(i, other)| match i < element {
-            true => other < place,
-            false => other > place,
-        })
+    /// The places between those of the elements before and after.
+    fn room(&self, element: usize) -> Range<u32> {
+        let (before, behind) = self.places.split_at_checked(element).unwrap_or_default();
+        let last = before.iter().flatten().max();
+        let next = behind.iter().flatten().min().copied();
+        last.map_or(0, |last| last.saturating_add(1))..next.unwrap_or(u32::MAX)
     }
+}
+
+/// The part of a list, sorted by place, that lies in a room.
+fn within<'l, T>(list: &'l [T], room: &Range<u32>, place: impl Fn(&T) -> u32) -> &'l [T] {
+    let start = list.partition_point(|one| place(one) < room.start);
+    let end = list.partition_point(|one| place(one) < room.end);
+    list.get(start..end).unwrap_or(&[])
 }
