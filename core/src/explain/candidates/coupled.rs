@@ -9,13 +9,16 @@ use crate::{
     orders::{Dependency, DependencyKind},
     pairs::{CoupledPairs, seen_couples},
 };
-use unsnarl_trace::{EventId, EventKind, Value};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value};
 
 /// Couples as in Test Procedure III. A couple that passing runs also have is weak evidence, but may be the
 /// cause with other values.
 pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
     let passing = view.corpus.counts().passing();
     let (mut found, mut poll) = (Vec::new(), Poll::new(budget));
+    let mut tallies = Tallies::default();
     for (couple, runs) in seen_couples(&view.run, view.orders.accesses(), view.corpus.counts()) {
         if poll.is_over() {
             break;
@@ -26,7 +29,8 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
         let counts = |d: &Dependency| facts::is_use_count(view.run.location(d.location));
         let is_free = is_free && !counts(&couple.first) && !counts(&couple.second);
         if is_free && passing > 0 && is_one_update(view, &couple) {
-            add(&mut found, couple_candidate(view, couple, runs));
+            let has_tally = tallies.has(view, &couple);
+            add(&mut found, couple_candidate(view, couple, runs, has_tally));
         }
     }
     keep_best(found)
@@ -43,7 +47,7 @@ fn is_one_update(view: &View, couple: &CoupledPairs) -> bool {
         || changes == [true, true] && apart(view, from, to) == 0
 }
 
-fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
+fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32, has_tally: bool) -> Candidate {
     const BEHIND_ONE_AND_TWO: u32 = 8;
     let passing = view.corpus.counts().passing();
     let (first, second) = (&couple.first, &couple.second);
@@ -64,11 +68,7 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
         + apart(view, first.head, second.tail)
         + apart(view, from, to) / 2
         + far.min(UNRELATED)
-        + if has_tally(view, &couple) {
-            UNRELATED
-        } else {
-            0
-        };
+        + if has_tally { UNRELATED } else { 0 };
     let rows = [first.head, first.tail, second.head, second.tail];
     candidate(
         view,
@@ -79,10 +79,21 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32) -> Candidate {
     )
 }
 
-/// Returns whether one of the variables is a tally of the two threads.
-fn has_tally(view: &View, couple: &CoupledPairs) -> bool {
-    let mut both = [&couple.first, &couple.second].into_iter();
-    both.any(|d| is_tally(view, d))
+/// The variables of which is known whether they are tallies of two threads: each is looked through once, in however many
+/// couples it is.
+#[derive(Default)]
+struct Tallies(FxHashMap<(LocationId, BTreeSet<ThreadId>), bool>);
+
+impl Tallies {
+    /// Returns whether one of the variables of a couple is a tally of its threads.
+    fn has(&mut self, view: &View, couple: &CoupledPairs) -> bool {
+        let mut both = [&couple.first, &couple.second].into_iter();
+        both.any(|d| {
+            let threads = BTreeSet::from([view.thread(d.head), view.thread(d.tail)]);
+            let known = self.0.entry((d.location, threads));
+            *known.or_insert_with(|| is_tally(view, d))
+        })
+    }
 }
 
 /// Returns whether both threads do no more than count the variable up, or down: none looks at it or sets it, and what it
