@@ -127,6 +127,16 @@ pub enum Value {
     Address(LocationId),
 }
 
+impl Value {
+    /// The bits; `None` of an address.
+    pub fn bits(self) -> Option<u64> {
+        match self {
+            Value::Bits(bits) => Some(bits),
+            Value::Address(_) => None,
+        }
+    }
+}
+
 /// One row of the event columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {

@@ -288,17 +288,21 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_unit_that_is_kept_is_told() {
-        let text = visits("main.1 W failed =1 via=36@teller @22 withdraw\nmain.1 end")
+    /// Two visits that take a unit of a semaphore, of which the second one keeps it.
+    fn kept_unit() -> String {
+        visits("main.1 W failed =1 via=36@teller @22 withdraw\nmain.1 end")
             .replace("unlock", "sem-post")
             .replace(
                 "lock-wait m via=52@main @8 enter",
                 "R x via=52@main @7 enter",
             )
             .replace("blocked lock", "blocked semaphore")
-            .replace("lock m", "sem-wait m");
-        let told = told(&text);
+            .replace("lock m", "sem-wait m")
+    }
+
+    #[test]
+    fn a_unit_that_is_kept_is_told() {
+        let told = told(&kept_unit());
         assert_eq!(
             told.headline,
             "`m` lacks a unit: withdraw is left without posting it"
@@ -308,14 +312,7 @@ mod tests {
 
     #[test]
     fn threads_that_wait_for_each_other_there_are_told_apart() {
-        let kept = visits("main.1 W failed =1 via=36@teller @22 withdraw\nmain.1 end")
-            .replace("unlock", "sem-post")
-            .replace(
-                "lock-wait m via=52@main @8 enter",
-                "R x via=52@main @7 enter",
-            )
-            .replace("blocked lock", "blocked semaphore")
-            .replace("lock m", "sem-wait m");
+        let kept = kept_unit();
         let take = "main.1 sem-wait m via=16@withdraw,36@teller @8 enter\nmain sem-wait m via=52@main @8 enter";
         let circle = format!(
             "start main.1 teller\nmain fork main.1 @50 main\n{take}\n{}\ndeadlocks",

@@ -11,7 +11,8 @@ use crate::{
     claims::line,
     explanation::{BugKind, Certainty, Explanation, Role},
 };
-use unsnarl_trace::{Event, EventId, EventKind, raw::WaitsFor};
+use std::collections::BTreeMap;
+use unsnarl_trace::{Event, EventId, EventKind, Value, raw::WaitsFor};
 
 /// A look at a flag after which nothing is posted.
 struct Unposted {
@@ -24,7 +25,8 @@ struct Unposted {
     cleared: EventId,
 }
 
-/// Explains a wait for a unit by the last look at a flag that has kept a thread from posting it. Linear in the run.
+/// Explains a wait for a unit by the last look at a flag that has kept a thread from posting it. Linear in the run for each line
+/// behind which units are posted.
 pub(super) fn unposted(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
     let of_units = waiters
         .iter()
@@ -42,8 +44,13 @@ impl Unposted {
         let posts = rows.filter(|(_, event)| {
             event.kind == EventKind::SemPost && event.location == waiter.object
         });
-        let mut asked = posts.filter_map(|(post, _)| Some((post, look_before(view, post)?)));
-        asked.find_map(|(post, asked)| Unposted::after(view, waiter, (post, asked)))
+        let asked = posts.filter_map(|(post, _)| Some((post, look_before(view, post)?)));
+        // One look for each line: a program that posts often does so in few places.
+        let lines: BTreeMap<_, _> = asked
+            .map(|(post, asked)| (view.event(asked).site, (post, asked)))
+            .collect();
+        let mut lines = lines.into_values();
+        lines.find_map(|(post, asked)| Unposted::after(view, waiter, (post, asked)))
     }
 
     /// The last visit of the line at which the flag was free before a post, if nothing was posted then and the waiting thread
@@ -71,7 +78,7 @@ impl Unposted {
             let event = view.event(*row);
             event.location == flag.location && event.kind.writes()
         })?;
-        let is_freed = bits(&view.event(cleared)) == found(&flag);
+        let is_freed = view.event(cleared).value.and_then(Value::bits) == found(&flag);
         (is_taken && !posts && is_freed).then_some(Unposted {
             asked,
             post,
@@ -126,14 +133,7 @@ fn look_before(view: &View, post: EventId) -> Option<EventId> {
 fn found(event: &Event) -> Option<u64> {
     match event.kind {
         EventKind::Rmw => event.old,
-        _ => bits(event),
-    }
-}
-
-fn bits(event: &Event) -> Option<u64> {
-    match event.value? {
-        unsnarl_trace::Value::Bits(bits) => Some(bits),
-        unsnarl_trace::Value::Address(_) => None,
+        _ => event.value.and_then(Value::bits),
     }
 }
 

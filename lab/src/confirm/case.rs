@@ -312,7 +312,8 @@ fn shares(evidence: Evidence) -> String {
 }
 
 /// Returns the reason why an order that passes is not enough: schedules drawn at random fail about as often without
-/// what is blamed, or pass about as often with it, or none could be drawn; or all passing runs have it, and it has exceptions. A circle of waits needs none.
+/// what is blamed, or pass about as often with it, or none could be drawn; or all passing runs have it, and it has exceptions.
+/// A circle of waits needs none.
 pub(super) fn contradicts(explanation: &Explanation) -> Option<String> {
     match explanation.evidence {
         _ if explanation.kind == BugKind::Deadlock => None,

@@ -138,17 +138,10 @@ fn counts_up(view: &View, row: EventId) -> Option<bool> {
     let read = begins::update(&view.run, row, view.own_before(row))?;
     let old = match event.kind {
         EventKind::Rmw => event.old,
-        _ => bits(view.event(read).value),
+        _ => view.event(read).value.and_then(Value::bits),
     };
-    let change = bits(event.value)?.wrapping_sub(old?) as i64;
+    let change = event.value.and_then(Value::bits)?.wrapping_sub(old?) as i64;
     (change != 0).then_some(change > 0)
-}
-
-fn bits(value: Option<Value>) -> Option<u64> {
-    match value {
-        Some(Value::Bits(bits)) => Some(bits),
-        _ => None,
-    }
 }
 
 /// Returns whether the interruption on the first of the two locations explains the failure alone. The second
