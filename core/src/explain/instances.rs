@@ -149,18 +149,19 @@ pub fn meets_the_other_way(explanation: &Explanation, run: &Run) -> bool {
     mirrored.is_some_and(|mirrored| mirrored.is_in(run))
 }
 
-/// Returns whether a thread uses a block, as the one that is used, that another thread has freed at the line. Which use comes
-/// first after that is chance.
+/// Returns whether a thread uses a block that another thread has freed at the line: one as the block that is used, of which it
+/// is chance which use comes first after that, or any at the line of the use, whatever line made it.
 fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
     let family = facts::kin(Location::of(&used.location).block());
     let mut freed: FxHashMap<&str, ThreadId> = FxHashMap::default();
     run.events.iter().any(|(row, event)| {
         let block = run.block(event.location);
         let by = freed.get(block).copied();
-        if by.is_none() && key_of(run, row) == Some(key(free)) && facts::kin(block) == family {
+        if by.is_none() && key_of(run, row) == Some(key(free)) {
             freed.insert(block, event.thread);
         }
-        by.is_some_and(|by| by != event.thread)
+        let is_one = || facts::kin(block) == family || key_of(run, row) == Some(key(used));
+        by.is_some_and(|by| by != event.thread) && is_one()
     })
 }
 

@@ -1321,3 +1321,22 @@ fn a_failure_that_its_line_does_not_show_is_said() {
     assert!(fails("std::terminate was called").ends_with("fails: std::terminate was called"));
     assert!(fails("assertion `n == 2` failed").ends_with("fails"));
 }
+
+/// A reader uses what it found after the writer has freed it, whichever of the lines that make such blocks made this one.
+#[test]
+fn blocks_of_another_line_are_freed_for_the_same_reason() {
+    let run = |line: u32| {
+        let block = format!("heap(feed.c:{line} by main #0)");
+        format!(
+            "main alloc `{block}` =4 @{line} make\nmain W sample =&`{block}` @{line} make\nmain fork main.1 @40 main\n\
+             main fork main.2 @41 main\nmain.2 R sample =&`{block}` @26 peek\nmain.1 R sample =&`{block}` @18 replace\n\
+             main.1 free `{block}` @21 replace\nmain.2 R `{block}` @28 peek\n\
+             main.2 fails @28 a heap block was used after it was freed\n"
+        )
+    };
+    let corpus = corpus(&[], &[&run(10)]);
+    let told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
+    let bears_out = |text: &str| super::bears_out(&told, &crate::fixture::run(text));
+    assert_eq!(bears_out(&run(14)), Some(true), "{}", told.headline);
+    assert_eq!(bears_out(&run(14).replace("@21", "@22")), Some(false));
+}
