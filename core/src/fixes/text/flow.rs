@@ -241,7 +241,8 @@ impl<'s> FlowWalk<'s> {
         })
     }
 
-    /// Returns whether these statements leave on every path, and without acquiring the lock again.
+    /// Returns whether these statements leave on every path, without acquiring the lock again, and do nothing before that which
+    /// is to be atomic.
     fn ends_in_exit(&self, rest: &[Node<'s>]) -> bool {
         let again = |node: &Node<'s>| {
             let mut inner = descendants(*node).into_iter();
@@ -256,7 +257,12 @@ impl<'s> FlowWalk<'s> {
             "goto_statement" => self.label_inside(*last).is_none(),
             _ => false,
         };
-        leaves && !rest.iter().any(again)
+        let is_wanted = |node: &Node<'s>| {
+            let value = children(*node).first().copied();
+            let is_plain = value.is_none_or(is_simple);
+            self.region.contains(lines(*node).start()) && !is_plain
+        };
+        leaves && !rest.iter().any(again) && !rest.iter().any(is_wanted)
     }
 
     fn condition(

@@ -1585,3 +1585,28 @@ fn what_a_second_guard_holds_to_its_end_stays_held() {
         "#]],
     );
 }
+
+/// What is returned is read where the lines are to be atomic: the unlock before it moves behind.
+#[test]
+fn a_value_that_is_returned_is_read_with_the_lock_held() {
+    check(
+        "int peek(struct feed *f)
+{
+    pthread_mutex_lock(&m);
+    int *now = f->sample; /*>*/
+    pthread_mutex_unlock(&m);
+    return *now; /*<*/
+}
+",
+        expect![[r#"
+            int peek(struct feed *f)
+            {
+                pthread_mutex_lock(&m);
+                int *now = f->sample; 
+                int result = *now;
+                pthread_mutex_unlock(&m);
+                return result; 
+            }
+        "#]],
+    );
+}
