@@ -1586,7 +1586,7 @@ fn what_a_second_guard_holds_to_its_end_stays_held() {
     );
 }
 
-/// What is returned is read where the lines are to be atomic: the unlock before it moves behind.
+/// The value of a return within the lines is read with the lock held: the unlock before it moves behind.
 #[test]
 fn a_value_that_is_returned_is_read_with_the_lock_held() {
     check(
