@@ -7,6 +7,7 @@
 
 use super::view::ThreadRows;
 use crate::{callers::frames, facts, failed, orders::Orders};
+use rustc_hash::FxHashMap;
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
@@ -22,10 +23,25 @@ const MOST: usize = 4000;
 /// Bound on the rows of a thread that are searched for reads.
 const WINDOW: usize = 400;
 
+/// The distance of an access to the failure.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Distance {
+    /// Steps through lines that are not reached nearer.
+    steps: u32,
+    /// Steps to lines that are: iterations of loops, for the most part.
+    repeats: u32,
+}
+
+impl Distance {
+    fn of(steps: u32) -> Distance {
+        Distance { steps, repeats: 0 }
+    }
+}
+
 /// Distances of accesses to the failure, 0 for the reads of the failing line.
 #[derive(Debug, Default)]
 pub(super) struct FailureDistances {
-    distance: BTreeMap<EventId, u32>,
+    distance: BTreeMap<EventId, Distance>,
     nearest: Option<EventId>,
 }
 
@@ -45,6 +61,7 @@ impl FailureDistances {
             rows,
             is_text: run.locations.iter().map(|name| is_text(name)).collect(),
             distance: BTreeMap::new(),
+            reached: FxHashMap::default(),
             queue: BinaryHeap::new(),
         };
         let end = EventId(run.events.len() as u32);
@@ -67,13 +84,18 @@ impl FailureDistances {
 
     /// Distance of an access to the failure; none when it did not flow into it.
     pub fn distance(&self, row: EventId) -> Option<u32> {
-        self.distance.get(&row).copied()
+        self.distance.get(&row).map(|distance| distance.steps)
+    }
+
+    /// Iterations between an access and the failure, about; none when it did not flow into it.
+    pub fn repeats(&self, row: EventId) -> Option<u32> {
+        self.distance.get(&row).map(|distance| distance.repeats)
     }
 
     /// Accesses within a distance of the failure, in order.
     pub fn within(&self, distance: u32) -> impl Iterator<Item = EventId> {
         let near = self.distance.iter();
-        near.filter(move |(_, of_row)| **of_row <= distance)
+        near.filter(move |(_, of_row)| of_row.steps <= distance)
             .map(|(row, _)| *row)
     }
 
@@ -89,8 +111,10 @@ struct SliceWalk<'a> {
     rows: &'a ThreadRows,
     /// The constants among the run's locations, by id: asked for every read, often.
     is_text: Vec<bool>,
-    distance: BTreeMap<EventId, u32>,
-    queue: BinaryHeap<Reverse<(u32, Reverse<EventId>)>>,
+    distance: BTreeMap<EventId, Distance>,
+    /// The least distance at which a line's access of a location was reached.
+    reached: FxHashMap<(SiteId, LocationId), u32>,
+    queue: BinaryHeap<Reverse<(Distance, Reverse<EventId>)>>,
 }
 
 /// Returns whether a location is a constant, as the message of an assertion.
@@ -124,15 +148,38 @@ impl SliceWalk<'_> {
             && !self.orders.accesses().is_shared(location)
     }
 
-    fn push(&mut self, row: EventId, distance: u32) {
+    fn push(&mut self, row: EventId, distance: Distance) {
         let known = self.distance.get(&row).copied();
-        if distance <= FARTHEST
+        if distance.steps <= FARTHEST
             && known.is_none_or(|known| distance < known)
             && self.distance.len() < MOST
         {
             self.distance.insert(row, distance);
+            let key = (self.site(row), self.location(row));
+            let reached = self.reached.entry(key).or_insert(distance.steps);
+            *reached = distance.steps.min(*reached);
             self.queue.push(Reverse((distance, Reverse(row))));
         }
+    }
+
+    /// Adds an access that flowed into one at `from`, `steps` farther away. A line that was reached before is no farther than
+    /// it was then: what a loop did in its first iteration is in the sum that it ends with as much as what it did in its
+    /// last.
+    fn push_from(&mut self, from: Distance, row: EventId, steps: u32) {
+        let key = (self.site(row), self.location(row));
+        let farther = from.steps.saturating_add(steps);
+        let known = self.reached.get(&key).filter(|known| **known <= farther);
+        let distance = match known {
+            Some(known) => Distance {
+                steps: from.steps.max(*known),
+                repeats: from.repeats.saturating_add(steps),
+            },
+            None => Distance {
+                steps: farther,
+                ..from
+            },
+        };
+        self.push(row, distance);
     }
 
     fn run_out(&mut self) {
@@ -151,14 +198,14 @@ impl SliceWalk<'_> {
     }
 
     /// Follows a read to the write that it saw.
-    fn follow_read(&mut self, row: EventId, distance: u32) {
+    fn follow_read(&mut self, row: EventId, distance: Distance) {
         if let Some(write) = self.orders.last_write_before(self.location(row), row) {
-            self.push(write, distance + 1);
+            self.push_from(distance, write, 1);
         }
     }
 
     /// Follows a write to the thread's earlier reads, which may have flowed into it.
-    fn follow_inside(&mut self, row: EventId, distance: u32) {
+    fn follow_inside(&mut self, row: EventId, distance: Distance) {
         let event = self.run.events.event(row);
         let function = self.run.meta.site(event.site).function.clone();
         let line = self.run.meta.site(event.site).line;
@@ -178,7 +225,7 @@ impl SliceWalk<'_> {
                 () if site.function == function => 3,
                 () => 5,
             };
-            self.push(read, distance + near + others / 4);
+            self.push_from(distance, read, near + others / 4);
             others += u32::from(self.orders.accesses().is_shared(location));
             if others >= 24 {
                 break;
@@ -222,7 +269,8 @@ impl SliceWalk<'_> {
             };
             nearest = nearest
                 .or(Some(read).filter(|&read| same_line && on_line && self.may_be_wrong(read)));
-            self.push(read, distance + if on_line { 0 } else { i as u32 / 3 });
+            let farther = if on_line { 0 } else { i as u32 / 3 };
+            self.push(read, Distance::of(distance + farther));
         }
         if nearest.is_none() {
             self.seed_mentioned(&row.text);
@@ -253,7 +301,7 @@ impl SliceWalk<'_> {
         });
         let writes = mentioned.filter_map(|location| self.orders.last_write_before(location, end));
         for write in writes.take(MOST_WRITES).collect::<Vec<_>>() {
-            self.push(write, 1);
+            self.push(write, Distance::of(1));
         }
     }
 }

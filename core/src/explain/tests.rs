@@ -1340,3 +1340,35 @@ fn blocks_of_another_line_are_freed_for_the_same_reason() {
     assert_eq!(bears_out(&run(14)), Some(true), "{}", told.headline);
     assert_eq!(bears_out(&run(14).replace("@21", "@22")), Some(false));
 }
+
+/// The sum that a loop ends with lacks what its first iterations lost: the iterations since then put it no farther away, and
+/// no other order that passing runs have too stands before it.
+#[test]
+fn an_update_that_was_lost_long_ago_is_told() {
+    const BEGIN: &str = "main fork main.1 @40\nmain fork main.2 @41\n";
+    let add = |thread: &str, old: u32| {
+        let new = old + 1;
+        format!("{thread} R n ={old} @10 add\n{thread} W n ={new} @10 add\n")
+    };
+    let turns = |from: u32| -> String {
+        let turn = |turn: u32| {
+            let n = from + 2 * turn;
+            [add("main.1", n), add("main.2", n + 1)].concat()
+        };
+        (0..400).map(turn).collect()
+    };
+    let lost = "main.1 R n =0 @10 add\nmain.2 R n =0 @10 add\nmain.2 W n =1 @10 add\nmain.1 W n =1 @10 add\n";
+    let fine = format!("{BEGIN}{}main R n =800 @44 main", turns(0));
+    let failing = format!(
+        "{BEGIN}{lost}{}main R n =801 @44 main\nmain fails @44 main",
+        turns(1)
+    );
+    let corpus = corpus(&[fine.as_str(); 6], &[failing.as_str()]);
+    let view = View::new(&corpus, corpus.failing().next().unwrap());
+    let found = super::candidates(&view.unwrap(), &Budget::unlimited());
+    let Some(super::Story::Atomicity(told)) = found.first().map(|best| best.story) else {
+        panic!("{:?}", found.first());
+    };
+    let rows = [told.first, told.remote, told.second];
+    assert_eq!(rows.map(|row| row.0), [2, 4, 5]);
+}

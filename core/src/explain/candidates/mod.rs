@@ -107,6 +107,8 @@ pub(super) struct Candidate {
     pub is_usual: bool,
     /// `true` if it flowed into the failure.
     pub relevant: bool,
+    /// Iterations of loops between it and the failure: of a story that a loop has again and again the last one is told.
+    repeats: u32,
     /// Row at which it was complete; earlier ones come first among equals.
     at: EventId,
 }
@@ -166,6 +168,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     found.sort_by_key(|one| {
         (
             one.cost,
+            one.repeats,
             is_other(&one.story),
             one.at,
             rows(view, &one.story),
@@ -186,12 +189,14 @@ fn candidate(view: &View, story: Story, rows: &[EventId], contrast: u32, new: bo
     let nameless = rows
         .iter()
         .any(|row| !facts::is_named(view.run.location(view.event(*row).location)));
+    let repeats = rows.iter().filter_map(|row| view.slice.repeats(*row));
     Candidate {
         story,
         cost: distance * PER_STEP + contrast + if nameless { NAMELESS } else { 0 },
         new,
         is_usual: false,
         relevant: distance < UNRELATED,
+        repeats: repeats.min().unwrap_or(0),
         at: rows.iter().copied().max().unwrap_or_default(),
     }
 }
@@ -272,7 +277,7 @@ fn add(found: &mut Vec<Candidate>, one: Candidate) {
 }
 
 fn shrink(found: &mut Vec<Candidate>) {
-    found.sort_by_key(|candidate| (candidate.cost, candidate.at));
+    found.sort_by_key(|candidate| (candidate.cost, candidate.repeats, candidate.at));
     found.truncate(KEEP);
 }
 
