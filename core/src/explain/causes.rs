@@ -67,14 +67,19 @@ impl StoryEvidence {
 /// Bound on the additional cost of a story that is nearly as good as another one.
 pub(super) const NEARLY: u32 = 24;
 
-/// Evidence that a run supports nearly as well as its best story: new in it and flowed into the failure.
-pub(super) fn borne_out(view: &View, candidates: &[Candidate]) -> BTreeSet<StoryEvidence> {
+/// Evidence that a run supports nearly as well as its best story: new in it and flowed into the failure; with how often it has
+/// it.
+pub(super) fn borne_out(view: &View, candidates: &[Candidate]) -> BTreeMap<StoryEvidence, usize> {
     let best = candidates.first().map_or(0, |best| best.cost);
     let good = candidates.iter().filter(|candidate| {
         candidate.new && candidate.relevant && candidate.cost <= best.saturating_add(NEARLY)
     });
-    good.map(|candidate| StoryEvidence::of(view, &candidate.story))
-        .collect()
+    let mut counted = BTreeMap::new();
+    for candidate in good {
+        let evidence = StoryEvidence::of(view, &candidate.story);
+        *counted.entry(evidence).or_default() += 1;
+    }
+    counted
 }
 
 /// An explanation with the cost of its story and the runs that support it.
@@ -83,6 +88,8 @@ pub(super) struct ToldExplanation {
     pub cost: u32,
     /// Number of runs that support it.
     pub times: usize,
+    /// Number of times that its run has the same accesses in the same order: a run that has them once shows best that it fails by them.
+    instances: usize,
     /// Places of the failures.
     pub places: BTreeSet<String>,
     /// Evidence of the story; none when it is no access.
@@ -104,6 +111,7 @@ impl ToldExplanation {
             explanation,
             cost,
             times: 1,
+            instances: 0,
             places: BTreeSet::from([place]),
             evidence: None,
             borne_out: Vec::new(),
@@ -121,11 +129,13 @@ impl ToldExplanation {
     pub fn resting_on(
         self,
         evidence: Option<StoryEvidence>,
-        borne_out: BTreeSet<StoryEvidence>,
+        borne_out: BTreeMap<StoryEvidence, usize>,
     ) -> ToldExplanation {
+        let own = evidence.and_then(|evidence| borne_out.get(&evidence));
         ToldExplanation {
             evidence,
-            borne_out: vec![borne_out],
+            instances: own.copied().unwrap_or(0),
+            borne_out: vec![borne_out.into_keys().collect()],
             ..self
         }
     }
@@ -170,7 +180,12 @@ pub(super) fn add(told: &mut Vec<ToldExplanation>, new: ToldExplanation) {
 }
 
 fn merge(known: ToldExplanation, new: ToldExplanation) -> ToldExplanation {
-    let order = |told: &ToldExplanation| (told.is_spurious(), told.cost, told.explanation.kind);
+    let is_same = known.evidence == new.evidence;
+    let order = |told: &ToldExplanation| {
+        let instances = if is_same { told.instances } else { 0 };
+        let kind = told.explanation.kind;
+        (told.is_spurious(), told.cost, kind, instances)
+    };
     let better = order(&new) < order(&known);
     let (mut kept, other) = if better { (new, known) } else { (known, new) };
     kept.take(other);

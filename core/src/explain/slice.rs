@@ -18,7 +18,7 @@ use unsnarl_trace::{
 
 /// Bound on the distances examined.
 const FARTHEST: u32 = 24;
-/// Bound on the accesses in a slice.
+/// Bound on the accesses in a slice, the nearest ones.
 const MOST: usize = 4000;
 /// Bound on the rows of a thread that are searched for reads.
 const WINDOW: usize = 400;
@@ -150,10 +150,7 @@ impl SliceWalk<'_> {
 
     fn push(&mut self, row: EventId, distance: Distance) {
         let known = self.distance.get(&row).copied();
-        if distance.steps <= FARTHEST
-            && known.is_none_or(|known| distance < known)
-            && self.distance.len() < MOST
-        {
+        if distance.steps <= FARTHEST && known.is_none_or(|known| distance < known) {
             self.distance.insert(row, distance);
             let key = (self.site(row), self.location(row));
             let reached = self.reached.entry(key).or_insert(distance.steps);
@@ -183,10 +180,16 @@ impl SliceWalk<'_> {
     }
 
     fn run_out(&mut self) {
+        let mut followed = 0;
         while let Some(Reverse((distance, Reverse(row)))) = self.queue.pop() {
             if self.distance.get(&row) != Some(&distance) {
                 continue;
             }
+            if followed == MOST {
+                self.distance.remove(&row);
+                continue;
+            }
+            followed += 1;
             let kind = self.kind(row);
             if kind.reads() {
                 self.follow_read(row, distance);

@@ -1372,3 +1372,30 @@ fn an_update_that_was_lost_long_ago_is_told() {
     let rows = [told.first, told.remote, told.second];
     assert_eq!(rows.map(|row| row.0), [2, 4, 5]);
 }
+
+/// Of runs that fail by the same lines the one is told that has them meet once: the others fail by each of several meetings.
+#[test]
+fn a_run_that_lost_one_update_is_told_rather_than_one_that_lost_two() {
+    const BEGIN: &str = "main fork main.1 @40\nmain fork main.2 @41\n";
+    let lost = |old: u32| {
+        let new = old + 1;
+        format!(
+            "main.1 R n ={old} @10 add\nmain.2 R n ={old} @10 add\nmain.2 W n ={new} @10 add\nmain.1 W n ={new} @10 add\n"
+        )
+    };
+    let kept = |old: u32| {
+        let add = |thread: &str, old: u32| {
+            let new = old + 1;
+            format!("{thread} R n ={old} @10 add\n{thread} W n ={new} @10 add\n")
+        };
+        [add("main.1", old), add("main.2", old + 1)].concat()
+    };
+    let end = |n: u32| format!("main R n ={n} @44 main\n");
+    let fine = [BEGIN, &kept(0), &kept(2), &end(4)].concat();
+    let twice = [BEGIN, &lost(0), &lost(1), &end(2), "main fails @44 main"].concat();
+    let once = [BEGIN, &lost(0), &kept(1), &end(3), "main fails @44 main"].concat();
+    let corpus = corpus(&[fine.as_str(); 6], &[twice.as_str(), once.as_str()]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    assert_eq!(told[0].headline, "another thread's update of `n` was lost");
+    assert_eq!(told[0].run, "failed-1");
+}
