@@ -108,6 +108,7 @@ impl Events {
     }
 
     /// One event as a row.
+    #[inline]
     pub fn get(&self, id: EventId) -> Option<Event> {
         let i = id.index();
         let known = *self.known.get(i)?;
@@ -139,6 +140,7 @@ impl Events {
     }
 
     /// One event of these as a row. [`Events::get`] is for ids from elsewhere.
+    #[inline]
     #[track_caller]
     pub fn event(&self, id: EventId) -> Event {
         match self.get(id) {
@@ -148,12 +150,14 @@ impl Events {
     }
 
     /// The thread of an event.
+    #[inline]
     #[track_caller]
     pub fn thread(&self, id: EventId) -> ThreadId {
         ThreadId(cell(&self.thread, id))
     }
 
     /// The kind of an event.
+    #[inline]
     #[track_caller]
     pub fn kind(&self, id: EventId) -> EventKind {
         let number = cell(&self.kind, id);
@@ -164,18 +168,21 @@ impl Events {
     }
 
     /// The site of an event.
+    #[inline]
     #[track_caller]
     pub fn site(&self, id: EventId) -> SiteId {
         SiteId(cell(&self.site, id))
     }
 
     /// The location of an event.
+    #[inline]
     #[track_caller]
     pub fn location(&self, id: EventId) -> LocationId {
         LocationId(cell(&self.location, id))
     }
 
     /// The bits that an event read or wrote; 0 where none are known.
+    #[inline]
     #[track_caller]
     pub fn value_bits(&self, id: EventId) -> u64 {
         cell(&self.value, id)
@@ -255,6 +262,7 @@ impl Events {
 }
 
 /// The part of an event in a column.
+#[inline]
 #[track_caller]
 fn cell<T: Copy>(column: &[T], id: EventId) -> T {
     match column.get(id.index()) {

@@ -129,6 +129,10 @@ impl PairedLockCalls {
 
 /// Rows at which waits on conditions release locks and reacquire them.
 pub(super) fn of_waits(run: &Run) -> BTreeSet<EventId> {
+    let is_wait = |kind: &u8| [EventKind::Wait as u8, EventKind::Wake as u8].contains(kind);
+    if !run.events.kinds().iter().any(is_wait) {
+        return BTreeSet::new();
+    }
     let (mut found, mut last) = (BTreeSet::new(), BTreeMap::new());
     for row in (0..run.events.len() as u32).map(EventId) {
         let kind = run.events.kind(row);

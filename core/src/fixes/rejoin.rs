@@ -201,32 +201,35 @@ fn is_blamed(run: &Run, met: &BTreeSet<LocationId>, data: &BTreeSet<String>) -> 
     met.any(|location| data.contains(&family(run.location(*location))))
 }
 
-/// Locations with whether they are written.
-type WrittenLocations = BTreeMap<LocationId, bool>;
+/// Locations with whether they are written, by location: there are many sections, and most access little.
+type WrittenLocations = Vec<(LocationId, bool)>;
 
 /// Accesses of a section's thread within it.
 fn accesses(run: &Run, section: &Section) -> WrittenLocations {
     let end = section
         .released
         .map_or(run.events.len() as u32, |row| row.0);
-    let rows = (section.acquired.0..end).filter_map(|row| run.events.get(EventId(row)));
-    let mut found = WrittenLocations::new();
-    for event in rows {
-        if event.thread == section.thread && event.kind.is_access() {
-            *found.entry(event.location).or_default() |= event.kind.writes();
-        }
-    }
+    let rows = (section.acquired.0..end).map(EventId);
+    let own = rows.filter(|row| run.events.thread(*row) == section.thread);
+    let kinds = own.map(|row| (row, run.events.kind(row)));
+    let mut found: WrittenLocations = kinds
+        .filter(|(_, kind)| kind.is_access())
+        .map(|(row, kind)| (run.events.location(row), kind.writes()))
+        .collect();
+    // Of each location the write comes first, and stays.
+    found.sort_unstable_by_key(|(location, writes)| (*location, !writes));
+    found.dedup_by_key(|(location, _)| *location);
     found
 }
 
 fn conflicts(one: &WrittenLocations, other: &WrittenLocations) -> Vec<LocationId> {
-    let is_conflict = |(location, writes): &(&LocationId, &bool)| {
-        other.get(*location).is_some_and(|other| **writes || *other)
+    let is_conflict = |(location, writes): &&(LocationId, bool)| {
+        let at = other.binary_search_by_key(location, |(location, _)| *location);
+        let theirs = at.ok().and_then(|at| other.get(at));
+        theirs.is_some_and(|(_, other)| *writes || *other)
     };
-    one.iter()
-        .filter(is_conflict)
-        .map(|(location, _)| *location)
-        .collect()
+    let met = one.iter().filter(is_conflict);
+    met.map(|(location, _)| *location).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,11 @@ use crate::{
     callers::call_sites,
     facts::{self, family},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use rustc_hash::FxHashMap;
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 use unsnarl_trace::{Event, EventId, EventKind, Location, LocationId, Run, SiteId};
 
 /// Statements that an edit makes one critical section.
@@ -170,12 +174,12 @@ struct SectionWalk<'a> {
     own: BTreeSet<u32>,
     removed: BTreeSet<(&'a str, u32)>,
     recorded: RecordedSections,
-    known: BTreeMap<(u32, u32), Where>,
+    known: FxHashMap<(u32, u32), Where>,
     open: BTreeMap<u16, OpenSection>,
     /// Rows at which recorded sections start that are parts of regions.
     taken_over: BTreeSet<u32>,
-    /// Rows by thread.
-    rows: BTreeMap<u16, Vec<u32>>,
+    /// Rows by thread, computed on first use.
+    rows: OnceCell<BTreeMap<u16, Vec<u32>>>,
     found: LockSections,
 }
 
@@ -190,10 +194,10 @@ impl<'a> SectionWalk<'a> {
             own: recorded.locks(),
             removed: removed(fix),
             recorded,
-            known: BTreeMap::new(),
+            known: FxHashMap::default(),
             open: BTreeMap::new(),
             taken_over: BTreeSet::new(),
-            rows: rows(run),
+            rows: OnceCell::new(),
             found: LockSections::default(),
         }
     }
@@ -361,7 +365,7 @@ impl<'a> SectionWalk<'a> {
             return true;
         }
         let own = self.run.events.get(row).map(|event| event.thread.0);
-        let rows = own.and_then(|thread| self.rows.get(&thread));
+        let rows = own.and_then(|thread| self.rows.get_or_init(|| rows(self.run)).get(&thread));
         let later = rows.into_iter().flat_map(|rows| {
             let from = rows.partition_point(|at| *at <= row.0);
             rows.iter().skip(from)
