@@ -125,6 +125,10 @@ const NAMELESS: u32 = 60;
 /// Cost of a story that passing runs also have.
 const NOT_NEW: u32 = 20;
 
+/// Cost of an interruption that ends when the failing thread had read already what it fails by: what comes last in it was not
+/// seen.
+const UNSEEN: u32 = 20;
+
 /// All candidates, best first.
 pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     let mut found = after_free(view);
@@ -162,6 +166,9 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     found.retain(|candidate| !is_of_spin_lock(view, &candidate.story));
     if found.is_empty() {
         found = seldom(view);
+    }
+    for one in &mut found {
+        one.cost += u32::from(is_unseen(view, &one.story)) * UNSEEN;
     }
     // That memory was freed is a fact of the run: other stories may tell how it came to that.
     let is_other = |story: &Story| !matches!(story, Story::AfterFree { .. });
@@ -219,7 +226,24 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
 
 /// Returns whether a step of a story comes too late for the failure.
 fn is_past(view: &View, story: &Story) -> bool {
-    let last = match story {
+    view.is_past(last(story))
+}
+
+/// Returns whether an interruption ends behind the read by which another thread fails. An order may: that read is one of its
+/// two steps.
+fn is_unseen(view: &View, story: &Story) -> bool {
+    let last = last(story);
+    let is_interruption = matches!(story, Story::Atomicity(_) | Story::MultiVariable(_));
+    let is_others = view
+        .failed
+        .is_some_and(|failed| view.thread(last) != failed);
+    let is_behind = view.slice.nearest().is_some_and(|read| read < last);
+    is_interruption && is_others && is_behind
+}
+
+/// The last step of a story.
+fn last(story: &Story) -> EventId {
+    match story {
         Story::Atomicity(triple) => triple.second,
         Story::MultiVariable(couple) => couple.first.tail.max(couple.second.tail),
         Story::Order { late, .. } => *late,
@@ -228,8 +252,7 @@ fn is_past(view: &View, story: &Story) -> bool {
         Story::Unchecked { wake, .. } => *wake,
         Story::NoMemory { alloc } => *alloc,
         Story::AfterFree { used, .. } => *used,
-    };
-    view.is_past(last)
+    }
 }
 
 /// Returns whether a story is about the word of a lock of the program's own. Only pairs that are compared with those of other

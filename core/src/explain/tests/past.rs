@@ -4,7 +4,12 @@ use crate::{
     Explanation,
     budget::Budget,
     corpus::Corpus,
-    explain::{Proposers, explain, view::View},
+    explain::{
+        Proposers,
+        candidates::{Story, candidates},
+        explain,
+        view::View,
+    },
     fixture::corpus,
 };
 use unsnarl_trace::EventId;
@@ -96,4 +101,30 @@ fn what_a_program_does_about_its_failure_is_past() {
     };
     assert_eq!(past(6), ["test.c:51"]);
     assert!(past(2).is_empty());
+}
+
+/// A value that is written back over another thread's when the failing thread has read already what it fails by.
+#[test]
+fn an_interruption_that_ends_too_late_to_be_seen_costs_more() {
+    let cost = |is_late: bool| {
+        let (look, back) = ("main.1 R u =2 @11 take\n", "main.2 W n =2 @40 push\n");
+        let end = if is_late { [look, back] } else { [back, look] }.concat();
+        let begin = "main.2 R n =1 @30 pop\nmain.2 W u =2 @31 pop\nmain.1 W n =2 @40 push\n";
+        let failing = [BEGIN, begin, &end, "main.1 fails @11 take\n"].concat();
+        let corpus = corpus(&[FINE; 6], &[&failing]);
+        let summary = corpus.failing().next().expect("the failing run");
+        let view = View::new(&corpus, summary).expect("it is kept");
+        let found = candidates(&view, &Budget::unlimited()).into_iter();
+        let mut interruptions = found.filter(|one| match one.story {
+            Story::Atomicity(triple) => view.place(triple.first).line == 30,
+            _ => false,
+        });
+        interruptions.next().expect("it is found").cost
+    };
+    assert!(
+        cost(true) >= cost(false) + 20,
+        "{} {}",
+        cost(true),
+        cost(false)
+    );
 }
