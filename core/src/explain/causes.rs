@@ -88,7 +88,8 @@ pub(super) struct ToldExplanation {
     pub cost: u32,
     /// Number of runs that support it.
     pub times: usize,
-    /// Number of times that its run has the same accesses in the same order: a run that has them once shows best that it fails by them.
+    /// Number of times that its run has the same accesses in the same order: a run that has them once shows best that it fails
+    /// by them.
     instances: usize,
     /// Places of the failures.
     pub places: BTreeSet<String>,

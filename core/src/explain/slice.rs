@@ -210,9 +210,7 @@ impl SliceWalk<'_> {
     /// Follows a write to the thread's earlier reads, which may have flowed into it.
     fn follow_inside(&mut self, row: EventId, distance: Distance) {
         let event = self.run.events.event(row);
-        let function = self.run.meta.site(event.site).function.clone();
-        let line = self.run.meta.site(event.site).line;
-        let text = &self.run.meta.site(event.site).text;
+        let own = self.run.meta.site(event.site);
         let before = self.rows.before(event.thread, row);
         let mut others = 0;
         for &read in before.iter().rev().take(WINDOW) {
@@ -222,10 +220,10 @@ impl SliceWalk<'_> {
             let site = self.run.meta.site(self.site(read));
             let location = self.location(read);
             let near = match () {
-                () if site.function == function && site.line == line => 1,
+                () if site.function == own.function && site.line == own.line => 1,
                 () if location == event.location => 2,
-                () if site.function == function && facts::carries(&site.text, text) => 2,
-                () if site.function == function => 3,
+                () if site.function == own.function && facts::carries(&site.text, &own.text) => 2,
+                () if site.function == own.function => 3,
                 () => 5,
             };
             self.push_from(distance, read, near + others / 4);

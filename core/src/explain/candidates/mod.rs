@@ -122,12 +122,9 @@ const UNRELATED: u32 = 30;
 /// Cost of a story about memory that has no name in the program.
 const NAMELESS: u32 = 60;
 
-/// Cost of a story that passing runs also have.
+/// Cost of a story that passing runs also have, or of which the failing thread has not seen the end: neither is a difference
+/// that it could fail by.
 const NOT_NEW: u32 = 20;
-
-/// Cost of an interruption that ends when the failing thread had read already what it fails by: what comes last in it was not
-/// seen.
-const UNSEEN: u32 = 20;
 
 /// All candidates, best first.
 pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
@@ -168,7 +165,7 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
         found = seldom(view);
     }
     for one in &mut found {
-        one.cost += u32::from(is_unseen(view, &one.story)) * UNSEEN;
+        one.cost += u32::from(is_unseen(view, &one.story)) * NOT_NEW;
     }
     // That memory was freed is a fact of the run: other stories may tell how it came to that.
     let is_other = |story: &Story| !matches!(story, Story::AfterFree { .. });
