@@ -4,7 +4,7 @@
 //! write), anti (write after read), output (write after write). Each access ends at most one dependency of
 //! each preceding writer and read, so there are not many more dependencies than accesses.
 
-use super::dataset::DatasetItem;
+use super::{alike::AlikeEdges, dataset::DatasetItem};
 use crate::{orders::DependencyKind, pairs::AccessClass};
 use rustc_hash::FxHashMap;
 
@@ -69,6 +69,8 @@ pub struct MacroEdge {
     pub to: u32,
     /// Set of dependencies: a number of [`Labels::sets`].
     pub label: u32,
+    /// Edges of the same trace with the same number have equal macros and labels.
+    pub kind: u32,
 }
 
 /// A macro trace with its dependencies.
@@ -81,6 +83,8 @@ pub struct MacroGraph {
     /// Edges sorted by abstract events, then by place.
     edges: Vec<MacroEdge>,
     by_pair: FxHashMap<(u32, u32), (u32, u32)>,
+    /// The same edges by kind.
+    pub alike: AlikeEdges,
     /// For each place: the start of its neighbours.
     starts: Vec<u32>,
     /// Neighbour and label, sorted by the neighbour's place.
@@ -98,11 +102,22 @@ impl MacroGraph {
     ) -> MacroGraph {
         let mut raw = between_macros(trace, items, labels);
         let edges = labelled(&mut raw, labels);
-        let (starts, neighbours) = around(&edges, trace.macros.len());
+        MacroGraph::of_edges(trace.macros.to_vec(), abstracts, edges)
+    }
+
+    /// The graph with these edges, sorted by place.
+    pub(super) fn of_edges(
+        macros: Vec<u32>,
+        abstracts: Vec<u32>,
+        edges: Vec<MacroEdge>,
+    ) -> MacroGraph {
+        let (starts, neighbours) = around(&edges, macros.len());
+        let alike = AlikeEdges::new(edges, &macros, &abstracts);
         let mut graph = MacroGraph {
-            macros: trace.macros.to_vec(),
+            macros,
             abstracts,
-            edges,
+            edges: alike.all().to_vec(),
+            alike,
             starts,
             neighbours,
             by_pair: FxHashMap::default(),
@@ -248,7 +263,13 @@ fn labelled(raw: &mut Vec<(u32, u32, u32)>, labels: &mut DependencyLabels) -> Ve
         let &(from, to, _) = group.first()?;
         let set = group.iter().map(|(_, _, id)| *id).collect();
         let label = labels.sets.id(set);
-        Some(MacroEdge { from, to, label })
+        let kind = 0;
+        Some(MacroEdge {
+            from,
+            to,
+            label,
+            kind,
+        })
     };
     groups.filter_map(edge).collect()
 }

@@ -5,7 +5,7 @@ use super::{
     INSTANCE, MiningOptions,
     graph::{EventDependency, MacroGraph},
     groups::PatternGroup,
-    instances::instances,
+    instances::{distinct_instances, instances},
     original::{ItemPositions, Originals},
     prepared::MiningSteps,
 };
@@ -54,6 +54,8 @@ pub struct Mapper<'a> {
     left: u64,
     /// Number of patterns that have more instances in some trace.
     pub crowded: usize,
+    /// What shorter answers have mapped, with the number of traces in which the pattern has more instances.
+    mapped: FxHashMap<Vec<u32>, (Vec<MappedPattern>, usize)>,
     /// Unions of labels, cached.
     unions: FxHashMap<Vec<u32>, u32>,
     /// Indexes for the first option.
@@ -72,6 +74,7 @@ impl<'a> Mapper<'a> {
             effort: options.effort / INSTANCE,
             left: 0,
             crowded: 0,
+            mapped: FxHashMap::default(),
             unions: FxHashMap::default(),
             originals: None,
             places: Vec::new(),
@@ -108,6 +111,11 @@ impl<'a> Mapper<'a> {
         pattern: &[u32],
         budget: &Budget,
     ) -> Result<Vec<MappedPattern>, StopReason> {
+        if let Some((found, crowded)) = self.mapped.get(pattern) {
+            self.crowded += crowded;
+            return Ok(found.clone());
+        }
+        let crowded = self.crowded;
         let mut found = match self.mapping {
             Mapping::Dependencies => self.with_dependencies(pattern, budget)?,
             Mapping::MacroTraces => self.on_macro_traces(pattern, budget)?,
@@ -121,6 +129,8 @@ impl<'a> Mapper<'a> {
         }
         let set = &self.prepared.set;
         found.retain(|found| is_more_frequent(found, set.failing, set.passing));
+        let mapped = (found.clone(), self.crowded - crowded);
+        self.mapped.insert(pattern.to_vec(), mapped);
         Ok(found)
     }
 
@@ -187,7 +197,7 @@ impl<'a> Mapper<'a> {
         let mut one = Vec::new();
         let mut order = Vec::new();
         let mut count = 0;
-        let complete = instances(graph, pattern, self.most, |places| {
+        let complete = distinct_instances(graph, pattern, self.most, |places| {
             count += 1;
             one.clear();
             one.extend(macros_at(graph, places));

@@ -15,6 +15,7 @@
 //! bugs*, Formal Methods in System Design 49, 2016.
 
 pub mod abstraction;
+mod alike;
 pub mod closed;
 mod counter;
 mod dataset;
