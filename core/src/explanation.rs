@@ -10,7 +10,8 @@ use crate::{
     fixes::Fix,
 };
 use serde::{Deserialize, Serialize};
-use unsnarl_trace::EventKind;
+use std::path::Path;
+use unsnarl_trace::{EventKind, RUNS, shell};
 
 /// The class of a bug.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -492,11 +493,47 @@ impl Explanation {
     pub fn name_of(&self, fix: &Fix) -> String {
         format!("{}:{}", self.id, fix.number)
     }
+
+    /// The command that tries one of its fixes at length, where runs are named as here.
+    #[must_use]
+    pub fn verify_command(&self, fix: &Fix) -> String {
+        let folder = Path::new(&self.run).parent();
+        let is_usual = |folder: &Path| folder == Path::new(RUNS) || folder.as_os_str().is_empty();
+        let place = folder.filter(|folder| !is_usual(folder));
+        let place = place.map_or(String::new(), |folder| format!(" {}", shell::word(folder)));
+        format!("unsnarl verify {}{place}", self.name_of(fix))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Budget, explain, fixture::corpus};
+    use crate::{
+        Budget, explain,
+        fixes::{Fix, FixKind},
+        fixture::corpus,
+    };
+
+    #[test]
+    fn the_command_for_a_fix_names_another_folder_than_the_usual_one() {
+        let lost = "main W n =0 @1\nmain fork main.1 @2\nmain.1 R n =0 @10\nmain W n =1 @3\nmain.1 W n =1 @11\nmain fails @4";
+        let mut told = explain(&corpus(&[], &[lost]), &Budget::unlimited())
+            .findings
+            .remove(0);
+        told.id = "ab".to_owned();
+        let fix = Fix::edit(
+            FixKind::MoveBehind,
+            String::new(),
+            Vec::new(),
+            String::new(),
+        );
+        let mut command = |run: &str| {
+            told.run = run.to_owned();
+            told.verify_command(&fix)
+        };
+        assert_eq!(command(".unsnarl/runs/a.arrow"), "unsnarl verify ab:1");
+        assert_eq!(command("a.arrow"), "unsnarl verify ab:1");
+        assert_eq!(command("my runs/a.arrow"), "unsnarl verify ab:1 'my runs'");
+    }
 
     #[test]
     fn the_run_that_is_shown_is_asked_first() {

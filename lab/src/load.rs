@@ -17,8 +17,7 @@ use unsnarl_core::{
 };
 use unsnarl_trace::{Outcome, Run, RunFile, RunFolder, folder_notes::FolderNotes, read_run};
 
-/// Default folder for runs.
-pub const RUNS: &str = ".unsnarl/runs";
+pub use unsnarl_trace::RUNS;
 
 /// Megabytes that runs may take where nothing else is said.
 pub const MEMORY: u64 = 2048;

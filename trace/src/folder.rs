@@ -22,6 +22,8 @@ use std::{
 const EXTENSION: &str = "arrow";
 /// The folder of a project that unsnarl keeps its files in.
 pub(crate) const HOME: &str = ".unsnarl";
+/// The folder of the runs of the project in the current folder.
+pub const RUNS: &str = ".unsnarl/runs";
 
 /// A folder of run files. It need not be there yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -119,7 +121,7 @@ impl RunFolder {
 
     /// The folder for the runs of the project at `root`.
     pub fn of_project(root: &Path) -> RunFolder {
-        RunFolder::new(root.join(HOME).join("runs"))
+        RunFolder::new(root.join(RUNS))
     }
 
     /// The folder that a place names: that of a project's runs where the project has one, else the place itself.

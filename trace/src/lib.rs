@@ -70,7 +70,7 @@ pub mod write;
 pub use crate::{
     encoding::{Encoding, EncodingRow},
     failure_mode::FailureMode,
-    folder::{EncodedRun, RunFile, RunFolder, StoreError},
+    folder::{EncodedRun, RUNS, RunFile, RunFolder, StoreError},
     index::{IndexVec, RunScope},
     location::Location,
     meta::{

@@ -43,11 +43,6 @@ pub struct ChosenFix {
 }
 
 impl ChosenFix {
-    /// The name of the fix as on the command line.
-    pub fn name(&self) -> String {
-        self.explanation.name_of(&self.fix)
-    }
-
     /// The explanation as it is told, with the last trial of the fix.
     pub fn tried(&self, trial: &Trial) -> Explanation {
         let mut told = self.explanation.clone();
@@ -63,7 +58,8 @@ impl ChosenFix {
     /// The command that verifies the fix by building it.
     pub fn built(&self) -> String {
         let build = build_command::in_a_copy(&self.run.1.meta);
-        format!("unsnarl verify {} --build \"{build}\"", self.name())
+        let command = self.explanation.verify_command(&self.fix);
+        format!("{command} --build \"{build}\"")
     }
 }
 

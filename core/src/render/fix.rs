@@ -25,10 +25,7 @@ pub fn fix(explanation: &Explanation) -> Option<String> {
 /// The command that tries the best fix at length.
 pub fn name_of_fix(explanation: &Explanation) -> Option<String> {
     let fix = explanation.fixes.first()?;
-    Some(format!(
-        "To verify it: unsnarl verify {}",
-        explanation.name_of(fix)
-    ))
+    Some(format!("To verify it: {}", explanation.verify_command(fix)))
 }
 
 /// Reasons why tried fixes were rejected, when none holds; empty otherwise.
