@@ -85,7 +85,9 @@ pub(crate) use statistic::in_words as ochiai_in_words;
 pub use statistic::{by_statistic, counted, in_order_of_statistic};
 use std::collections::{BTreeMap, BTreeSet};
 pub use symptom::ends_in_the_check;
-pub use turned::{Turn, Turned, comes_between, never_came, outermost, story_begins, turned};
+pub use turned::{
+    Turn, Turned, comes_between, never_came, outermost, still_to_take, story_begins, turned,
+};
 use unsnarl_trace::{Outcome, RunScope};
 use view::View;
 pub use weigh::{in_order, rank_in_words};

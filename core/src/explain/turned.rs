@@ -8,7 +8,7 @@ use crate::{
     orders::{Locks, other_thread},
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, meta::SiteRow};
 
 /// Change that such an order makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -269,6 +269,23 @@ pub fn outermost(run: &Run, at: EventId) -> Option<EventId> {
     Some(held(run, at)?.first().copied().unwrap_or(at))
 }
 
+/// The row of a run that passed at which a thread is held back before it comes to `row`: where it takes the outermost lock
+/// under which it does that, of those that the same thread does not hold at `late` in the failing run. Linear in the runs.
+pub fn still_to_take(passed: &Run, row: EventId, failing: &Run, late: EventId) -> Option<EventId> {
+    let name = &passed.meta.thread(thread(passed, row)?).name;
+    let mut threads = failing.meta.threads.iter_enumerated();
+    let own = threads
+        .find(|(_, one)| one.name == *name)
+        .map(|(own, _)| own);
+    let locks = Locks::new(failing, &mut Vec::new());
+    let has = own.into_iter().flat_map(|own| locks.held_at(own, late));
+    let site = |run: &Run, at: EventId| run.meta.site(run.events.site(at)).clone();
+    let has: Vec<SiteRow> = has.map(|section| site(failing, section.acquired)).collect();
+    let mut takes = held(passed, row)?.into_iter();
+    let back = takes.find(|from| !has.contains(&site(passed, *from)));
+    Some(back.unwrap_or(row))
+}
+
 /// The row at which a story begins: the first of what it blames and of the order that was turned round (`rows`), or the
 /// acquisition of a lock under which such rows of two threads are, since that decides which is first. A block is freed from
 /// where the function that frees it, or its caller, begins. Linear in the run.
@@ -416,6 +433,25 @@ mod tests {
                 Swapped main.1 test.c:20 before main test.c:7: 1 20
             "#]],
         );
+    }
+
+    #[test]
+    fn a_thread_is_held_back_by_locks_that_it_does_not_hold_yet() {
+        let fine = run(
+            "main fork main.1 @1\nmain lock m @2\nmain W ready =1 @3\nmain lock n @4\n\
+            main W n =1 @5\nmain unlock n @6\nmain unlock m @7\nmain.1 R n =1 @9",
+        );
+        let line = |failing: &str| {
+            let (failing, row) = (run(failing), EventId(4));
+            let late = EventId(failing.events.len() as u32 - 2);
+            let from = still_to_take(&fine, row, &failing, late).unwrap();
+            fine.meta.site(fine.events.site(from)).line
+        };
+        let end = "main.1 R n =0 @9\nmain.1 fails @9";
+        assert_eq!(line(&format!("main fork main.1 @1\n{end}")), 2);
+        let ready = "main fork main.1 @1\nmain lock m @2\nmain W ready =1 @3";
+        assert_eq!(line(&format!("{ready}\n{end}")), 4);
+        assert_eq!(line(&format!("{ready}\nmain lock n @4\n{end}")), 5);
     }
 
     #[test]

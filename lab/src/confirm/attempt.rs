@@ -57,8 +57,10 @@ fn beginning(
             location: location(executor.run, turned.until),
         };
         let passed = passed?;
-        let comes = anywhere(passed, of.row(passed)?)?;
-        proposal.events.push(next_in(executor.run, &events, comes));
+        let (row, times) = of.whole(passed, executor.run, turned.until)?;
+        let comes = anywhere(passed, row)?;
+        let comes = next_in(executor.run, &events, comes, times);
+        proposal.events.push(comes);
     }
     Some(proposal)
 }
@@ -80,16 +82,45 @@ pub struct AwaitedWrite<'a> {
 }
 
 impl AwaitedWrite<'_> {
-    /// The first row of another run that writes there: the location if it has one of that name, else any.
-    pub fn row(&self, run: &Run) -> Option<EventId> {
+    /// The write of another run that a row of the failing run should have read there, and how many of that kind it takes: of
+    /// those before the same line first reads it, as in a loop that counts, the last one.
+    pub fn whole(&self, run: &Run, failing: &Run, reader: EventId) -> Option<(EventId, u32)> {
+        let first = self.row(run)?;
+        let (site, thread) = (failing.events.site(reader), failing.events.thread(reader));
+        let (site, thread) = (failing.meta.site(site), failing.meta.thread(thread));
+        let place = (site.file.as_str(), site.line, thread.name.as_str());
+        let reads = |row: EventId, event: &Event| {
+            let (site, thread) = (run.meta.site(event.site), run.meta.thread(event.thread));
+            let here = (site.file.as_str(), site.line, thread.name.as_str());
+            here == place && location(run, row) == self.location
+        };
+        let mut events = run.events.iter();
+        let read = events
+            .find(|(row, event)| reads(*row, event))
+            .map(|(row, _)| row);
+        let of_first = run.events.event(first);
+        let alike = self.rows(run).filter(|(row, event)| {
+            let is_same = (event.location, event.thread) == (of_first.location, of_first.thread);
+            is_same && read.is_some_and(|read| *row < read)
+        });
+        let rows: Vec<EventId> = alike.map(|(row, _)| row).collect();
+        Some((rows.last().copied().unwrap_or(first), rows.len() as u32))
+    }
+
+    /// The rows of another run that write there.
+    fn rows<'r>(&'r self, run: &'r Run) -> impl Iterator<Item = (EventId, Event)> + 'r {
         let here = |kind: EventKind, site| {
             let site = run.meta.site(site);
             kind.writes() && (site.file.as_str(), site.line) == self.place
         };
         let is_by = |thread| self.by.is_empty() || run.meta.thread(thread).name == self.by;
         let events = run.events.iter();
-        let mut found =
-            events.filter(|(_, event)| here(event.kind, event.site) && is_by(event.thread));
+        events.filter(move |(_, event)| here(event.kind, event.site) && is_by(event.thread))
+    }
+
+    /// The first row of another run that writes there: the location if it has one of that name, else any.
+    pub fn row(&self, run: &Run) -> Option<EventId> {
+        let mut found = self.rows(run);
         let first = found.next()?;
         let is_it = |(_, event): &(EventId, Event)| run.location(event.location) == self.location;
         let (row, _) = std::iter::once(first)
@@ -108,24 +139,27 @@ pub fn anywhere(run: &Run, row: EventId) -> Option<Wanted> {
 }
 
 /// The event as the next one of its kind that the failing run lacks: in a loop, that of the round in which it ended. It is
-/// counted from the thread's last one of the events that come before it in a schedule.
-pub fn next_in(failing: &Run, before: &[EventId], wanted: Wanted) -> Wanted {
+/// counted from the thread's last one of the events that come before it in a schedule. It is the one with the number `times` of
+/// the whole run, if that comes later.
+pub fn next_in(failing: &Run, before: &[EventId], wanted: Wanted, times: u32) -> Wanted {
     let is_own = |thread| failing.meta.thread(thread).name == wanted.thread;
     let mut own = before.iter().rev().copied();
     let after = own.find(|row| is_own(failing.events.thread(*row)));
-    let rows = failing.events.iter();
-    let since =
-        rows.filter(|(row, event)| after.is_none_or(|after| *row > after) && is_own(event.thread));
-    let same = since.filter(|(_, event)| {
+    let rows = failing.events.iter().filter(|(_, event)| {
         let site = failing.meta.site(event.site);
         let is_here = (site.line, site.column) == (wanted.line, wanted.column);
         let is_it = !wanted.changes || event.is_changing_update();
-        event.kind == wanted.kind && is_it && is_here && site.file == wanted.file
+        let is_same = event.kind == wanted.kind && is_it && is_here && site.file == wanted.file;
+        is_same && is_own(event.thread)
     });
-    let mut done: Vec<u64> = same.map(|(_, event)| event.seq).collect();
+    let mut done: Vec<(bool, u64)> = rows
+        .map(|(row, event)| (after.is_some_and(|after| row <= after), event.seq))
+        .collect();
     done.dedup();
+    let before = done.iter().filter(|(is_before, _)| *is_before).count() as u32;
+    let since = done.len() as u32 - before;
     Wanted {
-        nth: done.len() as u32 + 1,
+        nth: (since + 1).max(times.saturating_sub(before)),
         ..wanted
     }
 }

@@ -11,7 +11,7 @@ use anyhow::Result;
 use unsnarl_core::{
     Budget, BugKind, Explanation,
     diagnosis::{Counterexample, Evidence, FailingShare, Shows},
-    explain::{Intervention, intervention, outermost},
+    explain::{Intervention, intervention, outermost, still_to_take},
 };
 use unsnarl_recorder::record::Sampler;
 use unsnarl_trace::{EventId, EventKind, Run, Wanted};
@@ -283,12 +283,13 @@ impl Trials<'_> {
             let mut passed = self.passed.iter();
             let (run, row) = passed.find_map(|run| Some((*run, write.row(run)?)))?;
             let failing = self.executor.run;
-            let held = anywhere(run, outermost(run, row)?)?;
+            let held = anywhere(run, still_to_take(run, row, failing, last)?)?;
             with.proposal.events.push(Wanted {
                 optional: true,
-                ..next_in(failing, &meanwhile, held)
+                ..next_in(failing, &meanwhile, held, 1)
             });
-            let comes = next_in(failing, &[], anywhere(run, row)?);
+            let (row, times) = write.whole(run, failing, last)?;
+            let comes = next_in(failing, &[], anywhere(run, row)?, times);
             for entry in &orders.after_absent {
                 let mut way = way(&[*entry], then);
                 way.proposal.events.insert(0, comes.clone());
