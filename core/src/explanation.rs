@@ -221,6 +221,18 @@ pub struct Absent {
     pub thread: String,
     /// Place of the step in the source.
     pub place: Place,
+    /// Number of times that most passing runs have been there before the step that it is missing before.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub times: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_once(times: &u32) -> bool {
+    *times == once()
 }
 
 /// Kind of a connection between two steps.

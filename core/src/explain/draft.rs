@@ -1,6 +1,6 @@
 //! Construction of an explanation: steps in order, marks with step numbers, edges, identity.
 
-use super::{spurious::is_spurious, unfinished::in_words, view::View};
+use super::{candidates::times_before, spurious::is_spurious, unfinished::in_words, view::View};
 use crate::{
     callers::Callers,
     claims::{Claim, Counted},
@@ -225,12 +225,14 @@ impl<'v, 'a> Draft<'v, 'a> {
             }
         }
         let steps = &self.explanation.steps;
+        let view = self.view;
         let absent = self.absent.drain(..).map(|(row, thread, place)| {
             let at = steps.iter().position(|step| step.event >= row.0);
             let before = at.unwrap_or(steps.len()) as u32;
             Absent {
                 before,
                 thread,
+                times: times_before(view, row, &place),
                 place,
             }
         });

@@ -216,7 +216,7 @@ fn not_by(
         line(setter, &at),
         match times {
             0 => "yet",
-            _ => "until then; in passing runs it has more often",
+            _ => "until then; in passing runs it was changed more often",
         },
     ));
     let site = view.corpus.counts().site(original.head);

@@ -38,9 +38,7 @@ pub struct Turned {
     /// Rows that have to be named.
     pub pair: Vec<EventId>,
     /// A write that passing runs have and the failing one lacks, which is to come next.
-    pub awaited: Option<SiteMark>,
-    /// Name of the thread that does that write; empty where any may.
-    pub awaited_by: String,
+    pub awaited: Option<Absent>,
     /// The row up to which the failing run, unchanged, serves as the comparison: executed that far, it should
     /// fail.
     pub until: EventId,
@@ -80,7 +78,6 @@ fn not_woken(run: &Run, blamed: &[Blamed<'_>]) -> Option<Turned> {
         orders: vec![(0..=wait.0).map(EventId).collect()],
         pair: vec![wait],
         awaited: None,
-        awaited_by: String::new(),
         until: wake,
     })
 }
@@ -183,7 +180,6 @@ fn swap(run: &Run, early: EventId, late: EventId, turn: Turn) -> Option<Turned> 
         orders,
         pair: vec![late],
         awaited: None,
-        awaited_by: String::new(),
         until: late,
     })
 }
@@ -223,7 +219,7 @@ pub(super) fn half(explanation: &Explanation) -> Option<&Absent> {
 fn awaited(explanation: &Explanation, run: &Run) -> Option<Turned> {
     let absent = never_came(explanation)?;
     let mut who = explanation.absent.iter();
-    let by = who.find(|one| one.place == absent.place);
+    let awaited = who.find(|one| one.place == absent.place)?;
     let reader = blamed(explanation).last()?.row;
     let from = outermost(run, reader)?;
     let order = held_back(run, from, |row| row < reader)?;
@@ -232,8 +228,7 @@ fn awaited(explanation: &Explanation, run: &Run) -> Option<Turned> {
         says: format!("{} before {}", short(&absent.place), at(run, reader)),
         orders: vec![order],
         pair: Vec::new(),
-        awaited: Some(absent.clone()),
-        awaited_by: by.map_or_else(String::new, |one| one.thread.clone()),
+        awaited: Some(awaited.clone()),
         until: reader,
     })
 }

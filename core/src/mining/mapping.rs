@@ -54,7 +54,7 @@ pub struct Mapper<'a> {
     left: u64,
     /// Number of patterns that have more instances in some trace.
     pub crowded: usize,
-    /// What shorter answers have mapped, with the number of traces in which the pattern has more instances.
+    /// Patterns that shorter answers have mapped, with the number of traces in which the pattern has more instances.
     mapped: FxHashMap<Vec<u32>, (Vec<MappedPattern>, usize)>,
     /// Unions of labels, cached.
     unions: FxHashMap<Vec<u32>, u32>,

@@ -53,13 +53,12 @@ fn beginning(
         let place = &absent.place;
         let of = AwaitedWrite {
             place: (&place.file, place.line),
-            by: &turned.awaited_by,
+            by: &absent.thread,
             location: location(executor.run, turned.until),
         };
         let passed = passed?;
-        let (row, times) = of.whole(passed, executor.run, turned.until)?;
-        let comes = anywhere(passed, row)?;
-        let comes = next_in(executor.run, &events, comes, times);
+        let comes = anywhere(passed, of.row(passed)?)?;
+        let comes = next_in(executor.run, &events, comes, absent.times);
         proposal.events.push(comes);
     }
     Some(proposal)
@@ -82,45 +81,16 @@ pub struct AwaitedWrite<'a> {
 }
 
 impl AwaitedWrite<'_> {
-    /// The write of another run that a row of the failing run should have read there, and how many of that kind it takes: of
-    /// those before the same line first reads it, as in a loop that counts, the last one.
-    pub fn whole(&self, run: &Run, failing: &Run, reader: EventId) -> Option<(EventId, u32)> {
-        let first = self.row(run)?;
-        let (site, thread) = (failing.events.site(reader), failing.events.thread(reader));
-        let (site, thread) = (failing.meta.site(site), failing.meta.thread(thread));
-        let place = (site.file.as_str(), site.line, thread.name.as_str());
-        let reads = |row: EventId, event: &Event| {
-            let (site, thread) = (run.meta.site(event.site), run.meta.thread(event.thread));
-            let here = (site.file.as_str(), site.line, thread.name.as_str());
-            here == place && location(run, row) == self.location
-        };
-        let mut events = run.events.iter();
-        let read = events
-            .find(|(row, event)| reads(*row, event))
-            .map(|(row, _)| row);
-        let of_first = run.events.event(first);
-        let alike = self.rows(run).filter(|(row, event)| {
-            let is_same = (event.location, event.thread) == (of_first.location, of_first.thread);
-            is_same && read.is_some_and(|read| *row < read)
-        });
-        let rows: Vec<EventId> = alike.map(|(row, _)| row).collect();
-        Some((rows.last().copied().unwrap_or(first), rows.len() as u32))
-    }
-
-    /// The rows of another run that write there.
-    fn rows<'r>(&'r self, run: &'r Run) -> impl Iterator<Item = (EventId, Event)> + 'r {
+    /// The first row of another run that writes there: the location if it has one of that name, else any.
+    pub fn row(&self, run: &Run) -> Option<EventId> {
         let here = |kind: EventKind, site| {
             let site = run.meta.site(site);
             kind.writes() && (site.file.as_str(), site.line) == self.place
         };
         let is_by = |thread| self.by.is_empty() || run.meta.thread(thread).name == self.by;
         let events = run.events.iter();
-        events.filter(move |(_, event)| here(event.kind, event.site) && is_by(event.thread))
-    }
-
-    /// The first row of another run that writes there: the location if it has one of that name, else any.
-    pub fn row(&self, run: &Run) -> Option<EventId> {
-        let mut found = self.rows(run);
+        let mut found =
+            events.filter(|(_, event)| here(event.kind, event.site) && is_by(event.thread));
         let first = found.next()?;
         let is_it = |(_, event): &(EventId, Event)| run.location(event.location) == self.location;
         let (row, _) = std::iter::once(first)

@@ -6,7 +6,7 @@ use super::{
 };
 use anyhow::Result;
 use unsnarl_core::{
-    SiteMark,
+    Place,
     corpus::failure_place,
     explain::{Turn, Turned, bears_out, is_spurious_wakeup, turned},
 };
@@ -132,14 +132,17 @@ fn has_injected(run: &Run, until: EventId) -> bool {
 /// The first run in which what the order waits for comes.
 fn shows<'r>(turned: &Turned, passed: &[&'r Run]) -> Option<&'r Run> {
     let absent = turned.awaited.as_ref()?;
-    passed.iter().find(|run| writes_at(run, absent)).copied()
+    passed
+        .iter()
+        .find(|run| writes_at(run, &absent.place))
+        .copied()
 }
 
 /// Does a run write there?
-pub(super) fn writes_at(run: &Run, mark: &SiteMark) -> bool {
+pub(super) fn writes_at(run: &Run, place: &Place) -> bool {
     let mut events = run.events.iter();
     events.any(|(_, event)| {
         let site = run.meta.site(event.site);
-        event.kind.writes() && (site.line, &site.file) == (mark.place.line, &mark.place.file)
+        event.kind.writes() && (site.line, &site.file) == (place.line, &place.file)
     })
 }

@@ -288,8 +288,7 @@ impl Trials<'_> {
                 optional: true,
                 ..next_in(failing, &meanwhile, held, 1)
             });
-            let (row, times) = write.whole(run, failing, last)?;
-            let comes = next_in(failing, &[], anywhere(run, row)?, times);
+            let comes = next_in(failing, &[], anywhere(run, row)?, absent.times);
             for entry in &orders.after_absent {
                 let mut way = way(&[*entry], then);
                 way.proposal.events.insert(0, comes.clone());

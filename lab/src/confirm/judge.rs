@@ -415,7 +415,7 @@ fn writes_before(run: &Run, mark: &SiteMark, explanation: &Explanation) -> bool 
         .filter(|mark| mark.step.is_some())
         .max_by_key(|mark| mark.step)
     else {
-        return writes_at(run, mark);
+        return writes_at(run, &mark.place);
     };
     let mut events = run.events.iter();
     let mut is_at = |place: &Place, is_wanted: fn(EventKind) -> bool| {

@@ -159,7 +159,7 @@ fn comes_later(view: &View, original: PairKey, before: &WritesBefore) -> Option<
 /// Reads near the failure before which another thread, which still runs, had not written yet, or less often, than it had
 /// before the same visit in every passing run; other threads may have, perhaps on the same line.
 pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
-    const NEAR: u32 = 2;
+    const NEAR: u32 = 5;
     const ENOUGH: u32 = 3;
     const MOST: usize = 32;
     const LESS_OFTEN: u32 = 6;
@@ -168,8 +168,10 @@ pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
     }
     let rows = view.run.events.iter();
     let reads = rows.filter(|(_, event)| event.kind.reads() && Some(event.thread) == view.failed);
-    let near = reads.filter(|(row, _)| distance(view, &[*row]) <= NEAR);
-    let reads: Vec<EventId> = near.map(|(row, _)| row).take(MOST).collect();
+    let near = reads.map(|(row, _)| (distance(view, &[row]), row));
+    let mut near: Vec<_> = near.filter(|(steps, _)| *steps <= NEAR).collect();
+    near.sort_unstable();
+    let reads: Vec<EventId> = near.iter().map(|(_, row)| *row).take(MOST).collect();
     let before = before_visits(view, &reads);
     let mut found = Vec::new();
     for (reader, before) in reads.into_iter().zip(&before) {
@@ -199,7 +201,7 @@ struct LateWriter {
 }
 
 /// The first thread that had written in every passing run and has not in this one, though it can; else the first that had
-/// written more often in each of them.
+/// written more often in each of them, or that is about to write as often as whoever did there.
 fn not_there_yet(view: &View, reader: EventId, before: &WritesBefore) -> Option<LateWriter> {
     let accesses = view.orders.accesses();
     let rows = accesses.before(view.event(reader).location, reader).iter();
@@ -211,13 +213,23 @@ fn not_there_yet(view: &View, reader: EventId, before: &WritesBefore) -> Option<
         let line = (line_hash(&site.file, site.line), class);
         *here.entry((event.thread, line)).or_default() += 1;
     }
+    let is_running = |by| by != view.thread(reader) && end_of(view, by) > reader;
     let always = before.always(view).into_iter();
     let late = always.filter_map(|(by, line, least)| {
-        let is_running = by != view.thread(reader) && end_of(view, by) > reader;
         let times = here.get(&(by, line)).copied().unwrap_or(0);
-        (is_running && times < least).then_some((times > 0, by, line))
+        (is_running(by) && times < least).then_some((times > 0, by, line))
     });
-    let (has_come, by, (line, class)) = late.min_by_key(|(has_come, ..)| *has_come)?;
+    let late = late.min_by_key(|(has_come, ..)| *has_come);
+    let unfinished = || {
+        before.always_by_anyone().find_map(|(line, least)| {
+            let mut all = here.iter().filter(|((_, one), _)| *one == line);
+            let times = all.clone().map(|(_, times)| times).sum::<u32>();
+            let (((by, _), _), is_alone) = (all.next()?, all.next().is_none());
+            let is_late = is_alone && times < least && is_running(*by);
+            is_late.then_some((true, *by, line))
+        })
+    };
+    let (has_come, by, (line, class)) = late.or_else(unfinished)?;
     let head = view.corpus.counts().key_at(line, class)?;
     let tail = view.key(reader);
     Some(LateWriter {

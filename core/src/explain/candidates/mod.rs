@@ -33,6 +33,7 @@ use refused::{half_way, refused, turned_away};
 use reordered::reordered;
 pub(super) use spurious::spurious as spurious_wakeup;
 use unsnarl_trace::{EventId, ThreadId};
+pub(super) use visits::times_before;
 use woken::Woken;
 
 /// A possible cause.

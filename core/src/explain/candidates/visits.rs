@@ -5,6 +5,7 @@
 
 use crate::{
     explain::view::View,
+    explanation::Place,
     facts,
     mining::{
         Trace,
@@ -13,7 +14,7 @@ use crate::{
     pairs::{AccessClass, AccessSite, Fnv},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use unsnarl_trace::{EventId, ThreadId};
 
 /// Writes of passing runs before one visit.
@@ -21,10 +22,10 @@ use unsnarl_trace::{EventId, ThreadId};
 pub(super) struct WritesBefore {
     /// Number of runs in which the thread reaches the line.
     pub runs: u32,
-    /// Number of these runs in which each line had written.
-    lines: BTreeMap<LineAccess, u32>,
     /// Of each thread and line, the number of these runs in which it had written there, and the least number of times.
     by_thread: BTreeMap<(u64, LineAccess), LineWrites>,
+    /// Of each line, whoever had written there, the numbers of times, with the number of runs.
+    by_anyone: BTreeMap<LineAccess, BTreeMap<u32, u32>>,
 }
 
 /// Writes of one thread at one line.
@@ -40,7 +41,8 @@ impl WritesBefore {
     /// Number of runs in which the line had written.
     pub fn written(&self, site: &AccessSite) -> u32 {
         let line = line_hash(&site.place.file, site.place.line);
-        self.lines.get(&(line, site.class)).copied().unwrap_or(0)
+        let written = self.by_anyone.get(&(line, site.class));
+        written.map_or(0, |times| times.values().sum())
     }
 
     /// Threads and lines that had written in every run, of those whose names a run has, with the least number of times.
@@ -58,6 +60,43 @@ impl WritesBefore {
         });
         known.collect()
     }
+
+    /// Lines that had written in every run, by whichever thread, with the least number of times.
+    pub fn always_by_anyone(&self) -> impl Iterator<Item = (LineAccess, u32)> {
+        let always = self
+            .by_anyone
+            .iter()
+            .filter(|(_, times)| times.values().sum::<u32>() == self.runs);
+        always.filter_map(|(line, times)| Some((*line, *times.keys().next()?)))
+    }
+
+    /// The number of times that a line had written in most of the runs.
+    fn usually(&self, line: LineAccess) -> Option<u32> {
+        const MOST: u32 = 75;
+        let times = self.by_anyone.get(&line)?.iter();
+        let (usual, runs) = times.max_by_key(|(_, runs)| **runs)?;
+        (*runs * 100 >= self.runs * MOST).then_some(*usual)
+    }
+}
+
+/// The number of writes at a place before the visit that corresponds to a read, in most of the passing runs, all of which come
+/// there; 1 where they differ.
+pub(in crate::explain) fn times_before(view: &View, reader: EventId, place: &Place) -> u32 {
+    if !view.event(reader).kind.reads() {
+        return 1;
+    }
+    let before = before_visits(view, &[reader]);
+    let all = view.corpus.counts().passing();
+    let line = line_hash(&place.file, place.line);
+    let classes = [AccessClass::Write, AccessClass::Update];
+    let usual = |before: &WritesBefore| {
+        let mut times = classes
+            .into_iter()
+            .map(|class| before.usually((line, class)));
+        times.find_map(|times| times)
+    };
+    let before = before.first().filter(|before| before.runs == all);
+    before.and_then(usual).unwrap_or(1)
 }
 
 /// A visit to find.
@@ -88,8 +127,9 @@ pub(super) fn before_visits(view: &View, reads: &[EventId]) -> Vec<WritesBefore>
                     *by.entry((kind.thread, line)).or_default() += times;
                 }
             }
-            let lines: BTreeSet<LineAccess> = by.keys().map(|(_, line)| *line).collect();
+            let mut lines: BTreeMap<LineAccess, u32> = BTreeMap::new();
             for (one, times) in by {
+                *lines.entry(one.1).or_default() += times;
                 let written = found.by_thread.entry(one);
                 let written = written.or_insert(LineWrites {
                     runs: 0,
@@ -98,9 +138,10 @@ pub(super) fn before_visits(view: &View, reads: &[EventId]) -> Vec<WritesBefore>
                 written.runs += 1;
                 written.least = written.least.min(times);
             }
-            lines
-                .into_iter()
-                .for_each(|line| *found.lines.entry(line).or_default() += 1);
+            for (line, times) in lines {
+                let of_line = found.by_anyone.entry(line).or_default();
+                *of_line.entry(times).or_default() += 1;
+            }
         }
     }
     found

@@ -162,7 +162,29 @@ fn a_change_that_came_less_often_than_in_passing_runs_is_missing() {
     assert_eq!(
         told.detail,
         "main read sum = 1 at test.c:40, but work (main.1) had changed it only once at line 20 until then; \
-         in passing runs it has more often."
+         in passing runs it was changed more often."
+    );
+}
+
+/// Either thread fills the table, whichever comes first; the other one reads before it is done.
+#[test]
+fn changes_that_somebody_had_made_by_then_are_missing() {
+    let fills = |by: &str, times: u32| -> String {
+        let line = |n| format!("\n{by} W n ={n} @20 fill");
+        (1..=times).map(line).collect()
+    };
+    let reads = |n: u32| format!("\nmain R n ={n} @40 main \"assert(n == 2);\"");
+    let other = [BEGIN, &fills("main.1", 2), &reads(2)].concat();
+    let own = [BEGIN, &fills("main", 2), &reads(2)].concat();
+    let fails = "\nmain fails @40 assertion `n == 2` failed";
+    let fails = [BEGIN, &fills("main.1", 1), &reads(1), fails].concat();
+    let passing = [other.as_str(), &own, &other, &own, &other, &own];
+    let told = explain(&corpus(&passing, &[&fails]), &Budget::unlimited())
+        .findings
+        .remove(0);
+    assert_eq!(
+        told.headline,
+        "main read `n` before work (main.1) had changed it again"
     );
 }
 
