@@ -286,7 +286,8 @@ pub struct InvariantMark {
     pub thread: String,
     /// The invariant in source names.
     pub text: String,
-    /// `true` if it is about values; `false` if it is about the order of steps, or that none came.
+    /// `true` if it is about values other than addresses; `false` if it is about those, about the order of steps, or that none
+    /// came.
     #[serde(default = "is_by_default")]
     pub is_of_values: bool,
 }

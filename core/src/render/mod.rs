@@ -34,7 +34,7 @@ use crate::{
         Counterexample, DecisiveStep, Evidence, ExperimentProgress, FailingShare, PassedOver,
     },
     explain::ochiai_in_words,
-    explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Verdict},
+    explanation::{BugKind, Certainty, Execution, Explanation, FailurePlace, Place, Verdict},
     facts::short,
 };
 use unsnarl_trace::{EventKind, shell};
@@ -117,7 +117,7 @@ fn share_in_words(share: FailingShare) -> String {
 
 fn decisive_in_words(explanation: &Explanation) -> Option<String> {
     let (last, earlier) = explanation.decisive.split_last()?;
-    if earlier.is_empty() && last.is_by_chance() {
+    if earlier.is_empty() && (last.is_by_chance() || !is_of_steps(last, explanation)) {
         return None;
     }
     let line = |step: &DecisiveStep| match is_begin(step) {
@@ -134,6 +134,17 @@ fn decisive_in_words(explanation: &Explanation) -> Option<String> {
     });
     let sentences: Vec<String> = [doom(last, &line(last))].into_iter().chain(rises).collect();
     Some(sentences.join(" "))
+}
+
+/// Returns whether it is in a function in which the same thread takes one of the steps: others are no part of what is told.
+fn is_of_steps(decisive: &DecisiveStep, explanation: &Explanation) -> bool {
+    let (place, thread) = (&decisive.place, &decisive.thread);
+    explanation.steps.iter().any(|step| {
+        let is_here =
+            |other: &Place| (&other.file, &other.function) == (&place.file, &place.function);
+        let is_part = is_begin(decisive) || is_here(&step.place) || step.via.iter().any(is_here);
+        step.thread == *thread && is_part
+    })
 }
 
 fn is_begin(step: &DecisiveStep) -> bool {

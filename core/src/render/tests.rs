@@ -357,23 +357,36 @@ fn a_step_that_decides_by_chance_is_not_told() {
         of: 40,
         orders: 3,
     };
+    let mut told = explanations().remove(0);
+    let own = told.steps[0].clone();
     let step = |before| DecisiveStep {
         event: 4,
-        thread: "main.2".to_owned(),
+        thread: own.thread.clone(),
         place: crate::Place::default(),
         access: "begin".to_owned(),
         location: String::new(),
         before: share(before),
         after: share(40),
     };
-    let mut told = explanations().remove(0);
-    let mut says = |before| {
-        told.decisive = vec![step(before)];
+    let mut says = |step: DecisiveStep| {
+        told.decisive = vec![step];
         decided(&told).unwrap_or_default()
     };
-    assert_eq!(
-        says(30),
-        "After the start of main.2 all 40 continuations fail (3 different orders); before it 30 of 40 do."
+    let start = format!(
+        "After the start of {} all 40 continuations fail (3 different orders); before it 30 of 40 do.",
+        own.thread
     );
-    assert_eq!(says(39), "");
+    assert_eq!(says(step(30)), start);
+    assert_eq!(says(step(39)), "");
+    let at = |place: &crate::Place| DecisiveStep {
+        place: place.clone(),
+        access: "read".to_owned(),
+        ..step(30)
+    };
+    let elsewhere = crate::Place {
+        function: "another".to_owned(),
+        ..own.place.clone()
+    };
+    assert!(says(at(&own.place)).starts_with("After "));
+    assert_eq!(says(at(&elsewhere)), "");
 }

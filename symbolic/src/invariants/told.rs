@@ -88,7 +88,8 @@ pub struct ToldInvariant {
     pub after: Option<usize>,
     /// The line up to which it has to hold.
     pub until: usize,
-    /// `true` if it is about values; `false` if it is about the order of steps, or that none came.
+    /// `true` if it is about values other than addresses; `false` if it is about those, about the order of steps, or that none
+    /// came.
     #[serde(skip)]
     pub is_of_values: bool,
 }
@@ -377,6 +378,10 @@ fn value_of(explanation: &PathExplanation, run: &Run, statement: &Statement) -> 
 
 fn held(explanation: &PathExplanation, run: &Run, lines: &[ToldLine]) -> Vec<ToldInvariant> {
     let mut told: Vec<ToldInvariant> = Vec::new();
+    let nameless = PathExplanation {
+        objects: Vec::new(),
+        ..explanation.clone()
+    };
     let clear = explanation.invariants.iter();
     for reach in clear.filter(|reach| !explanation.is_ambiguous(reach)) {
         let after = lines.iter().rposition(|line| begins(line) < reach.from);
@@ -398,12 +403,13 @@ fn held(explanation: &PathExplanation, run: &Run, lines: &[ToldLine]) -> Vec<Tol
         let mut values = explanation.values(reach);
         values.retain(|value| !text.ends_with(value.as_str()));
         let held = ToldInvariant {
-            text,
             values: Some(values.join(", ")).filter(|text| !text.is_empty()),
             threads: threads(explanation, run, reach),
             after,
             until,
-            is_of_values: matches!(reach.fact, Fact::Value(_)),
+            // An address says no more than its variable.
+            is_of_values: matches!(reach.fact, Fact::Value(_)) && nameless.say(reach) == text,
+            text,
         };
         if !told.contains(&held) {
             told.push(held);
