@@ -15,7 +15,7 @@ use crate::{
     facts,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{Event, EventId, EventKind, Location, Run, ThreadId};
+use unsnarl_trace::{Event, EventId, EventKind, Location, Run, ThreadId, Value};
 
 /// Moves a flag or a pointer after the data it announces; `None` for explanations of another kind.
 pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
@@ -93,7 +93,55 @@ fn seen_first<'c>(case: &FixInput<'c>, first: &SiteMark) -> Option<&'c Step> {
     let looks: Option<Vec<&Step>> = others.map(|mark| step(case, mark)).collect();
     let looks = looks.filter(|all| all.iter().all(|look| only_reads(look)))?;
     let first_look = looks.iter().min_by_key(|look| look.event)?;
-    (first_look.location == store.location).then_some(store)
+    let tells = first_look.location == store.location && !is_a_pair(case, store, &looks);
+    tells.then_some(store)
+}
+
+/// Returns whether who looks needs both as they belong together, whichever comes first: it copies them on one line, or a run
+/// shows that it reads the other one although it has not seen the change. Linear in the runs.
+fn is_a_pair(case: &FixInput<'_>, store: &Step, looks: &[&Step]) -> bool {
+    let at = |look: &Step| (look.place.file.clone(), look.place.line);
+    let is_one_line = looks
+        .iter()
+        .all(|look| Some(at(look)) == looks.first().map(|one| at(one)));
+    let others: BTreeSet<&str> = looks
+        .iter()
+        .map(|look| look.location.as_str())
+        .filter(|other| *other != store.location)
+        .collect();
+    let value = case
+        .run
+        .events
+        .get(EventId(store.event))
+        .map(|event| event.value);
+    is_one_line
+        || case
+            .runs
+            .iter()
+            .any(|(_, run)| is_read_anyway(run, store, value, &others))
+}
+
+/// Returns whether a thread of a run reads the others right after it has read something else than what is stored.
+fn is_read_anyway(
+    run: &Run,
+    store: &Step,
+    stored: Option<Option<Value>>,
+    others: &BTreeSet<&str>,
+) -> bool {
+    let mut has_not_seen: BTreeSet<ThreadId> = BTreeSet::new();
+    run.events.iter().any(|(_, event)| {
+        let location = run.location(event.location);
+        let is_stored = location == store.location;
+        if facts::thread_name(run, event.thread) == store.thread || !event.kind.is_access() {
+            return false;
+        }
+        if is_stored && event.kind.reads() && Some(event.value) != stored {
+            has_not_seen.insert(event.thread);
+        } else if is_stored || event.kind.writes() && others.contains(location) {
+            has_not_seen.remove(&event.thread);
+        }
+        others.contains(location) && has_not_seen.contains(&event.thread)
+    })
 }
 
 fn only_reads(look: &Step) -> bool {
@@ -262,6 +310,34 @@ mod tests {
         let fix = offered.fixes.first().unwrap();
         assert_eq!(fix.kind, FixKind::MoveBehind, "{offered:?}");
         assert!(fix.assumes.is_empty(), "{:?}", fix.assumes);
+    }
+
+    /// Who copies both on one line, or reads the second whatever the first is, needs them as they belong together.
+    #[test]
+    fn a_pair_is_no_announcement() {
+        let text = "static pthread_mutex_t m;\nstatic int file, off;\nvoid set_file(void)\n{\n    pthread_mutex_lock(&m);\n    file = 2;\n    pthread_mutex_unlock(&m);\n}\nvoid set_off(void)\n{\n    pthread_mutex_lock(&m);\n    off = 4;\n    pthread_mutex_unlock(&m);\n}\nvoid rotate(void)\n{\n    set_file();\n    set_off();\n}\nvoid look(void)\n{\n    pthread_mutex_lock(&m);\n    int f = file;\n    int o = off;\n    pthread_mutex_unlock(&m);\n    check(f, o);\n}\n";
+        let first = "main.1 lock m via=17@rotate @5 set_file\nmain.1 W file =2 via=17@rotate @6 set_file\nmain.1 unlock m via=17@rotate @7 set_file\n";
+        let second = "main.1 lock m via=18@rotate @11 set_off\nmain.1 W off =4 via=18@rotate @12 set_off\nmain.1 unlock m via=18@rotate @13 set_off\n";
+        let looks = |file: u32, off: u32, line: u32| {
+            format!(
+                "main.2 lock m @22 look\nmain.2 R file ={file} @23 look\nmain.2 R off ={off} @{line} look\nmain.2 unlock m @25 look\n"
+            )
+        };
+        let begin = "main W file =1 @28 main\nmain W off =700 @29 main\nmain fork main.1 @30 main\nmain fork main.2 @31 main\n";
+        let kinds = |line: u32| -> Vec<FixKind> {
+            let failed = format!(
+                "{begin}{first}{}{second}main.2 fails @26 look",
+                looks(2, 700, line)
+            );
+            let after = format!("{begin}{first}{second}{}", looks(2, 4, line));
+            let before = format!("{begin}{}{first}{second}", looks(1, 700, line));
+            let runs = [("failed-1", &failed), ("p1", &after), ("p2", &before)];
+            let runs = runs.map(|(name, text)| (name, text.as_str()));
+            let offered = offered_of(&runs, text);
+            offered.fixes.iter().map(|fix| fix.kind).collect()
+        };
+        assert!(!kinds(23).contains(&FixKind::MoveBehind));
+        assert!(!kinds(24).contains(&FixKind::MoveBehind));
     }
 
     /// The pump says that it is done before it has looked at the session for the last time.
