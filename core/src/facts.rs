@@ -42,6 +42,15 @@ pub fn ordinal(number: u32) -> String {
     format!("{number}{ending}")
 }
 
+/// A list in words: `a`, `a and b`, `a, b and c`.
+pub(crate) fn and(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
 /// A short form of a place: `bank.c:100`; `an unknown place` when the debug info does not say.
 pub fn short(place: &Place) -> String {
     match (basename(&place.file), place.line) {

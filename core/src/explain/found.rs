@@ -1,13 +1,13 @@
 //! Explanations from engines that compare runs, where no story fits: accesses that only failing runs have,
 //! with the number of runs.
 
-use super::{LOOKED_AT, draft::Draft, order::and, proposers::Proposers, view::View};
+use super::{LOOKED_AT, draft::Draft, proposers::Proposers, view::View};
 use crate::{
     Budget,
     claims::line,
     corpus::RunSummary,
     explanation::{BugKind, Certainty, Explanation, Role},
-    facts,
+    facts::{self, and},
     orders::DependencyKind,
 };
 use std::collections::BTreeSet;

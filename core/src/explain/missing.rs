@@ -4,7 +4,7 @@ use super::{
     announced::{Needs, announcement},
     draft::Draft,
     look::tell_look,
-    order::{and, publication, published_early, ran_before},
+    order::{publication, published_early, ran_before},
     too_early::too_early,
     torn,
     view::View,
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     claims::{Claim, Operation, line},
     explanation::{BugKind, Edge, EdgeKind, Explanation, Place, Role, SiteMark},
-    facts,
+    facts::{self, and},
     pairs::{AccessClass, PairKey},
 };
 use unsnarl_trace::{EventId, EventKind, ThreadId, Value};

@@ -205,17 +205,8 @@ fn not_waited_for(view: &View, early: EventId, late: EventId) -> Option<String> 
     let (who, whom) = (view.name(early), view.name(late));
     Some(match others.is_empty() {
         true => format!("{who} does not join {whom} first."),
-        false => format!("{who} joins {} but not {whom} before.", and(&others)),
+        false => format!("{who} joins {} but not {whom} before.", facts::and(&others)),
     })
-}
-
-/// A list in words: `a`, `a and b`, `a, b and c`.
-pub(super) fn and(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
-    }
 }
 
 /// Returns whether `thread` created `other`, directly or through its descendants.
