@@ -225,7 +225,33 @@ fn all_places(
         let lifted = outside.into_iter().chain(frames).find(at_home);
         places.extend(lifted.or(outside).map(FunctionLines::of));
     }
-    by_function(places)
+    without_inner(by_function(places), seen)
+}
+
+/// Leaves out lines that are only come to by calls on others of them: who holds the lock there would take it once more.
+fn without_inner(mut places: Vec<FunctionLines>, seen: &RunEvidence) -> Vec<FunctionLines> {
+    let is_inner = |place: &FunctionLines, others: &[FunctionLines]| {
+        let came = seen.accesses.keys().filter_map(|access| {
+            let at = access.frames.iter().position(|frame| place.holds(frame))?;
+            access.frames.get(at + 1..)
+        });
+        let mut callers = came.peekable();
+        let guarded = |outer: &[At]| {
+            outer
+                .iter()
+                .any(|frame| others.iter().any(|one| one.holds(frame)))
+        };
+        callers.peek().is_some() && callers.all(guarded)
+    };
+    let mut at = 0;
+    while at < places.len() {
+        let place = places.remove(at);
+        if !is_inner(&place, &places) {
+            places.insert(at, place);
+            at += 1;
+        }
+    }
+    places
 }
 
 /// The accesses that the wanted lines must not meet: all where these write, else those that write.
@@ -433,6 +459,39 @@ mod tests {
         let places = all_places(&wanted, &seen, &BTreeSet::from(["store.cpp"]), &|_| true);
         let place = places.last().unwrap();
         (place.file.clone(), place.first)
+    }
+
+    #[test]
+    fn lines_that_are_come_to_within_others_are_not_guarded_themselves() {
+        let lines = |function: &str, first: u32, last: u32| FunctionLines {
+            file: "addr.c".to_owned(),
+            function: function.to_owned(),
+            first,
+            last,
+        };
+        let access = |frames: Vec<At>| SeenAccess {
+            frames,
+            writes: true,
+            location: "text".to_owned(),
+            held: Vec::new(),
+            guards: BTreeSet::new(),
+            is_atomic: false,
+        };
+        let (filled, shown) = (at("addr.c", "fill", 23), at("addr.c", "show", 40));
+        let both = [lines("fill", 22, 27), lines("show", 40, 40)];
+        let left = |calls: &[&[At]]| {
+            let all = calls.iter().map(|frames| (access(frames.to_vec()), 1));
+            let seen = RunEvidence {
+                accesses: all.collect(),
+                ..RunEvidence::default()
+            };
+            without_inner(both.to_vec(), &seen)
+        };
+        let within: &[At] = &[filled.clone(), shown.clone()];
+        assert_eq!(left(&[within, &[shown]]), [lines("show", 40, 40)]);
+        // It is called from elsewhere, too.
+        let elsewhere: &[At] = &[filled, at("addr.c", "dump", 50)];
+        assert_eq!(left(&[within, elsewhere]), both);
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl FunctionLines {
         }
     }
 
-    fn holds(&self, at: &At) -> bool {
+    pub fn holds(&self, at: &At) -> bool {
         at.file == self.file
             && at.function == self.function
             && (self.first..=self.last).contains(&at.line)
