@@ -23,7 +23,7 @@ use crate::{
     facts::{family, in_block},
     orders::{Locks, Section},
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 use unsnarl_trace::{EventId, Run};
 
@@ -32,28 +32,43 @@ use unsnarl_trace::{EventId, Run};
 struct WritingReader {
     /// The places that lead to its acquisition, innermost first.
     acquired: Vec<At>,
+    /// Those that lead to its release.
+    released: Vec<At>,
     /// Family of the lock.
     lock: String,
 }
 
+/// Functions of the program that take a lock for writing, by its family and the function that gives it back.
+type Writers = BTreeMap<(String, String), String>;
+
 /// Fixes of that kind for the blamed data.
 pub(super) fn exclusively(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
     let data = places::families(case.explanation);
-    let mut found = BTreeSet::new();
+    let (mut found, mut writers) = (BTreeSet::new(), Writers::new());
     for run in seen::within_bounds(case.runs) {
-        writing_readers(run, &data, &mut found);
+        let locks = Locks::new(run, &mut Vec::new());
+        writing_readers(run, &locks, &data, &mut found);
+        takes_for_writing(run, &locks, &mut writers);
     }
     let refused =
         |lock: &str, why: String| format!("taking `{}` for writing: {why}", in_block(lock));
     let fixes = found.into_iter();
     fixes
-        .map(|one| for_writing(case.files, &one).map_err(|why| refused(&one.lock, why)))
+        .map(|one| {
+            let fix = by_wrapper(case.files, &one, &writers);
+            let fix = fix.unwrap_or_else(|| for_writing(case.files, &one));
+            fix.map_err(|why| refused(&one.lock, why))
+        })
         .collect()
 }
 
 /// The sections of a run. Linear in the run.
-fn writing_readers(run: &Run, data: &BTreeSet<String>, found: &mut BTreeSet<WritingReader>) {
-    let locks = Locks::new(run, &mut Vec::new());
+fn writing_readers(
+    run: &Run,
+    locks: &Locks,
+    data: &BTreeSet<String>,
+    found: &mut BTreeSet<WritingReader>,
+) {
     let shared: Vec<&Section> = locks
         .sections()
         .iter()
@@ -71,6 +86,9 @@ fn writing_readers(run: &Run, data: &BTreeSet<String>, found: &mut BTreeSet<Writ
             if section.shared && known.insert(section.acquired) {
                 found.insert(WritingReader {
                     acquired: frames(run, section.acquired),
+                    released: section
+                        .released
+                        .map_or_else(Vec::new, |row| frames(run, row)),
                     lock: family(&lock_name(run, section.acquired)),
                 });
             }
@@ -78,15 +96,71 @@ fn writing_readers(run: &Run, data: &BTreeSet<String>, found: &mut BTreeSet<Writ
     }
 }
 
+/// Notes the functions that take locks for writing and leave them to another one to give back. Linear in the run.
+fn takes_for_writing(run: &Run, locks: &Locks, writers: &mut Writers) {
+    let whole = locks.sections().iter().filter(|section| !section.shared);
+    for (section, released) in whole.filter_map(|section| Some((section, section.released?))) {
+        let ends = [section.acquired, released].map(|row| frames(run, row).into_iter().next());
+        let [Some(takes), Some(gives)] = ends else {
+            continue;
+        };
+        if takes.function != gives.function {
+            let lock = family(&lock_name(run, section.acquired));
+            writers.insert((lock, gives.function), takes.function);
+        }
+    }
+}
+
+/// Calls the program's own function for writers in place of the one for readers; `None` where the lock is not taken by one, or
+/// the runs show none for writers.
+fn by_wrapper(
+    files: &Files<'_>,
+    reader: &WritingReader,
+    writers: &Writers,
+) -> Option<Result<Fix, EditRefusal>> {
+    let ([takes, at, ..], [gives, end, ..]) = (&reader.acquired[..], &reader.released[..]) else {
+        return None;
+    };
+    let is_wrapped =
+        takes.function != gives.function && (&at.file, &at.function) == (&end.file, &end.function);
+    let key = (reader.lock.clone(), gives.function.clone());
+    let writer = writers.get(&key).filter(|_| is_wrapped)?;
+    let source = files.get(&at.file).ok()?;
+    let function = source.function(at.line)?;
+    let mut on_line = calls(function).filter(|call| *lines(*call).start() == at.line);
+    let name = on_line.find_map(|call| {
+        callee_name(call).filter(|name| source.str(*name) == last_name(&takes.function))
+    })?;
+    let changed = ChangedLine {
+        changes: vec![Change::of(name, last_name(writer))],
+        last: end.line,
+        is_scoped: false,
+    };
+    Some(changed_section(files, reader, at, changed))
+}
+
 fn for_writing(files: &Files<'_>, reader: &WritingReader) -> Result<Fix, EditRefusal> {
     let own = reader.acquired.iter();
     let mut own = own.filter_map(|at| Some((at, files.get(&at.file).ok()?)));
     let not_found = || "no line that acquires it for reading is understood".to_owned();
-    let (at, source, changed) = own
-        .find_map(|(at, source)| Some((at, source, changed(source, at.line, &reader.lock)?)))
+    let (at, changed) = own
+        .find_map(|(at, source)| Some((at, changed(source, at.line, &reader.lock)?)))
         .ok_or_else(not_found)?;
+    changed_section(files, reader, at, changed)
+}
+
+/// The fix of a section that begins at a line where the lock is now taken for writing.
+fn changed_section(
+    files: &Files<'_>,
+    reader: &WritingReader,
+    at: &At,
+    changed: ChangedLine,
+) -> Result<Fix, EditRefusal> {
+    let source = files.get(&at.file)?;
     let edits = files.edits(&Changes::from([(at.file.clone(), changed.changes)]))?;
+    // A function of the program's own need not be given the lock.
     let taken = taken_on(source, at.line).map(|mutex| mutex.object);
+    let taken = taken.filter(|object| !object.is_empty());
     let lock = taken.unwrap_or_else(|| in_block(&reader.lock));
     let lines = GuardedLines {
         file: at.file.clone(),
@@ -248,6 +322,24 @@ mod tests {
         let fix = offered.fixes.first().unwrap();
         assert_eq!(fix.kind, FixKind::ForWriting, "{offered:?}");
         let expected = text.replace("reader", "writer");
+        assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
+    }
+
+    /// All readers take the lock by one function, and writers by another one.
+    #[test]
+    fn a_section_takes_the_lock_by_the_function_for_writers() {
+        let text = "static pthread_rwlock_t lock;\nstatic int used;\nstatic void rd(void) { pthread_rwlock_rdlock(&lock); }\nstatic void wr(void) { pthread_rwlock_wrlock(&lock); }\nstatic void done(void) { pthread_rwlock_unlock(&lock); }\nvoid reset(void)\n{\n    wr();\n    used = 0;\n    done();\n}\nvoid extend(void)\n{\n    rd();\n    used++;\n    done();\n}\n";
+        let resets = "main lock lock via=8@reset @4 wr\nmain W used =0 @9 reset\nmain unlock lock via=10@reset @5 done\n";
+        let by_functions = FAILED
+            .replace("@5 extend", "via=14@extend @3 rd")
+            .replace("@6 extend", "@15 extend")
+            .replace("@7 extend", "via=16@extend @5 done");
+        let failed = format!("{resets}{by_functions}");
+        let offered = offered_of(&[("failed-1", &failed)], text);
+        let fix = offered.fixes.first().unwrap();
+        assert_eq!(fix.kind, FixKind::ForWriting, "{offered:?}");
+        assert_eq!(fix.title, "take `lock` for writing on line 14");
+        let expected = text.replace("    rd();", "    wr();");
         assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
     }
 
