@@ -19,9 +19,11 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     let pointer = pointer_read(view, used);
     let name = used_block(view, used, pointer);
     let again = matches!(view.event(used).kind, EventKind::Free | EventKind::Failure);
-    let headline = match again {
-        true => format!("{} freed a block that was freed before", view.words(used)),
-        false => format!(
+    let is_own = view.thread(free) == view.thread(used);
+    let headline = match (again, is_own) {
+        (true, _) => format!("{} freed a block that was freed before", view.words(used)),
+        (false, true) => format!("{} used `{name}` after it had freed it", view.words(used)),
+        (false, false) => format!(
             "`{name}` was freed while {} still used it",
             view.words(used)
         ),
@@ -35,13 +37,19 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
         kind if kind.writes() => "wrote it",
         _ => "used it",
     };
+    let who = match is_own {
+        true => "and".to_owned(),
+        false => format!("before {}", view.words(used)),
+    };
     draft.detail(format!(
-        "{} freed it at {} before {} {did} at {}.",
+        "{} freed it at {} {who} {did} at {}.",
         view.words(free),
         view.at(free),
-        view.words(used),
         line(&view.place(used), &view.place(free))
     ));
+    if let Some((other, last)) = counted_down(view, free).filter(|_| is_own && !again) {
+        tell_last_count(&mut draft, view, (other, last));
+    }
     if view.orders.concurrent(free, used) {
         match let_go(view, free, used) {
             Some(given) => tell_let_go(&mut draft, view, &given, free),
@@ -54,7 +62,7 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     if let Some((last, counted)) = counted_too_late(view, free, used) {
         tell_count(&mut draft, view, (last, counted));
     }
-    draft.step(free, "too early");
+    draft.step(free, if is_own { "" } else { "too early" });
     if view.event(used).kind != EventKind::Failure {
         let seen = view.read_value(used).map(|seen| seen.kind);
         let is_said = seen == Some(ValueKind::Freed) && view.event(used).kind.reads();
@@ -138,6 +146,43 @@ fn counted_too_late(view: &View, free: EventId, used: EventId) -> Option<(EventI
         });
         Some((last, *counted?))
     })
+}
+
+/// The update by which the freeing thread took a count to 0, behind the one by which another thread had left it the last.
+fn counted_down(view: &View, free: EventId) -> Option<(EventId, EventId)> {
+    const NEAR: usize = 60;
+    let mut own = view.own_before(free).take(NEAR);
+    let last = own.find(|row| {
+        let event = view.event(*row);
+        event.value == Some(Value::Bits(0)) && is_update(view, *row) && !view.is_of_spin_lock(*row)
+    })?;
+    let before = view
+        .orders
+        .accesses()
+        .before(view.event(last).location, last);
+    let mut writes = before
+        .iter()
+        .rev()
+        .filter(|row| view.event(**row).kind.writes());
+    let other = writes
+        .next()
+        .filter(|row| view.thread(**row) != view.thread(last))?;
+    Some((*other, last))
+}
+
+/// Adds the two updates by which a count came to 0: with the other thread's later, that one would have freed the block.
+fn tell_last_count(draft: &mut Draft, view: &View, (other, last): (EventId, EventId)) {
+    draft.set().remark = format!(
+        "`{}` was{} already, by {} at {}, when {} gave up its own count.",
+        view.variable_of(&[other, last]),
+        view.equals(other).replacen(" =", "", 1),
+        view.name(other),
+        view.at(other),
+        view.name(last)
+    );
+    draft.step(other, "");
+    draft.step(last, "the last");
+    draft.mark(other, Role::Cause);
 }
 
 /// Returns whether a row changes what was there, in one step or by a read and a write of the same line.

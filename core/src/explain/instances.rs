@@ -126,8 +126,8 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
     if let Some(claim) = overlap {
         return Some(is_had(claim));
     }
-    if let (BugKind::UseAfterFree, [free, used]) = (explanation.kind, &blamed[..]) {
-        return Some(is_used_after(run, free.step, used.step));
+    if let Some((free, used)) = freed_and_used(explanation, &blamed) {
+        return Some(is_used_after(run, free, used));
     }
     let mut wanted = orders(&blamed);
     if wanted.is_empty() {
@@ -152,10 +152,26 @@ pub fn meets_the_other_way(explanation: &Explanation, run: &Run) -> bool {
     mirrored.is_some_and(|mirrored| mirrored.is_in(run))
 }
 
-/// Returns whether a thread uses a block that another thread has freed at the line: one as the block that is used, of which it
+/// The step that frees a block and the one that uses it, where no more is blamed, or the same thread does both.
+fn freed_and_used<'a>(
+    explanation: &Explanation,
+    blamed: &[Blamed<'a>],
+) -> Option<(&'a Step, &'a Step)> {
+    let of_blocks = explanation.kind == BugKind::UseAfterFree;
+    match blamed {
+        [free, used] if of_blocks => Some((free.step, used.step)),
+        [.., free, used] if of_blocks && free.step.thread == used.step.thread => {
+            Some((free.step, used.step))
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether a thread uses a block that another thread, or as in the explained run it itself, has freed at the line: one as the block that is used, of which it
 /// is chance which use comes first after that, or any at the line of the use, whatever line made it.
 fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
     let family = facts::kin(Location::of(&used.location).block());
+    let is_own = free.thread == used.thread;
     let mut freed: FxHashMap<&str, ThreadId> = FxHashMap::default();
     run.events.iter().any(|(row, event)| {
         let block = run.block(event.location);
@@ -164,7 +180,7 @@ fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
             freed.insert(block, event.thread);
         }
         let is_one = || facts::kin(block) == family || key_of(run, row) == Some(key(used));
-        by.is_some_and(|by| by != event.thread) && is_one()
+        by.is_some_and(|by| is_own || by != event.thread) && is_one()
     })
 }
 
@@ -367,6 +383,33 @@ mod tests {
         let told = explanation(&[FINE; 6], LOST);
         assert_eq!(bears_out(&told, &run(LOST)), Some(true));
         assert_eq!(bears_out(&told, &run(FINE)), Some(false));
+    }
+
+    /// The thread that uses the block has given up the last reference itself.
+    #[test]
+    fn a_run_bears_out_that_a_thread_uses_what_it_has_freed() {
+        let block = "`heap(a.c:20 by main #0)`";
+        let begin = format!(
+            "start main.1 answer\nmain alloc {block} =16 @20\nmain W n =2 @20\nmain fork main.1 @21\n"
+        );
+        let used = "main.1 R `heap(a.c:20 by main #0)+8` =1 @11\n";
+        let puts = |by: &str, n: u32| format!("{by} rmw n {}->{n} @9 put\n", n + 1);
+        let frees = |by: &str| format!("{by} free {block} @10 put\n");
+        let own = [&puts("main", 1), &puts("main.1", 0), &frees("main.1"), used].concat();
+        let own = format!("{begin}{own}main.1 fails @11");
+        let late = [&puts("main.1", 1), used, &puts("main", 0), &frees("main")].concat();
+        let fine = format!("{begin}{late}");
+        let told = explanation(&[fine.as_str(); 6], &own);
+        assert_eq!(
+            told.headline,
+            "answer (main.1) used `the heap block from a.c:20` after it had freed it"
+        );
+        assert_eq!(
+            told.remark,
+            "`n` was 1 already, by main at test.c:9, when main.1 gave up its own count."
+        );
+        assert_eq!(bears_out(&told, &run(&own)), Some(true));
+        assert_eq!(bears_out(&told, &run(&fine)), Some(false));
     }
 
     /// A member of the block is used: its name is another one than the block's.

@@ -45,7 +45,7 @@ pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> 
     Some(behind(case, store, setter))
 }
 
-/// Moves what let another thread free a block after the last use of the block in the same function.
+/// Moves what let another thread free a block, or may free it itself, after the last use of the block in the same function.
 fn used_before(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let mut marks = case.explanation.sites.iter();
     let used = marks.find(|mark| mark.role == Role::Interference)?;
@@ -58,12 +58,19 @@ fn used_before(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let lets_go = |store: &&Step| {
         let kind = EventKind::from_name(&store.access);
         let gives = kind.is_some_and(|kind| kind.writes() || kind == EventKind::SemPost);
-        store.thread == of.thread && store.event < of.event && gives && reads(store)
+        let frees = kind == Some(EventKind::Free);
+        let is_own = store.thread == of.thread && store.event < of.event;
+        is_own && (frees || gives && reads(store))
     };
     let store = steps.iter().find(lets_go)?;
     let (at, line) = meeting(case, store, used)?;
     let last = last_use(case, &at, of).max(line);
-    Some(moved(case, &at.file, (at.line, last), None))
+    // A call that frees sets nothing but what goes with the block.
+    let mut frames = frames(case.run, EventId(store.event)).into_iter();
+    let called = frames.by_ref().take_while(|one| *one != at).last();
+    let called = called.filter(|_| EventKind::from_name(&store.access) == Some(EventKind::Free));
+    let called = called.as_ref().map(|one| last_name(&one.function));
+    Some(moved(case, &at.file, (at.line, last), called))
 }
 
 /// The last line of a function that leads to a use of the block that a step uses, in any run. Linear in the runs.
@@ -310,6 +317,47 @@ mod tests {
         let fix = offered.fixes.first().unwrap();
         assert_eq!(fix.kind, FixKind::MoveBehind, "{offered:?}");
         assert!(fix.assumes.is_empty(), "{:?}", fix.assumes);
+    }
+
+    /// A reference is given up before the object is used for the last time, and was the last one in the failing run.
+    #[test]
+    fn who_frees_a_block_itself_does_so_after_its_last_use() {
+        let text = "void put(struct conn *c)\n{\n    if (atomic_fetch_sub(&c->refs, 1) == 1)\n        free(c);\n}\nvoid answer(struct conn *c)\n{\n    put(c);\n    log_close(c->peer);\n}\n";
+        let block = "`heap(a.c:12 by main #0)`";
+        let refs = "`heap(a.c:12 by main #0).refs`";
+        let begin = format!(
+            "start main.1 answer\nmain alloc {block} =32 @20 main\nmain W {refs} =2 @21 main\nmain fork main.1 @22 main\n"
+        );
+        let puts = |by: &str, from: u32, via: &str| {
+            format!("{by} rmw {refs} {from}->{} via={via} @3 put\n", from - 1)
+        };
+        let uses = "main.1 R `heap(a.c:12 by main #0).peer` =7 @9 answer\n";
+        let frees = |by: &str, via: &str| format!("{by} free {block} via={via} @4 put\n");
+        let failed = [
+            &*begin,
+            &puts("main", 2, "23@main"),
+            &puts("main.1", 1, "8@answer"),
+            &frees("main.1", "8@answer"),
+            uses,
+            "main.1 fails @9 segmentation fault",
+        ]
+        .concat();
+        let passed = [
+            &*begin,
+            &puts("main.1", 2, "8@answer"),
+            uses,
+            &puts("main", 1, "23@main"),
+            &frees("main", "23@main"),
+        ]
+        .concat();
+        let runs = [
+            ("failed-1", failed.as_str()),
+            ("p1", &passed),
+            ("p2", &passed),
+        ];
+        let offered = offered_of(&runs, text);
+        let fix = offered.fixes.first().unwrap();
+        assert_eq!(fix.title, "move line 8 behind line 9", "{offered:?}");
     }
 
     /// Who copies both on one line, or reads the second whatever the first is, needs them as they belong together.
