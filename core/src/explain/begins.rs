@@ -86,8 +86,25 @@ fn first_way<'r>(
 }
 
 /// The first row of the call that frees a block, of the function that does or of its caller: `release` counts down, and
-/// `destroy`, which it calls, frees. A thread's own function is no such call. Linear in the run.
+/// `destroy`, which it calls, frees. A thread's own function is no such call. At least what its line does before it is part of it,
+/// as where a library moves elements to a larger block. Linear in the run.
 pub(super) fn freed_by(run: &Run, free: EventId) -> Option<EventId> {
+    let first = first_on_line(run, free).unwrap_or(free);
+    call_that_frees(run, first).or(Some(first).filter(|first| *first != free))
+}
+
+/// The first of the rows right before a row, of its thread, that are on the same line.
+fn first_on_line(run: &Run, row: EventId) -> Option<EventId> {
+    let line = |row: EventId| {
+        let site = run.meta.site(run.events.site(row));
+        (site.line, site.file.as_str())
+    };
+    own_before(run, row)
+        .take_while(|before| line(*before) == line(row))
+        .last()
+}
+
+fn call_that_frees(run: &Run, free: EventId) -> Option<EventId> {
     let stack = run.events.event(free).stack;
     let caller = run.meta.frame(stack).0;
     let tree = CallTree::of(run);
@@ -151,5 +168,17 @@ mod tests {
         assert_eq!(of(4), Some((2, 20)));
         // What a thread does by itself began with the thread.
         assert_eq!(freed_by(&run, EventId(5)), None);
+    }
+
+    /// A vector that grows moves its elements before it frees the old block.
+    #[test]
+    fn a_block_is_freed_from_where_its_line_begins() {
+        let text = "main alloc `heap(a.cc:5 by main #0)` =16 @5 add
+            main R n =0 @8 add
+            main alloc `heap(a.cc:9 by main #0)` =32 @9 add
+            main R `heap(a.cc:5 by main #0)` =1 @9 add
+            main W `heap(a.cc:9 by main #0)` =1 @9 add
+            main free `heap(a.cc:5 by main #0)` @9 add";
+        assert_eq!(freed_by(&run(text), EventId(5)), Some(EventId(2)));
     }
 }
