@@ -7,7 +7,7 @@ use crate::{
     facts::{kin, own_part},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{Event, LocationId, Run, ThreadId};
+use unsnarl_trace::{Event, EventKind, LocationId, Run, ThreadId};
 
 /// An access by its line and kind. Accesses of one variable have one number: in a run they are of one location.
 struct InterruptedAccess<'a> {
@@ -144,8 +144,12 @@ impl<'a> Interruption<'a> {
     }
 
     /// The same accesses the other way round, where two variables are accessed in both: those that came between are interrupted.
-    /// Neither order is one that the threads have in turns. None for an interruption of another form.
+    /// Neither order is one that the threads have in turns. Of one variable whose update is lost, the update that came between
+    /// is lost in place of it. None for an interruption of another form.
     pub fn mirrored(self) -> Option<Interruption<'a>> {
+        if let Some(lost) = self.other_is_lost() {
+            return Some(lost);
+        }
         let [enters, leaves] = <[_; 2]>::try_from(self.between).ok()?;
         let is_same = enters.variable == self.first.variable
             && leaves.variable == self.second.variable
@@ -156,6 +160,29 @@ impl<'a> Interruption<'a> {
             between: vec![self.first, self.second],
             is_half: false,
             is_ordered: true,
+        })
+    }
+
+    /// The update of another line that is lost by the one that lost its own here.
+    fn other_is_lost(&self) -> Option<Interruption<'a>> {
+        let other = self.between.first()?;
+        let is_one = |access: &InterruptedAccess<'_>| {
+            access.variable == self.first.variable && access.kind == self.second.kind
+        };
+        let on_line = |access: &InterruptedAccess<'_>| {
+            is_one(access) && (access.file, access.line) == (other.file, other.line)
+        };
+        let reads_and_writes = self.first.kind == Some(EventKind::Read.name())
+            && self.second.kind == Some(EventKind::Write.name());
+        let is_update = reads_and_writes && is_one(&self.second) && !self.is_half;
+        let is_elsewhere = (other.file, other.line) != (self.second.file, self.second.line);
+        let at = |access: &InterruptedAccess<'a>, kind| InterruptedAccess { kind, ..*access };
+        (is_update && is_elsewhere && self.between.iter().all(on_line)).then(|| Interruption {
+            first: at(other, self.first.kind),
+            second: at(other, self.second.kind),
+            between: vec![at(&self.second, self.second.kind)],
+            is_half: false,
+            is_ordered: false,
         })
     }
 
@@ -408,6 +435,45 @@ mod tests {
         let read = TAKE.replace(" W ", " R ");
         assert!(has(&looked("read"), &[LOOK, &read, EVICT, &read]));
         assert!(!has(&looked("write"), &[LOOK, TAKE, EVICT, TAKE]));
+    }
+
+    /// One line updates a count with the lock held, another one without it.
+    #[test]
+    fn either_of_two_updates_may_be_the_lost_one() {
+        let lost = Interruption {
+            first: access(28, Some("read"), 0),
+            second: access(28, Some("write"), 0),
+            between: vec![access(35, Some("write"), 0)],
+            is_half: false,
+            is_ordered: false,
+        };
+        let reads = |by: &str, line: u32| format!("main.{by} R n =1 @{line}\n");
+        let writes = |by: &str, line: u32| format!("main.{by} W n =2 @{line}\n");
+        let own = [
+            reads("1", 28),
+            reads("2", 35),
+            writes("2", 35),
+            writes("1", 28),
+        ]
+        .concat();
+        let other = [
+            reads("2", 35),
+            reads("1", 28),
+            writes("1", 28),
+            writes("2", 35),
+        ]
+        .concat();
+        let none = [
+            reads("1", 28),
+            writes("1", 28),
+            reads("2", 35),
+            writes("2", 35),
+        ]
+        .concat();
+        assert!(has(&lost, &[&own]) && !has(&lost, &[&other]));
+        let mirrored = lost.mirrored().unwrap();
+        assert!(has(&mirrored, &[&other]));
+        assert!(!has(&mirrored, &[&own]) && !has(&mirrored, &[&none]));
     }
 
     #[test]
