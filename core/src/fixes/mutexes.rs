@@ -267,7 +267,7 @@ pub(super) fn object_at(
     named.ok_or_else(|| {
         let lock = facts::in_block(lock);
         let line = source.line_in_words(line);
-        format!("nothing on {line} names the lock `{lock}`")
+        format!("`{lock}` would have to be taken on {line}, where no name for it is known")
     })
 }
 

@@ -136,7 +136,9 @@ fn both<'t>(
 ) -> Result<(Range<'t>, Node<'t>, Node<'t>), EditRefusal> {
     let apart = || {
         let held = source.line_in_words(held);
-        format!("{held} and line {wanted} do not take the two locks themselves, in one block")
+        format!(
+            "{held} and line {wanted} there are not two statements of one block that take the locks"
+        )
     };
     let function = source.function(held).ok_or_else(apart)?;
     let at = range(function, held.min(wanted), held.max(wanted))?;
