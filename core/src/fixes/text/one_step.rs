@@ -95,6 +95,7 @@ pub fn in_one_step(
         changed_at_once(source, &store)
             .or_else(|| changed_later(source, function, &store, reads))
             .or_else(|| asked_and_set(source, &store, reads))
+            .or_else(|| checked_and_changed(source, &store, reads))
     });
     changes.ok_or_else(unseen)
 }
@@ -164,6 +165,60 @@ fn changed_later(
             source.indent(whole.start_byte())
         ),
     )])
+}
+
+/// `seen = count.load(); if (seen < n) return; count.store(f(seen));`: the checks are made again until nobody has come between.
+fn checked_and_changed(
+    source: &ParsedSource,
+    store: &AtomicStore<'_>,
+    reads: u32,
+) -> Option<Vec<Change>> {
+    let statement = statement_of(store.node)?;
+    let siblings = std::iter::successors(statement.prev_named_sibling(), Node::prev_named_sibling);
+    let mut before = siblings.filter(|node| node.kind() != "comment");
+    let checks: Vec<Node<'_>> = before
+        .by_ref()
+        .take_while(|node| only_leaves(*node))
+        .collect();
+    let (last, first) = (checks.first()?, checks.last()?);
+    let mut declared = std::iter::successors(first.prev_named_sibling(), Node::prev_named_sibling);
+    let declared = declared.find(|node| node.kind() != "comment")?;
+    let is_read = declared.kind() == "declaration" && lines(declared).contains(&reads);
+    let (name, load) = initialized(source, declared).filter(|_| is_read)?;
+    let is_fixed = source
+        .str(declared)
+        .split_whitespace()
+        .any(|word| word == "const");
+    if is_fixed || !loaded(source, load)?.is(&store.form) || !mentions(source, store, *first, name)
+    {
+        return None;
+    }
+    let indent = source.indent(statement.start_byte());
+    let unit = if indent.contains('\t') { "\t" } else { "    " };
+    let checked = source.slice(first.start_byte(), last.end_byte());
+    let checked = checked.replace('\n', &format!("\n{unit}"));
+    let exchanged = store
+        .form
+        .exchanged(name, source.str(store.value), source.is_cpp());
+    Some(vec![
+        Change {
+            start: first.start_byte(),
+            end: last.end_byte(),
+            text: format!("do {{\n{indent}{unit}{checked}"),
+        },
+        replaced(statement, format!("}} while (!{exchanged});")),
+    ])
+}
+
+/// Returns whether this is an `if` that does nothing but leave the function in the end.
+fn only_leaves(node: Node<'_>) -> bool {
+    let is_if = node.kind() == "if_statement" && node.child_by_field_name("alternative").is_none();
+    let done = node.child_by_field_name("consequence").filter(|_| is_if);
+    let last = done.and_then(|done| match done.kind() {
+        "compound_statement" => children(done).last().copied(),
+        _ => Some(done),
+    });
+    last.is_some_and(|last| matches!(last.kind(), "return_statement" | "throw_statement"))
 }
 
 pub(super) fn replaced(node: Node<'_>, text: String) -> Change {
@@ -368,6 +423,16 @@ mod tests {
         let body = "    int seen = atomic_load(&top);\n    atomic_store(&top, twice(seen));";
         let expected = "    int seen = atomic_load(&top);\n    while (!atomic_compare_exchange_weak(&top, &seen, twice(seen))) {\n    }";
         assert_eq!(edited("a.c", body, 3, 4).as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn checks_that_leave_are_made_again() {
+        let body = "    long have = left.load(std::memory_order_acquire);\n    if (have < n) {\n        refused++;\n        return;\n    }\n    left.store(have - n);\n    given += n;";
+        let expected = "    long have = left.load(std::memory_order_acquire);\n    do {\n        if (have < n) {\n            refused++;\n            return;\n        }\n    } while (!left.compare_exchange_weak(have, have - n));\n    given += n;";
+        assert_eq!(edited("a.cpp", body, 3, 8).as_deref(), Ok(expected));
+        let goes_on = body.replace("        return;\n", "");
+        assert!(edited("a.cpp", &goes_on, 3, 7).is_err());
+        assert!(edited("a.cpp", &body.replace("long", "const long"), 3, 8).is_err());
     }
 
     #[test]
