@@ -168,7 +168,11 @@ fn multi_headline(view: &View, couple: &CoupledPairs, x: &str, y: &str) -> Strin
     let who = view.words(couple.first.head);
     if x != y && matches!(interferes(couple), Interferes::Overlapping) {
         let other = view.words(couple.first.tail);
-        return format!("{who} and {other} used `{x}` and `{y}` in steps that overlap");
+        let what = match one_array(x, y) {
+            Some(array) => format!("elements of `{array}`"),
+            None => format!("`{x}` and `{y}`"),
+        };
+        return format!("{who} and {other} used {what} in steps that overlap");
     }
     if x == y {
         return format!("`{x}` changed between two accesses of {who} that belong together");
@@ -178,6 +182,13 @@ fn multi_headline(view: &View, couple: &CoupledPairs, x: &str, y: &str) -> Strin
         return format!("{other} came between two steps of {who}, on `{x}` and `{y}`");
     }
     format!("`{x}` and `{y}` changed between two steps of {who} that belong together")
+}
+
+/// The array of which both are elements: which ones they are, as of a text that two threads fill, is chance.
+fn one_array<'a>(x: &'a str, y: &str) -> Option<&'a str> {
+    let (array, _) = x.strip_suffix(']')?.rsplit_once('[')?;
+    let (other, _) = y.strip_suffix(']')?.rsplit_once('[')?;
+    (array == other).then_some(array)
 }
 
 fn multi_contrast(draft: &mut Draft, view: &View, couple: &CoupledPairs) {
@@ -215,8 +226,19 @@ fn multi_remark(view: &View, couple: &CoupledPairs) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{View, beside};
+    use super::{View, beside, one_array};
     use crate::{Budget, explain, explain::Proposers, fixture::corpus, pairs::seen_couples};
+
+    #[test]
+    fn elements_of_one_array_are_named_by_it() {
+        assert_eq!(one_array("scratch[8]", "scratch[10]"), Some("scratch"));
+        assert_eq!(
+            one_array("rows[1].cells[8]", "rows[1].cells[2]"),
+            Some("rows[1].cells")
+        );
+        assert_eq!(one_array("rows[1].cells[8]", "rows[2].cells[8]"), None);
+        assert_eq!(one_array("rows[1].n", "rows[2].n"), None);
+    }
 
     /// The last task of a queue: its owner looks whether others have taken it (line 27) and takes it (line 29), another thread
     /// looks whether it is there (line 38) and takes it (line 40). The owner looks again before the other one has taken it.

@@ -81,7 +81,14 @@ fn what_else_it_takes_is_told_once() {
         "It also takes this: `x` was read early; of 30 schedules with the one but without the other none fail, of 30 with \
          both 24. It takes 2 more (--why)."
     );
+    told.passed_over.push(PassedOver {
+        headline: "`w` was read early".to_owned(),
+        ..PassedOver::default()
+    });
+    let last = told.passed_over.last().unwrap().clone();
+    told.passed_over.push(last);
     let why = why(&told, TextWidth::of(200));
+    assert_eq!(why.matches("`w` was read early").count(), 1, "{why}");
     assert!(!why.contains("`x` was read early"), "{why}");
     assert!(
         why.contains("It also takes this: `y` was read early") && why.contains("`z`"),

@@ -11,6 +11,7 @@ use crate::{
     explanation::{Absent, BugKind, Certainty, Contribution, Explanation, Step},
     facts::short,
 };
+use std::collections::BTreeSet;
 use unsnarl_trace::shell;
 
 /// Widths of a text.
@@ -145,8 +146,11 @@ pub fn why(explanation: &Explanation, width: TextWidth) -> String {
     let (needed, others): (Vec<_>, Vec<_>) = others.partition(|one| one.needed.is_some());
     let needed = needed.into_iter().skip(1).filter_map(super::also_takes);
     let others = others.into_iter().filter(|one| !one.follows);
+    let mut said = BTreeSet::new();
     for line in needed.chain(others.map(passed_over)) {
-        lines.extend(wrapped(&line, "  - ", "    "));
+        if said.insert(line.clone()) {
+            lines.extend(wrapped(&line, "  - ", "    "));
+        }
     }
     for line in explanation.progress.iter().flat_map(attempts) {
         lines.extend(wrapped(&line, "  - ", "    "));
