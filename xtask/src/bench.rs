@@ -23,6 +23,8 @@ pub enum BenchPart {
     Sensitivity,
     /// By `--run-budget`: how many first explanations are right, processor time; into docs/explain.md
     Budget,
+    /// Explanations of many long runs: processor time and memory; into docs/explain.md
+    Scale,
     /// Hits per 1,000 runs and strategy for every program, rates, sizes, replays; then `rates` and `overhead`
     Recorder,
     /// Controlled runs per second of processor time, started anew and copied, in C and C++
@@ -104,6 +106,7 @@ fn measure(section: BenchPart, names: &[String]) -> Result<()> {
         BenchPart::Seeds => end_to_end("seeds"),
         BenchPart::Sensitivity => end_to_end("sensitivity"),
         BenchPart::Budget => end_to_end("budget"),
+        BenchPart::Scale => end_to_end("scale"),
         BenchPart::Recorder => end_to_end("recorder"),
         BenchPart::Rates => end_to_end("rates"),
         BenchPart::Overhead => end_to_end("overhead"),

@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(fix.title, "move line 8 behind line 9", "{offered:?}");
     }
 
-    /// Who copies both on one line, or reads the second whatever the first is, needs them as they belong together.
+    /// A reader that copies both on one line, or reads the second whatever the first is, needs them as they belong together.
     #[test]
     fn a_pair_is_no_announcement() {
         let text = "static pthread_mutex_t m;\nstatic int file, off;\nvoid set_file(void)\n{\n    pthread_mutex_lock(&m);\n    file = 2;\n    pthread_mutex_unlock(&m);\n}\nvoid set_off(void)\n{\n    pthread_mutex_lock(&m);\n    off = 4;\n    pthread_mutex_unlock(&m);\n}\nvoid rotate(void)\n{\n    set_file();\n    set_off();\n}\nvoid look(void)\n{\n    pthread_mutex_lock(&m);\n    int f = file;\n    int o = off;\n    pthread_mutex_unlock(&m);\n    check(f, o);\n}\n";

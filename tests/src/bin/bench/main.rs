@@ -7,6 +7,7 @@
 //! bench seeds [NAME...]      whether ten recordings of a program have the same first explanation, into the docs
 //! bench sensitivity [NAME..] whether other thresholds would change what is confirmed in these recordings, into the docs
 //! bench budget [NAME...]     right explanations and processor time by `--run-budget`, into the docs
+//! bench scale                explanations of many long runs: processor time and memory, into the docs
 //! bench rates                controlled runs per second of processor time
 //! bench overhead             recording beside the compiler's own thread sanitizer
 //! bench recorder [NAME...]   hits per 1,000 runs and strategy, rates, sizes, replays; then rates and overhead
@@ -70,6 +71,7 @@ mod predict_traces;
 mod programs;
 mod rates;
 mod real;
+mod scale;
 mod seeds;
 mod sensitivity;
 mod suites;
@@ -93,6 +95,7 @@ fn main() -> Result<()> {
             rates::run()?;
             overhead::run()
         }
+        Some((what, [])) if what == "scale" => scale::run(),
         Some((what, [])) if what == "rates" => rates::run(),
         Some((what, [])) if what == "overhead" => overhead::run(),
         Some((what, [])) if what == "long" => long::run(),
@@ -114,7 +117,7 @@ fn main() -> Result<()> {
         Some((what, [])) if what == "suites" => suites::run(),
         Some((what, [])) if what == "latency" => latency::run(),
         _ => bail!(
-            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `recorder`, `rates`, `overhead`, `long`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor`, `suites`, `real`, `fleet` or `latency`, not `{}`",
+            "expected `programs`, `levels`, `seeds`, `sensitivity`, `budget`, `scale`, `recorder`, `rates`, `overhead`, `long`, `exactness`, `paths`, `pairs`, `pairs-bugs`, `pairs-speed`, `mining`, `predict`, `dsp`, `invariants`, `explain`, `fixes`, `wrapped`, `mutants`, `editor`, `suites`, `real`, `fleet` or `latency`, not `{}`",
             words.join(" ")
         ),
     }

@@ -54,8 +54,8 @@ pub fn peak_of(process: u32) -> Result<u64> {
 }
 
 /// Most bytes of memory that a command has had. Its own account is asked for while it runs: what
-/// `wait4` tells begins with the memory of this process, from which the command was started.
-pub fn peak_of_command(mut command: Command) -> Result<u64> {
+/// `wait4` tells begins with the memory of this process, from which the command was started. It has to exit with this status.
+pub fn peak_of_command(mut command: Command, exits: i32) -> Result<u64> {
     let mut child = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -68,7 +68,7 @@ pub fn peak_of_command(mut command: Command) -> Result<u64> {
         most = peak_of(child.id()).unwrap_or(0).max(most);
         std::thread::sleep(Duration::from_millis(1));
     };
-    ensure!(status.success(), "the command failed: {status}");
+    ensure!(status.code() == Some(exits), "the command failed: {status}");
     Ok(most * 1024)
 }
 

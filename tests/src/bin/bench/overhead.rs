@@ -276,9 +276,9 @@ fn stored(workspace: &Workspace) -> Result<(u64, u64, u64)> {
         "sequential",
         "--every-access",
     ];
-    let idle = peak_of_command(workspace.unsnarl_command(&["--version"])?)?;
+    let idle = peak_of_command(workspace.unsnarl_command(&["--version"])?, 0)?;
     let recording = [&words[..], &["--", "./recorded"]].concat();
-    let memory = peak_of_command(workspace.unsnarl_command(&recording)?)?.saturating_sub(idle);
+    let memory = peak_of_command(workspace.unsnarl_command(&recording)?, 0)?.saturating_sub(idle);
     let runs = workspace.runs()?;
     let name = runs.first().context("no run was kept")?;
     let path = workspace.path().join(workspace.run_path(name));
