@@ -148,13 +148,16 @@ fn counted_too_late(view: &View, free: EventId, used: EventId) -> Option<(EventI
     })
 }
 
-/// The update by which the freeing thread took a count to 0, behind the one by which another thread had left it the last.
+/// The update by which the freeing thread took a count to 0, of the block or in one atomic step, behind the one by which another
+/// thread had left it the last.
 fn counted_down(view: &View, free: EventId) -> Option<(EventId, EventId)> {
     const NEAR: usize = 60;
+    let block = |row: EventId| view.run.block(view.event(row).location);
+    let counts = |row: EventId| view.event(row).kind == EventKind::Rmw || block(row) == block(free);
     let mut own = view.own_before(free).take(NEAR);
     let last = own.find(|row| {
-        let event = view.event(*row);
-        event.value == Some(Value::Bits(0)) && is_update(view, *row) && !view.is_of_spin_lock(*row)
+        let is_none = view.event(*row).value == Some(Value::Bits(0));
+        is_none && is_update(view, *row) && counts(*row) && !view.is_of_spin_lock(*row)
     })?;
     let before = view
         .orders

@@ -167,8 +167,9 @@ fn freed_and_used<'a>(
     }
 }
 
-/// Returns whether a thread uses a block that another thread, or as in the explained run it itself, has freed at the line: one as the block that is used, of which it
-/// is chance which use comes first after that, or any at the line of the use, whatever line made it.
+/// Returns whether a thread uses a block that another thread has freed at the line, or as in the explained run it itself: one
+/// as the block that is used, of which it is chance which use comes first after that, or any at the line of the use, whatever
+/// line made it.
 fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
     let family = facts::kin(Location::of(&used.location).block());
     let is_own = free.thread == used.thread;
@@ -410,6 +411,16 @@ mod tests {
         );
         assert_eq!(bears_out(&told, &run(&own)), Some(true));
         assert_eq!(bears_out(&told, &run(&fine)), Some(false));
+        // Another number that comes to 0 on the way is no count of references.
+        let other = "main.1 R left =1 @10 put\nmain.1 W left =0 @10 put\n";
+        let own = own.replace(&frees("main.1"), &format!("{other}{}", frees("main.1")));
+        let own = own.replace("main W n =2 @20", "main W n =2 @20\nmain W left =1 @20");
+        let told = explanation(&[fine.as_str(); 6], &own);
+        assert!(
+            told.remark.starts_with("`n` was 1 already"),
+            "{}",
+            told.remark
+        );
     }
 
     /// A member of the block is used: its name is another one than the block's.
