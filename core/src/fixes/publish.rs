@@ -358,6 +358,16 @@ mod tests {
         let offered = offered_of(&runs, text);
         let fix = offered.fixes.first().unwrap();
         assert_eq!(fix.title, "move line 8 behind line 9", "{offered:?}");
+        // A member gives the reference up, by a name that others have for what they set.
+        let text = text.replace("    put(c);", "    c->release();");
+        let by_member = runs.map(|(name, run)| (name, run.replace("put\n", "release\n")));
+        let by_member: Vec<_> = by_member
+            .iter()
+            .map(|(name, run)| (*name, run.as_str()))
+            .collect();
+        let offered = offered_of(&by_member, &text);
+        let fix = offered.fixes.first().unwrap();
+        assert_eq!(fix.title, "move line 8 behind line 9", "{offered:?}");
     }
 
     /// A reader that copies both on one line, or reads the second whatever the first is, needs them as they belong together.

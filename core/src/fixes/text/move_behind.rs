@@ -37,8 +37,9 @@ pub fn set_behind(
     let is_call = children(what)
         .first()
         .is_some_and(|node| node.kind() == "call_expression");
-    let target = target(source, what)
-        .or(stored.filter(|_| is_call))
+    let target = stored
+        .filter(|_| is_call)
+        .or_else(|| target(source, what))
         .ok_or_else(|| format!("what line {early} sets is not seen"))?;
     let passed = setting.list.iter();
     let passed =
