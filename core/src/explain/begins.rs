@@ -1,8 +1,8 @@
 //! First rows of operations that end at a row: the read of an update, the request of a wait.
 
-use crate::call_tree::CallTree;
+use crate::{call_tree::CallTree, callers::call_sites};
 use std::collections::BTreeSet;
-use unsnarl_trace::{Event, EventId, EventKind, Run, StackId};
+use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId, StackId};
 
 /// The read from which a write's own line computed its value, as in `n += 2`: the row itself for a
 /// read-modify-write, none where the line has not read the location. `own` are the thread's preceding rows,
@@ -93,15 +93,19 @@ pub(super) fn freed_by(run: &Run, free: EventId) -> Option<EventId> {
     call_that_frees(run, first).or(Some(first).filter(|first| *first != free))
 }
 
-/// The first of the rows right before a row, of its thread, that are on the same line.
+/// The first of the rows right before a row, of its thread, that are on the same line, or in calls from there.
 fn first_on_line(run: &Run, row: EventId) -> Option<EventId> {
-    let line = |row: EventId| {
-        let site = run.meta.site(run.events.site(row));
+    let line = |site: SiteId| {
+        let site = run.meta.site(site);
         (site.line, site.file.as_str())
     };
-    own_before(run, row)
-        .take_while(|before| line(*before) == line(row))
-        .last()
+    let own = line(run.events.site(row));
+    let is_there = |before: &EventId| {
+        call_sites(run, *before)
+            .iter()
+            .any(|site| line(*site) == own)
+    };
+    own_before(run, row).take_while(is_there).last()
 }
 
 fn call_that_frees(run: &Run, free: EventId) -> Option<EventId> {
@@ -176,7 +180,7 @@ mod tests {
         let text = "main alloc `heap(a.cc:5 by main #0)` =16 @5 add
             main R n =0 @8 add
             main alloc `heap(a.cc:9 by main #0)` =32 @9 add
-            main R `heap(a.cc:5 by main #0)` =1 @9 add
+            main R `heap(a.cc:5 by main #0)` =1 via=9@add @30 move
             main W `heap(a.cc:9 by main #0)` =1 @9 add
             main free `heap(a.cc:5 by main #0)` @9 add";
         assert_eq!(freed_by(&run(text), EventId(5)), Some(EventId(2)));

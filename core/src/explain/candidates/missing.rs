@@ -159,7 +159,7 @@ fn comes_later(view: &View, original: PairKey, before: &WritesBefore) -> Option<
 /// Reads near the failure before which another thread, which still runs, had not written yet, or less often, than it had
 /// before the same visit in every passing run; other threads may have, perhaps on the same line.
 pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
-    const NEAR: u32 = 5;
+    const NEAR: u32 = 2;
     const ENOUGH: u32 = 3;
     const MOST: usize = 32;
     const LESS_OFTEN: u32 = 6;
@@ -168,10 +168,8 @@ pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
     }
     let rows = view.run.events.iter();
     let reads = rows.filter(|(_, event)| event.kind.reads() && Some(event.thread) == view.failed);
-    let near = reads.map(|(row, _)| (distance(view, &[row]), row));
-    let mut near: Vec<_> = near.filter(|(steps, _)| *steps <= NEAR).collect();
-    near.sort_unstable();
-    let reads: Vec<EventId> = near.iter().map(|(_, row)| *row).take(MOST).collect();
+    let near = reads.filter(|(row, _)| distance(view, &[*row]) <= NEAR);
+    let reads: Vec<EventId> = near.map(|(row, _)| row).take(MOST).collect();
     let before = before_visits(view, &reads);
     let mut found = Vec::new();
     for (reader, before) in reads.into_iter().zip(&before) {
@@ -229,7 +227,10 @@ fn not_there_yet(view: &View, reader: EventId, before: &WritesBefore) -> Option<
             is_late.then_some((true, *by, line))
         })
     };
-    let (has_come, by, (line, class)) = late.or_else(unfinished)?;
+    // Who looks again and again may look at any time.
+    let is_first = view.visit(reader).number == 1;
+    let late = late.or_else(|| unfinished().filter(|_| is_first));
+    let (has_come, by, (line, class)) = late?;
     let head = view.corpus.counts().key_at(line, class)?;
     let tail = view.key(reader);
     Some(LateWriter {

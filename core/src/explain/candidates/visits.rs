@@ -80,9 +80,9 @@ impl WritesBefore {
 }
 
 /// The number of writes at a place before the visit that corresponds to a read, in most of the passing runs, all of which come
-/// there; 1 where they differ.
+/// there; 1 where they differ, and for later visits than the first: who looks again and again may look at any time.
 pub(in crate::explain) fn times_before(view: &View, reader: EventId, place: &Place) -> u32 {
-    if !view.event(reader).kind.reads() {
+    if !view.event(reader).kind.reads() || view.visit(reader).number > 1 {
         return 1;
     }
     let before = before_visits(view, &[reader]);
