@@ -2,7 +2,7 @@
 
 use crate::{call_tree::CallTree, callers::call_sites};
 use std::collections::BTreeSet;
-use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId, StackId};
+use unsnarl_trace::{Event, EventId, EventKind, Run, SiteId, StackId, model::flags};
 
 /// The read from which a write's own line computed its value, as in `n += 2`: the row itself for a
 /// read-modify-write, none where the line has not read the location. `own` are the thread's preceding rows,
@@ -100,12 +100,15 @@ fn first_on_line(run: &Run, row: EventId) -> Option<EventId> {
         (site.line, site.file.as_str())
     };
     let own = line(run.events.site(row));
+    // What the compiler has moved there belongs to another line.
+    let is_moved = |before: &EventId| run.events.event(*before).flags & flags::MOVED != 0;
     let is_there = |before: &EventId| {
         call_sites(run, *before)
             .iter()
             .any(|site| line(*site) == own)
     };
-    own_before(run, row).take_while(is_there).last()
+    let before = own_before(run, row).filter(|before| !is_moved(before));
+    before.take_while(is_there).last()
 }
 
 fn call_that_frees(run: &Run, free: EventId) -> Option<EventId> {
@@ -153,6 +156,7 @@ pub(super) fn own_before(run: &Run, row: EventId) -> impl Iterator<Item = EventI
 mod tests {
     use super::*;
     use crate::fixture::run;
+    use unsnarl_trace::Events;
 
     /// The second call of `put` frees what it counts down to nothing; `put` is called for others before.
     #[test]
@@ -174,15 +178,24 @@ mod tests {
         assert_eq!(freed_by(&run, EventId(5)), None);
     }
 
-    /// A vector that grows moves its elements before it frees the old block.
+    /// A vector that grows moves its elements before it frees the old block. In between, the compiler has moved a read of the
+    /// next line there.
     #[test]
     fn a_block_is_freed_from_where_its_line_begins() {
         let text = "main alloc `heap(a.cc:5 by main #0)` =16 @5 add
             main R n =0 @8 add
             main alloc `heap(a.cc:9 by main #0)` =32 @9 add
             main R `heap(a.cc:5 by main #0)` =1 via=9@add @30 move
+            main R m =0 @10 add
             main W `heap(a.cc:9 by main #0)` =1 @9 add
             main free `heap(a.cc:5 by main #0)` @9 add";
-        assert_eq!(freed_by(&run(text), EventId(5)), Some(EventId(2)));
+        let (mut run, free) = (run(text), EventId(6));
+        assert_eq!(freed_by(&run, free), Some(EventId(5)));
+        let rows = run.events.iter().map(|(row, event)| Event {
+            flags: if row == EventId(4) { flags::MOVED } else { 0 },
+            ..event
+        });
+        run.events = Events::from_rows(&rows.collect::<Vec<Event>>());
+        assert_eq!(freed_by(&run, free), Some(EventId(2)));
     }
 }
