@@ -15,7 +15,7 @@ use crate::{
     facts,
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{Event, EventId, EventKind, Location, Run, ThreadId, Value};
+use unsnarl_trace::{Event, EventId, EventKind, Location, Run, ThreadId};
 
 /// Moves a flag or a pointer after the data it announces; `None` for explanations of another kind.
 pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
@@ -104,50 +104,39 @@ fn seen_first<'c>(case: &FixInput<'c>, first: &SiteMark) -> Option<&'c Step> {
     tells.then_some(store)
 }
 
-/// Returns whether who looks needs both as they belong together, whichever comes first: it copies them on one line, or a run
-/// shows that it reads the other one although it has not seen the change. Linear in the runs.
+/// Returns whether who looks needs both as they belong together, whichever comes first: a run shows that a thread looks at the
+/// other one although it has not seen the change. Linear in the runs.
 fn is_a_pair(case: &FixInput<'_>, store: &Step, looks: &[&Step]) -> bool {
-    let at = |look: &Step| (look.place.file.clone(), look.place.line);
-    let is_one_line = looks
-        .iter()
-        .all(|look| Some(at(look)) == looks.first().map(|one| at(one)));
-    let others: BTreeSet<&str> = looks
-        .iter()
-        .map(|look| look.location.as_str())
-        .filter(|other| *other != store.location)
-        .collect();
-    let value = case
-        .run
-        .events
-        .get(EventId(store.event))
-        .map(|event| event.value);
-    is_one_line
-        || case
-            .runs
-            .iter()
-            .any(|(_, run)| is_read_anyway(run, store, value, &others))
+    let others = looks.iter().filter(|look| look.location != store.location);
+    let others: Vec<&Step> = others.copied().collect();
+    let mut runs = case.runs.iter();
+    runs.any(|(_, run)| is_read_anyway(run, store, &others))
 }
 
-/// Returns whether a thread of a run reads the others right after it has read something else than what is stored.
-fn is_read_anyway(
-    run: &Run,
-    store: &Step,
-    stored: Option<Option<Value>>,
-    others: &BTreeSet<&str>,
-) -> bool {
+/// Returns whether a thread of a run, which changes neither, looks at the others after it has read what was there before the
+/// store.
+fn is_read_anyway(run: &Run, store: &Step, others: &[&Step]) -> bool {
+    let mut is_stored = false;
     let mut has_not_seen: BTreeSet<ThreadId> = BTreeSet::new();
-    run.events.iter().any(|(_, event)| {
-        let location = run.location(event.location);
-        let is_stored = location == store.location;
-        if facts::thread_name(run, event.thread) == store.thread || !event.kind.is_access() {
-            return false;
+    let mut accesses = run
+        .events
+        .iter()
+        .filter(|(_, event)| event.kind.is_access());
+    accesses.any(|(_, event)| {
+        let (location, site) = (run.location(event.location), run.meta.site(event.site));
+        let is_at = |step: &Step| (site.line, &site.file) == (step.place.line, &step.place.file);
+        let of_store = location == store.location;
+        if of_store && event.kind.writes() {
+            is_stored = is_at(store);
         }
-        if is_stored && event.kind.reads() && Some(event.value) != stored {
+        let mut looked_at = others.iter().filter(|look| look.location == location);
+        let is_other = looked_at.clone().next().is_some();
+        if of_store && !event.kind.writes() && !is_stored {
             has_not_seen.insert(event.thread);
-        } else if is_stored || event.kind.writes() && others.contains(location) {
+        } else if of_store || is_other && event.kind.writes() {
             has_not_seen.remove(&event.thread);
         }
-        others.contains(location) && has_not_seen.contains(&event.thread)
+        looked_at.any(|look| is_at(look)) && has_not_seen.contains(&event.thread)
     })
 }
 
@@ -370,7 +359,8 @@ mod tests {
         assert_eq!(fix.title, "move line 8 behind line 9", "{offered:?}");
     }
 
-    /// A reader that copies both on one line, or reads the second whatever the first is, needs them as they belong together.
+    /// A reader that reads the second whatever the first is needs them as they belong together; one that reads it only after it
+    /// has seen the first does not, though both are on one line.
     #[test]
     fn a_pair_is_no_announcement() {
         let text = "static pthread_mutex_t m;\nstatic int file, off;\nvoid set_file(void)\n{\n    pthread_mutex_lock(&m);\n    file = 2;\n    pthread_mutex_unlock(&m);\n}\nvoid set_off(void)\n{\n    pthread_mutex_lock(&m);\n    off = 4;\n    pthread_mutex_unlock(&m);\n}\nvoid rotate(void)\n{\n    set_file();\n    set_off();\n}\nvoid look(void)\n{\n    pthread_mutex_lock(&m);\n    int f = file;\n    int o = off;\n    pthread_mutex_unlock(&m);\n    check(f, o);\n}\n";
@@ -382,20 +372,25 @@ mod tests {
             )
         };
         let begin = "main W file =1 @28 main\nmain W off =700 @29 main\nmain fork main.1 @30 main\nmain fork main.2 @31 main\n";
-        let kinds = |line: u32| -> Vec<FixKind> {
+        let kinds = |line: u32, anyway: bool| -> Vec<FixKind> {
             let failed = format!(
                 "{begin}{first}{}{second}main.2 fails @26 look",
                 looks(2, 700, line)
             );
             let after = format!("{begin}{first}{second}{}", looks(2, 4, line));
-            let before = format!("{begin}{}{first}{second}", looks(1, 700, line));
+            let mut early = looks(1, 700, line);
+            if !anyway {
+                early = early.replace(&format!("main.2 R off =700 @{line} look\n"), "");
+            }
+            let before = format!("{begin}{early}{first}{second}");
             let runs = [("failed-1", &failed), ("p1", &after), ("p2", &before)];
             let runs = runs.map(|(name, text)| (name, text.as_str()));
             let offered = offered_of(&runs, text);
             offered.fixes.iter().map(|fix| fix.kind).collect()
         };
-        assert!(!kinds(23).contains(&FixKind::MoveBehind));
-        assert!(!kinds(24).contains(&FixKind::MoveBehind));
+        assert!(!kinds(23, true).contains(&FixKind::MoveBehind));
+        assert!(!kinds(24, true).contains(&FixKind::MoveBehind));
+        assert!(kinds(23, false).contains(&FixKind::MoveBehind));
     }
 
     /// The pump says that it is done before it has looked at the session for the last time.
