@@ -16,7 +16,7 @@ use super::{
             EXCLUSIVE, LockOperation, SHARED, callee_name, calls, exclusive_call, last_name,
             operation,
         },
-        source::{ParsedSource, descendants, lines},
+        source::{ParsedSource, children, descendants, lines},
     },
 };
 use crate::{
@@ -38,8 +38,8 @@ struct WritingReader {
     lock: String,
 }
 
-/// Functions of the program that take a lock for writing, by its family and the function that gives it back.
-type Writers = BTreeMap<(String, String), String>;
+/// Functions of the program that take a lock for writing, where they do, by its family and the function that gives it back.
+type Writers = BTreeMap<(String, String), At>;
 
 /// Fixes of that kind for the blamed data.
 pub(super) fn exclusively(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
@@ -106,13 +106,13 @@ fn takes_for_writing(run: &Run, locks: &Locks, writers: &mut Writers) {
         };
         if takes.function != gives.function {
             let lock = family(&lock_name(run, section.acquired));
-            writers.insert((lock, gives.function), takes.function);
+            writers.insert((lock, gives.function), takes);
         }
     }
 }
 
 /// Calls the program's own function for writers in place of the one for readers; `None` where the lock is not taken by one, or
-/// the runs show none for writers.
+/// the runs show none for writers that does nothing else.
 fn by_wrapper(
     files: &Files<'_>,
     reader: &WritingReader,
@@ -125,6 +125,12 @@ fn by_wrapper(
         takes.function != gives.function && (&at.file, &at.function) == (&end.file, &end.function);
     let key = (reader.lock.clone(), gives.function.clone());
     let writer = writers.get(&key).filter(|_| is_wrapped)?;
+    let text = files.get(&writer.file).ok()?;
+    let body = text.function(writer.line)?.child_by_field_name("body")?;
+    let does_more = children(body).len() != 1;
+    if does_more {
+        return None;
+    }
     let source = files.get(&at.file).ok()?;
     let function = source.function(at.line)?;
     let mut on_line = calls(function).filter(|call| *lines(*call).start() == at.line);
@@ -132,7 +138,7 @@ fn by_wrapper(
         callee_name(call).filter(|name| source.str(*name) == last_name(&takes.function))
     })?;
     let changed = ChangedLine {
-        changes: vec![Change::of(name, last_name(writer))],
+        changes: vec![Change::of(name, last_name(&writer.function))],
         last: end.line,
         is_scoped: false,
     };
@@ -341,6 +347,15 @@ mod tests {
         assert_eq!(fix.title, "take `lock` for writing on line 14");
         let expected = text.replace("    rd();", "    wr();");
         assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
+        // One that does more than that is no way to take it.
+        let more = text.replace("wrlock(&lock); }", "wrlock(&lock); used = 0; }");
+        let offered = offered_of(&[("failed-1", &failed)], &more);
+        let edited = offered
+            .fixes
+            .iter()
+            .map(|fix| apply(&more, "test.c", &fix.edits));
+        let calls = more.replace("    rd();", "    wr();");
+        assert!(!edited.flatten().any(|text| text == calls), "{offered:?}");
     }
 
     #[test]
