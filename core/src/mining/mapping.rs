@@ -98,6 +98,11 @@ impl<'a> Mapper<'a> {
         self.prepared.set.passing
     }
 
+    /// Goes on to another support, whose patterns are others.
+    pub fn next_support(&mut self) {
+        self.mapped.clear();
+    }
+
     /// Starts a new answer.
     pub fn begin(&mut self) {
         self.left = self.effort;

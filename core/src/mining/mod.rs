@@ -227,6 +227,7 @@ fn search(mined: &mut Mined, options: &MiningOptions, budget: &Budget) -> StopRe
     for percent in levels(options) {
         let least = runs_of(percent, failing);
         mined.figures.min_support = percent;
+        mapper.next_support();
         let mut best = LevelAnswer::default();
         for longest in 2..=options.longest {
             let wanted = WantedPatterns {
