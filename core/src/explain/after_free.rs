@@ -131,10 +131,7 @@ fn is_of_another_block(view: &View, load: EventId, free: EventId) -> bool {
 fn counted_too_late(view: &View, free: EventId, used: EventId) -> Option<(EventId, EventId)> {
     const NEAR: usize = 60;
     let own = view.own_before(free).take(NEAR);
-    let mut ends = own.filter(|row| {
-        let event = view.event(*row);
-        event.value == Some(Value::Bits(0)) && is_update(view, *row) && !view.is_of_spin_lock(*row)
-    });
+    let mut ends = own.filter(|row| leaves_none(view, *row));
     ends.find_map(|last| {
         let location = view.event(last).location;
         let mut after = view.orders.accesses().after(location, last).iter();
@@ -155,10 +152,7 @@ fn counted_down(view: &View, free: EventId) -> Option<(EventId, EventId)> {
     let block = |row: EventId| view.run.block(view.event(row).location);
     let counts = |row: EventId| view.event(row).kind == EventKind::Rmw || block(row) == block(free);
     let mut own = view.own_before(free).take(NEAR);
-    let last = own.find(|row| {
-        let is_none = view.event(*row).value == Some(Value::Bits(0));
-        is_none && is_update(view, *row) && counts(*row) && !view.is_of_spin_lock(*row)
-    })?;
+    let last = own.find(|row| leaves_none(view, *row) && counts(*row))?;
     let before = view
         .orders
         .accesses()
@@ -171,6 +165,12 @@ fn counted_down(view: &View, free: EventId) -> Option<(EventId, EventId)> {
         .next()
         .filter(|row| view.thread(**row) != view.thread(last))?;
     Some((*other, last))
+}
+
+/// Returns whether a row updates a number to 0.
+fn leaves_none(view: &View, row: EventId) -> bool {
+    let is_none = view.event(row).value == Some(Value::Bits(0));
+    is_none && is_update(view, row) && !view.is_of_spin_lock(row)
 }
 
 /// Adds the two updates by which a count came to 0: with the other thread's later, that one would have freed the block.
