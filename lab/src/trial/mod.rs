@@ -202,8 +202,9 @@ fn explored(
 
 fn only_built(explanation: &Explanation, at: usize, build: &str) -> String {
     let fix = explanation.fixes.get(at);
-    let name = fix.map_or_else(|| explanation.id.clone(), |fix| explanation.name_of(fix));
-    format!("only building it can tell, as unsnarl verify {name} --build \"{build}\" does")
+    let command = fix.map(|fix| explanation.verify_command(fix));
+    let command = command.unwrap_or_else(|| "unsnarl verify".to_owned());
+    format!("only building it can tell, as {command} --build \"{build}\" does")
 }
 
 fn run_named<'a>(name: &str, with: &Executing<'a>) -> Result<&'a Run> {
