@@ -267,10 +267,13 @@ pub fn watch_exit() {
 }
 
 /// Notes that the thread calls what ends the program.
-pub fn note_exit(pc: u64) {
+pub fn note_exit(pc: u64, status: c_int) {
     if let Some(this) = recording().filter(|_| is_our_process() && !has_ended()) {
         log::resolve(this);
         log::push(this, RecordKind::Exit, 0, 0, pc, 0, 0);
+        header().exit_code.store(status as u32, Relaxed);
+        let thread = u32::from(this.number.get());
+        header().exiting.store(thread + 1, Relaxed);
     }
 }
 

@@ -17,7 +17,7 @@ use core::{
 use unsnarl_trace::raw::End;
 
 pub unsafe extern "C-unwind" fn exit_now(status: c_int, pc: u64) -> ! {
-    failure::note_exit(pc);
+    failure::note_exit(pc, status);
     failure::finish(status);
     sys::exit(status)
 }
@@ -25,7 +25,7 @@ pub unsafe extern "C-unwind" fn exit_now(status: c_int, pc: u64) -> ! {
 /// Handler before `exit`. While another thread is about to end the process there, no handler is left that would note
 /// the end, and newer C libraries let this thread wait for the other one with the turn.
 unsafe extern "C" fn note_exit(pc: u64, status: usize) {
-    failure::note_exit(pc);
+    failure::note_exit(pc, status as c_int);
     if !departure::is_exit_under_way() {
         return;
     }
@@ -58,7 +58,7 @@ pub fn watch_quick_exit() {
 }
 
 unsafe extern "C" fn note_quick_exit(pc: u64, status: usize) {
-    failure::note_exit(pc);
+    failure::note_exit(pc, status as c_int);
     QUICK_STATUS.store(status as c_int, Relaxed);
 }
 

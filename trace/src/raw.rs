@@ -40,7 +40,7 @@ pub const FREED: u8 = 0xdb;
 /// First eight bytes of a raw log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unsnarlR");
 /// Version of the layout; changes with every change of a struct or constant in this module.
-const LAYOUT: u32 = 11;
+const LAYOUT: u32 = 12;
 /// Version of the log: that of the layout, and the number of kinds, so that a new one changes it.
 pub const VERSION: u32 = LAYOUT << 8 | RecordKind::ALL.len() as u32;
 /// Environment variable that holds the number of the file descriptor of the log.
@@ -314,8 +314,10 @@ pub struct Header {
     /// 1: the program asked to go on in the background, and went on in the foreground. 2: it ended while a
     /// child process of its own went on.
     pub detached: AtomicU32,
-    /// Exit status, when `end` is [`End::Exited`].
+    /// Exit status, when `end` is [`End::Exited`] or a thread has called `exit`.
     pub exit_code: AtomicU32,
+    /// Thread that has called `exit` or one like it, plus one; 0 while none has.
+    pub exiting: AtomicU32,
     /// Signal number, when `end` is [`End::Signal`] or [`End::Abort`].
     pub signal: AtomicU32,
     /// Thread that failed.

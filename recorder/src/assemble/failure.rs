@@ -64,6 +64,9 @@ fn of_program(log: &RawLog<'_>, launch: &Launch) -> RunEnd {
     let failed = |kind, message: String| RunEnd::failed(Outcome::Failed, kind, message);
     let parts = log.message_parts();
     let part = parts.first().map_or("", String::as_str);
+    if let Some((_, code)) = exit_before(log, launch) {
+        return exited_with(code, launch);
+    }
     match log.end() {
         End::Assert => failed(K::Assert, format!("assertion `{part}` failed")),
         End::Abort if is_in_cpp_library(log) => {
@@ -157,7 +160,7 @@ fn is_stack_exhausted(log: &RawLog<'_>) -> bool {
 fn why_cut_short(end: End, part: &str, log: &RawLog<'_>) -> String {
     match end {
         End::NotStarted => {
-            "nothing was recorded: the program ended before the recorder in it started, or it was not built by `unsnarl cc`"
+            "nothing was recorded: the program ended before the recorder in it started, or it was not built by this version of `unsnarl cc`"
                 .to_owned()
         }
         End::LogFull => format!(
@@ -199,21 +202,53 @@ fn exited(logged: Exit, launch: &Launch) -> RunEnd {
         Exit::Code(_) if launch.parent.is_some() && launch.failed_check.is_none() => {
             RunEnd::passed()
         }
-        Exit::Code(code) => match &launch.failed_check {
-            Some(FailedCheck { file, line, .. }) => {
-                let message = format!("the check at {}:{line} failed", names::file_name(file));
-                RunEnd::failed(Outcome::Failed, FailureKind::Check, message)
-            }
-            None => {
-                let message = format!("exit status {code} (counted as a failure)");
-                RunEnd::failed(Outcome::Failed, FailureKind::Exit, message)
-            }
-        },
+        Exit::Code(code) => exited_with(code, launch),
         Exit::Signal(signal) => {
             let message = signal_message(signal.unsigned_abs(), None);
             RunEnd::failed(Outcome::Failed, FailureKind::Signal, message)
         }
     }
+}
+
+/// The end of a run whose exit status is a failure.
+fn exited_with(code: i32, launch: &Launch) -> RunEnd {
+    let (kind, message) = match &launch.failed_check {
+        Some(FailedCheck { file, line, .. }) => {
+            let name = names::file_name(file);
+            (
+                FailureKind::Check,
+                format!("the check at {name}:{line} failed"),
+            )
+        }
+        None => {
+            let message = format!("exit status {code} (counted as a failure)");
+            (FailureKind::Exit, message)
+        }
+    };
+    RunEnd::failed(Outcome::Failed, kind, message)
+}
+
+/// The thread that had ended the program with a failure's exit status before another one met what is gone: `exit` destroys
+/// global objects while the other threads go on.
+pub(super) fn exit_before(log: &RawLog<'_>, launch: &Launch) -> Option<(ThreadId, i32)> {
+    let is_crash = matches!(
+        log.end(),
+        End::Assert
+            | End::Signal
+            | End::Abort
+            | End::Terminate
+            | End::DoubleFree
+            | End::UseAfterFree
+            | End::InvalidFree
+            | End::UndefinedBehavior
+            | End::UnlockFree
+            | End::UnlockForeign
+    );
+    let by = u16::try_from(log.exiting().checked_sub(1)?).ok()?;
+    let code = log.exit_code().cast_signed();
+    // What an exit status means may be for the parent to say.
+    let is_failure = is_crash && launch.parent.is_none() && !launch.criteria.expects(code);
+    is_failure.then_some((ThreadId(by), code))
 }
 
 /// The end of a run of which the log knows no end.
@@ -313,7 +348,7 @@ pub(super) fn place(
     walk: &mut LogWalk<'_>,
     rows: &mut EventColumns,
 ) -> Failure {
-    let by = exited_by(kind, log).filter(|_| launch.driver_failure.is_none());
+    let by = exited_by(kind, log, launch).filter(|_| launch.driver_failure.is_none());
     let exit = by.and_then(|by| walk.exit_of(usize::from(by.0)));
     let mut event = match by {
         Some(by) => last_access(by, exit.map_or(u64::MAX, |exit| exit.seq), rows),
@@ -359,10 +394,13 @@ pub(super) fn place(
 }
 
 /// The thread that has ended the program with an exit status, where that is the failure.
-fn exited_by(kind: FailureKind, log: &RawLog<'_>) -> Option<ThreadId> {
-    let ended = kind == FailureKind::Exit && log.end() == End::Exited;
-    let by = u16::try_from(log.fail_thread()).ok();
-    by.map(ThreadId).filter(|_| ended)
+fn exited_by(kind: FailureKind, log: &RawLog<'_>, launch: &Launch) -> Option<ThreadId> {
+    if kind != FailureKind::Exit {
+        return None;
+    }
+    let last = || u16::try_from(log.fail_thread()).ok().map(ThreadId);
+    let before = exit_before(log, launch).map(|(by, _)| by);
+    before.or_else(|| last().filter(|_| log.end() == End::Exited))
 }
 
 /// The last access of a thread before the event of this number.

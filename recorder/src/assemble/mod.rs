@@ -192,6 +192,7 @@ pub(crate) fn ended(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launc
 /// Assembles a run from its log and the program's debug info.
 pub fn assemble(log: &RawLog<'_>, program: &ProgramDebugInfo, launch: &Launch) -> Run {
     let mut walk = WalkedRun::begin(log, program);
+    walk.has_exited = failure::exit_before(log, launch).is_some();
     walk.run(log.records());
     let mut walked = WalkedRun::of(walk, log);
     let mut rows = walked.rows(EventColumns::with_capacity(walked.drafts.len()));

@@ -245,6 +245,8 @@ impl<'a> RawLog<'a> {
         forks: u32_at -> u32;
         /// Exit status.
         exit_code: u32_at -> u32;
+        /// Thread that has called `exit`, plus one; 0 if none has.
+        exiting: u32_at -> u32;
         /// Signal number.
         signal: u32_at -> u32;
         /// Thread that failed.

@@ -146,6 +146,8 @@ pub(super) struct LogWalk<'a> {
     pub inlined: FxHashMap<u64, Rc<[SiteId]>>,
     /// Repeated accesses have no records.
     pub(super) leaves_out: bool,
+    /// The failure is the exit status: what went wrong afterwards is none.
+    pub(super) has_exited: bool,
     /// Origins of writes that may be repeated, by thread, place and address.
     first_writes: FxHashMap<(u16, u64, u64), OriginId>,
     pub(super) seq: u64,
@@ -183,6 +185,7 @@ impl<'a> LogWalk<'a> {
             points: PointTable::default(),
             inlined: FxHashMap::default(),
             leaves_out: log.left_out() > 0 || log.condensed() > 0,
+            has_exited: false,
             first_writes: FxHashMap::default(),
             seq: 0,
         }
@@ -222,6 +225,7 @@ impl<'a> LogWalk<'a> {
             RecordKind::Extra => self.extra(record),
             RecordKind::Detach => {}
             RecordKind::Exit => self.exit(record),
+            RecordKind::Failure if self.has_exited => self.seq += 1,
             RecordKind::Branch => self.block(record.thread, record.pc),
             _ => self.event(record, kind),
         }

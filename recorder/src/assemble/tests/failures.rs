@@ -299,3 +299,37 @@ fn an_exit_status_has_the_place_of_the_call_that_ends_the_program() {
         (Some(ThreadId(1)), Some(EventId(2)))
     );
 }
+
+/// `exit` destroys global objects while the other threads go on: what they then meet is no failure of its own.
+#[test]
+fn what_is_gone_after_exit_is_no_failure() {
+    let program = program();
+    let (line, total) = (
+        BIAS + program.on_line("check", "/* check */"),
+        BIAS + program.symbol("total"),
+    );
+    let run = |status: u32| {
+        let mut log = log();
+        log.thread(1, 0, 0, (0x7ffc_0000_0000, 0x7ffc_0010_0000));
+        log.access(1, K::Read, (line, total), 4, 2);
+        log.push(1, K::Exit, line + 1, 0, 0);
+        log.access(0, K::Read, (line, total), 4, 2);
+        log.push(0, K::Failure, line, total, End::UseAfterFree as u64);
+        log.end(End::UseAfterFree);
+        log.field(offset_of!(Header, exit_code), &status.to_ne_bytes());
+        log.field(offset_of!(Header, exiting), &2u32.to_ne_bytes());
+        assembled(&log, &program, &Launch::default())
+    };
+    let failed = run(3);
+    let failure = failed.meta.failure.unwrap();
+    assert_eq!(failure.message, "exit status 3 (counted as a failure)");
+    assert_eq!(
+        (failure.thread, failure.event, failed.events.len()),
+        (Some(ThreadId(1)), Some(EventId(0)), 2)
+    );
+    let passed = run(0).meta.failure.unwrap();
+    assert_eq!(
+        (passed.kind, passed.thread),
+        (FailureKind::UseAfterFree, Some(ThreadId(0)))
+    );
+}
