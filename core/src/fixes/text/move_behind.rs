@@ -25,13 +25,14 @@ pub fn set_behind(
     let (function, setting) = at(source, early)?;
     let (other, behind) = at(source, after)?;
     let apart = || format!("lines {early} and {after} are not statements of one block");
-    let (Some(&what), Some(&anchor)) = (setting.statements().first(), behind.statements().first())
+    let (Some(&what), Some(&setter)) = (setting.statements().first(), behind.statements().first())
     else {
         return Err(apart());
     };
+    let anchor = beside(setter, what).ok_or_else(apart)?;
     let is_below = what.end_byte() <= anchor.start_byte();
     let is_plain = what.kind() == "expression_statement";
-    if function != other || what.parent() != anchor.parent() || !is_below || !is_plain {
+    if function != other || !is_below || !is_plain {
         return Err(apart());
     }
     let is_call = children(what)
@@ -49,7 +50,8 @@ pub fn set_behind(
     for node in passed.iter().copied() {
         let line = *lines(node).start();
         let locks = calls(node).any(|call| locks::operation(source, call).is_some());
-        if node != anchor && (leaves(node) || locks) {
+        let is_passed = node != anchor || setter != anchor;
+        if is_passed && (leaves(node) || locks) {
             return Err(format!("line {line} locks or leaves in between"));
         }
     }
@@ -69,6 +71,13 @@ pub fn set_behind(
             source.str(what),
         ),
     ])
+}
+
+/// The statement that contains another one, or is it, in the block of `what`: the loop, say, that sets the elements of an array.
+fn beside<'s>(node: Node<'s>, what: Node<'_>) -> Option<Node<'s>> {
+    let above = std::iter::successors(Some(node), |node| node.parent());
+    let mut above = above.take_while(|node| node.kind() != "function_definition");
+    above.find(|node| node.parent() == what.parent())
 }
 
 /// Methods by which an object is changed for other threads to see.
@@ -308,6 +317,37 @@ mod tests {
             "void f(void)\n{\n    if (go)\n        done = 1; /*1*/\n    value = 2; /*2*/\n}\n",
             expect![[r#"
                 refused: lines 4 and 5 are not statements of one block
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_flag_is_raised_behind_the_loop_that_sets_the_rest() {
+        let all = |body: &str| {
+            [
+                "void fill(void)\n{\n    ready = 1; /*1*/\n    for (int i = 0; i < 4; i++)\n",
+                body,
+                "}\n",
+            ]
+            .concat()
+        };
+        check(
+            "a.c",
+            &all("        add(i); /*2*/\n"),
+            expect![[r#"
+                void fill(void)
+                {
+                    for (int i = 0; i < 4; i++)
+                        add(i);
+                    ready = 1;
+                }
+            "#]],
+        );
+        check(
+            "a.c",
+            &all("        if (!add(i)) return; /*2*/\n"),
+            expect![[r#"
+                refused: line 4 locks or leaves in between
             "#]],
         );
     }
