@@ -154,7 +154,7 @@ impl Experiments for Trials<'_> {
         else {
             return Ok(None);
         };
-        samples.having = Some(with);
+        samples.having.push(with);
         samples.without_any();
         // The first that fails decides.
         for least in 1..=SAMPLES {
@@ -183,7 +183,7 @@ impl Experiments for Trials<'_> {
         else {
             return Ok(None);
         };
-        samples.having = Some(other);
+        samples.having.push(other);
         let is_whole = samples.take(SAMPLES, budget)? == Drawn::All;
         Ok(is_whole.then(|| samples.share()))
     }
@@ -243,8 +243,13 @@ impl Trials<'_> {
             let from = (choices.clone(), self.passed.as_slice());
             Samples::new(self.executor, explanation, from, (ways, is_with))
         };
+        let mut with = samples(with, true);
+        // The read alone is no order: it is one only before a write that may not come any more.
+        if orders.absent.is_some() {
+            with.having.push(explanation);
+        }
         Some(ScheduleSet {
-            with: samples(with, true),
+            with,
             without: samples(without, false),
             orders,
             begins,

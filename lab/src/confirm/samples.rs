@@ -88,8 +88,8 @@ pub(super) struct Samples<'a> {
     explanation: &'a Explanation,
     /// `true` if what is blamed happens in them.
     is_with: bool,
-    /// Another explanation that has to hold of them.
-    pub having: Option<&'a Explanation>,
+    /// Explanations that have to hold of them.
+    pub having: Vec<&'a Explanation>,
     /// The choices of the run up to where the orders begin.
     choices: Schedule,
     /// Runs that passed.
@@ -240,7 +240,7 @@ impl<'a> Samples<'a> {
             ways,
             explanation,
             is_with,
-            having: None,
+            having: Vec::new(),
             choices,
             passed,
             harmless: OnceCell::new(),
@@ -259,7 +259,7 @@ impl<'a> Samples<'a> {
         let ways = ways.map(|way| SampledOrder::following(way.proposal.clone()));
         let given = (self.choices.clone(), self.passed);
         Samples {
-            having: self.having,
+            having: self.having.clone(),
             is_from_the_start: true,
             ..Samples::new(
                 self.executor,

@@ -258,3 +258,19 @@ fn experiments_that_end_early_say_how_far_they_came() -> Result<()> {
     ])?;
     Ok(())
 }
+
+/// A thread reads a count while another one is still adding to it. Schedules that reach the read count only where the rest of
+/// the additions comes behind it.
+#[test]
+fn a_read_is_early_only_before_the_last_addition() -> Result<()> {
+    let workspace = recorded("spelling", TestedCompiler::Gcc)?;
+    let finished = workspace
+        .unsnarl(&["explain", "--format", "json"])?
+        .exits(1)?;
+    for told in finished.explanations()? {
+        let evidence = told.evidence.as_ref().context("no experiment was made")?;
+        ensure!(evidence.with.is_all(), "{told:?}");
+        ensure!(told.certainty == Certainty::Confirmed, "{told:?}");
+    }
+    Ok(())
+}
