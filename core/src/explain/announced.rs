@@ -2,6 +2,7 @@
 //! go on before the write that the other one needs.
 
 use super::{
+    candidates::times_before,
     handovers::handovers,
     locking::same_section,
     look::asks,
@@ -150,8 +151,11 @@ fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
     // asked whether it may go on.
     let is_told =
         || view.orders.happens_before(given.store, given.load) || asks(&view.place(given.load));
-    let is_outdated =
-        || !has_old_value(view, needs.reader) || is_told() && !is_one_section(view, given, needs);
+    let is_outdated = || {
+        !has_old_value(view, needs.reader)
+            || has_begun(view, given.store, needs)
+            || is_told() && !is_one_section(view, given, needs)
+    };
     needs.by.is_none_or(|who| who == by)
         && is_other
         && !only_counts(view, given.load)
@@ -253,22 +257,36 @@ fn always_set_before(view: &View, needs: &Needs) -> bool {
     counts.passing() > 0 && counts.ordered(key) == counts.passing()
 }
 
-/// Returns whether the thread has reached the setter between its announcement and the write that the reader
-/// needs.
+/// Returns whether the thread has done at the setter, between its announcement and the write that the reader needs, what it has
+/// done in most passing runs by then.
 pub(super) fn has_come(view: &View, store: EventId, needs: &Needs) -> bool {
+    match (times_set(view, store, needs), needs.written) {
+        (0, _) => false,
+        (_, Some(_)) => true,
+        (times, None) => times >= times_before(view, needs.reader, &needs.setter),
+    }
+}
+
+/// Returns whether the value that the reader saw is one of those on the way to the one that it needs.
+pub(super) fn has_begun(view: &View, store: EventId, needs: &Needs) -> bool {
+    needs.written.is_none() && times_set(view, store, needs) > 0
+}
+
+/// The number of writes at the setter between the announcement and the write that the reader needs.
+fn times_set(view: &View, store: EventId, needs: &Needs) -> u32 {
     let wanted = view.event(needs.reader).location;
     let end = needs.written.unwrap_or(needs.reader);
     let since = view.rows.before(view.thread(store), end).iter().rev();
     let since = since.take_while(|row| **row > store);
     // A line may set a variable part by part: these steps are one write.
     let is_part = |row: &&EventId| needs.written.is_some() && needs.is_at(&view.place(**row));
-    let mut since = since.skip_while(is_part);
-    since.any(|&row| {
+    let set = since.skip_while(is_part).filter(|&&row| {
         let event = view.event(row);
         event.kind.writes()
             && needs.is_at(&view.place(row))
             && is_same_object(view, event.location, wanted)
-    })
+    });
+    set.count() as u32
 }
 
 /// The key of the write at a place that the failing run did not reach.

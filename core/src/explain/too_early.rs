@@ -1,7 +1,7 @@
 //! Explanation of a premature announcement.
 
 use super::{
-    announced::{Needs, stands_above},
+    announced::{Needs, has_begun, stands_above},
     draft::Draft,
     missing::has_old_value,
     order::{Publication, tell_order},
@@ -21,6 +21,8 @@ pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Expl
         view.variable_of(&[given.store, given.load]),
         view.variable(reader),
     );
+    let (who, at) = (view.name(given.store), line(&needs.setter, &stored));
+    let has_begun = has_begun(view, given.store, needs);
     let (set, sets) = match is_unset(view, reader) {
         true => ("set", "sets"),
         false => ("changed", "changes"),
@@ -31,12 +33,13 @@ pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Expl
         _ => "changed",
     };
     let headline = match done == set {
+        _ if has_begun => format!("`{flag}` was {done} before the last change of `{name}`"),
         true => format!("`{flag}` was {done} before `{name}` was"),
         false => format!("`{flag}` was {done} before `{name}` was {set}"),
     };
     let mut draft = Draft::new(view, kind(view, given), headline);
     draft.detail(format!(
-        "{}{}, {} {} at {} and then {} at {};\n{} {sets} {name} only at {}.",
+        "{}{}, {} {} at {} and then {} at {};\n{}.",
         gave(view, given.store, &flag),
         called_at(view, given.store, needs),
         view.words(reader),
@@ -44,8 +47,10 @@ pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Expl
         line(&view.place(given.load), &stored),
         accessed(view, reader, given.load, &name),
         line(&view.place(reader), &stored),
-        view.name(given.store),
-        line(&needs.setter, &stored)
+        match has_begun {
+            false => format!("{who} {sets} {name} only at {at}"),
+            true => format!("in passing runs {name} had been changed more often by then, at {at}"),
+        }
     ));
     tell_order(
         &mut draft,

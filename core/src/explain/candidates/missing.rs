@@ -160,6 +160,7 @@ fn comes_later(view: &View, original: PairKey, before: &WritesBefore) -> Option<
 /// before the same visit in every passing run; other threads may have, perhaps on the same line.
 pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
     const NEAR: u32 = 2;
+    const NEAR_AT_FIRST: u32 = 6;
     const ENOUGH: u32 = 3;
     const MOST: usize = 32;
     const LESS_OFTEN: u32 = 6;
@@ -168,8 +169,13 @@ pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
     }
     let rows = view.run.events.iter();
     let reads = rows.filter(|(_, event)| event.kind.reads() && Some(event.thread) == view.failed);
-    let near = reads.filter(|(row, _)| distance(view, &[*row]) <= NEAR);
-    let reads: Vec<EventId> = near.map(|(row, _)| row).take(MOST).collect();
+    let is_near = |row| match distance(view, &[row]) {
+        ..=NEAR => true,
+        ..=NEAR_AT_FIRST => view.visit(row).number == 1,
+        _ => false,
+    };
+    let near = reads.map(|(row, _)| row).filter(|row| is_near(*row));
+    let reads: Vec<EventId> = near.take(MOST).collect();
     let before = before_visits(view, &reads);
     let mut found = Vec::new();
     for (reader, before) in reads.into_iter().zip(&before) {

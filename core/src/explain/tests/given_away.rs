@@ -724,3 +724,60 @@ fn an_announcement_before_the_call_that_sets_the_data() {
         "`tail` was changed before `counts[0]` was set"
     );
 }
+
+/// The filling thread has put one of three words in when the other one looks, and has said before the first one that all are
+/// there.
+#[test]
+fn a_flag_is_raised_before_the_loop_that_counts() {
+    let raises = "main.1 atomic-write ready =1 @39 fill \"atomic_store(&ready, true);\"";
+    let counts = |from: u32| {
+        let to = from + 1;
+        format!(
+            "main.1 rmw count {from}->{to} via=41@fill @32 add \"atomic_fetch_add(&count, 1);\""
+        )
+    };
+    let looks = |count: u32| {
+        format!(
+            "
+        main.2 atomic-read ready =1 @48 is_known \"if (!atomic_load(&ready))\"
+        main.2 atomic-read count ={count} @50 is_known \"int n = atomic_load(&count);\"
+        "
+        )
+    };
+    let begins = "main fork main.1 @60 main\nmain fork main.2 @61 main";
+    let fine = [
+        begins,
+        raises,
+        &counts(0),
+        &counts(1),
+        &counts(2),
+        &looks(3),
+    ]
+    .join("\n");
+    let fails = [
+        begins,
+        raises,
+        &counts(0),
+        &looks(1),
+        "main.2 fails @54 is_known",
+    ]
+    .join("\n");
+    check(
+        &[fine.as_str(); 6],
+        &[&fails],
+        expect![[r#"
+            error: `ready` was changed before the last change of `count`
+              fill (main.1) set ready = 1 at test.c:39, is_known (main.2) read it at line 48 and then count = 1
+                at line 50;
+              in passing runs count had been changed more often by then, at line 32.
+
+               main.1  test.c:39  atomic_store(&ready, true);   writes 1  <- too early
+               main.2  test.c:48  if (!atomic_load(&ready))     reads 1
+                       test.c:32  atomic_fetch_add(&count, 1);  (in passing runs main.1 runs it here)
+               main.2  test.c:50  int n = atomic_load(&count);  reads 1   the old value
+               main.2  test.c:54                                fails
+
+              Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
+        "#]],
+    );
+}
