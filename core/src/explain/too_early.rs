@@ -21,22 +21,7 @@ pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Expl
         view.variable_of(&[given.store, given.load]),
         view.variable(reader),
     );
-    let (who, at) = (view.name(given.store), line(&needs.setter, &stored));
-    let has_begun = has_begun(view, given.store, needs);
-    let (set, sets) = match is_unset(view, reader) {
-        true => ("set", "sets"),
-        false => ("changed", "changes"),
-    };
-    let done = match view.event(given.store).kind {
-        EventKind::SemPost => "posted",
-        EventKind::Signal | EventKind::Broadcast => "signalled",
-        _ => "changed",
-    };
-    let headline = match done == set {
-        _ if has_begun => format!("`{flag}` was {done} before the last change of `{name}`"),
-        true => format!("`{flag}` was {done} before `{name}` was"),
-        false => format!("`{flag}` was {done} before `{name}` was {set}"),
-    };
+    let headline = headline(view, given, needs, [&flag, &name]);
     let mut draft = Draft::new(view, kind(view, given), headline);
     draft.detail(format!(
         "{}{}, {} {} at {} and then {} at {};\n{}.",
@@ -47,10 +32,7 @@ pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Expl
         line(&view.place(given.load), &stored),
         accessed(view, reader, given.load, &name),
         line(&view.place(reader), &stored),
-        match has_begun {
-            false => format!("{who} {sets} {name} only at {at}"),
-            true => format!("in passing runs {name} had been changed more often by then, at {at}"),
-        }
+        sets_later(view, given, needs, &name),
     ));
     tell_order(
         &mut draft,
@@ -62,6 +44,41 @@ pub(super) fn too_early(view: &View, given: &Publication, needs: &Needs) -> Expl
     );
     draft.fail();
     draft.finish()
+}
+
+fn headline(view: &View, given: &Publication, needs: &Needs, names: [&str; 2]) -> String {
+    let [flag, name] = names;
+    let set = if is_unset(view, needs.reader) {
+        "set"
+    } else {
+        "changed"
+    };
+    let done = match view.event(given.store).kind {
+        EventKind::SemPost => "posted",
+        EventKind::Signal | EventKind::Broadcast => "signalled",
+        _ => "changed",
+    };
+    match done == set {
+        _ if has_begun(view, given.store, needs) => {
+            format!("`{flag}` was {done} before the last change of `{name}`")
+        }
+        true => format!("`{flag}` was {done} before `{name}` was"),
+        false => format!("`{flag}` was {done} before `{name}` was {set}"),
+    }
+}
+
+/// What was still to come when the reader looked, in words.
+fn sets_later(view: &View, given: &Publication, needs: &Needs, name: &str) -> String {
+    let (who, at) = (
+        view.name(given.store),
+        line(&needs.setter, &view.place(given.store)),
+    );
+    let is_unset = is_unset(view, needs.reader);
+    match has_begun(view, given.store, needs) {
+        true => format!("in passing runs {name} had been changed more often by then, at {at}"),
+        false if is_unset => format!("{who} sets {name} only at {at}"),
+        false => format!("{who} changes {name} only at {at}"),
+    }
 }
 
 /// A signal that is sent before the change is lost where its receiver goes back to sleep for ever.

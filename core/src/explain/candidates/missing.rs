@@ -169,10 +169,9 @@ pub(super) fn uncounted(view: &View) -> Vec<Candidate> {
     }
     let rows = view.run.events.iter();
     let reads = rows.filter(|(_, event)| event.kind.reads() && Some(event.thread) == view.failed);
-    let is_near = |row| match distance(view, &[row]) {
-        ..=NEAR => true,
-        ..=NEAR_AT_FIRST => view.visit(row).number == 1,
-        _ => false,
+    let is_near = |row| {
+        let steps = distance(view, &[row]);
+        steps <= NEAR || steps <= NEAR_AT_FIRST && view.visit(row).number == 1
     };
     let near = reads.map(|(row, _)| row).filter(|row| is_near(*row));
     let reads: Vec<EventId> = near.take(MOST).collect();
