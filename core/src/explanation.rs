@@ -226,6 +226,15 @@ pub struct Absent {
     pub times: u32,
 }
 
+/// A local variable that other threads use after its function has returned.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct GoneLocal {
+    /// Its name.
+    pub variable: String,
+    /// The function whose variable it is.
+    pub function: String,
+}
+
 fn once() -> u32 {
     1
 }
@@ -437,6 +446,9 @@ pub struct Explanation {
     /// Steps that are missing among them, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Absent>,
+    /// The local variable that was used after its function had returned, where that is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<GoneLocal>,
     /// The marked sites, causes first.
     pub sites: Vec<SiteMark>,
     /// Connections between sites.

@@ -259,7 +259,7 @@ pub unsafe fn create_as(
         this,
         RecordKind::Fork,
         pc,
-        handle as usize,
+        argument,
         u64::from(new.number.get()),
     );
     // SAFETY: as above.

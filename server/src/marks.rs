@@ -421,6 +421,7 @@ mod tests {
             also_fails: Vec::new(),
             steps: Vec::new(),
             absent: Vec::new(),
+            gone: None,
             sites: vec![site(3, Role::Cause), site(2, Role::Interference)],
             edges: Vec::new(),
             region: None,

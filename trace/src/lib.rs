@@ -74,8 +74,8 @@ pub use crate::{
     index::{IndexVec, RunScope},
     location::Location,
     meta::{
-        BlockRow, Chances, Criteria, Failure, FailureKind, FrameRow, Minimized, OrderMode, Outcome,
-        PointRow, Preemption, RunMeta, SiteRow, SourceRow, ThreadRow,
+        BlockRow, Chances, Criteria, Failure, FailureKind, FrameRow, LeftLocal, Minimized,
+        OrderMode, Outcome, PointRow, Preemption, RunMeta, SiteRow, SourceRow, ThreadRow,
     },
     model::{
         Event, EventId, EventKind, LocationId, MemoryOrder, PointId, SiteId, StackId, ThreadId,

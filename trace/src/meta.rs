@@ -436,11 +436,32 @@ pub struct RunMeta {
     pub schedule: Schedule,
     /// Source files that sites are in.
     pub sources: Vec<SourceRow>,
+    /// Uses of locals of other threads whose function had returned, the first of each place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_locals: Vec<LeftLocal>,
     /// Libraries with locks that were not recorded: what they guard may look as if nothing did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen_locks: Vec<String>,
     /// Remarks for the reader: gaps, inexact parts, things that could not be recorded.
     pub problems: Vec<String>,
+}
+
+/// A use of a local variable of another thread, by a pointer that the thread had from the time when the variable's function had
+/// not returned yet. The location of its event is what the memory belongs to since then, if anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftLocal {
+    /// `seq` of the use.
+    pub used: u64,
+    /// `seq` of the event, of any thread, that came next after the function had returned.
+    pub ended: u64,
+    /// Thread whose local it was.
+    pub owner: ThreadId,
+    /// Name of the variable.
+    pub variable: String,
+    /// Name of the function.
+    pub function: String,
+    /// Call stack of that call of the function.
+    pub stack: StackId,
 }
 
 /// Time that a run may take unless the user says otherwise.

@@ -26,6 +26,7 @@ pub(super) enum StoryEvidence {
     Refused(PairKey),
     NoMemory(AccessKey),
     Freed(AccessKey),
+    Returned(AccessKey),
     Spurious(AccessKey),
     Unchecked(AccessKey),
 }
@@ -60,6 +61,7 @@ impl StoryEvidence {
             Story::Unchecked { wake, .. } => StoryEvidence::Unchecked(at(wake)),
             Story::NoMemory { alloc } => StoryEvidence::NoMemory(at(alloc)),
             Story::AfterFree { free, .. } => StoryEvidence::Freed(at(free)),
+            Story::Returned { used, .. } => StoryEvidence::Returned(at(used)),
         }
     }
 }

@@ -41,6 +41,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             also_fails: Vec::new(),
             steps: Vec::new(),
             absent: Vec::new(),
+            gone: None,
             sites: Vec::new(),
             edges: Vec::new(),
             region: None,

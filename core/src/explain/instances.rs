@@ -110,6 +110,10 @@ pub fn set_apart(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
 
 /// As [`bears_out`], where harmless instances do not count.
 pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) -> Option<bool> {
+    if let Some(gone) = &explanation.gone {
+        let mut uses = run.meta.left_locals.iter();
+        return Some(uses.any(|it| it.variable == gone.variable && it.function == gone.function));
+    }
     let blamed = blamed(explanation);
     if let (Some(absent), Some(reader)) = (missing(explanation), blamed.last()) {
         let early = too_early(run, reader.step, &absent);

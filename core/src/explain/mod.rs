@@ -38,6 +38,7 @@ mod parts;
 mod pointee;
 mod proposers;
 mod refused;
+mod returned;
 mod sequential;
 mod skipped;
 mod slice;

@@ -1,6 +1,6 @@
 //! Failures that do not depend on the schedule.
 
-use super::{ORDERS, deadlock::deadlock, proposers::name_orders, view::View};
+use super::{ORDERS, deadlock::deadlock, proposers::name_orders, returned::nearest, view::View};
 use crate::{
     corpus::{Corpus, RunSummary},
     explanation::{BugKind, Certainty, Explanation, Role, SiteMark},
@@ -23,7 +23,8 @@ pub(super) fn sequential(corpus: &Corpus) -> Option<Explanation> {
     if orders < ENOUGH || !is_one_failure(corpus) {
         return None;
     }
-    hangs_always(corpus, orders).or_else(|| {
+    let told = hangs_always(corpus, orders).or_else(|| returns_always(corpus, orders));
+    told.or_else(|| {
         note(
             corpus,
             &format!("fails in every one of {orders} different orders"),
@@ -43,6 +44,21 @@ fn hangs_always(corpus: &Corpus, orders: usize) -> Option<Explanation> {
     told.runs = corpus.failing().map(|run| run.name.clone()).collect();
     told.remark_last(&format!(
         "The program hangs in every one of {orders} different orders: this does not depend on the schedule."
+    ));
+    Some(told)
+}
+
+/// A local that was used after its function had returned, in the shortest run: no other order has to show that this is wrong.
+fn returns_always(corpus: &Corpus, orders: usize) -> Option<Explanation> {
+    let shortest = corpus.failing().min_by_key(|run| (run.events, &run.name))?;
+    let _scope = RunScope::enter(&shortest.name);
+    let view = View::new(corpus, shortest)?;
+    let mut told = nearest(&view)?;
+    name_orders(&view, &mut told);
+    told.certainty = Certainty::Likely;
+    told.runs = corpus.failing().map(|run| run.name.clone()).collect();
+    told.remark_last(&format!(
+        "The program fails in every one of {orders} different orders."
     ));
     Some(told)
 }
@@ -136,6 +152,7 @@ fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
         also_fails: Vec::new(),
         steps: Vec::new(),
         absent: Vec::new(),
+        gone: None,
         sites: mark.into_iter().collect(),
         edges: Vec::new(),
         region: None,

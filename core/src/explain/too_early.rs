@@ -67,7 +67,7 @@ fn headline(view: &View, given: &Publication, needs: &Needs, names: [&str; 2]) -
     }
 }
 
-/// What was still to come when the reader looked, in words.
+/// The change that was still to come when the reader looked, in words.
 fn sets_later(view: &View, given: &Publication, needs: &Needs, name: &str) -> String {
     let (who, at) = (
         view.name(given.store),

@@ -141,6 +141,8 @@ pub(super) struct OpenCall {
     pub library_call: Option<u64>,
     /// Number of outer calls of the same function in which the thread already was.
     pub occurrence: u32,
+    /// Number of the call among those of the thread.
+    pub number: u64,
     /// The block that it entered last, when blocks are recorded.
     pub block: u64,
 }
@@ -151,6 +153,8 @@ pub(super) struct Calls {
     pub frames: Vec<OpenCall>,
     /// Live calls by entry point.
     live: Vec<u32>,
+    /// Number of calls so far.
+    count: u64,
 }
 
 /// Bound for the depth of calls; deeper ones are not noted: no real program has them.
@@ -187,9 +191,19 @@ impl Calls {
             library_pc: 0,
             library_call: None,
             occurrence,
+            number: self.count,
             block: 0,
         };
+        self.count += 1;
         self.frames.push(frame);
+    }
+
+    /// Returns whether the call of this number goes on.
+    pub fn is_in(&self, number: u64) -> bool {
+        let found = self
+            .frames
+            .binary_search_by_key(&number, |frame| frame.number);
+        found.is_ok()
     }
 
     /// Leaves the innermost function.

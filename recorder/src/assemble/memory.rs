@@ -36,6 +36,8 @@ pub(super) struct FoundPlace {
     pub place: RegionByte,
     pub rest: u64,
     pub own_stack: bool,
+    /// Another thread whose stack it lies on.
+    pub owner: Option<u16>,
     /// It is the same until memory is taken or given back, or a thread begins.
     pub is_settled: bool,
 }
@@ -76,6 +78,7 @@ impl Fixed {
             },
             rest: self.end - address,
             own_stack: false,
+            owner: None,
             is_settled: true,
         })
     }
@@ -237,6 +240,7 @@ impl<'a> RunMemory<'a> {
             let found = self.on_stack(by.thread, address, threads, entries);
             return FoundPlace {
                 own_stack: true,
+                owner: None,
                 ..found
             };
         }
@@ -304,6 +308,7 @@ impl<'a> RunMemory<'a> {
                 place,
                 rest: block.end - address,
                 own_stack: false,
+                owner: None,
                 is_settled: true,
             });
         }
@@ -374,6 +379,7 @@ impl<'a> RunMemory<'a> {
             place: RegionByte { region, offset },
             rest,
             own_stack: false,
+            owner: None,
             is_settled: true,
         })
     }
@@ -408,8 +414,18 @@ impl<'a> RunMemory<'a> {
             },
             rest: object.end - at.address,
             own_stack: false,
+            owner: None,
             is_settled: false,
         })
+    }
+
+    /// The thread whose stack an address lies on.
+    pub fn stack_owner(&self, address: u64) -> Option<u16> {
+        if !self.is_own(address) {
+            return None;
+        }
+        let owner = self.stacks.iter().rposition(|stack| stack.holds(address));
+        owner.and_then(|owner| u16::try_from(owner).ok())
     }
 
     fn on_stack_of(&self, thread: u16, address: u64) -> bool {
@@ -445,6 +461,7 @@ impl<'a> RunMemory<'a> {
             place,
             rest: part.rest.max(1),
             own_stack: false,
+            owner: Some(owner),
             is_settled: false,
         }
     }
@@ -493,6 +510,7 @@ impl<'a> RunMemory<'a> {
             place: RegionByte { region, offset },
             rest: ARGUMENTS,
             own_stack: false,
+            owner: None,
             is_settled: false,
         }
     }
@@ -522,6 +540,7 @@ impl<'a> RunMemory<'a> {
             place,
             rest: ENVIRONMENT_REACH,
             own_stack: false,
+            owner: None,
             is_settled: false,
         })
     }
@@ -545,6 +564,7 @@ impl<'a> RunMemory<'a> {
             place,
             rest: MAPPING_REACH,
             own_stack: false,
+            owner: None,
             is_settled: false,
         }
     }

@@ -53,6 +53,7 @@ mod program;
 mod raw_log;
 mod returns;
 mod rows;
+mod shared_frames;
 mod sites;
 mod sources;
 mod spots;
@@ -320,6 +321,7 @@ impl<'a> WalkedRun<'a> {
             threads: self.threads.into(),
             locks: self.locks,
             encodings: walk.memory.regions.encodings(),
+            left_locals: walk.shared_frames.left_locals(&walk.entries),
             sources: sources(program, &walk.sites.rows, &mut problems),
             sites: walk.sites.rows.into(),
             blocks: walk.blocks.rows,

@@ -16,6 +16,7 @@ use super::{
     points::PointTable,
     problems::RecordingProblems,
     raw_log::RawLog,
+    shared_frames::{LocalUse, SharedFrames},
     sites::SiteTable,
     spots::{Sought, Use},
     types::TypeId,
@@ -81,9 +82,16 @@ enum Awaits {
     /// The value that the read-modify-write at this draft read; `true` for a wide one.
     Old(usize, bool),
     /// The high half of the value of an access with this number; `true` if that of the read value follows.
-    High(u64, bool),
+    High(u64, bool, HalfOfWord),
     /// The high half of the value that a read-modify-write with this number read.
     OldHigh(u64),
+}
+
+/// A word of eight bytes that is accessed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct HalfOfWord {
+    address: u64,
+    is_read: bool,
 }
 
 /// The high half of a value of 16 bytes that was read or written.
@@ -144,6 +152,8 @@ pub(super) struct LogWalk<'a> {
     pub points: PointTable,
     /// Sites of the calls that were inlined at program counters.
     pub inlined: FxHashMap<u64, Rc<[SiteId]>>,
+    /// Locals that threads use by pointers.
+    pub shared_frames: SharedFrames,
     /// Repeated accesses have no records.
     pub(super) leaves_out: bool,
     /// The failure is the exit status: what went wrong afterwards is none.
@@ -184,6 +194,7 @@ impl<'a> LogWalk<'a> {
             blocks: RunBlocks::default(),
             points: PointTable::default(),
             inlined: FxHashMap::default(),
+            shared_frames: SharedFrames::default(),
             leaves_out: log.left_out() > 0 || log.condensed() > 0,
             has_exited: false,
             first_writes: FxHashMap::default(),
@@ -287,6 +298,9 @@ impl<'a> LogWalk<'a> {
         let Some(frame) = self.calls.get_mut(thread).and_then(Calls::leave) else {
             return;
         };
+        if let Ok(owner) = u16::try_from(thread) {
+            self.shared_frames.left(owner, &frame, self.seq);
+        }
         self.seen_at(thread, frame.ret);
     }
 
@@ -299,17 +313,21 @@ impl<'a> LogWalk<'a> {
             Awaits::Caller => self.called_from(thread, record.value),
             Awaits::Old(draft, is_wide) => {
                 if let Some(state) = self.states.get_mut(thread).filter(|_| is_wide) {
-                    state.awaits = Awaits::High(self.seq.saturating_sub(1), true);
+                    let read = HalfOfWord {
+                        is_read: true,
+                        ..HalfOfWord::default()
+                    };
+                    state.awaits = Awaits::High(self.seq.saturating_sub(1), true, read);
                 }
                 let size = self.drafts.get(draft).map_or(0, |draft| draft.size);
                 let old = self.old_number(record, size);
                 self.drafts.set_old(draft, old);
             }
-            Awaits::High(seq, is_rmw) => {
+            Awaits::High(seq, is_rmw, word) => {
                 if let Some(state) = self.states.get_mut(thread).filter(|_| is_rmw) {
                     state.awaits = Awaits::OldHigh(seq);
                 }
-                self.high(record, seq);
+                self.high(record, seq, word);
             }
             Awaits::OldHigh(seq) => {
                 self.high.entry(seq).or_default().old = self.old_number(record, 8);
@@ -325,11 +343,12 @@ impl<'a> LogWalk<'a> {
         (!is_address).then_some(record.value & mask(size))
     }
 
-    fn high(&mut self, record: &Record, seq: u64) {
+    fn high(&mut self, record: &Record, seq: u64, word: HalfOfWord) {
         if record.flags & (flag::VALUE | flag::PENDING) != flag::VALUE {
             return;
         }
         let by = self.asker(record.thread, SiteId(0));
+        self.note_pointer(record.thread, word, Some(record.value));
         let pointee = self.pointee(record.value, by).unwrap_or_default();
         let high = self.high.entry(seq).or_default();
         (high.value, high.pointee) = (Some(record.value), pointee);
@@ -437,6 +456,9 @@ impl<'a> LogWalk<'a> {
         match kind {
             K::ReadRange | K::WriteRange => {
                 let size = record.value.min(MAX_RANGE);
+                if kind == K::WriteRange {
+                    self.shared_frames.overwritten(record.addr, size);
+                }
                 let flags = flags::RANGE | order_flags(record, false);
                 self.parts(
                     record.addr,
@@ -458,6 +480,7 @@ impl<'a> LogWalk<'a> {
             K::Fork | K::Join => {
                 if let (K::Fork, Ok(child)) = (kind, u16::try_from(record.value)) {
                     self.begin(child);
+                    self.begin_with(child, record.addr);
                 }
                 self.drafts.push(&EventDraft {
                     value: Some(record.value),
@@ -475,6 +498,7 @@ impl<'a> LogWalk<'a> {
                 });
             }
             K::Alloc => {
+                self.shared_frames.overwritten(record.addr, record.value);
                 let layout = self.allocated(record, site);
                 let is_mapping = record.size == MAPPED;
                 self.drafts.spots.forget();
@@ -546,12 +570,55 @@ impl<'a> LogWalk<'a> {
         self.drafts.spots.forget();
     }
 
+    /// Notes that a thread begins with an argument, which may point to a local of another one.
+    fn begin_with(&mut self, child: u16, argument: u64) {
+        if let Some(owner) = self.other_stack(child, argument) {
+            let pointer = (owner, argument);
+            self.shared_frames.read(child, None, pointer, &self.calls);
+        }
+    }
+
+    /// The thread whose stack an address lies on, if it is another one.
+    fn other_stack(&self, thread: u16, address: u64) -> Option<u16> {
+        let owner = self.memory.stack_owner(address)?;
+        (owner != thread).then_some(owner)
+    }
+
+    /// Notes that a pointer to a local goes from thread to thread.
+    fn note_pointer(&mut self, thread: u16, word: HalfOfWord, value: Option<u64>) {
+        let pointer = value.filter(|value| may_be_address(*value));
+        let owner = pointer.and_then(|pointer| self.memory.stack_owner(pointer));
+        let Some(pointer) = owner.zip(pointer) else {
+            return;
+        };
+        let is_own = self.memory.stack_owner(word.address) == Some(thread);
+        match word.is_read {
+            // What a thread has itself says nothing new of its own locals, nor do copies in its own stack of others'.
+            true if pointer.0 == thread => {}
+            true => {
+                let from = (word.address, is_own);
+                self.shared_frames
+                    .read(thread, Some(from), pointer, &self.calls);
+            }
+            false if pointer.0 == thread && is_own => {}
+            false => {
+                let at = word.address;
+                self.shared_frames.stored(thread, at, pointer, &self.calls);
+            }
+        }
+    }
+
     fn access(&mut self, record: &Record, kind: RecordKind, draft: EventDraft) {
         let is_atomic = !matches!(kind, RecordKind::Read | RecordKind::Write);
         let has_value = record.flags & (flag::VALUE | flag::PENDING) == flag::VALUE;
         let size = record.size.min(1 << 16);
         let value = has_value.then_some(record.value & mask(size.into()));
         let flags = order_flags(record, is_atomic);
+        let word = HalfOfWord {
+            address: record.addr,
+            is_read: matches!(kind, RecordKind::Read | RecordKind::AtomicRead),
+        };
+        self.note_pointer(record.thread, word, value.filter(|_| size >= 8));
         let whole = EventDraft {
             size: size.into(),
             flags,
@@ -599,7 +666,11 @@ impl<'a> LogWalk<'a> {
         if kind == RecordKind::Rmw {
             state.awaits = Awaits::Old(first, is_wide);
         } else if is_wide {
-            state.awaits = Awaits::High(seq, false);
+            let word = HalfOfWord {
+                address: record.addr.wrapping_add(8),
+                is_read: matches!(kind, RecordKind::Read | RecordKind::AtomicRead),
+            };
+            state.awaits = Awaits::High(seq, false, word);
         }
     }
 
@@ -613,6 +684,16 @@ impl<'a> LogWalk<'a> {
             let found = self.memory.place(at, by, &self.calls, &self.entries);
             let size = (whole.size - done).min(found.rest.max(1));
             let own = if found.own_stack { flags::OWN_STACK } else { 0 };
+            if let Some(owner) = found.owner {
+                let used = LocalUse {
+                    thread: whole.thread,
+                    owner,
+                    address: at,
+                    origin: whole.origin,
+                    seq: whole.seq,
+                };
+                self.shared_frames.used(used, &self.calls, &self.entries);
+            }
             let draft = EventDraft {
                 place: found.place,
                 is_object: false,

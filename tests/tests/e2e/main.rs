@@ -46,6 +46,7 @@ mod killed;
 mod library;
 mod links;
 mod livelocks;
+mod locals;
 mod minimize;
 mod modes;
 mod mutants;

@@ -30,6 +30,11 @@ pub(super) fn repair(run: &mut Run) {
     meta.locks
         .retain(|lock| cut.within(lock.index(), locations.len()));
     let threads = meta.threads.len();
+    let frames = meta.frames.len();
+    meta.left_locals.retain(|local| {
+        let is_within = local.stack == StackId(0) || cut.within(local.stack.index(), frames);
+        cut.within(local.owner.index(), threads) && is_within
+    });
     meta.paths
         .retain(|path| cut.within(path.thread.index(), threads));
     // A file that was cut off refers to what it lost; that is said already.

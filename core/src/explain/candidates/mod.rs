@@ -10,6 +10,7 @@ mod no_memory;
 mod overwritten;
 mod refused;
 mod reordered;
+mod returned;
 mod spurious;
 mod visits;
 mod woken;
@@ -31,6 +32,7 @@ use no_memory::no_memory;
 use overwritten::overwritten;
 use refused::{half_way, refused, turned_away};
 use reordered::reordered;
+use returned::returned;
 pub(super) use spurious::spurious as spurious_wakeup;
 use unsnarl_trace::{EventId, ThreadId};
 pub(super) use visits::times_before;
@@ -93,6 +95,13 @@ pub(super) enum Story {
         /// Row of the use.
         used: EventId,
     },
+    /// A local was used after its function had returned.
+    Returned {
+        /// The first step of the variable's thread since then.
+        since: EventId,
+        /// Row of the use.
+        used: EventId,
+    },
 }
 
 /// A story with its evidence.
@@ -130,6 +139,7 @@ const NOT_NEW: u32 = 20;
 /// All candidates, best first.
 pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     let mut found = after_free(view);
+    found.extend(returned(view));
     let interrupted = interrupted(view, budget);
     found.extend(reordered(view, &pairs_of(view, &interrupted)));
     let mut couples = match budget.stop() {
@@ -168,8 +178,9 @@ pub(super) fn candidates(view: &View, budget: &Budget) -> Vec<Candidate> {
     for one in &mut found {
         one.cost += u32::from(is_unseen(view, &one.story)) * NOT_NEW;
     }
-    // That memory was freed is a fact of the run: other stories may tell how it came to that.
-    let is_other = |story: &Story| !matches!(story, Story::AfterFree { .. });
+    // That memory was gone is a fact of the run: other stories may tell how it came to that.
+    let is_other =
+        |story: &Story| !matches!(story, Story::AfterFree { .. } | Story::Returned { .. });
     found.sort_by_key(|one| {
         (
             one.cost,
@@ -219,6 +230,7 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
         Story::Unchecked { check, wake } => (*check, *wake),
         Story::NoMemory { alloc } => (*alloc, view.failure),
         Story::AfterFree { free, used } => (*free, *used),
+        Story::Returned { since, used } => (*since, *used),
     }
 }
 
@@ -249,7 +261,7 @@ fn last(story: &Story) -> EventId {
         Story::Refused { attempt, .. } | Story::HalfWay { attempt, .. } => *attempt,
         Story::Unchecked { wake, .. } => *wake,
         Story::NoMemory { alloc } => *alloc,
-        Story::AfterFree { used, .. } => *used,
+        Story::AfterFree { used, .. } | Story::Returned { used, .. } => *used,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     explain::{
         after_free, atomicity,
         candidates::{Candidate, Story, candidates},
-        causes, missing, multi_variable, no_memory, order, refused, spurious, torn,
+        causes, missing, multi_variable, no_memory, order, refused, returned, spurious, torn,
         undone::undone,
         view::View,
     },
@@ -115,6 +115,9 @@ fn told(view: &View, story: &Story) -> Explanation {
         Story::Unchecked { check, wake } => spurious::unchecked(view, *check, *wake),
         Story::NoMemory { alloc } => no_memory::no_memory(view, *alloc),
         Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),
+        Story::Returned { since, used } => {
+            returned::returned(view, *used).unwrap_or_else(|| order::swapped(view, *since, *used))
+        }
     }
 }
 
