@@ -260,16 +260,13 @@ fn always_set_before(view: &View, needs: &Needs) -> bool {
 /// Returns whether the thread has done at the setter, between its announcement and the write that the reader needs, what it has
 /// done in most passing runs by then.
 pub(super) fn has_come(view: &View, store: EventId, needs: &Needs) -> bool {
-    match (times_set(view, store, needs), needs.written) {
-        (0, _) => false,
-        (_, Some(_)) => true,
-        (times, None) => times >= times_before(view, needs.reader, &needs.setter),
-    }
+    let times = times_set(view, store, needs);
+    times > 0 && times >= times_before(view, needs.reader, &needs.setter)
 }
 
 /// Returns whether the value that the reader saw is one of those on the way to the one that it needs.
 pub(super) fn has_begun(view: &View, store: EventId, needs: &Needs) -> bool {
-    needs.written.is_none() && times_set(view, store, needs) > 0
+    times_set(view, store, needs) > 0
 }
 
 /// The number of writes at the setter between the announcement and the write that the reader needs.
