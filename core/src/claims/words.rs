@@ -38,13 +38,16 @@ impl Counted {
                 *in_this_order,
             )),
             Claim::Before {
-                early, late, visit, ..
+                early,
+                late,
+                visit,
+                location,
             } => {
                 let (early, beside) = (line(&early.place, &early.place), &early.place);
                 let late = line(&late.place, beside);
                 let late = match visit {
-                    Some(visit) => visit_of(visit, &late),
-                    None => late,
+                    Some(visit) => visit_of(visit, &late, location),
+                    None => late + same_element(location),
                 };
                 self.when_any(&format!("{early} ran before {late}"))
             }
@@ -58,10 +61,10 @@ impl Counted {
                 by,
                 late,
                 visit,
-                ..
+                location,
             } => {
                 let (early, beside) = (line(&early.place, &early.place), &early.place);
-                let late = visit_of(visit, &line(&late.place, beside));
+                let late = visit_of(visit, &line(&late.place, beside), location);
                 self.when_any(&format!("{by} ran {early} before {late}"))
             }
             Claim::Together { one, other } => self.together(one, other),
@@ -140,12 +143,21 @@ impl Counted {
     }
 }
 
+/// Text ` on the same data` for an element of an array: its lines run for others as well.
+fn same_element(location: &str) -> &'static str {
+    match location.contains('[') {
+        true => SAME,
+        false => "",
+    }
+}
+
 /// `main.1 ran line 40`, `main.1 ran line 40 for the 3rd time`.
-fn visit_of(visit: &Visit, line: &str) -> String {
+fn visit_of(visit: &Visit, line: &str, location: &str) -> String {
+    let same = same_element(location);
     match visit.number {
-        1 => format!("{} ran {line}", visit.thread),
+        1 => format!("{} ran {line}{same}", visit.thread),
         number => format!(
-            "{} ran {line} for the {} time",
+            "{} ran {line}{same} for the {} time",
             visit.thread,
             ordinal(number)
         ),
@@ -282,10 +294,15 @@ mod tests {
     fn visits_are_counted_as_people_do() {
         let told = [1, 2, 3, 11, 22].map(|number| {
             let thread = "main.1".to_owned();
-            visit_of(&Visit { thread, number }, "line 4")
+            visit_of(&Visit { thread, number }, "line 4", "count")
         });
         let times = |time: &str| format!("main.1 ran line 4 for the {time} time");
         assert_eq!(told[0], "main.1 ran line 4");
         assert_eq!(told[1..], ["2nd", "3rd", "11th", "22nd"].map(times));
+        let (thread, number) = ("main.1".to_owned(), 2);
+        assert_eq!(
+            visit_of(&Visit { thread, number }, "line 4", "rod[2]"),
+            "main.1 ran line 4 on the same data for the 2nd time"
+        );
     }
 }

@@ -132,7 +132,7 @@ fn a_latch_is_counted_down_before_the_result_is_stored() {
                main.2  test.c:46  out[tile] = v;    writes 5
                main    test.c:58                    fails
 
-              In all 6 passing runs line 46 ran before line 57.
+              In all 6 passing runs line 46 ran before line 57 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
@@ -364,7 +364,7 @@ fn elements_of_an_array_are_not_updated_together() {
                main.2  test.c:39  struct event e = ring[head];  reads 0         not set yet
                main.2  test.c:40                                fails
 
-              In 3 of 5 passing runs line 18 ran before line 39.
+              In 3 of 5 passing runs line 18 ran before line 39 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
