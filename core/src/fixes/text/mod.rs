@@ -11,6 +11,7 @@ mod flow;
 pub mod gap;
 pub mod guard;
 pub mod hold;
+pub mod left_value;
 mod local;
 pub mod lock_order;
 pub mod locks;

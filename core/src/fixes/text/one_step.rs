@@ -345,7 +345,7 @@ fn store<'t>(source: &ParsedSource, node: Node<'t>) -> Option<AtomicStore<'t>> {
 }
 
 /// The atomic variable and the arguments of a call of `load` or `store` in either form.
-fn called<'t>(
+pub(super) fn called<'t>(
     source: &ParsedSource,
     node: Node<'t>,
     wanted: &str,
