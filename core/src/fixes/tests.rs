@@ -957,3 +957,56 @@ deadlocks
     let edited = apply(source, "test.c", &fix.edits).unwrap();
     assert_eq!(edited.matches("slot_put(s);").count(), 2, "{edited}");
 }
+
+/// The flag is set and the signal sent without the lock under which the other thread looks.
+#[test]
+fn the_lock_is_taken_for_what_is_signalled_too() {
+    let source = "\
+#include <pthread.h>
+static pthread_mutex_t m;
+static pthread_cond_t wake;
+static int quit;
+static void *writer(void *unused)
+{
+    pthread_mutex_lock(&m);
+    while (!quit)
+        pthread_cond_wait(&wake, &m);
+    pthread_mutex_unlock(&m);
+    return unused;
+}
+static void stop(void)
+{
+    quit = 1;
+    pthread_cond_signal(&wake);
+}
+";
+    let begin = "start main.1 writer\nmain fork main.1 @30 main\n\
+        main.1 lock m @7 writer\nmain.1 R quit =0 @8 writer \"while (!quit)\"\n";
+    let waits =
+        "main.1 wait wake @9 writer \"pthread_cond_wait(&wake, &m);\"\nmain.1 unlock m @9\n";
+    let sets = "main W quit =1 via=32@main @15 stop \"quit = 1;\"\n";
+    let told = "main signal wake =1 via=32@main @16 stop \"pthread_cond_signal(&wake);\"\n";
+    let lost = told.replace("=1", "=0");
+    let wakes = "main.1 lock m @9 writer\nmain.1 wake wake =0 @9 writer\nmain.1 R quit =1 @8 writer\nmain.1 unlock m @10 writer\n";
+    let hangs =
+        "main.1 blocked condition wake @9 writer\nmain blocked join main.1 @33 main\ndeadlocks\n";
+    let title = |sets: &str| {
+        let fine = [begin, waits, sets, told, wakes].concat();
+        let bad = [begin, sets, &lost, waits, hangs].concat();
+        let runs = [
+            ("failed-1", &*bad),
+            ("passed-1", &*fine),
+            ("passed-2", &*fine),
+        ];
+        offered_of(&runs, source).fixes.remove(0).title
+    };
+    assert_eq!(
+        title(sets),
+        "hold `m` from line 15 for the signal on line 16"
+    );
+    let unrelated = "main W other =1 via=32@main @15 stop\n";
+    assert_eq!(
+        title(&[sets, unrelated].concat()),
+        "hold `m` for the signal on line 16"
+    );
+}

@@ -20,7 +20,7 @@ use crate::{
     facts::family,
 };
 use tree_sitter::Node;
-use unsnarl_trace::{EventId, EventKind, Run, SiteRow};
+use unsnarl_trace::{Event, EventId, EventKind, Run, SiteRow};
 
 /// The reason for which no critical section helps a wait before which nothing is checked.
 fn why_without_check(signal: &SiteMark, wait: &SiteMark) -> EditRefusal {
@@ -106,14 +106,8 @@ pub(super) fn signal_under_lock(case: &FixInput<'_>) -> Result<Fix, EditRefusal>
     }
     let signalled = case.files.get(&signal.place.file)?;
     let mutex = signals_with(case, &seen, (&waiting, &b), waited, signal)?;
-    let kept = hold(
-        signalled,
-        &mutex,
-        &AtomicLines {
-            first: signal.place.line,
-            last: signal.place.line,
-        },
-    )?;
+    let set = row(signal.step).and_then(|row| set_before(case.run, row, checked));
+    let kept = held_for_signal(signalled, &mutex, set, signal.place.line)?;
     if !kept.changes.is_empty() {
         let function = signalled.function(signal.place.line);
         let function = function.and_then(|node| function_name(signalled, node));
@@ -123,10 +117,14 @@ pub(super) fn signal_under_lock(case: &FixInput<'_>) -> Result<Fix, EditRefusal>
             line: signal.place.line,
         };
         widened(&signals, &mutex, &kept);
-        said.push(format!(
-            "hold `{}` for the signal on line {}",
-            mutex.object, signal.place.line
-        ));
+        let at = signal.place.line;
+        said.push(match kept.first < at {
+            true => format!(
+                "hold `{}` from line {} for the signal on line {at}",
+                mutex.object, kept.first
+            ),
+            false => format!("hold `{}` for the signal on line {at}", mutex.object),
+        });
         changes
             .entry(signal.place.file.clone())
             .or_default()
@@ -146,6 +144,55 @@ pub(super) fn signal_under_lock(case: &FixInput<'_>) -> Result<Fix, EditRefusal>
         lock: given_back(case.run, waited),
         ..Fix::edit(FixKind::WidenSection, said.join(", and "), edits, cost)
     })
+}
+
+/// Line of the signalling function at which it set what the waiting thread looks at, if it did so last before the signal.
+fn set_before(run: &Run, signal: EventId, checked: EventId) -> Option<u32> {
+    let (signals, checks) = (run.events.get(signal)?, run.events.get(checked)?);
+    let at = |site| run.meta.site(site);
+    let of_check = at(checks.site).line;
+    let is_looked_at = |location| {
+        let mut rows = run.events.iter();
+        rows.any(|(_, event)| {
+            event.location == location
+                && event.thread == checks.thread
+                && event.kind.reads()
+                && at(event.site).line == of_check
+        })
+    };
+    let own = (0..signal.0).rev().map(EventId);
+    let mut own = own.filter_map(|row| run.events.get(row));
+    let is_step = |event: &Event| {
+        let is_of_lock = event.kind.role().acquires_lock() || event.kind == EventKind::Unlock;
+        event.thread == signals.thread && (event.kind.is_access() || is_of_lock)
+    };
+    let last = own.find(is_step)?;
+    let (set, told) = (at(last.site), at(signals.site));
+    let is_there = (&set.file, &set.function) == (&told.file, &told.function);
+    (last.kind.writes() && is_there && set.line < told.line && is_looked_at(last.location))
+        .then_some(set.line)
+}
+
+/// Holds the mutex for the signal, and for the line that sets what it stands for where that is possible: else who reads it under
+/// the lock races with it.
+fn held_for_signal(
+    source: &ParsedSource,
+    mutex: &Mutex,
+    set: Option<u32>,
+    signal: u32,
+) -> Result<HoldResult, EditRefusal> {
+    let from = |first| {
+        hold(
+            source,
+            mutex,
+            &AtomicLines {
+                first,
+                last: signal,
+            },
+        )
+    };
+    set.and_then(|set| from(set).ok())
+        .map_or_else(|| from(signal), Ok)
 }
 
 /// The mutex of a wait, as the waiting function names it.
