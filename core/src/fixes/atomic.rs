@@ -386,8 +386,10 @@ fn title(mutex: &Mutex, lock: Option<&str>, kept: &HoldResult) -> String {
             kept.first, kept.last
         ),
         false => format!(
-            "keep `{object}` from line {} to line {}",
-            kept.first, kept.last
+            "keep `{object}`{} from line {} to line {}",
+            if kept.for_writing { " for writing" } else { "" },
+            kept.first,
+            kept.last
         ),
     }
 }
@@ -459,6 +461,24 @@ mod tests {
         let places = all_places(&wanted, &seen, &BTreeSet::from(["store.cpp"]), &|_| true);
         let place = places.last().unwrap();
         (place.file.clone(), place.first)
+    }
+
+    /// Followed by hand it would lock itself out: the section began by a lock for reading.
+    #[test]
+    fn a_section_that_writes_is_kept_for_writing() {
+        let mutex = Mutex {
+            object: "t->rw".to_owned(),
+            style: LockStyle::ReadWrite,
+        };
+        let kept = HoldResult {
+            first: 23,
+            last: 40,
+            joined: 2,
+            for_writing: true,
+            ..HoldResult::default()
+        };
+        let told = title(&mutex, None, &kept);
+        assert_eq!(told, "keep `t->rw` for writing from line 23 to line 40");
     }
 
     #[test]
