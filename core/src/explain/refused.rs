@@ -268,8 +268,8 @@ mod tests {
 
                main.1  stock.c:12  from->n -= n;                               writes 8
                main.2  stock.c:10                                              locks b
-               main.1  stock.c:13  if (pthread_mutex_trylock(&to->lock) != 0)  cannot lock b   in vain
-               main    stock.c:62  assert(a.n + b.n == 20);                    reads 8, fails
+               main.1  stock.c:13  if (pthread_mutex_trylock(&to->lock) != 0)  cannot lock b  in vain
+               main    stock.c:62  assert(a.n + b.n == 20);                    reads a.n = 8 and b.n = 10, fails
 
               What line 12 has done is not undone where the attempt fails: change nothing before both locks are
               held.

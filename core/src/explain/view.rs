@@ -20,10 +20,14 @@ use crate::{
     pairs::{AccessClass, AccessKey, RunPairs, Triple, TripleKey},
 };
 use rustc_hash::FxHashSet;
-use std::{cell::OnceCell, sync::Arc};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 use unsnarl_trace::{
-    Event, EventId, EventKind, FailureKind, IndexVec, Location, Outcome, Run, SiteId, ThreadId,
-    model::flags,
+    Event, EventId, EventKind, FailureKind, IndexVec, Location, LocationId, Outcome, Run, SiteId,
+    ThreadId, model::flags,
 };
 
 /// A failing run and its orders, in its corpus.
@@ -455,9 +459,51 @@ impl<'a> View<'a> {
             .or(Some(nearest).filter(has_name))
     }
 
+    /// Other shared numbers that the same visit of a line reads: one of them may be the wrong one. None where there are many.
+    fn read_beside(&self, read: EventId) -> Vec<EventId> {
+        const MOST: usize = 2;
+        let line = self.place(read).line;
+        let thread = self.thread(read);
+        let is_here = |row: &&EventId| self.place(**row).line == line;
+        let before = self.rows.before(thread, read).iter().rev();
+        let after = self.rows.after(thread, read).iter();
+        let near = before.take_while(is_here).chain(after.take_while(is_here));
+        let mut found: BTreeMap<LocationId, EventId> = BTreeMap::new();
+        for &row in near.filter(|row| self.tells_number(**row)) {
+            found.entry(self.event(row).location).or_insert(row);
+        }
+        found.remove(&self.event(read).location);
+        let is_few = found.len() < MOST && self.tells_number(read);
+        found.into_values().filter(|_| is_few).collect()
+    }
+
+    /// Returns whether a row reads a number that other threads may have set, of a variable with a name.
+    fn tells_number(&self, row: EventId) -> bool {
+        let event = self.event(row);
+        let location = Location::of(self.run.location(event.location));
+        let is_number = self
+            .read_value(row)
+            .is_some_and(|value| value.kind == ValueKind::Number);
+        event.kind == EventKind::Read
+            && event.flags & flags::OWN_STACK == 0
+            && is_number
+            && !location.is_slot()
+            && !location.is_of_library()
+            && self.named(row).is_some()
+    }
+
     /// A read in words: `reads 300`; with its name when the preceding steps are about another variable, so
     /// that the value is not taken for theirs.
     fn read_in_words(&self, read: EventId, told: &[Step]) -> String {
+        let beside = self.read_beside(read);
+        if !beside.is_empty() {
+            let all = beside.into_iter().chain([read]).collect::<BTreeSet<_>>();
+            let all = all.into_iter();
+            let all: Vec<String> = all
+                .map(|row| format!("{}{}", self.variable(row), self.equals_read(row)))
+                .collect();
+            return format!("reads {}", all.join(" and "));
+        }
         let location = self.run.location(self.event(read).location);
         if told.is_empty() || told.iter().any(|step| step.location == location) {
             return self.effect(read);
