@@ -246,8 +246,10 @@ pub(super) fn exit_before(log: &RawLog<'_>, launch: &Launch) -> Option<(ThreadId
     );
     let by = u16::try_from(log.exiting().checked_sub(1)?).ok()?;
     let code = log.exit_code().cast_signed();
+    let is_other = log.fail_thread() != u32::from(by);
     // What an exit status means may be for the parent to say.
-    let is_failure = is_crash && launch.parent.is_none() && !launch.criteria.expects(code);
+    let is_failure =
+        is_crash && is_other && launch.parent.is_none() && !launch.criteria.expects(code);
     is_failure.then_some((ThreadId(by), code))
 }
 
