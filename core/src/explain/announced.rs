@@ -161,7 +161,16 @@ fn is_too_early(view: &View, given: &Publication, needs: &Needs) -> bool {
         && !only_counts(view, given.load)
         && end_of(view, by) > needs.reader
         && !has_come(view, given.store, needs)
+        && !is_in_one_section(view, given, needs)
         && is_outdated()
+}
+
+/// Returns whether one lock is held for the announcement, and by the reader from where it learns of it to where it looks: then the
+/// two changes belong into one section of that lock.
+fn is_in_one_section(view: &View, given: &Publication, needs: &Needs) -> bool {
+    let of_store = view.orders.locks_held(given.store);
+    let mut locks = of_store.iter().map(|section| section.lock);
+    locks.any(|lock| same_section(view, given.load, needs.reader, lock))
 }
 
 /// Returns whether all accesses hold one lock, or are all atomic, or the reader makes both accesses in one

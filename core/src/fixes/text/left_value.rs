@@ -15,7 +15,7 @@ struct AtomicUpdate<'t> {
     form: AtomicForm,
     /// An expression that does it.
     text: String,
-    /// What has to be added to the value of that for the one that the update leaves: a sign, and the text of a number.
+    /// Sign and text of a number that has to be added to the value of that for the one that the update leaves.
     offset: Option<(&'static str, String)>,
 }
 
