@@ -4,7 +4,10 @@
 // reads what other calls have put there since.
 //
 // expect kind: order-violation
-// expect cause: total += job->weight;
+// expect cause: part[i] = of[i % count] + 1;
+// expect interference: total += job->weight;
+//
+// still wrong: clang -O2
 
 #include <pthread.h>
 #include <stdio.h>
@@ -28,7 +31,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-static pthread_t start(int number)
+// Within main the job would live as long as main does.
+__attribute__((noinline)) static pthread_t start(int number)
 {
     struct job job = {.number = number, .weight = 10 * number};
     pthread_t thread;

@@ -8,6 +8,8 @@
 // expect cause: int count = atomic_load(&words.count);
 // expect interference: atomic_fetch_add(&words.count, 1);
 // expect also: atomic_store(&words.ready, true);
+//
+// still wrong: gcc -O2, clang -O0, clang -O2
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -58,7 +58,7 @@ static void check(const char *word)
 {
     if (!dictionary.knows(word)) {
         std::fprintf(stderr, "'%s' is not spelled right\n", word);
-        std::exit(3);
+        std::_Exit(3);
     }
 }
 
