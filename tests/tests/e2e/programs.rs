@@ -85,7 +85,7 @@ programs! {
         lazy_dictionary left_barrier linked_list lock_order log_buffer log_rotation lost_build lost_counter lost_stop lost_wakeup merge_sort
         message_pane missing_join object_cache one_barrier optimistic_retry polite_transfer polled_event pool_shutdown
         price_table proc_info proc_sweep property_cache publication queue_pointer queued_writer resume_file
-        running_average shared_condition spelling string_buffer string_table table_and_log table_loader tenant_quota text_frame
+        running_average shared_condition string_buffer string_table table_and_log table_loader tenant_quota text_frame
         ticket_limit timer_teardown two_rounds two_stage unlocked_signal use_before_init window_geometry wrong_access_order
     }
     is_not_blamed {

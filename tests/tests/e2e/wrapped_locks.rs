@@ -84,7 +84,7 @@ fn a_signal_under_a_lock_in_a_struct() -> Result<()> {
     holds(
         "unlocked_signal",
         Form::Holder,
-        "hold `download.lock` for the signal",
+        "hold `download.lock` from line 48 for the signal",
     )
 }
 
