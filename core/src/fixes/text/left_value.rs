@@ -56,12 +56,37 @@ fn looked_at(source: &ParsedSource, update: &AtomicUpdate<'_>, reads: u32) -> Op
     let [load] = loads.as_slice() else {
         return None;
     };
+    if may_be_skipped(source, *load, looks) {
+        return None;
+    }
     let mut changes = vec![remove_statement(source, update.statement)];
     match compared(source, *load, update) {
         Some(compared) => changes.extend(compared),
         None => changes.push(replaced(*load, update.left())),
     }
     lines(*load).contains(&reads).then_some(changes)
+}
+
+/// Returns whether a part of an expression is not reached by all that come to the whole, as the right side of `&&`: an update has
+/// to be.
+fn may_be_skipped(source: &ParsedSource, part: Node<'_>, whole: Node<'_>) -> bool {
+    let above = std::iter::successors(Some(part), Node::parent);
+    let steps = above
+        .take_while(|node| *node != whole)
+        .filter_map(|node| Some((node, node.parent()?)));
+    steps.into_iter().any(|(node, around)| {
+        let operator = around
+            .child_by_field_name("operator")
+            .map(|it| source.str(it));
+        match around.kind() {
+            "binary_expression" if matches!(operator, Some("&&" | "||" | "and" | "or")) => {
+                around.child_by_field_name("left") != Some(node)
+            }
+            "conditional_expression" => around.child_by_field_name("condition") != Some(node),
+            "lambda_expression" | "sizeof_expression" => true,
+            _ => false,
+        }
+    })
 }
 
 /// `fetch_sub(1) == 1` for a look that compares with 0.
@@ -73,6 +98,10 @@ fn compared(
     let parent = load
         .parent()
         .filter(|it| it.kind() == "binary_expression")?;
+    let operator = source.str(parent.child_by_field_name("operator")?);
+    if !matches!(operator, "==" | "!=") {
+        return None;
+    }
     let side = |name| parent.child_by_field_name(name);
     let other = [side("left")?, side("right")?];
     let other = other.into_iter().find(|side| *side != load)?;
@@ -218,5 +247,26 @@ mod tests {
         assert!(edited("a.c", twice).is_err());
         let later = "    count++;\n    if (n == 0) return count;";
         assert!(edited("a.c", later).is_err());
+        let added = "    atomic_fetch_sub(&count, 1);\n    if (atomic_load(&count) + 1 > n)\n        grow();";
+        assert_eq!(
+            edited("a.c", added).as_deref(),
+            Ok("    if ((atomic_fetch_sub(&count, 1) - 1) + 1 > n)\n        grow();")
+        );
+    }
+
+    /// The update would be made only where the left side holds.
+    #[test]
+    fn an_update_goes_nowhere_where_it_may_be_skipped() {
+        let both =
+            "    refs_.fetch_sub(1);\n    if (closing && refs_.load() == 0)\n        delete this;";
+        assert!(edited("a.cpp", both).is_err());
+        let chosen = "    refs_.fetch_sub(1);\n    return n ? refs_.load() : 0;";
+        assert!(edited("a.cpp", chosen).is_err());
+        let first =
+            "    refs_.fetch_sub(1);\n    if (refs_.load() == 0 && closing)\n        delete this;";
+        assert_eq!(
+            edited("a.cpp", first).as_deref(),
+            Ok("    if (refs_.fetch_sub(1) == 1 && closing)\n        delete this;")
+        );
     }
 }
