@@ -3,7 +3,7 @@
 use super::{Claim, Counted, Operation, Visit};
 use crate::{
     explanation::Place,
-    facts::{ordinal, short},
+    facts::{self, ordinal, short},
     pairs::AccessClass,
 };
 
@@ -47,7 +47,7 @@ impl Counted {
                 let late = line(&late.place, beside);
                 let late = match visit {
                     Some(visit) => visit_of(visit, &late, location),
-                    None => late + same_element(location),
+                    None => late + same_of_kin(location),
                 };
                 self.when_any(&format!("{early} ran before {late}"))
             }
@@ -143,17 +143,18 @@ impl Counted {
     }
 }
 
-/// Text ` on the same data` for an element of an array: its lines run for others as well.
-fn same_element(location: &str) -> &'static str {
-    match location.contains('[') {
-        true => SAME,
-        false => "",
+/// Text ` on the same data` for one of several of a kind, as an element of an array or a block: its lines run for others as
+/// well.
+fn same_of_kin(location: &str) -> &'static str {
+    match facts::family(location) == location {
+        true => "",
+        false => SAME,
     }
 }
 
 /// `main.1 ran line 40`, `main.1 ran line 40 for the 3rd time`.
 fn visit_of(visit: &Visit, line: &str, location: &str) -> String {
-    let same = same_element(location);
+    let same = same_of_kin(location);
     match visit.number {
         1 => format!("{} ran {line}{same}", visit.thread),
         number => format!(

@@ -231,7 +231,7 @@ fn session_used_before_its_bandwidth_is_set() {
                main.1  test.c:33  assert(session->bandwidth != NULL);             reads NULL, fails  not set yet
 
               session_new starts main.1 at line 55 and sets it only at line 56.
-              In all 5 passing runs line 56 ran before line 33.
+              In all 5 passing runs line 56 ran before line 33 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );

@@ -502,7 +502,7 @@ fn a_flag_that_comes_with_a_pointer_is_blamed_before_the_pointer() {
                main.1  test.c:9   point_ = p;         writes &point
                main.2  test.c:32                      fails
 
-              In all 6 passing runs line 9 ran before line 31.
+              In all 6 passing runs line 9 ran before line 31 on the same data.
               Likely: found in the recorded runs, not re-executed. Fails so in failed-0.
         "#]],
     );
