@@ -20,11 +20,7 @@ use crate::{
     pairs::{AccessClass, AccessKey, RunPairs, Triple, TripleKey},
 };
 use rustc_hash::FxHashSet;
-use std::{
-    cell::OnceCell,
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 use unsnarl_trace::{
     Event, EventId, EventKind, FailureKind, IndexVec, Location, LocationId, Outcome, Run, SiteId,
     ThreadId, model::flags,
@@ -459,12 +455,13 @@ impl<'a> View<'a> {
             .or(Some(nearest).filter(has_name))
     }
 
-    /// Other shared numbers that the same visit of a line reads: one of them may be the wrong one. None where there are many.
-    fn read_beside(&self, read: EventId) -> Vec<EventId> {
-        const MOST: usize = 2;
-        let line = self.place(read).line;
-        let thread = self.thread(read);
-        let is_here = |row: &&EventId| self.place(**row).line == line;
+    /// The other shared number that the same visit of a line reads, if there is one: either may be the wrong one.
+    fn read_beside(&self, read: EventId) -> Option<EventId> {
+        let (place, thread) = (self.place(read), self.thread(read));
+        let is_here = |row: &&EventId| {
+            let other = self.place(**row);
+            (other.line, &other.file) == (place.line, &place.file)
+        };
         let before = self.rows.before(thread, read).iter().rev();
         let after = self.rows.after(thread, read).iter();
         let near = before.take_while(is_here).chain(after.take_while(is_here));
@@ -473,8 +470,8 @@ impl<'a> View<'a> {
             found.entry(self.event(row).location).or_insert(row);
         }
         found.remove(&self.event(read).location);
-        let is_few = found.len() < MOST && self.tells_number(read);
-        found.into_values().filter(|_| is_few).collect()
+        let is_one = found.len() == 1 && self.tells_number(read);
+        found.into_values().next().filter(|_| is_one)
     }
 
     /// Returns whether a row reads a number that other threads may have set, of a variable with a name.
@@ -495,14 +492,11 @@ impl<'a> View<'a> {
     /// A read in words: `reads 300`; with its name when the preceding steps are about another variable, so
     /// that the value is not taken for theirs.
     fn read_in_words(&self, read: EventId, told: &[Step]) -> String {
-        let beside = self.read_beside(read);
-        if !beside.is_empty() {
-            let all = beside.into_iter().chain([read]).collect::<BTreeSet<_>>();
-            let all = all.into_iter();
-            let all: Vec<String> = all
-                .map(|row| format!("{}{}", self.variable(row), self.equals_read(row)))
-                .collect();
-            return format!("reads {}", all.join(" and "));
+        if let Some(beside) = self.read_beside(read) {
+            let both = [beside.min(read), beside.max(read)];
+            let [one, other] =
+                both.map(|row| format!("{}{}", self.variable(row), self.equals_read(row)));
+            return format!("reads {one} and {other}");
         }
         let location = self.run.location(self.event(read).location);
         if told.is_empty() || told.iter().any(|step| step.location == location) {
