@@ -6,13 +6,14 @@ use crate::{
     explanation::{BugKind, Explanation, GoneLocal, Role},
     facts,
 };
-use unsnarl_trace::{EventId, LeftLocal};
+use unsnarl_trace::{EventId, LeftLocal, StackId};
 
 /// A use of a local whose function had returned.
 pub(super) struct ReturnedUse<'a> {
     /// The use.
     pub used: EventId,
-    /// The other thread's first step after the function had returned, or its last one in it where it did nothing else until then.
+    /// The other thread's first step after the function had returned, or its last one before where it did nothing else until the
+    /// use.
     pub since: EventId,
     local: &'a LeftLocal,
 }
@@ -72,7 +73,10 @@ pub(super) fn returned(view: &View, used: EventId) -> Option<Explanation> {
     if let Some(last) = last_within(view, &found) {
         draft.step(last, format!("in {function}"));
     }
-    draft.step(found.since, format!("after {function}"));
+    let is_after = view.event(found.since).seq >= found.local.ended;
+    if is_after {
+        draft.step(found.since, format!("after {function}"));
+    }
     if let Some(write) = overwriting.filter(|write| *write != found.since) {
         draft.step(write, "in its place");
     }
@@ -93,12 +97,20 @@ pub(super) fn nearest(view: &View) -> Option<Explanation> {
     returned(view, used)
 }
 
-/// The other thread's last step before its function returned.
+/// The other thread's last step within that call of its function.
 fn last_within(view: &View, found: &ReturnedUse) -> Option<EventId> {
     let own = view.rows.before(found.local.owner, found.used).iter();
-    own.rev()
+    let mut before = own
+        .rev()
         .copied()
-        .find(|row| view.event(*row).seq < found.local.ended && *row != found.since)
+        .filter(|row| view.event(*row).seq < found.local.ended);
+    let last = before.next()?;
+    // Rows refer to earlier ones: this ends.
+    let caller = |stack: &StackId| (*stack != StackId(0)).then(|| view.run.meta.frame(*stack).0);
+    let mut stacks = std::iter::successors(Some(view.event(last).stack), caller);
+    stacks
+        .any(|stack| stack == found.local.stack)
+        .then_some(last)
 }
 
 fn detail(view: &View, found: &ReturnedUse, overwriting: Option<EventId>) -> String {

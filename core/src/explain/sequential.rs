@@ -23,8 +23,7 @@ pub(super) fn sequential(corpus: &Corpus) -> Option<Explanation> {
     if orders < ENOUGH || !is_one_failure(corpus) {
         return None;
     }
-    let told = hangs_always(corpus, orders).or_else(|| returns_always(corpus, orders));
-    told.or_else(|| {
+    seen_in_shortest(corpus, orders).or_else(|| {
         note(
             corpus,
             &format!("fails in every one of {orders} different orders"),
@@ -32,34 +31,30 @@ pub(super) fn sequential(corpus: &Corpus) -> Option<Explanation> {
     })
 }
 
-/// The waits at the end of the shortest run, where all of them hang: that is there to be seen, whatever
-/// the orders were.
-fn hangs_always(corpus: &Corpus, orders: usize) -> Option<Explanation> {
-    let shortest = corpus.failing().min_by_key(|run| (run.events, &run.name))?;
-    let _scope = RunScope::enter(&shortest.name);
-    let hangs = shortest.outcome == Outcome::Deadlocked;
-    let view = View::new(corpus, shortest).filter(|_| hangs)?;
-    let mut told = deadlock(&view)?.explanation;
-    name_orders(&view, &mut told);
-    told.runs = corpus.failing().map(|run| run.name.clone()).collect();
-    told.remark_last(&format!(
-        "The program hangs in every one of {orders} different orders: this does not depend on the schedule."
-    ));
-    Some(told)
-}
-
-/// A local that was used after its function had returned, in the shortest run: no other order has to show that this is wrong.
-fn returns_always(corpus: &Corpus, orders: usize) -> Option<Explanation> {
+/// The failure as the shortest run shows it, whatever the orders were: the waits at the end of a run that hangs, or a local that
+/// was used after its function had returned.
+fn seen_in_shortest(corpus: &Corpus, orders: usize) -> Option<Explanation> {
     let shortest = corpus.failing().min_by_key(|run| (run.events, &run.name))?;
     let _scope = RunScope::enter(&shortest.name);
     let view = View::new(corpus, shortest)?;
-    let mut told = nearest(&view)?;
+    let (mut told, remark) = if shortest.outcome == Outcome::Deadlocked {
+        let remark = format!(
+            "The program hangs in every one of {orders} different orders: this does not depend on the schedule."
+        );
+        (deadlock(&view)?.explanation, remark)
+    } else {
+        let told = Explanation {
+            certainty: Certainty::Likely,
+            ..nearest(&view)?
+        };
+        (
+            told,
+            format!("The program fails in every one of {orders} different orders."),
+        )
+    };
     name_orders(&view, &mut told);
-    told.certainty = Certainty::Likely;
     told.runs = corpus.failing().map(|run| run.name.clone()).collect();
-    told.remark_last(&format!(
-        "The program fails in every one of {orders} different orders."
-    ));
+    told.remark_last(&remark);
     Some(told)
 }
 
