@@ -49,16 +49,18 @@ fn is_signal(run: &Run, row: EventId) -> bool {
     event.is_some_and(|event| matches!(event.kind, EventKind::Signal | EventKind::Broadcast))
 }
 
+/// Returns whether an event takes a lock or gives it back.
+pub(super) fn is_of_lock(kind: EventKind) -> bool {
+    kind.role().acquires_lock() || kind == EventKind::Unlock
+}
+
 /// The last operation on a lock that the signalling thread made before the signal, if it gave one back.
 fn given_back_before(run: &Run, signal: EventId) -> Option<EventId> {
     let thread = run.events.get(signal)?.thread;
     let own = (0..signal.0).rev().map(EventId);
     let mut locking = own
         .filter_map(|row| Some((row, run.events.get(row)?)))
-        .filter(|(_, event)| {
-            event.thread == thread
-                && (event.kind.role().acquires_lock() || event.kind == EventKind::Unlock)
-        });
+        .filter(|(_, event)| event.thread == thread && is_of_lock(event.kind));
     let (row, event) = locking.next()?;
     (event.kind == EventKind::Unlock).then_some(row)
 }

@@ -6,6 +6,7 @@ use super::{
     model::{Fix, FixKind, GuardedLines},
     mutexes,
     seen::{At, RunEvidence, frames},
+    signal_inside::is_of_lock,
     text::{
         EditRefusal, function_name,
         hold::{AtomicLines, HoldResult, hold},
@@ -163,8 +164,7 @@ fn set_before(run: &Run, signal: EventId, checked: EventId) -> Option<u32> {
     let own = (0..signal.0).rev().map(EventId);
     let mut own = own.filter_map(|row| run.events.get(row));
     let is_step = |event: &Event| {
-        let is_of_lock = event.kind.role().acquires_lock() || event.kind == EventKind::Unlock;
-        event.thread == signals.thread && (event.kind.is_access() || is_of_lock)
+        event.thread == signals.thread && (event.kind.is_access() || is_of_lock(event.kind))
     };
     let last = own.find(is_step)?;
     let (set, told) = (at(last.site), at(signals.site));
