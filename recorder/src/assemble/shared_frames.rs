@@ -124,13 +124,11 @@ impl SharedFrames {
             return;
         };
         let of_one = || {
-            let meant = variable(frame, pointer, entries)?;
-            (variable(frame, by.address, entries)? == meant).then_some(())
+            let meant = variable(frame, pointer, entries);
+            meant.is_some() && variable(frame, by.address, entries) == meant
         };
-        if frame.owner != by.owner || !frame.is_left(threads) || of_one().is_none() {
-            return;
-        }
-        if self.noted.insert((by.thread, by.origin, frame.key())) {
+        let is_late = frame.owner == by.owner && frame.is_left(threads) && of_one();
+        if is_late && self.noted.insert((by.thread, by.origin, frame.key())) {
             self.uses.push((by, *frame));
         }
     }

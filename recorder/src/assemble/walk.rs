@@ -82,14 +82,14 @@ enum Awaits {
     /// The value that the read-modify-write at this draft read; `true` for a wide one.
     Old(usize, bool),
     /// The high half of the value of an access with this number; `true` if that of the read value follows.
-    High(u64, bool, HalfOfWord),
+    High(u64, bool, Option<PointerWord>),
     /// The high half of the value that a read-modify-write with this number read.
     OldHigh(u64),
 }
 
-/// A word of eight bytes that is accessed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct HalfOfWord {
+/// A word that is accessed, and may hold a pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PointerWord {
     address: u64,
     is_read: bool,
 }
@@ -313,11 +313,7 @@ impl<'a> LogWalk<'a> {
             Awaits::Caller => self.called_from(thread, record.value),
             Awaits::Old(draft, is_wide) => {
                 if let Some(state) = self.states.get_mut(thread).filter(|_| is_wide) {
-                    let read = HalfOfWord {
-                        is_read: true,
-                        ..HalfOfWord::default()
-                    };
-                    state.awaits = Awaits::High(self.seq.saturating_sub(1), true, read);
+                    state.awaits = Awaits::High(self.seq.saturating_sub(1), true, None);
                 }
                 let size = self.drafts.get(draft).map_or(0, |draft| draft.size);
                 let old = self.old_number(record, size);
@@ -343,12 +339,14 @@ impl<'a> LogWalk<'a> {
         (!is_address).then_some(record.value & mask(size))
     }
 
-    fn high(&mut self, record: &Record, seq: u64, word: HalfOfWord) {
+    fn high(&mut self, record: &Record, seq: u64, word: Option<PointerWord>) {
         if record.flags & (flag::VALUE | flag::PENDING) != flag::VALUE {
             return;
         }
         let by = self.asker(record.thread, SiteId(0));
-        self.note_pointer(record.thread, word, Some(record.value));
+        if let Some(word) = word {
+            self.note_pointer(record.thread, word, Some(record.value));
+        }
         let pointee = self.pointee(record.value, by).unwrap_or_default();
         let high = self.high.entry(seq).or_default();
         (high.value, high.pointee) = (Some(record.value), pointee);
@@ -585,7 +583,7 @@ impl<'a> LogWalk<'a> {
     }
 
     /// Notes that a pointer to a local goes from thread to thread.
-    fn note_pointer(&mut self, thread: u16, word: HalfOfWord, value: Option<u64>) {
+    fn note_pointer(&mut self, thread: u16, word: PointerWord, value: Option<u64>) {
         let pointer = value.filter(|value| may_be_address(*value));
         let owner = pointer.and_then(|pointer| self.memory.stack_owner(pointer));
         let Some(pointer) = owner.zip(pointer) else {
@@ -614,7 +612,7 @@ impl<'a> LogWalk<'a> {
         let size = record.size.min(1 << 16);
         let value = has_value.then_some(record.value & mask(size.into()));
         let flags = order_flags(record, is_atomic);
-        let word = HalfOfWord {
+        let word = PointerWord {
             address: record.addr,
             is_read: matches!(kind, RecordKind::Read | RecordKind::AtomicRead),
         };
@@ -666,11 +664,11 @@ impl<'a> LogWalk<'a> {
         if kind == RecordKind::Rmw {
             state.awaits = Awaits::Old(first, is_wide);
         } else if is_wide {
-            let word = HalfOfWord {
+            let word = PointerWord {
                 address: record.addr.wrapping_add(8),
                 is_read: matches!(kind, RecordKind::Read | RecordKind::AtomicRead),
             };
-            state.awaits = Awaits::High(seq, false, word);
+            state.awaits = Awaits::High(seq, false, Some(word));
         }
     }
 
