@@ -115,7 +115,7 @@ impl<'v, 'a> Draft<'v, 'a> {
     /// Adds the step of another thread that wrote what a row reads, from a row on, unless it had to come before.
     pub fn source(&mut self, row: EventId, from: EventId) {
         let (view, event) = (self.view, self.view.event(row));
-        let written = view.orders.last_write_before(event.location, row);
+        let written = view.source(row);
         let is_free = |write: &EventId| {
             let is_other = view.thread(*write) != event.thread;
             is_other && *write >= from && !view.is_forced(*write, row)
@@ -195,9 +195,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             .copied()
             .filter(|&row| view.event(row).kind.reads());
         let from_step = |row: &EventId| {
-            let source = view
-                .orders
-                .last_write_before(view.event(*row).location, *row);
+            let source = view.source(*row);
             source.is_some_and(|source| steps.iter().any(|step| step.event == source.0))
         };
         reads.into_iter().find(from_step)
@@ -277,10 +275,7 @@ impl<'v, 'a> Draft<'v, 'a> {
                 continue;
             }
             let event = self.view.event(EventId(after.event));
-            let source = self
-                .view
-                .orders
-                .last_write_before(event.location, EventId(after.event));
+            let source = self.view.source(EventId(after.event));
             let flows = event.kind.reads() && source == Some(EventId(before.event));
             edges.push(Edge {
                 from,

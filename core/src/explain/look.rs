@@ -104,9 +104,7 @@ pub(super) fn tell_look(draft: &mut Draft, view: &View, reader: EventId, writers
     let Some(look) = last_look(view, reader) else {
         return;
     };
-    let from = view
-        .orders
-        .last_write_before(view.event(look).location, look);
+    let from = view.source(look);
     if let Some(write) = from.filter(|write| view.thread(*write) != own) {
         draft.step(write, "");
     }

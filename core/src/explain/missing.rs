@@ -359,12 +359,7 @@ pub(super) fn learned(
 ) -> Option<(EventId, EventId)> {
     let rows = view.rows.before(thread, before).iter().rev().copied();
     let reads = rows.filter(|&row| view.event(row).kind.reads());
-    let mut flows = reads.filter_map(|row| {
-        let write = view
-            .orders
-            .last_write_before(view.event(row).location, row)?;
-        Some((write, row))
-    });
+    let mut flows = reads.filter_map(|row| Some((view.source(row)?, row)));
     flows.find(|&(write, row)| view.thread(write) != thread && !view.is_forced(write, row))
 }
 

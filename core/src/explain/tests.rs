@@ -744,6 +744,49 @@ fn a_write_that_cannot_come_any_more_is_told_by_what_its_thread_had_learned() {
     );
 }
 
+/// The vector is empty since the thread has taken out itself what another one had put in.
+#[test]
+fn a_thread_learns_nothing_from_a_size_that_it_has_made_itself() {
+    let block = "heap(test.c:27 by main #0)";
+    let start = format!(
+        r#"
+        main fork main.1 @13 main "std::thread worker(loop);"
+        start main.1 loop
+        main W jobs._M_start =&`{block}[0]` @27 main "jobs.push_back(job);"
+        main W jobs._M_finish =&`{block}[1]` @27 main "jobs.push_back(job);"
+    "#
+    );
+    let works = format!(
+        r#"
+        main.1 R jobs._M_start =&`{block}[0]` @42 loop "if (jobs.empty())"
+        main.1 R jobs._M_finish =&`{block}[1]` @42 loop "if (jobs.empty())"
+        main.1 W jobs._M_finish =&`{block}[0]` @45 loop "jobs.erase(jobs.begin());"
+        main.1 R closing =CLOSING @41 loop "closing || !jobs.empty()"
+    "#
+    );
+    let closes = "main W closing =1 @18 main\n";
+    let ends = format!(
+        r#"
+        main.1 R jobs._M_finish =&`{block}[0]` @46 loop "if (jobs.empty())"
+        main.1 R jobs._M_start =&`{block}[0]` @46 loop "if (jobs.empty())"
+        main.1 end
+        main join main.1 @21 main
+        main R highest =HIGHEST @90 main "assert(highest == 70);"
+    "#
+    );
+    let sets = "main.1 W highest =70 @69 loop \"highest = value;\"\n";
+    let whole = works.replace("CLOSING", "0");
+    let passes = [&start, &whole, sets, closes, &ends.replace("HIGHEST", "70")].concat();
+    let seen = works.replace("CLOSING", "1");
+    let fails = "main fails @90 assertion `highest == 70` failed";
+    let fails = [&start, closes, &seen, &ends.replace("HIGHEST", "0"), fails].concat();
+    let corpus = corpus(&[passes.as_str(); 5], &[&fails]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    let detail =
+        "loop (main.1) had read closing = 1 at test.c:41, written by main at line 18, and ended;";
+    assert!(told[0].detail.starts_with(detail), "{}", told[0].detail);
+}
+
 #[test]
 fn one_cause_that_fails_in_two_places_is_told_once() {
     let start = r#"

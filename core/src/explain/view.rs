@@ -239,6 +239,15 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The write that made the value which a row read, as it is told: the last one before it; of the size of a container that of
+    /// either of its ends.
+    pub fn source(&self, row: EventId) -> Option<EventId> {
+        let location = self.event(row).location;
+        let last = |location| self.orders.last_write_before(location, row);
+        let other = facts::other_bound(&self.run, location).and_then(last);
+        last(location).max(other)
+    }
+
     /// The value that a row read, in words.
     pub fn read_value(&self, row: EventId) -> Option<ToldValue> {
         let event = self.event(row);
@@ -441,8 +450,7 @@ impl<'a> View<'a> {
         };
         // What the failing thread has set itself is seldom wrong.
         let is_of_another = |row: &EventId| {
-            let location = self.event(*row).location;
-            let written = self.orders.last_write_before(location, *row);
+            let written = self.source(*row);
             written.is_some_and(|write| self.thread(write) != self.thread(*row))
         };
         let find = |is_it: &dyn Fn(&EventId) -> bool| on_line.iter().copied().find(is_it);

@@ -215,8 +215,7 @@ pub(super) fn units(view: &View, semaphore: LocationId) -> BTreeMap<ThreadId, Ve
 /// order was possible.
 fn writer(view: &View, waiting: &WaitingThread) -> Option<Keeper> {
     let read = checked_before(view, request(view, waiting))?;
-    let location = view.event(read).location;
-    let write = view.orders.last_write_before(location, read)?;
+    let write = view.source(read)?;
     let changed = changed_since(view, read).is_some();
     let thread = view.thread(write);
     let is_open = thread != waiting.thread && !changed && !view.is_forced(write, read);

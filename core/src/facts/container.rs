@@ -96,8 +96,8 @@ pub(super) fn size(run: &Run, row: EventId) -> Option<ToldValue> {
     let event = run.events.event(row);
     let name = run.location(event.location);
     let is_empty = match bounds(name) {
-        Some((other, is_begin)) => {
-            let other = value_of(run, row, sibling(run, event.location, &other)?)?;
+        Some((_, is_begin)) => {
+            let other = value_of(run, row, other_bound(run, event.location)?)?;
             let (begin, end) = match is_begin {
                 true => (event.value?, other),
                 false => (other, event.value?),
@@ -129,6 +129,12 @@ fn bounds(name: &str) -> Option<(String, bool)> {
         let is_begin = other(begin, end).map(|name| (name, true));
         is_begin.or_else(|| Some((other(end, begin)?, false)))
     })
+}
+
+/// The location by which, together with this one, a container says how many elements it has, if it takes two.
+pub fn other_bound(run: &Run, location: LocationId) -> Option<LocationId> {
+    let (other, _) = bounds(run.location(location))?;
+    sibling(run, location, &other)
 }
 
 /// The location of this name: members of one object are found one after the other, so that it is not far as a rule.
