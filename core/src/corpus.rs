@@ -1,7 +1,7 @@
 //! Runs of one build of one program on one input, with a summary of each.
 
 use crate::{
-    explanation::{FailurePlace, Place},
+    explanation::{FailurePlace, GoneLocal, Place},
     facts::{place, thread_name},
     failed,
     mining::{Trace, trace::line_hash},
@@ -68,6 +68,8 @@ pub struct RunSummary {
     pub lines: Arc<[u64]>,
     /// The signals that its threads send.
     pub signals: BTreeSet<Sent>,
+    /// Locals that other threads used after their function had returned.
+    pub gone: BTreeSet<GoneLocal>,
     /// Its accesses in order, for mining: four bytes each.
     pub accesses: Arc<Trace>,
     /// The run itself, kept for failing runs only.
@@ -140,6 +142,7 @@ impl RunSummary {
             refusals: refusals(&run),
             lines: lines(&run),
             signals: signals(&run),
+            gone: run.meta.left_locals.iter().map(GoneLocal::from).collect(),
             accesses: Arc::new(Trace::new(&run, &accesses)),
             run: Some(run).filter(|run| run.meta.outcome.is_failure()),
         }

@@ -11,7 +11,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use unsnarl_trace::{EventKind, RUNS, shell};
+use unsnarl_trace::{EventKind, LeftLocal, RUNS, shell};
 
 /// The class of a bug.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -227,12 +227,21 @@ pub struct Absent {
 }
 
 /// A local variable that other threads use after its function has returned.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct GoneLocal {
     /// Its name.
     pub variable: String,
     /// The function whose variable it is.
     pub function: String,
+}
+
+impl From<&LeftLocal> for GoneLocal {
+    fn from(local: &LeftLocal) -> GoneLocal {
+        GoneLocal {
+            variable: local.variable.clone(),
+            function: local.function.clone(),
+        }
+    }
 }
 
 fn once() -> u32 {

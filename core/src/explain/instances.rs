@@ -8,7 +8,7 @@ use super::{
 use crate::{
     claims::Claim,
     corpus::failure_place,
-    explanation::{Absent, BugKind, Explanation, FailurePlace, Step},
+    explanation::{Absent, BugKind, Explanation, FailurePlace, GoneLocal, Step},
     facts,
     mining::Trace,
     orders::{Accesses, Dependency, dependencies},
@@ -112,7 +112,7 @@ pub fn set_apart(explanation: &mut Explanation, runs: &[(String, Arc<Run>)]) {
 pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) -> Option<bool> {
     if let Some(gone) = &explanation.gone {
         let mut uses = run.meta.left_locals.iter();
-        return Some(uses.any(|it| it.variable == gone.variable && it.function == gone.function));
+        return Some(uses.any(|it| GoneLocal::from(it) == *gone));
     }
     let blamed = blamed(explanation);
     if let (Some(absent), Some(reader)) = (missing(explanation), blamed.last()) {

@@ -12,9 +12,13 @@ use unsnarl_trace::{EventId, LeftLocal, StackId};
 pub(super) struct ReturnedUse<'a> {
     /// The use.
     pub used: EventId,
-    /// The other thread's first step after the function had returned, or its last one before where it did nothing else until the
-    /// use.
-    pub since: EventId,
+    /// The other thread's step that the use should have come before: its last one in the call of the function, since it returns
+    /// without another one; its first one since then where it made none there, or where the use cannot come before that one.
+    pub step: EventId,
+    /// The other thread's last step, where it is in the call of the function.
+    within: Option<EventId>,
+    /// The other thread's first step after the function had returned.
+    since: Option<EventId>,
     local: &'a LeftLocal,
 }
 
@@ -29,12 +33,23 @@ impl<'a> ReturnedUse<'a> {
         let used = row_of(view, local.used).filter(|row| view.event(*row).seq == local.used)?;
         let ended = row_of(view, local.ended)?;
         let own = view.rows.before(local.owner, used);
-        let first = own.iter().find(|row| **row >= ended);
+        let (before, after) = own.split_at(own.partition_point(|row| *row < ended));
+        let last = before.last().copied();
+        let within = last.filter(|row| is_within(view, *row, local.stack));
+        let before = within.filter(|row| view.orders.concurrent(*row, used));
+        let since = after.first().copied();
         Some(ReturnedUse {
             used,
-            since: first.or(own.last()).copied()?,
+            step: before.or(since).or(last)?,
+            within,
+            since,
             local,
         })
+    }
+
+    /// The variable and its function.
+    pub fn gone(&self) -> GoneLocal {
+        GoneLocal::from(self.local)
     }
 
     /// The write of the other thread that took the variable's place.
@@ -66,22 +81,18 @@ pub(super) fn returned(view: &View, used: EventId) -> Option<Explanation> {
     draft.set().remark = format!(
         "`{variable}` is a local variable of {function}: its memory is gone with the call, whatever still points to it."
     );
-    draft.set().gone = Some(GoneLocal {
-        variable: variable.clone(),
-        function: function.clone(),
-    });
-    if let Some(last) = last_within(view, &found) {
-        draft.step(last, format!("in {function}"));
+    draft.set().gone = Some(found.gone());
+    if let Some(within) = found.within {
+        draft.step(within, format!("in {function}"));
     }
-    let is_after = view.event(found.since).seq >= found.local.ended;
-    if is_after {
-        draft.step(found.since, format!("after {function}"));
+    if let Some(since) = found.since {
+        draft.step(since, format!("after {function}"));
     }
-    if let Some(write) = overwriting.filter(|write| *write != found.since) {
+    if let Some(write) = overwriting.filter(|write| Some(*write) != found.since) {
         draft.step(write, "in its place");
     }
     draft.step(used, format!("`{variable}` is gone"));
-    draft.mark(found.since, Role::Cause);
+    draft.mark(found.step, Role::Cause);
     draft.mark(used, Role::Interference);
     draft.fail();
     Some(draft.finish())
@@ -97,20 +108,12 @@ pub(super) fn nearest(view: &View) -> Option<Explanation> {
     returned(view, used)
 }
 
-/// The other thread's last step within that call of its function.
-fn last_within(view: &View, found: &ReturnedUse) -> Option<EventId> {
-    let own = view.rows.before(found.local.owner, found.used).iter();
-    let mut before = own
-        .rev()
-        .copied()
-        .filter(|row| view.event(*row).seq < found.local.ended);
-    let last = before.next()?;
+/// Returns whether a step is in a call of a function, or in one that it makes.
+fn is_within(view: &View, row: EventId, call: StackId) -> bool {
     // Rows refer to earlier ones: this ends.
     let caller = |stack: &StackId| (*stack != StackId(0)).then(|| view.run.meta.frame(*stack).0);
-    let mut stacks = std::iter::successors(Some(view.event(last).stack), caller);
-    stacks
-        .any(|stack| stack == found.local.stack)
-        .then_some(last)
+    let mut stacks = std::iter::successors(Some(view.event(row).stack), caller);
+    stacks.any(|stack| stack == call)
 }
 
 fn detail(view: &View, found: &ReturnedUse, overwriting: Option<EventId>) -> String {
@@ -151,15 +154,24 @@ mod tests {
     use std::sync::Arc;
     use unsnarl_trace::{FrameRow, LeftLocal, SiteId, StackId, ThreadId};
 
-    /// The job of `start` lies where `shares` has its parts when the thread reads it.
     fn told(writes: &str) -> Vec<String> {
+        told_where(writes, "", "main.1 fails @27 work")
+    }
+
+    /// The job of `start` lies where `shares` has its parts when the thread reads it.
+    fn told_where(writes: &str, goes_on: &str, fails: &str) -> Vec<String> {
         let begin = "main fork main.1 @36 start \"pthread_create(&thread, NULL, work, &job);\"\n";
-        let fine = [begin, "main.1 R main:start.job.weight =20 @26 work"].concat();
+        let fine = [
+            begin,
+            "main.1 R main:start.job.weight =20 @26 work\n",
+            goes_on,
+        ]
+        .concat();
         let read = "main.1 R main:shares.part[1] =4 @26 work \"total += job->weight;\"\n";
-        let text = [begin, writes, read, "main.1 fails @27 work"].concat();
+        let text = [begin, writes, read, fails].concat();
         let mut failed = run(&text);
         failed.meta.frames = vec![FrameRow::default(), FrameRow(StackId(0), SiteId(1))].into();
-        let used = failed.events.len() as u64 - 2;
+        let used = (failed.events.len() - fails.lines().count() - 1) as u64;
         failed.meta.left_locals = vec![LeftLocal {
             used,
             ended: 1,
@@ -189,6 +201,16 @@ mod tests {
              work (main.1) read it at test.c:26 by a pointer, when start (main), called at line 36, had returned.\n\
              main had written part[1] = 4 in its place at line 48."
         );
+    }
+
+    /// Only failing runs use the local then; the thread goes on elsewhere, and what it leaves undone is missed by another one.
+    #[test]
+    fn what_no_passing_run_uses_is_told_however_it_led_to_the_failure() {
+        let whole = "main.1 W highest =70 @28 work\nmain R highest =70 @90 main\n";
+        let fails = "main R highest =0 @90 main\nmain fails @90 main";
+        let failing = told_where("main R count =1 @60 main\n", whole, fails);
+        let headline = failing[0].lines().next();
+        assert_eq!(headline, Some("`job` was used after start had returned"));
     }
 
     #[test]

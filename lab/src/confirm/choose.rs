@@ -66,6 +66,7 @@ pub fn choose(
         }
         choice.try_rare(explanation)?;
         choice.tell_spare(explanation);
+        choice.tell_fact(explanation);
         if choice.is_cause()
             && let Some(parts) = parts(proposers, explanation)
         {
@@ -137,6 +138,8 @@ struct StorySearch<'c> {
     others: Vec<OtherStory>,
     /// The best of the stories that are enough by themselves, while nothing else is borne out.
     spare: Option<(TriedStory, Explanation)>,
+    /// The first of the stories of which no schedules can be drawn, but that are facts of the run.
+    fact: Option<Explanation>,
     /// Stories whose opposite was too rare among the schedules.
     rare: Vec<Explanation>,
     /// Experiments take many more schedules.
@@ -160,6 +163,7 @@ impl<'c> StorySearch<'c> {
             against: None,
             others: Vec::new(),
             spare: None,
+            fact: None,
             rare: Vec::new(),
             is_patient: false,
             progress: ExperimentProgress::default(),
@@ -463,6 +467,9 @@ impl<'c> StorySearch<'c> {
                 Some(found) if is_better(&found) => self.tell(told, other, (found, trial.against)),
                 found => {
                     self.pass_over(&other, found.as_ref(), trial.against);
+                    if found.is_none() && is_fact(&other) {
+                        self.fact.get_or_insert_with(|| other.clone());
+                    }
                     let spare = found.filter(|it| !is_half && it.is_spare());
                     self.spare_for_the_end(other, spare);
                 }
@@ -493,6 +500,18 @@ impl<'c> StorySearch<'c> {
         self.tell(told, spare, (tried, None));
     }
 
+    /// Tells what is wrong in itself, and led to the failure, in the place of what makes no difference that could be shown.
+    fn tell_fact(&mut self, told: &mut Explanation) {
+        let is_needed = !self.tells() && !is_fact(told);
+        let Some(fact) = self.fact.take().filter(|_| is_needed) else {
+            return;
+        };
+        self.others.retain(|other| !other.is(&fact));
+        let (known, against) = (self.best.take(), self.against.take());
+        let told = std::mem::replace(told, fact);
+        self.pass_over(&told, known.as_ref(), against);
+    }
+
     /// Notes a story that is not told, and keeps the run that speaks against it.
     fn pass_over(&mut self, other: &Explanation, tried: Option<&TriedStory>, against: Against) {
         let mut other = OtherStory::of(other, tried);
@@ -519,6 +538,11 @@ impl<'c> StorySearch<'c> {
         }
         Ok(is_too_late)
     }
+}
+
+/// Returns whether the run itself shows that what a story tells is wrong, whatever other runs do.
+fn is_fact(explanation: &Explanation) -> bool {
+    explanation.gone.is_some()
 }
 
 /// May it be another story? A circle of locks is one, and so is a signal that was lost; that a signal or a unit never comes,

@@ -17,7 +17,7 @@ use unsnarl_core::{
     explain::{Intervention, Proposers, explain, intervention},
     pairs::AccessClass,
 };
-use unsnarl_trace::{EventId, Run, script};
+use unsnarl_trace::{Event, EventId, LeftLocal, Run, script};
 
 /// Two threads count `hits` up and then `done`, without a lock.
 fn turn(thread: &str, hits: u32, done: u32) -> [String; 4] {
@@ -630,6 +630,38 @@ fn an_interruption_that_most_passing_runs_have_gives_way() {
     }
     assert_eq!(told_instead(&usual, 16), (true, false));
     assert!(!told_instead(&usual, 8).0);
+}
+
+/// A thread that used a variable which was gone went wrong there, though no schedules could be drawn without that.
+#[test]
+fn a_use_of_a_local_that_is_gone_is_told_where_nothing_else_makes_a_difference() {
+    let told = |hits| {
+        let mut corpora = corpora();
+        let failing = corpora.iter().next().expect("a corpus").get("failed-0");
+        let mut run = Run::clone(failing.and_then(|run| run.run.as_deref()).expect("its run"));
+        let is_it = |(_, event): &(EventId, Event)| run.meta.site(event.site).line == 12;
+        let used = run.events.iter().find(is_it).expect("done is read").1.seq;
+        run.meta.left_locals = vec![LeftLocal {
+            used,
+            ended: used,
+            variable: "limit".to_owned(),
+            function: "report".to_owned(),
+            ..LeftLocal::default()
+        }];
+        corpora.insert(RunSummary::new("failed-0".to_owned(), Arc::new(run)));
+        let corpus = corpora.iter().next().expect("a corpus");
+        let (mut told, run) = first_told(corpus);
+        if told.gone.is_some() {
+            let proposers = Proposers::comparing(corpus);
+            let mut proposals = proposers.instead_of(&told, &[]);
+            let engines = proposers.all();
+            let mut stories = engines.flat_map(|engine| proposals.by(engine, &Budget::unlimited()));
+            told = stories.find(|one| one.headline.contains(HITS)).expect(HITS);
+        }
+        chosen_instead(corpus, told, &GivenOutcomes::of(&run, &[(HITS, hits, 10)]))
+    };
+    assert_eq!(told(10), "`limit` was used after report had returned");
+    assert!(told(30).contains(HITS), "{}", told(30));
 }
 
 #[test]

@@ -97,8 +97,8 @@ pub(super) enum Story {
     },
     /// A local was used after its function had returned.
     Returned {
-        /// The first step of the variable's thread since then.
-        since: EventId,
+        /// The step of the variable's thread that the use should have come before.
+        step: EventId,
         /// Row of the use.
         used: EventId,
     },
@@ -230,7 +230,7 @@ fn rows(view: &View, story: &Story) -> (EventId, EventId) {
         Story::Unchecked { check, wake } => (*check, *wake),
         Story::NoMemory { alloc } => (*alloc, view.failure),
         Story::AfterFree { free, used } => (*free, *used),
-        Story::Returned { since, used } => (*since, *used),
+        Story::Returned { step, used } => (*step, *used),
     }
 }
 

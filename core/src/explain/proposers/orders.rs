@@ -115,8 +115,8 @@ fn told(view: &View, story: &Story) -> Explanation {
         Story::Unchecked { check, wake } => spurious::unchecked(view, *check, *wake),
         Story::NoMemory { alloc } => no_memory::no_memory(view, *alloc),
         Story::AfterFree { free, used } => after_free::after_free(view, *free, *used),
-        Story::Returned { since, used } => {
-            returned::returned(view, *used).unwrap_or_else(|| order::swapped(view, *since, *used))
+        Story::Returned { step, used } => {
+            returned::returned(view, *used).unwrap_or_else(|| order::swapped(view, *step, *used))
         }
     }
 }
