@@ -327,7 +327,7 @@ fn untold(view: &View, waiter: &WaitingThread) -> Option<(EventId, EventId)> {
 }
 
 /// The reads on the last line at which a thread has looked at what others change, since it has the lock of its wait.
-fn last_looks(view: &View, wait: EventId) -> Vec<EventId> {
+pub(super) fn last_looks(view: &View, wait: EventId) -> Vec<EventId> {
     let since = locked_since(view, wait);
     let reads = reads_before(view, wait).into_iter();
     let reads = reads.filter(|row| *row > since && !is_own(view, *row, wait));

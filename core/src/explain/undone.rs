@@ -2,7 +2,8 @@
 
 use super::{
     draft::Draft,
-    lost_wakeup::checked_before,
+    lost_wakeup::{checked_before, last_looks},
+    order::plain,
     view::View,
     waiting::{WaitingThread, object_name, request, waiting},
 };
@@ -26,16 +27,41 @@ struct Undone {
     wait: EventId,
 }
 
-/// Explains that threads wait for ever since what they wait for was changed back before they looked. Linear in the run for
-/// each thread that waits.
+/// Explains that threads wait for ever since what they wait for was changed back before they looked, by others or by themselves.
+/// Linear in the run for each thread that waits.
 pub(super) fn undone(view: &View) -> Vec<Explanation> {
     let waiters = waiting(view);
     let waiters = waiters
         .iter()
         .filter(|one| one.waits_for == WaitsFor::Condition);
-    waiters
-        .filter_map(|waiter| Some(told(view, &Undone::of(view, waiter)?)))
-        .collect()
+    let of_each = |waiter: &WaitingThread| {
+        let own = overwritten(view, waiter).map(|(set, undone)| plain(view, set, undone));
+        [
+            own,
+            Undone::of(view, waiter).map(|found| told(view, &found)),
+        ]
+    };
+    waiters.flat_map(of_each).flatten().collect()
+}
+
+/// A change by another thread that the waiting one wrote over, without having seen it, before it looked: the two writes.
+fn overwritten(view: &View, waiter: &WaitingThread) -> Option<(EventId, EventId)> {
+    let wait = request(view, waiter);
+    let looks = checked_before(view, wait).into_iter();
+    let mut looks = looks.chain(last_looks(view, wait));
+    looks.find_map(|look| {
+        let location = view.event(look).location;
+        let is_own = |row: &EventId| view.thread(*row) == waiter.thread;
+        let undone = view.orders.last_write_before(location, look)?;
+        let set = view.orders.last_write_before(location, undone)?;
+        let before = view.orders.accesses().before(location, undone).iter().rev();
+        let is_seen = before.take_while(|row| **row > set).any(is_own);
+        let value = |row: EventId| view.event(row).value;
+        let is_change = value(set).is_some() && value(set) != value(undone);
+        let is_blind = is_own(&undone) && !view.event(undone).kind.reads() && !is_seen;
+        let is_open = !is_own(&set) && !view.is_forced(set, undone);
+        (is_blind && is_change && is_open).then_some((set, undone))
+    })
 }
 
 impl Undone {

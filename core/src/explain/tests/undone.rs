@@ -125,3 +125,45 @@ fn the_next_round_begins_before_all_have_left() {
         ["`left` was changed again before agent (main.1) looked at it"]
     );
 }
+
+/// `run` sets the flag back when it begins, after `stop` was called already.
+const RESET: &str = "
+    start main.1 run
+    main fork main.1 @65 main
+    main lock m @42 stop
+    main W stopped =1 @43 stop
+    main unlock m @44 stop
+    main broadcast c @27 stop
+    main.1 lock m @42 run
+    main.1 W stopped =0 @43 run
+    main.1 unlock m @44 run
+    main.1 lock m @48 next
+    main.1 R stopped =0 @49 next via=49@next \"wake.wait(l, [this] { return stopped || !tasks.empty(); });\"
+    main.1 R tasks =0 @49 next via=49@next \"wake.wait(l, [this] { return stopped || !tasks.empty(); });\"
+    main.1 wait c @49 next
+    main.1 unlock m @49 next
+    main.1 blocked condition c @49 next
+    main W tasks =1 @80 post
+    main blocked join main.1 @69 main
+    deadlocks";
+
+#[test]
+fn a_thread_that_waits_wrote_over_what_it_waits_for() {
+    let told = told(RESET);
+    let headlines: Vec<&str> = told.iter().map(|one| one.headline.as_str()).collect();
+    assert_eq!(
+        headlines,
+        ["run (main.1) overwrote the value of `stopped` that main had written"]
+    );
+    let orders = intervention(&told[0], &run(RESET)).unwrap();
+    assert_eq!(orders.with.len(), 2, "{orders:?}");
+}
+
+#[test]
+fn what_the_thread_had_seen_before_it_wrote_over_it_is_no_loss() {
+    let seen = RESET.replace(
+        "main.1 W stopped",
+        "main.1 R stopped =1 @42 run\n    main.1 W stopped",
+    );
+    assert_eq!(told(&seen).len(), 0);
+}
