@@ -221,6 +221,7 @@ impl Meeting {
             is_open
                 && is_between
                 && !are_locked_apart(view, couple)
+                && (view.event(first.head).kind.reads() || !are_locked(view, couple))
                 && self.is_before(view, &[first.head, first.tail, second.head, second.tail])
         });
         let told = guards.map(|couple| (couple.second.tail, GuardStory::Couple(couple)));
@@ -248,6 +249,13 @@ fn is_look(view: &View, triple: &Triple) -> bool {
     !view.event(first).kind.writes()
         && !written.is_some_and(is_own)
         && !view.comes_again(first, triple.second)
+}
+
+/// Returns whether all accesses of both variables are under one lock: then each step is whole, and only a look can go on too
+/// early from one to the next.
+fn are_locked(view: &View, couple: &CoupledPairs) -> bool {
+    let (first, second) = (&couple.first, &couple.second);
+    is_locked(view, &[first.head, first.tail, second.head, second.tail])
 }
 
 /// Returns whether each of the two variables has a lock of its own: then they belong to two matters, each of which is in
@@ -340,7 +348,8 @@ mod tests {
     /// Two variables, each under a lock of its own: what is between them is no step that a guard should have kept whole.
     #[test]
     fn what_has_locks_of_its_own_guards_nothing() {
-        let crossed = |x: &str, y: &str| {
+        let other = |access: &str| if access == "W" { "R" } else { "W" };
+        let crossed = |x: &str, y: &str, first: &str| {
             let locked = |lock: &str, step: &str| match lock {
                 "" => format!("{step}\n"),
                 lock => {
@@ -349,8 +358,8 @@ mod tests {
                 }
             };
             let steps = [
-                (x, "main.1 W next =1 @4 look"),
-                (x, "main.2 R next =1 @5 look"),
+                (x, &*format!("main.1 {first} next =1 @4 look")),
+                (x, &*format!("main.2 {} next =1 @5 look", other(first))),
                 (y, "main.2 W done =1 @6 look"),
                 (y, "main.1 R done =1 @7 look"),
             ];
@@ -360,9 +369,11 @@ mod tests {
                 main.1 W n =1 @11 work\nmain.2 W n =1 @11 work\n"
             ))
         };
-        assert_eq!(crossed("", "").len(), 1);
-        assert!(crossed("a", "b").is_empty());
-        assert_eq!(crossed("a", "a").len(), 1);
+        assert_eq!(crossed("", "", "W").len(), 1);
+        assert!(crossed("a", "b", "W").is_empty());
+        // Each of the two steps is whole, unless the first one is a look that the second goes on from.
+        assert!(crossed("a", "a", "W").is_empty());
+        assert_eq!(crossed("a", "a", "R").len(), 1);
     }
 
     /// `main.1` reads `mark` before the meeting, and writes what comes of it after that.
