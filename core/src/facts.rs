@@ -92,8 +92,11 @@ pub fn thread_in_words(run: &Run, thread: ThreadId) -> String {
 /// A start routine without arguments, template parameters and namespaces without a name; empty for the glue of `std::thread`.
 fn start_routine(start: &str) -> String {
     let start = start.replace("(anonymous namespace)::", "");
-    let name = outside(&start, ['(', '<'], [')', '>']);
-    let name = name.trim().to_owned();
+    let name = |text: &str| outside(text, ['(', '<'], [')', '>']).trim().to_owned();
+    let name = match start.split_once("::operator()") {
+        Some((class, _)) => format!("{}::operator()", name(class)),
+        None => name(&start),
+    };
     let glue = name.is_empty()
         || ["std::", "void std::", "execute_native_thread_routine", "__"]
             .iter()
@@ -825,6 +828,16 @@ mod tests {
         let words = "the use count of the heap block from main.cc:81";
         assert_eq!(named(&copied), words);
         assert_eq!(location_in_words(count), words);
+    }
+
+    #[test]
+    fn a_start_routine_is_named_without_its_arguments() {
+        assert_eq!(start_routine("pool::work<int>(void*)"), "pool::work");
+        assert_eq!(
+            start_routine("Handler::operator()(int) const"),
+            "Handler::operator()"
+        );
+        assert_eq!(start_routine("void std::__invoke_impl<void>(int)"), "");
     }
 
     #[test]
