@@ -11,13 +11,22 @@ use super::{
     view::View,
     waiting::{WaitingThread, changed_since, request},
 };
-use crate::explanation::{BugKind, Certainty, Explanation, Role};
+use crate::{
+    claims::line,
+    explanation::{BugKind, Certainty, Explanation, Role},
+};
 use unsnarl_trace::{EventId, LocationId, raw::WaitsFor};
 
 /// A look of a thread that waits, and the change after it.
 struct Unheeded {
     read: EventId,
     write: EventId,
+}
+
+/// The flag by which the thread of a change saw that the waiting one was woken already, and that this one set back only then.
+struct StaleFlag {
+    look: EventId,
+    reset: EventId,
 }
 
 /// Explains a wait for input or for a wake-up by the last look before it that another thread's change has made wrong. Linear
@@ -30,7 +39,13 @@ pub(super) fn unheeded(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
             WaitsFor::Futex => Unheeded::of_object(view, waiter.object, wait),
             _ => None,
         };
-        Some(Hang::of(look?.explain(view, waiter), wait))
+        let look = look?;
+        let flag = look.flag(view, wait);
+        let told = match flag.filter(|_| waiter.waits_for == WaitsFor::Io) {
+            Some(flag) => look.explain_by(view, waiter, &flag),
+            None => look.explain(view, waiter),
+        };
+        Some(Hang::of(told, wait))
     });
     found.next()
 }
@@ -57,6 +72,67 @@ impl Unheeded {
         is_other.then_some(Unheeded { read, write })
     }
 
+    /// The first flag that the other thread looked at after its change, if the waiting one set it back after that look.
+    fn flag(&self, view: &View, wait: EventId) -> Option<StaleFlag> {
+        /// Steps of a thread from its change to the look by which it announces it.
+        const NEAR: usize = 20;
+        let (who, changed) = (view.thread(wait), view.event(self.write).location);
+        let since = view.rows.after(view.thread(self.write), self.write).iter();
+        let looks = since.copied().take(NEAR).filter(|row| {
+            let event = view.event(*row);
+            event.kind.reads() && event.location != changed
+        });
+        let mut found = looks.filter_map(|look| {
+            let location = view.event(look).location;
+            let after = view.orders.accesses().after(location, look).iter();
+            let mut resets = after.copied().take_while(|row| *row < wait);
+            let reset = resets.find(|row| view.thread(*row) == who)?;
+            let is_plain = view.event(reset).kind.writes() && !view.event(reset).kind.reads();
+            is_plain.then_some(StaleFlag { look, reset })
+        });
+        found.next()
+    }
+
+    /// Explains the wait by the announcement that was not made.
+    fn explain_by(&self, view: &View, waiter: &WaitingThread, flag: &StaleFlag) -> Explanation {
+        let (who, other) = (view.words(self.read), view.words(self.write));
+        let (what, of) = (view.variable(self.write), waiter.waits_for.words());
+        let (name, at) = (view.variable(flag.look), view.place(self.read));
+        let headline = format!("{who} waits for {of} that {other} did not send");
+        let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
+        draft.set().certainty = Certainty::Possible;
+        draft.detail(format!(
+            "{who} read `{what}`{} at {}, and set `{name}`{} only at {};\nin between {other} changed `{what}`{} at {}, read `{name}`{} at {}, and sent nothing.",
+            view.equals_read(self.read),
+            view.at(self.read),
+            view.equals(flag.reset).replacen(" =", " to", 1),
+            line(&view.place(flag.reset), &at),
+            view.equals(self.write).replacen(" =", " to", 1),
+            line(&view.place(self.write), &at),
+            view.equals_read(flag.look),
+            line(&view.place(flag.look), &at),
+        ));
+        let region = [
+            (self.read, "", Role::Cause),
+            (self.write, "in between", Role::Interference),
+            (flag.look, "sends nothing", Role::Interference),
+            (flag.reset, "too late", Role::Cause),
+        ];
+        for (row, note, role) in region {
+            draft.step(row, note);
+            draft.mark(row, role);
+        }
+        self.wait(view, waiter, draft)
+    }
+
+    /// Ends with the wait.
+    fn wait(&self, view: &View, waiter: &WaitingThread, mut draft: Draft) -> Explanation {
+        let mut step = view.step(request(view, waiter), "for ever");
+        step.does(wait_effect(view, waiter));
+        draft.add(step);
+        draft.finish()
+    }
+
     fn explain(&self, view: &View, waiter: &WaitingThread) -> Explanation {
         let Unheeded { read, write } = *self;
         let (who, what) = (view.words(read), view.variable(write));
@@ -77,9 +153,6 @@ impl Unheeded {
         draft.mark(read, Role::Cause);
         draft.step(write, "not seen any more");
         draft.mark(write, Role::Interference);
-        let mut step = view.step(request(view, waiter), "for ever");
-        step.does(wait_effect(view, waiter));
-        draft.add(step);
-        draft.finish()
+        self.wait(view, waiter, draft)
     }
 }

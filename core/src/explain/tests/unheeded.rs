@@ -85,3 +85,27 @@ fn a_word_that_was_changed_without_a_wake_up_is_told() {
         "main waits for `word` for ever"
     );
 }
+
+/// The thread that drains takes back that it was woken only after it has looked for work.
+#[test]
+fn the_flag_that_kept_the_announcement_back_is_told() {
+    let raised = "
+    main.1 rmw woken 1->1 @33 wake";
+    let reset = "
+    main atomic-write woken =0 @64 run";
+    let failing = [BEGIN, &drains("0"), PUSHES, raised, reset, BLOCKED].concat();
+    let told = told(&failing);
+    let headline_of = |text: &str| self::told(text).headline;
+    assert_eq!(
+        told.headline,
+        "main waits for input or output that work (main.1) did not send"
+    );
+    assert_eq!(
+        told.detail,
+        "main read `head` = 0 at test.c:21, and set `woken` to 0 only at line 64;\n\
+         in between work (main.1) changed `head` to 1 at line 11, read `woken` = 1 at line 33, and sent nothing."
+    );
+    assert!(intervention(&told, &run(&failing)).is_some());
+    let before = [BEGIN, &drains("0"), reset, PUSHES, raised, BLOCKED].concat();
+    assert!(headline_of(&before).ends_with("was changed"));
+}
