@@ -270,7 +270,20 @@ fn always_set_before(view: &View, needs: &Needs) -> bool {
 /// done in most passing runs by then.
 pub(super) fn has_come(view: &View, store: EventId, needs: &Needs) -> bool {
     let times = times_set(view, store, needs);
-    times > 0 && times >= times_before(view, needs.reader, &needs.setter)
+    times > 0
+        && times >= times_before(view, needs.reader, &needs.setter)
+        && !is_over_in_passing(view, needs)
+}
+
+/// Returns whether in the passing runs, which have both, no such write comes after such a read: all of them are done by then.
+fn is_over_in_passing(view: &View, needs: &Needs) -> bool {
+    let counts = view.corpus.counts();
+    needs.written.is_some_and(|written| {
+        let (read, write) = (view.key(needs.reader), view.key(written));
+        let of = |head, tail| PairKey { head, tail };
+        let done = counts.stats(of(write, read)).runs;
+        done > 0 && done == counts.passing() && counts.ordered(of(read, write)) == 0
+    })
 }
 
 /// Returns whether the value that the reader saw is one of those on the way to the one that it needs.

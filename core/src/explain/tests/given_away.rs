@@ -781,3 +781,54 @@ fn a_flag_is_raised_before_the_loop_that_counts() {
         "#]],
     );
 }
+
+/// One thread fills a map, and has said before that it is full; in passing runs the other one does. The node that is read was
+/// made on the line that links the next one to it.
+#[test]
+fn a_flag_is_raised_before_a_map_is_filled() {
+    let fills = |who: &str| {
+        let node = format!("`heap(test.c:14 by {who} #0)._M_right`");
+        let add = |value: u32| {
+            format!(
+                "{who} W {node} ={value} via=31@load @14 add \"types.emplace(name, type);\"\n{who} W at ={value} @20 load"
+            )
+        };
+        let raise = format!("{who} atomic-write loaded =1 @29 load \"loaded = true;\"");
+        [raise, add(0), add(7)]
+    };
+    let looks = |who: &str, filler: &str, value: u32| {
+        format!(
+            "
+        {who} atomic-read loaded =1 @26 find \"if (!loaded)\"
+        {who} R `heap(test.c:14 by {filler} #0)._M_right` ={value} @38 find \"types.find(name);\"
+        "
+        )
+    };
+    let begins = "main fork main.1 @60 main\nmain fork main.2 @61 main";
+    let [raise, first, second] = fills("main.2");
+    let fine = [
+        begins,
+        &raise,
+        &first,
+        &second,
+        &looks("main.1", "main.2", 7),
+    ]
+    .join("\n");
+    let [raise, first, second] = fills("main.1");
+    let early = looks("main.2", "main.1", 0);
+    let fails = [
+        begins,
+        &raise,
+        &first,
+        &early,
+        &second,
+        "main.2 fails @54 find",
+    ];
+    let corpus = corpus(&[fine.as_str(); 6], &[&fails.join("\n")]);
+    let told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
+    assert!(
+        told.headline.starts_with("`loaded` was changed before"),
+        "{}",
+        told.headline
+    );
+}
