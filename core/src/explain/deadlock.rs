@@ -8,6 +8,7 @@ use super::{
     left_behind::left_behind,
     lost_wakeup::{SignalFate, idle, lost_wakeup},
     missing::{end_of, learned, tell_learned},
+    own_unit::own_unit,
     spinning::spinning,
     starved::starved,
     unfinished::explain_unfinished,
@@ -50,9 +51,10 @@ impl Hang {
 }
 
 /// Explains a run in which all threads wait: for a lock that a function has not given back; in a cycle of locks, units and
-/// joins; for a unit that was not posted because of a flag; for a signal that was not sent by what its sender had read; for a
-/// signal that woke another one; for a signal that only those who wait for it send; for a lost signal; in a cycle that includes
-/// conditions; for a signal that no thread sent; for input, without having seen a change; or one of them alone.
+/// joins; for a unit that was not posted because of a flag, or that its poster took itself; for a signal that was not sent by
+/// what its sender had read; for a signal that woke another one; for a signal that only those who wait for it send; for a lost
+/// signal; in a cycle that includes conditions; for a signal that no thread sent; for input, without having seen a change; or
+/// one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = leaked(view, &waiting) {
@@ -63,7 +65,7 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     }) {
         return Some(of_circle(view, &found));
     }
-    if let Some(found) = unposted(view, &waiting) {
+    if let Some(found) = unposted(view, &waiting).or_else(|| own_unit(view, &waiting)) {
         return Some(found);
     }
     let mut waiters = waiting.clone();

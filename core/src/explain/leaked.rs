@@ -85,6 +85,8 @@ fn path(run: &Run, row: EventId) -> Vec<SiteRow> {
 struct Way {
     taken: Vec<SiteRow>,
     given: Vec<SiteRow>,
+    /// The number of calls, outermost first, that its thread left none of in between.
+    stays: usize,
 }
 
 /// The sections of a run that begin at the last of these places.
@@ -99,12 +101,31 @@ fn ways(run: &Run, path: &[SiteRow]) -> Vec<Way> {
     };
     let sections = locks.sections().iter().filter(begins_there);
     let way = |section: &Section| {
+        let released = section.released?;
         Some(Way {
             taken: self::path(run, section.acquired),
-            given: self::path(run, section.released?),
+            given: self::path(run, released),
+            stays: stays(run, section, released),
         })
     };
     sections.filter_map(way).collect()
+}
+
+/// The number of calls, outermost first, that a section's thread did not leave from its beginning to its end: a later call of
+/// the same function is another one, and the rows of its caller in between say so. Linear in the rows in between.
+fn stays(run: &Run, section: &Section, released: EventId) -> usize {
+    let taken = path(run, section.acquired);
+    let between = (section.acquired.0 + 1..released.0).map(EventId);
+    let own = between.filter(|row| run.events.event(*row).thread == section.thread);
+    let kept = own.map(|row| {
+        let calls = path(run, row);
+        let both = calls.iter().zip(&taken);
+        let outer = both.take_while(|(a, b)| a.is_same_line(b)).count();
+        let here = calls.get(outer).zip(taken.get(outer));
+        let is_in = here.is_some_and(|(a, b)| (&a.file, &a.function) == (&b.file, &b.function));
+        outer + usize::from(is_in)
+    });
+    kept.min().unwrap_or(taken.len())
 }
 
 impl Way {
@@ -114,14 +135,18 @@ impl Way {
         self.taken.len() >= calls.len() && both.all(|(a, b)| a.is_same_line(b))
     }
 
-    /// The line by which the function of the first of these calls gives the lock back; `None` where it has left before that.
+    /// The line by which the function of the first of these calls gives the lock back; `None` where it has left before that, or
+    /// where that is a later visit of the line that takes it: a call of another function, which takes and gives by turns.
     fn within(&self, calls: &[SiteRow]) -> Option<&SiteRow> {
         let depth = self.taken.len().checked_sub(calls.len())?;
+        (depth < self.stays).then_some(())?;
         let outer = (self.taken.get(..depth)?, self.given.get(..depth)?);
         let is_called_alike = outer.0.iter().zip(outer.1).all(|(a, b)| a.is_same_line(b));
         let line = self.given.get(depth).filter(|_| is_called_alike)?;
         let first = calls.first()?;
-        ((&line.file, &line.function) == (&first.file, &first.function)).then_some(line)
+        let is_own = (&line.file, &line.function) == (&first.file, &first.function);
+        let is_one_visit = line.line != first.line || depth + 1 < self.stays;
+        (is_own && is_one_visit).then_some(line)
     }
 }
 
@@ -378,6 +403,30 @@ mod tests {
     fn who_waits_within_the_function_has_not_left_it() {
         let within = "main.1 lock-wait n via=22@withdraw,36@teller @8 enter\nmain.1 blocked lock n via=22@withdraw,36@teller @8 enter";
         assert!(!told(&visits(within)).headline.contains("is left"));
+    }
+
+    /// A barrier of one gate: who comes last posts what the other one waits for, and takes it itself in the next phase.
+    #[test]
+    fn a_unit_that_is_posted_in_a_later_call_is_none_to_give_back() {
+        let waits = |thread: &str| format!("{thread} sem-wait gate via=47@work @32 barrier\n");
+        let posts = |thread: &str| format!("{thread} sem-post gate via=47@work @30 barrier\n");
+        let works = |thread: &str, n: u32| format!("{thread} W cell =1 @{n} work\n");
+        let text = format!(
+            "start main.1 work\nstart main.2 work\nmain fork main.1 @60 main\nmain fork main.2 @60 main\n{}{}{}{}{}{}{}{}deadlocks",
+            posts("main.1"),
+            waits("main.2"),
+            works("main.2", 46),
+            posts("main.2"),
+            works("main.2", 46),
+            waits("main.2"),
+            works("main.2", 46),
+            "main.1 blocked semaphore gate via=47@work @32 barrier\n",
+        );
+        assert!(
+            !told(&text).headline.contains("lacks a unit"),
+            "{}",
+            told(&text).headline
+        );
     }
 
     /// Two units, one after the other, before both are given back.

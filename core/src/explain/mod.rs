@@ -33,6 +33,7 @@ mod multi_variable;
 mod no_memory;
 mod order;
 mod outstanding;
+mod own_unit;
 mod parted;
 mod parts;
 mod pointee;
