@@ -937,13 +937,13 @@ int upload(struct slots *s, int n)
     let text = "\
 start main.1 client
 main fork main.1 @40 main
-main.1 sem-wait s.free via=30@client,6@upload @2 slot_get
+main.1 sem-wait s.free via=6@upload,30@client @2 slot_get
 main.1 R s.file =1 via=30@client @7 upload
-main.1 sem-post s.free via=30@client,10@upload @3 slot_put
-main.1 sem-wait s.free via=30@client,6@upload @2 slot_get
+main.1 sem-post s.free via=10@upload,30@client @3 slot_put
+main.1 sem-wait s.free via=6@upload,30@client @2 slot_get
 main.1 R s.file =0 via=30@client @7 upload
 main.1 end
-main blocked semaphore s.free via=41@main,6@upload @2 slot_get
+main blocked semaphore s.free via=6@upload,41@main @2 slot_get
 deadlocks
 ";
     let offered = offered_of(&[("deadlocked-1", text)], source);
