@@ -644,8 +644,9 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
         let calls = callers::call_sites(&view.run, **row).into_iter();
         let mut calls = calls.map(|site| view.run.meta.site(site));
         let is_wait = |line: &SiteRow| (&line.file, line.line) == (&place.file, place.line);
-        // What the line itself reads are the arguments of the wait.
-        !calls.next_back().is_some_and(is_wait) && calls.any(is_wait)
+        // What the line itself reads are the arguments of the wait; a predicate may stand on it, in a function of its own.
+        let is_argument = |line: &SiteRow| is_wait(line) && line.function == place.function;
+        !calls.next_back().is_some_and(is_argument) && calls.any(is_wait)
     };
     let last = |is_it: &dyn Fn(&&EventId) -> bool| reads.iter().find(is_it).copied();
     let since = locked_since(view, wait);

@@ -1482,3 +1482,22 @@ fn workers_without_a_job_do_not_wait_for_each_other() {
         told(jobs)
     );
 }
+
+/// A predicate that stands on the line of its wait is a function of its own, and what it reads is what is waited for.
+#[test]
+fn a_predicate_on_the_line_of_the_wait_is_what_was_asked() {
+    let text = "
+        start main.1 write
+        main fork main.1 @40 main
+        main.1 lock m @12 write
+        main.1 R pending =0 @13 write \"pending_.push_back(record);\"
+        main.1 R leading =1 @15 write::lambda#1 via=15@write,107@wait
+        main.1 wait written @15 write \"written_.wait(lock, [&] { return !leading_; });\"
+        main.1 unlock m @15 write
+        main W pending =1 @20 main
+        main W leading =1 @18 main
+        main.1 blocked condition written @15
+        main blocked join main.1 @52
+        deadlocks";
+    assert_eq!(checked(text).as_deref(), Some("leading"));
+}
