@@ -158,11 +158,14 @@ fn last_within(view: &View, held: EventId, depth: usize) -> Option<EventId> {
     let location = view.event(held).location;
     let is_unit = UnitStep::of(&view.event(held)) == Some(UnitStep::Taken);
     let function = |site: SiteId| &view.run.meta.site(site).function;
+    let mut has_gone_on = false;
     let is_within = |row: &EventId| {
         let (own, event) = (call_sites(&view.run, *row), view.event(*row));
         let is_called_alike = own.get(..depth) == calls.get(..depth);
         let (here, there) = (own.get(depth), calls.get(depth));
-        let asks_again = event.location == location && here == there && !is_unit;
+        // What a function of the program's own does first when it is called once more is of the next visit, too.
+        has_gone_on |= here != there;
+        let asks_again = here == there && (has_gone_on || event.location == location) && !is_unit;
         is_called_alike
             && here.map(|site| function(*site)) == there.map(|site| function(*site))
             && !asks_again

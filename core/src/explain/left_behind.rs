@@ -11,7 +11,7 @@ use crate::{
     claims::line,
     explanation::{BugKind, Certainty, Explanation, Role},
 };
-use unsnarl_trace::{EventId, raw::WaitsFor};
+use unsnarl_trace::{EventId, Value, raw::WaitsFor};
 
 /// Explains the first of these waits whose value was set by a thread that has ended. Linear in that thread's rows.
 pub(super) fn left_behind(view: &View, spinning: &[WaitingThread]) -> Option<Explanation> {
@@ -26,9 +26,19 @@ pub(super) fn left_behind(view: &View, spinning: &[WaitingThread]) -> Option<Exp
             let is_change = event.kind.writes() && !event.is_update_in_vain();
             is_change && event.thread != waiter.thread
         })?;
+        leaves(view, write, look).then_some(())?;
         let end = end_of(view, view.thread(write));
         (end < view.failure.max(look)).then(|| explain(view, (write, look), end))
     })
+}
+
+/// Returns whether what a thread looks at is what another one has left there, or a part of it that remains: a lock that is free
+/// again was taken by the one that looks.
+fn leaves(view: &View, write: EventId, look: EventId) -> bool {
+    match (view.event(write).value, view.event(look).value) {
+        (Some(Value::Bits(left)), Some(Value::Bits(seen))) => left == seen || left & seen != 0,
+        (left, seen) => left == seen,
+    }
 }
 
 fn explain(view: &View, (write, look): (EventId, EventId), end: EventId) -> Explanation {
@@ -96,5 +106,8 @@ mod tests {
              state = 2 at test.c:28, written by query (main.2) at line 42;\nmain.2 reads state = 2 at line 34 again and again."
         );
         assert!(!told("").contains("for ever, since"));
+        // What it has left is not what is seen.
+        let gives_back = "main.1 W state =0 @29 unlock_write\nmain.2 W state =2 @44 lock_write\nmain.1 end";
+        assert!(!told(gives_back).contains("for ever, since"));
     }
 }

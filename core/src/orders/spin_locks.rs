@@ -81,7 +81,6 @@ impl WordPass {
     fn step(&mut self, event: &Event) {
         let word = self.words.entry(event.location).or_default();
         if !event.kind.writes() || event.is_update_in_vain() {
-            word.otherwise |= word.holder == Some(event.thread);
             if let Some(other) = self.asks.insert(event.thread, event.location)
                 && other != event.location
             {
@@ -89,7 +88,9 @@ impl WordPass {
             }
             return;
         }
-        self.asks.remove(&event.thread);
+        // A thread that asks for what it holds waits for ever, or it is no lock.
+        let asked = self.asks.remove(&event.thread) == Some(event.location);
+        word.otherwise |= asked && word.holder == Some(event.thread);
         match (event.kind, event.value) {
             (EventKind::Rmw, _) => word.take(event.thread, event.old),
             (_, Some(Value::Bits(bits))) => word.store(event.thread, Some(bits)),
@@ -164,6 +165,15 @@ mod tests {
             locks(&format!("{last}\n{ends}")).is_empty(),
             "it never got it"
         );
+    }
+
+    #[test]
+    fn who_asks_for_its_own_lock_does_so_for_ever() {
+        let taken = format!("{ONE}\n{OTHER}\nmain rmw word 0->1 @10 take\n");
+        let asks = "main rmw word 1->1 @10 take\n".repeat(3);
+        assert_eq!(locks(&format!("{taken}{asks}")), ["word"]);
+        let goes_on = "main atomic-write word =0 @12 give";
+        assert!(locks(&format!("{taken}{asks}{goes_on}")).is_empty());
     }
 
     #[test]
