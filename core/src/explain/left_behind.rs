@@ -107,7 +107,8 @@ mod tests {
         );
         assert!(!told("").contains("for ever, since"));
         // What it has left is not what is seen.
-        let gives_back = "main.1 W state =0 @29 unlock_write\nmain.2 W state =2 @44 lock_write\nmain.1 end";
+        let gives_back =
+            "main.1 W state =0 @29 unlock_write\nmain.2 W state =2 @44 lock_write\nmain.1 end";
         assert!(!told(gives_back).contains("for ever, since"));
     }
 }

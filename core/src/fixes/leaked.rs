@@ -9,7 +9,10 @@ use super::{
     seen::{At, frames},
     text::{EditRefusal, change::Change, locks::last_name, source::ParsedSource, unlock},
 };
-use crate::{explanation::Role, orders::UnitStep};
+use crate::{
+    explanation::Role,
+    orders::{Locks, UnitStep},
+};
 use std::collections::BTreeMap;
 use unsnarl_trace::{Event, EventId, EventKind, Run};
 
@@ -37,7 +40,7 @@ enum Held {
     Unit,
 }
 
-/// The kind of what a row acquires: a lock, or a unit of a semaphore for which a thread waits at the end.
+/// The kind of what a row acquires: a lock, one of the program's own as well, or a unit of a semaphore for which a thread waits at the end.
 fn held(run: &Run, row: EventId) -> Option<Held> {
     let event = run.events.event(row);
     let waits = |(_, other): (EventId, Event)| {
@@ -45,6 +48,10 @@ fn held(run: &Run, row: EventId) -> Option<Held> {
     };
     match event.kind {
         EventKind::Lock | EventKind::SharedLock => Some(Held::Lock),
+        EventKind::Rmw if !event.is_update_in_vain() => {
+            let locks = Locks::new(run, &mut Vec::new());
+            locks.is_spin_lock(event.location).then_some(Held::Lock)
+        }
         _ if UnitStep::of(&event) == Some(UnitStep::Taken) => {
             run.events.iter().any(waits).then_some(Held::Unit)
         }

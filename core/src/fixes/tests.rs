@@ -958,6 +958,51 @@ deadlocks
     assert_eq!(edited.matches("slot_put(s);").count(), 2, "{edited}");
 }
 
+/// A lock of the program's own is a word that is exchanged.
+#[test]
+fn a_kept_lock_of_the_programs_own_is_given_back_on_every_way_out() {
+    let source = "\
+#include <stdatomic.h>
+static void spin_lock(atomic_int *s) { while (atomic_exchange(s, 1)); }
+static void spin_unlock(atomic_int *s) { atomic_store(s, 0); }
+int conn_send(struct conn *c, int n)
+{
+    spin_lock(&c->held);
+    if (c->closed)
+        return -1;
+    c->queued += n;
+    spin_unlock(&c->held);
+    return n;
+}
+";
+    let visit = "main.1 rmw c.held 0->1 via=6@conn_send,30@sender @2 spin_lock\n";
+    let text = format!(
+        "start main.1 sender
+main fork main.1 @40 main
+{visit}main.1 R c.closed =0 via=30@sender @7 conn_send
+main.1 W c.queued =1 via=30@sender @9 conn_send
+main.1 atomic-write c.held =0 via=10@conn_send,30@sender @3 spin_unlock
+{visit}main.1 R c.closed =1 via=30@sender @7 conn_send
+{}times-out nothing changes
+",
+        visit.replace("0->1", "1->1").repeat(100)
+    );
+    let offered = offered_of(&[("timed-out-1", &text)], source);
+    let [fix] = offered.fixes.as_slice() else {
+        panic!("{offered:?}")
+    };
+    assert_eq!(
+        fix.title,
+        "unlock on every way out of conn_send after line 6"
+    );
+    let edited = apply(source, "test.c", &fix.edits).unwrap();
+    assert_eq!(
+        edited.matches("spin_unlock(&c->held);").count(),
+        2,
+        "{edited}"
+    );
+}
+
 /// The flag is set and the signal sent without the lock under which the other thread looks.
 #[test]
 fn the_lock_is_taken_for_what_is_signalled_too() {
