@@ -337,10 +337,12 @@ impl<'a> SectionWalk<'a> {
     }
 
     /// Returns whether a location is none of the source's own: functions of libraries, and compilers, use such memory as they
-    /// please.
+    /// please; names that begin with two underscores are theirs, and so are pointers to tables of virtual functions.
     fn is_unwritten(&self, location: LocationId) -> bool {
         let name = self.run.location(location);
-        Location::of(name).is_slot() || name.contains("_M_") || !facts::is_named(name)
+        let is_reserved =
+            name.contains("_M_") || name.starts_with("__") || name.ends_with("._vptr");
+        Location::of(name).is_slot() || is_reserved || !facts::is_named(name)
     }
 
     /// Returns whether an access recurs that belongs to another step. What one step reads twice, as functions of libraries

@@ -93,6 +93,15 @@ fn each_round_of_a_loop_is_a_section() {
     assert_eq!(sections(&fix(None, false), &run(again)).spans.len(), 1);
     let slot = "main.1 R main.1:f-72 @10 f\nmain.1 W x @10 f\nmain.1 R main.1:f-72 @10 f\nmain.1 W y @12\n";
     assert_eq!(sections(&fix(None, false), &run(slot)).spans.len(), 1);
+    // Nor is a variable of the C library, or the table of virtual functions that each of the constructors of a block sets.
+    for reserved in [
+        "R __libc_single_threaded",
+        "W `heap(test.c:10 by main.1 #0)._vptr`",
+    ] {
+        let once = format!("main.1 {reserved} =1 @10 f\nmain.1 W x @10 f\n");
+        let twice = format!("{once}main.1 {reserved} =1 @10 f\nmain.1 W y @12\n");
+        assert_eq!(sections(&fix(None, false), &run(&twice)).spans.len(), 1);
+    }
     // A single line can loop as well.
     let line = "main.1 R x @10 f\nmain.1 W x @10\nmain.1 R x @10\nmain.1 W x @10\n";
     assert_eq!(sections(&fix(None, false), &run(line)).spans.len(), 2);
