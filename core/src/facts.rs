@@ -5,7 +5,7 @@ mod container;
 mod map_node;
 mod told;
 
-pub(crate) use container::other_bound;
+pub(crate) use container::{is_begin, other_bound};
 pub(crate) use map_node::element_of_map;
 pub use told::{ToldValue, ValueKind, bits_in_words, old_value, value, value_at};
 

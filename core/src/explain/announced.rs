@@ -291,6 +291,22 @@ pub(super) fn has_begun(view: &View, store: EventId, needs: &Needs) -> bool {
     times_set(view, store, needs) > 0
 }
 
+/// Returns whether the announcing thread has changed the variable anywhere since, before the reader looked.
+pub(super) fn is_on_the_way(view: &View, store: EventId, needs: &Needs) -> bool {
+    let wanted = view.event(needs.reader).location;
+    let before = view
+        .rows
+        .before(view.thread(store), needs.reader)
+        .iter()
+        .rev();
+    let mut since = before.take_while(|row| **row > store);
+    has_begun(view, store, needs)
+        || since.any(|row| {
+            let event = view.event(*row);
+            event.kind.writes() && is_same_object(view, event.location, wanted)
+        })
+}
+
 /// The number of writes at the setter between the announcement and the write that the reader needs.
 fn times_set(view: &View, store: EventId, needs: &Needs) -> u32 {
     let wanted = view.event(needs.reader).location;

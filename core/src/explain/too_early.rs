@@ -1,7 +1,7 @@
 //! Explanation of a premature announcement.
 
 use super::{
-    announced::{Needs, has_begun, stands_above},
+    announced::{Needs, is_on_the_way, stands_above},
     draft::Draft,
     missing::has_old_value,
     order::{Publication, tell_order},
@@ -59,7 +59,7 @@ fn headline(view: &View, given: &Publication, needs: &Needs, names: [&str; 2]) -
         _ => "changed",
     };
     match done == set {
-        _ if has_begun(view, given.store, needs) => {
+        _ if is_on_the_way(view, given.store, needs) => {
             format!("`{flag}` was {done} before the last change of `{name}`")
         }
         true => format!("`{flag}` was {done} before `{name}` was"),
@@ -74,8 +74,11 @@ fn sets_later(view: &View, given: &Publication, needs: &Needs, name: &str) -> St
         line(&needs.setter, &view.place(given.store)),
     );
     let is_unset = is_unset(view, needs.reader);
-    match has_begun(view, given.store, needs) {
+    // A container is filled step by step, and the last of them is the one that is told.
+    let has_size = facts::measure(view.run.location(view.event(needs.reader).location)).is_some();
+    match is_on_the_way(view, given.store, needs) {
         true => format!("in passing runs {name} had been changed more often by then, at {at}"),
+        false if has_size => format!("{who} changes {name} only after that, up to {at}"),
         false if is_unset => format!("{who} sets {name} only at {at}"),
         false => format!("{who} changes {name} only at {at}"),
     }

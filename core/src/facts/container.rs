@@ -137,6 +137,12 @@ pub fn other_bound(run: &Run, location: LocationId) -> Option<LocationId> {
     sibling(run, location, &other)
 }
 
+/// Returns whether a location is where the elements of a container begin: unlike their end that stays as it is when there are
+/// more of them.
+pub fn is_begin(name: &str) -> bool {
+    bounds(name).is_some_and(|(_, is_begin)| is_begin)
+}
+
 /// The location of this name: members of one object are found one after the other, so that it is not far as a rule.
 fn sibling(run: &Run, own: LocationId, name: &str) -> Option<LocationId> {
     let id = |id: usize| u32::try_from(id).ok().map(LocationId);

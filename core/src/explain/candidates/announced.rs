@@ -128,13 +128,21 @@ fn never_written(
     let is_its =
         last.is_none_or(|last| view.thread(last) == by || view.is_forced(last, given.store));
     let counts = view.corpus.counts();
-    let mut wanted = setters.iter().copied().filter(|original| {
-        let place = counts.site(original.head).map(|site| site.place.clone());
-        let needs = Needs::absent(reader, place.unwrap_or_default(), Some(by));
+    let place = |original: &PairKey| counts.site(original.head).map(|site| &site.place);
+    let wanted = setters.iter().copied().filter(|original| {
+        let place = place(original).cloned().unwrap_or_default();
+        let needs = Needs::absent(reader, place, Some(by));
         gives_away(view, given, &needs) && !is_one_section(view, given, &needs)
             || is_half_done(view, given, &needs)
     });
-    let original = wanted.next().filter(|_| is_its)?;
+    // Of several steps of one function the reader needs the last one: who fills a table has filled it then.
+    let wanted = wanted.reduce(|first, other| {
+        let function = |of| place(of).map(|at| (&at.file, &at.function));
+        let line = |of| place(of).map(|at| at.line);
+        let is_later = function(&first) == function(&other) && line(&first) < line(&other);
+        if is_later { other } else { first }
+    });
+    let original = wanted.filter(|_| is_its)?;
     Some(Story::Missing {
         original,
         reader,

@@ -205,10 +205,14 @@ fn candidate(view: &View, story: Story, rows: &[EventId], contrast: u32, new: bo
     let nameless = rows
         .iter()
         .any(|row| !facts::is_named(view.run.location(view.event(*row).location)));
+    let says_less = rows
+        .iter()
+        .any(|row| facts::is_begin(view.run.location(view.event(*row).location)));
     let repeats = rows.iter().filter_map(|row| view.slice.repeats(*row));
+    let extra = if nameless { NAMELESS } else { 0 } + u32::from(says_less);
     Candidate {
         story,
-        cost: distance * PER_STEP + contrast + if nameless { NAMELESS } else { 0 },
+        cost: distance * PER_STEP + contrast + extra,
         new,
         is_usual: false,
         relevant: distance < UNRELATED,

@@ -832,3 +832,41 @@ fn a_flag_is_raised_before_a_map_is_filled() {
         told.headline
     );
 }
+
+/// What is read of a container that is filled in several steps is told with the last of them.
+#[test]
+fn a_flag_is_raised_before_a_vector_is_filled() {
+    let block = "heap(test.c:21 by main.1 #0)";
+    let raise = "main.1 atomic-write ready =1 @14 instance \"ready = true;\"";
+    let step = |member: &str, at: u32, line: u32| {
+        format!(
+            "main.1 W codecs.{member} =&`{block}[{at}]` via=15@instance @{line} load \"codecs.emplace_back(name);\""
+        )
+    };
+    let steps = [
+        step("_M_start", 0, 21),
+        step("_M_finish", 0, 21),
+        step("_M_finish", 1, 22),
+        step("_M_finish", 2, 23),
+    ];
+    let looks = |begin: &str, end: &str| {
+        format!(
+            "
+        main.2 atomic-read ready =1 @8 find \"if (ready)\"
+        main.2 R codecs._M_start ={begin} @44 find \"for (auto &c : codecs)\"
+        main.2 R codecs._M_finish ={end} @44 find \"for (auto &c : codecs)\"
+        "
+        )
+    };
+    let begins = "main fork main.1 @60 main\nmain fork main.2 @61 main";
+    let full = looks(&format!("&`{block}[0]`"), &format!("&`{block}[2]`"));
+    let fine = [begins, raise, &steps.join("\n"), &full].join("\n");
+    let fails = [begins, raise, &looks("0", "0"), "main.2 fails @54 find"].join("\n");
+    let corpus = corpus(&[fine.as_str(); 6], &[&fails]);
+    let told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
+    assert_eq!(
+        told.detail,
+        "instance (main.1) set ready = 1 at test.c:14, find (main.2) read it at line 8 and then codecs (size 0) at line 44;\n\
+         main.1 changes codecs only after that, up to line 23."
+    );
+}
