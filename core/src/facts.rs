@@ -608,6 +608,13 @@ fn is_plain_assignment(after: &str) -> bool {
     after.starts_with('=') && !after.starts_with("==")
 }
 
+/// Returns whether a line assigns to a variable or member of this name, and does not read it for that: `current_ = next;`.
+pub fn assigns_to(text: &str, name: &str) -> bool {
+    let last = name.rsplit(['.', '>']).next().unwrap_or(name);
+    let after = text.split_once(last).filter(|_| !last.is_empty());
+    after.is_some_and(|(_, after)| is_plain_assignment(after.trim_start()) && !after.contains(last))
+}
+
 /// Returns whether this location is a pointer, as far as its values in this run show.
 pub fn holds_pointers(run: &Run, rows: &[EventId]) -> bool {
     let is_address =
@@ -828,6 +835,15 @@ mod tests {
         let words = "the use count of the heap block from main.cc:81";
         assert_eq!(named(&copied), words);
         assert_eq!(location_in_words(count), words);
+    }
+
+    #[test]
+    fn an_assignment_reads_what_it_sets_only_where_its_value_has_it() {
+        assert!(assigns_to("current_ = std::move(next);", "config.current_"));
+        assert!(assigns_to("s->head = n;", "s->head"));
+        assert!(!assigns_to("n = n + 1;", "n"));
+        assert!(!assigns_to("if (n == 1)", "n"));
+        assert!(!assigns_to("copy(current_);", "current_"));
     }
 
     #[test]

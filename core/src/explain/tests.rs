@@ -787,6 +787,51 @@ fn a_thread_learns_nothing_from_a_size_that_it_has_made_itself() {
     assert!(told[0].detail.starts_with(detail), "{}", told[0].detail);
 }
 
+/// A smart pointer looks at what it holds before it takes what is assigned to it.
+#[test]
+fn the_assignment_of_a_smart_pointer_is_a_write() {
+    let read = |who: &str, value: u32| {
+        format!("{who} R current_._M_ptr ={value} @16 set \"auto copy = clone(current_);\"\n")
+    };
+    let set = |who: &str, old: u32, new: u32| {
+        let line = "set \"current_ = std::move(copy);\"";
+        format!(
+            "{who} R current_._M_ptr ={old} @5 {line}\n{who} W current_._M_ptr ={new} @5 {line}\n"
+        )
+    };
+    let begin = "main fork main.1 @40 main\nmain fork main.2 @41 main\n";
+    let ends = |last: u32| {
+        format!(
+            "main join main.1 @42 main\nmain join main.2 @43 main\nmain R current_._M_ptr ={last} @44 main\n"
+        )
+    };
+    let passes = [
+        begin,
+        &read("main.1", 1),
+        &set("main.1", 1, 2),
+        &read("main.2", 2),
+        &set("main.2", 2, 3),
+        &ends(3),
+    ]
+    .concat();
+    let fails = [
+        begin,
+        &read("main.1", 1),
+        &read("main.2", 1),
+        &set("main.2", 1, 4),
+        &set("main.1", 4, 5),
+        &ends(5),
+        "main fails @44 main",
+    ]
+    .concat();
+    let corpus = corpus(&[passes.as_str(); 6], &[&fails]);
+    let told = explain(&corpus, &Budget::unlimited()).findings;
+    assert_eq!(
+        told[0].headline,
+        "another thread's update of `current_` was lost"
+    );
+}
+
 #[test]
 fn one_cause_that_fails_in_two_places_is_told_once() {
     let start = r#"

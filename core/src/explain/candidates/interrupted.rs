@@ -31,7 +31,10 @@ pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
         }
         let key = view.triple_key(&triple);
         let runs = counts.triple_runs(key);
-        let story = classify(view, triple, key);
+        let story = match classify(view, triple, key) {
+            Story::Atomicity(triple) => Story::Atomicity(stored(view, triple)),
+            other => other,
+        };
         let contrast = seen(runs, counts.passing())
             + harmless(view, &triple, runs)
             + match story {
@@ -55,6 +58,28 @@ pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
         add(&mut found, one);
     });
     keep_best(found)
+}
+
+/// The triple with the write that its second access belongs to: a smart pointer reads what it holds before it takes what is
+/// assigned to it, and the line only sets it.
+fn stored(view: &View, triple: Triple) -> Triple {
+    let event = view.event(triple.second);
+    let (name, at) = (view.variable(triple.second), view.place(triple.second));
+    let is_inner = view.run.location(event.location).contains("._M_");
+    let mut after = view
+        .orders
+        .accesses()
+        .after(event.location, triple.second)
+        .iter();
+    let next = after.find(|row| view.thread(**row) == event.thread);
+    let write = next.copied().filter(|row| {
+        let place = view.place(*row);
+        view.event(*row).kind == EventKind::Write
+            && (&place.file, place.line) == (&at.file, at.line)
+    });
+    let is_read = event.kind == EventKind::Read && is_inner && facts::assigns_to(&at.text, &name);
+    let second = write.filter(|_| is_read).unwrap_or(triple.second);
+    Triple { second, ..triple }
 }
 
 /// The pairs that interruptions consist of, which are explained as interruptions, not as order violations.
