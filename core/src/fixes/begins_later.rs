@@ -3,6 +3,7 @@
 use super::{
     FixInput,
     atomic::Changes,
+    in_file,
     model::{Fix, FixKind, Ordered},
     text::{EditRefusal, move_statement},
 };
@@ -71,7 +72,8 @@ fn set(
     lines: &[u32],
 ) -> Result<Fix, EditRefusal> {
     let file = &created.file;
-    let changes = move_statement::set_before(case.files.get(file)?, lines, created.line)?;
+    let changes = move_statement::set_before(case.files.get(file)?, lines, created.line)
+        .map_err(|why| in_file(case.explanation, file, &why))?;
     let edits = Changes::from([(file.clone(), changes)]);
     let last = lines.iter().copied().max().unwrap_or(created.line);
     let title = format!(

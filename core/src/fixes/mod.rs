@@ -161,20 +161,26 @@ pub fn offer(
     offered
 }
 
-/// The title of a fix, with the only file that it edits where the explanation blames no line of that.
+/// The title of a fix, with the only file that it edits where the explanation blames lines of others.
 fn titled(fix: &Fix, explanation: &Explanation) -> String {
     let mut files = fix.edits.iter().map(|edit| edit.file.as_str());
-    let causes = explanation
+    let first = files.next();
+    match first.filter(|file| files.all(|other| other == *file)) {
+        Some(file) => in_file(explanation, file, &fix.title),
+        None => fix.title.clone(),
+    }
+}
+
+/// What is said of lines of a file, with its name where the explanation blames lines of others.
+fn in_file(explanation: &Explanation, file: &str, said: &str) -> String {
+    let blamed = explanation
         .sites
         .iter()
-        .filter(|mark| mark.role == Role::Cause);
-    let mut blamed = causes.map(|mark| mark.place.file.as_str());
-    let first = files.next();
-    let elsewhere = first
-        .filter(|file| files.all(|other| other == *file) && blamed.all(|blamed| blamed != *file));
-    match elsewhere {
-        Some(file) => format!("in {}: {}", basename(file), fix.title),
-        None => fix.title.clone(),
+        .filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
+    let mut others = blamed.filter(|mark| mark.place.file != file);
+    match others.next() {
+        Some(_) => format!("in {}: {said}", basename(file)),
+        None => said.to_owned(),
     }
 }
 

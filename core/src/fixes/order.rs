@@ -4,6 +4,7 @@ use super::{
     FixInput,
     atomic::Changes,
     begins_later::begins_later,
+    in_file,
     model::{Fix, FixKind, Ordered},
     right,
     seen::{self, At, frames},
@@ -249,7 +250,8 @@ fn sooner(
     (at, line): (&At, u32),
     joins: u32,
 ) -> Result<Fix, EditRefusal> {
-    let changes = move_statement::set_before(case.files.get(&at.file)?, &[joins], line)?;
+    let changes = move_statement::set_before(case.files.get(&at.file)?, &[joins], line)
+        .map_err(|why| in_file(case.explanation, &at.file, &why))?;
     let edits = Changes::from([(at.file.clone(), changes)]);
     let created = case
         .runs
@@ -355,7 +357,8 @@ fn shared_lines(run: &Run, created: &SiteRow) -> BTreeSet<(u32, bool)> {
 }
 
 fn join(case: &FixInput<'_>, thread: &str, created: &SiteRow, at: &At) -> Result<Fix, EditRefusal> {
-    let joined = move_statement::join_before(case.files.get(&at.file)?, created.line, at.line)?;
+    let joined = move_statement::join_before(case.files.get(&at.file)?, created.line, at.line)
+        .map_err(|why| in_file(case.explanation, &at.file, &why))?;
     joining(case, thread, created, (&at.file, joined))
 }
 

@@ -3,13 +3,14 @@
 use super::{
     Fix, FixKind, GuardedLines, Offered, Ordered, apply,
     constraint::{OrderVerdict, verdict},
-    offer,
+    in_file, offer,
     sections::{Again, EditRegion, RegionStatement, sections},
 };
 use crate::{
     budget::Budget,
     corpus::{Corpora, RunSummary},
     explain,
+    fixture::corpus,
 };
 use std::{collections::BTreeMap, sync::Arc};
 use unsnarl_trace::{Run, script};
@@ -469,6 +470,19 @@ void *one(void *arg)
         other.contains("pthread_mutex_lock(&n_lock);\n    n++;"),
         "{other}"
     );
+}
+
+/// Lines of several files are blamed: the lines of a title are of one of them.
+#[test]
+fn what_is_said_of_one_of_several_files_names_it() {
+    let said = |text: &str| {
+        let corpus = corpus(&[], &[text]);
+        let told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
+        in_file(&told, "test.c", "move line 8 behind line 9")
+    };
+    assert_eq!(said(LOST), "move line 8 behind line 9");
+    let of_two = LOST.replace("main.2 R words", "file other.c\nmain.2 R words");
+    assert_eq!(said(&of_two), "in test.c: move line 8 behind line 9");
 }
 
 /// `look` has no access to a member beside the lock, but `set`, of the same class, locks it by its plain name.
