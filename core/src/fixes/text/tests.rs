@@ -397,7 +397,7 @@ int f(void)
 }
 ",
         expect![[r#"
-            refused: `CHECK` on line 4 is a macro from elsewhere, which may leave
+            refused: `CHECK` on line 4 is a macro of another file, which may leave for all that is known
         "#]],
     );
     check(

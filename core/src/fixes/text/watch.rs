@@ -407,7 +407,7 @@ impl<'s> FileFunctions<'s> {
             && !HARMLESS.iter().any(|harmless| name.contains(harmless));
         match is_macro {
             true => Err(format!(
-                "`{name}` on line {line} is a macro from elsewhere, which may leave"
+                "`{name}` on line {line} is a macro of another file, which may leave for all that is known"
             )),
             false => Ok(()),
         }
