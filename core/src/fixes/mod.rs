@@ -171,7 +171,7 @@ fn titled(fix: &Fix, explanation: &Explanation) -> String {
     }
 }
 
-/// What is said of lines of a file, with its name where the explanation blames lines of others.
+/// Words about lines of a file, with its name where the explanation blames lines of others.
 fn in_file(explanation: &Explanation, file: &str, said: &str) -> String {
     let blamed = explanation
         .sites

@@ -65,7 +65,8 @@ pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
 fn stored(view: &View, triple: Triple) -> Triple {
     let event = view.event(triple.second);
     let (name, at) = (view.variable(triple.second), view.place(triple.second));
-    let is_inner = view.run.location(event.location).contains("._M_");
+    let location = view.run.location(event.location);
+    let is_inner = facts::own_part(location) != location;
     let mut after = view
         .orders
         .accesses()

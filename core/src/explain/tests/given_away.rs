@@ -833,7 +833,7 @@ fn a_flag_is_raised_before_a_map_is_filled() {
     );
 }
 
-/// What is read of a container that is filled in several steps is told with the last of them.
+/// A container that is filled in several steps is told with the last of them.
 #[test]
 fn a_flag_is_raised_before_a_vector_is_filled() {
     let block = "heap(test.c:21 by main.1 #0)";
