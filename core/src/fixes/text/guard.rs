@@ -70,8 +70,12 @@ pub(super) fn hold(
     } else if !opens {
         changes.push(line_before(source, first.start_byte(), &lock));
     }
+    let is_shared = |(node, _): &(Node<'_>, &str)| {
+        locks::guard(source, *node).is_some_and(|guard| guard.is_shared(source))
+    };
     Ok(HoldResult {
         opens,
+        for_writing: inner.iter().any(is_shared),
         ..kept(source, &at, last, changes, inner.len() as u32)
     })
 }
@@ -391,5 +395,22 @@ mod tests {
         let source = ParsedSource::parse("a.cpp", &text).unwrap();
         let waits = hold(&source, &mutex, &AtomicLines { first: 3, last: 6 });
         assert!(waits.unwrap().changes.is_empty());
+    }
+
+    /// One guard reads, and the next one writes: held all the time, it writes.
+    #[test]
+    fn a_guard_that_reads_is_kept_for_writing() {
+        let text = "int get(int id)\n{\n    Iterator at;\n    {\n        std::shared_lock<std::shared_mutex> lock(mutex_);\n        at = find(id);\n    }\n    std::unique_lock<std::shared_mutex> lock(mutex_);\n    return take(at);\n}\n";
+        let mutex = Mutex {
+            object: "mutex_".to_owned(),
+            style: LockStyle::Guard,
+        };
+        let over = |text: &str| {
+            let source = ParsedSource::parse("a.cpp", text).unwrap();
+            hold(&source, &mutex, &AtomicLines { first: 4, last: 9 }).unwrap()
+        };
+        assert!(over(text).for_writing);
+        let only_writes = text.replace("shared_lock", "unique_lock");
+        assert!(!over(&only_writes).for_writing);
     }
 }

@@ -423,6 +423,11 @@ pub struct Guard<'t> {
 }
 
 impl Guard<'_> {
+    /// Returns whether the mutex is held for reading only.
+    pub fn is_shared(&self, source: &ParsedSource) -> bool {
+        source.str(self.statement).contains(SHARED)
+    }
+
     /// The same declaration with another name and one mutex, under which writes are allowed.
     pub fn with(&self, source: &ParsedSource, name: &str, mutex: &str) -> String {
         let (Some(first), Some(last)) = (self.held.first(), self.held.last()) else {
