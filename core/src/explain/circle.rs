@@ -136,15 +136,26 @@ fn part(view: &View, waiting: &WaitingThread, keeper: &Keeper, circle: &[CycleTh
             view.at(request)
         ),
         _ => format!(
-            "waits for `{}` ({})",
+            "waits for `{}` ({}){}",
             object_name(view, request),
-            wanted_at.unwrap_or_else(|| view.at(request))
+            wanted_at.unwrap_or_else(|| view.at(request)),
+            other_name(view, request, keeper)
         ),
     };
     match has(view, waiting.thread, circle, held_at) {
         Some(has) => format!("{who} {has} and {wants}"),
         None => format!("{who} {wants}"),
     }
+}
+
+/// Clause such as ``, which is the `s.lock` of main.1``, where the thread that holds a lock has another name for it.
+fn other_name(view: &View, request: EventId, keeper: &Keeper) -> String {
+    let held = keeper.held().map(|held| object_name(view, held));
+    let held = held.filter(|name| *name != object_name(view, request));
+    held.map_or_else(String::new, |name| {
+        let who = facts::thread_name(&view.run, keeper.thread);
+        format!(", which is the `{name}` of {who}")
+    })
 }
 
 /// The calls that lead to the lock that a thread of the cycle holds and to the one that it waits for, where one line of a

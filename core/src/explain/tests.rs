@@ -335,6 +335,31 @@ fn locks_in_opposite_order() {
     );
 }
 
+/// The threads have other names for the same locks, which lie in blocks.
+#[test]
+fn a_lock_is_told_by_both_of_its_names() {
+    let text = r#"
+        start main.1 execute
+        start main.2 execute
+        main fork main.1 @48 main
+        main fork main.2 @48 main
+        main.1 lock `heap(a.c:3 by main #0).lock` @28 transfer "pthread_mutex_lock(&from->lock);"
+        main.2 lock `heap(a.c:3 by main #1).lock` @28 transfer "pthread_mutex_lock(&from->lock);"
+        main.1 lock-wait `heap(a.c:3 by main #1).lock` @29 transfer "pthread_mutex_lock(&to->lock);"
+        main.2 lock-wait `heap(a.c:3 by main #0).lock` @29 transfer "pthread_mutex_lock(&to->lock);"
+        main blocked join main.1 @50 main "pthread_join(threads[i], NULL);"
+        main.1 blocked lock `heap(a.c:3 by main #1).lock` @29 transfer "pthread_mutex_lock(&to->lock);"
+        main.2 blocked lock `heap(a.c:3 by main #0).lock` @29 transfer "pthread_mutex_lock(&to->lock);"
+        deadlocks
+    "#;
+    let told = explain(&corpus(&[], &[text]), &Budget::unlimited()).findings;
+    assert_eq!(
+        told[0].detail,
+        "execute (main.1) holds `from->lock` (test.c:28) and waits for `to->lock` (test.c:29), which is the `from->lock` of main.2;\n\
+         execute (main.2) holds `from->lock` (test.c:28) and waits for `to->lock` (test.c:29), which is the `from->lock` of main.1."
+    );
+}
+
 #[test]
 fn locks_of_which_one_is_forgotten() {
     let text = r#"
