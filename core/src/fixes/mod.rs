@@ -173,12 +173,8 @@ fn titled(fix: &Fix, explanation: &Explanation) -> String {
 
 /// Words about lines of a file, with its name where the explanation blames lines of others.
 fn in_file(explanation: &Explanation, file: &str, said: &str) -> String {
-    let blamed = explanation
-        .sites
-        .iter()
-        .filter(|mark| matches!(mark.role, Role::Cause | Role::Interference));
-    let mut others = blamed.filter(|mark| mark.place.file != file);
-    match others.next() {
+    let mut blamed = explanation.blamed();
+    match blamed.find(|mark| mark.place.file != file) {
         Some(_) => format!("in {}: {said}", basename(file)),
         None => said.to_owned(),
     }

@@ -1017,6 +1017,64 @@ main.1 atomic-write c.held =0 via=10@conn_send,30@sender @3 spin_unlock
     );
 }
 
+/// A thread that counts itself out has let the block go, and looks at its count once more.
+#[test]
+fn a_count_is_looked_at_by_the_update_that_lets_the_block_go() {
+    let source = "\
+#include <stdatomic.h>
+void obj_unref(struct obj *o)
+{
+    atomic_fetch_sub(&o->refs, 1);
+    if (atomic_load(&o->refs) == 0)
+        free(o);
+}
+";
+    let refs = "`heap(test.c:20 by main #0).refs`";
+    let begin = format!(
+        "start main.1 request\nstart main.2 evict\nmain alloc `heap(test.c:20 by main #0)` =16 @20 main\n\
+         main atomic-write {refs} =2 @21 main\nmain fork main.1 @30 main\nmain fork main.2 @31 main\n"
+    );
+    let down = |who: &str, old: u32| {
+        format!(
+            "{who} rmw {refs} {old}->{} @4 obj_unref \"atomic_fetch_sub(&o->refs, 1);\"\n",
+            old - 1
+        )
+    };
+    let look = |who: &str, left: u32| {
+        format!(
+            "{who} atomic-read {refs} ={left} @5 obj_unref \"if (atomic_load(&o->refs) == 0)\"\n"
+        )
+    };
+    let frees = "main.2 free `heap(test.c:20 by main #0)` @6 obj_unref \"free(o);\"\n";
+    let first = [down("main.1", 2), look("main.1", 1)].concat();
+    let fine = [
+        &*begin,
+        &first,
+        &down("main.2", 1),
+        &look("main.2", 0),
+        frees,
+    ]
+    .concat();
+    let both = [down("main.1", 2), down("main.2", 1), look("main.2", 0)].concat();
+    let fails = "main.1 fails @5 segmentation fault";
+    let bad = [&*begin, &both, frees, &look("main.1", 0), fails].concat();
+    let runs = [
+        ("failed-1", &*bad),
+        ("passed-1", &*fine),
+        ("passed-2", &*fine),
+    ];
+    let fix = offered_of(&runs, source).fixes.remove(0);
+    assert_eq!(
+        fix.title,
+        "look on line 5 at the value of `o->refs` that the update of line 4 leaves"
+    );
+    let edited = apply(source, "test.c", &fix.edits).unwrap();
+    assert!(
+        edited.contains("if (atomic_fetch_sub(&o->refs, 1) == 1)"),
+        "{edited}"
+    );
+}
+
 /// The flag is set and the signal sent without the lock under which the other thread looks.
 #[test]
 fn the_lock_is_taken_for_what_is_signalled_too() {
