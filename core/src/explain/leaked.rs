@@ -105,18 +105,31 @@ fn ways(run: &Run, path: &[SiteRow]) -> Vec<Way> {
         Some(Way {
             taken: self::path(run, section.acquired),
             given: self::path(run, released),
-            stays: stays(run, section, released),
+            stays: stays(run, section.acquired, released),
         })
     };
     sections.filter_map(way).collect()
 }
 
+/// Returns whether a thread takes and gives in one visit of a function: then it gives back what it has taken.
+pub(super) fn gives_back(run: &Run, taken: EventId, given: EventId) -> bool {
+    let way = Way {
+        taken: path(run, taken),
+        given: path(run, given),
+        stays: stays(run, taken, given),
+    };
+    let depths = 0..way.taken.len();
+    let mut calls = depths.filter_map(|depth| way.taken.get(depth..));
+    calls.any(|calls| way.within(calls).is_some())
+}
+
 /// The number of calls, outermost first, that a section's thread did not leave from its beginning to its end: a later call of
 /// the same function is another one, and the rows of its caller in between say so. Linear in the rows in between.
-fn stays(run: &Run, section: &Section, released: EventId) -> usize {
-    let taken = path(run, section.acquired);
-    let between = (section.acquired.0 + 1..released.0).map(EventId);
-    let own = between.filter(|row| run.events.event(*row).thread == section.thread);
+fn stays(run: &Run, acquired: EventId, released: EventId) -> usize {
+    let taken = path(run, acquired);
+    let thread = run.events.event(acquired).thread;
+    let between = (acquired.0 + 1..released.0).map(EventId);
+    let own = between.filter(|row| run.events.event(*row).thread == thread);
     let kept = own.map(|row| {
         let calls = path(run, row);
         let both = calls.iter().zip(&taken);

@@ -4,6 +4,7 @@
 use super::{
     deadlock::{Hang, add_wait},
     draft::Draft,
+    leaked::gives_back,
     view::View,
     waiting::{WaitingThread, object_name, request},
 };
@@ -32,8 +33,8 @@ pub(super) fn own_unit(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
 }
 
 impl OwnUnit {
-    /// The last unit of the run, if it was the only one there then. A semaphore that has units from the start is a resource: who
-    /// gives it back may take it again.
+    /// The last unit of the run, if it was the only one there then. A semaphore that has units from the start is a resource, and
+    /// so is one of which a thread gives back what it has taken: it may take that again.
     fn of(view: &View, semaphore: LocationId) -> Option<OwnUnit> {
         let rows = view.run.events.iter();
         let steps = rows.filter(|(_, event)| event.location == semaphore);
@@ -49,6 +50,17 @@ impl OwnUnit {
             }
         }
         last.filter(|unit| free.is_empty() && view.thread(unit.posted) == view.thread(unit.taken))
+            .filter(|unit| !unit.is_given_back(view))
+    }
+
+    /// Returns whether its thread had taken a unit by the same visit of a function before it posted this one.
+    fn is_given_back(&self, view: &View) -> bool {
+        let semaphore = view.event(self.posted).location;
+        let taken = view.own_before(self.posted).find(|row| {
+            let event = view.event(*row);
+            event.location == semaphore && UnitStep::of(&event) == Some(UnitStep::Taken)
+        });
+        taken.is_some_and(|taken| gives_back(&view.run, taken, self.posted))
     }
 
     fn explain(&self, view: &View, waiter: &WaitingThread) -> Explanation {
@@ -109,8 +121,12 @@ mod tests {
     #[test]
     fn what_another_thread_takes_or_was_there_before_is_no_such_unit() {
         let by_another = POSTS.replace("main.2", "main");
-        for steps in [[&*by_another, TAKES], [TAKES, POSTS]] {
-            let [headline, _] = told(&steps);
+        // One that main makes a lock of: who gives it back may take it again.
+        let lock = [&*by_another, TAKES, POSTS, TAKES];
+        let ended = "main.2 end\n";
+        let others: [&[&str]; 3] = [&[&by_another, TAKES], &[TAKES, POSTS], &lock];
+        for steps in others {
+            let [headline, _] = told(&[steps, &[ended]].concat());
             assert!(!headline.contains("posted for others"), "{headline}");
         }
     }
