@@ -611,8 +611,18 @@ fn is_plain_assignment(after: &str) -> bool {
 /// Returns whether a line assigns to a variable or member of this name, and does not read it for that: `current_ = next;`.
 pub fn assigns_to(text: &str, name: &str) -> bool {
     let last = name.rsplit(['.', '>']).next().unwrap_or(name);
-    let after = text.split_once(last).filter(|_| !last.is_empty());
-    after.is_some_and(|(_, after)| is_plain_assignment(after.trim_start()) && !after.contains(last))
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_whole = |start: &usize| {
+        let (before, from) = text.split_at_checked(*start).unwrap_or((text, ""));
+        let behind = from.get(last.len()..).unwrap_or("");
+        !before.ends_with(is_of_word) && !behind.starts_with(is_of_word)
+    };
+    let found = text.match_indices(last).map(|(start, _)| start);
+    let mut found = found.filter(is_whole);
+    let is_set = found
+        .next()
+        .is_some_and(|start| is_only_assigned(text, start + last.len()));
+    is_set && found.next().is_none()
 }
 
 /// Returns whether this location is a pointer, as far as its values in this run show.
@@ -844,6 +854,7 @@ mod tests {
         assert!(!assigns_to("n = n + 1;", "n"));
         assert!(!assigns_to("if (n == 1)", "n"));
         assert!(!assigns_to("copy(current_);", "current_"));
+        assert!(!assigns_to("old_current_ = load();", "current_"));
     }
 
     #[test]

@@ -74,8 +74,9 @@ fn sets_later(view: &View, given: &Publication, needs: &Needs, name: &str) -> St
         line(&needs.setter, &view.place(given.store)),
     );
     let is_unset = is_unset(view, needs.reader);
-    // A container is filled step by step, and the last of them is the one that is told.
-    let has_size = facts::measure(view.run.location(view.event(needs.reader).location)).is_some();
+    // A container is filled step by step; of steps that the run has not come to the last is the one that is told.
+    let location = view.run.location(view.event(needs.reader).location);
+    let has_size = facts::measure(location).is_some() && needs.written.is_none();
     match is_on_the_way(view, given.store, needs) {
         true => format!("in passing runs {name} had been changed more often by then, at {at}"),
         false if has_size => format!("{who} changes {name} only after that, up to {at}"),

@@ -40,8 +40,9 @@ pub(super) fn unheeded(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
             _ => None,
         };
         let look = look?;
-        let flag = look.flag(view, wait);
-        let told = match flag.filter(|_| waiter.waits_for == WaitsFor::Io) {
+        // Who wakes a thread that waits for a futex has no flag to look at but the word itself.
+        let flag = (waiter.waits_for == WaitsFor::Io).then(|| look.flag(view, wait));
+        let told = match flag.flatten() {
             Some(flag) => look.explain_by(view, waiter, &flag),
             None => look.explain(view, waiter),
         };
@@ -87,8 +88,10 @@ impl Unheeded {
             let after = view.orders.accesses().after(location, look).iter();
             let mut resets = after.copied().take_while(|row| *row < wait);
             let reset = resets.find(|row| view.thread(*row) == who)?;
+            let (seen, set) = (view.read_value(look)?, view.value(reset)?);
+            // A count that both of them raise, or what is set to the same, is no flag.
             let is_plain = view.event(reset).kind.writes() && !view.event(reset).kind.reads();
-            is_plain.then_some(StaleFlag { look, reset })
+            (is_plain && seen != set).then_some(StaleFlag { look, reset })
         });
         found.next()
     }
@@ -102,7 +105,7 @@ impl Unheeded {
         let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
         draft.set().certainty = Certainty::Possible;
         draft.detail(format!(
-            "{who} read `{what}`{} at {}, and set `{name}`{} only at {};\nin between {other} changed `{what}`{} at {}, read `{name}`{} at {}, and sent nothing.",
+            "{who} read `{what}`{} at {}, and set `{name}`{} only at {};\nin between {other} changed `{what}`{} at {}, read `{name}`{} at {}, and went on.",
             view.equals_read(self.read),
             view.at(self.read),
             view.equals(flag.reset).replacen(" =", " to", 1),
@@ -115,7 +118,7 @@ impl Unheeded {
         let region = [
             (self.read, "", Role::Cause),
             (self.write, "in between", Role::Interference),
-            (flag.look, "sends nothing", Role::Interference),
+            (flag.look, "goes on", Role::Interference),
             (flag.reset, "too late", Role::Cause),
         ];
         for (row, note, role) in region {

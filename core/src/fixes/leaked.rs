@@ -40,7 +40,8 @@ enum Held {
     Unit,
 }
 
-/// The kind of what a row acquires: a lock, one of the program's own as well, or a unit of a semaphore for which a thread waits at the end.
+/// The kind of what a row acquires: a lock, one of the program's own as well, or a unit of a semaphore for which a thread
+/// waits at the end.
 fn held(run: &Run, row: EventId) -> Option<Held> {
     let event = run.events.event(row);
     let waits = |(_, other): (EventId, Event)| {

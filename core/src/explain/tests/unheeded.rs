@@ -103,9 +103,12 @@ fn the_flag_that_kept_the_announcement_back_is_told() {
     assert_eq!(
         told.detail,
         "main read `head` = 0 at test.c:21, and set `woken` to 0 only at line 64;\n\
-         in between work (main.1) changed `head` to 1 at line 11, read `woken` = 1 at line 33, and sent nothing."
+         in between work (main.1) changed `head` to 1 at line 11, read `woken` = 1 at line 33, and went on."
     );
     assert!(intervention(&told, &run(&failing)).is_some());
+    let same = reset.replace("=0", "=1");
+    let unchanged = [BEGIN, &drains("0"), PUSHES, raised, &same, BLOCKED].concat();
+    assert!(headline_of(&unchanged).ends_with("was changed"));
     let before = [BEGIN, &drains("0"), reset, PUSHES, raised, BLOCKED].concat();
     assert!(headline_of(&before).ends_with("was changed"));
 }
