@@ -18,16 +18,19 @@ pub(super) fn flag(flags: &[bool], kind: u32) -> bool {
     flags.get(kind as usize).copied().unwrap_or(false)
 }
 
-/// Returns whether the first `early` on the location, by any thread or by the given one, comes before the
-/// first `late`, or before the visit.
+/// Returns whether the first `early` on the location, by any thread, or the given visit of it, comes before the first `late`,
+/// or before the visit.
 pub(super) fn before(
     run: &Trace,
-    (early, by): (&Operation, Option<&String>),
+    (early, by): (&Operation, Option<&Visit>),
     late: &Operation,
     location: &str,
     visit: Option<&Visit>,
 ) -> bool {
-    let by = by.map(|thread| Fnv::of(thread));
+    let (wanted, by) = (
+        by.map_or(1, |by| by.number),
+        by.map(|by| Fnv::of(&by.thread)),
+    );
     let location = Fnv::of(location);
     let visitor = visit.map(|visit| Fnv::of(&visit.thread));
     let here = |kind: u32| {
@@ -36,16 +39,16 @@ pub(super) fn before(
             .filter(|kind| kind.location == location)
     };
     let (early, late) = (is(run, early), is(run, late));
-    let (mut is_done, mut visits) = (false, 0);
+    let (mut done, mut visits) = (0, 0);
     for &kind in &run.events {
         let Some(seen) = here(kind) else { continue };
         if flag(&late, kind) && visitor.is_none_or(|thread| thread == seen.thread) {
             visits += 1;
             if visit.is_none_or(|visit| visit.number == visits) {
-                return is_done;
+                return done >= wanted;
             }
         }
-        is_done |= flag(&early, kind) && by.is_none_or(|thread| thread == seen.thread);
+        done += u32::from(flag(&early, kind) && by.is_none_or(|thread| thread == seen.thread));
     }
     false
 }

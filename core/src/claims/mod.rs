@@ -93,12 +93,12 @@ pub enum Claim {
         /// The location, as in [`unsnarl_trace::Run::location`].
         location: String,
     },
-    /// A thread's first `early` on a location comes before a visit of another thread to `late`.
+    /// A visit of a thread to `early` comes before a visit of another thread to `late`, on one location.
     BeforeBy {
         /// The access that comes first.
         early: Operation,
-        /// Name of its thread: `main.1`.
-        by: String,
+        /// Visit of `early`.
+        by: Visit,
         /// The access that comes after it.
         late: Operation,
         /// The location, as in [`unsnarl_trace::Run::location`].

@@ -184,7 +184,7 @@ fn steps(rows: &[NaiveRow<'_>], first: &Operation, second: &Operation) -> Vec<(u
 fn before(
     rows: &[NaiveRow<'_>],
     early: &Operation,
-    by: Option<&String>,
+    by: Option<&Visit>,
     late: &Operation,
     location: &str,
     visit: Option<&Visit>,
@@ -198,7 +198,8 @@ fn before(
     let Some((at, _)) = visits.take(number).nth(number - 1) else {
         return false;
     };
-    here[..at]
+    let early = here[..at]
         .iter()
-        .any(|row| row.is(early) && by.is_none_or(|by| *by == row.thread))
+        .filter(|row| row.is(early) && by.is_none_or(|by| by.thread == row.thread));
+    early.count() >= by.map_or(1, |by| by.number) as usize
 }

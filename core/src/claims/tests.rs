@@ -80,10 +80,10 @@ fn random_claim() -> impl Strategy<Value = Claim> {
                 visit
             }
         ),
-        (any(), any(), location(), visit(), 1u8..4).prop_map(
+        (any(), any(), location(), visit(), visit()).prop_map(
             |(early, late, location, visit, by)| Claim::BeforeBy {
                 early,
-                by: format!("main.{by}"),
+                by,
                 late,
                 location,
                 visit

@@ -65,7 +65,21 @@ impl Counted {
             } => {
                 let (early, beside) = (line(&early.place, &early.place), &early.place);
                 let late = visit_of(visit, &line(&late.place, beside), location);
-                self.when_any(&format!("{by} ran {early} before {late}"))
+                let again = for_the_time(by.number);
+                let who = &by.thread;
+                match (self.holds_in, self.of) {
+                    (0, 1) => {
+                        format!(
+                            "In the only passing run {who} did not run {early}{again} before {late}."
+                        )
+                    }
+                    (0, of) => {
+                        format!(
+                            "In none of {of} passing runs did {who} run {early}{again} before {late}."
+                        )
+                    }
+                    _ => self.when_any(&format!("{who} ran {early}{again} before {late}")),
+                }
             }
             Claim::Together { one, other } => self.together(one, other),
             Claim::ReadsFrom {
@@ -154,14 +168,15 @@ fn same_of_kin(location: &str) -> &'static str {
 
 /// `main.1 ran line 40`, `main.1 ran line 40 for the 3rd time`.
 fn visit_of(visit: &Visit, line: &str, location: &str) -> String {
-    let same = same_of_kin(location);
-    match visit.number {
-        1 => format!("{} ran {line}{same}", visit.thread),
-        number => format!(
-            "{} ran {line}{same} for the {} time",
-            visit.thread,
-            ordinal(number)
-        ),
+    let (same, again) = (same_of_kin(location), for_the_time(visit.number));
+    format!("{} ran {line}{same}{again}", visit.thread)
+}
+
+/// ` for the 3rd time`; nothing for the first one.
+fn for_the_time(number: u32) -> String {
+    match number {
+        1 => String::new(),
+        number => format!(" for the {} time", ordinal(number)),
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     view::View,
 };
 use crate::{
-    claims::{Claim, Operation, line},
+    claims::{Claim, Operation, Visit, line},
     explanation::{BugKind, Edge, EdgeKind, Explanation, Place, Role, SiteMark},
     facts::{self, and},
     pairs::{AccessClass, PairKey},
@@ -227,13 +227,16 @@ fn not_by(
                     place: setter.clone(),
                     access: site.class,
                 },
-                by: facts::thread_name(&view.run, by),
+                by: Visit {
+                    thread: facts::thread_name(&view.run, by),
+                    number: 1,
+                },
                 late: view.operation(reader),
                 location: view.run.location(view.event(reader).location).to_owned(),
                 visit: view.visit(reader),
             },
             false,
-            |_| true,
+            |counted| counted.holds_in > 0,
         );
     }
     draft.set().remark = not_joined(view, reader, &[by]);

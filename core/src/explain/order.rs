@@ -69,18 +69,31 @@ pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
     draft.detail(detail(view, early, late, &name));
     ran_before(&mut draft, view, &view.operation(late), early);
+    let counts = view.corpus.counts();
+    let pair = PairKey {
+        head: view.key(early),
+        tail: view.key(late),
+    };
+    let location = view.run.location(view.event(early).location).to_owned();
+    // Where passing runs have the order of another round, the numbers of the visits tell the two apart.
+    if counts.ordered(pair) > 0 {
+        let in_this_round = Claim::BeforeBy {
+            early: view.operation(early),
+            by: view.visit(early),
+            late: view.operation(late),
+            location: location.clone(),
+            visit: view.visit(late),
+        };
+        draft.contrast(in_this_round, true, |counted| counted.holds_in == 0);
+    }
     let after = Claim::After {
         early: view.operation(early),
         late: view.operation(late),
-        location: view.run.location(view.event(early).location).to_owned(),
+        location,
     };
     draft.contrast(after, true, |_| true);
     // If passing runs have the opposite order, nothing orders the two.
-    let other_way = PairKey {
-        head: view.key(late),
-        tail: view.key(early),
-    };
-    let has_both_orders = view.corpus.counts().ordered(other_way) > 0;
+    let has_both_orders = counts.ordered(pair.reversed()) > 0;
     draft.set().remark = unordered(view, early, late, has_both_orders);
     if view.event(late).kind.writes() && view.orders.common_lock(early, late).is_none() {
         tell_look(&mut draft, view, early, &[view.thread(late)]);

@@ -8,6 +8,7 @@ mod alone;
 mod arguments;
 mod asserted;
 mod atomic;
+mod barrier;
 mod begins_later;
 pub mod constraint;
 mod deadlock;
@@ -211,6 +212,7 @@ fn proposed(case: &FixInput<'_>) -> (Vec<Result<Fix, EditRefusal>>, bool) {
             fixes.extend(look_again::look_again_before(case));
             fixes.extend(publish::set_last(case));
             fixes.extend(signal_inside::signal_inside(case));
+            fixes.extend(barrier::wait_between(case));
             fixes.extend(order::ordered(case));
             (fixes, true)
         }

@@ -34,6 +34,8 @@ pub enum FixKind {
     OtherLock,
     /// Acquires a lock for writing that was acquired for reading only.
     ForWriting,
+    /// Waits for the other threads between two steps, at a barrier that they wait at already.
+    Barrier,
 }
 
 /// A place in a text.

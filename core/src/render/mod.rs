@@ -326,10 +326,15 @@ pub fn refuted(explanation: &Explanation) -> String {
     let kept = kept.map_or_else(String::new, |kept| {
         format!("\n  next: look at that run: unsnarl replay {}", file(kept))
     });
-    format!(
-        "not the cause, although the recorded runs look like it: {}; {reason}{kept}",
-        explanation.headline
-    )
+    match explanation.kind {
+        BugKind::Sequential => {
+            format!("it depends on the schedule, although all recorded runs fail: {reason}{kept}")
+        }
+        _ => format!(
+            "not the cause, although the recorded runs look like it: {}; {reason}{kept}",
+            explanation.headline
+        ),
+    }
 }
 
 /// The file of a counterexample, as the shell takes it.

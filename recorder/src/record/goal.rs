@@ -42,7 +42,7 @@ const WANTED_PASSING: u64 = 25;
 const ENOUGH_AGAIN: u64 = 10;
 /// Number of runs in search of a passing one after which a program that has failed every time is taken to fail
 /// always.
-const SOUGHT_IN_VAIN: u64 = 50;
+const SOUGHT_IN_VAIN: u64 = 100;
 /// Upper bound for the runs in search of passing ones.
 const MOST_SOUGHT: u64 = 300;
 
@@ -181,8 +181,8 @@ mod tests {
                 ..CampaignTally::default()
             })
         };
-        assert_eq!(sought(0, 49), None);
-        assert_eq!(sought(0, 50), Some(CampaignEnd::Enough));
+        assert_eq!(sought(0, 99), None);
+        assert_eq!(sought(0, 100), Some(CampaignEnd::Enough));
         assert_eq!(sought(1, 299), None);
         assert_eq!(sought(1, 300), Some(CampaignEnd::Enough));
         assert_eq!(reached(goal, USUAL_CAP, 0), Some(CampaignEnd::Cap));

@@ -1,6 +1,7 @@
 //! Edits of C and C++ text that hold a mutex over some lines, and smaller ones for waits and joins. They are
 //! derived from the syntax tree; code that it does not show is a reason to refuse.
 
+pub mod barrier;
 pub mod change;
 pub mod conditions;
 pub mod declare;
