@@ -8,6 +8,7 @@ use super::{
     look::asked_on,
     order::Publication,
     pointee::used_block,
+    unprotected::{LateProtection, leaves_none},
     view::View,
 };
 use crate::explanation::{BugKind, Explanation, Role};
@@ -50,17 +51,19 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
     if let Some((other, last)) = counted_down(view, free).filter(|_| is_own && !again) {
         tell_last_count(&mut draft, view, (other, last));
     }
+    let late = LateProtection::of(view, free, used);
     if view.orders.concurrent(free, used) {
         match let_go(view, free, used) {
             Some(given) => tell_let_go(&mut draft, view, &given, free),
+            None if late.is_some_and(LateProtection::is_mark) => {}
             None => draft.set().remark = format!("{}.", view.nothing_orders()),
         }
     }
     if let Some(pointer) = pointer {
         draft.step(pointer, "");
     }
-    if let Some((last, counted)) = counted_too_late(view, free, used) {
-        tell_count(&mut draft, view, (last, counted));
+    if let Some(late) = late {
+        late.tell(&mut draft, view);
     }
     draft.step(free, if is_own { "" } else { "too early" });
     if view.event(used).kind != EventKind::Failure {
@@ -126,25 +129,6 @@ fn is_of_another_block(view: &View, load: EventId, free: EventId) -> bool {
         && own.any(|row| view.event(row).site == site && block(row) == block(free))
 }
 
-/// The update by which the freeing thread took a count to 0, and the one by which the other thread counted itself in after
-/// that: it took the object for a living one.
-fn counted_too_late(view: &View, free: EventId, used: EventId) -> Option<(EventId, EventId)> {
-    const NEAR: usize = 60;
-    let own = view.own_before(free).take(NEAR);
-    let mut ends = own.filter(|row| leaves_none(view, *row));
-    ends.find_map(|last| {
-        let location = view.event(last).location;
-        let mut after = view.orders.accesses().after(location, last).iter();
-        let next = after.find(|row| view.event(**row).kind.writes());
-        let counted = next.filter(|row| {
-            let counts = view.event(**row).value != Some(Value::Bits(0));
-            let is_its = view.thread(**row) == view.thread(used) && is_update(view, **row);
-            **row < used && is_its && counts
-        });
-        Some((last, *counted?))
-    })
-}
-
 /// The update by which the freeing thread took a count to 0, of the block or in one atomic step, behind the one by which another
 /// thread had left it the last.
 fn counted_down(view: &View, free: EventId) -> Option<(EventId, EventId)> {
@@ -167,12 +151,6 @@ fn counted_down(view: &View, free: EventId) -> Option<(EventId, EventId)> {
     Some((*other, last))
 }
 
-/// Returns whether a row updates a number to 0.
-fn leaves_none(view: &View, row: EventId) -> bool {
-    let is_none = view.event(row).value == Some(Value::Bits(0));
-    is_none && is_update(view, row) && !view.is_of_spin_lock(row)
-}
-
 /// Adds the two updates by which a count came to 0: with the other thread's later, that one would have freed the block.
 fn tell_last_count(draft: &mut Draft, view: &View, (other, last): (EventId, EventId)) {
     draft.set().remark = format!(
@@ -186,36 +164,6 @@ fn tell_last_count(draft: &mut Draft, view: &View, (other, last): (EventId, Even
     draft.step(other, "");
     draft.step(last, "the last");
     draft.mark(other, Role::Cause);
-}
-
-/// Returns whether a row changes what was there, in one step or by a read and a write of the same line.
-fn is_update(view: &View, row: EventId) -> bool {
-    let (event, place) = (view.event(row), view.place(row));
-    let mut before = view.own_before(row);
-    let is_read = |before: EventId| {
-        let other = view.event(before);
-        other.kind.reads() && other.location == event.location && view.place(before) == place
-    };
-    event.kind == EventKind::Rmw || event.kind.writes() && before.next().is_some_and(is_read)
-}
-
-/// Adds the two updates of a count, and says what came first.
-fn tell_count(draft: &mut Draft, view: &View, (last, counted): (EventId, EventId)) {
-    // A block without a name is not 0, but what is counted in it.
-    let name = view.variable_of(&[last, counted]);
-    let counter = match view.named(counted) {
-        Some(_) => format!("`{name}`"),
-        None => format!("The count in {name}"),
-    };
-    let said = format!(
-        "{counter} was 0 already when {} set it{} at {}.",
-        view.name(counted),
-        view.equals(counted).replacen(" =", " to", 1),
-        view.at(counted)
-    );
-    draft.set().remark_last(&said);
-    draft.step(last, "");
-    draft.step(counted, "");
 }
 
 /// Adds an announcement before the use, and says what came of it.

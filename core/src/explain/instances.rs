@@ -18,7 +18,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
-use unsnarl_trace::{EventId, Location, LocationId, Outcome, Run, ThreadId};
+use unsnarl_trace::{EventId, Location, LocationId, Outcome, Run, ThreadId, Value};
 
 /// A line with the kind of access.
 pub(super) type LineAndKind<'a> = (&'a str, u32, &'a str);
@@ -131,7 +131,7 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
         return Some(is_had(claim));
     }
     if let Some((free, used)) = freed_and_used(explanation, &blamed) {
-        return Some(is_used_after(run, free, used));
+        return Some(is_used_after(run, free, used) || is_revived(explanation, run));
     }
     let mut wanted = orders(&blamed);
     if wanted.is_empty() {
@@ -187,6 +187,27 @@ fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
         let is_one = || facts::kin(block) == family || key_of(run, row) == Some(key(used));
         by.is_some_and(|by| is_own || by != event.thread) && is_one()
     })
+}
+
+/// Returns whether a count comes to 0 and is raised by another thread after that on the lines where the explanation has it,
+/// wherever the block is freed and used then.
+fn is_revived(explanation: &Explanation, run: &Run) -> bool {
+    let steps = &explanation.steps;
+    let pairs = steps.iter().zip(steps.iter().skip(1));
+    let wanted: BTreeSet<_> = pairs
+        .filter(|(last, counted)| {
+            last.location == counted.location && last.thread != counted.thread
+        })
+        .map(|(last, counted)| (key(last), key(counted)))
+        .collect();
+    let mut is_there = false;
+    each(run, &wanted, |found, _| {
+        let [last, counted] = [found.head, found.tail].map(|row| run.events.event(row));
+        let is_none = last.value == Some(Value::Bits(0));
+        let counts = [last, counted].iter().all(|one| one.kind.writes());
+        is_there |= is_none && counts && counted.value != last.value;
+    });
+    is_there
 }
 
 /// The steps that overlap, if an explanation claims that.

@@ -59,6 +59,7 @@ mod undone;
 mod unfinished;
 mod unheeded;
 mod unposted;
+mod unprotected;
 mod unread;
 mod view;
 mod waiting;

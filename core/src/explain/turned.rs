@@ -8,7 +8,7 @@ use crate::{
     orders::{Locks, other_thread},
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, meta::SiteRow};
+use unsnarl_trace::{EventId, EventKind, LocationId, Run, ThreadId, Value, meta::SiteRow};
 
 /// Change that such an order makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -302,8 +302,25 @@ fn story_rows(explanation: &Explanation, run: &Run, rows: &[EventId]) -> Vec<Eve
         .iter()
         .find(|one| run.events.kind(one.row) == EventKind::Free)
         .and_then(|one| begins::freed_by(run, one.row));
+    let led = blamed
+        .iter()
+        .find(|one| run.events.kind(one.row) == EventKind::Free)
+        .map_or(Vec::new(), |free| led_there(explanation, run, free.row));
     let own = blamed.iter().map(|one| one.row);
-    own.chain(rows.iter().copied()).chain(freed).collect()
+    let all = own.chain(rows.iter().copied());
+    all.chain(freed).chain(led).collect()
+}
+
+/// The steps that led to where a block is freed. That somebody has read a pointer to it is none of them.
+fn led_there(explanation: &Explanation, run: &Run, free: EventId) -> Vec<EventId> {
+    let block = run.block(run.events.event(free).location);
+    let rows = explanation.steps.iter().map(|step| EventId(step.event));
+    let leads = |row: &EventId| {
+        let event = run.events.event(*row);
+        let is_pointer = matches!(event.value, Some(Value::Address(to)) if run.block(to) == block);
+        *row < free && (event.kind.writes() || !is_pointer)
+    };
+    rows.filter(leads).collect()
 }
 
 /// The first of these rows by threads that count, or of the acquisitions of locks that rows of two threads share.
