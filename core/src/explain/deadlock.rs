@@ -4,6 +4,7 @@ use super::{
     circle::{explain_circle, wait_effect},
     draft::Draft,
     ended_sender::ended_sender,
+    exhausted::exhausted,
     leaked::leaked,
     left_behind::left_behind,
     lost_wakeup::{SignalFate, idle, lost_wakeup},
@@ -51,7 +52,7 @@ impl Hang {
 }
 
 /// Explains a run in which all threads wait: for a lock that a function has not given back; in a cycle of locks, units and
-/// joins; for a unit that was not posted because of a flag, or that its poster took itself; for a signal that was not sent by
+/// joins; for what only those who wait would work out; for a unit that was not posted because of a flag, or that its poster took itself; for a signal that was not sent by
 /// what its sender had read; for a signal that woke another one; for a signal that only those who wait for it send; for a lost
 /// signal; in a cycle that includes conditions; for a signal that no thread sent; for input, without having seen a change; or
 /// one of them alone.
@@ -64,6 +65,9 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
         !matches!(by, Keeps::Value { .. } | Keeps::Silent)
     }) {
         return Some(of_circle(view, &found));
+    }
+    if let Some(found) = exhausted(view, &waiting) {
+        return Some(found);
     }
     if let Some(found) = unposted(view, &waiting).or_else(|| own_unit(view, &waiting)) {
         return Some(found);

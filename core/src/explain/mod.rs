@@ -15,6 +15,7 @@ mod circle;
 mod deadlock;
 mod draft;
 mod ended_sender;
+mod exhausted;
 mod found;
 mod guards;
 mod handovers;

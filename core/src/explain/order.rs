@@ -383,6 +383,7 @@ pub(super) fn tell_order(
             .for_each(|set| ran_before(draft, view, set, reader)),
     }
     draft.step(published.store, "too early");
+    draft.source(published.load, published.store);
     draft.step(published.load, "");
     let note = match (view.event(reader).kind.reads(), is_unset(view, reader)) {
         (false, _) => "",

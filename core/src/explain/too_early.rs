@@ -129,10 +129,11 @@ pub(super) fn called_at(view: &View, store: EventId, needs: &Needs) -> String {
 /// Another thread may have gone on from what was stored: what was read is told then.
 fn took(view: &View, given: &Publication, name: &str) -> String {
     let [store, load] = [given.store, given.load].map(|row| view.event(row));
+    let is_seen = view.source(given.load) == Some(given.store);
     match load.kind {
         EventKind::SemWait => "took a unit of it".to_owned(),
         EventKind::Wake => "woke up by it".to_owned(),
-        _ if load.value == store.value => "read it".to_owned(),
+        _ if is_seen && load.value == store.value => "read it".to_owned(),
         _ => format!("read {name}{}", view.equals_read(given.load)),
     }
 }

@@ -545,14 +545,18 @@ fn is_fact(explanation: &Explanation) -> bool {
     explanation.gone.is_some()
 }
 
-/// May it be another story? A circle of locks is one, and so is a signal that was lost; that a signal or a unit never comes,
-/// or that threads wait for each other's signals, may have its reason in the order of accesses.
+/// May it be another story? A circle that a lock closes is one, and so is a signal that was lost; that a signal or a unit never
+/// comes, or that threads wait for each other's signals only, may have its reason in the order of accesses.
 fn is_open(explanation: &Explanation) -> bool {
-    let mut steps = explanation.steps.iter();
-    let is_wait = |step: &Step| EventKind::from_name(&step.access) == Some(EventKind::Wait);
+    let kinds = explanation
+        .steps
+        .iter()
+        .map(|step: &Step| EventKind::from_name(&step.access));
+    let kinds: Vec<EventKind> = kinds.flatten().collect();
+    let is_lock = |kind: &EventKind| matches!(kind, EventKind::Lock | EventKind::SharedLock);
     match explanation.kind {
         BugKind::Sequential => false,
-        BugKind::Deadlock if steps.any(is_wait) => true,
+        BugKind::Deadlock if kinds.contains(&EventKind::Wait) => !kinds.iter().any(is_lock),
         BugKind::Deadlock | BugKind::LostWakeup => explanation.certainty == Certainty::Possible,
         _ => true,
     }

@@ -356,8 +356,9 @@ impl TriedStory {
         let Some(other) = other else {
             return self.is_settled();
         };
-        // An order of several variables that is clear gives way to a part of it only.
-        if other.is_final() && !other.is_interruption && !self.is_part_of(other) {
+        // An order of several variables that is clear gives way to a part of it only, and to what led there.
+        let goes_before = self.is_part_of(other) || self.leads_to(other);
+        if other.is_final() && !other.is_interruption && !goes_before {
             return false;
         }
         let (own, known) = (self.experiment.evidence, other.experiment.evidence);

@@ -3,11 +3,12 @@
 use super::{Candidate, Story, UNRELATED, candidate, distance};
 use crate::explain::{
     begins,
+    look::asks_again,
     lost_wakeup::{checked_before, leads_to},
     spurious::is_spurious,
     view::View,
 };
-use unsnarl_trace::{EventId, EventKind};
+use unsnarl_trace::{EventId, EventKind, LocationId};
 
 /// The last such wait of the failing thread, or of a thread whose later writes flowed into the failure; of
 /// any thread where the run has no failing one.
@@ -40,7 +41,15 @@ pub(super) fn not_looked_at_again(view: &View, wake: EventId) -> Option<EventId>
         (now.line, now.column, now.file) == (then.line, then.column, then.file)
     };
     let goes_round = |first: &EventId| looked(view, wait).any(|before| is_at(*first, before));
-    let is_repeated = behind.iter().any(|row| is_at(*row, check));
+    // Optimized code may have the first look of a loop elsewhere.
+    let of_check = looks(view, check, wake).into_iter();
+    let looked_for: Vec<LocationId> = of_check.map(|row| view.event(row).location).collect();
+    let is_in_loop = |row: EventId| {
+        looked_for.contains(&view.event(row).location) && asks_again(&view.place(row))
+    };
+    let is_repeated = behind
+        .iter()
+        .any(|row| is_at(*row, check) || is_in_loop(*row));
     (!is_repeated && !behind.first().is_some_and(goes_round)).then_some(check)
 }
 

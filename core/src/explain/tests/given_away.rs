@@ -127,6 +127,7 @@ fn a_latch_is_counted_down_before_the_result_is_stored() {
               main.2 sets out[1] only at line 46.
 
                main.2  test.c:20  if (--left == 0)  writes 1  <- too early
+               main.1  test.c:20  if (--left == 0)  writes 0
                main    test.c:26  while (left > 0)  reads 0
                main    test.c:57  sum += out[i];    reads 0   not set yet
                main.2  test.c:46  out[tile] = v;    writes 5

@@ -54,6 +54,37 @@ fn a_spurious_wakeup_behind_which_nothing_is_looked_at_again() {
     );
 }
 
+/// Optimized code leaves the first look of a loop to the condition before it.
+#[test]
+fn a_loop_looks_again_whatever_was_asked_before_it() {
+    let text = |place: &str| {
+        format!(
+            "
+        start main.1 pass
+        main fork main.1 @40 main
+        main.1 lock m @22 pass
+        main.1 rmw arrived 0->1 @23 pass \"if (++g->arrived == g->parties) {{\"
+        main.1 R parties =2 @23 pass \"if (++g->arrived == g->parties) {{\"
+        main.1 wait cv @28 pass \"pthread_cond_wait(&g->cv, &g->mu);\"
+        main.1 unlock m @28 pass
+        main.1 lock m @28 pass
+        main.1 wake cv =2 @28 pass \"pthread_cond_wait(&g->cv, &g->mu);\"
+        main.1 R arrived =1 {place}
+        main.1 fails @28"
+        )
+    };
+    let told = |text: &str| {
+        let found = explain(&corpus(&[], &[text]), &Budget::unlimited()).findings;
+        found
+            .first()
+            .map_or(String::new(), |told| told.headline.clone())
+    };
+    let looks = told(&text("@27 pass \"while (g->arrived != 0)\""));
+    assert!(!looks.contains("spurious"), "{looks}");
+    let uses = told(&text("@29 pass \"use(g->arrived);\""));
+    assert!(uses.contains("after a spurious wakeup"), "{uses}");
+}
+
 /// A signal of the waiting thread itself wakes only others.
 #[test]
 fn a_threads_own_signal_is_not_the_one_that_it_waits_for() {
