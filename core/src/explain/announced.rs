@@ -2,6 +2,7 @@
 //! go on before the write that the other one needs.
 
 use super::{
+    additions::amount,
     candidates::times_before,
     handovers::handovers,
     locking::same_section,
@@ -136,7 +137,12 @@ pub(super) fn only_counts(view: &View, read: EventId) -> bool {
         let at = view.place(row);
         view.event(row).kind == EventKind::Write && (&at.file, at.line) == (&place.file, place.line)
     });
-    let is_in_container = !facts::is_in_no_container(view.run.location(event.location));
+    let location = view.run.location(event.location);
+    let is_in_container = !facts::is_in_no_container(location);
+    // Whoever copies a smart pointer counts itself in, whatever others have counted.
+    if event.kind == EventKind::Rmw && facts::is_use_count(location) {
+        return amount(event).is_some();
+    }
     event.kind == EventKind::Read && updates && (is_in_container || !place.text.contains('('))
 }
 

@@ -9,6 +9,7 @@ mod announced;
 mod atomicity;
 mod before_any;
 mod begins;
+mod both_looked;
 mod candidates;
 mod causes;
 mod circle;

@@ -2,6 +2,7 @@
 
 use super::{
     announced::{Needs, announcement, announcement_of},
+    both_looked::BothLooked,
     draft::Draft,
     late_entry::{late_entry, not_counted},
     look::{GoneOn, StaleLook, tell_look},
@@ -53,7 +54,10 @@ pub(super) fn ordered(view: &View, early: EventId, late: EventId) -> Explanation
     if let Some(unwoken) = lost_wakeup::forgotten(view, is_check) {
         return unwoken;
     }
-    plain(view, early, late)
+    match BothLooked::of(view, early, late) {
+        Some(looked) => looked.explain(view),
+        None => plain(view, early, late),
+    }
 }
 
 /// Explains the order of the two accesses, whatever led there.

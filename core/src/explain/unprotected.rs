@@ -7,7 +7,7 @@ use unsnarl_trace::{EventId, EventKind, Value};
 /// Rows of a thread before the free among which its count or its look is searched for.
 const NEAR: usize = 60;
 
-/// What a thread should have found, and the step by which another one would have kept it from going on.
+/// The state that a thread should have found, and the step by which another one would have kept it from going on.
 #[derive(Clone, Copy)]
 pub(super) enum LateProtection {
     /// A count that came to 0, and the update by which another thread counted itself in after that.
@@ -149,7 +149,7 @@ mod tests {
         (lines, told.remark)
     }
 
-    /// Who was counted in again frees the object, and the one that had taken the count to 0 still uses it.
+    /// The owner that was counted in again frees the object, and the one that had taken the count to 0 still uses it.
     #[test]
     fn the_revived_owner_frees_the_object_of_the_last_one() {
         let text = "

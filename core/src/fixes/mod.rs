@@ -10,6 +10,7 @@ mod asserted;
 mod atomic;
 mod barrier;
 mod begins_later;
+mod claim;
 pub mod constraint;
 mod deadlock;
 mod exclusively;
@@ -209,6 +210,7 @@ fn proposed(case: &FixInput<'_>) -> (Vec<Result<Fix, EditRefusal>>, bool) {
                 return (vec![fix], false);
             }
             let mut fixes: Vec<_> = one_step::in_one_step(case).into_iter().collect();
+            fixes.extend(claim::set_where_asked_for(case));
             fixes.extend(look_again::look_again_before(case));
             fixes.extend(publish::set_last(case));
             fixes.extend(signal_inside::signal_inside(case));

@@ -249,6 +249,11 @@ impl PairCounts {
         self.sites.get(&key)
     }
 
+    /// All access sites, in no order.
+    pub fn sites(&self) -> impl Iterator<Item = &AccessSite> {
+        self.sites.values()
+    }
+
     /// The key of an access on a line; the first of several.
     pub fn key_at(&self, line: u64, class: AccessClass) -> Option<AccessKey> {
         let is_there = |site: &AccessSite| {

@@ -4,7 +4,7 @@ use super::{
     decide::Decision,
     experiment::{DrawnSchedules, Experiments},
     others::{OtherStory, needed},
-    tried::{TriedStory, is_half_of},
+    tried::{TriedStory, is_half_of, is_symptom},
 };
 use anyhow::Result;
 use std::time::Duration;
@@ -490,10 +490,16 @@ impl<'c> StorySearch<'c> {
         }
     }
 
-    /// Tells the spare story in the place of what is only possible and makes no difference that could be shown.
+    /// Tells the spare story in the place of what is only possible, or ends with what the failing check reads, and makes no
+    /// difference that could be shown.
     fn tell_spare(&mut self, told: &mut Explanation) {
-        let is_needed = !self.tells() && told.certainty == Certainty::Possible;
-        let Some((tried, spare)) = self.spare.take().filter(|_| is_needed) else {
+        let is_open = told.certainty == Certainty::Possible;
+        let is_symptom = is_symptom(told, self.trials.run());
+        let tells = self.tells();
+        let is_needed = |(tried, _): &(TriedStory, Explanation)| {
+            !tells && (is_open || is_symptom && !tried.is_symptom)
+        };
+        let Some((tried, spare)) = self.spare.take().filter(is_needed) else {
             return;
         };
         self.others.retain(|other| !other.is(&spare));

@@ -38,6 +38,16 @@ fn ends_with_a_look(explanation: &Explanation) -> bool {
     }
 }
 
+/// Returns whether an explanation of a run ends with what the failing check reads.
+pub(super) fn is_symptom(explanation: &Explanation, run: &Run) -> bool {
+    let steps = explanation.blamed().filter_map(|mark| {
+        let step = mark.step?.checked_sub(1)?;
+        explanation.steps.get(step as usize)
+    });
+    let last = steps.map(|step| EventId(step.event)).max();
+    ends_with_a_look(explanation) && last.is_some_and(|row| ends_in_the_check(run, row))
+}
+
 /// The locations of the accesses that an explanation blames.
 fn blamed_locations(explanation: &Explanation) -> BTreeSet<String> {
     let blamed = explanation.blamed();
@@ -76,7 +86,7 @@ pub(super) struct TriedStory {
     /// Memory was used after it was freed: an interruption may have led there.
     is_use_after_free: bool,
     /// It ends with what the failing check reads: perhaps a symptom.
-    is_symptom: bool,
+    pub is_symptom: bool,
     /// It takes two visits of the same lines: they are no operation.
     pub spans_visits: bool,
     /// A step that decides lies within it, as far as any is known.

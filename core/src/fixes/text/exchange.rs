@@ -31,7 +31,7 @@ pub(super) fn asked_and_set(
     })
 }
 
-fn truth(value: &str) -> Option<bool> {
+pub(super) fn truth(value: &str) -> Option<bool> {
     match value {
         "true" | "1" => Some(true),
         "false" | "0" => Some(false),
@@ -42,13 +42,6 @@ fn truth(value: &str) -> Option<bool> {
 /// The `if` before a statement, without `else`, if it leaves the block where its condition holds. Nothing but local variables
 /// that are set without a call lies in between: what is done there may be what the flag stands for.
 fn asked_before<'t>(source: &ParsedSource, statement: Node<'t>) -> Option<Node<'t>> {
-    const LEAVES: [&str; 5] = [
-        "return_statement",
-        "break_statement",
-        "continue_statement",
-        "goto_statement",
-        "throw_statement",
-    ];
     let is_local = |node: &Node<'_>| {
         let mut loads = calls(*node).map(|call| loaded(source, call));
         node.kind() == "declaration" && loads.all(|load| load.is_some()) || node.kind() == "comment"
@@ -56,13 +49,25 @@ fn asked_before<'t>(source: &ParsedSource, statement: Node<'t>) -> Option<Node<'
     let mut before =
         std::iter::successors(statement.prev_named_sibling(), Node::prev_named_sibling);
     let asks = before.find(|node| !is_local(node))?;
+    leaves(asks).then_some(asks)
+}
+
+/// Returns whether a statement is an `if` without `else` that leaves the block where its condition holds.
+pub(super) fn leaves(asks: Node<'_>) -> bool {
+    const LEAVES: [&str; 5] = [
+        "return_statement",
+        "break_statement",
+        "continue_statement",
+        "goto_statement",
+        "throw_statement",
+    ];
     let is_if = asks.kind() == "if_statement" && asks.child_by_field_name("alternative").is_none();
-    let then = asks.child_by_field_name("consequence").filter(|_| is_if)?;
-    let last = match then.kind() {
-        "compound_statement" => *children(then).last()?,
-        _ => then,
-    };
-    LEAVES.contains(&last.kind()).then_some(asks)
+    let then = asks.child_by_field_name("consequence").filter(|_| is_if);
+    let last = then.and_then(|then| match then.kind() {
+        "compound_statement" => children(then).last().copied(),
+        _ => Some(then),
+    });
+    last.is_some_and(|last| LEAVES.contains(&last.kind()))
 }
 
 /// The `if` whose branch a statement begins.
@@ -79,7 +84,7 @@ fn asked_around(statement: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// The expression that an `if` asks for, if that is all, and whether it is negated.
-fn asked<'t>(source: &ParsedSource, asks: Node<'t>) -> Option<(Node<'t>, bool)> {
+pub(super) fn asked<'t>(source: &ParsedSource, asks: Node<'t>) -> Option<(Node<'t>, bool)> {
     let condition = asks.child_by_field_name("condition")?;
     let mut inner = condition.child_by_field_name("value").unwrap_or(condition);
     let mut is_negated = false;
@@ -96,7 +101,7 @@ fn asked<'t>(source: &ParsedSource, asks: Node<'t>) -> Option<(Node<'t>, bool)> 
 }
 
 /// The expression that stores a value and has the one from before.
-fn exchanged(form: &AtomicForm, value: &str, is_cpp: bool) -> String {
+pub(super) fn exchanged(form: &AtomicForm, value: &str, is_cpp: bool) -> String {
     match form {
         AtomicForm::Method(object) => format!("{object}exchange({value})"),
         AtomicForm::Function(address) => format!("atomic_exchange({address}, {value})"),

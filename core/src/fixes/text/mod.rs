@@ -3,6 +3,7 @@
 
 pub mod barrier;
 pub mod change;
+pub mod claim;
 pub mod conditions;
 pub mod declare;
 pub mod declared;

@@ -323,7 +323,7 @@ pub(super) fn loaded(source: &ParsedSource, node: Node<'_>) -> Option<AtomicForm
     called(source, node, "load").map(|(form, _)| form)
 }
 
-fn store<'t>(source: &ParsedSource, node: Node<'t>) -> Option<AtomicStore<'t>> {
+pub(super) fn store<'t>(source: &ParsedSource, node: Node<'t>) -> Option<AtomicStore<'t>> {
     if node.kind() == "assignment_expression" {
         let is_plain = node
             .child_by_field_name("operator")
