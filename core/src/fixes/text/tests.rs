@@ -618,6 +618,33 @@ int f(void)
     );
 }
 
+/// Whoever has set a pointer to a function may have given one that takes any lock.
+#[test]
+fn no_lock_is_held_while_a_pointer_to_a_function_is_called() {
+    let text = |declares: &str, calls: &str| {
+        format!(
+            "static void *run(void *a)\n{{\n    {declares}\n    busy++; /*>*/\n    {calls};\n    busy--; /*<*/\n    return a;\n}}\n"
+        )
+    };
+    let refused = |calls: &str, text: &str| {
+        let (text, wanted) = marked(text);
+        let source = ParsedSource::parse("a.c", &text).unwrap();
+        let mutex = Mutex {
+            object: "m".to_owned(),
+            style: LockStyle::Pthread,
+        };
+        let why = hold(&source, &mutex, &wanted).unwrap_err();
+        assert!(why.contains("may lock anything"), "{calls}: {why}");
+    };
+    for (declares, calls) in [
+        ("void (*job)(void *) = t->job;", "job(a)"),
+        ("struct timer *t = a;", "t->job(a)"),
+        ("struct timer *t = a;", "(*t->job)(a)"),
+    ] {
+        refused(calls, &text(declares, calls));
+    }
+}
+
 /// A function that was handed in may take any lock; a lambda of the function itself is known.
 #[test]
 fn no_lock_is_held_while_what_was_handed_in_is_called() {

@@ -246,11 +246,18 @@ impl<'s> FileFunctions<'s> {
         self.macro_call(name, line)
     }
 
-    /// Returns whether a call is of a parameter or a variable of the function, unless that is a lambda of its own.
+    /// Returns whether a call is of a parameter or a variable of the function, unless that is a lambda of its own, or of a
+    /// member that points to a function.
     fn is_handed_in(&self, call: Node<'_>, name: &str) -> bool {
         let function = self.source.function(*lines(call).start());
         let called = call.child_by_field_name("function");
-        let is_plain = called.is_some_and(|called| called.kind() == "identifier");
+        let is_kind = |kind: &str| called.is_some_and(|called| called.kind() == kind);
+        if is_kind("field_expression") && !self.source.is_cpp()
+            || is_kind("parenthesized_expression")
+        {
+            return true;
+        }
+        let is_plain = is_kind("identifier");
         let is_own = |node: &Node<'_>| {
             let value = node.child_by_field_name("value");
             let declared = node.child_by_field_name("declarator");
@@ -480,7 +487,12 @@ fn declares(source: &ParsedSource, function: Node<'_>, name: &str) -> bool {
                     return parent.child_by_field_name("value") != Some(around)
                         && parent.child_by_field_name("right") != Some(around);
                 }
-                "pointer_declarator" | "reference_declarator" | "array_declarator" => {
+                "pointer_declarator"
+                | "reference_declarator"
+                | "array_declarator"
+                | "parenthesized_declarator" => around = parent,
+                // A pointer to a function: `void (*job)(void *)`.
+                "function_declarator" if around.kind() == "parenthesized_declarator" => {
                     around = parent;
                 }
                 _ => return false,
