@@ -37,7 +37,8 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
 }
 
 /// Returns whether elements of an array belong together: only where one piece of code of the thread accesses both, or one of
-/// the other thread changes both, as a transfer does; in another iteration or another call they are just the next ones.
+/// the other thread changes both, as a transfer does, or one reads and the other one writes them in one go, as copies do; in
+/// another iteration or another call they are else just the next ones.
 fn is_one_update(view: &View, couple: &CoupledPairs) -> bool {
     let name = |d: &Dependency| view.run.location(d.location);
     let (from, to) = (couple.first.tail, couple.second.head);
@@ -45,6 +46,36 @@ fn is_one_update(view: &View, couple: &CoupledPairs) -> bool {
     !facts::are_elements(name(&couple.first), name(&couple.second))
         || apart(view, couple.first.head, couple.second.tail) == 0
         || changes == [true, true] && apart(view, from, to) == 0
+        || is_torn_copy(view, couple)
+}
+
+/// Returns whether one of the threads reads several elements of an array in one go, while the other one writes them so.
+fn is_torn_copy(view: &View, couple: &CoupledPairs) -> bool {
+    let own = [couple.first.head, couple.second.tail];
+    let others = [couple.first.tail, couple.second.head];
+    let name = |d: &Dependency| view.run.location(d.location);
+    let only = |rows: [EventId; 2], reads: bool| {
+        rows.iter().all(|row| {
+            view.event(*row).kind.reads() == reads && view.event(*row).kind.writes() != reads
+        })
+    };
+    facts::are_elements(name(&couple.first), name(&couple.second))
+        && (only(own, true) && only(others, false) || only(own, false) && only(others, true))
+        && [own, others]
+            .iter()
+            .all(|[one, other]| is_in_one_go(view, *one, *other))
+}
+
+/// Returns whether a thread comes from one row to another one within a function, and does nothing but access memory in between.
+fn is_in_one_go(view: &View, one: EventId, other: EventId) -> bool {
+    const NEAR: usize = 256;
+    let (first, last) = (one.min(other), one.max(other));
+    let (from, to) = (view.place(first), view.place(last));
+    let own = view.rows.after(view.thread(first), first).iter().copied();
+    let mut between = own.take_while(|row| *row <= last).take(NEAR + 1);
+    let is_access = |row: EventId| view.event(row).kind.is_access();
+    let is_near = between.clone().count() <= NEAR;
+    (&from.file, &from.function) == (&to.file, &to.function) && is_near && between.all(is_access)
 }
 
 fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32, has_tally: bool) -> Candidate {
@@ -57,6 +88,7 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32, has_tally: boo
         .iter()
         .any(|d| d.kind == DependencyKind::Flow);
     let (from, to) = (first.tail.min(second.head), first.tail.max(second.head));
+    let is_copy = is_torn_copy(view, &couple);
     let crossed = if is_crossed(view, &couple) {
         UNRELATED
     } else {
@@ -65,8 +97,11 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32, has_tally: boo
     let contrast = BEHIND_ONE_AND_TWO
         + seen(runs, passing)
         + if flows { 0 } else { 4 }
-        + apart(view, first.head, second.tail)
-        + apart(view, from, to) / 2
+        + if is_copy {
+            0
+        } else {
+            apart(view, first.head, second.tail) + apart(view, from, to) / 2
+        }
         + far.min(UNRELATED)
         + if has_tally { UNRELATED } else { 0 };
     let rows = [first.head, first.tail, second.head, second.tail];
@@ -163,7 +198,8 @@ pub(super) fn is_told_by_one(couple: &Candidate, interrupted: &[Candidate]) -> b
 
 #[cfg(test)]
 mod tests {
-    use super::{is_crossed, is_used};
+    use super::{coupled, is_crossed, is_used};
+    use crate::Budget;
     use crate::{explain::view::View, fixture::corpus, pairs::seen_couples};
     use unsnarl_trace::EventId;
 
@@ -203,5 +239,26 @@ mod tests {
         let text = failing("next_id++;");
         assert!(crossed(&text));
         assert!(!crossed(&text.replace("4->8 @33 send", "4->8 @77 take")));
+    }
+
+    /// A reader goes over an array while another thread fills it: one loop each, with or without a lock for each element.
+    #[test]
+    fn a_copy_of_an_array_is_torn() {
+        let begin = "main W a[0] =1 @3 main\nmain W a[1] =1 @3 main\nmain fork main.1 @5 main\nmain fork main.2 @6 main\n";
+        let fill = "main.1 W a[0] =2 @19 fill\nmain.1 W a[1] =2 @19 fill\n";
+        let fine = format!("{begin}main.2 R a[0] =1 @35 play\nmain.2 R a[1] =1 @35 play\n{fill}");
+        let found = |between: &str| {
+            let fails = format!(
+                "{begin}main.2 R a[0] =1 @35 play\n{between}{fill}main.2 R a[1] =2 @35 play\nmain.2 fails @40 play"
+            );
+            let corpus = corpus(&[&*fine; 6], &[&fails]);
+            let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+            coupled(&view, &Budget::unlimited()).len()
+        };
+        assert_eq!(found(""), 1);
+        assert_eq!(
+            found("main.2 lock m @34 play\nmain.2 unlock m @36 play\n"),
+            0
+        );
     }
 }
