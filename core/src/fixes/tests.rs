@@ -883,6 +883,44 @@ deadlocks
     assert!(offered.refused.iter().any(|one| one == why), "{offered:?}");
 }
 
+/// Three threads in a circle of locks: it is enough that one of them takes its two the other way round.
+#[test]
+fn a_circle_of_three_locks_is_broken_at_one_of_them() {
+    let function = |name: &str, first: &str, second: &str| {
+        format!("void *{name}(void *x)\n{{\n    lock(&{first});\n    lock(&{second});\n    n++;\n    unlock(&{second});\n    unlock(&{first});\n    return x;\n}}\n")
+            .replace("lock(", "pthread_mutex_lock(")
+            .replace("unpthread_mutex_lock(", "pthread_mutex_unlock(")
+    };
+    let source = [
+        function("f", "a", "b"),
+        function("g", "b", "c"),
+        function("h", "c", "a"),
+    ]
+    .concat();
+    let text = "\
+start main.1 f
+start main.2 g
+start main.3 h
+main.1 lock a @3 f
+main.2 lock b @12 g
+main.3 lock c @21 h
+main.1 lock-wait b @4 f
+main.2 lock-wait c @13 g
+main.3 lock-wait a @22 h
+main.1 blocked lock b @4 f
+main.2 blocked lock c @13 g
+main.3 blocked lock a @22 h
+deadlocks
+";
+    let offered = offered_of(&[("deadlocked-1", text)], &source);
+    let titles: Vec<&str> = offered.fixes.iter().map(|fix| &*fix.title).collect();
+    assert_eq!(
+        titles,
+        ["take `b` (line 4) before `a` (line 3)"],
+        "{offered:?}"
+    );
+}
+
 /// A wrapper of one plain statement could be given an unlock of its own, after which it guards nothing.
 #[test]
 fn a_kept_lock_is_given_back_in_the_caller_of_a_wrapper() {
