@@ -45,6 +45,7 @@ mod turns;
 mod wait;
 mod waits_for;
 mod wake_all;
+mod weak;
 #[cfg(test)]
 mod wrapper_tests;
 
@@ -211,6 +212,7 @@ fn proposed(case: &FixInput<'_>) -> (Vec<Result<Fix, EditRefusal>>, bool) {
             }
             let mut fixes: Vec<_> = one_step::in_one_step(case).into_iter().collect();
             fixes.extend(claim::set_where_asked_for(case));
+            fixes.extend(weak::lock_once(case));
             fixes.extend(look_again::look_again_before(case));
             fixes.extend(publish::set_last(case));
             fixes.extend(signal_inside::signal_inside(case));

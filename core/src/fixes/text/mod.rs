@@ -32,6 +32,7 @@ pub mod unlock;
 pub mod uses;
 pub mod waits;
 mod watch;
+pub mod weak;
 pub mod wrapped_waits;
 
 /// Reason why an edit cannot be made, in words that continue "not offered: ".
