@@ -30,6 +30,9 @@ pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> 
     if let Some(store) = seen_first(case, one) {
         return Some(behind(case, store, other));
     }
+    if let Some(look) = looks_first(case, one, other) {
+        return Some(behind(case, look, other));
+    }
     let is_early =
         |mark: &&&SiteMark| step(case, mark).is_some_and(|step| step.note == "too early");
     let early = *[one, other].into_iter().find(is_early)?;
@@ -102,6 +105,23 @@ fn seen_first<'c>(case: &FixInput<'c>, first: &SiteMark) -> Option<&'c Step> {
     let first_look = looks.iter().min_by_key(|look| look.event)?;
     let tells = first_look.location == store.location && !is_a_pair(case, store, &looks);
     tells.then_some(store)
+}
+
+/// The look of a thread for work, if it sets back only later the flag by which another one, which has brought more since, saw that
+/// it was told already.
+fn looks_first<'c>(case: &FixInput<'c>, look: &SiteMark, reset: &SiteMark) -> Option<&'c Step> {
+    let is_of_two = case.explanation.kind == BugKind::MultiVariableAtomicityViolation;
+    let (look, reset) = (step(case, look).filter(|_| is_of_two)?, step(case, reset)?);
+    let others = case.explanation.sites.iter();
+    let others = others.filter(|mark| mark.role == Role::Interference);
+    let others: Vec<&Step> = others.filter_map(|mark| step(case, mark)).collect();
+    let [brings, asks] = others.as_slice() else {
+        return None;
+    };
+    let is_of_look = brings.location == look.location && !only_reads(brings);
+    let is_of_flag = asks.location == reset.location && brings.thread == asks.thread;
+    let is_late = look.thread == reset.thread && look.event < reset.event && !only_reads(reset);
+    (only_reads(look) && is_of_look && is_of_flag && is_late).then_some(look)
 }
 
 /// Returns whether who looks needs both as they belong together, whichever comes first: a run shows that a thread looks at the

@@ -883,6 +883,40 @@ deadlocks
     assert!(offered.refused.iter().any(|one| one == why), "{offered:?}");
 }
 
+/// An event loop that clears its flag only after it has looked for work.
+#[test]
+fn a_flag_is_cleared_before_the_look_for_work() {
+    let source = "\
+void run(void)
+{
+    for (;;) {
+        sleep_until_told();
+        job = jobs;
+        told = 0;
+        work(job);
+    }
+}
+void push(int n)
+{
+    jobs = n;
+    if (exchange(&told, 1) == 0)
+        tell();
+}
+";
+    let begin = "start main.1 push\nmain fork main.1 @40 main\nmain W jobs =0 @41 main\nmain atomic-write told =1 @42 main\n";
+    let looks = "main R jobs =0 @5 run\n";
+    let pushes = "main.1 W jobs =1 @12 push\nmain.1 rmw told 1->1 @13 push \"if (exchange(&told, 1) == 0)\"\n";
+    let clears = "main atomic-write told =0 @6 run\n";
+    let hangs = "main blocked io @4 run\ndeadlocks";
+    let failed = [begin, looks, pushes, clears, hangs].concat();
+    let offered = offered_of(&[("deadlocked-1", &failed)], source);
+    let fix = offered
+        .fixes
+        .first()
+        .unwrap_or_else(|| panic!("{offered:?}"));
+    assert_eq!(fix.title, "move line 5 behind line 6");
+}
+
 /// Three threads in a circle of locks: it is enough that one of them takes its two the other way round.
 #[test]
 fn a_circle_of_three_locks_is_broken_at_one_of_them() {
