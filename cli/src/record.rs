@@ -390,8 +390,8 @@ fn report(recording: &Recording, child: Option<&OsStr>, summary: &Summary, time:
             "ended early: what cut the first runs short would cut every other one short, too",
         ),
         CampaignEnd::Cap => message::note(&format!(
-            "ended after {} runs with fewer failing ones than wanted (-n sets how many are tried)",
-            tally.runs
+            "ended after {} runs with {} different failing ones, fewer than wanted (-n sets how many are tried)",
+            tally.runs, tally.different_failing
         )),
         CampaignEnd::Enough | CampaignEnd::Exhausted if tally.runs == 0 => {
             message::note("there are fewer runs than shards: this one has none");
