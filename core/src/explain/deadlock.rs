@@ -13,8 +13,7 @@ use super::{
     spinning::spinning,
     starved::starved,
     unfinished::explain_unfinished,
-    unheeded::unheeded,
-    unposted::unposted,
+    unheeded::{unannounced, unheeded},
     view::View,
     waiting::{Keeper, Keeps, WaitingThread, circle, object_name, request, waiting},
     withheld::withheld,
@@ -52,10 +51,10 @@ impl Hang {
 }
 
 /// Explains a run in which all threads wait: for a lock that a function has not given back; in a cycle of locks, units and
-/// joins; for what only those who wait would work out; for a unit that was not posted because of a flag, or that its poster took itself; for a signal that was not sent by
-/// what its sender had read; for a signal that woke another one; for a signal that only those who wait for it send; for a lost
-/// signal; in a cycle that includes conditions; for a signal that no thread sent; for input, without having seen a change; or
-/// one of them alone.
+/// joins; for what only those who wait would work out; for what was not sent because of a flag, or for a unit that its poster
+/// took itself; for a signal that was not sent by what its sender had read; for a signal that woke another one; for a signal
+/// that only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no thread
+/// sent; for input, without having seen a change; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = leaked(view, &waiting) {
@@ -69,7 +68,7 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     if let Some(found) = exhausted(view, &waiting) {
         return Some(found);
     }
-    if let Some(found) = unposted(view, &waiting).or_else(|| own_unit(view, &waiting)) {
+    if let Some(found) = unannounced(view, &waiting).or_else(|| own_unit(view, &waiting)) {
         return Some(found);
     }
     let mut waiters = waiting.clone();

@@ -60,7 +60,6 @@ mod unaware;
 mod undone;
 mod unfinished;
 mod unheeded;
-mod unposted;
 mod unprotected;
 mod unread;
 mod view;

@@ -1,6 +1,6 @@
 //! Waits for what never comes, of a thread that has not looked again at what another one changed: an event loop that takes the
-//! announcement of a job off its pipe after it has looked for jobs, or a lock of the program's own that is given back without
-//! a wake-up.
+//! announcement of a job off its pipe after it has looked for jobs, or clears the flag by which others see that it was told
+//! only then; or a lock of the program's own that is given back without a wake-up.
 
 use super::{
     circle::wait_effect,
@@ -9,7 +9,7 @@ use super::{
     look::asks,
     lost_wakeup::reads_before,
     view::View,
-    waiting::{WaitingThread, changed_since, request},
+    waiting::{WaitingThread, changed_since, object_name, request},
 };
 use crate::{
     claims::line,
@@ -29,6 +29,20 @@ struct StaleFlag {
     reset: EventId,
 }
 
+/// Explains a wait for input or for a unit of a semaphore by the flag that has kept another thread from sending that. Linear in
+/// the changes of what the thread has looked at.
+pub(super) fn unannounced(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
+    let mut found = waiters.iter().filter_map(|waiter| {
+        // Who wakes a thread that waits for a futex has no flag to look at but the word itself.
+        let may_be_left_out = matches!(waiter.waits_for, WaitsFor::Io | WaitsFor::Semaphore);
+        let wait = request(view, waiter);
+        let look = Unheeded::of(view, wait).filter(|_| may_be_left_out)?;
+        let told = look.explain_by(view, waiter, &look.flag(view, wait)?);
+        Some(Hang::of(told, wait))
+    });
+    found.next()
+}
+
 /// Explains a wait for input or for a wake-up by the last look before it that another thread's change has made wrong. Linear
 /// in the changes of what the thread has looked at.
 pub(super) fn unheeded(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
@@ -39,14 +53,7 @@ pub(super) fn unheeded(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
             WaitsFor::Futex => Unheeded::of_object(view, waiter.object, wait),
             _ => None,
         };
-        let look = look?;
-        // Who wakes a thread that waits for a futex has no flag to look at but the word itself.
-        let flag = (waiter.waits_for == WaitsFor::Io).then(|| look.flag(view, wait));
-        let told = match flag.flatten() {
-            Some(flag) => look.explain_by(view, waiter, &flag),
-            None => look.explain(view, waiter),
-        };
-        Some(Hang::of(told, wait))
+        Some(Hang::of(look?.explain(view, waiter), wait))
     });
     found.next()
 }
@@ -101,7 +108,14 @@ impl Unheeded {
         let (who, other) = (view.words(self.read), view.words(self.write));
         let (what, of) = (view.variable(self.write), waiter.waits_for.words());
         let (name, at) = (view.variable(flag.look), view.place(self.read));
-        let headline = format!("{who} waits for {of} that {other} did not send");
+        let missing = match waiter.waits_for {
+            WaitsFor::Semaphore => {
+                let unit = object_name(view, request(view, waiter));
+                format!("a unit of `{unit}` that {other} did not post")
+            }
+            _ => format!("{of} that {other} did not send"),
+        };
+        let headline = format!("{who} waits for {missing}");
         let mut draft = Draft::new(view, BugKind::MultiVariableAtomicityViolation, headline);
         draft.set().certainty = Certainty::Possible;
         draft.detail(format!(

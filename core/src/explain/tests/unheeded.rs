@@ -112,3 +112,43 @@ fn the_flag_that_kept_the_announcement_back_is_told() {
     let before = [BEGIN, &drains("0"), reset, PUSHES, raised, BLOCKED].concat();
     assert!(headline_of(&before).ends_with("was changed"));
 }
+
+/// A loop takes what was posted, and clears its flag before or after that.
+fn coalesced(clears: &str) -> String {
+    let text = format!(
+        "start main.1 io_main
+        start main.2 client
+        main fork main.1 @40 main
+        main fork main.2 @41 main
+        main W l.head =1 @27 loop_post
+        main rmw l.notified 0->1 via=30@loop_post @19 loop_notify
+        main sem-post l.wake via=30@loop_post @20 loop_notify
+        main.1 sem-wait l.wake @59 loop_run
+        main.1 R l.head =1 @38 loop_take
+        {clears}
+        main.1 blocked semaphore l.wake @59 loop_run
+        main.2 blocked condition c.cv @25 call
+        deadlocks"
+    );
+    let found = explain(&corpus(&[], &[&text]), &Budget::unlimited()).findings;
+    found.first().map_or(String::new(), |told| {
+        format!("{}: {}", told.headline, told.detail)
+    })
+}
+
+#[test]
+fn a_flag_that_is_set_back_too_late() {
+    let posts = "main.2 W l.head =2 @27 loop_post\nmain.2 rmw l.notified 1->1 via=30@loop_post @19 loop_notify\n";
+    let clears = "main.1 atomic-write l.notified =0 @62 loop_run\n";
+    assert_eq!(
+        coalesced(&format!("{posts}{clears}")),
+        "io_main (main.1) waits for a unit of `l.wake` that client (main.2) did not post: io_main (main.1) read `l.head` = 1 at \
+         test.c:38, and set `l.notified` to 0 only at line 62;\nin between client (main.2) changed `l.head` to 2 at line 27, read \
+         `l.notified` = 1 at line 19, and went on."
+    );
+    let in_time = posts.replace("1->1", "0->1");
+    let told = coalesced(&format!(
+        "{clears}{in_time}main.2 sem-post l.wake via=30@loop_post @20 loop_notify\n"
+    ));
+    assert!(!told.contains("did not post"), "{told}");
+}
