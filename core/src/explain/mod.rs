@@ -3,6 +3,7 @@
 //! Each failing run gets its cheapest story (`candidates`); runs that fail at the same place for the same
 //! reason share one explanation. A story states only facts that the run and its corpus support.
 
+mod aba;
 mod additions;
 mod after_free;
 mod announced;

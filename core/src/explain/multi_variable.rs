@@ -1,6 +1,7 @@
 //! Atomicity violations on two variables: two accesses of one thread, and another thread's accesses to both.
 
 use super::{
+    aba::exchanged_again,
     atomicity::{region, released_between},
     draft::Draft,
     locking::{own_locks, same_section, taken_again},
@@ -66,6 +67,9 @@ pub(super) fn multi(view: &View, couple: &CoupledPairs) -> Explanation {
     multi_contrast(&mut draft, view, couple);
     draft.set().region = region(view, first.head, second.tail);
     draft.set().remark = multi_remark(view, couple);
+    if let Some(again) = exchanged_again(view, second.tail) {
+        draft.set().remark_last(&again);
+    }
     draft.step(first.head, "");
     for row in [first.tail, second.head] {
         let is_inside = row > first.head && row < second.tail;
