@@ -106,6 +106,8 @@ pub struct Thread {
     pub live: Cell<bool>,
     pub ended: Cell<bool>,
     pub joined: Cell<bool>,
+    /// Nobody can join it.
+    pub detached: Cell<bool>,
     /// Above zero while the runtime itself calls the library: such calls are not recorded.
     pub inside: Cell<u32>,
     /// First of the records whose values are filled in at the next event, and their number.

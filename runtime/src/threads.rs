@@ -250,6 +250,7 @@ pub unsafe fn create_as(
     }
     // SAFETY: the library has just written it.
     new.handle.set(unsafe { *handle });
+    new.detached.set(begins_detached(attributes));
     new.priority.set(if controlled() {
         scheduler::initial_priority()
     } else {
@@ -277,6 +278,17 @@ pub unsafe fn create_as(
         enlist(new);
     }
     0
+}
+
+fn begins_detached(attributes: *const libc::pthread_attr_t) -> bool {
+    let asks = real!(
+        "pthread_attr_getdetachstate",
+        fn(*const libc::pthread_attr_t, *mut c_int) -> c_int
+    );
+    let mut state = libc::PTHREAD_CREATE_JOINABLE;
+    // SAFETY: the program's own attributes, which the library has just used.
+    let is_known = !attributes.is_null() && unsafe { asks(attributes, &mut state) } == 0;
+    is_known && state == libc::PTHREAD_CREATE_DETACHED
 }
 
 fn describe(new: &Thread, parent: &Thread, routine: usize, pc: u64) {
@@ -352,6 +364,10 @@ unsafe fn join_until(handle: pthread_t, result: *mut *mut c_void, deadline: u64,
         return unsafe { library(handle, result) };
     };
     log::resolve(this);
+    if other.detached.get() {
+        // SAFETY: the program's own call.
+        return refused(this, other, pc, || unsafe { library(handle, result) });
+    }
     let next = Next::of(RecordKind::Join, pc, 0);
     if controlled() && !scheduler::block(this, next, Wait::Join(other.number.get()), deadline) {
         return libc::ETIMEDOUT;
@@ -366,6 +382,17 @@ unsafe fn join_until(handle: pthread_t, result: *mut *mut c_void, deadline: u64,
     status
 }
 
+/// The library's answer to a join of a detached thread, which does not wait. Once that has ended its handle names nothing.
+fn refused(this: &Thread, other: &Thread, pc: u64, library: impl FnOnce() -> c_int) -> c_int {
+    if controlled() {
+        scheduler::decide(this, Next::of(RecordKind::Detach, pc, 0));
+    }
+    match other.ended.get() {
+        true => libc::ESRCH,
+        false => unrecorded(this, library),
+    }
+}
+
 unsafe extern "C-unwind" fn try_join(
     handle: pthread_t,
     result: *mut *mut c_void,
@@ -374,7 +401,7 @@ unsafe extern "C-unwind" fn try_join(
     if let (true, Some(this), Some(other)) = (controlled(), recording(), by_handle(handle)) {
         log::resolve(this);
         scheduler::count_idle(this, Next::of(RecordKind::Join, pc, 0));
-        if !other.ended.get() {
+        if !other.ended.get() && !other.detached.get() {
             return libc::EBUSY;
         }
     }
@@ -384,12 +411,14 @@ unsafe extern "C-unwind" fn try_join(
 
 pub unsafe extern "C-unwind" fn detach(handle: pthread_t, pc: u64) -> c_int {
     let library = real!("pthread_detach", fn(pthread_t) -> c_int);
+    let mut other = None;
     if let Some(this) = recording() {
         log::resolve(this);
         if controlled() {
             scheduler::decide(this, Next::of(RecordKind::Detach, pc, 0));
         }
-        if let Some(other) = by_handle(handle) {
+        other = by_handle(handle);
+        if let Some(other) = other {
             log::sync(
                 this,
                 RecordKind::Detach,
@@ -400,7 +429,11 @@ pub unsafe extern "C-unwind" fn detach(handle: pthread_t, pc: u64) -> c_int {
         }
     }
     // SAFETY: the program's own call.
-    unsafe { library(handle) }
+    let status = unsafe { library(handle) };
+    if let (0, Some(other)) = (status, other) {
+        other.detached.set(true);
+    }
+    status
 }
 
 unsafe extern "C-unwind" fn cancel(handle: pthread_t, _pc: u64) -> c_int {

@@ -616,7 +616,8 @@ pub(super) fn leads_to(view: &View, row: EventId, wait: EventId) -> bool {
         && used.any(|object| view.run.block(object) == target)
 }
 
-/// The read by which the thread decided to wait: the last one in the predicate that a wait of C++ calls; else the last one
+/// The read by which the thread decided to wait: in the predicate that a wait of C++ calls the last one of data written
+/// afterwards, before the wait, or the last one at all; else the last one
 /// in the function that waits, or in a function that it called to look, of data written afterwards, before the wait; else the
 /// last one in the function itself of data that other threads change; else the last look of a caller, which may wait through a
 /// wrapper; else what else the function itself reads, or what it called under the lock; else the last one nearby of data written
@@ -665,8 +666,11 @@ pub(super) fn checked_before(view: &View, wait: EventId) -> Option<EventId> {
     if own_look(view, wait).is_some() {
         return None;
     }
-    // A predicate that the wait calls itself is what it waits for, whatever was asked in front of the wait.
-    last(&|row| **row > since && called_by_wait(row))
+    // A predicate that the wait calls itself is what it waits for, whatever was asked in front of the wait; of several looks in it
+    // one that has become wrong.
+    let in_predicate = |row: &&EventId| **row > since && called_by_wait(row);
+    last(&|row| in_predicate(row) && outdated(row))
+        .or_else(|| last(&in_predicate))
         .or_else(|| last(&|row| here(row) && asks(row)))
         .or_else(|| last(&|row| (here(row) || called_here(row)) && outdated(row)))
         // A limit that stays is no reason to wait.

@@ -13,14 +13,35 @@ pub(super) fn used_block(view: &View, used: EventId, pointer: Option<EventId>) -
         let block = view.run.block(view.event(used).location);
         facts::in_block(block)
     };
-    let location = view.run.location(view.event(used).location);
-    let member = location.rsplit(['.', ')']).next().unwrap_or("");
+    let member = member_of(view, used);
+    let through = pointer.filter(|row| {
+        let at = view.place(*row);
+        (&at.file, at.line) == (&place.file, place.line)
+    });
+    if let Some(name) = through.and_then(|row| pointer_member(&place.text, member_of(view, row))) {
+        return format!("*{name}");
+    }
     let is_own = pointer.is_some_and(|row| is_held_by_a_container(view, row));
     let by_text = only_pointer(&place.text, member).filter(|_| !is_own);
     let by_text = by_text.map(str::to_owned);
     by_text
         .or_else(read)
         .map_or_else(block, |name| format!("*{name}"))
+}
+
+/// The last member of the location of a row: `mut` of `q->mut`.
+fn member_of<'v>(view: &'v View, row: EventId) -> &'v str {
+    let location = view.run.location(view.event(row).location);
+    location.rsplit(['.', ')']).next().unwrap_or("")
+}
+
+/// The pointer that a line reads from a member: `q->mut` of `lock(q->mut)` for `mut`. What it leads to is another block than
+/// that of `q`.
+fn pointer_member(text: &str, member: &str) -> Option<String> {
+    let mut all = arrows(text).into_iter().filter(|(_, name)| *name == member);
+    let (operand, name) = all.next()?;
+    all.all(|(other, _)| other == operand)
+        .then(|| format!("{operand}->{name}"))
 }
 
 /// Returns whether a row reads the pointer of a container to what it keeps: the text of a string, the elements of a vector. A
@@ -41,14 +62,7 @@ fn pointer_variable(view: &View, row: EventId) -> Option<String> {
 /// The pointer through which a line uses a member: `conn` of `conn->buf->len++` for `buf`. Of another member that of all
 /// pointers in the line that they lead to, if that is one: `conn->buf`.
 fn only_pointer<'t>(text: &'t str, member: &str) -> Option<&'t str> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let arrows = text.match_indices("->");
-    let all = arrows.filter_map(|(at, arrow)| {
-        let behind = text.get(at + arrow.len()..)?;
-        let end = behind.find(|c| !is_word(c)).unwrap_or(behind.len());
-        Some((operand(text.get(..at)?)?, behind.get(..end)?))
-    });
-    let all: Vec<(&str, &str)> = all.collect();
+    let all = arrows(text);
     let to_member = all.iter().filter(|(_, name)| *name == member);
     let to_member: Vec<&str> = to_member.map(|(pointer, _)| *pointer).collect();
     let pointers = match to_member.is_empty() {
@@ -61,6 +75,18 @@ fn only_pointer<'t>(text: &'t str, member: &str) -> Option<&'t str> {
         .max_by_key(|pointer| pointer.len())?;
     let leads_there = |pointer: &&str| own.starts_with(pointer);
     pointers.iter().all(leads_there).then_some(own)
+}
+
+/// The pointers of a line that lead to members, with these: `conn` and `buf` of `conn->buf`.
+fn arrows(text: &str) -> Vec<(&str, &str)> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let arrows = text.match_indices("->");
+    let all = arrows.filter_map(|(at, arrow)| {
+        let behind = text.get(at + arrow.len()..)?;
+        let end = behind.find(|c| !is_word(c)).unwrap_or(behind.len());
+        Some((operand(text.get(..at)?)?, behind.get(..end)?))
+    });
+    all.collect()
 }
 
 /// The name or the path of members at the end of a text.
@@ -81,7 +107,19 @@ fn operand(before: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::only_pointer;
+    use super::{only_pointer, pointer_member};
+
+    #[test]
+    fn a_pointer_in_a_member_leads_to_another_block() {
+        let name = |text| pointer_member(text, "target");
+        assert_eq!(name("++*t->target;").as_deref(), Some("t->target"));
+        assert_eq!(
+            name("lock(q->parts->target);").as_deref(),
+            Some("q->parts->target")
+        );
+        assert_eq!(name("t->ticks++;"), None);
+        assert_eq!(name("a->target = b->target;"), None);
+    }
 
     #[test]
     fn a_block_is_named_by_the_pointer_to_it() {

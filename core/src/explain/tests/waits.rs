@@ -54,6 +54,36 @@ fn a_spurious_wakeup_behind_which_nothing_is_looked_at_again() {
     );
 }
 
+/// A predicate looks at two things, and the first one changes before the wait begins.
+#[test]
+fn the_look_of_a_predicate_that_has_become_wrong_is_told() {
+    let text = "
+        start main.1 run
+        main fork main.1 @20 main
+        main.1 lock m @45 run
+        main.1 R stop =0 via=47@run @47 operator() \"cv.wait(l, [this] { return stop || !lines.empty(); });\"
+        main W stop =1 @39 stop
+        main signal cv =0 @40 stop
+        main.1 R lines =0 via=47@run @47 operator() \"cv.wait(l, [this] { return stop || !lines.empty(); });\"
+        main.1 wait cv @47 run \"cv.wait(l, [this] { return stop || !lines.empty(); });\"
+        main.1 unlock m @47 run
+        main W lines =0 @19 main
+        main blocked join main.1 @30 main
+        main.1 blocked condition cv @47 run
+        deadlocks";
+    let found = explain(&corpus(&[], &[text]), &Budget::unlimited()).findings;
+    let told = found.first().unwrap();
+    assert_eq!(
+        told.headline,
+        "run (main.1) waits for a signal that was already sent"
+    );
+    assert!(
+        told.steps.iter().any(|step| step.place.line == 39),
+        "{:?}",
+        told.steps
+    );
+}
+
 /// Optimized code leaves the first look of a loop to the condition before it.
 #[test]
 fn a_loop_looks_again_whatever_was_asked_before_it() {

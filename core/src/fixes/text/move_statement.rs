@@ -3,7 +3,7 @@
 
 use super::{
     EditRefusal,
-    change::{Change, line_before, remove},
+    change::{Change, line_before, remove, remove_statement},
     locks::{callee, calls},
     source::{ParsedSource, Range, descendants, lines, range},
     unjoined,
@@ -99,6 +99,7 @@ pub fn join_before(
             joins.first().map_or(0, |it| *lines(*it).start())
         ));
     }
+    let stays = not_detached(source, function, handle);
     if in_loop(call, function) {
         let text = unjoined::joining_loop(source, call, handle).ok_or_else(|| {
             format!(
@@ -106,7 +107,7 @@ pub fn join_before(
             )
         })?;
         return Ok(Joined {
-            changes: vec![line_before(source, anchor.start_byte(), &text)],
+            changes: with(line_before(source, anchor.start_byte(), &text), stays),
             at: None,
             before,
             is_loop: true,
@@ -115,11 +116,26 @@ pub fn join_before(
     let name = callee(source, call).replace("create", "join");
     let text = format!("{name}({handle}, NULL);");
     Ok(Joined {
-        changes: vec![line_before(source, anchor.start_byte(), &text)],
+        changes: with(line_before(source, anchor.start_byte(), &text), stays),
         at: None,
         before,
         is_loop: false,
     })
+}
+
+fn with(join: Change, other: Option<Change>) -> Vec<Change> {
+    std::iter::once(join).chain(other).collect()
+}
+
+/// Removes the statement of a function that detaches the thread of a handle: it could not be joined.
+fn not_detached(source: &ParsedSource, function: Node<'_>, handle: &str) -> Option<Change> {
+    let is_it = |call: &Node<'_>| {
+        let detached = unjoined::detached(source, *call);
+        detached.is_some_and(|name| family(name) == family(handle))
+    };
+    let statement = calls(function).find(is_it)?.parent()?;
+    let is_plain = statement.kind() == "expression_statement";
+    is_plain.then(|| remove_statement(source, statement))
 }
 
 /// The outermost loop around a statement that creates no threads: they are joined once.

@@ -618,6 +618,19 @@ int f(void)
     );
 }
 
+/// Threads that a loop creates and detaches are joined behind it, and no longer detached.
+#[test]
+fn who_is_joined_is_not_detached() {
+    let text = "int main(void)\n{\n    pthread_t t[2];\n    for (int i = 0; i < 2; i++) {\n        pthread_create(&t[i], NULL, run, q);\n        pthread_detach(t[i]);\n    }\n    produce(q);\n    drop(q);\n}\n";
+    let source = ParsedSource::parse("a.c", text).unwrap();
+    let joined = join_before(&source, 5, 9).unwrap();
+    let expected = text.replace("        pthread_detach(t[i]);\n", "").replace(
+        "    drop(q);",
+        "    for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);\n    drop(q);",
+    );
+    assert_eq!(apply(text, &joined.changes), Some(expected));
+}
+
 /// Whoever has set a pointer to a function may have given one that takes any lock.
 #[test]
 fn no_lock_is_held_while_a_pointer_to_a_function_is_called() {

@@ -155,7 +155,7 @@ fn handle(source: &ParsedSource, function: Node<'_>, created: u32) -> Option<Str
 }
 
 /// The handle that a call detaches.
-fn detached<'s>(source: &'s ParsedSource, call: Node<'_>) -> Option<&'s str> {
+pub(super) fn detached<'s>(source: &'s ParsedSource, call: Node<'_>) -> Option<&'s str> {
     match callee(source, call) {
         "pthread_detach" | "thrd_detach" => argument(source, call, 0),
         "detach" => {
