@@ -225,15 +225,20 @@ fn writer(view: &View, waiting: &WaitingThread) -> Option<Keeper> {
     })
 }
 
-/// The last later write by another thread to the location that a row read.
+/// The last later write by another thread to the location that a row read, or to the other end of the container whose size it
+/// is.
 pub(super) fn changed_since(view: &View, read: EventId) -> Option<EventId> {
     let (location, own) = (view.event(read).location, view.thread(read));
-    let after = view.orders.accesses().after(location, read).iter();
-    let mut writes = after
-        .rev()
-        .copied()
-        .filter(|row| *row > read && view.event(*row).kind.writes());
-    writes.find(|row| view.thread(*row) != own)
+    let last = |location: LocationId| {
+        let after = view.orders.accesses().after(location, read).iter();
+        let mut writes = after
+            .rev()
+            .copied()
+            .filter(|row| *row > read && view.event(*row).kind.writes());
+        writes.find(|row| view.thread(*row) != own)
+    };
+    let other = facts::other_bound(&view.run, location);
+    last(location).max(other.and_then(last))
 }
 
 /// Threads of which each waits for the next and the last for the first, beginning with the lowest, each with
@@ -304,4 +309,27 @@ pub(super) fn request(view: &View, waiting: &WaitingThread) -> EventId {
 /// Variable of a row, in the source's words.
 pub(super) fn object_name(view: &View, row: EventId) -> String {
     facts::variable(&view.run, &view.event(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed_since;
+    use crate::{explain::view::View, fixture::corpus};
+    use unsnarl_trace::EventId;
+
+    #[test]
+    fn a_container_changes_at_either_end() {
+        let text = |end: &str| {
+            format!(
+                "main fork main.1 @1 main\nmain.1 R q._M_impl._M_finish =0 @4 take\nmain.1 R q._M_impl._M_start =0 @4 take\nmain W {end} =8 @9 put\nmain.1 W other =1 @5 take\nmain.1 fails @6"
+            )
+        };
+        let changed = |end: &str| {
+            let corpus = corpus(&[], &[&text(end)]);
+            let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+            changed_since(&view, EventId(2)).is_some()
+        };
+        assert!(changed("q._M_impl._M_finish") && changed("q._M_impl._M_start"));
+        assert!(!changed("p._M_impl._M_finish"));
+    }
 }
