@@ -2,7 +2,7 @@
 //
 // What is wrong: greet() asks whether the session has expired, and then takes hold of it. The client can
 // leave in between, and what greet() gets is empty.
-//
+// still wrong: gcc -O2
 // expect kind: atomicity-violation
 // expect cause 1: return known.expired();
 // expect interference: session.reset();

@@ -3,7 +3,7 @@
 //
 // What is wrong: a sale is tried twice, and sell() returns as if it had succeeded when the second attempt
 // failed too. It takes a note in between at both attempts: four preemptions.
-//
+// still wrong: gcc -O0
 // expect kind: atomicity-violation
 // expect cause 1: unsigned seen = atomic_load(&hall.state);
 // expect cause 2: if (atomic_compare_exchange_strong(&hall.state, &seen, with_sale(seen)))

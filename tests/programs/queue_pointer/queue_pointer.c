@@ -6,7 +6,7 @@
 // there is nothing left to do.
 //
 // After a bug of pbzip2 0.9.4, a parallel file compressor.
-//
+// still wrong: gcc -O2, clang -O2
 // expect kind: order-violation
 // expect cause: fifo = NULL;
 // expect interference: pthread_mutex_lock(&fifo->lock);
