@@ -12,8 +12,11 @@ use crate::{
     facts,
     orders::{Locks, other_thread},
 };
-use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{EventId, Location, Run, ThreadId, kinds::EventRole};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
+use unsnarl_trace::{EventId, EventKind, Location, Run, ThreadId, kinds::EventRole};
 
 /// Reason why threads of the fixed program could wait for ever, as far as the runs show it, or why that is
 /// unknown. Linear in the runs.
@@ -77,7 +80,10 @@ fn waits(run: &Run, new: &[LockSpan]) -> Option<String> {
         let last = begun.checked_sub(1).and_then(|at| own.get(at));
         last.is_some_and(|span| row.0 < span.last)
     };
-    let mut given: BTreeMap<u32, u16> = BTreeMap::new();
+    // By object the thread that lets others go on, and the rows where a lock that it takes is in their way: who comes to an
+    // initialization first does it itself, and waits only for what is done within another one's.
+    let mut given: BTreeMap<u32, (u16, Range<u32>)> = BTreeMap::new();
+    let mut begun: BTreeMap<u32, u32> = BTreeMap::new();
     // A wait that releases the lock has a section before it and one after it.
     let mut waiting: BTreeMap<u16, EventId> = BTreeMap::new();
     for (row, event) in run.events.iter() {
@@ -87,7 +93,14 @@ fn waits(run: &Run, new: &[LockSpan]) -> Option<String> {
             role,
             EventRole::Notify { .. } | EventRole::PostUnit | EventRole::Arrive | EventRole::Open
         ) {
-            given.insert(event.location.0, thread);
+            let begun = begun
+                .get(&event.location.0)
+                .filter(|_| role == EventRole::Open);
+            let rows = begun.map_or(0..u32::MAX, |begun| *begun..row.0);
+            given.insert(event.location.0, (thread, rows));
+        }
+        if event.kind == EventKind::OnceBegin {
+            begun.insert(event.location.0, row.0);
         }
         if role == EventRole::Sleep {
             waiting.insert(thread, row);
@@ -97,17 +110,19 @@ fn waits(run: &Run, new: &[LockSpan]) -> Option<String> {
             _ => row,
         };
         let by = match role {
-            EventRole::Join => other_thread(event.value),
+            EventRole::Join => other_thread(event.value).map(|by| (by, 0..u32::MAX)),
             EventRole::TakeUnit | EventRole::Resume | EventRole::Pass => {
-                given.get(&event.location.0).copied()
+                given.get(&event.location.0).cloned()
             }
             _ => None,
         };
-        let Some(by) = by.filter(|by| *by != thread && is_within(thread, since, row)) else {
+        let is_waited_for =
+            |by: &(u16, Range<u32>)| by.0 != thread && is_within(thread, since, row);
+        let Some((by, rows)) = by.filter(is_waited_for) else {
             continue;
         };
-        let theirs = spans(by).first();
-        if let Some(span) = theirs.filter(|span| span.first < row.0) {
+        let mut theirs = spans(by).iter().filter(|span| rows.contains(&span.first));
+        if let Some(span) = theirs.next().filter(|span| span.first < row.0) {
             let line = |row: EventId| {
                 let event = run.events.get(row);
                 event.map_or(0, |event| run.meta.site(event.site).line)
@@ -241,5 +256,41 @@ impl RequestOrder {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LockSpan, waits};
+    use crate::fixture::run;
+
+    fn said(steps: &str, spans: &[(u16, u32, u32)]) -> Option<String> {
+        let run = run(&format!(
+            "main fork main.1 @1 main\nmain fork main.2 @2 main\n{steps}"
+        ));
+        let spans = spans.iter().map(|(thread, first, last)| LockSpan {
+            thread: *thread,
+            first: *first,
+            last: *last,
+            lock: None,
+            is_shared: false,
+            is_new: true,
+        });
+        waits(&run, &spans.collect::<Vec<_>>())
+    }
+
+    /// Who comes to an initialization first does it itself; only one that takes the lock on the way is in others' way.
+    #[test]
+    fn an_initialization_is_waited_for_only_where_it_takes_the_lock() {
+        let before = "main.1 W a =1 @10 use\nmain.1 once-begin o @12 use\nmain.1 once-end o @12 use\nmain.2 W a =2 @10 use\nmain.2 once-pass o @12 use\nmain.2 W b =1 @13 use";
+        assert_eq!(said(before, &[(1, 2, 5), (2, 5, 8)]), None);
+        let again = before.replace("main.2 W a =2", "main.1 W a =3 @10 use\nmain.2 W a =2");
+        assert_eq!(said(&again, &[(1, 2, 5), (1, 5, 6), (2, 6, 9)]), None);
+        let within = "main.1 once-begin o @12 use\nmain.1 W a =1 @10 init\nmain.1 once-end o @12 use\nmain.2 W a =2 @10 use\nmain.2 once-pass o @12 use\nmain.2 W b =1 @13 use";
+        let told = said(within, &[(1, 3, 4), (2, 5, 8)]).unwrap_or_default();
+        assert!(
+            told.contains("waits for use (main.1) with the lock held"),
+            "{told}"
+        );
     }
 }

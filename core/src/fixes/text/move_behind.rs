@@ -24,7 +24,11 @@ pub fn set_behind(
 ) -> Result<Vec<Change>, EditRefusal> {
     let (function, setting) = at(source, early)?;
     let (other, behind) = at(source, after)?;
-    let apart = || format!("lines {early} and {after} are not statements of one block");
+    let apart = || {
+        format!(
+            "line {early} cannot be moved behind line {after}: they are no plain statements of one block"
+        )
+    };
     let (Some(&what), Some(&setter)) = (setting.statements().first(), behind.statements().first())
     else {
         return Err(apart());
@@ -316,7 +320,7 @@ mod tests {
             "a.c",
             "void f(void)\n{\n    if (go)\n        done = 1; /*1*/\n    value = 2; /*2*/\n}\n",
             expect![[r#"
-                refused: lines 4 and 5 are not statements of one block
+                refused: line 4 cannot be moved behind line 5: they are no plain statements of one block
             "#]],
         );
     }
