@@ -279,7 +279,7 @@ mod tests {
         waits(&run, &spans.collect::<Vec<_>>())
     }
 
-    /// Who comes to an initialization first does it itself; only one that takes the lock on the way is in others' way.
+    /// An initialization that waits for the lock is in others' way; else who comes first does it itself.
     #[test]
     fn an_initialization_is_waited_for_only_where_it_takes_the_lock() {
         let before = "main.1 W a =1 @10 use\nmain.1 once-begin o @12 use\nmain.1 once-end o @12 use\nmain.2 W a =2 @10 use\nmain.2 once-pass o @12 use\nmain.2 W b =1 @13 use";
