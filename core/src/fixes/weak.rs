@@ -5,7 +5,10 @@ use super::{
     atomic::Changes,
     in_file,
     model::{Fix, FixKind},
-    text::{EditRefusal, weak::locked_once},
+    text::{
+        EditRefusal,
+        weak::{asks_whether_expired, locked_once},
+    },
 };
 use crate::{
     explanation::{BugKind, Role},
@@ -22,7 +25,7 @@ pub(super) fn lock_once(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>>
     let (asks, locks) = (causes.next()?, causes.next()?);
     let is_count = is_use_count(&asks.location) && is_use_count(&locks.location);
     let is_here = asks.place.file == locks.place.file;
-    (is_count && is_here && asks.place.text.contains("expired")).then(|| {
+    (is_count && is_here && asks_whether_expired(&asks.place.text)).then(|| {
         let file = &asks.place.file;
         let source = case.files.get(file)?;
         let changes = locked_once(source, asks.place.line, locks.place.line)

@@ -9,6 +9,9 @@ use super::{
 };
 use tree_sitter::Node;
 
+/// The member of a weak pointer that tells whether its object is gone.
+const EXPIRED: &str = "expired";
+
 /// Name of the pointer that is declared.
 const NAME: &str = "locked";
 
@@ -33,7 +36,7 @@ pub fn locked_once(
     let mut asked = ifs.filter_map(|node| {
         let condition = node.child_by_field_name("condition")?;
         let mut own = calls(condition).filter(|call| lines(*call).contains(&asks));
-        let (call, pointer) = own.find_map(|call| Some((call, of(source, call, "expired")?)))?;
+        let (call, pointer) = own.find_map(|call| Some((call, of(source, call, EXPIRED)?)))?;
         Some((node, call, pointer))
     });
     let (statement, call, pointer) = asked.next().ok_or_else(unseen)?;
@@ -60,6 +63,11 @@ pub fn locked_once(
             .map(|call| replaced(call, NAME.to_owned())),
     );
     Ok(changes)
+}
+
+/// Returns whether a line asks a weak pointer whether its object is gone.
+pub fn asks_whether_expired(line: &str) -> bool {
+    line.contains(EXPIRED)
 }
 
 /// The object of a call of this member, with the operator behind it: `it->`.
