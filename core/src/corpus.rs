@@ -76,10 +76,10 @@ pub struct RunSummary {
     pub run: Option<Arc<Run>>,
 }
 
-/// A signal, or several of one thread on one line.
+/// A signal, or a unit of a semaphore, or several of one thread on one line.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Sent {
-    /// Name of the condition's location.
+    /// Name of the location of the condition, or of the semaphore.
     pub condition: String,
     /// Name of the thread.
     pub thread: String,
@@ -112,8 +112,13 @@ fn lines(run: &Run) -> Arc<[u64]> {
 
 fn signals(run: &Run) -> BTreeSet<Sent> {
     let rows = run.events.iter();
-    let signals =
-        rows.filter(|(_, event)| matches!(event.kind, EventKind::Signal | EventKind::Broadcast));
+    let sends = |kind: EventKind| {
+        matches!(
+            kind,
+            EventKind::Signal | EventKind::Broadcast | EventKind::SemPost
+        )
+    };
+    let signals = rows.filter(|(_, event)| sends(event.kind));
     let sent = signals.map(|(_, event)| Sent {
         condition: run.location(event.location).to_owned(),
         thread: thread_name(run, event.thread),

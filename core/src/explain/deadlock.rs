@@ -54,7 +54,7 @@ impl Hang {
 /// joins; for what only those who wait would work out; for what was not sent because of a flag, or for a unit that its poster
 /// took itself; for a signal that was not sent by what its sender had read; for a signal that woke another one; for a signal
 /// that only those who wait for it send; for a lost signal; in a cycle that includes conditions; for a signal that no thread
-/// sent; for input, without having seen a change; or one of them alone.
+/// sent; for a unit whose poster has ended; for input, without having seen a change; or one of them alone.
 pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let waiting = waiting(view);
     if let Some(found) = leaked(view, &waiting) {
@@ -102,6 +102,11 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     }
     if let Some(left) = view.unfinished() {
         return Some(explain_unfinished(view, left));
+    }
+    let mut of_units = waiting.clone();
+    of_units.retain(|one| one.waits_for == WaitsFor::Semaphore);
+    if let Some(found) = ended_sender(view, &of_units) {
+        return Some(found);
     }
     if let Some(found) = unheeded(view, &waiting) {
         return Some(found);

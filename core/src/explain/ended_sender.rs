@@ -1,4 +1,4 @@
-//! Waits for a signal whose sender has ended: in runs that pass it sends it before that.
+//! Waits for a signal, or a unit of a semaphore, whose sender has ended: in runs that pass it sends it before that.
 
 use super::{
     deadlock::Hang,
@@ -11,7 +11,7 @@ use crate::{
     claims::line,
     explanation::{BugKind, Certainty, Explanation, Role},
 };
-use unsnarl_trace::{EventId, ThreadId};
+use unsnarl_trace::{EventId, ThreadId, raw::WaitsFor};
 
 /// The sender that has ended, and why.
 struct EndedSender {
@@ -20,7 +20,7 @@ struct EndedSender {
     learned: (EventId, EventId),
 }
 
-/// Explains a wait for a signal that only threads which have ended send in runs that pass, by what the last of them had
+/// Explains a wait for a signal, or a unit, that only threads which have ended send in runs that pass, by what the last of them had
 /// learned. Linear in the signals of the passing runs for each thread and wait.
 pub(super) fn ended_sender(view: &View, waiters: &[WaitingThread]) -> Option<Hang> {
     let mut found = waiters.iter().filter_map(|waiter| {
@@ -46,8 +46,12 @@ impl EndedSender {
     fn explain(&self, view: &View, waiter: &WaitingThread, wait: EventId) -> Explanation {
         let (write, seen) = self.learned;
         let (condition, sender) = (object_name(view, wait), view.words(seen));
+        let (what, sends_it) = match waiter.waits_for {
+            WaitsFor::Semaphore => (format!("a unit of `{condition}` from"), "posts"),
+            _ => ("a signal of".to_owned(), "signals"),
+        };
         let headline = format!(
-            "{} waits for a signal of {sender}, which has ended",
+            "{} waits for {what} {sender}, which has ended",
             view.words(wait)
         );
         let mut draft = Draft::new(view, BugKind::LostWakeup, headline);
@@ -60,7 +64,7 @@ impl EndedSender {
         ));
         if let Some(place) = sends(view, self.thread, waiter.object) {
             draft.set().remark = format!(
-                "In passing runs {} signals it, at {}.",
+                "In passing runs {} {sends_it} it, at {}.",
                 view.name(seen),
                 line(place, &view.place(wait))
             );

@@ -75,3 +75,44 @@ fn a_sender_that_still_runs_has_not_ended() {
     let running = failing.replace("main.1 end @16 work", "main.1 R alive =0 @15 work");
     assert!(!told(&running).headline.contains("has ended"));
 }
+
+/// A node of a ring takes its turn, sees that all is cancelled, and returns without passing the turn on.
+#[test]
+fn a_unit_that_an_ended_thread_would_have_posted_is_told_with_the_reason() {
+    let begin = "
+    start main.1 node
+    start main.2 node
+    main fork main.1 @40 main
+    main fork main.2 @41 main
+    main W cancelled =0 @42 main
+    main sem-post turn[0] @43 main
+    main.1 sem-wait turn[0] @30 node";
+    let passes = "
+    main.1 R cancelled =0 @31 node
+    main.1 sem-post turn[1] @17 pass
+    main.1 end @35 node
+    main.2 sem-wait turn[1] @30 node
+    main.2 end @35 node
+    main W cancelled =1 @45 main";
+    let leaves = "
+    main W cancelled =1 @45 main
+    main.1 R cancelled =1 @31 node
+    main.1 end @32 node
+    main blocked join main.2 @50 main
+    main.2 blocked semaphore turn[1] @30 node
+    deadlocks";
+    let (fine, failing) = ([begin, passes].concat(), [begin, leaves].concat());
+    let corpus = corpus(&[&*fine; 4], &[&failing]);
+    let told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
+    assert_eq!(
+        told.headline,
+        "node (main.2) waits for a unit of `turn[1]` from node (main.1), which has ended"
+    );
+    assert!(
+        told.detail
+            .contains("it had read cancelled = 1 at test.c:31, written by main at line 45"),
+        "{}",
+        told.detail
+    );
+    assert_eq!(told.remark, "In passing runs main.1 posts it, at line 17.");
+}
