@@ -223,7 +223,7 @@ fn a_program_that_always_fails_is_not_tried_for_ever() -> Result<()> {
     let runs: u32 = runs
         .and_then(|runs| runs.parse().ok())
         .context("no number of runs")?;
-    ensure!((50..=80).contains(&runs), "{runs} runs");
+    ensure!((100..=130).contains(&runs), "{runs} runs");
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use crate::{
     Budget,
     budget::Poll,
     explain::view::View,
-    mining::trace::{LineAccess, Trace, line_hash},
+    mining::trace::{EventIdentity, LineAccess, Trace, line_hash},
     orders::dependencies,
     pairs::{Fnv, PairKey},
 };
@@ -23,21 +23,31 @@ const BY_NUMBER: u32 = 4;
 const ENOUGH: u32 = 10;
 
 /// A visit of a line by a thread, for one variable; its number counts from 1.
-#[derive(Clone, Copy, PartialEq, Eq)]
 struct NumberedVisit {
     thread: u64,
     line: LineAccess,
     number: u32,
 }
 
+/// Two visits of one variable, in the order of the failing run.
+struct VisitPair {
+    rows: (EventId, EventId),
+    location: u64,
+    early: NumberedVisit,
+    late: NumberedVisit,
+}
+
 /// Orders of visits that only the failing run has, with nothing that orders the two. Linear in the dependencies of the run, and
-/// in the accesses of passing runs for each pair that is examined.
+/// in the passing runs.
 pub(super) fn rounds(view: &View, budget: &Budget) -> Vec<Candidate> {
-    let mut poll = Poll::new(budget);
-    let near = near_pairs(view).into_iter();
-    let near = near.take_while(|_| !poll.is_over());
-    let turned = near.filter(|(early, late)| is_turned(view, *early, *late));
-    let told = turned.map(|(early, late)| {
+    let pairs: Vec<VisitPair> = near_pairs(view)
+        .into_iter()
+        .map(|rows| VisitPair::new(view, rows))
+        .collect();
+    let turned = turned(view, &pairs, budget);
+    let told = pairs.iter().zip(turned).filter(|(_, turned)| *turned);
+    let told = told.map(|(pair, _)| {
+        let (early, late) = pair.rows;
         let story = Story::Order { early, late };
         candidate(view, story, &[early, late], 2 + BY_NUMBER, true)
     });
@@ -76,41 +86,82 @@ fn near_pairs(view: &View) -> Vec<(EventId, EventId)> {
         .collect()
 }
 
-/// Returns whether passing runs have the two visits, and only the other way round.
-fn is_turned(view: &View, early: EventId, late: EventId) -> bool {
-    let location = Fnv::of(view.run.location(view.event(early).location));
-    let [early, late] = [early, late].map(|row| numbered(view, row));
-    let is_late_first = |run: &Trace| {
-        let (mut early_seen, mut late_seen) = (0, 0);
-        for kind in run.of(location) {
-            let is = |visit: &NumberedVisit| {
-                (visit.thread, visit.line) == (kind.thread, (kind.line, kind.access))
-            };
-            early_seen += u32::from(is(&early));
-            late_seen += u32::from(is(&late));
-            let (has_early, has_late) = (early_seen >= early.number, late_seen >= late.number);
-            if has_early || has_late {
-                return Some(has_late);
-            }
+/// For each of the pairs, whether passing runs have the two visits, and only the other way round.
+fn turned(view: &View, pairs: &[VisitPair], budget: &Budget) -> Vec<bool> {
+    let mut poll = Poll::new(budget);
+    let mut tallies = vec![(0, true); pairs.len()];
+    let runs = view.corpus.passing().filter(|_| !pairs.is_empty());
+    for run in runs.take_while(|_| !poll.is_over()) {
+        let first = firsts(&run.accesses, pairs);
+        for ((of, are_turned), is_late) in tallies.iter_mut().zip(first) {
+            *of += u32::from(is_late.is_some());
+            *are_turned &= is_late.unwrap_or(true);
         }
-        None
-    };
-    let runs = view.corpus.passing();
-    let seen: Vec<bool> = runs
-        .filter_map(|run| is_late_first(&run.accesses))
-        .collect();
+    }
     let passing = view.corpus.counts().passing();
-    let of = u32::try_from(seen.len()).unwrap_or(u32::MAX);
-    of >= ENOUGH && usual(of, passing) && seen.iter().all(|is_late| *is_late)
+    let tells = |of: u32| of >= ENOUGH && usual(of, passing);
+    tallies
+        .into_iter()
+        .map(|(of, turned)| turned && tells(of))
+        .collect()
 }
 
-fn numbered(view: &View, row: EventId) -> NumberedVisit {
-    let (operation, visit) = (view.operation(row), view.visit(row));
-    let line = line_hash(&operation.place.file, operation.place.line);
-    NumberedVisit {
-        thread: Fnv::of(&visit.thread),
-        line: (line, operation.access),
-        number: visit.number,
+/// For each of the pairs, whether a run comes to the late visit first; none if it comes to neither. Linear in the run.
+fn firsts(run: &Trace, pairs: &[VisitPair]) -> Vec<Option<bool>> {
+    let ends_of = |kind: &EventIdentity| -> Vec<(usize, bool)> {
+        let of_kind = pairs.iter().enumerate();
+        let of_kind = of_kind.filter(|(_, pair)| pair.location == kind.location);
+        let ends =
+            of_kind.flat_map(|(at, pair)| [(at, &pair.early, false), (at, &pair.late, true)]);
+        let own = ends.filter(|(_, visit, _)| visit.is(kind));
+        own.map(|(at, _, is_late)| (at, is_late)).collect()
+    };
+    let ends: Vec<Vec<(usize, bool)>> = run.kinds.iter().map(ends_of).collect();
+    let mut seen = vec![[0; 2]; pairs.len()];
+    let mut first = vec![None; pairs.len()];
+    for event in &run.events {
+        for (at, is_late) in ends.get(*event as usize).into_iter().flatten() {
+            let slots = (pairs.get(*at), seen.get_mut(*at), first.get_mut(*at));
+            let (Some(pair), Some([early, late]), Some(first)) = slots else {
+                continue;
+            };
+            let (seen, number) = match is_late {
+                true => (late, pair.late.number),
+                false => (early, pair.early.number),
+            };
+            *seen += 1;
+            if *seen == number {
+                first.get_or_insert(*is_late);
+            }
+        }
+    }
+    first
+}
+
+impl VisitPair {
+    fn new(view: &View, (early, late): (EventId, EventId)) -> VisitPair {
+        VisitPair {
+            rows: (early, late),
+            location: Fnv::of(view.run.location(view.event(early).location)),
+            early: NumberedVisit::new(view, early),
+            late: NumberedVisit::new(view, late),
+        }
+    }
+}
+
+impl NumberedVisit {
+    fn new(view: &View, row: EventId) -> NumberedVisit {
+        let (operation, visit) = (view.operation(row), view.visit(row));
+        let line = line_hash(&operation.place.file, operation.place.line);
+        NumberedVisit {
+            thread: Fnv::of(&visit.thread),
+            line: (line, operation.access),
+            number: visit.number,
+        }
+    }
+
+    fn is(&self, kind: &EventIdentity) -> bool {
+        (self.thread, self.line) == (kind.thread, (kind.line, kind.access))
     }
 }
 
