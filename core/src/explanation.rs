@@ -169,6 +169,11 @@ pub struct Step {
 }
 
 impl Explanation {
+    /// The step that a mark is of; none where the failing run did not come there.
+    pub fn step_of(&self, mark: &SiteMark) -> Option<&Step> {
+        self.steps.get(mark.step?.checked_sub(1)? as usize)
+    }
+
     /// The sites that it blames: causes, and what interferes.
     pub fn blamed(&self) -> impl Iterator<Item = &SiteMark> {
         self.sites.iter().filter(|mark| mark.role.is_blamed())

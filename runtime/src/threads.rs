@@ -385,7 +385,7 @@ unsafe fn join_until(handle: pthread_t, result: *mut *mut c_void, deadline: u64,
 /// The library's answer to a join of a detached thread, which does not wait. Once that has ended its handle names nothing.
 fn refused(this: &Thread, other: &Thread, pc: u64, library: impl FnOnce() -> c_int) -> c_int {
     if controlled() {
-        scheduler::decide(this, Next::of(RecordKind::Detach, pc, 0));
+        scheduler::count_idle(this, Next::of(RecordKind::Join, pc, 0));
     }
     match other.ended.get() {
         true => libc::ESRCH,

@@ -67,17 +67,12 @@ impl Counted {
                 let late = visit_of(visit, &line(&late.place, beside), location);
                 let again = for_the_time(by.number);
                 let who = &by.thread;
-                match (self.holds_in, self.of) {
-                    (0, 1) => {
-                        format!(
-                            "In the only passing run {who} did not run {early}{again} before {late}."
-                        )
-                    }
-                    (0, of) => {
-                        format!(
-                            "In none of {of} passing runs did {who} run {early}{again} before {late}."
-                        )
-                    }
+                match self.holds_in {
+                    0 => self.never_or(&Happening {
+                        who: who.clone(),
+                        verb: RUN,
+                        where_to: format!("{early}{again} before {late}"),
+                    }),
                     _ => self.when_any(&format!("{who} ran {early}{again} before {late}")),
                 }
             }

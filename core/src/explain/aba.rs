@@ -1,13 +1,13 @@
-//! Exchanges that succeed since the variable has its old value again, although others have changed it meanwhile: ABA.
+//! Updates that go on since the variable has its old value again, although others have changed it meanwhile: ABA.
 
 use super::view::View;
 use unsnarl_trace::{EventId, EventKind};
 
-/// Accesses of a thread before an exchange among which its read of the value is searched for.
+/// Accesses of a thread before its update among which its read of the value is searched for.
 const NEAR: usize = 64;
 
-/// A sentence about an update that compares and exchanges, if its thread had read that value before others changed it, and changed
-/// it back.
+/// A sentence about an atomic update that found the value which its thread had read before, if others have changed it in between,
+/// and changed it back.
 pub(super) fn exchanged_again(view: &View, update: EventId) -> Option<String> {
     let event = view.event(update);
     let seen = view
@@ -20,12 +20,13 @@ pub(super) fn exchanged_again(view: &View, update: EventId) -> Option<String> {
     })?;
     let since = view.orders.accesses().after(event.location, read).iter();
     let since = since.copied().take_while(|row| *row < update);
-    let others =
+    let mut others =
         since.filter(|row| view.event(*row).kind.writes() && view.thread(*row) != event.thread);
     let is_same = view.read_value(read).is_some_and(|before| before == seen);
-    (is_same && seen.is_known() && others.count() > 1).then(|| {
+    let is_other = |row: EventId| view.value(row).is_some_and(|value| value != seen);
+    (is_same && seen.is_known() && others.any(is_other)).then(|| {
         format!(
-            "`{}` was {seen} again at {}: that others had changed it in between, the exchange does not see (ABA).",
+            "`{}` was {seen} again at {}: that others had changed it in between, the update does not see (ABA).",
             view.variable(update),
             view.at(update)
         )
@@ -56,5 +57,7 @@ mod tests {
         let told = said(taken).unwrap_or_default();
         assert!(told.starts_with("`top` was 7 again at test.c:32"), "{told}");
         assert_eq!(said(""), None);
+        let same = "main W top =7 @24 push\nmain W top =7 @24 push\n";
+        assert_eq!(said(same), None);
     }
 }

@@ -204,7 +204,7 @@ fn pointer_read(view: &View, used: EventId) -> Option<EventId> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use crate::{Budget, explain, fixture::corpus};
 
     /// `lock` counts itself in where the last owner has counted itself out, and frees the object.
@@ -219,7 +219,8 @@ mod tests {
         main.1 R `heap(a.c:20 by main #0)+8` =7 @51 lock \"return value->id;\"
         main.1 fails @51 segmentation fault";
 
-    fn told(text: &str) -> (Vec<u32>, String) {
+    /// The lines of the first explanation's steps, and its remark.
+    pub fn told(text: &str) -> (Vec<u32>, String) {
         let found = explain(&corpus(&[], &[text]), &Budget::unlimited()).findings;
         let told = found.into_iter().next().expect("an explanation");
         let lines = told.steps.iter().map(|step| step.place.line).collect();

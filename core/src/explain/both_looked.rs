@@ -40,9 +40,9 @@ impl BothLooked {
         let is_same = view.event(other).value == first.value && first.value.is_some();
         let is_own = view.place(other).function == view.place(late).function;
         let is_look = is_same && is_own && asks(&view.place(other));
-        let is_between = view.source(other) == view.source(early);
+        let is_unchanged = view.source(other) == view.source(early);
         let sets = setter(view, early)?;
-        (is_look && is_between).then_some(BothLooked {
+        (is_look && is_unchanged).then_some(BothLooked {
             look: early,
             other,
             set: late,
@@ -62,7 +62,7 @@ impl BothLooked {
         draft.set().certainty = Certainty::Possible;
         let at = view.place(look);
         draft.detail(format!(
-            "{who} read {name}{} at {}, and {whose} read {name}{} at {};\n{} set it{} only at {}, and {} sets it at {}.",
+            "{who} read {name}{} at {}, and {whose} read {name}{} at {};\n{} set it{} only at {}, as {} does at {}.",
             view.equals_read(look),
             view.at(look),
             view.equals_read(other),
@@ -138,7 +138,7 @@ mod tests {
     fn a_flag_that_two_threads_look_at_before_either_has_set_it() {
         let both = "complete (main.1) and expire (main.2) both looked at `done` before either had set it: complete (main.1) \
             read done = 0 at test.c:24, and expire (main.2) read done = 0 at line 30;\nmain.2 set it to 1 only at line 32, \
-            and main.1 sets it at line 26.";
+            as main.1 does at line 26.";
         assert_eq!(told(&[LOOKS, EARLY, SETS]), both);
         assert_eq!(told(&[EARLY, LOOKS, SETS]), both);
     }

@@ -200,6 +200,9 @@ fn is_revived(explanation: &Explanation, run: &Run) -> bool {
         })
         .map(|(last, counted)| (key(last), key(counted)))
         .collect();
+    if wanted.is_empty() {
+        return false;
+    }
     let mut is_there = false;
     each(run, &wanted, |found, _| {
         let [last, counted] = [found.head, found.tail].map(|row| run.events.event(row));

@@ -93,8 +93,7 @@ pub(super) struct Blamed<'a> {
 pub(super) fn blamed(explanation: &Explanation) -> Vec<Blamed<'_>> {
     let blamed = explanation.blamed();
     let rows = blamed.filter_map(|mark| {
-        let at = mark.step?.checked_sub(1)?;
-        let step = explanation.steps.get(at as usize)?;
+        let step = explanation.step_of(mark)?;
         Some(Blamed {
             row: EventId(step.event),
             step,

@@ -140,14 +140,7 @@ fn marked_in_words(view: &View, look: EventId, mark: EventId) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Budget, explain, fixture::corpus};
-
-    fn told(text: &str) -> (Vec<u32>, String) {
-        let found = explain(&corpus(&[], &[text]), &Budget::unlimited()).findings;
-        let told = found.into_iter().next().expect("an explanation");
-        let lines = told.steps.iter().map(|step| step.place.line).collect();
-        (lines, told.remark)
-    }
+    use crate::explain::after_free::tests::told;
 
     /// The owner that was counted in again frees the object, and the one that had taken the count to 0 still uses it.
     #[test]

@@ -5,26 +5,30 @@ use super::{
     atomic::Changes,
     in_file,
     model::{Fix, FixKind},
+    order::{marks, reached},
     seen::{At, frames},
     text::{EditRefusal, barrier::wait_behind},
 };
-use crate::explanation::{BugKind, Role, SiteMark};
-use unsnarl_trace::{EventId, EventKind};
+use crate::{
+    explanation::{BugKind, SiteMark},
+    facts,
+};
+use std::collections::BTreeSet;
+use unsnarl_trace::EventKind;
 
-/// Waits between the step that should have come first and the one that came too early, at a barrier that both threads wait at
+/// Waits between the step that should have come first and the one that came too early, at a barrier that both threads come to
 /// in the same function; `None` when there is none.
 pub(super) fn wait_between(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
-    if case.explanation.kind != BugKind::OrderViolation {
-        return None;
-    }
-    let [early, late] = [Role::Cause, Role::Interference].map(|role| reached(case, role));
-    let (early, late) = (early?, late?);
-    let barriers = barriers(case);
+    let is_order = case.explanation.kind == BugKind::OrderViolation;
+    let (early, late) = marks(case).filter(|_| is_order)?;
+    let barriers = [early, late].map(|mark| barriers(case, mark));
+    let (early, late) = (reached(case, early)?, reached(case, late)?);
     let is_of = |at: &At, other: &At| (&at.file, &at.function) == (&other.file, &other.function);
+    let [of_early, of_late] = &barriers;
     let mut common = early.iter().filter_map(|early| {
         let late = late.iter().find(|late| is_of(late, early))?;
-        let waits = barriers.iter().find(|waits| is_of(waits, early))?;
-        Some((early, late, waits))
+        let mut waits = of_early.intersection(of_late);
+        Some((early, late, waits.find(|waits| is_of(waits, early))?))
     });
     let (early, late, waits) = common.next()?;
     Some(waiting(case, early, late, waits))
@@ -52,30 +56,20 @@ fn waiting(case: &FixInput<'_>, early: &At, late: &At, waits: &At) -> Result<Fix
     ))
 }
 
-/// The step of a mark, with its calls.
-fn reached(case: &FixInput<'_>, role: Role) -> Option<Vec<At>> {
-    let mut marks = case.explanation.sites.iter();
-    let mark: &SiteMark = marks.find(|mark| mark.role == role)?;
-    let step = case
-        .explanation
-        .steps
-        .get(mark.step?.checked_sub(1)? as usize)?;
-    Some(frames(case.run, EventId(step.event)))
-}
-
-/// The places where threads wait at barriers, in the run or functions on the way there.
-fn barriers(case: &FixInput<'_>) -> Vec<At> {
+/// The places where the thread of a mark arrives at barriers, in any run, with the calls that lead there.
+fn barriers(case: &FixInput<'_>, mark: &SiteMark) -> BTreeSet<At> {
+    let Some(step) = case.explanation.step_of(mark) else {
+        return BTreeSet::new();
+    };
     let runs = case.runs.iter().map(|(_, run)| &**run);
-    let mut found: Vec<At> = Vec::new();
-    for run in runs.chain([case.run]) {
-        let rows = run.events.iter();
-        let mut arrives = rows.filter(|(_, event)| event.kind == EventKind::BarrierArrive);
-        if let Some((row, _)) = arrives.next() {
-            found.extend(frames(run, row));
-            break;
-        }
-    }
-    found
+    let found = runs.flat_map(|run| {
+        let arrives = run.events.iter().filter(|(_, event)| {
+            event.kind == EventKind::BarrierArrive
+                && facts::thread_name(run, event.thread) == step.thread
+        });
+        arrives.flat_map(|(row, _)| frames(run, row))
+    });
+    found.collect()
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@ use super::{
     atomic::Changes,
     in_file,
     model::{Fix, FixKind},
+    order::marks,
     text::{EditRefusal, claim::set_where_asked},
 };
 use crate::{
-    explanation::{BugKind, Explanation, Role, Step},
+    explanation::{BugKind, Step},
     orders::Locks,
 };
 use std::collections::BTreeSet;
@@ -16,8 +17,8 @@ use unsnarl_trace::{EventId, EventKind, Run};
 
 /// Sets the flag where both threads ask for it; `None` where the explanation tells of no two looks at one.
 pub(super) fn set_where_asked_for(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
-    let (look, other, set) = looks(case.explanation)?;
-    let is_atomic = is(set, EventKind::AtomicWrite);
+    let (look, other, set) = looks(case)?;
+    let is_atomic = set.access_kind() == Some(EventKind::AtomicWrite);
     if !is_atomic && !is_guarded(case.run, look, other) {
         return None;
     }
@@ -61,31 +62,25 @@ fn claimed(
 }
 
 /// The look that is blamed, that of the other thread, and the step by which this one sets the flag.
-fn looks(explanation: &Explanation) -> Option<(&Step, &Step, &Step)> {
-    let steps = &explanation.steps;
-    let marked = |role: Role| {
-        let mut marks = explanation.sites.iter();
-        let mark = marks.find(|mark| mark.role == role)?;
-        steps.get(mark.step?.checked_sub(1)? as usize)
-    };
+fn looks<'c>(case: &FixInput<'c>) -> Option<(&'c Step, &'c Step, &'c Step)> {
+    let explanation = case.explanation;
     let is_order = explanation.kind == BugKind::OrderViolation;
-    let look = marked(Role::Cause).filter(|_| is_order)?;
-    let set = marked(Role::Interference)?;
-    let reads = |step: &&Step| is(step, EventKind::Read) || is(step, EventKind::AtomicRead);
-    let mut others = steps.iter().filter(reads);
-    let other = others.find(|step| {
+    let (early, late) = marks(case).filter(|_| is_order)?;
+    let (look, set) = (explanation.step_of(early)?, explanation.step_of(late)?);
+    let only_reads = |step: &Step| {
+        let kind = step.access_kind();
+        matches!(kind, Some(EventKind::Read | EventKind::AtomicRead))
+    };
+    let other = explanation.steps.iter().find(|step| {
         let at = (&step.place.file, &step.place.function);
-        step.thread == set.thread
+        only_reads(step)
+            && step.thread == set.thread
             && step.location == set.location
             && step.event < set.event
             && at == (&set.place.file, &set.place.function)
     })?;
-    let is_one = look.location == set.location && look.thread != set.thread && reads(&look);
-    is_one.then_some((look, other, set))
-}
-
-fn is(step: &Step, kind: EventKind) -> bool {
-    step.access == kind.name()
+    let is_one = look.location == set.location && look.thread != set.thread;
+    (is_one && only_reads(look)).then_some((look, other, set))
 }
 
 /// Returns whether one lock is held for both looks.

@@ -81,11 +81,7 @@ fn nested<'a>(
     let none = || NOT_ONLY_LOCKS.to_owned();
     let mut own = holds.iter().filter(|mark| mark.thread == wanted.thread);
     let held = own.next().ok_or_else(none)?;
-    let row = |mark: &SiteMark| {
-        let at = mark.step?.checked_sub(1)?;
-        let step = case.explanation.steps.get(at as usize)?;
-        Some(EventId(step.event))
-    };
+    let row = |mark: &SiteMark| Some(EventId(case.explanation.step_of(mark)?.event));
     let rows = row(held).zip(row(wanted));
     let parted = rows.and_then(|(first, second)| parting(case.run, first, second));
     let place = |site| {

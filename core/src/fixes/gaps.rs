@@ -130,13 +130,8 @@ pub(super) fn of_deadlock(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> 
     let calls = Invocations::of(case.run);
     let marks = case.explanation.sites.iter();
     let waiting = marks.filter(|mark| mark.role == Role::Cause);
-    let rows = waiting.filter_map(|mark| {
-        let step = case
-            .explanation
-            .steps
-            .get(mark.step?.checked_sub(1)? as usize)?;
-        Some(EventId(step.event))
-    });
+    let steps = waiting.filter_map(|mark| case.explanation.step_of(mark));
+    let rows = steps.map(|step| EventId(step.event));
     rows.filter_map(|row| {
         let (gap, lock) = before(&calls, row)?;
         closed(case, &gap, &lock)

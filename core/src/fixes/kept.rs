@@ -50,8 +50,7 @@ impl<'a> FollowedPointer<'a> {
         }
         let step = |role: Role| -> Option<&Step> {
             let mut marks = explanation.sites.iter();
-            let mark = marks.find(|mark| mark.role == role)?;
-            explanation.steps.get(mark.step?.checked_sub(1)? as usize)
+            explanation.step_of(marks.find(|mark| mark.role == role)?)
         };
         let (freed, used) = (step(Role::Cause)?, step(Role::Interference)?);
         let is_read = |one: &&Step| {

@@ -21,10 +21,8 @@ use unsnarl_trace::{Event, EventId, EventKind, Run};
 pub(super) fn release(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let marks = case.explanation.sites.iter();
     let causes = marks.filter(|mark| mark.role == Role::Cause);
-    let rows = causes.filter_map(|mark| {
-        let at = mark.step?.checked_sub(1)?;
-        Some(EventId(case.explanation.steps.get(at as usize)?.event))
-    });
+    let steps = causes.filter_map(|mark| case.explanation.step_of(mark));
+    let rows = steps.map(|step| EventId(step.event));
     let taken: Vec<(EventId, Held)> = rows
         .filter_map(|row| Some((row, held(case.run, row)?)))
         .collect();

@@ -24,11 +24,7 @@ pub(super) fn look_again(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>
         .iter()
         .filter(|mark| mark.role == Role::Cause);
     let rows: Vec<&Step> = causes
-        .filter_map(|mark| {
-            case.explanation
-                .steps
-                .get(mark.step?.checked_sub(1)? as usize)
-        })
+        .filter_map(|mark| case.explanation.step_of(mark))
         .collect();
     let (first, last) = (
         rows.iter().map(|step| step.event).min()?,
@@ -48,10 +44,7 @@ pub(super) fn look_again(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>
 /// signal was for any.
 pub(super) fn look_again_before(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
     let blamed = case.explanation.blamed();
-    let steps = blamed.filter_map(|mark| {
-        let at = mark.step?.checked_sub(1)?;
-        case.explanation.steps.get(at as usize)
-    });
+    let steps = blamed.filter_map(|mark| case.explanation.step_of(mark));
     let waited = steps.filter_map(|step| {
         let thread = case.run.events.get(EventId(step.event))?.thread;
         let before = (0..step.event).rev();

@@ -7,7 +7,7 @@ use super::{
     text::{EditRefusal, change::Change, left_value, one_step},
 };
 use crate::{
-    explanation::{BugKind, Role, SiteMark, Step},
+    explanation::{BugKind, Role, Step},
     facts::{self, family},
 };
 use unsnarl_trace::{EventId, EventKind, Location};
@@ -18,7 +18,7 @@ pub(super) fn in_one_step(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal
     let steps = &case.explanation.steps;
     let marks = case.explanation.sites.iter();
     let causes = marks.filter(|mark| mark.role == Role::Cause);
-    let step = |mark: &SiteMark| steps.get(mark.step?.checked_sub(1)? as usize);
+    let step = |mark| case.explanation.step_of(mark);
     let causes: Vec<&Step> = causes.filter_map(step).collect();
     let two = |first: EventKind, second: EventKind| {
         let mut firsts = causes.iter().copied().filter(|one| is(one, first));

@@ -67,7 +67,7 @@ pub(super) fn ordered(case: &FixInput<'_>) -> Vec<Result<Fix, EditRefusal>> {
 }
 
 /// The step that came too early, and the one that should have come before it.
-fn marks<'a>(case: &FixInput<'a>) -> Option<(&'a SiteMark, &'a SiteMark)> {
+pub(super) fn marks<'a>(case: &FixInput<'a>) -> Option<(&'a SiteMark, &'a SiteMark)> {
     let of = |role: Role| {
         case.explanation
             .sites
@@ -101,12 +101,9 @@ pub(super) fn out_of_reach(case: &FixInput<'_>) -> Option<EditRefusal> {
     ))
 }
 
-/// Place of the early step, with its calls.
-fn reached(case: &FixInput<'_>, mark: &SiteMark) -> Option<Vec<At>> {
-    let step = case
-        .explanation
-        .steps
-        .get(mark.step?.checked_sub(1)? as usize)?;
+/// Place of the step of a mark, with its calls.
+pub(super) fn reached(case: &FixInput<'_>, mark: &SiteMark) -> Option<Vec<At>> {
+    let step = case.explanation.step_of(mark)?;
     Some(frames(case.run, EventId(step.event)))
 }
 

@@ -178,9 +178,7 @@ fn all_rounds(case: &FixInput<'_>, place: FunctionLines) -> FunctionLines {
 }
 
 fn step_row(explanation: &Explanation, mark: &SiteMark) -> Option<EventId> {
-    let at = mark.step?.checked_sub(1)?;
-    let step = explanation.steps.get(at as usize)?;
-    Some(EventId(step.event))
+    Some(EventId(explanation.step_of(mark)?.event))
 }
 
 /// A run that reaches the place of a mark, one that passed if possible, and the thread that does.

@@ -33,15 +33,18 @@ pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> 
     if let Some(look) = looks_first(case, one, other) {
         return Some(behind(case, look, other));
     }
-    let is_early =
-        |mark: &&&SiteMark| step(case, mark).is_some_and(|step| step.note == "too early");
+    let is_early = |mark: &&&SiteMark| {
+        case.explanation
+            .step_of(mark)
+            .is_some_and(|step| step.note == "too early")
+    };
     let early = *[one, other].into_iter().find(is_early)?;
     let setter = *[one, other].into_iter().find(|mark| **mark != early)?;
     let is_order = matches!(
         explanation.kind,
         BugKind::OrderViolation | BugKind::LostWakeup
     ) && one.location != other.location;
-    let store = step(case, early).filter(|_| is_order)?;
+    let store = case.explanation.step_of(early).filter(|_| is_order)?;
     explanation.steps.iter().find(|step| {
         step.location == store.location && step.thread != store.thread && step.event > store.event
     })?;
@@ -52,7 +55,7 @@ pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> 
 fn used_before(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> {
     let mut marks = case.explanation.sites.iter();
     let used = marks.find(|mark| mark.role == Role::Interference)?;
-    let of = step(case, used)?;
+    let of = case.explanation.step_of(used)?;
     let steps = &case.explanation.steps;
     let reads = |store: &Step| {
         let mut later = steps.iter().filter(|look| look.event > store.event);
@@ -96,11 +99,13 @@ fn last_use(case: &FixInput<'_>, at: &At, used: &Step) -> u32 {
 /// it read there told it that the other one had come.
 fn seen_first<'c>(case: &FixInput<'c>, first: &SiteMark) -> Option<&'c Step> {
     let explanation = case.explanation;
-    let store = step(case, first)
+    let store = case
+        .explanation
+        .step_of(first)
         .filter(|_| explanation.kind == BugKind::MultiVariableAtomicityViolation)?;
     let others = explanation.sites.iter();
     let others = others.filter(|mark| mark.role == Role::Interference);
-    let looks: Option<Vec<&Step>> = others.map(|mark| step(case, mark)).collect();
+    let looks: Option<Vec<&Step>> = others.map(|mark| case.explanation.step_of(mark)).collect();
     let looks = looks.filter(|all| all.iter().all(|look| only_reads(look)))?;
     let first_look = looks.iter().min_by_key(|look| look.event)?;
     let tells = first_look.location == store.location && !is_a_pair(case, store, &looks);
@@ -111,10 +116,15 @@ fn seen_first<'c>(case: &FixInput<'c>, first: &SiteMark) -> Option<&'c Step> {
 /// it was told already.
 fn looks_first<'c>(case: &FixInput<'c>, look: &SiteMark, reset: &SiteMark) -> Option<&'c Step> {
     let is_of_two = case.explanation.kind == BugKind::MultiVariableAtomicityViolation;
-    let (look, reset) = (step(case, look).filter(|_| is_of_two)?, step(case, reset)?);
+    let (look, reset) = (
+        case.explanation.step_of(look).filter(|_| is_of_two)?,
+        case.explanation.step_of(reset)?,
+    );
     let others = case.explanation.sites.iter();
     let others = others.filter(|mark| mark.role == Role::Interference);
-    let others: Vec<&Step> = others.filter_map(|mark| step(case, mark)).collect();
+    let others: Vec<&Step> = others
+        .filter_map(|mark| case.explanation.step_of(mark))
+        .collect();
     let [brings, asks] = others.as_slice() else {
         return None;
     };
@@ -232,11 +242,6 @@ fn moved(
 fn causes<'c>(case: &FixInput<'c>) -> impl Iterator<Item = &'c SiteMark> {
     let marks = case.explanation.sites.iter();
     marks.filter(|mark| mark.role == Role::Cause)
-}
-
-fn step<'c>(case: &FixInput<'c>, mark: &SiteMark) -> Option<&'c Step> {
-    let at = mark.step?.checked_sub(1)?;
-    case.explanation.steps.get(at as usize)
 }
 
 /// The last line of the store's function, from `line` on, that sets what other threads read after they have read what was

@@ -40,10 +40,8 @@ fn ends_with_a_look(explanation: &Explanation) -> bool {
 
 /// Returns whether an explanation of a run ends with what the failing check reads.
 pub(super) fn is_symptom(explanation: &Explanation, run: &Run) -> bool {
-    let steps = explanation.blamed().filter_map(|mark| {
-        let step = mark.step?.checked_sub(1)?;
-        explanation.steps.get(step as usize)
-    });
+    let blamed = explanation.blamed();
+    let steps = blamed.filter_map(|mark| explanation.step_of(mark));
     let last = steps.map(|step| EventId(step.event)).max();
     ends_with_a_look(explanation) && last.is_some_and(|row| ends_in_the_check(run, row))
 }
