@@ -91,44 +91,112 @@ fn steps(
     steps
 }
 
+/// The accesses of a thread on one line in one go: positions by location, until it comes to one of them again.
+#[derive(Default)]
+struct Pass {
+    /// Position and location of the first access.
+    from: (usize, u64),
+    /// Those of the last one.
+    to: (usize, u64),
+    at: FxHashMap<u64, usize>,
+}
+
+impl Pass {
+    fn of(at: usize, location: u64) -> Pass {
+        let mut pass = Pass {
+            from: (at, location),
+            ..Pass::default()
+        };
+        pass.add(at, location);
+        pass
+    }
+
+    fn add(&mut self, at: usize, location: u64) {
+        self.to = (at, location);
+        self.at.insert(location, at);
+    }
+}
+
+/// For each thread what it does in one go on a line, as in a loop over an array.
+fn passes(run: &Trace, operation: &Operation) -> Vec<(u64, Vec<Pass>)> {
+    let operation = is(run, operation);
+    let mut passes: Vec<(u64, Vec<Pass>)> = Vec::new();
+    for (at, &kind) in run.events.iter().enumerate() {
+        let seen = run.kinds.get(kind as usize);
+        let Some(seen) = seen.filter(|_| flag(&operation, kind)) else {
+            continue;
+        };
+        let Some((_, own)) = passes.iter_mut().find(|(thread, _)| *thread == seen.thread) else {
+            passes.push((seen.thread, vec![Pass::of(at, seen.location)]));
+            continue;
+        };
+        match own.last_mut() {
+            Some(pass) if !pass.at.contains_key(&seen.location) => pass.add(at, seen.location),
+            _ => own.push(Pass::of(at, seen.location)),
+        }
+    }
+    passes
+}
+
 /// Returns whether a thread executes `own`, one after the other, while another thread executes the first of
-/// `other` after the one and the second of `other` before the other, each on the same location.
+/// `other` after the one and the second of `other` before the other, each on the same location. Where `own` are one line, the
+/// two are of one pass over several locations.
 pub(super) fn overlap(
     run: &Trace,
     [first, second]: [&Operation; 2],
     [after_first, before_second]: [&Operation; 2],
     in_this_order: bool,
 ) -> bool {
-    let own = steps(run, first, second);
     let others = match in_this_order {
         true => steps(run, after_first, before_second),
         false => steps(run, before_second, after_first),
     };
-    let fits = |step: &SuccessiveAccesses, other: &SuccessiveAccesses| {
-        let (after, before) = match in_this_order {
-            true => (other.from, other.to),
-            false => (other.to, other.from),
+    let ends = |other: &SuccessiveAccesses| match in_this_order {
+        true => (other.from, other.to),
+        false => (other.to, other.from),
+    };
+    if first == second {
+        let fits = |pass: &Pass, other: &SuccessiveAccesses| {
+            let (after, before) = ends(other);
+            let own = (pass.at.get(&after.1), pass.at.get(&before.1));
+            matches!(own, (Some(&from), Some(&to))
+                if from < to && from < after.0 && before.0 < to)
         };
+        let span = |pass: &Pass| (pass.from.0, pass.to.0);
+        return any_meet(&passes(run, first), &others, span, fits);
+    }
+    let fits = |step: &SuccessiveAccesses, other: &SuccessiveAccesses| {
+        let (after, before) = ends(other);
         step.from.0 < after.0
             && before.0 < step.to.0
             && (step.from.1, step.to.1) == (after.1, before.1)
     };
+    let span = |step: &SuccessiveAccesses| (step.from.0, step.to.0);
+    any_meet(&steps(run, first, second), &others, span, fits)
+}
+
+/// Returns whether something of a thread fits a step of another thread that it meets.
+fn any_meet<T>(
+    own: &[(u64, Vec<T>)],
+    others: &[(u64, Vec<SuccessiveAccesses>)],
+    span: impl Fn(&T) -> (usize, usize),
+    fits: impl Fn(&T, &SuccessiveAccesses) -> bool,
+) -> bool {
     own.iter().any(|(thread, own)| {
         let others = others.iter().filter(|(other, _)| other != thread);
         let mut others = others.map(|(_, steps)| steps);
         others.any(|others| {
             own.iter()
-                .any(|step| meets(step, others).any(|one| fits(step, one)))
+                .any(|one| meets(span(one), others).any(|other| fits(one, other)))
         })
     })
 }
 
-/// The steps of another thread that neither end before a step begins, nor begin after it has ended.
-fn meets<'s>(
-    step: &SuccessiveAccesses,
-    others: &'s [SuccessiveAccesses],
-) -> impl Iterator<Item = &'s SuccessiveAccesses> {
-    let (from, to) = (step.from.0, step.to.0);
+/// The steps of another thread that neither end before a span begins, nor begin after it has ended.
+fn meets(
+    (from, to): (usize, usize),
+    others: &[SuccessiveAccesses],
+) -> impl Iterator<Item = &SuccessiveAccesses> {
     let start = others.partition_point(|other| other.to.0 < from);
     let behind = others.get(start..).unwrap_or(&[]).iter();
     behind.take_while(move |other| other.from.0 < to)

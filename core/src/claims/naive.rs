@@ -2,6 +2,7 @@
 
 use super::{Claim, Operation, Visit};
 use crate::{facts, pairs::AccessClass};
+use std::collections::BTreeSet;
 use unsnarl_trace::Run;
 
 struct NaiveRow<'a> {
@@ -63,7 +64,10 @@ pub(crate) fn holds(claim: &Claim, run: &Run) -> bool {
                 true => (after_first, before_second),
                 false => (before_second, after_first),
             };
-            let own = steps(&rows, first, second);
+            let own = match first == second {
+                true => passes(&rows, first),
+                false => steps(&rows, first, second),
+            };
             let others = steps(&rows, p, q);
             own.iter().any(|(a, d)| {
                 others.iter().any(|(p, q)| {
@@ -176,6 +180,25 @@ fn steps(rows: &[NaiveRow<'_>], first: &Operation, second: &Operation) -> Vec<(u
             && !(i + 1..k).filter(own).any(|j| rows[j].is(second))
         {
             found.push((i, k));
+        }
+    }
+    found
+}
+
+/// Each two accesses of different locations that a thread makes without coming to a location again. A pass begins where it
+/// does.
+fn passes(rows: &[NaiveRow<'_>], operation: &Operation) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let threads: BTreeSet<&str> = rows.iter().map(|row| row.thread.as_str()).collect();
+    for thread in threads {
+        let own = (0..rows.len()).filter(|&i| rows[i].thread == thread && rows[i].is(operation));
+        let mut pass: Vec<usize> = Vec::new();
+        for k in own {
+            if pass.iter().any(|&i| rows[i].location == rows[k].location) {
+                pass.clear();
+            }
+            found.extend(pass.iter().map(|&i| (i, k)));
+            pass.push(k);
         }
     }
     found

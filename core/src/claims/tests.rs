@@ -293,3 +293,33 @@ fn two_steps_on_two_variables() {
         ],
     );
 }
+
+/// A total of several accounts, each read under its own lock, and transfers between two of them.
+#[test]
+fn a_pass_over_several_locations_on_one_line() {
+    let torn = |in_this_order| Claim::Overlap {
+        first: at(26, AccessClass::Read),
+        second: at(26, AccessClass::Read),
+        after_first: at(22, AccessClass::Write),
+        before_second: at(21, AccessClass::Write),
+        in_this_order,
+    };
+    let sum = |of: &str| format!("main.1 R {of} =0 @26\n");
+    let transfer = "main.2 W c =1 @21\nmain.2 W a =1 @22\n";
+    let whole = format!("{}{}{}{transfer}{}", sum("a"), sum("b"), sum("c"), sum("a"));
+    check(
+        &torn(false),
+        &[whole.as_str(); 2],
+        &expect![
+            "In none of 2 passing runs did a thread's reads on line 26 come after another thread's line 21 and before its line 22 on the same data."
+        ],
+    );
+    let half = format!("{}{}{transfer}{}", sum("a"), sum("b"), sum("c"));
+    check(
+        &torn(false),
+        &[half.as_str(); 2],
+        &expect![
+            "In all 2 passing runs a thread's reads on line 26 came after another thread's line 21 and before its line 22 on the same data too, without harm."
+        ],
+    );
+}

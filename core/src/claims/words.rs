@@ -201,6 +201,15 @@ fn overlapping(
             verb: COME,
             where_to: format!("between {}{SAME}", gap(first, second, beside)),
         },
+        false if first == second => Happening {
+            who: format!("a thread's {}s on {}", noun(first), of(first)),
+            verb: COME,
+            where_to: format!(
+                "after another thread's {} and before its {}{SAME}",
+                of(before_second),
+                of(after_first)
+            ),
+        },
         false => Happening {
             who: format!("another thread's {}", of(before_second)),
             verb: RUN,

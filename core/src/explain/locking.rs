@@ -34,10 +34,17 @@ pub(super) fn taken_again(view: &View, first: EventId, second: EventId) -> bool 
         let event = view.event(section.acquired);
         (event.site, event.stack)
     };
-    let later = view.orders.locks_held(second);
-    let again = |section: &Section| {
-        let mut same = later.iter().filter(|other| call(other) == call(section));
-        same.any(|other| other.acquired != section.acquired)
+    let (earlier, later) = (
+        view.orders.locks_held(first),
+        view.orders.locks_held(second),
+    );
+    // One call may take several locks.
+    let other =
+        |of: &[Section], section: &Section| of.iter().all(|one| one.acquired != section.acquired);
+    let again = |section: &&Section| {
+        let mut same = later.iter().filter(|one| call(one) == call(section));
+        same.any(|one| other(&earlier, one))
     };
-    view.orders.locks_held(first).iter().any(again)
+    let mut given_back = earlier.iter().filter(|section| other(&later, section));
+    given_back.any(|section| again(&section))
 }

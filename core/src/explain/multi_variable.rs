@@ -203,14 +203,19 @@ fn multi_contrast(draft: &mut Draft, view: &View, couple: &CoupledPairs) {
         tail: view.key(pair.tail),
     });
     let is_new = counts.couple_runs(CoupleKey::new(one, other)) == 0;
-    let claim = Claim::Overlap {
+    let claim = overlap(view, couple);
+    draft.contrast(claim, true, |counted| !is_new || counted.holds_in == 0);
+}
+
+/// The claim of a couple about a run.
+pub(super) fn overlap(view: &View, CoupledPairs { first, second }: &CoupledPairs) -> Claim {
+    Claim::Overlap {
         first: view.operation(first.head),
         second: view.operation(second.tail),
         after_first: view.operation(first.tail),
         before_second: view.operation(second.head),
         in_this_order: first.tail < second.head,
-    };
-    draft.contrast(claim, true, |counted| !is_new || counted.holds_in == 0);
+    }
 }
 
 fn multi_remark(view: &View, couple: &CoupledPairs) -> String {

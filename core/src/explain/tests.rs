@@ -1512,3 +1512,24 @@ fn a_run_that_lost_one_update_is_told_rather_than_one_that_lost_two() {
     assert_eq!(told[0].headline, "another thread's update of `n` was lost");
     assert_eq!(told[0].run, "failed-1");
 }
+
+/// A transfer that takes the locks of both accounts in one call.
+#[test]
+fn two_locks_of_one_call_are_one_visit() {
+    let text = "main fork main.1 @40 main\nmain.1 lock a @19 move\nmain.1 lock b @19 move\n\
+                main.1 W from =1 @21 move\nmain.1 W to =2 @22 move\n\
+                main.1 unlock b @23 move\nmain.1 unlock a @23 move\n\
+                main.1 lock b @19 move\nmain.1 lock a @19 move\nmain.1 W from =3 @21 move\n\
+                main.1 unlock a @23 move\nmain.1 unlock b @23 move\nmain R to =2 @50 main\nmain R from =3 @50 main\n\
+                main fails @51 main";
+    let corpus = corpus(&[], &[text]);
+    let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+    let rows = view.run.events.iter();
+    let rows = rows.filter(|(_, event)| event.kind.is_access() && event.kind.writes());
+    let rows: Vec<EventId> = rows.map(|(row, _)| row).collect();
+    let [from, to, again] = rows.as_slice() else {
+        panic!("{rows:?}");
+    };
+    assert!(!taken_again(&view, *from, *to));
+    assert!(taken_again(&view, *from, *again));
+}

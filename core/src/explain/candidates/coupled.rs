@@ -4,10 +4,10 @@ use super::{Candidate, Story, UNRELATED, add, apart, candidate, distance, keep_b
 use crate::{
     Budget,
     budget::Poll,
-    explain::{announced::only_counts, begins, look::asks, view::View},
+    explain::{announced::only_counts, begins, look::asks, multi_variable::overlap, view::View},
     facts,
     orders::{Dependency, DependencyKind},
-    pairs::{CoupledPairs, seen_couples},
+    pairs::{CoupleKey, CoupledPairs, PairKey, seen_couples},
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use unsnarl_trace::{EventId, EventKind, LocationId, ThreadId, Value};
 pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
     let passing = view.corpus.counts().passing();
     let (mut found, mut poll) = (Vec::new(), Poll::new(budget));
-    let mut tallies = Tallies::default();
+    let (mut tallies, mut passes) = (Tallies::default(), Passes::default());
     for (couple, runs) in seen_couples(&view.run, view.orders.accesses(), view.corpus.counts()) {
         if poll.is_over() {
             break;
@@ -30,7 +30,11 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
         let is_free = is_free && !counts(&couple.first) && !counts(&couple.second);
         if is_free && passing > 0 && is_one_update(view, &couple) {
             let has_tally = tallies.has(view, &couple);
-            add(&mut found, couple_candidate(view, couple, runs, has_tally));
+            let counted = passes.runs(view, &couple).filter(|_| runs > 0);
+            let is_known = counted.is_some() || view.corpus.counts().knows_all_couples();
+            let mut one = couple_candidate(view, couple, counted.unwrap_or(runs), has_tally);
+            one.new &= is_known;
+            add(&mut found, one);
         }
     }
     keep_best(found)
@@ -41,11 +45,11 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
 /// another iteration or another call they are else just the next ones.
 fn is_one_update(view: &View, couple: &CoupledPairs) -> bool {
     let name = |d: &Dependency| view.run.location(d.location);
-    let (from, to) = (couple.first.tail, couple.second.head);
-    let changes = [from, to].map(|row| view.event(row).kind.writes());
+    let (one, other) = (couple.first.tail, couple.second.head);
+    let changes = [one, other].map(|row| view.event(row).kind.writes());
     !facts::are_elements(name(&couple.first), name(&couple.second))
         || apart(view, couple.first.head, couple.second.tail) == 0
-        || changes == [true, true] && apart(view, from, to) == 0
+        || changes == [true, true] && apart(view, one.min(other), one.max(other)) == 0
         || is_torn_copy(view, couple)
 }
 
@@ -110,8 +114,36 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32, has_tally: boo
         Story::MultiVariable(couple),
         &rows,
         contrast.saturating_sub(crossed),
-        runs == 0 && view.corpus.counts().knows_all_couples(),
+        runs == 0,
     )
+}
+
+/// The couples whose thread goes over several locations on one line, with the number of passing runs in which it does so
+/// while another thread is between two of them. Their pairs alone, which name lines, may be of other locations there: of
+/// another transfer.
+#[derive(Default)]
+struct Passes(FxHashMap<(CoupleKey, bool), u32>);
+
+impl Passes {
+    /// Bound on the couples counted: each is looked for in all passing runs.
+    const MOST: usize = 16;
+
+    /// Number of passing runs that have it; none for couples of two lines.
+    fn runs(&mut self, view: &View, couple: &CoupledPairs) -> Option<u32> {
+        let CoupledPairs { first, second } = couple;
+        let pair = |d: &Dependency| PairKey {
+            head: view.key(d.head),
+            tail: view.key(d.tail),
+        };
+        let in_this_order = first.tail < second.head;
+        let key = (CoupleKey::new(pair(first), pair(second)), in_this_order);
+        let is_pass = view.key(first.head) == view.key(second.tail);
+        if !is_pass || self.0.len() >= Self::MOST && !self.0.contains_key(&key) {
+            return None;
+        }
+        let count = || overlap(view, couple).count(view.corpus).holds_in;
+        Some(*self.0.entry(key).or_insert_with(count))
+    }
 }
 
 /// The variables of which is known whether they are tallies of two threads: each is looked through once, in however many
@@ -260,5 +292,44 @@ mod tests {
             found("main.2 lock m @34 play\nmain.2 unlock m @36 play\n"),
             0
         );
+    }
+
+    /// A total of accounts that have a lock each, and transfers that take both locks. In passing runs, too, a total comes after
+    /// one transfer and before another one on the same lines, but of other accounts.
+    #[test]
+    fn a_total_that_sees_half_of_a_transfer() {
+        let read = |which: u32, value: u32| {
+            format!(
+                "main.1 lock m{which} @25 get\nmain.1 R a[{which}] ={value} @26 get via=26@get,32@total\n\
+                 main.1 unlock m{which} @26 get\n"
+            )
+        };
+        let transfer = |from: u32, to: u32, line: u32| {
+            format!(
+                "main.2 lock m{from} @19 move via=19@move,{line}@run\nmain.2 lock m{to} @19 move via=19@move,{line}@run\n\
+                 main.2 R a[{from}] =9 @21 move via=21@move,{line}@run\n\
+                 main.2 W a[{from}] =7 @21 move via=21@move,{line}@run\n\
+                 main.2 W a[{to}] =9 @22 move via=22@move,{line}@run\n\
+                 main.2 unlock m{to} @23 move via=23@move,{line}@run\nmain.2 unlock m{from} @23 move via=23@move,{line}@run\n"
+            )
+        };
+        let begin = "main W a[0] =9 @3 main\nmain W a[1] =9 @3 main\nmain W a[2] =9 @3 main\n\
+                     main fork main.1 @50 main\nmain fork main.2 @51 main\n";
+        let total = [read(0, 7), read(1, 9), read(2, 9)].concat();
+        let between = [begin, &transfer(0, 1, 41), &total, &transfer(1, 2, 42)].concat();
+        let total = [read(0, 9), read(1, 9), read(2, 9)].concat();
+        let before = [begin, &total, &transfer(2, 0, 43)].concat();
+        let torn = [
+            begin,
+            &read(0, 9),
+            &read(1, 9),
+            &transfer(2, 0, 43),
+            &read(2, 7),
+        ];
+        let torn = format!("{}main.1 fails @15 check", torn.concat());
+        let corpus = corpus(&[&*between, &*before].repeat(3), &[&torn]);
+        let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+        let found = coupled(&view, &Budget::unlimited());
+        assert!(found.iter().any(|one| one.new && one.relevant), "{found:?}");
     }
 }
