@@ -10,7 +10,7 @@ use super::{
     order::Publication,
     view::View,
 };
-use crate::{explanation::Explanation, orders::Dependency, pairs::CoupledPairs};
+use crate::{explanation::Explanation, facts, orders::Dependency, pairs::CoupledPairs};
 use unsnarl_trace::EventId;
 
 /// The change that a reader had seen already, with its read of it, before the other change that it needs. Locks say that
@@ -26,6 +26,8 @@ pub(super) fn seen_before(view: &View, needs: &Needs) -> Option<Publication> {
 pub(super) fn is_half(view: &View, given: &Publication, needs: &Needs) -> bool {
     let (store, load) = (view.event(given.store), view.event(given.load));
     let is_change = store.kind.is_access() && store.kind.writes() && load.kind.is_access();
+    // Whoever lets go of a pointer counts down without a lock.
+    let is_count = facts::is_use_count(view.run.location(store.location));
     let wanted = view.event(needs.reader).location;
     let is_other =
         !needs.is_at(&view.place(given.store)) && !is_same_object(view, store.location, wanted);
@@ -34,6 +36,7 @@ pub(super) fn is_half(view: &View, given: &Publication, needs: &Needs) -> bool {
         None => could_write(view, &needs.setter, needs.reader).contains(&store.thread),
     };
     is_change
+        && !is_count
         && is_other
         && comes()
         && end_of(view, store.thread) > needs.reader

@@ -30,10 +30,19 @@ fn look(a: u32, b: u32, is_one: bool) -> String {
 }
 
 fn told(is_one: bool) -> Explanation {
+    told_of(is_one, "a")
+}
+
+/// The explanation with another variable in the place of `a`.
+fn told_of(is_one: bool, variable: &str) -> Explanation {
     let (a, b) = (change(5, "a"), change(8, "b"));
     let after = [BEGIN, &a, &b, &look(1, 1, is_one)].concat();
     let torn = [BEGIN, &a, &look(1, 0, is_one), "main.2 fails @25 look\n"].concat();
-    let runs = corpus(&[&*after; 6], &[&torn]);
+    let of = |run: String| {
+        let run = run.replace("W a ", &format!("W {variable} "));
+        run.replace("R a ", &format!("R {variable} "))
+    };
+    let runs = corpus(&[&*of(after); 6], &[&of(torn)]);
     let mut found = explain(&runs, &Budget::unlimited()).findings;
     found.remove(0)
 }
@@ -45,6 +54,19 @@ fn a_look_in_one_section_needs_both_changes() {
     let blamed = told.blamed();
     let lines: BTreeSet<u32> = blamed.map(|mark| mark.place.line).collect();
     assert_eq!(lines, BTreeSet::from([6, 9, 21, 23]));
+}
+
+/// Whoever makes or copies a smart pointer counts it under a lock by chance: those who let go of it take none.
+#[test]
+fn a_use_count_is_no_half_of_a_change() {
+    let count = "`heap(a.c:5 by main #0)._M_use_count`";
+    let told = told_of(true, count);
+    assert_ne!(
+        told.kind,
+        BugKind::MultiVariableAtomicityViolation,
+        "{}",
+        told.headline
+    );
 }
 
 #[test]
