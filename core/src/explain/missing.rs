@@ -137,11 +137,19 @@ pub(super) fn not_yet(
 /// Explains a missing write: the threads that could do it have ended.
 fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Explanation {
     let name = view.variable(reader);
-    let mut draft = Draft::new(
-        view,
-        BugKind::OrderViolation,
-        never_headline(view, &name, setter, reader),
-    );
+    let diverted = diverted(view, setter, reader);
+    // Runs of the same cause may have had the line a number of times before the thread ended.
+    let headline = match diverted {
+        Some((_, seen)) => {
+            let set = match has_old_value(view, reader) {
+                true => "changed",
+                false => "set",
+            };
+            format!("{} ended before it had {set} `{name}`", view.words(seen))
+        }
+        None => never_headline(view, &name, setter, reader),
+    };
+    let mut draft = Draft::new(view, BugKind::OrderViolation, headline);
     let read = format!(
         "{} read {name}{} at {}",
         view.words(reader),
@@ -149,7 +157,7 @@ fn never(view: &View, original: PairKey, reader: EventId, setter: &Place) -> Exp
         view.at(reader)
     );
     before_in_passing(&mut draft, view, original, reader, setter);
-    match diverted(view, setter, reader) {
+    match diverted {
         Some((write, seen)) => {
             let learned = tell_learned(&mut draft, view, (write, seen));
             draft.detail(format!(

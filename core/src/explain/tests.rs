@@ -754,7 +754,7 @@ fn a_write_that_cannot_come_any_more_is_told_by_what_its_thread_had_learned() {
         &[passes.as_str(); 5],
         &[&[start, stops, &ends.replace("VALUE", "0"), fails].concat()],
         expect![[r#"
-            error: `done` was never set: line 56 did not run
+            error: work (main.1) ended before it had set `done`
               work (main.1) had read stop = 1 at test.c:46, written by main at line 36, and ended;
               then main read done = 0 at test.c:77.
 
