@@ -12,7 +12,7 @@ use unsnarl_core::{
     Budget, BugKind, Certainty, Explanation,
     diagnosis::{Evidence, ExperimentProgress, Shows, TriedProposal},
     explain::{
-        Intervention, ORDERS, Proposals, Proposer, Proposers, SplitStory, comes_of_wakeup,
+        Intervention, ORDERS, Proposals, Proposer, Proposers, SplitStory, comes_of_wakeup, counted,
         guarding, parts,
     },
     explanation::Step,
@@ -52,7 +52,7 @@ pub fn choose(
             return Ok(false);
         }
     }
-    let mut choice = StorySearch::new(trials, decision, budget);
+    let mut choice = StorySearch::new(proposers, (trials, decision), budget);
     choice.try_first(explanation)?;
     if choice.is_the_rule(explanation) {
         explanation.certainty = Certainty::Possible;
@@ -129,6 +129,7 @@ type Against = Option<(Shows, Box<Run>)>;
 
 /// The search for the story that is borne out best.
 struct StorySearch<'c> {
+    proposers: &'c Proposers<'c>,
     trials: &'c dyn Experiments,
     decision: &'c Decision,
     budget: &'c Budget,
@@ -151,11 +152,12 @@ struct StorySearch<'c> {
 
 impl<'c> StorySearch<'c> {
     fn new(
-        trials: &'c dyn Experiments,
-        decision: &'c Decision,
+        proposers: &'c Proposers<'c>,
+        (trials, decision): (&'c dyn Experiments, &'c Decision),
         budget: &'c Budget,
     ) -> StorySearch<'c> {
         StorySearch {
+            proposers,
             trials,
             decision,
             budget,
@@ -461,7 +463,8 @@ impl<'c> StorySearch<'c> {
                 let spare = self.spare.as_ref().map(|(spare, _)| spare);
                 let says_more = is_counted && spare.is_some_and(|spare| it.only_surrounds(spare));
                 let is_told = is_clear(it) && is_enough && !is_half && !says_more;
-                is_told && it.is_better_than(self.best.as_ref())
+                let is_better = || it.is_better_than(self.best.as_ref());
+                is_told && (is_better() || self.is_in_more_runs(it, &other, told))
             };
             match found {
                 Some(found) if is_better(&found) => self.tell(told, other, (found, trial.against)),
@@ -476,6 +479,16 @@ impl<'c> StorySearch<'c> {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether experiments are as clear on a story as on the one that is told, and more of the failing runs have it: what
+    /// else that one blames is chance.
+    fn is_in_more_runs(&self, tried: &TriedStory, other: &Explanation, told: &Explanation) -> bool {
+        let is_equal = |best: &TriedStory| tried.is_as_good_as(best);
+        let of = |story: &Explanation| counted(self.proposers, story);
+        self.best.as_ref().is_some_and(is_equal)
+            && matches!((of(other), of(told)), (Some(other), Some(told))
+                if other.failing_with > told.failing_with && other.passing_with <= told.passing_with)
     }
 
     /// Keeps a story that is told if no other one is borne out: it may be a symptom, or only half of what happened, but the

@@ -513,6 +513,26 @@ fn an_interruption_that_is_over_before_another_one_begins_is_told() {
     assert!(!is_told(&tried((2, 7), 20)).0);
 }
 
+/// Where experiments leave open which of two interruptions decides, the runs do.
+#[test]
+fn two_interruptions_without_which_nothing_fails_are_as_good() {
+    let run = failing_run();
+    let tried = |about: &str, with: u32, without: u32| {
+        let made = made(&run, with, without);
+        TriedStory::new(made, &story(about), &run, &Decision::default())
+    };
+    let hits = tried(HITS, 30, 0);
+    assert!(tried(DONE, 30, 0).is_as_good_as(&hits));
+    assert!(!tried(DONE, 20, 0).is_as_good_as(&hits));
+    assert!(!tried(DONE, 30, 1).is_as_good_as(&hits));
+    let mut symptom = tried(DONE, 30, 0);
+    symptom.is_symptom = true;
+    assert!(!symptom.is_as_good_as(&hits));
+    let mut of_two_visits = tried(DONE, 30, 0);
+    of_two_visits.spans_visits = true;
+    assert!(!of_two_visits.is_as_good_as(&hits));
+}
+
 #[test]
 fn without_the_cause_nothing_fails() {
     let (told, _) = chosen(&[(HITS, 24, 4), (DONE, 25, 0)], &[]);

@@ -388,16 +388,8 @@ impl TriedStory {
         let is_rarer = self.is_rarer_in_passing_than(other);
         let is_look = self.looks_at_what_is_counted_in(other);
         let is_before = is_of_one_visit || is_within || leads_there || is_rarer || is_look;
-        let is_farther = other.is_nearer_than(self) && !is_before
-            || other.is_of_one_visit(self) && more < BETTER
-            || other.is_within(self) && known.is_cause()
-            || other.leads_to(self)
-            || other.looks_at_what_is_counted_in(self)
-            || (other.is_rarer_in_passing_than(self)
-                || other.is_more_needed_than(self)
-                || other.is_in_time_for(self))
-                && more < BETTER
-            || (self.only_adds_to(other) || other.is_part_of(self)) && more < BETTER;
+        let is_farther =
+            other.is_nearer_than(self) && !is_before || self.is_farther_than(other, more);
         let is_better = more >= BETTER && !says_less
             || (is_nearer
                 || self.is_part_of(other)
@@ -414,5 +406,33 @@ impl TriedStory {
             || replaces_symptom && self.spans && is_cause
             || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
         own.tells() && is_better && !is_farther
+    }
+
+    /// Does the other one come before it, of which it has this much more effect?
+    fn is_farther_than(&self, other: &TriedStory, more: f64) -> bool {
+        other.is_of_one_visit(self) && more < BETTER
+            || other.is_within(self) && other.experiment.evidence.is_cause()
+            || other.leads_to(self)
+            || other.looks_at_what_is_counted_in(self)
+            || (other.is_rarer_in_passing_than(self)
+                || other.is_more_needed_than(self)
+                || other.is_in_time_for(self))
+                && more < BETTER
+            || (self.only_adds_to(other) || other.is_part_of(self)) && more < BETTER
+    }
+
+    /// Do experiments leave open which of two interruptions decides? Nothing fails without either, and neither is the nearer one.
+    pub fn is_as_good_as(&self, other: &TriedStory) -> bool {
+        let more = self.experiment.evidence.effect() - other.experiment.evidence.effect();
+        let are_interruptions = self.is_interruption && other.is_interruption;
+        are_interruptions
+            && self.is_needed()
+            && other.is_needed()
+            && more.abs() < BETTER / 2.0
+            && !self.is_symptom
+            && !self.is_looser_than(other)
+            && !other.is_nearer_than(self)
+            && !other.is_over_before(self)
+            && !self.is_farther_than(other, more)
     }
 }
