@@ -8,7 +8,7 @@ use super::{
 use crate::{
     claims::Claim,
     corpus::failure_place,
-    explanation::{Absent, BugKind, Explanation, FailurePlace, GoneLocal, Step},
+    explanation::{Absent, BugKind, Explanation, FailurePlace, GoneLocal, Place, Step},
     facts,
     mining::Trace,
     orders::{Accesses, Dependency, dependencies},
@@ -18,7 +18,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
-use unsnarl_trace::{EventId, Location, LocationId, Outcome, Run, ThreadId, Value};
+use unsnarl_trace::{EventId, EventKind, Location, LocationId, Outcome, Run, ThreadId, Value};
 
 /// A line with the kind of access.
 pub(super) type LineAndKind<'a> = (&'a str, u32, &'a str);
@@ -173,20 +173,33 @@ fn freed_and_used<'a>(
 
 /// Returns whether a thread uses a block that another thread has freed at the line, or as in the explained run it itself: one
 /// as the block that is used, of which it is chance which use comes first after that, or any at the line of the use, whatever
-/// line made it.
+/// line made it. A function that frees several blocks takes down all of them: where it was too early for one of them, another
+/// one may be used first in the function of the use.
 fn is_used_after(run: &Run, free: &Step, used: &Step) -> bool {
     let family = facts::kin(Location::of(&used.location).block());
     let is_own = free.thread == used.thread;
-    let mut freed: FxHashMap<&str, ThreadId> = FxHashMap::default();
+    // The thread that freed a block, and whether it did so at the very line.
+    let mut freed: FxHashMap<&str, (ThreadId, bool)> = FxHashMap::default();
     run.events.iter().any(|(row, event)| {
         let block = run.block(event.location);
         let by = freed.get(block).copied();
-        if by.is_none() && key_of(run, row) == Some(key(free)) {
-            freed.insert(block, event.thread);
+        let is_there = key_of(run, row) == Some(key(free));
+        let takes_down = !is_own && event.kind == EventKind::Free && is_in(run, row, &free.place);
+        if by.is_none() && (is_there || takes_down) {
+            freed.insert(block, (event.thread, is_there));
         }
         let is_one = || facts::kin(block) == family || key_of(run, row) == Some(key(used));
-        by.is_some_and(|by| is_own || by != event.thread) && is_one()
+        by.is_some_and(|(by, is_there)| {
+            let is_used = is_there && is_one() || !is_own && is_in(run, row, &used.place);
+            (is_own || by != event.thread) && is_used
+        })
     })
+}
+
+/// Returns whether a row is in the function of a place.
+fn is_in(run: &Run, row: EventId, place: &Place) -> bool {
+    let site = run.meta.site(run.events.site(row));
+    (&site.file, &site.function) == (&place.file, &place.function)
 }
 
 /// Returns whether a count comes to 0 and is raised by another thread after that on the lines where the explanation has it,
@@ -465,6 +478,27 @@ mod tests {
         assert_eq!(told.kind, BugKind::UseAfterFree);
         assert_eq!(bears_out(&told, &run(&early)), Some(true));
         assert_eq!(bears_out(&told, &run(&late)), Some(false));
+    }
+
+    /// A queue and its lock are freed by one function: which of the two is used first after that is chance.
+    #[test]
+    fn a_run_bears_out_that_another_block_of_the_teardown_is_used() {
+        let begin = "start main.1 worker\nmain alloc `heap(a.c:20 by main #0)` =16 @20 make\n\
+                     main alloc `heap(a.c:21 by main #0)` =16 @21 make\nmain fork main.1 @25\n";
+        let free = "main free `heap(a.c:21 by main #0)` @40 drop\nmain free `heap(a.c:20 by main #0)` @41 drop\n";
+        let used = "main.1 R `heap(a.c:21 by main #0).size` =7 @31 worker\n";
+        let late = [begin, used, free].concat();
+        let early = [begin, free, used, "main.1 fails @31 worker\n"].concat();
+        let told = explanation(&[late.as_str(); 6], &early);
+        assert_eq!(told.kind, BugKind::UseAfterFree);
+        let other = |at: &str, within: &str| {
+            let used = format!("main.1 R `heap(a.c:20 by main #0).n` =7 @{at}\n");
+            let free = free.replace("@41 drop", &format!("@41 {within}"));
+            run(&[begin, &free, &used, &format!("main.1 fails @{at}\n")].concat())
+        };
+        assert_eq!(bears_out(&told, &other("33 worker", "drop")), Some(true));
+        assert_eq!(bears_out(&told, &other("63 others", "drop")), Some(false));
+        assert_eq!(bears_out(&told, &other("33 worker", "cut")), Some(false));
     }
 
     /// Two threads run the same code: either may allocate the block that the other one frees.

@@ -1451,7 +1451,10 @@ fn blocks_of_another_line_are_freed_for_the_same_reason() {
     let told = explain(&corpus, &Budget::unlimited()).findings.remove(0);
     let bears_out = |text: &str| super::bears_out(&told, &crate::fixture::run(text));
     assert_eq!(bears_out(&run(14)), Some(true), "{}", told.headline);
-    assert_eq!(bears_out(&run(14).replace("@21", "@22")), Some(false));
+    assert_eq!(
+        bears_out(&run(14).replace("@21 replace", "@22 clear")),
+        Some(false)
+    );
 }
 
 /// The sum that a loop ends with lacks what its first iterations lost: the iterations since then put it no farther away, and

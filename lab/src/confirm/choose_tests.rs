@@ -513,7 +513,7 @@ fn an_interruption_that_is_over_before_another_one_begins_is_told() {
     assert!(!is_told(&tried((2, 7), 20)).0);
 }
 
-/// Where experiments leave open which of two interruptions decides, the runs do.
+/// Experiments may leave open which of two interruptions decides: the runs tell.
 #[test]
 fn two_interruptions_without_which_nothing_fails_are_as_good() {
     let run = failing_run();
