@@ -11,6 +11,7 @@ use super::{
     not_run,
     others::instead_of,
     time::within,
+    tried::only_surrounds,
 };
 use crate::{
     Executing,
@@ -218,6 +219,9 @@ impl<'a> Judge<'a> {
         budget: &Budget,
     ) -> Result<Option<(PassedOrder, u32, u32)>> {
         for other in self.others(case.explanation, budget) {
+            if only_surrounds(&other, case.explanation) {
+                continue;
+            }
             let known = std::mem::replace(case.explanation, other);
             let directed = directed(case, &self.few_passed())?;
             if directed.passes.is_some() {

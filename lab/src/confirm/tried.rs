@@ -68,6 +68,17 @@ pub(super) fn is_half_of(order: &Explanation, interruption: &Explanation) -> boo
         && accesses(order).is_subset(&accesses(interruption))
 }
 
+/// Returns whether an interruption blames all that another one blames and something else, where some schedules fail with that one
+/// and none without it: the rest is how the run went on.
+pub(super) fn only_surrounds(other: &Explanation, told: &Explanation) -> bool {
+    let is_borne_out = told
+        .evidence
+        .is_some_and(|it| it.without.fails == 0 && it.without.of > 0 && it.with.fails > 0);
+    let are_interruptions = other.kind.is_interruption() && told.kind.is_interruption();
+    let (own, more) = (blamed_locations(told), blamed_locations(other));
+    is_borne_out && are_interruptions && own.len() < more.len() && own.is_subset(&more)
+}
+
 /// A story that was tried.
 pub(super) struct TriedStory {
     pub experiment: Experiment,
