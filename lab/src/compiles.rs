@@ -5,8 +5,7 @@ use crate::edited::edited;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
-    io::Write,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     process::{Command, Stdio},
 };
 use unsnarl_core::fixes::Fix;
@@ -56,13 +55,13 @@ impl<'a> Compiles<'a> {
 
     /// The compiler's first complaint about the sources that the fix edits, if it had none before.
     fn complaint(&mut self, fix: &Fix) -> Option<String> {
-        for (file, text) in edited(fix, self.sources).ok()? {
-            let Some(complaint) = self.compile(&file, &text) else {
-                continue;
-            };
-            let before = self.sources.get(&file)?;
+        let texts = edited(fix, self.sources).ok()?;
+        let complaints = self.complaints(&texts)?;
+        for (file, complaint) in complaints {
+            let before = BTreeMap::from([(file.clone(), self.sources.get(&file)?.clone())]);
             let known = self.as_it_is.get(&file).copied();
-            let was_right = known.unwrap_or_else(|| self.compile(&file, before).is_none());
+            let is_right = || self.complaints(&before).is_some_and(|all| all.is_empty());
+            let was_right = known.unwrap_or_else(is_right);
             self.as_it_is.insert(file, was_right);
             if was_right {
                 return Some(complaint);
@@ -71,8 +70,23 @@ impl<'a> Compiles<'a> {
         None
     }
 
-    /// Compiles a text and returns the first error; none when there is no error, or no compiler.
-    fn compile(&self, file: &str, text: &str) -> Option<String> {
+    /// The first error of each of these texts that has one, where sources see headers as they are among the texts; none where the
+    /// texts cannot be written.
+    fn complaints(&self, texts: &BTreeMap<String, String>) -> Option<Vec<(String, String)>> {
+        let mirror = tempfile::tempdir().ok()?;
+        for (file, text) in texts {
+            let path = mirrored(mirror.path(), &self.directory.join(file));
+            std::fs::create_dir_all(path.parent()?).ok()?;
+            std::fs::write(path, text).ok()?;
+        }
+        let files = texts.keys();
+        let complaints =
+            files.filter_map(|file| Some((file.clone(), self.compile(file, mirror.path())?)));
+        Some(complaints.collect())
+    }
+
+    /// Compiles a file of the mirror and returns the first error; none when there is no error, or no compiler.
+    fn compile(&self, file: &str, mirror: &Path) -> Option<String> {
         let path = self.directory.join(file);
         let ending = path.extension()?.to_str()?;
         let (language, compiler) = match ending {
@@ -82,22 +96,24 @@ impl<'a> Compiles<'a> {
         };
         // A source may include what never ends.
         let mut command = Command::new("timeout");
+        let own = path.parent().unwrap_or(&self.directory);
+        let own = ["-iquote".to_owned(), own.to_string_lossy().into_owned()];
+        let flags = self.flags(&path);
         command
             .args([LONGEST, compiler])
-            .args(["-x", language, "-fsyntax-only", "-pthread", "-iquote"])
-            .arg(path.parent().unwrap_or(&self.directory))
-            .args(self.flags(&path))
-            .arg("-")
+            .args(["-x", language, "-fsyntax-only", "-pthread"])
+            .args(first_in(mirror, &flags))
+            .args(own)
+            .args(flags)
+            .arg(mirrored(mirror, &path))
             .current_dir(&self.directory)
             .env("LC_ALL", "C")
-            .stdin(Stdio::piped())
+            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         // Without a compiler nothing is known.
-        let mut child = command.spawn().ok()?;
-        let written = child.stdin.take()?.write_all(text.as_bytes());
-        let output = child.wait_with_output().ok()?;
-        if output.status.success() || written.is_err() {
+        let output = command.output().ok()?;
+        if output.status.success() {
             return None;
         }
         let said = String::from_utf8_lossy(&output.stderr);
@@ -116,6 +132,25 @@ impl<'a> Compiles<'a> {
         let found = all.find_map(|folder| of_database(&folder.join("compile_commands.json"), path));
         found.unwrap_or_default()
     }
+}
+
+/// The place of a file in a mirror of all folders.
+fn mirrored(mirror: &Path, path: &Path) -> PathBuf {
+    let inner = path
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_)));
+    inner.fold(mirror.to_owned(), |path, part| path.join(part))
+}
+
+/// The folders of these flags in the mirror, to be looked through first.
+fn first_in(mirror: &Path, flags: &[String]) -> Vec<String> {
+    let pairs = flags.iter().zip(flags.iter().skip(1));
+    let folders = pairs.filter(|(flag, _)| matches!(flag.as_str(), "-I" | "-isystem" | "-iquote"));
+    let mirrored = folders.flat_map(|(flag, folder)| {
+        let folder = mirrored(mirror, Path::new(folder));
+        [flag.clone(), folder.to_string_lossy().into_owned()]
+    });
+    mirrored.collect()
 }
 
 #[derive(Deserialize)]
@@ -174,6 +209,35 @@ fn telling(words: &[String], directory: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A source is compiled with the header as the fix leaves it, wherever flags find it.
+    #[test]
+    fn sources_see_the_edited_headers() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(inside("include")).unwrap();
+        std::fs::write(inside("include/count.h"), "int count(void);\n").unwrap();
+        std::fs::write(inside("a.c"), "#include \"count.h\"\n").unwrap();
+        let database = serde_json::json!([{
+            "directory": folder.path(), "file": "a.c", "command": "cc -Iinclude -c a.c",
+        }]);
+        std::fs::write(inside("compile_commands.json"), database.to_string()).unwrap();
+        let sources = BTreeMap::new();
+        let compiles = Compiles::new(&sources, &folder.path().to_string_lossy());
+        let source = (
+            "a.c",
+            "#include \"count.h\"\nint twice(void) { return number; }\n",
+        );
+        let header = ("include/count.h", "extern int number;\n");
+        let of = |texts: &[(&str, &str)]| {
+            let texts = texts
+                .iter()
+                .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()));
+            compiles.complaints(&texts.collect()).unwrap().len()
+        };
+        assert_eq!(of(&[source]), 1);
+        assert_eq!(of(&[source, header]), 0);
+    }
 
     #[test]
     fn only_flags_that_tell_what_a_source_means_are_taken() {

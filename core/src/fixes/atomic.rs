@@ -13,6 +13,8 @@ use super::{
         declare::{MutexUser, declare},
         hold::{self, AtomicLines, HoldResult, hold},
         locks::{LockStyle, Mutex, last_name},
+        member::declare_member,
+        source::ParsedSource,
     },
 };
 use crate::facts::{self, basename, family};
@@ -112,10 +114,11 @@ pub(super) fn with_new(
             places.push(wider);
         }
     }
-    let fixes = places.into_iter().map(|places| {
-        guarded_anew(places, &wanted.data, seen, files).map_err(|why| format!("a new mutex: {why}"))
-    });
-    fixes.collect()
+    let fixes = places
+        .into_iter()
+        .flat_map(|places| guarded_anew(places, &wanted.data, seen, files));
+    let said = |why| format!("a new mutex: {why}");
+    fixes.map(|fix| fix.map_err(said)).collect()
 }
 
 /// Returns whether no access races with another one: all are atomic, or made under one lock.
@@ -127,22 +130,42 @@ fn races_nowhere<'s>(accesses: impl Iterator<Item = &'s SeenAccess>) -> bool {
     common.is_none_or(|common| !common.is_empty())
 }
 
+/// The places under a mutex of each object, where they are methods of one class, and under one for all.
 fn guarded_anew(
     mut places: Vec<FunctionLines>,
     data: &str,
     seen: &RunEvidence,
     files: &Files<'_>,
-) -> Result<Fix, EditRefusal> {
+) -> Vec<Result<Fix, EditRefusal>> {
     for place in &mut places {
         let lines = AtomicLines {
             first: place.first,
             last: place.last,
         };
-        let grown = hold::around_others(files.get(&place.file)?, &lines);
+        let Ok(source) = files.get(&place.file) else {
+            continue;
+        };
+        let grown = hold::around_others(source, &lines);
         (place.first, place.last) = (grown.first, grown.last);
     }
-    let (mutex, changes) = declared(&places, files, data)?;
-    let mut fix = guarded(places, files, None, &|_, _| Ok(mutex.clone()))?;
+    let member = declared_as_member(&places, files, seen);
+    let member = member.map(|declared| with_declared(&places, declared, seen, files));
+    let shared =
+        declared(&places, files, data).and_then(|it| with_declared(&places, it, seen, files));
+    member
+        .into_iter()
+        .filter(Result::is_ok)
+        .chain([shared])
+        .collect()
+}
+
+fn with_declared(
+    places: &[FunctionLines],
+    (mutex, changes): (Mutex, Changes),
+    seen: &RunEvidence,
+    files: &Files<'_>,
+) -> Result<Fix, EditRefusal> {
+    let mut fix = guarded(places.to_vec(), files, None, &|_, _| Ok(mutex.clone()))?;
     fix.kind = FixKind::NewMutex;
     fix.title = format!(
         "guard {} with a new mutex `{}`",
@@ -154,6 +177,41 @@ fn guarded_anew(
         .sort_by(|a, b| (&a.file, a.start, a.end).cmp(&(&b.file, b.start, b.end)));
     fix.assumes.extend(assumed(seen));
     Ok(fix)
+}
+
+/// A new mutex of the class whose methods all of these places are, and whose members all of the data, with the changes that
+/// declare it.
+fn declared_as_member(
+    places: &[FunctionLines],
+    files: &Files<'_>,
+    seen: &RunEvidence,
+) -> Option<(Mutex, Changes)> {
+    let user = |place: &FunctionLines| {
+        let source = files.get(&place.file).ok()?;
+        Some(MutexUser {
+            source,
+            line: place.first,
+        })
+    };
+    let users: Vec<MutexUser<'_>> = places.iter().map(user).collect::<Option<_>>()?;
+    let data: BTreeSet<&str> = seen
+        .accesses
+        .keys()
+        .map(|access| match Location::of(&access.location) {
+            Location::Heap { path, .. } => path,
+            _ => Location::variable(&access.location),
+        })
+        .collect();
+    let data: Vec<&str> = data.into_iter().collect();
+    let (names, sources): (Vec<&str>, Vec<&ParsedSource>) = files
+        .parsed
+        .iter()
+        .map(|(name, source)| (*name, source))
+        .unzip();
+    let is_known = |name: &str| sources.iter().any(|file| file.text().contains(name));
+    let member = declare_member(&users, &sources, &data, &is_known)?;
+    let home = (*names.get(member.home)?).to_owned();
+    Some((member.mutex, Changes::from([(home, member.changes)])))
 }
 
 /// A new mutex that is known at all of these places, with the changes that declare it.
@@ -177,8 +235,9 @@ fn declared(
     let users: Vec<MutexUser<'_>> = first.iter().map(user).collect::<Result<_, EditRefusal>>()?;
     let is_known = |name: &str| files.parsed.values().any(|file| file.text().contains(name));
     let (mutex, changes) = declare(&users, data, &is_known)?;
-    let names = first.into_keys().cloned();
-    Ok((mutex, names.zip(changes).collect()))
+    let changes = first.into_keys().cloned().zip(changes);
+    let changes = changes.filter(|(_, changes)| !changes.is_empty());
+    Ok((mutex, changes.collect()))
 }
 
 /// Assumption that accesses which no run has shown need no guard.

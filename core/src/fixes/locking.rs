@@ -74,7 +74,13 @@ pub(super) fn held(case: &FixInput<'_>, is_last: bool, refused: &mut Vec<EditRef
         tried(fix, refused);
     }
     if let Some((wanted, _)) = &known {
-        for fix in atomic::with_new(wanted, &seen, case.files) {
+        let apart = places::wanted_apart(case, wanted);
+        let apart = apart.map(|apart| atomic::with_new(&apart, &seen, case.files));
+        let first = apart.and_then(|fixes| fixes.into_iter().find(Result::is_ok));
+        for fix in first
+            .into_iter()
+            .chain(atomic::with_new(wanted, &seen, case.files))
+        {
             tried(fix, refused);
         }
     }

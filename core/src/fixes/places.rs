@@ -110,6 +110,35 @@ pub(super) fn wanted(case: &FixInput<'_>) -> Option<WantedLines> {
     })
 }
 
+/// The same where the other thread comes to its two steps by two calls of one function, each with its own lines: the steps need
+/// not belong together, and whoever else calls these functions is to keep out as well.
+pub(super) fn wanted_apart(case: &FixInput<'_>, wanted: &WantedLines) -> Option<WantedLines> {
+    let other = other_steps(case.explanation);
+    let [first, .., last] = other.as_slice() else {
+        return None;
+    };
+    let [first, last] = [first, last].map(|step| frames(case.run, EventId(step.event)));
+    let mut outer = first.iter().rev().zip(last.iter().rev());
+    let (at, other) = outer.find(|(one, other)| one != other)?;
+    let are_calls = Some(at) != first.first() && Some(other) != last.first();
+    let line = other.line;
+    if !are_calls || at.line == line {
+        return None;
+    }
+    let is_span = |place: &&FunctionLines| {
+        let ends = (at.line.min(line), at.line.max(line));
+        place.function == at.function && (place.first, place.last) == ends
+    };
+    let span = wanted.places.iter().position(|place| is_span(&place))?;
+    let mut places = wanted.places.clone();
+    places.remove(span);
+    places.extend([first.first()?, last.first()?].map(FunctionLines::of));
+    Some(WantedLines {
+        places: by_function(places),
+        ..wanted.clone()
+    })
+}
+
 /// Lines that should be atomic where the explanation names only one access of each thread: the accesses of
 /// the one to data that the other one's function reads or changes, and that function's part. With the
 /// locations of these.
@@ -326,36 +355,42 @@ fn all_frames(case: &FixInput<'_>, place: &Place) -> Vec<Vec<At>> {
     all.into_iter().collect()
 }
 
+/// Returns whether a step is one of the causes of an explanation.
+fn is_cause(explanation: &Explanation, step: &Step) -> bool {
+    explanation.sites.iter().any(|mark| {
+        mark.role == Role::Cause
+            && mark.place.line == step.place.line
+            && mark.thread.contains(&step.thread)
+    })
+}
+
+/// The other thread's accesses to the data.
+fn other_steps(explanation: &Explanation) -> Vec<&Step> {
+    let families = families(explanation);
+    let mut sites = explanation.sites.iter();
+    let other = sites.find(|mark| mark.role == Role::Interference && !mark.thread.is_empty());
+    let Some(other) = other else {
+        return Vec::new();
+    };
+    let is_own = |step: &&Step| {
+        other.thread == step.thread || other.thread.contains(&format!("({})", step.thread))
+    };
+    let is_of_data = |step: &&Step| {
+        families.contains(&family(&step.location))
+            && !is_cause(explanation, step)
+            && step.access != EventKind::Failure.name()
+    };
+    let steps = explanation.steps.iter();
+    steps.filter(is_own).filter(is_of_data).collect()
+}
+
 /// Lines of the other thread's accesses to the data, from its first step to its last one.
 fn interfering(
     explanation: &Explanation,
     run: &Run,
     known: &[FunctionLines],
 ) -> Option<FunctionLines> {
-    let families = families(explanation);
-    let cause = |step: &Step| {
-        explanation.sites.iter().any(|mark| {
-            mark.role == Role::Cause
-                && mark.place.line == step.place.line
-                && mark.thread.contains(&step.thread)
-        })
-    };
-    let other = explanation
-        .sites
-        .iter()
-        .find(|mark| mark.role == Role::Interference && !mark.thread.is_empty())?;
-    let steps: Vec<&Step> = explanation
-        .steps
-        .iter()
-        .filter(|step| {
-            other.thread == step.thread || other.thread.contains(&format!("({})", step.thread))
-        })
-        .filter(|step| {
-            families.contains(&family(&step.location))
-                && !cause(step)
-                && step.access != EventKind::Failure.name()
-        })
-        .collect();
+    let steps = other_steps(explanation);
     let (first, last) = (steps.first()?, steps.last()?);
     let within = |row: u32| {
         frames(run, EventId(row))
@@ -365,7 +400,8 @@ fn interfering(
     if within(first.event) && within(last.event) {
         return None;
     }
-    let causes = explanation.steps.iter().filter(|step| cause(step));
+    let causes = explanation.steps.iter();
+    let causes = causes.filter(|step| is_cause(explanation, step));
     let inner = called_within(run, causes.map(|step| EventId(step.event)), known);
     lines_outside(run, EventId(first.event), EventId(last.event), &inner)
 }

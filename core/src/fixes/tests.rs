@@ -430,6 +430,68 @@ fn what_a_fix_costs_is_measured_where_its_lines_run() {
     assert_eq!((share.held, share.of), (4, 9));
 }
 
+/// Two calls of a test come in between: each of the functions that it calls keeps out, whoever calls it.
+#[test]
+fn two_calls_in_between_are_guarded_each_on_its_own() {
+    let source = "\
+#include <pthread.h>
+#include <assert.h>
+static int first, second;
+static void set_first(int n)
+{
+    first = n;
+}
+static void set_second(int n)
+{
+    second = n;
+}
+void *look(void *arg)
+{
+    int a = first;
+    int b = second;
+    assert(a == b);
+    return arg;
+}
+void *test(void *arg)
+{
+    set_first(1);
+    set_second(1);
+    return arg;
+}
+";
+    let begin = "main W first =0 @3 main\nmain W second =0 @3 main\nstart main.1 look\nstart main.2 test\n\
+                 main fork main.1 @30 main\nmain fork main.2 @31 main\n";
+    let change = "main.2 W first =1 via=21@test @6 set_first\n\
+                  main.2 W second =1 via=22@test @10 set_second\n";
+    let look = |line: u32, of: &str, n: u32| format!("main.1 R {of} ={n} @{line} look\n");
+    let fine = [begin, &look(14, "first", 0), &look(15, "second", 0), change].concat();
+    let after = [begin, change, &look(14, "first", 1), &look(15, "second", 1)].concat();
+    let bad = [
+        begin,
+        &look(14, "first", 0),
+        change,
+        &look(15, "second", 1),
+        "main.1 fails @16 look\n",
+    ];
+    let bad = bad.concat();
+    let runs = [
+        ("failed-1", &*bad),
+        ("passed-1", &*fine),
+        ("passed-2", &*after),
+    ];
+    let offered = offered_of(&runs, source);
+    let titles: Vec<&str> = offered.fixes.iter().map(|fix| &*fix.title).collect();
+    assert_eq!(
+        titles,
+        [
+            "guard lines 14 to 15, line 6 and line 10 with a new mutex `first_lock`",
+            "guard lines 14 to 15 and lines 21 to 22 with a new mutex `first_lock`",
+        ],
+        "{:?}",
+        offered.refused
+    );
+}
+
 #[test]
 fn a_new_mutex_is_known_in_all_files_that_need_it() {
     let main = "\

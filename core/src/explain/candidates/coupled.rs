@@ -300,17 +300,17 @@ mod tests {
     fn a_total_that_sees_half_of_a_transfer() {
         let read = |which: u32, value: u32| {
             format!(
-                "main.1 lock m{which} @25 get\nmain.1 R a[{which}] ={value} @26 get via=26@get,32@total\n\
+                "main.1 lock m{which} @25 get\nmain.1 R a[{which}] ={value} via=32@total @26 get\n\
                  main.1 unlock m{which} @26 get\n"
             )
         };
         let transfer = |from: u32, to: u32, line: u32| {
             format!(
-                "main.2 lock m{from} @19 move via=19@move,{line}@run\nmain.2 lock m{to} @19 move via=19@move,{line}@run\n\
-                 main.2 R a[{from}] =9 @21 move via=21@move,{line}@run\n\
-                 main.2 W a[{from}] =7 @21 move via=21@move,{line}@run\n\
-                 main.2 W a[{to}] =9 @22 move via=22@move,{line}@run\n\
-                 main.2 unlock m{to} @23 move via=23@move,{line}@run\nmain.2 unlock m{from} @23 move via=23@move,{line}@run\n"
+                "main.2 lock m{from} via={line}@run @19 move\nmain.2 lock m{to} via={line}@run @19 move\n\
+                 main.2 R a[{from}] =9 via={line}@run @21 move\n\
+                 main.2 W a[{from}] =7 via={line}@run @21 move\n\
+                 main.2 W a[{to}] =9 via={line}@run @22 move\n\
+                 main.2 unlock m{to} via={line}@run @23 move\nmain.2 unlock m{from} via={line}@run @23 move\n"
             )
         };
         let begin = "main W a[0] =9 @3 main\nmain W a[1] =9 @3 main\nmain W a[2] =9 @3 main\n\

@@ -67,7 +67,8 @@ fn declared_alone(
     Ok(changes)
 }
 
-/// Defines the mutex in one source file, outside of all namespaces, and declares it in the other files.
+/// Defines the mutex in one source file, outside of all namespaces, and declares it in the other files; or only in the header
+/// that all of them include, where no source file but that with `main` is at hand.
 fn declared_for_all(
     users: &[MutexUser<'_>],
     mutex: &Mutex,
@@ -75,20 +76,45 @@ fn declared_for_all(
     // Tests and other programs bring a `main` of their own: what others need is defined elsewhere, if that is possible.
     let is_source = |user: &MutexUser<'_>| !user.source.is_header();
     let is_library = |user: &MutexUser<'_>| is_source(user) && !has_main(user.source);
+    let is_inline = mutex.style == LockStyle::Guard && !users.iter().any(is_library);
+    if let Some(home) = included_by_all(users).filter(|_| is_inline) {
+        let of_user = |(at, user): (usize, &MutexUser<'_>)| match at == home {
+            true => in_file(user, mutex, &format!("inline std::mutex {};", mutex.object)),
+            false => Ok(Vec::new()),
+        };
+        return users.iter().enumerate().map(of_user).collect();
+    }
     let home = users
         .iter()
         .position(is_library)
         .or_else(|| users.iter().position(is_source))
         .ok_or("it would be declared in headers only, and no source file is known to define it")?;
-    let declared = users.iter().enumerate().map(|(at, user)| {
-        let first = outermost(user.source, user.line, &CONDITIONS)?;
-        let text = shared_declaration(mutex, at == home);
-        let mut changes = header(user.source, mutex.style);
-        let place = before(user.source, first);
-        changes.push(Change::insert(place, format!("{text}\n\n")));
-        Ok(changes)
-    });
+    let declared = users
+        .iter()
+        .enumerate()
+        .map(|(at, user)| in_file(user, mutex, &shared_declaration(mutex, at == home)));
     declared.collect()
+}
+
+/// Declares the mutex in a file, with this text.
+fn in_file(user: &MutexUser<'_>, mutex: &Mutex, text: &str) -> Result<Vec<Change>, EditRefusal> {
+    let first = outermost(user.source, user.line, &CONDITIONS)?;
+    let mut changes = header(user.source, mutex.style);
+    let place = before(user.source, first);
+    changes.push(Change::insert(place, format!("{text}\n\n")));
+    Ok(changes)
+}
+
+/// The header that all others of the files include.
+fn included_by_all(users: &[MutexUser<'_>]) -> Option<usize> {
+    let is_home = |home: &MutexUser<'_>| {
+        let mut others = users.iter();
+        home.source.is_header()
+            && others.all(|other| {
+                std::ptr::eq(other.source, home.source) || other.source.includes(home.source)
+            })
+    };
+    users.iter().position(is_home)
 }
 
 /// Returns whether a file defines `main`.
@@ -133,7 +159,7 @@ pub fn style(source: &ParsedSource) -> LockStyle {
 }
 
 /// A name for the mutex of `data` that is not known yet.
-fn free_name(data: &str, is_known: &dyn Fn(&str) -> bool) -> String {
+pub(super) fn free_name(data: &str, is_known: &dyn Fn(&str) -> bool) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     // A heap block has no name of its own, but its members have; a function's static has its name after the
     // colons.
@@ -220,7 +246,7 @@ fn before(source: &ParsedSource, node: Node<'_>) -> usize {
 }
 
 /// Includes the header that the declaration needs, if it is missing.
-fn header(source: &ParsedSource, style: LockStyle) -> Vec<Change> {
+pub(super) fn header(source: &ParsedSource, style: LockStyle) -> Vec<Change> {
     let name = if style == LockStyle::Guard {
         "<mutex>"
     } else {

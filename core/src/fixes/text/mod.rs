@@ -17,6 +17,7 @@ pub mod left_value;
 mod local;
 pub mod lock_order;
 pub mod locks;
+pub mod member;
 pub mod move_behind;
 pub mod move_statement;
 pub mod one_step;

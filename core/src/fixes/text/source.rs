@@ -83,6 +83,17 @@ impl ParsedSource {
         .map(|source| source.with_lines_that_ran(&BTreeSet::new()))
     }
 
+    /// Returns whether the file includes another one, by its name.
+    pub fn includes(&self, other: &ParsedSource) -> bool {
+        let all = descendants(self.root()).into_iter();
+        let mut included = all.filter(|node| node.kind() == "preproc_include");
+        included.any(|node| {
+            let path = node.child_by_field_name("path").map(|path| self.str(path));
+            let path = path.unwrap_or("").trim_matches(['"', '<', '>']);
+            basename(path) == other.name
+        })
+    }
+
     /// A line in words, with the file's name.
     pub fn line_in_words(&self, line: u32) -> String {
         format!("line {line} of {}", self.name)

@@ -7,6 +7,7 @@ use super::{
     declared::DeclaredMutexes,
     hold::{AtomicLines, hold},
     locks::{LockStyle, Mutex},
+    member::declare_member,
     move_statement::{join_before, set_before},
     source::ParsedSource,
     waits::look_again,
@@ -963,6 +964,110 @@ fn shared_mutex(files: &[(&str, &str)]) -> String {
         }
         Err(why) => format!("refused: {why}\n"),
     }
+}
+
+/// The texts with a new member, used by methods on these lines of the files.
+fn with_member(files: &[(&str, &str)], users: &[(usize, u32)], data: &[&str]) -> String {
+    let parsed = files
+        .iter()
+        .map(|(file, text)| ParsedSource::parse(file, text).unwrap());
+    let parsed: Vec<ParsedSource> = parsed.collect();
+    let users = users.iter().map(|(file, line)| MutexUser {
+        source: &parsed[*file],
+        line: *line,
+    });
+    let users: Vec<MutexUser<'_>> = users.collect();
+    let sources: Vec<&ParsedSource> = parsed.iter().collect();
+    match declare_member(&users, &sources, data, &|_| false) {
+        Some(member) => {
+            let (file, text) = files[member.home];
+            let text = edited(file, text, &member.changes);
+            format!("{file}, {}:\n{text}", member.mutex.object)
+        }
+        None => "none".to_owned(),
+    }
+}
+
+const POOL: &str = "\
+class Pool {
+public:
+    int size() const {
+        return n_;
+    }
+    void add() {
+        n_++;
+        [this] {
+            n_++;
+        }();
+    }
+    static void all() {
+        total++;
+    }
+    void drop();
+    int n_ = 0;
+};
+int sum(Pool &pool) {
+    return pool.n_;
+}
+";
+
+#[test]
+fn methods_of_one_class_have_a_mutex_as_a_member() {
+    let source = "#include \"pool.h\"\nvoid Pool::drop() {\n    n_ = 0;\n}\n";
+    let files = [("pool.h", POOL), ("pool.cpp", source)];
+    let both = with_member(&files, &[(0, 7), (1, 3)], &["pool.n_"]);
+    assert!(
+        both.starts_with("pool.h, n_lock_:\n#include <mutex>\n"),
+        "{both}"
+    );
+    assert!(
+        both.contains("int n_ = 0;\n    std::mutex n_lock_;\n};"),
+        "{both}"
+    );
+    let with_const = with_member(&files, &[(0, 4), (0, 7)], &["pools[0].n_.first"]);
+    assert!(
+        with_const.contains("mutable std::mutex n_lock_;"),
+        "{with_const}"
+    );
+}
+
+#[test]
+fn other_functions_and_data_have_no_mutex_as_a_member() {
+    let files = [("pool.h", POOL)];
+    let lines = |lines: &[u32]| {
+        let users: Vec<(usize, u32)> = lines.iter().map(|line| (0, *line)).collect();
+        with_member(&files, &users, &["pool.n_"])
+    };
+    assert_ne!(lines(&[7]), "none");
+    for (why, of) in [
+        ("a lambda", &[9][..]),
+        ("a static method", &[13]),
+        ("a function of its own", &[7, 19]),
+    ] {
+        assert_eq!(lines(of), "none", "{why}");
+    }
+    assert_eq!(
+        with_member(&files, &[(0, 7)], &["pool.n_", "total"]),
+        "none"
+    );
+    let two = [("pool.h", POOL), ("other.h", POOL)];
+    assert_eq!(with_member(&two, &[(0, 7)], &["pool.n_"]), "none");
+}
+
+/// Another program than the test may use the headers: it has no `main` of this one.
+#[test]
+fn a_new_mutex_of_headers_is_defined_in_the_one_that_all_include() {
+    let inner = ("a.hpp", "struct A { int f() { return 1; } };\n");
+    let outer = ("b.hpp", "#include \"a.hpp\"\nint g() { return 2; }\n");
+    let main = ("main.cpp", "#include \"a.hpp\"\nint main() { return 3; }\n");
+    let all = shared_mutex(&[outer, inner, main]);
+    assert!(
+        all.contains("a.hpp:\n#include <mutex>\ninline std::mutex words_lock;"),
+        "{all}"
+    );
+    assert_eq!(all.matches("words_lock").count(), 1, "{all}");
+    let apart = shared_mutex(&[("b.hpp", "int g() { return 2; }\n"), inner, main]);
+    assert!(apart.contains("extern std::mutex words_lock;"), "{apart}");
 }
 
 #[test]
