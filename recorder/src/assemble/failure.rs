@@ -165,8 +165,8 @@ fn why_cut_short(end: End, part: &str, log: &RawLog<'_>) -> String {
         }
         End::LogFull => format!(
             "the log is full, and nothing in it can be left out: the run has more events than the {} that --max-events \
-             allows; give the program less to do, allow more, or build it with `unsnarl cc --path` and record it with --strategy path, which leaves the \
-             memory accesses out",
+             allows; where it goes round for ever, --max-steps with a smaller number counts it as a failure; else give the program less to do, \
+             allow more, or build it with `unsnarl cc --path` and record it with --strategy path, which leaves the memory accesses out",
             log.len()
         ),
         End::Exec => {
