@@ -17,7 +17,7 @@ use unsnarl_core::{
     explain::{Intervention, Proposers, explain, intervention},
     pairs::AccessClass,
 };
-use unsnarl_trace::{Event, EventId, LeftLocal, Run, script};
+use unsnarl_trace::{Event, EventId, LeftLocal, Run, ThreadId, script};
 
 /// Two threads count `hits` up and then `done`, without a lock.
 fn turn(thread: &str, hits: u32, done: u32) -> [String; 4] {
@@ -511,6 +511,40 @@ fn an_interruption_that_is_over_before_another_one_begins_is_told() {
     assert_eq!(is_told(&tried((2, 7), 30)), (true, false));
     assert!(!is_told(&tried((2, 9), 30)).0);
     assert!(!is_told(&tried((2, 7), 20)).0);
+}
+
+/// Two threads do something since each had seen that it is to be done: the one that comes second did it on what it had seen before
+/// the other one did it.
+#[test]
+fn an_outdated_look_of_the_intruder_is_told() {
+    let run = failing_run();
+    let tried = |thread: u16, begins: u32, complete: u32, (with, without): (u32, u32)| {
+        let made = made(&run, with, without);
+        let made = Experiment {
+            begins: EventId(begins),
+            orders: Intervention {
+                complete: EventId(complete),
+                with: vec![EventId(begins), EventId(7), EventId(complete)],
+                ..made.orders
+            },
+            ..made
+        };
+        let mut tried = TriedStory::new(made, &story(DONE), &run, &Decision::default());
+        tried.thread = Some(ThreadId(thread));
+        tried
+    };
+    let told = tried(2, 6, 9, (30, 0));
+    let is_told = |own: &TriedStory| {
+        (
+            own.is_better_than(Some(&told)),
+            told.is_better_than(Some(own)),
+        )
+    };
+    assert_eq!(is_told(&tried(1, 4, 7, (11, 0))), (true, false));
+    assert!(!is_told(&tried(1, 4, 7, (5, 0))).0);
+    assert!(!is_told(&tried(1, 4, 7, (11, 2))).0);
+    assert!(!is_told(&tried(2, 4, 7, (11, 0))).0);
+    assert!(!is_told(&tried(1, 4, 8, (11, 0))).0);
 }
 
 /// Few schedules fail with an update that was lost, as where it takes a third thread, but none without it: more variables are no

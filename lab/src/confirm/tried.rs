@@ -20,6 +20,9 @@ const BETTER: f64 = 0.2;
 /// it fails decides nothing.
 const MOSTLY: f64 = 0.5;
 
+/// The share of failing schedules with a story from which on it may be what led to another one.
+const SELDOM: f64 = 0.25;
+
 /// The share of schedules without a story that may fail by another occurrence of it.
 const RARE: f64 = 0.04;
 
@@ -89,7 +92,7 @@ pub(super) struct TriedStory {
     /// Most of the passing runs are interrupted so as well.
     pub is_usual: bool,
     /// The thread at the end of what it blames.
-    thread: Option<ThreadId>,
+    pub thread: Option<ThreadId>,
     /// Calls that lead to both ends of the steps that were interrupted.
     pub calls: Option<usize>,
     /// Memory was used after it was freed: an interruption may have led there.
@@ -332,6 +335,27 @@ impl TriedStory {
             && own.orders.complete <= known.orders.complete
     }
 
+    /// Did what came in between the steps of the other one come of this? Its thread had been interrupted itself: it did it on what
+    /// it had seen before, and nothing fails without that, however much more the failure takes.
+    fn is_behind_the_intruder_of(&self, other: &TriedStory) -> bool {
+        let (own, steps) = (&self.experiment, &other.experiment.orders.with);
+        self.is_interruption
+            && other.is_interruption
+            && self.is_needed()
+            && own.evidence.with.value() >= SELDOM
+            && !self.spans_visits
+            && !self.is_symptom
+            && self.thread.is_some()
+            && self.thread != other.thread
+            && own
+                .orders
+                .with
+                .iter()
+                .max()
+                .is_some_and(|last| steps.contains(last))
+            && own.begins < other.experiment.begins
+    }
+
     /// Does nothing fail without this interruption of a look at a number, of which the other one says that it was counted?
     fn looks_at_what_is_counted_in(&self, other: &TriedStory) -> bool {
         let evidence = self.experiment.evidence;
@@ -398,7 +422,9 @@ impl TriedStory {
         let leads_there = self.leads_to(other);
         let is_rarer = self.is_rarer_in_passing_than(other);
         let is_look = self.looks_at_what_is_counted_in(other);
-        let is_before = is_of_one_visit || is_within || leads_there || is_rarer || is_look;
+        let is_behind = self.is_behind_the_intruder_of(other);
+        let is_before =
+            is_of_one_visit || is_within || leads_there || is_rarer || is_look || is_behind;
         let is_farther =
             other.is_nearer_than(self) && !is_before || self.is_farther_than(other, more);
         let is_better = more >= BETTER && !says_less
@@ -414,6 +440,7 @@ impl TriedStory {
             || is_within
             || leads_there
             || is_look
+            || is_behind
             || replaces_symptom && self.spans && is_cause
             || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
         own.tells() && is_better && !is_farther
@@ -424,6 +451,7 @@ impl TriedStory {
         other.is_of_one_visit(self) && more < BETTER
             || other.is_within(self) && other.experiment.evidence.is_cause()
             || other.leads_to(self)
+            || other.is_behind_the_intruder_of(self)
             || other.looks_at_what_is_counted_in(self)
             || (other.is_rarer_in_passing_than(self)
                 || other.is_more_needed_than(self)
