@@ -62,11 +62,24 @@ struct SuccessiveAccesses {
     to: (usize, u64),
 }
 
+/// Steps that count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Steps {
+    /// Those that have ended.
+    Ended,
+    /// Also those that had begun when the run ended: their second access would have come.
+    Begun,
+}
+
+/// The location of an access that has not come.
+const UNKNOWN: u64 = u64::MAX;
+
 /// For each thread the accesses `first` with the next `second` after them: they share at most their ends.
 fn steps(
     run: &Trace,
     first: &Operation,
     second: &Operation,
+    which: Steps,
 ) -> Vec<(u64, Vec<SuccessiveAccesses>)> {
     let (first, second) = (is(run, first), is(run, second));
     let mut begun: FxHashMap<u64, (usize, u64)> = FxHashMap::default();
@@ -86,6 +99,14 @@ fn steps(
         }
         if flag(&first, kind) {
             begun.insert(seen.thread, (at, seen.location));
+        }
+    }
+    let begun = begun.into_iter().filter(|_| which == Steps::Begun);
+    for (thread, from) in begun {
+        let to = (usize::MAX, UNKNOWN);
+        match steps.iter_mut().find(|(known, _)| *known == thread) {
+            Some((_, own)) => own.push(SuccessiveAccesses { from, to }),
+            None => steps.push((thread, vec![SuccessiveAccesses { from, to }])),
         }
     }
     steps
@@ -146,10 +167,11 @@ pub(super) fn overlap(
     [first, second]: [&Operation; 2],
     [after_first, before_second]: [&Operation; 2],
     in_this_order: bool,
+    which: Steps,
 ) -> bool {
     let others = match in_this_order {
-        true => steps(run, after_first, before_second),
-        false => steps(run, before_second, after_first),
+        true => steps(run, after_first, before_second, which),
+        false => steps(run, before_second, after_first, which),
     };
     let ends = |other: &SuccessiveAccesses| match in_this_order {
         true => (other.from, other.to),
@@ -158,8 +180,11 @@ pub(super) fn overlap(
     if first == second {
         let fits = |pass: &Pass, other: &SuccessiveAccesses| {
             let (after, before) = ends(other);
-            let own = (pass.at.get(&after.1), pass.at.get(&before.1));
-            matches!(own, (Some(&from), Some(&to))
+            let from = match after.1 {
+                UNKNOWN => Some(&pass.from.0),
+                location => pass.at.get(&location),
+            };
+            matches!((from, pass.at.get(&before.1)), (Some(&from), Some(&to))
                 if from < to && from < after.0 && before.0 < to)
         };
         let span = |pass: &Pass| (pass.from.0, pass.to.0);
@@ -169,10 +194,16 @@ pub(super) fn overlap(
         let (after, before) = ends(other);
         step.from.0 < after.0
             && before.0 < step.to.0
-            && (step.from.1, step.to.1) == (after.1, before.1)
+            && (after.1 == UNKNOWN || step.from.1 == after.1)
+            && step.to.1 == before.1
     };
     let span = |step: &SuccessiveAccesses| (step.from.0, step.to.0);
-    any_meet(&steps(run, first, second), &others, span, fits)
+    any_meet(
+        &steps(run, first, second, Steps::Ended),
+        &others,
+        span,
+        fits,
+    )
 }
 
 /// Returns whether something of a thread fits a step of another thread that it meets.

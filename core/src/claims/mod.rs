@@ -15,7 +15,7 @@ use crate::{
     mining::{Trace, trace::line_hash},
     pairs::{AccessClass, Fnv},
 };
-use between::Thirds;
+use between::{Steps, Thirds};
 use serde::{Deserialize, Serialize};
 use unsnarl_trace::Location;
 pub use words::{in_runs, line};
@@ -171,6 +171,7 @@ impl Claim {
                 [first, second],
                 [after_first, before_second],
                 *in_this_order,
+                Steps::Ended,
             ),
             Claim::Before {
                 early,
@@ -215,6 +216,27 @@ impl Claim {
                 second,
             } => between::between(run, [first, remote, second], Thirds::All),
             other => other.holds(run),
+        }
+    }
+
+    /// Returns whether a run that failed has what is claimed, as [`Claim::is_had`] does; but a step of the other thread may only
+    /// have begun when the run ended.
+    pub fn had_begun(&self, run: &Trace) -> bool {
+        match self {
+            Claim::Overlap {
+                first,
+                second,
+                after_first,
+                before_second,
+                in_this_order,
+            } => between::overlap(
+                run,
+                [first, second],
+                [after_first, before_second],
+                *in_this_order,
+                Steps::Begun,
+            ),
+            other => other.is_had(run),
         }
     }
 

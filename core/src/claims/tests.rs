@@ -323,3 +323,22 @@ fn a_pass_over_several_locations_on_one_line() {
         ],
     );
 }
+
+/// A run that fails between the two writes of the other thread lacks the second one.
+#[test]
+fn a_step_that_had_begun_when_the_run_ended_counts_in_runs_that_fail() {
+    let torn = Claim::Overlap {
+        first: at(9, AccessClass::Read),
+        second: at(12, AccessClass::Read),
+        after_first: at(22, AccessClass::Write),
+        before_second: at(21, AccessClass::Write),
+        in_this_order: false,
+    };
+    let cut = "main.1 R x =0 @9\nmain.2 W y =1 @21\nmain.1 R y =1 @12\n";
+    let of = |text: &str| trace(&run(text));
+    assert!(torn.had_begun(&of(cut)) && !torn.is_had(&of(cut)));
+    let whole = [cut, "main.2 W x =1 @22\n"].concat();
+    assert!(torn.had_begun(&of(&whole)) && torn.is_had(&of(&whole)));
+    let other = cut.replace("R y =1", "R z =1");
+    assert!(!torn.had_begun(&of(&other)));
+}

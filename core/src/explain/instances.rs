@@ -120,7 +120,13 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
         return Some(early.iter().any(|visit| !harmless.reads.contains(visit)));
     }
     let overlap = overlap(explanation);
-    let is_had = |claim: &Claim| claim.is_had(&Trace::new(run, &Accesses::new(run)));
+    let is_had = |claim: &Claim| {
+        let trace = Trace::new(run, &Accesses::new(run));
+        match run.meta.outcome.is_failure() {
+            true => claim.had_begun(&trace),
+            false => claim.is_had(&trace),
+        }
+    };
     if let Some(claim) = overlap.filter(|claim| !is_in_order(claim)) {
         return Some(is_had(claim));
     }

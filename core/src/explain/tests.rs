@@ -1253,8 +1253,7 @@ fn runs_without_what_is_blamed_are_told_apart() {
     set_apart(&mut told, &runs);
     assert_eq!(told.runs_without, ["failed-2"]);
     let text = render::text(&told);
-    let says =
-        "Fails so in failed-0 and 1 more. One more run fails there, which this does not explain.";
+    let says = "Fails so in failed-0 and 1 more. One more run fails there without these steps, by the same cause in another order or by another one.";
     assert!(
         text.split_whitespace()
             .collect::<Vec<_>>()

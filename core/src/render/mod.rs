@@ -375,10 +375,15 @@ fn runs(explanation: &Explanation) -> String {
     };
     match without {
         0 => said,
-        1 => format!("{said} One more run fails{there}, which this does not explain."),
-        without => format!("{said} {without} more runs fail{there}, which this does not explain."),
+        1 => format!("{said} One more run fails{there} without these steps, {SAME_OR_NOT}"),
+        without => {
+            format!("{said} {without} more runs fail{there} without these steps, {SAME_OR_NOT}")
+        }
     }
 }
+
+/// Ending of a sentence about runs that do not have what is blamed.
+const SAME_OR_NOT: &str = "by the same cause in another order or by another one.";
 
 /// Sentence about other failures for the same cause, most of them in other places.
 fn elsewhere(explanation: &Explanation) -> Option<String> {

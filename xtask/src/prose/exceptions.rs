@@ -129,6 +129,7 @@ pub(super) const OTHERS: &[(&str, &[&str])] = &[
             "core/src/fixes/text/expression.rs",
             "core/src/fixes/text/flow.rs",
             "core/src/fixes/text/guard.rs",
+            "core/src/fixes/text/member.rs",
             "core/src/fixes/text/move_statement.rs",
             "core/src/fixes/text/one_step.rs",
             "core/src/fixes/text/precondition.rs",

@@ -248,7 +248,10 @@ fn sets_for(source: &ParsedSource, node: Node<'_>, user: Node<'_>) -> bool {
         .filter_map(|inner| match inner.kind() {
             "init_declarator" => inner.child_by_field_name("declarator"),
             "assignment_expression" => inner.child_by_field_name("left"),
-            "declaration" => inner.child_by_field_name("declarator"),
+            // What it is initialized with is only used.
+            "declaration" => inner
+                .child_by_field_name("declarator")
+                .filter(|declarator| declarator.kind() != "init_declarator"),
             _ => None,
         });
     names.into_iter().any(|name| is_used(source, name, user))

@@ -430,6 +430,30 @@ fn narrower<'t>(around: &Range<'t>, is_it: impl Fn(&Node<'t>) -> bool) -> Option
     whole(inner.find(|block| is_it(block))?)
 }
 
+/// Parts of a statement that come before its body, or decide whether it runs again.
+const HEADS: [&str; 5] = ["condition", "initializer", "update", "declarator", "right"];
+
+/// Returns whether one of the statements that a block is a body of has its head on these lines, as `if (c) return;` has: the lines
+/// mean the whole statement then.
+fn heads_on(block: Node<'_>, first: u32, last: u32) -> bool {
+    let is_there = |node: Node<'_>| *lines(node).start() <= last && *lines(node).end() >= first;
+    let mut inner = block;
+    while let Some(outer) = inner.parent() {
+        let is_list = matches!(outer.kind(), "compound_statement" | "case_statement");
+        if is_list || FUNCTIONS.contains(&outer.kind()) {
+            return false;
+        }
+        let mut heads = HEADS
+            .iter()
+            .filter_map(|name| outer.child_by_field_name(name));
+        if heads.any(|head| head != inner && is_there(head)) {
+            return true;
+        }
+        inner = outer;
+    }
+    false
+}
+
 /// The statements from line `first` to line `last` in the innermost block of a function that contains both.
 pub fn range<'t>(function: Node<'t>, first: u32, last: u32) -> Result<Range<'t>, EditRefusal> {
     let outside = || match first == last {
@@ -443,7 +467,9 @@ pub fn range<'t>(function: Node<'t>, first: u32, last: u32) -> Result<Range<'t>,
             let own = statements(*block);
             let from = own.first().map(|node| *lines(*node).start());
             let to = own.last().map(|node| *lines(*node).end());
-            from.is_some_and(|from| from <= first) && to.is_some_and(|to| to >= last)
+            from.is_some_and(|from| from <= first)
+                && to.is_some_and(|to| to >= last)
+                && !heads_on(*block, first, last)
         };
         match narrower(&around, holds) {
             Some(inner) => around = inner,

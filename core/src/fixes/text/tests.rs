@@ -1301,6 +1301,10 @@ fn statements_that_come_at_another_time() {
         &set_before(&source, &[5, 7], 4).unwrap(),
     ));
     assert!(set_before(&source, &[7], 4).is_err());
+    let text = "int start(struct timer *t)\n{\n    int rc = pthread_create(&t->thread, NULL, run, t);\n    t->fn = tick;\n    t->code = rc;\n    return rc;\n}\n";
+    let source = ParsedSource::parse("a.c", text).unwrap();
+    assert!(set_before(&source, &[4], 3).is_ok());
+    assert!(set_before(&source, &[5], 3).is_err());
     let text = "int main(void)\n{\n#ifdef EARLY\n    config = load();\n#else\n    pthread_create(&t, NULL, w, NULL);\n    config = load();\n#endif\n}\n";
     let source = ParsedSource::parse("a.c", text).unwrap();
     let refused = set_before(&source, &[7], 6).unwrap_err();
@@ -1751,6 +1755,61 @@ fn a_value_that_is_returned_is_read_with_the_lock_held() {
                 int result = *now;
                 pthread_mutex_unlock(&m);
                 return result; 
+            }
+        "#]],
+    );
+}
+
+/// The condition on the line is part of it: a lock in the body would come too late.
+#[test]
+fn a_statement_in_the_line_of_its_condition_is_held_with_it() {
+    check_cpp(
+        "int draw() {
+    if (auto texture = texture_.lock()) return texture->draw(); /*>*//*<*/
+    return 0;
+}
+",
+        expect![[r#"
+            int draw() {
+                std::lock_guard<std::mutex> guard(m);
+                if (auto texture = texture_.lock()) return texture->draw(); 
+                return 0;
+            }
+        "#]],
+    );
+    check_cpp(
+        "void run() {
+    for (int i = 0; i < times; i++) {
+        if (!transfer(i)) ++bounced; /*>*//*<*/
+    }
+}
+",
+        expect![[r#"
+            void run() {
+                for (int i = 0; i < times; i++) {
+                    std::lock_guard<std::mutex> guard(m);
+                    if (!transfer(i)) ++bounced; 
+                }
+            }
+        "#]],
+    );
+    check_cpp(
+        "void add(int n) {
+    if (n < 0)
+        ++negative; /*>*//*<*/
+    else
+        ++positive;
+}
+",
+        expect![[r#"
+            void add(int n) {
+                if (n < 0)
+                    {
+                        std::lock_guard<std::mutex> guard(m);
+                        ++negative;
+                    } 
+                else
+                    ++positive;
             }
         "#]],
     );
